@@ -26,13 +26,16 @@ give_up() {
   exit 1
 }
 
+# -q: an option in the user's .curlrc, such as fail-with-body, would change what this script reads.
+fetch() { curl -q -sS "$@"; }
+
 # Sends a request to the API, again where that makes sense; the answer is in $work/body and $work/head.
 request() {
   attempt=1
   while :; do
     # Without an answer, such as that of a broken connection, curl prints 000.
     : >"$work/head" >"$work/body"
-    status=$(curl -sS --max-time 90 -H @"$work/key" -o "$work/body" -D "$work/head" -w '%{http_code}' "$@") || :
+    status=$(fetch --max-time 90 -H @"$work/key" -o "$work/body" -D "$work/head" -w '%{http_code}' "$@") || :
     code=$(field code)
     case $status:$code in
       2*) return ;;
@@ -78,5 +81,5 @@ while :; do
 done
 
 # The link is signed and needs no key; it is valid for an hour, and each poll makes another one.
-curl -sS --fail --retry 3 -o "$file" "$(field download_url)" || give_up "the file was not fetched, token $token"
+fetch --fail --retry 3 -o "$file" "$(field download_url)" || give_up "the file was not fetched, token $token"
 echo "saved: $file"
