@@ -26,11 +26,13 @@ export async function differencesOf(page: Page, picture: string, comparer: Page)
   const shot = (await page.screenshot({ fullPage: true, animations: 'disabled' })).toString('base64');
   const accepted = join(acceptedFolder, `${picture}.png`);
   const kept = existsSync(accepted) ? readFileSync(accepted, 'base64') : undefined;
-  const { reduced, changed, difference } = await inPage(comparer, 'compare', {
+  const different = await inPage(comparer, 'compare', {
     shot,
+    mostChanged: tolerance,
     ...(kept !== undefined && { kept }),
   });
-  if (kept !== undefined && changed <= tolerance) return [];
+  if (!different) return [];
+  const { reduced, difference } = different;
   if (isAccepting) {
     writeFileSync(accepted, pngFile(reduced));
     return [];

@@ -11,7 +11,7 @@ interface Finding {
 
 /** What a page does against the rules of WCAG 2.2 A and AA. */
 export async function findings(page: Page): Promise<string[]> {
-  await page.evaluate(axe.source);
+  if ((await page.evaluate('typeof axe')) === 'undefined') await page.evaluate(axe.source);
   const options = JSON.stringify({ runOnly: { type: 'tag', values: wcagTags }, resultTypes: ['violations'] });
   const { violations } = await page.evaluate<{ violations: Finding[] }>(`axe.run(document, ${options})`);
   return violations.flatMap(({ id, help, nodes }) =>

@@ -2,11 +2,11 @@ import { readFileSync } from 'node:fs';
 import { stripTypeScriptTypes } from 'node:module';
 import { fileURLToPath } from 'node:url';
 import type { Page } from 'playwright-core';
-import type { Compared, Shown, Weight } from './in-page/answers.ts';
+import type { Different, Shown, Weight } from './in-page/answers.ts';
 
 /** Functions that run in the page; each stands in a file of its own, and uses nothing of others. */
 interface InPage {
-  compare: (shown: Shown) => Promise<Compared>;
+  compare: (shown: Shown) => Promise<Different | undefined>;
   flaws: () => Promise<string[]>;
   settle: () => Promise<void>;
   weight: () => Weight;

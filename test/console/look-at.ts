@@ -1,7 +1,7 @@
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { browserOfFile, colorSchemes, viewports } from '../support/browser.ts';
-import type { BrowserOfFile, Session } from '../support/browser.ts';
+import type { BrowserOfFile, ColorScheme, Session } from '../support/browser.ts';
 import { isLongProof } from '../support/proof-scale.ts';
 import { differencesOf, isAccepting } from './accepted-picture.ts';
 import { findings } from './findings.ts';
@@ -49,7 +49,7 @@ export function lookAtPages<By extends string, World extends Looking<By>>(
 
   test.each(pages)('$name', { timeout: 60_000 }, async (looked) => {
     const found: string[] = [];
-    const comparer = await browser.open(world.url);
+    const comparer = await browser.blank();
     await lookAt(looked, { browser, world }, async (page, look) => {
       found.push(...(await differencesOf(page, look, comparer)).map((each) => `${look}: ${each}`));
       if (!weights.has(looked.name)) weights.set(looked.name, await inPage(page, 'weight'));
@@ -71,15 +71,24 @@ async function lookAt<By extends string, World extends Looking<By>>(
   look: (page: Page, look: string) => Promise<void>,
 ): Promise<void> {
   browser.expectStatus(status);
+  const session = by === 'nobody' ? undefined : world.sessions[by];
+  const page = await browser.open(world.url, { session });
+  await show(page, world);
   for (const colorScheme of colorSchemes) {
-    const session = by === 'nobody' ? undefined : world.sessions[by];
-    const page = await browser.open(world.url, { colorScheme, session });
-    await show(page, world);
+    if (colorScheme !== colorSchemes[0]) await change(page, colorScheme, () => show(page, world));
     for (const [viewport, size] of Object.entries(viewports)) {
       if (!isAccepting && !isLongProof && !usualLooks.includes(`${viewport}-${colorScheme}`)) continue;
       await page.setViewportSize(size);
       await look(page, `${name}-${viewport}-${colorScheme}`);
     }
-    await page.close();
   }
+  await page.close();
+}
+
+/** A page with a plot loads itself again for other colours, at a moment of its own: it is left before, and shown anew. */
+async function change(page: Page, colorScheme: ColorScheme, show: () => Promise<unknown>): Promise<void> {
+  const hasPlot = (await page.locator('[data-plot]').count()) > 0;
+  if (hasPlot) await page.goto('about:blank');
+  await page.emulateMedia({ colorScheme });
+  if (hasPlot) await show();
 }

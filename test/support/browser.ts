@@ -28,6 +28,8 @@ interface VisitOptions {
 export interface BrowserOfFile {
   /** A page in a context of its own, which is closed after the test. */
   open: (origin: string, options?: VisitOptions) => Promise<Page>;
+  /** One empty page for the whole file, in which the tests themselves compute. */
+  blank: () => Promise<Page>;
   /** Statuses of 400 and more that the running test means to see, beside those that fail it. */
   expectStatus: (status: number) => void;
 }
@@ -38,6 +40,7 @@ export interface BrowserOfFile {
  */
 export function browserOfFile(): BrowserOfFile {
   let browser: Browser | undefined;
+  let blank: Promise<Page> | undefined;
   const contexts: BrowserContext[] = [];
   const problems: string[] = [];
   const expected = new Set<number>();
@@ -67,6 +70,7 @@ export function browserOfFile(): BrowserOfFile {
       await watch(context, { origin, report: (problem) => problems.push(problem), isExpected: (s) => expected.has(s) });
       return context.newPage();
     },
+    blank: () => (blank ??= browser!.newPage()),
     expectStatus: (status) => expected.add(status),
   };
 }

@@ -3,6 +3,8 @@ export interface Shown {
   shot: string;
   /** The picture that was accepted, if there is one. */
   kept?: string;
+  /** The share of its pixels that may differ. */
+  mostChanged: number;
 }
 
 /** A picture with few colours, as the parts of a PNG file. */
@@ -15,10 +17,9 @@ export interface Reduced {
   rows: string;
 }
 
-export interface Compared {
+/** A picture of which more has changed than may. */
+export interface Different {
   reduced: Reduced;
-  /** The share of its pixels that differ from the accepted picture; 1 for another size. */
-  changed: number;
   /** What differs, in red over the pale shot, as a PNG file in base64. */
   difference: string;
 }

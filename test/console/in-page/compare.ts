@@ -1,32 +1,44 @@
-import type { Compared, Reduced, Shown } from './answers.ts';
+import type { Different, Reduced, Shown } from './answers.ts';
 
-/** Compares a picture of a page with the one that was accepted. */
-export async function compare({ shot, kept }: Shown): Promise<Compared> {
+/** Compares a picture of a page with the one that was accepted. @returns nothing where it is the same */
+export async function compare({ shot, kept, mostChanged }: Shown): Promise<Different | undefined> {
   const tolerance = 48;
   const shown = await read(shot);
   const { width, height, pixels } = shown;
   // To 16 values for each channel: the shades of the edges of letters are many otherwise, and files large.
-  for (let at = 0; at < pixels.length; at += 1) pixels[at] = Math.round((pixels[at] ?? 0) / 17) * 17;
-  const reduced = await reduce(shown);
+  const reducedTo = Uint8Array.from({ length: 256 }, (_, value) => Math.round(value / 17) * 17);
+  for (let at = 0; at < pixels.length; at += 1) pixels[at] = reducedTo[pixels[at]!]!;
   const before = kept === undefined ? undefined : await read(kept);
-  if (before?.width !== width || before.height !== height)
-    return { reduced, changed: 1, difference: await write(shown) };
-  const difference = new Uint8ClampedArray(pixels);
-  let differing = 0;
-  for (let at = 0; at < pixels.length; at += 4) {
-    const channels = [at, at + 1, at + 2];
-    const differs = channels.some((each) => Math.abs((pixels[each] ?? 0) - (before.pixels[each] ?? 0)) > tolerance);
-    if (differs) differing += 1;
-    for (const each of channels) difference[each] = differs ? (each === at ? 255 : 0) : 200 + (pixels[each] ?? 0) / 5;
-  }
-  const changed = (differing * 4) / pixels.length;
-  return { reduced, changed, difference: await write({ width, height, pixels: difference }) };
+  const isSameSize = before?.width === width && before.height === height;
+  const differing = isSameSize ? differingPixels(pixels, before.pixels) : undefined;
+  if (differing && differing.length <= mostChanged * width * height) return undefined;
+  return { reduced: await reduce(shown), difference: await write(differing ? inRed(shown, differing) : shown) };
 
   interface Picture {
     width: number;
     height: number;
     /** Red, green, blue and opacity of each. */
     pixels: Uint8ClampedArray;
+  }
+
+  /** Where they begin. */
+  function differingPixels(one: Picture['pixels'], other: Picture['pixels']): number[] {
+    // Most are the same, which is seen at once.
+    const [ones, others] = [one, other].map(({ buffer }) => new Uint32Array(buffer)) as [Uint32Array, Uint32Array];
+    const found: number[] = [];
+    for (let pixel = 0; pixel < ones.length; pixel += 1) {
+      if (ones[pixel] === others[pixel]) continue;
+      const at = pixel * 4;
+      const differs = [at, at + 1, at + 2].some((each) => Math.abs(one[each]! - other[each]!) > tolerance);
+      if (differs) found.push(at);
+    }
+    return found;
+  }
+
+  function inRed({ width, height, pixels }: Picture, differing: readonly number[]): Picture {
+    const pale = pixels.map((value, at) => (at % 4 === 3 ? value : 200 + value / 5));
+    for (const at of differing) pale.set([255, 0, 0], at);
+    return { width, height, pixels: pale };
   }
 
   async function read(base64: string): Promise<Picture> {
