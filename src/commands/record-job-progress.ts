@@ -39,6 +39,7 @@ export interface QueuedJob extends DownloadQueued {
   accountId: string;
   correlationId: string;
   eventId: string;
+  queuedAt: string;
   /** Identifies the span that queued it, or a later one that continues it. */
   traceparent?: string | undefined;
 }
@@ -56,6 +57,7 @@ export async function readQueuedJob(store: EventStore, message: JobMessage): Pro
     accountId: period.accountId,
     correlationId: metadata.$correlationId,
     eventId: id,
+    queuedAt: metadata.time,
     traceparent: metadata.$traceparent,
   };
 }

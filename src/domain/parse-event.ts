@@ -100,6 +100,9 @@ const everySchema: Readonly<Record<string, z.ZodType>> = {
   ...auditEventSchemas,
 };
 
+/** The types of all events. */
+export const eventTypes: readonly string[] = Object.keys(everySchema);
+
 /** Keeps unreadable events out of the log. @throws {z.ZodError} for data that its own schema refuses */
 export function requireReadable({ type, data }: DomainEvent): void {
   everySchema[type]?.parse(data);

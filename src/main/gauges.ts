@@ -19,6 +19,7 @@ import type { IdleReaders } from '../http/files/idle-readers.ts';
 import type { WaitingPolls } from '../http/waiting-polls.ts';
 import { plusSeconds } from '../domain/instant.ts';
 import type { Connections } from './connect.ts';
+import { askServers } from './readiness.ts';
 
 /** The gauges that are asked for at a scrape, each by the role that it belongs to. */
 
@@ -54,6 +55,20 @@ export function watchAppends(metrics: Metrics, store: ConnectedEventStore): void
     const { count, oldestSeconds } = store.openAppends();
     return { reeltally_appends_open: count, reeltally_oldest_open_append_seconds: oldestSeconds };
   });
+}
+
+/** A silent server counts as away before the scrape gives the group up. */
+const serverTimeoutMs = 800;
+
+export function watchServers(connections: Connections): void {
+  const help = 'Whether this process can work with a server, as /readyz says it';
+  connections.metrics.collect('servers', { reeltally_server_ready: { help, label: 'server' } }, async () =>
+    Object.entries(await askServers(connections, serverTimeoutMs)).map(([of, state]) => ({
+      name: 'reeltally_server_ready' as const,
+      of,
+      value: state === 'ok' ? 1 : 0,
+    })),
+  );
 }
 
 export function watchReaders(metrics: Metrics, readers: IdleReaders): void {

@@ -12,6 +12,8 @@ interface Readiness {
   parts: Record<string, string>;
 }
 
+type Server = 'postgres' | 'event_store' | 'nats';
+
 const readinessTimeoutMs = 2_000;
 const readinessKeptMs = 1_000;
 
@@ -27,13 +29,8 @@ export function createReadiness(connections: Connections): () => Promise<Readine
 }
 
 async function askParts(connections: Connections): Promise<Readiness> {
-  const { store, pool, nats, clock } = connections;
-  const time = measureClock(pool, clock).then(async () => clock.fault()?.message ?? (await missingTable(pool)) ?? 'ok');
-  const log = store.ready({ timeoutMs: readinessTimeoutMs }).then((ready) => (ready ? 'ok' : 'does not answer'));
-  const queue = nats.isClosed() ? Promise.resolve('closed') : nats.rtt().then(() => 'ok');
-  const [postgres, eventStore, natsState] = await Promise.all([time, log, queue].map(inTime));
-  const states = { postgres: postgres ?? '', event_store: eventStore ?? '', nats: natsState ?? '' };
-  const { offsetSeconds } = clock;
+  const states = await askServers(connections, readinessTimeoutMs);
+  const { offsetSeconds } = connections.clock;
   return {
     ready: Object.values(states).every((state) => state === 'ok'),
     parts: {
@@ -44,6 +41,19 @@ async function askParts(connections: Connections): Promise<Readiness> {
   };
 }
 
+/** `ok` for each server that this process can work with, else the reason why it cannot. */
+export async function askServers(
+  { store, pool, nats, clock }: Connections,
+  timeoutMs: number,
+): Promise<Record<Server, string>> {
+  const time = measureClock(pool, clock).then(async () => clock.fault()?.message ?? (await missingTable(pool)) ?? 'ok');
+  const log = store.ready({ timeoutMs }).then((ready) => (ready ? 'ok' : 'does not answer'));
+  const queue = nats.isClosed() ? Promise.resolve('closed') : nats.rtt().then(() => 'ok');
+  const inTime = (state: Promise<string>) => withDeadline(state.catch(silence), timeoutMs, silence);
+  const [postgres, eventStore, natsState] = await Promise.all([inTime(time), inTime(log), inTime(queue)]);
+  return { postgres, event_store: eventStore, nats: natsState };
+}
+
 /** Names a table of a read model that is missing, and the command that makes it. */
 async function missingTable(pool: Pool): Promise<string | undefined> {
   const [missing] = await findMissingTables(pool, projections.flatMap(tablesOf));
@@ -52,10 +62,6 @@ async function missingTable(pool: Pool): Promise<string | undefined> {
 }
 
 const silence = () => 'does not answer';
-
-async function inTime(state: Promise<string>): Promise<string> {
-  return await withDeadline(state.catch(silence), readinessTimeoutMs, silence);
-}
 
 /** The waiting parts of this process by name, each with the reason. */
 export async function whatWaits({ waiting }: Connections): Promise<Record<string, string>> {

@@ -10,7 +10,7 @@ import { isDemo, isLocalDemo } from './downloader-sandbox.ts';
 import { prepareDemo } from './demo/prepare-demo.ts';
 import { hasStory, tellStory } from './demo/tell-story.ts';
 import { startEmbeddedServers } from './embedded-servers.ts';
-import { watchAppends } from './gauges.ts';
+import { watchAppends, watchServers } from './gauges.ts';
 import { orFullDisk } from './full-disk.ts';
 import { findAddresses, removeInstance, writeInstance } from './settings/instance.ts';
 import type { Addresses } from './settings/instance.ts';
@@ -172,6 +172,7 @@ async function openConnections(
   const { metrics, store, pool } = connections;
   metrics.watchProcess();
   watchAppends(metrics, store);
+  watchServers(connections);
   await requireSharedSecret(pool, options.secrets);
   return connections;
 }

@@ -1,5 +1,5 @@
 import type { JobEvent } from '../domain/download-job-events.ts';
-import type { AppendOutcome } from './event-store.ts';
+import type { AppendOutcome, EventToAppend } from './event-store.ts';
 import type { TableWithMacs } from './row-macs.ts';
 import type { RemovedFiles } from './files.ts';
 
@@ -28,9 +28,14 @@ export interface RequestObserver {
   brokenRequestAnswered(answer: { status: number; errorCode: string }): void;
 }
 
+export type AppendedEvent = Pick<EventToAppend, 'type' | 'data'>;
+
 export interface AppendObserver {
-  /** @param outcome `failed`: the log would never take it, or this process ended before the outcome was known */
-  appendEnded(outcome: AppendOutcome | 'failed', durationSeconds: number): void;
+  /**
+   * @param outcome `failed`: the log would never take it, or this process ended before the outcome was known
+   * @param events of the append, stored or not
+   */
+  appendEnded(outcome: AppendOutcome | 'failed', durationSeconds: number, events: readonly AppendedEvent[]): void;
   appendResent(): void;
 }
 
@@ -63,6 +68,15 @@ export type QuotaName = (typeof quotaNames)[number];
 
 export interface DownloadObserver {
   downloadStarted(): void;
+  /**
+   * A job that no worker held before is claimed.
+   *
+   * @param waitedSeconds since it was queued
+   * @param wasPostponed the queue has delivered it before, as it does for a job over a quota
+   */
+  firstClaimed(waitedSeconds: number, wasPostponed: boolean): void;
+  /** This worker has recorded a step of a job of that platform. */
+  stepOfPlatform(platform: string, event: JobEvent): void;
   downloadEnded(): void;
   /** The quota of its account or platform is full. */
   jobPostponed(quota: QuotaName): void;

@@ -5,6 +5,7 @@ import { recordJobProgress } from '../commands/record-job-progress.ts';
 import type { JobDependencies, QueuedJob } from '../commands/record-job-progress.ts';
 import { ClockIsWrong } from '../ports/clock.ts';
 import type { ProgressChannel } from '../ports/job-queue.ts';
+import type { DownloadObserver } from '../ports/observers.ts';
 import { FileStoreUnavailable } from '../ports/files.ts';
 import type {
   DownloadedFile,
@@ -26,6 +27,7 @@ export interface DownloadDependencies extends JobDependencies {
   source: VideoSource;
   files: FileStore;
   progress: ProgressChannel;
+  downloads?: DownloadObserver;
   logger: Logger;
   /** Limit of one attempt with all its steps: fetch, verify, store. The sweeper ends attempts that last longer. */
   attemptTimeoutMs: number;
@@ -107,9 +109,12 @@ async function recordStep(dependencies: DownloadDependencies, job: QueuedJob, co
     timeoutMs: stepTimeoutMs,
     traceparent: job.traceparent,
   });
-  if (isRefused(recorded))
+  if (isRefused(recorded)) {
     dependencies.logger.warn({ token: job.token, step: command.kind }, 'the claim is no longer held');
-  return !isRefused(recorded);
+    return false;
+  }
+  for (const event of recorded.events) dependencies.downloads?.stepOfPlatform(job.platform, event);
+  return true;
 }
 
 async function fetchFile(

@@ -3,7 +3,7 @@ import type { Outages } from '../ports/outage.ts';
 import { readUsageStreamName } from '../domain/billing-period.ts';
 import { claimJob, readJob, readQueuedJob } from '../commands/record-job-progress.ts';
 import type { QueuedJob } from '../commands/record-job-progress.ts';
-import type { DownloadObserver, QuotaName } from '../ports/observers.ts';
+import type { QuotaName } from '../ports/observers.ts';
 import { ClockIsWrong } from '../ports/clock.ts';
 import { downloadQueue } from '../ports/job-queue.ts';
 import type { JobQueue, ReceivedJob } from '../ports/job-queue.ts';
@@ -25,7 +25,6 @@ export interface WorkerDependencies extends DownloadDependencies {
   slots: number;
   quotas: Quotas;
   disk: Pick<DiskWatermark, 'hasRoom'>;
-  downloads?: DownloadObserver;
   outages?: Outages;
 }
 
@@ -193,6 +192,11 @@ async function claimQueued(
   });
   if (!isRefused(proof)) {
     received.acknowledge();
+    // The first event of a job's stream is its first claim.
+    if (proof.revision === 0) {
+      const waitedSeconds = (Date.parse(now()) - Date.parse(queued.queuedAt)) / 1000;
+      dependencies.downloads?.firstClaimed(Math.max(waitedSeconds, 0), received.deliveries > 1);
+    }
     return { job, claim: proof, span };
   }
   // No fault: the message came before its time, or another worker was faster.

@@ -133,8 +133,24 @@ describe('GET /metrics', () => {
     expect(valueOf(metrics, 'reeltally_appends_total', { outcome: 'stored' })).toBeGreaterThanOrEqual(10);
     expect(valueOf(metrics, 'reeltally_append_duration_seconds')).toBe(valueOf(metrics, 'reeltally_appends_total'));
     expect(valueOf(metrics, 'reeltally_child_process_endings_total', { ending: 'exited' })).toBeGreaterThanOrEqual(3);
+    expect(valueOf(metrics, 'reeltally_attempts_ended_total', { platform: 'sample', outcome: 'done' })).toBe(1);
+    const failed = { platform: 'sample', outcome: 'failed', reason: 'private_video' };
+    expect(valueOf(metrics, 'reeltally_attempts_ended_total', failed)).toBe(1);
+    expect(valueOf(metrics, 'reeltally_job_start_seconds')).toBe(2);
     for (const idle of ['downloads_running', 'child_processes', 'appends_open', 'oldest_open_append_seconds'])
       expect(valueOf(metrics, `reeltally_${idle}`), idle).toBe(0);
+  });
+
+  it('counts stored events by type, and the cents of overage', async () => {
+    const stored = async (type: string) =>
+      valueOf((await scrape(service.url)).metrics, 'reeltally_events_stored_total', { type });
+    expect(await stored('DownloadCreditDebited')).toBe(2);
+    expect(await stored('DownloadQueued')).toBe(2);
+    expect(await stored('JobCompleted')).toBe(1);
+    expect(await stored('OverageCharged')).toBe(0);
+    const { metrics } = await scrape(service.url);
+    for (const kind of ['charged', 'given_back'])
+      expect(valueOf(metrics, 'reeltally_overage_cents_total', { kind })).toBe(0);
   });
 
   it('counts warning mails, which are files where no mail server is named', async () => {
@@ -166,6 +182,8 @@ describe('GET /metrics', () => {
     for (const none of ['pending_messages', 'unacknowledged_messages', 'redelivered_messages'])
       expect(valueOf(metrics, `reeltally_queue_${none}`), none).toBe(0);
     expect(valueOf(metrics, 'reeltally_oldest_unclaimed_job_seconds')).toBe(0);
+    for (const server of ['event_store', 'nats', 'postgres'])
+      expect(valueOf(metrics, 'reeltally_server_ready', { server }), server).toBe(1);
     for (const directory of ['files', 'work'])
       expect(valueOf(metrics, 'reeltally_disk_free_bytes', { directory }), directory).toBeGreaterThan(1e6);
     expect(valueOf(metrics, 'reeltally_scrape_failures_total')).toBe(0);

@@ -8,6 +8,7 @@ import { jsonLines } from '../support/log-lines.ts';
 import { planFile } from '../support/plans.ts';
 import { restartable } from '../support/restartable.ts';
 import type { RestartableServer } from '../support/restartable.ts';
+import { scrape, valueOf } from '../support/scrape.ts';
 import type { ServiceProcess } from '../support/service.ts';
 import { temporaryDirectoryOfFile } from '../support/temporary-directory.ts';
 import { pauseOfClient, waitFor } from '../support/wait-for.ts';
@@ -47,6 +48,13 @@ interface Line {
   failures?: Record<string, number>;
 }
 
+/** As the metrics and `/readyz` call them. */
+const serverNames: Readonly<Record<string, string>> = {
+  DATABASE_URL: 'postgres',
+  NATS_URL: 'nats',
+  EVENTSTORE_URL: 'event_store',
+};
+
 const linesOf = ({ log }: ServiceProcess) => jsonLines<Line>(log());
 const isLoss = ({ msg }: Line) => msg.startsWith('a part is lost');
 const isReturn = ({ msg }: Line) => msg === 'a part is back';
@@ -80,6 +88,11 @@ it.each([
       timeoutMs: 60_000,
     },
   );
+  for (const { url } of processes) {
+    const { metrics } = await scrape(url);
+    const states = Object.values(serverNames).map((of) => valueOf(metrics, 'reeltally_server_ready', { server: of }));
+    expect(states).toEqual(Object.keys(serverNames).map((each) => (each === name ? 0 : 1)));
+  }
   await server.start();
   const stillLost = () =>
     written().flatMap((lines) => {

@@ -84,9 +84,9 @@ export function connectEventStore({
   });
 
   /** A failure of the observer must not replace the outcome. */
-  const tell = (outcome: AppendOutcome | 'failed', seconds: number): void => {
+  const tell: AppendObserver['appendEnded'] = (...ended) => {
     try {
-      observer?.appendEnded(outcome, seconds);
+      observer?.appendEnded(...ended);
     } catch (error) {
       logger?.warn({ err: error }, 'an append could not be counted');
     }
@@ -112,7 +112,7 @@ export function connectEventStore({
         return outcome;
       } finally {
         appends.delete(append);
-        tell(outcome, (performance.now() - append.startedMs) / 1000);
+        tell(outcome, (performance.now() - append.startedMs) / 1000, events);
       }
     },
     read: async (stream, fromRevision, maxCount = Number.MAX_SAFE_INTEGER) => {

@@ -3,6 +3,7 @@ import type { Registry } from 'prom-client';
 import type {
   AdmissionObserver,
   AppendObserver,
+  AppendedEvent,
   FileObserver,
   JobObserver,
   MailObserver,
@@ -15,6 +16,8 @@ import { mailSubjects, removals, resolutions } from '../../ports/observers.ts';
 import { tablesWithMacs } from '../../ports/row-macs.ts';
 import { releaseReasons } from '../../domain/download-job-events.ts';
 import { failureReasonNames } from '../../domain/failure-reasons.ts';
+import { eventTypes } from '../../domain/parse-event.ts';
+import { centsOf } from '../../domain/usage-events.ts';
 
 /**
  * Counts events as they happen. Labels come from closed sets: no account, no key, no URL. A counter whose labels are known from
@@ -135,12 +138,39 @@ export function observeAppends(registers: Registry[]): AppendObserver {
     registers,
   });
   for (const outcome of ['stored', 'conflict', 'not_sent', 'failed']) appends.inc({ outcome }, 0);
+  const countStored = countStoredEvents(registers);
   return {
-    appendEnded: (outcome, durationSeconds) => {
+    appendEnded: (outcome, durationSeconds, events) => {
       appends.inc({ outcome });
       durations.observe(durationSeconds);
+      if (outcome === 'stored') countStored(events);
     },
     appendResent: () => resends.inc(),
+  };
+}
+
+/** By type, so that charges, corrections and invoices can be watched as they happen. The ledger has the sums that count. */
+function countStoredEvents(registers: Registry[]): (events: readonly AppendedEvent[]) => void {
+  const stored = new Counter({
+    name: 'reeltally_events_stored_total',
+    help: 'Events that this process has stored, by type',
+    labelNames: ['type'],
+    registers,
+  });
+  const overage = new Counter({
+    name: 'reeltally_overage_cents_total',
+    help: 'Cents of overage that this process has charged, or given back before the books were closed',
+    labelNames: ['kind'],
+    registers,
+  });
+  for (const type of eventTypes) stored.inc({ type }, 0);
+  for (const kind of ['charged', 'given_back']) overage.inc({ kind }, 0);
+  return (events) => {
+    for (const event of events) {
+      stored.inc({ type: event.type });
+      const cents = centsOf(event) ?? 0;
+      if (cents !== 0) overage.inc({ kind: cents > 0 ? 'charged' : 'given_back' }, Math.abs(cents));
+    }
   };
 }
 

@@ -1,11 +1,17 @@
-import { Counter, Gauge } from 'prom-client';
+import { Counter, Gauge, Histogram } from 'prom-client';
 import type { Registry } from 'prom-client';
 import { childEndings, destinationRefusals, proxyRefusals, quotaNames } from '../../ports/observers.ts';
 import type { ChildObserver, DownloadObserver, EgressObserver } from '../../ports/observers.ts';
 
 /** Counts the downloads and child processes of a worker; labels come from closed sets. */
 
-export function observeDownloads(registers: Registry[], slots: number): DownloadObserver {
+const startSeconds = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 900, 3600];
+
+/** @param options.platforms whose downloads this worker takes */
+export function observeDownloads(
+  registers: Registry[],
+  { slots, platforms }: { slots: number; platforms: readonly string[] },
+): DownloadObserver {
   const running = new Gauge({
     name: 'reeltally_downloads_running',
     help: 'Downloads in progress in this worker',
@@ -20,10 +26,39 @@ export function observeDownloads(registers: Registry[], slots: number): Download
   });
   available.set(slots);
   for (const quota of quotaNames) postponed.inc({ quota }, 0);
+  const starts = new Histogram({
+    name: 'reeltally_job_start_seconds',
+    help: 'From the queuing of a job to its first claim',
+    labelNames: ['postponed'],
+    buckets: startSeconds,
+    registers,
+  });
+  for (const postponed of ['no', 'yes']) starts.zero({ postponed });
   return {
     downloadStarted: () => running.inc(),
+    firstClaimed: (waitedSeconds, wasPostponed) =>
+      starts.observe({ postponed: wasPostponed ? 'yes' : 'no' }, waitedSeconds),
+    stepOfPlatform: countAttempts(registers, platforms),
     downloadEnded: () => running.dec(),
     jobPostponed: (quota) => postponed.inc({ quota }),
+  };
+}
+
+/** Reasons appear once they occur: all of them for all platforms would be hundreds of series that stay 0. */
+function countAttempts(registers: Registry[], platforms: readonly string[]): DownloadObserver['stepOfPlatform'] {
+  const attempts = new Counter({
+    name: 'reeltally_attempts_ended_total',
+    help: 'Attempts that this worker has ended, by platform, outcome and reason',
+    labelNames: ['platform', 'outcome', 'reason'],
+    registers,
+  });
+  for (const platform of platforms) attempts.inc({ platform, outcome: 'done', reason: 'none' }, 0);
+  return (name, event) => {
+    // A stored name may be that of a platform that is served no more.
+    const platform = platforms.includes(name) ? name : 'other';
+    if (event.type === 'JobCompleted') attempts.inc({ platform, outcome: 'done', reason: 'none' });
+    else if (event.type === 'JobFailed') attempts.inc({ platform, outcome: 'failed', reason: event.data.reason });
+    else if (event.type === 'JobReleased') attempts.inc({ platform, outcome: 'released', reason: event.data.reason });
   };
 }
 
