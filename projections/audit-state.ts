@@ -1,4 +1,5 @@
 import type { Pool, PoolClient } from 'pg';
+import { coveredEventFromText, coveredEventSql } from './runner/checkpoints.ts';
 
 /**
  * What the continuous verification says: the one row of `audit_state`, which the dispatcher writes, for everybody who shows it.
@@ -7,17 +8,19 @@ import type { Pool, PoolClient } from 'pg';
 export interface AuditState {
   /** Events that were verified since the verification began. */
   events: number;
-  /** Commit position in the log up to which everything is verified, in digits; null before the first event. */
+  /** Commit position in the log to which it has come since it began, in digits; null before the first event. */
   position: string | null;
   /** Divergences that nobody has acknowledged, and those that somebody has. */
   unknown: number;
   known: number;
   /** The first `maxShownDivergences` of them. */
   divergences: readonly ShownDivergence[];
-  /** The newest time at which all of the log was verified, whoever led then; UTC ISO-8601. Written as null, it stays what it was. */
+  /** The newest time at which all of the log was verified, whoever led then, UTC ISO-8601; and the position up to which it was. */
   caughtUpAt: string | null;
-  /** By Postgres's clock. */
+  caughtUpPosition: string | null;
+  /** By Postgres's clock, and how many seconds ago. */
   writtenAt: string;
+  silentSeconds: number;
 }
 
 /** A divergence as facts (`src/audit/rules/divergence.ts`), with its name and whether somebody has acknowledged it. */
@@ -27,36 +30,68 @@ export interface ShownDivergence {
   facts: object;
 }
 
-const maxShownDivergences = 200;
+export const maxShownDivergences = 200;
 
-export async function writeAuditState(pool: Pool, state: Omit<AuditState, 'writtenAt'>): Promise<void> {
-  const { events, position, unknown, known, divergences, caughtUpAt } = state;
+/** What a look says. */
+export interface AuditReport extends Pick<AuditState, 'events' | 'position' | 'unknown' | 'known' | 'divergences'> {
+  /** The look has come to the end of the log. Before, what an earlier one has found stands, unless it was less. */
+  isWhole: boolean;
+  /** When it has; null while the time is not known. */
+  caughtUpAt: string | null;
+}
+
+export async function writeAuditState(pool: Pool, report: AuditReport): Promise<void> {
+  const { events, position, unknown, known, divergences, isWhole, caughtUpAt } = report;
+  const ifItCounts = (column: string) =>
+    `${column} = case when $7::boolean or excluded.unknown > s.unknown then excluded.${column} else s.${column} end`;
   await pool.query(
-    `insert into audit_state (events, position, unknown, known, divergences, caught_up_at)
-     values ($1, $2, $3, $4, $5, $6)
+    `insert into audit_state as s (events, position, unknown, known, divergences, caught_up_at, caught_up_position)
+     values ($1, $2, $3, $4, $5, $6::timestamptz, case when $6::timestamptz is not null then $2::numeric end)
      on conflict (only_row) do update
-     set events = excluded.events, position = excluded.position, unknown = excluded.unknown, known = excluded.known,
-         divergences = excluded.divergences, caught_up_at = coalesce(excluded.caught_up_at, audit_state.caught_up_at), written_at = clock_timestamp()`,
-    [events, position, unknown, known, JSON.stringify(divergences.slice(0, maxShownDivergences)), caughtUpAt],
+     set events = excluded.events, position = excluded.position,
+         ${['unknown', 'known', 'divergences'].map(ifItCounts).join(', ')},
+         caught_up_at = coalesce(excluded.caught_up_at, s.caught_up_at),
+         caught_up_position = coalesce(excluded.caught_up_position, s.caught_up_position), written_at = clock_timestamp()`,
+    [
+      ...[events, position, unknown, known, JSON.stringify(divergences.slice(0, maxShownDivergences))],
+      ...[isWhole ? caughtUpAt : null, isWhole],
+    ],
   );
 }
 
-export const auditStateSql =
-  'select events::float8, position::text, unknown, known, divergences, caught_up_at, written_at from audit_state';
+export const auditStateSql = `
+  select events::float8, position::text, unknown, known, divergences, caught_up_at, caught_up_position::text, written_at,
+         extract(epoch from clock_timestamp() - written_at)::float8 as silent_seconds
+  from audit_state`;
 
-/** As Postgres gives it, or writes it as JSON. */
-export interface AuditStateRow extends Omit<AuditState, 'caughtUpAt' | 'writtenAt'> {
-  caught_up_at: Date | string | null;
-  written_at: Date | string;
+/** As Postgres writes it as JSON. */
+export interface AuditStateRow extends Pick<AuditState, 'events' | 'position' | 'unknown' | 'known' | 'divergences'> {
+  caught_up_at: string | null;
+  caught_up_position: string | null;
+  written_at: string;
+  silent_seconds: number;
 }
 
-export function auditStateOf({ caught_up_at: caughtUpAt, written_at: writtenAt, ...state }: AuditStateRow): AuditState {
-  const instant = (at: Date | string) => new Date(at).toISOString();
-  return { ...state, caughtUpAt: caughtUpAt === null ? null : instant(caughtUpAt), writtenAt: instant(writtenAt) };
+export function auditStateOf({ caught_up_at, written_at, ...row }: AuditStateRow): AuditState {
+  const { caught_up_position: caughtUpPosition, silent_seconds: silentSeconds, ...state } = row;
+  const instant = (at: string) => new Date(at).toISOString();
+  const caughtUpAt = caught_up_at === null ? null : instant(caught_up_at);
+  return { ...state, caughtUpAt, caughtUpPosition, writtenAt: instant(written_at), silentSeconds };
 }
 
-/** @returns undefined if nothing has ever been verified here */
-export async function readAuditState(client: Pick<PoolClient, 'query'>): Promise<AuditState | undefined> {
-  const { rows } = await client.query<AuditStateRow>(auditStateSql);
-  return rows[0] && auditStateOf(rows[0]);
+/**
+ * The state, and the position of the newest event that a read model has for certain: amounts that it shows may follow from events
+ * that are not verified yet. Both are as of one instant.
+ *
+ * @returns without a state if nothing has ever been verified here
+ */
+export async function readAuditState(
+  client: Pick<PoolClient, 'query'>,
+  readModel: string,
+): Promise<{ state: AuditState | undefined; reached: bigint | undefined }> {
+  const { rows } = await client.query<{ audit: AuditStateRow | null; reached: string | null }>(
+    `select (select to_json(a) from (${auditStateSql}) a) as audit, ${coveredEventSql(readModel)}::text as reached`,
+  );
+  const [row] = rows;
+  return { state: row?.audit ? auditStateOf(row.audit) : undefined, reached: coveredEventFromText(row?.reached) };
 }

@@ -3,7 +3,7 @@ import type { UsagePeriod } from '../src/domain/usage-state.ts';
 import { readAuditState } from './audit-state.ts';
 import type { AuditState } from './audit-state.ts';
 import { listMonthMoney } from './overage-table.ts';
-import { moneyCounts } from './period-money.ts';
+import { moneyCounts, periodMoney } from './period-money.ts';
 import type { MoneyCounts } from './period-money.ts';
 
 /**
@@ -50,8 +50,10 @@ export interface MonthClose {
   month: string;
   totals: MonthTotals;
   phases: Record<UsagePeriod['phase'], number>;
-  /** What the continuous verification says; null if it is not known. */
-  verification: AuditState | null;
+  /** What the continuous verification says; undefined before it has said anything. */
+  verification: AuditState | undefined;
+  /** Position in the log of the newest event that the amounts have for certain. */
+  reached: bigint | undefined;
 }
 
 const none = Object.fromEntries(moneyCounts.map((name) => [name, 0])) as unknown as MoneyCounts;
@@ -62,8 +64,8 @@ export async function readMonthClose(client: Pick<PoolClient, 'query'>, month: s
   const phases = { open: 0, ended: 0, closed: 0 };
   for (const { phase, periods } of rows) phases[phase] += periods;
   const periods = rows.reduce((sum, row) => sum + row.periods, 0);
-  const verification = (await readAuditState(client)) ?? null;
-  return { month, totals: { periods, ...withSums(addUp(rows)) }, phases, verification };
+  const { state: verification, reached } = await readAuditState(client, periodMoney.name);
+  return { month, totals: { periods, ...withSums(addUp(rows)) }, phases, verification, reached };
 }
 
 /** The sums of rows, name by name. */

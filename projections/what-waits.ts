@@ -7,8 +7,6 @@ import type { CorrectionJson, CorrectionRow } from './corrections.ts';
 export interface WhatWaits {
   /** For a second person, the oldest first. */
   corrections: CorrectionRow[];
-  /** Divergences that nobody has acknowledged; null before anything was verified. */
-  divergences: number | null;
   /** Periods whose books should be closed, those that have waited longest first. */
   periods: { account_id: string; stream: string; period_start: string; period_end: string }[];
   /** The newest first. */
@@ -30,7 +28,6 @@ export async function readWhatWaits(
     `select
        (select coalesce(json_agg(${correctionJsonSql('c')} order by c.position), '[]') from (
           select * from corrections where status = 'asked' order by position limit $2) c) as corrections,
-       (select unknown from audit_state) as divergences,
        (select coalesce(json_agg(p order by period_end, account_id), '[]') from (
           select account_id, stream, period_start, period_end from credits
           where phase <> 'closed' and period_end <= $1 order by period_end, account_id limit $2) p) as periods,
@@ -44,7 +41,6 @@ export async function readWhatWaits(
   const instant = (text: string) => new Date(text).toISOString();
   return {
     corrections: row.corrections.map(correctionFromJson),
-    divergences: row.divergences,
     periods: row.periods.map((each) => ({
       ...each,
       ...{ period_start: instant(each.period_start), period_end: instant(each.period_end) },

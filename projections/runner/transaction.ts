@@ -11,20 +11,28 @@ export async function inTransaction<Result>(client: PoolClient, work: () => Prom
 export async function inPoolTransaction<Result>(
   pool: Pool,
   work: (client: PoolClient) => Promise<Result>,
+  begin = 'begin',
 ): Promise<Result> {
   const client = await pool.connect();
-  const ended = await runTransaction(client, () => work(client));
+  const ended = await runTransaction(client, () => work(client), begin);
   client.release('error' in ended && !ended.isRolledBack);
   if ('error' in ended) throw ended.error;
   return ended.result;
 }
 
+/** Runs queries that see the tables as of one instant, so that sums agree with the rows beside them. They write nothing. */
+export const inSnapshot = <Result>(
+  pool: Pool,
+  read: (client: Pick<PoolClient, 'query'>) => Promise<Result>,
+): Promise<Result> => inPoolTransaction(pool, read, 'begin transaction isolation level repeatable read, read only');
+
 async function runTransaction<Result>(
   client: PoolClient,
   work: () => Promise<Result>,
+  begin = 'begin',
 ): Promise<{ result: Result } | { error: unknown; isRolledBack: boolean }> {
   try {
-    await client.query('begin');
+    await client.query(begin);
     const result = await work();
     await client.query('commit');
     return { result };

@@ -5,7 +5,10 @@ import type { MoneyEvent } from '../../projections/money-events.ts';
 import { listAccountCloses, openReasons, readMonthClose } from '../../projections/month-close.ts';
 import type { AccountClose, MonthClose } from '../../projections/month-close.ts';
 import { periodMoney } from '../../projections/period-money.ts';
+import { countAcknowledged } from '../commands/acknowledge-divergence.ts';
 import { table } from '../documents/text.ts';
+import { showVerification } from '../documents/verdict.ts';
+import type { ShownVerification } from '../documents/verdict.ts';
 import { formatCents } from '../domain/cents.ts';
 import { accountIdArgument } from './arguments.ts';
 import type { CliDependencies, RunCommand } from './dependencies.ts';
@@ -32,25 +35,39 @@ function monthArgument(value: string): string {
   return value;
 }
 
-type ReportDependencies = Pick<CliDependencies, 'store' | 'pool' | 'hasProjector' | 'output'>;
+type ReportDependencies = Pick<CliDependencies, 'store' | 'pool' | 'hasProjector' | 'output' | 'now'>;
+
+/** What is said about the amounts. */
+interface Told {
+  behind: boolean;
+  verification: ShownVerification;
+}
 
 async function monthCommand(cli: ReportDependencies, { period: month, account }: MonthReport): Promise<void> {
   const behind = !(await caughtUp(cli, periodMoney));
   const close = await readMonthClose(cli.pool, month);
-  const parts = account === undefined ? ofAll(cli, close, behind) : ofOne(cli, close, { account, behind });
+  const { verification: state, reached } = close;
+  const told: Told = {
+    behind,
+    verification: showVerification(state && { ...state, ...(await countAcknowledged(cli.store, state)) }, {
+      ...{ now: cli.now(), shownUpTo: reached },
+    }),
+  };
+  const parts = account === undefined ? ofAll(cli, close, told) : ofOne(cli, close, { account, ...told });
   for await (const part of parts) cli.output.write(part);
   if (behind) throw new CommandFailed('the read model is behind the log: amounts may be missing', 2);
 }
 
 /** Every account, page by page: a month of any size needs no more memory than a small one. */
-async function* ofAll(cli: ReportDependencies, close: MonthClose, behind: boolean): AsyncGenerator<string> {
+async function* ofAll(cli: ReportDependencies, close: MonthClose, told: Told): AsyncGenerator<string> {
   const pages = listAccountCloses(cli.pool, close.month);
   if (!cli.output.json) {
     for await (const page of pages) yield `${accountsText(cli, page)}\n\n`;
-    yield `${closeText(close)}\n`;
+    yield `${closeText(close, told)}\n`;
     return;
   }
-  yield `${JSON.stringify({ ...close, behind }).slice(0, -1)},"accounts":[`;
+  const { month, totals, phases } = close;
+  yield `${JSON.stringify({ month, totals, phases, ...told }).slice(0, -1)},"accounts":[`;
   let separator = '\n';
   for await (const page of pages) {
     for (const account of page) {
@@ -64,18 +81,18 @@ async function* ofAll(cli: ReportDependencies, close: MonthClose, behind: boolea
 /** One account, with the events that each of its sums is the sum of, from the log itself. */
 async function* ofOne(
   cli: ReportDependencies,
-  { month, verification }: MonthClose,
-  { account: accountId, behind }: { account: string; behind: boolean },
+  { month }: MonthClose,
+  { account: accountId, ...told }: { account: string } & Told,
 ): AsyncGenerator<string> {
   const account = await readAccountClose(cli, month, accountId);
   const events = listMoneyEvents(cli.store, account);
   if (!cli.output.json) {
     yield `${accountsText(cli, [account])}\n\n`;
     for await (const event of events) yield `${eventText(event)}\n`;
-    yield `\n${verificationText(verification)}\n`;
+    yield `\n${verificationText(told)}\n`;
     return;
   }
-  yield `${JSON.stringify({ month, account, verification, behind }).slice(0, -1)},"events":[`;
+  yield `${JSON.stringify({ month, account, ...told }).slice(0, -1)},"events":[`;
   let separator = '\n';
   for await (const event of events) {
     yield separator + JSON.stringify(event);
@@ -117,7 +134,7 @@ const accountsText = ({ output }: ReportDependencies, page: readonly AccountClos
 const eventText = ({ name, amount, type, stream, revision, event_id: id, time }: MoneyEvent): string =>
   `${name.replace('_cents', '')}  ${name === 'charges' ? String(amount) : formatCents(amount)}  ${type}  ${stream} ${String(revision)}  ${id}  ${time}`;
 
-function closeText({ month, totals, phases, verification }: MonthClose): string {
+function closeText({ month, totals, phases }: MonthClose, told: Told): string {
   const money = (cents: number) => formatCents(cents);
   const lines: [string, string][] = [
     [
@@ -138,15 +155,9 @@ function closeText({ month, totals, phases, verification }: MonthClose): string 
   return [
     `${month}, by the start of the billing period`,
     ...lines.map(([name, text]) => `${name.padEnd(width)}  ${text}`),
-    verificationText(verification),
+    verificationText(told),
   ].join('\n');
 }
 
-function verificationText(verification: MonthClose['verification']): string {
-  if (!verification)
-    return 'verification: not known: no dispatcher has verified the log, and "ledger verify" does it now';
-  const { unknown, known, events, caughtUpAt } = verification;
-  const found = unknown === 0 ? 'nothing differs' : `${String(unknown)} divergences: see "ledger verify"`;
-  const acknowledged = known === 0 ? '' : `, ${String(known)} acknowledged`;
-  return `verification: ${found}${acknowledged}, ${String(events)} events, all of the log at ${caughtUpAt ?? 'no time yet'}`;
-}
+const verificationText = ({ verification: { text, verdict } }: Told): string =>
+  `verification: ${text}${verdict === 'verified' ? '' : ' "ledger verify" verifies all of the log now.'}`;

@@ -1,5 +1,10 @@
-import { decideAcknowledgement, evolveAcknowledgements, initialAcknowledgements } from '../domain/acknowledgements.ts';
-import type { Acknowledgements } from '../domain/acknowledgements.ts';
+import {
+  decideAcknowledgement,
+  evolveAcknowledgements,
+  initialAcknowledgements,
+  nameOf,
+} from '../domain/acknowledgements.ts';
+import type { Acknowledgements, DivergenceFacts } from '../domain/acknowledgements.ts';
 import { acknowledgementsStream } from '../domain/audit-events.ts';
 import type { AuditEvent, DivergenceAcknowledged } from '../domain/audit-events.ts';
 import { parseAuditEvent } from '../domain/parse-event.ts';
@@ -19,6 +24,31 @@ const acknowledgements: Aggregate<Acknowledgements, AuditEvent> = {
 /** All acknowledgements, the oldest first. @throws {EventStoreUnavailable} */
 export async function listAcknowledgements(store: EventStore): Promise<ParsedEvent<AuditEvent>[]> {
   return (await store.read(acknowledgementsStream, 0)).map(parseAuditEvent);
+}
+
+interface Counted {
+  /** Divergences that nobody has acknowledged, and those that somebody has. */
+  unknown: number;
+  known: number;
+  divergences: readonly { acknowledged: boolean; facts: object }[];
+}
+
+/**
+ * Acknowledgements count from the moment on in which they are recorded, and not only once the verification has looked again.
+ *
+ * @param counted as the verification has written it
+ */
+export async function countAcknowledged(
+  store: EventStore,
+  { unknown, known, divergences }: Counted,
+): Promise<Pick<Counted, 'unknown' | 'known'>> {
+  if (divergences.length === 0) return { unknown, known };
+  const names = new Set((await listAcknowledgements(store)).map(({ event: { data } }) => nameOf(data)));
+  const change = divergences.reduce(
+    (sum, { acknowledged, facts }) => sum + Number(names.has(nameOf(facts as DivergenceFacts))) - Number(acknowledged),
+    0,
+  );
+  return { unknown: Math.max(0, unknown - change), known: Math.max(0, known + change) };
 }
 
 /** Records once that a divergence was examined. @returns whether this command has recorded it */

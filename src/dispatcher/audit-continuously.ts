@@ -5,7 +5,7 @@ import type { ReadModelQueries } from '../audit/compare/comparison.ts';
 import { Verifier, readAcknowledged } from '../audit/compare/verifier.ts';
 import { ClockIsWrong } from '../ports/clock.ts';
 import type { WholeLog } from '../ports/event-store.ts';
-import type { AuditState as ToldState, ShownDivergence } from '../../projections/audit-state.ts';
+import type { AuditReport, ShownDivergence } from '../../projections/audit-state.ts';
 import { runInBackground } from '../async/background.ts';
 import { sleep } from '../async/sleep.ts';
 
@@ -27,7 +27,7 @@ export interface AuditDependencies {
   logger: Logger;
   outages?: Outages;
   /** Keeps what it says for those who show it: after each look, and meanwhile as often. */
-  record: (said: Omit<ToldState, 'writtenAt'>) => Promise<void>;
+  record: (said: AuditReport) => Promise<void>;
   /** The clock of business time, for what is recorded. */
   now: () => string;
   /** Between two looks at the log. Default 10 s. */
@@ -73,15 +73,18 @@ export function auditContinuously({
     const pause = (ms: number) => sleep(ms, signal);
     let divergences: ShownDivergence[] = [];
     let position: string | null = null;
-    let caughtUpAt: string | null = null;
+    let verifier: Verifier | undefined;
     let recordedMs = -Infinity;
-    const say = async () => {
+    const say = async ({ isWhole }: { isWhole: boolean }) => {
       recordedMs = performance.now();
       const { events, divergences: unknown, known } = state;
-      await record({ events, position, unknown, known, divergences, caughtUpAt });
+      const caughtUpAt = isWhole ? (timeUnlessWrong(now) ?? null) : null;
+      await record({ events, position, unknown, known, divergences, isWhole, caughtUpAt });
     };
     const rest = async (tookMs: number) => {
-      if (performance.now() - recordedMs >= lookEveryMs) await say();
+      // A long look tells what it finds at once. What was found before stands until it has ended.
+      if (verifier && verifier.divergences.counts.new > state.divergences) found(verifier);
+      if (performance.now() - recordedMs >= lookEveryMs) await say({ isWhole: false });
       await pause(tookMs * restShare);
       signal.throwIfAborted();
     };
@@ -97,7 +100,6 @@ export function auditContinuously({
     };
     const begin = async () =>
       new Verifier({ log, queries, pageEvents, missingForMs, signal, rest, progress }, await readAcknowledged(log));
-    let verifier: Verifier | undefined;
     do {
       try {
         verifier ??= await begin();
@@ -105,15 +107,14 @@ export function auditContinuously({
         found(verifier);
         state.events = verifier.replay.events;
         position = verifier.position < 0n ? null : String(verifier.position);
-        caughtUpAt = timeUnlessWrong(now) ?? caughtUpAt;
         if (state.divergences > 0) verifier = undefined;
         else state.caughtUpMs = performance.now();
-        await say();
+        await say({ isWhole: true });
         outage.works();
         await pause(state.divergences > 0 ? startOverMs : lookEveryMs);
       } catch (error) {
         if (signal.aborted) return;
-        if (verifier && verifier.divergences.counts.new > 0) found(verifier);
+        if (verifier && verifier.divergences.counts.new > state.divergences) found(verifier);
         outage.failed('a look at the log', error);
         await pause(lookEveryMs);
       }

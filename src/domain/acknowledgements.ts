@@ -1,6 +1,6 @@
 import type { AuditEvent, DivergenceAcknowledged } from './audit-events.ts';
 
-type Facts = Omit<DivergenceAcknowledged, 'reference'>;
+export type DivergenceFacts = Omit<DivergenceAcknowledged, 'reference'>;
 
 /** The divergences that were acknowledged, by all of their facts. */
 export type Acknowledgements = ReadonlySet<string>;
@@ -8,7 +8,7 @@ export type Acknowledgements = ReadonlySet<string>;
 export const initialAcknowledgements: Acknowledgements = new Set();
 
 /** The same facts have the same name, whoever examined them. */
-export const nameOf = ({ rule, account_id, stream, revision, field, expected, found }: Facts): string =>
+export const nameOf = ({ rule, account_id, stream, revision, field, expected, found }: DivergenceFacts): string =>
   JSON.stringify([rule, account_id, stream, revision, field, expected, found]);
 
 export function evolveAcknowledgements(state: Acknowledgements, event: AuditEvent): Acknowledgements {

@@ -33,7 +33,7 @@ it('follows the log, tells of a divergence once, and that it is mended', async (
     await appendAll(log.store, [account.queue(3)]);
     await waitFor(() => audit.state.events >= 33, { what: 'what came since to be verified' });
     expect(audit.state.divergences).toBe(0);
-    const said = () => readAuditState(models.pool);
+    const said = async () => (await readAuditState(models.pool, 'usage_and_jobs')).state;
     const clean = await waitFor(
       async () => {
         const now = await said();
@@ -73,6 +73,36 @@ it('follows the log, tells of a divergence once, and that it is mended', async (
   const lines = jsonLines<{ id: string; msg: string }>(text());
   const said = lines.filter(({ msg }) => msg.includes('the audit found a divergence')).map(({ id }) => id);
   expect(new Set(said).size).toBe(said.length);
+});
+
+it('keeps what an earlier look has found until one has come to the end', async () => {
+  const { pool } = await readModelsOfTest(log.store);
+  const said = async () => (await readAuditState(pool, 'usage_and_jobs')).state;
+  const of = (count: number) => ({
+    unknown: count,
+    known: 0,
+    divergences: [{ name: String(count), acknowledged: false, facts: {} }],
+  });
+  await writeAuditState(pool, { events: 90, position: '99', ...of(3), isWhole: true, caughtUpAt: midNovember });
+  // Another process has begun from the start.
+  const partial = { events: 2, position: '4', isWhole: false, caughtUpAt: null };
+  await writeAuditState(pool, { ...partial, unknown: 0, known: 0, divergences: [] });
+  const before = { caughtUpAt: midNovember, caughtUpPosition: '99' };
+  expect(await said()).toMatchObject({ events: 2, position: '4', ...of(3), ...before });
+  await writeAuditState(pool, { ...partial, ...of(1) });
+  expect(await said()).toMatchObject(of(3));
+  await writeAuditState(pool, { ...partial, ...of(4) });
+  expect(await said()).toMatchObject({ ...of(4), ...before });
+  await writeAuditState(pool, {
+    ...partial,
+    events: 91,
+    position: '100',
+    unknown: 0,
+    known: 0,
+    divergences: [],
+    isWhole: true,
+  });
+  expect(await said()).toMatchObject({ unknown: 0, divergences: [], ...before });
 });
 
 it('stops at once while it waits for read models that nobody writes', { timeout: 10_000 }, async () => {

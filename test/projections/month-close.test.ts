@@ -183,19 +183,16 @@ describe('the close of a month', () => {
     }
   });
 
-  it('says what the verification says, or that it is not known', async () => {
-    expect((await readMonthClose(models.pool, '2024-02')).verification).toBeNull();
-    const state = {
-      events: 9,
-      position: '12',
-      unknown: 0,
-      known: 0,
-      divergences: [],
-      caughtUpAt: '2024-05-01T00:00:00.000Z',
-    };
-    await writeAuditState(models.pool, { ...state, events: 3 });
-    await writeAuditState(models.pool, state);
-    expect((await readMonthClose(models.pool, '2024-02')).verification).toMatchObject(state);
+  it('says what the verification says, or that it is not known, and up to which event the amounts go', async () => {
+    const { verification, reached } = await readMonthClose(models.pool, '2024-02');
+    expect([verification, reached]).toEqual([undefined, expect.any(BigInt)]);
+    const found = { unknown: 0, known: 0, divergences: [] };
+    const look = { events: 9, position: '12', ...found, caughtUpAt: '2024-05-01T00:00:00.000Z', isWhole: true };
+    await writeAuditState(models.pool, { ...look, events: 3 });
+    await writeAuditState(models.pool, look);
+    expect((await readMonthClose(models.pool, '2024-02')).verification).toMatchObject({
+      ...{ events: 9, position: '12', ...found, caughtUpAt: '2024-05-01T00:00:00.000Z', caughtUpPosition: '12' },
+    });
   });
 
   it('of a month without periods is empty', async () => {

@@ -8,6 +8,8 @@ export interface PostgresProxy extends AsyncDisposable {
   url: string;
   /** Round trips so far: Sync and Query are the messages after which a client waits for the server. */
   roundTrips: () => number;
+  /** Those of them that do more than begin or end a transaction. */
+  statements: () => number;
   /** Cuts every connection, and new ones as they come, until it is back. */
   setAway: (isAway: boolean) => void;
 }
@@ -15,6 +17,7 @@ export interface PostgresProxy extends AsyncDisposable {
 export async function startPostgresProxy(target: string): Promise<PostgresProxy> {
   const { hostname, port } = new URL(target);
   let roundTrips = 0;
+  let statements = 0;
   let isAway = false;
   const open = new Set<Socket>();
   // Without a delay, as between the two ends themselves: waiting for more to send would cost 40 ms at each larger answer.
@@ -25,8 +28,11 @@ export async function startPostgresProxy(target: string): Promise<PostgresProxy>
       return;
     }
     open.add(client);
-    const upstream = connect({ port: Number(port), host: hostname, noDelay: true });
-    const count = countMessages(() => (roundTrips += 1));
+const upstream = connect({ port: Number(port), host: hostname, noDelay: true });
+    const count = countMessages((text) => {
+      roundTrips += 1;
+      if (!/^(?:begin|commit|rollback)\b[^;]*$/.test(text)) statements += 1;
+    });
     client.once('close', () => {
       open.delete(client);
       upstream.destroy();
@@ -41,6 +47,7 @@ export async function startPostgresProxy(target: string): Promise<PostgresProxy>
   return {
     url: url.href,
     roundTrips: () => roundTrips,
+    statements: () => statements,
     setAway: (away) => {
       isAway = away;
       if (away) for (const client of open) client.destroy();
@@ -49,8 +56,11 @@ export async function startPostgresProxy(target: string): Promise<PostgresProxy>
   };
 }
 
-/** Reads the frontend's messages: a byte for the type, four for the length, after a first message that has no type. */
-function countMessages(onWait: () => void): (chunk: Buffer) => void {
+/**
+ * Reads the frontend's messages: a byte for the type, four for the length, after a first message that has no type.
+ * @param onWait is told the text of a simple query, and nothing of a prepared one
+ */
+function countMessages(onWait: (text: string) => void): (chunk: Buffer) => void {
   let rest = Buffer.alloc(0);
   let isStarted = false;
   return (chunk) => {
@@ -60,7 +70,8 @@ function countMessages(onWait: () => void): (chunk: Buffer) => void {
       if (rest.length < typeBytes + 4) return;
       const end = typeBytes + rest.readInt32BE(typeBytes);
       if (rest.length < end) return;
-      if (isStarted && (rest[0] === sync || rest[0] === query)) onWait();
+      if (isStarted && (rest[0] === sync || rest[0] === query))
+        onWait(rest[0] === query ? rest.toString('utf8', typeBytes + 4, end) : '');
       isStarted = true;
       rest = rest.subarray(end);
     }

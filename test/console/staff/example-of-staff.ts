@@ -77,7 +77,7 @@ export async function makeExampleOfStaff(): Promise<ExampleOfStaff> {
   const { accountId } = large;
   await lookFirst(finance, { accountId, tokens: [done, given] });
   const supporterId = await issueToken(admin);
-  await waitFor(async () => (await admin.get('/staff/operation')).text.includes('Every value that was verified'), {
+  await waitFor(async () => (await admin.get('/staff/operation')).text.includes('note good'), {
     what: 'the verification',
     timeoutMs: 60_000,
   });

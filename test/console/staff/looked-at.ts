@@ -21,7 +21,7 @@ export const lookedAt: readonly LookedAt<By, ExampleOfStaff>[] = [
   // First, as long as it runs.
   { name: 'staff-download-running', by: 'finance', show: watchDownload },
   { name: 'staff-sign-in', by: 'nobody', show: at('/staff/sign-in') },
-  { name: 'staff-start', by: 'finance', show: at('/staff') },
+  { name: 'staff-start', by: 'finance', show: verifiedAt('/staff') },
   { name: 'staff-found', by: 'finance', show: (page) => search(page, ownersEmail) },
   { name: 'staff-found-nothing', by: 'finance', show: (page) => search(page, 'CASE-9999') },
   { name: 'staff-account', by: 'finance', show: showAccount },
@@ -51,7 +51,7 @@ export const lookedAt: readonly LookedAt<By, ExampleOfStaff>[] = [
   { name: 'staff-outage', by: 'finance', show: at(`/staff/corrections/outage?${ofOutage}`) },
   { name: 'staff-overage', by: 'finance', show: at('/staff/overage?overage=yes') },
   { name: 'staff-charges', by: 'finance', show: at(({ accountId }) => `/staff/overage/${accountId}/2027-02-20`) },
-  { name: 'staff-months', by: 'finance', show: at('/staff/months') },
+  { name: 'staff-months', by: 'finance', show: verifiedAt('/staff/months') },
   { name: 'staff-month', by: 'finance', show: showMonth },
   { name: 'staff-operation', by: 'admin', show: showBooks },
   { name: 'staff-work', by: 'admin', show: showWork },
@@ -82,10 +82,22 @@ async function showAccount(page: Page, { accountId }: ExampleOfStaff): Promise<v
   await page.evaluate(`document.querySelector('.figure:last-child rect').setAttribute('width', '2.4%')`);
 }
 
+/** What the verification says changes with each event and second. */
+const verdict = {
+  '.note p': 'All of the log up to position 150 was verified at 2027-02-24 10:15 UTC, 5 s ago.',
+};
+
+function verifiedAt(path: string) {
+  return async (page: Page) => {
+    await page.goto(path);
+    await fix(page, verdict);
+  };
+}
+
 /** Its accounts come in the order of their ids, among which the demo's is anywhere. */
 async function showMonth(page: Page): Promise<void> {
   await page.goto('/staff/months/2027-01');
-  await fix(page, { '.note p': 'Verification: all agree.' });
+  await fix(page, verdict);
   await page.evaluate(`{
     const [body] = [...document.querySelectorAll('tbody')].slice(-1);
     const demo = [...body.rows].find((row) => row.textContent.includes('$499.00'));
@@ -97,6 +109,7 @@ async function showMonth(page: Page): Promise<void> {
 async function showBooks(page: Page): Promise<void> {
   await page.goto('/staff/operation');
   await fix(page, {
+    ...verdict,
     '.figure:first-child .value': '150 events since it began',
     '.figure:first-child code': '150',
     'td:nth-child(2)': '150',

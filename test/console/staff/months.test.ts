@@ -1,4 +1,7 @@
-import { beforeAll, describe, expect, it } from 'vitest';
+import pg from 'pg';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { writeAuditState } from '../../../projections/audit-state.ts';
+import { waitFor } from '../../support/wait-for.ts';
 import type { Browser } from '../browser.ts';
 import { addPeriods, madeUpAccount } from './made-up-periods.ts';
 import { staffOfFile } from './staff-of-file.ts';
@@ -6,6 +9,7 @@ import { staffOfFile } from './staff-of-file.ts';
 const service = await staffOfFile();
 let support: Browser;
 let bearer: string;
+let pool: pg.Pool;
 
 const accounts = 450;
 const chargedCents = (accounts * (accounts + 1) * 25) / 2;
@@ -22,7 +26,8 @@ interface Shown {
   month: string;
   totals: Record<string, number>;
   phases: Record<string, number>;
-  verification: unknown;
+  verification: Record<string, unknown>;
+  is_behind: boolean | null;
   accounts: { account_id: string; due_cents: number; not_invoiced: { cents: number; why: string }[] }[];
   next: string | null;
 }
@@ -35,11 +40,17 @@ async function json(query = ''): Promise<Shown> {
 }
 
 beforeAll(async () => {
+  pool = new pg.Pool({ connectionString: service.installation.environment.DATABASE_URL });
   const { staffId } = await service.invite('support');
   bearer = (await service.issueToken(staffId, ['money'])).token;
   support = await service.signedInAs('support');
   expect((await support.get('/staff/months')).text).toContain('No billing period has begun yet');
   await addPeriods((...given) => service.sql(...given), '2020-03', accounts);
+});
+
+afterAll(() => {
+  service.projector.resume();
+  return pool.end();
 });
 
 describe('the close of a month', () => {
@@ -57,7 +68,8 @@ describe('the close of a month', () => {
         ...{ invoiced_cents: feesCents + chargedCents - openCents, not_invoiced_cents: openCents, credited_cents: 0 },
       },
       phases: { open: 0, ended: 0, closed: accounts },
-      verification: null,
+      verification: { verdict: 'none' },
+      is_behind: false,
     });
     expect(close.accounts[2]).toMatchObject({
       account_id: madeUpAccount(3),
@@ -73,7 +85,7 @@ describe('the close of a month', () => {
       expect(text).toContain(`href="/staff/overage?month=2020-03&amp;sort=${sort}&amp;order=desc"`);
     expect(text).toContain(`href="/staff/overage/${madeUpAccount(3)}/2020-03-03?only=charges"`);
     expect(text).toContain('invoice due');
-    expect(text).toContain('The verification has said nothing yet.');
+    expect(text).toContain('Nothing was verified yet');
     const { text: all } = await support.get('/staff/months');
     expect(all).toContain('<a data-row href="/staff/months/2020-03">2020-03</a>');
   });
@@ -102,13 +114,52 @@ describe('the close of a month', () => {
     expect(file).toMatchObject({ of: 'month', month: '2020-03', count: accounts });
   });
 
-  it('says what the verification says', async () => {
-    const insert = `insert into audit_state (events, position, unknown, known, divergences, caught_up_at)
-      values (1234, 99, $1, 1, '[]', '2026-11-24T10:00:00Z') on conflict (only_row) do update set unknown = excluded.unknown`;
-    await service.sql(insert, [0]);
-    expect(await pageText('/staff/months/2020-03')).toContain('1,234 events of the log and all read models agree');
-    await service.sql(insert, [2]);
-    expect(await pageText('/staff/months/2020-03')).toContain('2 divergences that nobody has acknowledged');
+  it('says what the verification says now: what is old or partial is not "verified"', async () => {
+    const look = { events: 1_234, position: '99', unknown: 0, known: 1, divergences: [] };
+    const now = new Date().toISOString();
+    const said = async () => [await pageText('/staff/months/2020-03'), (await json()).verification] as const;
+    await writeAuditState(pool, { ...look, isWhole: false, caughtUpAt: null });
+    expect(await said()).toEqual([
+      expect.stringMatching(/class="note warn".*Not all of the log was verified yet\. It has come to position 99/),
+      expect.objectContaining({ verdict: 'partial', events: 1_234 }),
+    ]);
+    await writeAuditState(pool, { ...look, isWhole: true, caughtUpAt: now });
+    expect(await said()).toEqual([
+      expect.stringMatching(
+        /class="note good".*up to position 99 was verified at .* \d+ s ago.*1 divergence is acknowledged/,
+      ),
+      expect.objectContaining({ verdict: 'verified', caught_up_position: '99' }),
+    ]);
+    await writeAuditState(pool, { ...look, unknown: 2, isWhole: true, caughtUpAt: now });
+    expect(await said()).toEqual([
+      expect.stringMatching(/class="note bad".*2 values do not follow from the log/),
+      expect.objectContaining({ verdict: 'diverges', unknown: 2 }),
+    ]);
+    // A process that has begun from the start has found nothing yet.
+    await writeAuditState(pool, { ...look, events: 3, position: '3', isWhole: false, caughtUpAt: null });
+    expect((await said())[1]).toMatchObject({ verdict: 'diverges', unknown: 2, position: '3' });
+    await writeAuditState(pool, { ...look, isWhole: true, caughtUpAt: '2026-01-01T00:00:00.000Z' });
+    expect((await said())[1]).toMatchObject({ verdict: 'behind' });
+    await service.sql("update audit_state set caught_up_at = now(), written_at = now() - interval '3 hours'");
+    expect(await said()).toEqual([
+      expect.stringMatching(/class="note warn".*has stopped: it last said something 3 h ago/),
+      expect.objectContaining({ verdict: 'stopped' }),
+    ]);
+    for (const path of ['/staff', '/staff/months', '/staff/operation'])
+      expect(await pageText(path)).toContain('The verification has stopped');
+  });
+
+  it('says while the log has events about money that it does not have yet', async () => {
+    const accountId = await service.openAccount('behind@example.com');
+    await waitFor(async () => !(await json()).is_behind, { what: 'the account in the read model' });
+    service.projector.pause();
+    await service.installation.cli(['accounts', 'cap', accountId, '1000']);
+    expect((await json()).is_behind).toBe(true);
+    expect(await pageText('/staff/months/2020-03')).toContain(
+      'The read model is behind the log: amounts may be missing.',
+    );
+    service.projector.resume();
+    await waitFor(async () => !(await json()).is_behind, { what: 'the read model to follow' });
   });
 
   it('does not exist for a month without billing periods', async () => {

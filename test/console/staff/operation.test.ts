@@ -37,7 +37,7 @@ const get = async (path: string, browser = support) => textOf(await browser.get(
 describe('before anything has happened', () => {
   it('each part says so', async () => {
     expect(await get('/staff/operation')).toMatch(
-      /has said nothing yet.*The books of every period that is over are closed.*staff \d+ 0 up to date/,
+      /Nothing was verified yet.*No period is over and past its time for corrections with its books still open.*staff \d+ 0 up to date/,
     );
     expect(await get('/staff/operation/work')).toMatch(
       /Downloads that wait 0.*No worker has been there within a day.*No download has failed in the last 30 days/,
@@ -56,13 +56,13 @@ describe('the verification', () => {
   beforeAll(async () => {
     const divergences = [{ name: id, acknowledged: false, facts }];
     const said = { events: 12_345, position: '900', unknown: 1, known: 0, divergences };
-    await writeAuditState(pool, { ...said, caughtUpAt: '2026-11-14T12:00:00.000Z' });
+    await writeAuditState(pool, { ...said, isWhole: true, caughtUpAt: '2026-11-14T12:00:00.000Z' });
   });
 
   it('is shown with each divergence, which only an admin may acknowledge', async () => {
     const page = await support.get('/staff/operation');
     expect(textOf(page)).toMatch(
-      /1 value does not follow.*Verified 12,345.*verified 2026-11-14 12:00 UTC.*row_differs new.*\{"b":1,"a":2\}/,
+      /1 value does not follow from the log.*Verified 12,345.*verified 2026-11-14 12:00 UTC.*row_differs new.*\{"b":1,"a":2\}/,
     );
     expect(page.text).not.toContain('<textarea');
     expect((await admin.get('/staff/operation')).text).toContain('<textarea');
@@ -83,7 +83,7 @@ describe('the verification', () => {
     // As the verification will look for it.
     expect(nameOf(events[0]?.data as Facts).slice(0, 16)).toBe(id);
     const page = await get('/staff/operation');
-    expect(page).toMatch(/Every value that was verified follows.*acknowledged.*under CASE-1: a known test/);
+    expect(page).toMatch(/is behind.*All of the log up to position 900.*acknowledged.*under CASE-1: a known test/);
   });
 });
 
@@ -139,7 +139,10 @@ it('programs are answered with the same', async () => {
   });
   const { data } = JSON.parse(text) as { data: { books: { read_models: { name: string; lag: string }[] } } };
   expect(data).toMatchObject({
-    books: { audit: { events: 12_345, unknown: 1, caught_up_at: '2026-11-14T12:00:00.000Z' }, periods_not_closed: [] },
+    books: {
+      audit: { events: 12_345, unknown: 0, known: 1, caught_up_at: '2026-11-14T12:00:00.000Z' },
+      periods_not_closed: [],
+    },
     work: { queue: { waiting: 3 } },
   });
   expect(data.books.read_models.map(({ name }) => name)).toContain('corrections');

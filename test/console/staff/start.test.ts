@@ -20,7 +20,7 @@ const textOf = (html: string) => html.replaceAll(/<[^>]*>/g, ' ').replaceAll(/\s
 
 it('says that nothing waits where nothing does', async () => {
   const text = textOf((await browser.get('/staff')).text);
-  expect(text).toContain('Nothing: no correction waits for a second person');
+  expect(text).toContain('No correction waits for a second person, and all books that should be closed are.');
   expect(text).toContain('None that is known here.');
 });
 

@@ -160,9 +160,9 @@ const asProgram = (method: string, path: string, body?: object): Promise<Page> =
   });
 
 async function statementsOf(ask: () => Promise<Page>): Promise<{ status: number; statements: number }> {
-  const before = proxy.roundTrips();
+  const before = proxy.statements();
   const { status } = await ask();
-  return { status, statements: proxy.roundTrips() - before };
+  return { status, statements: proxy.statements() - before };
 }
 
 /** What the session or the token alone costs: of a request that asks for nothing else. */

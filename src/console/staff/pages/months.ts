@@ -3,12 +3,13 @@ import { openReasons } from '../../../../projections/month-close.ts';
 import type { OpenReason } from '../../../../projections/month-close.ts';
 import { html } from '../../../documents/html.ts';
 import type { Html } from '../../../documents/html.ts';
-import { count, day, empty, figures, money, note, number, numberHead, time, wideTable } from '../../parts.ts';
+import { count, day, empty, figures, money, note, number, numberHead, wideTable } from '../../parts.ts';
 import { page } from '../../visit.ts';
 import type { Answer, StaffVisit } from '../../visit.ts';
 import type { StaffDependencies } from '../dependencies.ts';
 import { exportAnswer } from '../export.ts';
 import type { ExportForm } from '../export.ts';
+import { verdictNote } from '../verification.ts';
 import { inputOf, readInput, see, viewerOf } from '../view.ts';
 import { exportMonth, monthClose, months } from '../views/months.ts';
 import type { CloseRow, MonthInput, MonthRow, ShownMonth } from '../views/months.ts';
@@ -22,6 +23,7 @@ export async function list(visit: StaffVisit, dependencies: StaffDependencies): 
     title: 'Months',
     section: 'months',
     content: html`<p>Each billing period counts for the month in which it begins.</p>
+      ${verdictNote(shown.verification)}
       ${
         shown.months.length === 0
           ? empty(html`<p>No billing period has begun yet.</p>`)
@@ -67,7 +69,7 @@ const exported =
 export const exportCsv = exported('csv');
 export const exportJson = exported('json');
 
-function state({ month, phases, verification, totals: { periods, ...sums } }: ShownMonth): Html {
+function state({ month, phases, verification, is_behind: isBehind, totals: { periods, ...sums } }: ShownMonth): Html {
   const { open, ended, closed } = phases;
   const left = [open > 0 && `${count(open)} open`, ended > 0 && `${count(ended)} ended and not closed yet`].filter(
     (part) => part !== false,
@@ -87,31 +89,19 @@ function state({ month, phases, verification, totals: { periods, ...sums } }: Sh
         details: [left.length === 0 ? undefined : left.join(', ')],
       },
     ])}
-    ${verified(verification)}
+    ${verdictNote(verification)} ${behind(isBehind)}
     <p class="soft">
       <code>reeltally reports month --period ${month} --account ACCOUNT</code> names every event behind the sums of an
       account.
     </p>`;
 }
 
-function verified(verification: ShownMonth['verification']): Html {
-  if (!verification) return note('warn', 'The verification has said nothing yet.');
-  const { events, unknown, known, caught_up_at: caughtUpAt } = verification;
-  const link = html`<a href="/staff/operation">Verification</a>`;
-  if (unknown > 0)
-    return note(
-      'bad',
-      html`${link}: ${count(unknown)} ${unknown === 1 ? 'divergence' : 'divergences'} that nobody has acknowledged. Do
-      not rely on these amounts.`,
-    );
-  return note(
-    'good',
-    html`${link}: ${count(events)} events of the log and all read models
-    agree${
-      known > 0 && `, but for ${count(known)} acknowledged divergences`
-    }${caughtUpAt === null ? '; it has not read all of the log yet.' : html`, as of ${time(caughtUpAt)}.`}`,
-  );
-}
+/** @param isBehind null where it is not known */
+const behind = (isBehind: boolean | null): Html | false => {
+  if (isBehind === null)
+    return note('warn', 'The log does not answer: whether it has newer events about money is not known.');
+  return isBehind && note('warn', 'The read model is behind the log: amounts may be missing. Reload in a moment.');
+};
 
 function totals({ month, totals: sums }: ShownMonth): Html {
   const sorted = (sort: string) => overageAddress({ month, sort: sort, order: 'desc' });

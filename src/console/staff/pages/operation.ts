@@ -6,13 +6,14 @@ import type { Html } from '../../../documents/html.ts';
 import { isRefused } from '../../../domain/refusals.ts';
 import { hasRole } from '../../../domain/staff.ts';
 import { formTokenField } from '../../layout.ts';
-import { count, day, empty, figures, note, number, numberHead, progress, time, wideTable } from '../../parts.ts';
+import { count, day, figures, note, number, numberHead, progress, time, wideTable } from '../../parts.ts';
 import { badInput, missing, page, redirect } from '../../visit.ts';
 import type { Answer, StaffVisit } from '../../visit.ts';
 import { accountLink } from '../addresses.ts';
 import { readReference, refusalOf } from '../ask-correction.ts';
 import type { StaffDependencies } from '../dependencies.ts';
 import { maxReasonCharacters, orderOf } from '../staff-request.ts';
+import { verdictNote } from '../verification.ts';
 import { inputOf, see, viewerOf } from '../view.ts';
 import { books } from '../views/books.ts';
 import type { Books } from '../views/books.ts';
@@ -43,42 +44,43 @@ export const parts = (current: keyof typeof partNames): Html =>
   </nav>`;
 
 function verification(audit: Books['audit']): Html {
-  if (!audit)
-    return html`<h2>Verification</h2>
-      ${empty(html`<p>The dispatcher verifies the log all the time, and has said nothing yet.</p>`)}`;
   const { events, position, head, caught_up_at: caughtUpAt, written_at: writtenAt } = audit;
-  const open = audit.divergences.filter(({ acknowledgement }) => acknowledgement === null).length;
-  const unknown = Math.max(open, audit.unknown - (audit.divergences.length - open));
   return html`<h2>Verification</h2>
+    ${verdictNote(audit, { isElsewhere: false })}
+    ${head === null && note('warn', 'The log does not answer: how far read models are behind, and what was acknowledged, is not known.')}
     ${
-      unknown === 0
-        ? note('good', 'Every value that was verified follows from the log.')
-        : note('bad', `${count(unknown)} ${unknown === 1 ? 'value does' : 'values do'} not follow from the log.`)
-    }
-    ${figures([
-      {
-        name: 'Verified',
-        value: count(events),
-        of: 'events since it began',
-        details: [position === null ? undefined : html`up to position <code>${position}</code>`],
-        ...(position !== null &&
-          head !== null && { bar: progress('Positions of the log that are verified', Number(position), Number(head)) }),
-      },
-      {
-        name: 'Whole log last verified',
-        value: caughtUpAt === null ? 'not yet' : time(caughtUpAt),
-        details: [html`Last report ${time(writtenAt)}`],
-      },
-    ])}`;
+      writtenAt !== null &&
+      figures([
+        {
+          name: 'Verified',
+          value: count(events),
+          of: 'events since it began',
+          details: [position === null ? undefined : html`up to position <code>${position}</code>`],
+          ...(position !== null &&
+            head !== null && {
+              bar: progress('Positions of the log that are verified', Number(position), Number(head)),
+            }),
+        },
+        {
+          name: 'Whole log last verified',
+          value: caughtUpAt === null ? 'not yet' : time(caughtUpAt),
+          details: [html`Last report ${time(writtenAt)}`],
+        },
+      ])
+    }`;
 }
 
 function divergences(audit: Books['audit'], { session }: StaffVisit): Html | false {
-  if (!audit || audit.divergences.length === 0) return false;
+  if (audit.divergences.length === 0) return false;
   const mayAcknowledge = hasRole(session.role, 'admin');
   return html`<h2 id="divergences">Divergences</h2>
     <p>
       These values do not follow from the log. Find out why, mend it (<code>projections rebuild</code> for a read
       model), or acknowledge that it may stay.
+      ${
+        audit.unknown + audit.known > audit.divergences.length &&
+        `These are the first ${count(audit.divergences.length)} of ${count(audit.unknown + audit.known)}; ledger verify lists all.`
+      }
     </p>
     ${audit.divergences.map(
       ({ id, facts, acknowledgement: known }) =>
@@ -139,7 +141,7 @@ export async function acknowledge(visit: StaffVisit, dependencies: StaffDependen
   const reference = readReference(visit.form);
   const { by } = orderOf(visit);
   const { audit } = await see(books, viewerOf(visit), dependencies, {});
-  const found = audit?.divergences.find(({ id }) => id === visit.form.get('divergence'));
+  const found = audit.divergences.find(({ id }) => id === visit.form.get('divergence'));
   if (!found) throw visit.form.has('divergence') ? notThere() : missing();
   const actor = await actingStaff(staff, by, 'admin');
   if (isRefused(actor)) throw refusalOf(actor.refusal);
@@ -153,11 +155,12 @@ export async function acknowledge(visit: StaffVisit, dependencies: StaffDependen
 
 const notThere = () => badInput('The verification does not report this divergence any more. Nothing was changed.');
 
-function periods({ periods_not_closed: rows }: Books): Html {
+function periods({ periods_not_closed: rows, are_more_not_closed: areMore }: Books): Html {
   return html`<h2>Periods that should be closed</h2>
+    ${areMore && html`<p>These are the first ${count(rows.length)} of more, the longest overdue first.</p>`}
     ${
       rows.length === 0
-        ? html`<p>The books of every period that is over are closed.</p>`
+        ? html`<p>No period is over and past its time for corrections with its books still open.</p>`
         : wideTable(
             'Periods that should be closed',
             ['Ended', 'Account', 'Usage stream', 'State'],
@@ -186,9 +189,11 @@ function readModels({ read_models: models }: Books): Html {
         ({ name, position, lag }) =>
           html`<tr>
             <th scope="row">${name}</th>
-            ${number(position)} ${number(lag)}
-            <td><span class="tag ${lag === '0' ? 'good' : 'warn'}">${lag === '0' ? 'up to date' : 'behind'}</span></td>
+            ${number(position)} ${number(lag ?? '')}
+            <td><span class="tag ${lag === '0' ? 'good' : 'warn'}">${lagText(lag)}</span></td>
           </tr>`,
       ),
     )}`;
 }
+
+const lagText = (lag: string | null): string => (lag === null ? 'not known' : lag === '0' ? 'up to date' : 'behind');

@@ -1,14 +1,17 @@
+import { readAuditState } from '../../../../projections/audit-state.ts';
+import { periodMoney } from '../../../../projections/period-money.ts';
 import { readWhatWaits } from '../../../../projections/what-waits.ts';
 import type { WhatWaits } from '../../../../projections/what-waits.ts';
 import { html } from '../../../documents/html.ts';
 import type { Html } from '../../../documents/html.ts';
 import { failureReasons } from '../../../domain/failure-reasons.ts';
 import { formTokenField } from '../../layout.ts';
-import { actorText, count, day, money, note, number, numberHead, time, wideTable } from '../../parts.ts';
+import { actorText, day, money, number, numberHead, time, wideTable } from '../../parts.ts';
 import { page } from '../../visit.ts';
 import type { Answer, StaffVisit } from '../../visit.ts';
 import { accountLink, correctionPath, downloadPath } from '../addresses.ts';
 import type { StaffDependencies } from '../dependencies.ts';
+import { verdictNote, verificationOf } from '../verification.ts';
 import { findable } from './search.ts';
 
 /** Where staff begin: one box for everything that they are told, and what waits for them. */
@@ -19,6 +22,8 @@ export async function show(visit: StaffVisit, dependencies: StaffDependencies): 
   const { pool, now, closingGraceSeconds } = dependencies;
   const endedBefore = new Date(Date.parse(now()) - closingGraceSeconds * 1_000).toISOString();
   const waiting = await readWhatWaits(pool, { endedBefore, limit: shown });
+  const { state, reached } = await readAuditState(pool, periodMoney.name);
+  const verification = await verificationOf(dependencies, state, { reached });
   return page({
     title: 'Search',
     section: 'search',
@@ -32,29 +37,16 @@ export async function show(visit: StaffVisit, dependencies: StaffDependencies): 
         <button>Find</button>
       </form>
       <h2>Needs attention</h2>
-      ${whatWaits(waiting)}
+      ${verdictNote(verification)} ${whatWaits(waiting)}
       <h2>Newest failures</h2>
       ${failures(waiting.failures)}`,
   });
 }
 
-function whatWaits({ corrections, divergences, periods }: WhatWaits): Html {
-  const hasDivergences = divergences !== null && divergences > 0;
-  if (corrections.length === 0 && periods.length === 0 && !hasDivergences)
-    return html`<p>
-      Nothing: no correction waits for a second person,
-      ${divergences === null ? 'the verification has said nothing yet' : 'the verification has found nothing new'}, and
-      all books that should be closed are.
-    </p>`;
-  return html`${
-    hasDivergences &&
-    note(
-      'bad',
-      html`The verification has found ${count(divergences)} ${divergences === 1 ? 'divergence' : 'divergences'} that
-        nobody has acknowledged. <a href="/staff/operation">${divergences === 1 ? 'See it' : 'See them'}</a>`,
-    )
-  }
-  ${corrections.length > 0 && wideTable('Corrections that wait for a second person', ['Asked', 'Reference', 'By', numberHead('Amount')], corrections.map(correctionRow))}
+function whatWaits({ corrections, periods }: WhatWaits): Html {
+  if (corrections.length === 0 && periods.length === 0)
+    return html`<p>No correction waits for a second person, and all books that should be closed are.</p>`;
+  return html`${corrections.length > 0 && wideTable('Corrections that wait for a second person', ['Asked', 'Reference', 'By', numberHead('Amount')], corrections.map(correctionRow))}
   ${
     periods.length > 0 &&
     html`<h3>Books that should be closed</h3>

@@ -1,10 +1,12 @@
 import { z } from 'zod';
 import { projections } from '../../../../projections/all.ts';
+import type { AuditState } from '../../../../projections/audit-state.ts';
 import { readBooks } from '../../../../projections/books.ts';
 import { listAcknowledgements } from '../../../commands/acknowledge-divergence.ts';
 import { nameOf } from '../../../domain/acknowledgements.ts';
 import { auditEventSchemas } from '../../../domain/audit-events.ts';
 import type { EventStore } from '../../../ports/event-store.ts';
+import { unlessAway, verification, verificationOf } from '../verification.ts';
 import type { View } from '../view.ts';
 
 /** All but who examined it. */
@@ -19,26 +21,23 @@ const acknowledgement = z.strictObject({
   ...{ event_id: z.string(), time: z.iso.datetime(), by: z.string(), reason: z.string(), reference: z.string() },
 });
 
-const audit = z.strictObject({
-  events: z.int().describe('Events that were verified since the verification began.'),
-  position: z.string().nullable().describe('Position in the log up to which everything is verified.'),
-  head: z.string().nullable().describe('Position of the newest event in the log.'),
-  unknown: z.int().describe('Divergences that nobody had acknowledged when this was written.'),
-  known: z.int().describe('Divergences that somebody had acknowledged.'),
-  caught_up_at: z.iso.datetime().nullable().describe('The newest time at which all of the log was verified, in UTC.'),
-  written_at: z.iso.datetime().describe('When the verification last said something.'),
+const audit = verification.extend({
+  head: z.string().nullable().describe('Position of the newest event in the log; null while the log is away.'),
   divergences: z
     .array(z.strictObject({ id: z.string(), facts: divergenceFacts, acknowledgement: acknowledgement.nullable() }))
     .describe('The first 200.'),
 });
 
 const shown = z.strictObject({
-  audit: audit.nullable().describe('What the continuous verification says; null before it has said anything.'),
+  audit: audit.describe('What the continuous verification says now.'),
   read_models: z.array(
     z.strictObject({
       name: z.string(),
       position: z.string().describe('Position in the log up to which it has taken all of its events.'),
-      lag: z.string().describe('Positions from there to its newest event; 0 if it has caught up.'),
+      lag: z
+        .string()
+        .nullable()
+        .describe('Positions from there to its newest event; 0 if it has caught up, null while the log is away.'),
     }),
   ),
   periods_not_closed: z
@@ -50,6 +49,7 @@ const shown = z.strictObject({
       }),
     )
     .describe('The first 100 periods that are over, past the grace, and whose books are not closed.'),
+  are_more_not_closed: z.boolean().describe('True if there are more than these.'),
 });
 
 export type Books = z.infer<typeof shown>;
@@ -60,36 +60,48 @@ const maxPeriods = 100;
 export const books: View<object, Books> = {
   input: z.object({}),
   shown,
-  read: async ({ pool, staff: { store }, now, closingGraceSeconds }) => {
+  read: async (dependencies) => {
+    const { pool, staff, now, closingGraceSeconds } = dependencies;
     const endedBefore = new Date(Date.parse(now()) - closingGraceSeconds * 1_000).toISOString();
-    const [{ audit: state, reached, unclosed: periods }, head] = await Promise.all([
-      readBooks(pool, { endedBefore, limit: maxPeriods }),
-      store.headPosition(),
+    const { audit: state, reached, unclosed: periods } = await readBooks(pool, { endedBefore, limit: maxPeriods + 1 });
+    const [audit, head, divergences, models] = await Promise.all([
+      verificationOf(dependencies, state),
+      headOf(staff.store),
+      divergencesOf(staff.store, state),
+      lagsOf(staff.store, reached),
     ]);
-    const readers = projections.map(({ name, streamPrefixes }) => ({
-      ...{ name, streamPrefixes, after: reached.get(name) ?? 0n },
-    }));
-    const newest = await store.newestPositions(readers);
-    const models = readers.map(({ name, after }, index) => ({
-      ...{ name, position: String(after), lag: String((newest[index] ?? after) - after) },
-    }));
-    if (!state) return { audit: null, read_models: models, periods_not_closed: periods };
-    const { events, position, unknown, known, caughtUpAt, writtenAt } = state;
-    const acknowledged = state.divergences.length === 0 ? new Map<string, never>() : await acknowledgements(store);
-    const divergences = state.divergences.map(({ name: id, facts: given }) => {
-      const facts = divergenceFacts.parse(given);
-      return { id, facts, acknowledgement: acknowledged.get(nameOf(facts)) ?? null };
-    });
     return {
-      audit: {
-        ...{ events, position, unknown, known, divergences, head: head === undefined ? null : String(head) },
-        ...{ caught_up_at: caughtUpAt, written_at: writtenAt },
-      },
+      audit: { ...audit, head, divergences },
       read_models: models,
-      periods_not_closed: periods,
+      periods_not_closed: periods.slice(0, maxPeriods),
+      are_more_not_closed: periods.length > maxPeriods,
     };
   },
 };
+
+async function headOf(store: EventStore): Promise<string | null> {
+  const head = await unlessAway(store.headPosition());
+  return head === null || head === undefined ? null : String(head);
+}
+
+async function lagsOf(store: EventStore, reached: ReadonlyMap<string, bigint>): Promise<Books['read_models']> {
+  const readers = projections.map(({ name, streamPrefixes }) => ({
+    ...{ name, streamPrefixes, after: reached.get(name) ?? 0n },
+  }));
+  const newest = await unlessAway(store.newestPositions(readers));
+  return readers.map(({ name, after }, index) => ({
+    ...{ name, position: String(after), lag: newest && String((newest[index] ?? after) - after) },
+  }));
+}
+
+async function divergencesOf(store: EventStore, state: AuditState | undefined): Promise<Books['audit']['divergences']> {
+  if (!state || state.divergences.length === 0) return [];
+  const acknowledged = await unlessAway(acknowledgements(store));
+  return state.divergences.map(({ name: id, facts: given }) => {
+    const facts = divergenceFacts.parse(given);
+    return { id, facts, acknowledgement: acknowledged?.get(nameOf(facts)) ?? null };
+  });
+}
 
 /** By the facts: from the log, because one that was recorded a moment ago counts. */
 async function acknowledgements(store: EventStore): Promise<ReadonlyMap<string, z.infer<typeof acknowledgement>>> {

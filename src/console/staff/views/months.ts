@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { readAuditState } from '../../../../projections/audit-state.ts';
 import {
   addUp,
   listAccountCloses,
@@ -6,13 +7,16 @@ import {
   readMonthClose,
   withSums,
 } from '../../../../projections/month-close.ts';
-import type { AccountClose, MonthClose, OpenReason } from '../../../../projections/month-close.ts';
+import type { AccountClose, OpenReason } from '../../../../projections/month-close.ts';
 import { listMonthMoney } from '../../../../projections/overage-table.ts';
+import { periodMoney } from '../../../../projections/period-money.ts';
+import { inSnapshot } from '../../../../projections/runner/transaction.ts';
 import type { MonthMoney } from '../../../../projections/overage-table.ts';
 import { accountId } from '../../../domain/account-events.ts';
 import { instant } from '../../../domain/instant.ts';
 import { missing } from '../../visit.ts';
 import type { StaffDependencies } from '../dependencies.ts';
+import { isBehind, verification, verificationOf } from '../verification.ts';
 import type { View } from '../view.ts';
 import { allMonths, month, phases } from './overage.ts';
 
@@ -56,13 +60,6 @@ const row = z.strictObject({
 export type CloseRow = z.infer<typeof row>;
 
 const totals = z.strictObject({ periods: z.int().describe('Billing periods that begin in the month.'), ...sums });
-const verification = z.strictObject({
-  events: z.int().describe('Events that were verified since the verification began.'),
-  unknown: z.int().describe('Divergences that nobody has acknowledged.'),
-  known: z.int().describe('Divergences that somebody has acknowledged.'),
-  caught_up_at: z.iso.datetime().nullable().describe('The newest time at which all of the log was verified, in UTC.'),
-});
-
 const input = z.object({
   month,
   account: accountId.optional().describe('Only this account; the totals are of all.'),
@@ -75,7 +72,11 @@ const shown = z.strictObject({
   phases: z
     .strictObject({ open: z.int(), ended: z.int(), closed: z.int() })
     .describe('Billing periods by their phase.'),
-  verification: verification.nullable().describe('What the continuous verification says; null if it is not known.'),
+  verification: verification.describe('What the continuous verification says now.'),
+  is_behind: z
+    .boolean()
+    .nullable()
+    .describe('True if the log has newer events about money than the amounts; null while the log is away.'),
   accounts: z.array(row),
   next: z.string().nullable().describe('Where the next page of accounts begins; null at the end.'),
 });
@@ -85,19 +86,24 @@ export type ShownMonth = z.infer<typeof shown>;
 export const monthClose: View<MonthInput, ShownMonth> = {
   input,
   shown,
-  read: async ({ pool }, { month: wanted, account, after }) => {
-    const close = await readMonthClose(pool, wanted);
+  read: async (dependencies, { month: wanted, account, after }) => {
+    const { close, rows } = await inSnapshot(dependencies.pool, async (client) => {
+      const accounts = { ...(account !== undefined && { account }), after, limit: accountsPerPage + 1 };
+      return {
+        close: await readMonthClose(client, wanted),
+        rows: await firstPage(listAccountCloses(client, wanted, accounts)),
+      };
+    });
     const { periods } = close.totals;
     if (periods === 0) throw missing();
-    const rows = await firstPage(
-      listAccountCloses(pool, wanted, { ...(account !== undefined && { account }), after, limit: accountsPerPage + 1 }),
-    );
     const accounts = rows.slice(0, accountsPerPage).map(rowOf);
+    const { verification: state, reached } = close;
     return {
       month: wanted,
       totals: { periods, ...sumsOf(close.totals) },
       phases: close.phases,
-      verification: close.verification && verificationOf(close.verification),
+      verification: await verificationOf(dependencies, state, { reached }),
+      is_behind: await isBehind(dependencies.staff.store, periodMoney, reached),
       accounts,
       next: rows.length > accountsPerPage ? (accounts.at(-1)?.account_id ?? null) : null,
     };
@@ -135,22 +141,20 @@ function rowOf({ account_id, period_start, plan, phase, not_invoiced, stream, ..
   return { account_id, period_start, plan, phase, ...sumsOf(money), not_invoiced, stream };
 }
 
-const verificationOf = ({ events, unknown, known, caughtUpAt }: NonNullable<MonthClose['verification']>) => ({
-  ...{ events, unknown, known },
-  caught_up_at: caughtUpAt,
-});
-
 const monthRow = z.strictObject({ month: z.string(), ...totals.shape, open: z.int(), ended: z.int() });
 export type MonthRow = z.infer<typeof monthRow>;
 
-const shownMonths = z.strictObject({ months: z.array(monthRow) });
+const shownMonths = z.strictObject({ months: z.array(monthRow), verification });
 
 /** Every month, the newest first. */
 export const months: View<object, z.infer<typeof shownMonths>> = {
   input: z.object({}),
   shown: shownMonths,
-  read: async ({ pool }) => {
-    const rows = await listMonthMoney(pool, { months: allMonths });
+  read: async (dependencies) => {
+    const { rows, state, reached } = await inSnapshot(dependencies.pool, async (client) => ({
+      rows: await listMonthMoney(client, { months: allMonths }),
+      ...(await readAuditState(client, periodMoney.name)),
+    }));
     const names = [...new Set(rows.map((each) => each.month))];
     return {
       months: names.map((name) =>
@@ -159,6 +163,7 @@ export const months: View<object, z.infer<typeof shownMonths>> = {
           rows.filter((each) => each.month === name),
         ),
       ),
+      verification: await verificationOf(dependencies, state, { reached }),
     };
   },
 };
