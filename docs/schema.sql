@@ -391,6 +391,7 @@ CREATE INDEX period_money_by_difference ON period_money USING btree (month, diff
 CREATE INDEX period_money_by_invoiced ON period_money USING btree (month, invoiced_overage_cents, account_id);
 CREATE INDEX period_money_by_voided ON period_money USING btree (month, voided_cents, account_id);
 CREATE INDEX period_money_by_waived ON period_money USING btree (month, waived_cents, account_id);
+CREATE INDEX period_money_not_invoiced ON period_money USING btree (month, account_id) WHERE (((((fee_cents + fee_difference_cents) + charged_cents) - voided_cents) - waived_cents) <> ((invoiced_overage_cents + invoiced_fee_cents) + invoiced_fee_difference_cents));
 
 create table schema_migrations (
   name text not null,

@@ -16,8 +16,10 @@ export interface DownloadRecord {
   /** The oldest first. */
   corrections: CorrectionRow[];
   creditNotes: ChargeCredited[];
-  /** The newest first. */
+  /** The newest first, at most `maxLooks`. */
   looks: Pick<StaffLook, 'eventId' | 'staffId' | 'page' | 'time'>[];
+  /** Overage of the whole billing period directly after each of its corrections, by their event ids, as far as it is known. */
+  periodAfter: Readonly<Record<string, number>>;
 }
 
 /** A credit note about the charge of a download. */
@@ -33,7 +35,7 @@ interface ChargeCredited {
 }
 
 const maxCorrections = 50;
-const maxLooks = 20;
+export const maxLooks = 20;
 
 /** In three statements. @returns undefined for a token that the read model does not know */
 export async function readDownloadRecord(
@@ -44,17 +46,25 @@ export async function readDownloadRecord(
   if (!download) return undefined;
   const timeline = await readTimeline(client, token);
   const charge = timeline.find(({ cents }) => cents !== null)?.event_id ?? null;
-  return { download, timeline, ...(await readAround(client, { token, accountId: download.account_id, charge })) };
+  const corrected = timeline.flatMap(({ cents, event_id: id }) => (cents !== null && cents < 0 ? [id] : []));
+  const about = { token, accountId: download.account_id, charge, corrected };
+  return { download, timeline, ...(await readAround(client, about)) };
 }
 
 async function readAround(
   client: Pick<PoolClient, 'query'>,
-  { token, accountId, charge }: { token: string; accountId: string; charge: string | null },
+  {
+    token,
+    accountId,
+    charge,
+    corrected,
+  }: { token: string; accountId: string; charge: string | null; corrected: string[] },
 ): Promise<Omit<DownloadRecord, 'download' | 'timeline'>> {
   const { rows } = await client.query<{
     corrections: CorrectionJson[];
     notes: ChargeCredited[];
     looks: DownloadRecord['looks'];
+    period_after: DownloadRecord['periodAfter'];
   }>(
     `select
        (select coalesce(json_agg(${correctionJsonSql('c')} order by c.position), '[]') from (
@@ -70,14 +80,31 @@ async function readAround(
        (select coalesce(json_agg(json_build_object(
                  'eventId', event_id, 'staffId', staff_id, 'page', page, 'time', time) order by position desc), '[]') from (
           select * from staff_looks where token = $1 order by position desc limit ${String(maxLooks)}
-        ) l) as looks`,
-    [token, accountId, charge],
+        ) l) as looks,
+       (select coalesce(json_object_agg(event_id, cents), '{}') from (${periodAfterSql}) p) as period_after`,
+    [token, accountId, charge, corrected],
   );
-  const { corrections = [], notes = [], looks = [] } = rows[0] ?? {};
+  const { corrections = [], notes = [], looks = [], period_after: periodAfter = {} } = rows[0] ?? {};
   const instant = (text: string) => new Date(text).toISOString();
   return {
     corrections: corrections.map(correctionFromJson),
     creditNotes: notes.map((each) => ({ ...each, time: instant(each.time) })),
     looks: looks.map((each) => ({ ...each, time: instant(each.time) })),
+    periodAfter,
   };
 }
+
+/** From the newest charge before a correction, which knows the total after it, and the corrections from there on. */
+const periodAfterSql = `
+  select c.event_id, coalesce(charge.total, 0) + (
+           select coalesce(sum(l.cents), 0) from overage_ledger l
+           where l.account_id = c.account_id and l.period_start = c.period_start and l.cents < 0
+             and l.position > coalesce(charge.position, -1) and l.position <= c.position)::float8 as cents
+  from overage_ledger c left join lateral (
+    select l.position, (select j.running_cents from jobs j where j.token = l.token)::float8 as total
+    from overage_ledger l
+    where l.account_id = c.account_id and l.period_start = c.period_start and l.cents > 0
+      and l.position < c.position
+    order by l.position desc limit 1
+  ) charge on true
+  where c.event_id = any($4::uuid[]) and (charge.position is null or charge.total is not null)`;

@@ -3,6 +3,7 @@ import type { UsagePeriod } from '../src/domain/usage-state.ts';
 import { readAuditState } from './audit-state.ts';
 import type { AuditState } from './audit-state.ts';
 import { listMonthMoney } from './overage-table.ts';
+import type { MonthMoney } from './overage-table.ts';
 import { moneyCounts, periodMoney } from './period-money.ts';
 import type { MoneyCounts } from './period-money.ts';
 
@@ -11,7 +12,7 @@ import type { MoneyCounts } from './period-money.ts';
  * what no invoice carries yet and why. A test compares it with the audit's own rules, to the cent.
  */
 
-/** Why an amount is on no invoice yet. */
+/** Why an amount is on no invoice yet. `fee_due` stands for all fees in a sum of accounts, whose periods before differ. */
 export const openReasons = {
   period_open: 'the period is open',
   period_ended: 'the period has ended and waits for the closing of its books',
@@ -20,6 +21,7 @@ export const openReasons = {
   before_ended: 'the fee comes with the invoice of the period before, which waits for the closing of its books',
   before_due: 'the fee comes with the invoice of the period before, which is not issued yet',
   opening_due: 'the fee comes with the first invoice, which is not issued yet',
+  fee_due: 'fees come with the invoice of the period before, or with the first one, which is not issued yet',
 } as const;
 export type OpenReason = keyof typeof openReasons;
 
@@ -31,6 +33,14 @@ export interface MonthTotals extends MoneyCounts {
   credited_cents: number;
   /** What is due and on no invoice. */
   not_invoiced_cents: number;
+  /** Invoiced less credited. */
+  result_cents: number;
+}
+
+/** A part of what is not invoiced. */
+export interface NotInvoiced {
+  cents: number;
+  why: OpenReason;
 }
 
 export interface AccountClose extends Omit<MonthTotals, 'periods'> {
@@ -42,13 +52,15 @@ export interface AccountClose extends Omit<MonthTotals, 'periods'> {
   plan: string;
   phase: UsagePeriod['phase'];
   /** The parts of `not_invoiced_cents`; empty if there is nothing to invoice. */
-  not_invoiced: { cents: number; why: OpenReason }[];
+  not_invoiced: NotInvoiced[];
 }
 
 export interface MonthClose {
   /** YYYY-MM. */
   month: string;
   totals: MonthTotals;
+  /** The parts of `not_invoiced_cents` of all accounts. */
+  not_invoiced: NotInvoiced[];
   phases: Record<UsagePeriod['phase'], number>;
   /** What the continuous verification says; undefined before it has said anything. */
   verification: AuditState | undefined;
@@ -65,8 +77,21 @@ export async function readMonthClose(client: Pick<PoolClient, 'query'>, month: s
   for (const { phase, periods } of rows) phases[phase] += periods;
   const periods = rows.reduce((sum, row) => sum + row.periods, 0);
   const { state: verification, reached } = await readAuditState(client, periodMoney.name);
-  return { month, totals: { periods, ...withSums(addUp(rows)) }, phases, verification, reached };
+  const totals = { periods, ...withSums(addUp(rows)) };
+  return { month, totals, not_invoiced: notInvoicedOf(rows), phases, verification, reached };
 }
+
+/** By the phase of the periods: that is why their overage and their differences of fees are not invoiced. */
+function notInvoicedOf(rows: readonly MonthMoney[]): NotInvoiced[] {
+  const fees = rows.reduce((sum, row) => sum + feeLeft(row), 0);
+  const parts = rows.map((row) => ({
+    cents: withSums(row).not_invoiced_cents - feeLeft(row),
+    why: reasonOfUsage(row.phase),
+  }));
+  return [...parts, { cents: fees, why: 'fee_due' as const }].filter(({ cents }) => cents !== 0);
+}
+
+const feeLeft = ({ fee_cents: due, invoiced_fee_cents: invoiced }: MoneyCounts) => due - invoiced;
 
 /** The sums of rows, name by name. */
 export function addUp(rows: readonly MoneyCounts[]): MoneyCounts {
@@ -81,7 +106,10 @@ export function withSums(counts: MoneyCounts): Omit<MonthTotals, 'periods'> {
   const due_cents = fee_cents + fee_difference_cents + charged_cents - voided_cents - waived_cents;
   const invoiced_cents = invoiced_overage_cents + invoiced_fee_cents + invoiced_fee_difference_cents;
   const credited_cents = counts.credited_overage_cents + counts.credited_fee_cents;
-  return { ...counts, due_cents, invoiced_cents, credited_cents, not_invoiced_cents: due_cents - invoiced_cents };
+  return {
+    ...{ ...counts, due_cents, invoiced_cents, credited_cents },
+    ...{ not_invoiced_cents: due_cents - invoiced_cents, result_cents: invoiced_cents - credited_cents },
+  };
 }
 
 interface CloseRow extends MoneyCounts {
@@ -99,17 +127,17 @@ const pageAccounts = 1_000;
 /**
  * Each account with a period that begins in the month, in the order of their ids, page by page in constant memory.
  *
- * @param wanted after: only later accounts; account: only this one
+ * @param wanted after: only later accounts; account: only this one; notInvoiced: only those of which something is on no invoice
  */
 export async function* listAccountCloses(
   pool: Pick<Pool, 'query'>,
   month: string,
-  { after = '', account, limit = Infinity }: { after?: string | undefined; account?: string; limit?: number } = {},
+  { after = '', limit = Infinity, ...filter }: AccountsWanted = {},
 ): AsyncGenerator<AccountClose[]> {
   let [last, left] = [after, limit];
   while (left > 0) {
     const wanted = Math.min(pageAccounts, left);
-    const page = await readAccountCloses(pool, { month, after: last, account, limit: wanted });
+    const page = await readAccountCloses(pool, { ...filter, month, after: last, limit: wanted });
     if (page.length > 0) yield page;
     if (page.length < wanted) return;
     last = page.at(-1)?.account_id ?? last;
@@ -117,15 +145,27 @@ export async function* listAccountCloses(
   }
 }
 
+interface AccountsWanted {
+  after?: string | undefined;
+  account?: string | undefined;
+  notInvoiced?: boolean | undefined;
+  limit?: number;
+}
+
+/** An index has those that it holds for. */
+const notInvoicedSql = `p.fee_cents + p.fee_difference_cents + p.charged_cents - p.voided_cents - p.waived_cents
+       <> p.invoiced_overage_cents + p.invoiced_fee_cents + p.invoiced_fee_difference_cents`;
+
 async function readAccountCloses(
   client: Pick<Pool, 'query'>,
-  { month, after, account, limit }: { month: string; after: string; account: string | undefined; limit: number },
+  { month, after = '', account, notInvoiced = false, limit }: AccountsWanted & { month: string },
 ): Promise<AccountClose[]> {
   const { rows } = await client.query<CloseRow>(
     `select p.account_id, p.period_start, p.stream, p.plan, p.phase, ${moneyCounts.map((name) => `p.${name}::float8`).join(', ')},
             (select b.phase from period_money b where b.account_id = p.account_id and b.period_start < p.period_start
              order by b.period_start desc limit 1) as phase_before
      from period_money p where p.month = $1 and p.account_id > $2 ${account === undefined ? '' : 'and p.account_id = $4'}
+       ${notInvoiced ? `and ${notInvoicedSql}` : ''}
      order by p.account_id limit $3`,
     [month, after, limit, ...(account === undefined ? [] : [account])],
   );
@@ -136,10 +176,10 @@ function closeOf({ phase_before: before, period_start: start, ...row }: CloseRow
   const { account_id, stream, plan, phase } = row;
   const counts = Object.fromEntries(moneyCounts.map((name) => [name, row[name]])) as unknown as MoneyCounts;
   const sums = withSums(counts);
-  const feeLeft = counts.fee_cents - counts.invoiced_fee_cents;
+  const fee = feeLeft(counts);
   const parts = [
-    { cents: feeLeft, why: reasonOfFee(before) },
-    { cents: sums.not_invoiced_cents - feeLeft, why: reasonOfUsage(phase) },
+    { cents: fee, why: reasonOfFee(before) },
+    { cents: sums.not_invoiced_cents - fee, why: reasonOfUsage(phase) },
   ];
   const not_invoiced = parts.filter(({ cents }) => cents !== 0);
   return { account_id, period_start: start.toISOString(), stream, plan, phase, ...sums, not_invoiced };

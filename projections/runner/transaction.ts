@@ -20,11 +20,32 @@ export async function inPoolTransaction<Result>(
   return ended.result;
 }
 
+const beginSnapshot = 'begin transaction isolation level repeatable read, read only';
+
 /** Runs queries that see the tables as of one instant, so that sums agree with the rows beside them. They write nothing. */
 export const inSnapshot = <Result>(
   pool: Pool,
   read: (client: Pick<PoolClient, 'query'>) => Promise<Result>,
-): Promise<Result> => inPoolTransaction(pool, read, 'begin transaction isolation level repeatable read, read only');
+): Promise<Result> => inPoolTransaction(pool, read, beginSnapshot);
+
+/** The same for rows that come page by page. It holds a connection and a transaction of Postgres until it ends, or is left. */
+export async function* pagesInSnapshot<Row>(
+  pool: Pool,
+  pages: (client: Pick<PoolClient, 'query'>) => AsyncGenerator<Row>,
+): AsyncGenerator<Row> {
+  const client = await pool.connect();
+  let isBroken = true;
+  try {
+    await client.query(beginSnapshot);
+    yield* pages(client);
+  } finally {
+    await client.query('rollback').then(
+      () => (isBroken = false),
+      () => undefined,
+    );
+    client.release(isBroken);
+  }
+}
 
 async function runTransaction<Result>(
   client: PoolClient,

@@ -1,10 +1,12 @@
 import { InvalidArgumentError } from 'commander';
 import type { Command } from 'commander';
+import type { PoolClient } from 'pg';
 import { listMoneyEvents } from '../../projections/money-events.ts';
 import type { MoneyEvent } from '../../projections/money-events.ts';
 import { listAccountCloses, openReasons, readMonthClose } from '../../projections/month-close.ts';
 import type { AccountClose, MonthClose } from '../../projections/month-close.ts';
 import { periodMoney } from '../../projections/period-money.ts';
+import { pagesInSnapshot } from '../../projections/runner/transaction.ts';
 import { countAcknowledged } from '../commands/acknowledge-divergence.ts';
 import { table } from '../documents/text.ts';
 import { showVerification } from '../documents/verdict.ts';
@@ -35,7 +37,10 @@ function monthArgument(value: string): string {
   return value;
 }
 
-type ReportDependencies = Pick<CliDependencies, 'store' | 'pool' | 'hasProjector' | 'output' | 'now'>;
+interface ReportDependencies extends Pick<CliDependencies, 'store' | 'output' | 'now'> {
+  /** Sees the read models as of one instant. */
+  client: Pick<PoolClient, 'query'>;
+}
 
 /** What is said about the amounts. */
 interface Told {
@@ -43,9 +48,20 @@ interface Told {
   verification: ShownVerification;
 }
 
-async function monthCommand(cli: ReportDependencies, { period: month, account }: MonthReport): Promise<void> {
+/** Sums and rows are of one instant. */
+async function monthCommand(cli: CliDependencies, wanted: MonthReport): Promise<void> {
   const behind = !(await caughtUp(cli, periodMoney));
-  const close = await readMonthClose(cli.pool, month);
+  const parts = pagesInSnapshot(cli.pool, (client) => report({ ...cli, client }, wanted, behind));
+  for await (const part of parts) cli.output.write(part);
+  if (behind) throw new CommandFailed('the read model is behind the log: amounts may be missing', 2);
+}
+
+async function* report(
+  cli: ReportDependencies,
+  { period: month, account }: MonthReport,
+  behind: boolean,
+): AsyncGenerator<string> {
+  const close = await readMonthClose(cli.client, month);
   const { verification: state, reached } = close;
   const told: Told = {
     behind,
@@ -53,21 +69,19 @@ async function monthCommand(cli: ReportDependencies, { period: month, account }:
       ...{ now: cli.now(), shownUpTo: reached },
     }),
   };
-  const parts = account === undefined ? ofAll(cli, close, told) : ofOne(cli, close, { account, ...told });
-  for await (const part of parts) cli.output.write(part);
-  if (behind) throw new CommandFailed('the read model is behind the log: amounts may be missing', 2);
+  yield* account === undefined ? ofAll(cli, close, told) : ofOne(cli, close, { account, ...told });
 }
 
 /** Every account, page by page: a month of any size needs no more memory than a small one. */
 async function* ofAll(cli: ReportDependencies, close: MonthClose, told: Told): AsyncGenerator<string> {
-  const pages = listAccountCloses(cli.pool, close.month);
+  const pages = listAccountCloses(cli.client, close.month);
   if (!cli.output.json) {
     for await (const page of pages) yield `${accountsText(cli, page)}\n\n`;
     yield `${closeText(close, told)}\n`;
     return;
   }
-  const { month, totals, phases } = close;
-  yield `${JSON.stringify({ month, totals, phases, ...told }).slice(0, -1)},"accounts":[`;
+  const { month, totals, not_invoiced, phases } = close;
+  yield `${JSON.stringify({ month, totals, not_invoiced, phases, ...told }).slice(0, -1)},"accounts":[`;
   let separator = '\n';
   for await (const page of pages) {
     for (const account of page) {
@@ -101,8 +115,8 @@ async function* ofOne(
   yield '\n]}\n';
 }
 
-async function readAccountClose({ pool }: ReportDependencies, month: string, account: string): Promise<AccountClose> {
-  for await (const [found] of listAccountCloses(pool, month, { account, limit: 1 })) if (found) return found;
+async function readAccountClose({ client }: ReportDependencies, month: string, account: string): Promise<AccountClose> {
+  for await (const [found] of listAccountCloses(client, month, { account, limit: 1 })) if (found) return found;
   throw new CommandFailed(`${account} has no billing period that starts in ${month}`);
 }
 
@@ -134,7 +148,7 @@ const accountsText = ({ output }: ReportDependencies, page: readonly AccountClos
 const eventText = ({ name, amount, type, stream, revision, event_id: id, time }: MoneyEvent): string =>
   `${name.replace('_cents', '')}  ${name === 'charges' ? String(amount) : formatCents(amount)}  ${type}  ${stream} ${String(revision)}  ${id}  ${time}`;
 
-function closeText({ month, totals, phases }: MonthClose, told: Told): string {
+function closeText({ month, totals, phases, not_invoiced: parts }: MonthClose, told: Told): string {
   const money = (cents: number) => formatCents(cents);
   const lines: [string, string][] = [
     [
@@ -149,7 +163,9 @@ function closeText({ month, totals, phases }: MonthClose, told: Told): string {
     ['due', money(totals.due_cents)],
     ['invoiced', money(totals.invoiced_cents)],
     ['not invoiced', money(totals.not_invoiced_cents)],
+    ...parts.map(({ cents, why }): [string, string] => ['', `${money(cents)}: ${openReasons[why]}`]),
     ['credit notes', money(-totals.credited_cents)],
+    ['result', money(totals.result_cents)],
   ];
   const width = Math.max(...lines.map(([name]) => name.length));
   return [

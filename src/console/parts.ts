@@ -40,8 +40,8 @@ export const number = (content: string | Html): Html => html`<td class="number">
 export const numberHead = (name: string): Html => html`<span class="number">${name}</span>`;
 
 /** A table that scrolls by itself where a screen is narrow. @param label for people who do not see it */
-export const wideTable = (label: string, heads: readonly (string | Html)[], rows: readonly Html[]): Html =>
-  html`<div class="scroll" role="region" aria-label="${label}" tabindex="0">${table(heads, rows)}</div>`;
+export const wideTable = (label: string, heads: readonly (string | Html)[], rows: readonly Html[], foot?: Html): Html =>
+  html`<div class="scroll" role="region" aria-label="${label}" tabindex="0">${table(heads, rows, foot)}</div>`;
 
 export const empty = (content: Html): Html => html`<div class="empty">${content}</div>`;
 

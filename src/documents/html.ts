@@ -33,7 +33,8 @@ export function prose(text: string): Html {
   return html`${text.split('`').map((part, index) => (index % 2 === 1 ? html`<code>${part}</code>` : part))}`;
 }
 
-export function table(heads: readonly (string | Html)[], rows: readonly Html[]): Html {
+/** @param foot a row of sums */
+export function table(heads: readonly (string | Html)[], rows: readonly Html[], foot?: Html): Html {
   if (rows.length === 0) return html``;
   return html`<table>
     <thead>
@@ -44,6 +45,12 @@ export function table(heads: readonly (string | Html)[], rows: readonly Html[]):
     <tbody>
       ${rows}
     </tbody>
+    ${
+      foot !== undefined &&
+      html`<tfoot>
+        ${foot}
+      </tfoot>`
+    }
   </table>`;
 }
 

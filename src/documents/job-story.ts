@@ -29,8 +29,8 @@ type DataOf<Type extends DomainEvent['type']> = Extract<DomainEvent, { type: Typ
 type Words = { [Type in DomainEvent['type']]?: (data: DataOf<Type>, row: Pick<StoryEvent, 'actor'>) => string };
 
 const releases: Readonly<Record<Exclude<ReleaseReason, FailureReason>, string>> = {
-  shutdown: 'its worker was shut down.',
-  lease_expired: 'its worker was lost.',
+  shutdown: 'Its worker was shut down.',
+  lease_expired: 'Its worker was lost.',
 };
 
 /** @param reason of a failure, or of a release */
@@ -48,7 +48,8 @@ const words: Words = {
   ChargeWaived: ({ cents, reference }, { actor }) => `${formatCents(cents)} under ${reference}${byWhom(actor)}`,
   DownloadCreditReturned: () => 'a credit: the service was at fault',
   JobClaimed: ({ attempt, worker_id: worker }) => `attempt ${String(attempt)}, by ${worker}`,
-  JobReleased: ({ reason, not_before: notBefore }) => `queued again until ${notBefore}: ${reasonText(reason)}`,
+  JobReleased: ({ reason, not_before: notBefore }) =>
+    `${reasonText(reason)} It may be tried again from ${notBefore.slice(0, 19).replace('T', ' ')} UTC on.`,
   JobCompleted: ({ file_mime: mime, file_size_bytes: sizeBytes }) => `${mime}, ${String(sizeBytes)} bytes`,
   JobFailed: ({ reason, fault }) => `${reasonText(reason)}${fault === 'service' ? ' The service was at fault.' : ''}`,
   FileExpired: () => 'no more links to the file are made',

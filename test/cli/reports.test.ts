@@ -15,7 +15,7 @@ interface Close {
 interface MonthReport {
   month: string;
   totals: { periods: number; charged_cents: number; due_cents: number };
-  verification: unknown;
+  verification: { verdict: string; text: string };
   behind: boolean;
   accounts: Close[];
 }
@@ -26,7 +26,10 @@ describe('reports month', () => {
     const { period_start: start } = await service.cli<{ period_start: string }>('ledger', 'show', accountId);
     const month = start.slice(0, 7);
     const report = await service.cli<MonthReport>('reports', 'month', '--period', month);
-    expect(report).toMatchObject({ month, behind: false, totals: { periods: report.accounts.length } });
+    expect(report).toMatchObject({
+      ...{ month, behind: false, totals: { periods: report.accounts.length } },
+      verification: { verdict: expect.stringMatching(/^(?:none|partial|verified)$/) as string },
+    });
     expect(report.totals.due_cents).toBe(report.accounts.reduce((sum, { due_cents: cents }) => sum + cents, 0));
     const close = report.accounts.find(({ account_id: id }) => id === accountId);
     expect(close).toMatchObject({ period_start: start, charges: 2, charged_cents: 50, phase: 'open' });
@@ -49,7 +52,8 @@ describe('reports month', () => {
     );
     expectText(text, /\$0\.50: the period is open/);
     expectText(text, /\nnot invoiced +\$\d+\.\d\d\n/);
-    expectText(text, /\nverification: /);
+    expectText(text, /\n +\$\d+\.\d\d: the period is open\n/);
+    expectText(text, /\nresult +\$\d+\.\d\d\nverification: (?:All of the log|Not(?:hing| all))/);
     expectText(await run(...one), /\ncharged {2}\$0\.25 {2}OverageCharged {2}usage-acc_\S+ 3 {2}/);
   });
 

@@ -37,7 +37,7 @@ describe('a download, in words', () => {
     [row('JobClaimed', { attempt: 2, worker_id: 'wrk_1' }), 'attempt 2, by wrk_1'],
     [
       row('JobReleased', { reason: 'lease_expired', not_before: time }),
-      `queued again until ${time}: its worker was lost.`,
+      `Its worker was lost. It may be tried again from ${time.slice(0, 19).replace('T', ' ')} UTC on.`,
     ],
     [row('JobCompleted', { file_mime: 'video/mp4', file_size_bytes: 7 }), 'video/mp4, 7 bytes'],
     [row('JobFailed', { reason: 'private_video', fault: 'video' }), 'The video is private.'],

@@ -170,6 +170,24 @@ describe('the close of a month', () => {
     expect([...reasons].sort()).toEqual(['before_ended', 'period_ended', 'period_open']);
   });
 
+  it('says the same of all accounts together, and lists those of which something is on no invoice', async () => {
+    for (const month of monthsOfAll()) {
+      const closes = await closesOf(month);
+      const { totals, not_invoiced: parts } = await readMonthClose(models.pool, month);
+      expect(parts.reduce((sum, { cents }) => sum + cents, 0)).toBe(totals.not_invoiced_cents);
+      expect(totals.result_cents).toBe(totals.invoiced_cents - totals.credited_cents);
+      const all = closes.flatMap((close) => close.not_invoiced);
+      const ofUsage = (why: string) => /^(?:period|invoice)_/.test(why);
+      for (const { cents, why } of parts) {
+        const same = all.filter((part) => (why === 'fee_due' ? !ofUsage(part.why) : part.why === why));
+        expect([why, same.reduce((sum, part) => sum + part.cents, 0)]).toEqual([why, cents]);
+      }
+      const listed: AccountClose[] = [];
+      for await (const page of listAccountCloses(models.pool, month, { notInvoiced: true })) listed.push(...page);
+      expect(listed).toEqual(closes.filter((close) => close.not_invoiced.length > 0));
+    }
+  });
+
   it('names for each sum the events of the log that add up to it', async () => {
     for (const close of (await closesOf('2024-02')).slice(0, scaled(10, 100))) {
       const events: MoneyEvent[] = [];

@@ -26,7 +26,7 @@ export const stepSchema = z.strictObject({
   period_cents: z
     .int()
     .nullable()
-    .describe('Overage of the whole billing period directly after the charge, if it is one.'),
+    .describe('Overage of the whole billing period directly after the charge, or after what was given back of it.'),
   attempt: z.int().nullable().describe('The attempt that it belongs to: claims from 1, in order.'),
   status: z.enum(jobStatuses).nullable().describe('Status of the download after this step.'),
   event: z
@@ -58,7 +58,17 @@ export function stepsOf(record: DownloadRecord, request: EventMetadata | undefin
   ];
   // Stable: events of one instant keep the order of the log.
   const ordered = drafts.toSorted((one, other) => (one.time < other.time ? -1 : one.time > other.time ? 1 : 0));
-  return ordered.map((draft, index) => ({ ...nothing, ...draft, gap_ms: gapMs(ordered[index - 1], draft) }));
+  let left = 0;
+  return ordered.map((draft, index) => {
+    const { cents = null } = draft;
+    left += cents ?? 0;
+    return {
+      ...nothing,
+      ...draft,
+      gap_ms: gapMs(ordered[index - 1], draft),
+      download_cents: cents === null ? null : left,
+    };
+  });
 }
 
 const nothing = {
@@ -96,11 +106,10 @@ const kinds: Partial<Record<DomainEvent['type'], StepKind>> = {
   FileExpired: 'file',
 };
 
-function eventSteps({ timeline, download }: DownloadRecord): Draft[] {
+function eventSteps({ timeline, download, periodAfter }: DownloadRecord): Draft[] {
   let job = initialJob;
   let attempts = 0;
   let isHeld = false;
-  let centsSoFar = 0;
   return timeline.map((row): Draft => {
     const { type, time, actor, cents, stream, revision, position, data } = row;
     if (type === 'JobClaimed') {
@@ -110,7 +119,6 @@ function eventSteps({ timeline, download }: DownloadRecord): Draft[] {
     const attempt = isHeld ? attempts : null;
     if (type === 'JobReleased' || type === 'JobCompleted' || type === 'JobFailed') isHeld = false;
     if (stream.startsWith('job-')) job = evolveJob(job, { type, data } as JobEvent, { revision, time });
-    centsSoFar += cents ?? 0;
     return {
       ...{
         kind: kinds[type] ?? 'work',
@@ -122,8 +130,7 @@ function eventSteps({ timeline, download }: DownloadRecord): Draft[] {
         attempt,
       },
       status: type === 'DownloadCreditDebited' || type === 'OverageCharged' ? null : job.status,
-      download_cents: cents === null ? null : centsSoFar,
-      period_cents: type === 'OverageCharged' ? download.running_cents : null,
+      period_cents: type === 'OverageCharged' ? download.running_cents : (periodAfter[row.event_id] ?? null),
       event: { id: row.event_id, type, stream, revision, position, data: data as Record<string, unknown> },
     };
   });

@@ -79,6 +79,8 @@ export const routes: readonly StaffRoute[] = [
   staff('GET', '/overage/:account/:day', 'support', charges.show),
   staff('GET', '/overage/:account/:day.csv', 'support', charges.exportCsv),
   staff('GET', '/overage/:account/:day.json', 'support', charges.exportJson),
+  staff('GET', '/overage/:account/:day/events.csv', 'support', charges.exportEventsCsv),
+  staff('GET', '/overage/:account/:day/events.json', 'support', charges.exportEventsJson),
   staff('GET', '/months', 'support', months.list),
   staff('GET', '/months/:month', 'support', months.show),
   staff('GET', '/months/:month.csv', 'support', months.exportCsv),

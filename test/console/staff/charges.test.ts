@@ -110,6 +110,24 @@ describe('the charges of a period', () => {
     expect(text).toContain('=a test (case-7)');
   });
 
+  it('have a file with every event behind every sum of the period, from the log', async () => {
+    const csv = (await browser.get(`${path}/events.csv`)).text.trimEnd().split('\n');
+    expect(csv[0]).toBe('sum,amount,type,stream,revision,event_id,time');
+    const file = JSON.parse((await browser.get(`${path}/events.json`)).text) as {
+      period: { charged_cents: number };
+      rows: { sum: string; amount: number; type: string; stream: string; revision: number; event_id: string }[];
+    };
+    const sumOf = (name: string) =>
+      file.rows.reduce((sum, { sum: of, amount }) => (of === name ? sum + amount : sum), 0);
+    const fee = file.rows.find(({ sum }) => sum === 'fee_cents');
+    expect(fee).toMatchObject({ type: 'UsagePeriodOpened', revision: 0 });
+    expect([sumOf('charges'), sumOf('charged_cents'), sumOf('waived_cents')]).toEqual([3, 3 * rateCents, rateCents]);
+    // The first invoice, which the dispatcher or the opening issues, carries the fee.
+    expect(sumOf('invoiced_fee_cents')).toBe(fee?.amount);
+    expect(csv).toHaveLength(1 + file.rows.length);
+    expect((await browser.get(path)).text).toContain(`href="${path}/events.csv"`);
+  });
+
   it('can be listed without corrections, or these alone', async () => {
     expect((await json('?only=charges')).rows.map(({ cents }) => cents)).toEqual([rateCents, rateCents, rateCents]);
     expect((await json('?only=corrections')).rows.map((row) => [row.cents, row.running_cents])).toEqual([

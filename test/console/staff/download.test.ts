@@ -1,8 +1,10 @@
+import { randomUUID } from 'node:crypto';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { readLog } from '../../support/log.ts';
 import { waitFor } from '../../support/wait-for.ts';
 import type { Browser } from '../browser.ts';
 import { send } from '../browser.ts';
+import { chargedAccount, closeAndInvoice } from './charged-accounts.ts';
 import { askFor, makeComplaint } from './complaint.ts';
 import type { Complaint } from './complaint.ts';
 import type { Download } from '../../../src/console/staff/views/download.ts';
@@ -36,6 +38,43 @@ async function asProgram(token: string): Promise<Download> {
   return (JSON.parse(text) as { data: Download }).data;
 }
 
+it('tells what is left of a charge, and where the period stands, across waivers and a credit note', async () => {
+  const account = await chargedAccount(service, 3, { fee_cents: 100 });
+  const finance = await service.signedInAs('finance');
+  const [first = '', second = ''] = account.tokens;
+  const give = async (token: string, amount: string, reference: string) => {
+    const fields = { correction_id: randomUUID(), amount, reference, reason: 'a test' };
+    expect((await finance.post(`/staff/downloads/${token}/correct`, fields)).status).toBe(303);
+  };
+  const stepsOf = async (token: string) =>
+    (await asProgram(token)).steps.flatMap(({ cents, download_cents: left, period_cents: period }) =>
+      cents === null ? [] : [[cents, left, period]],
+    );
+  await give(first, '0.10', 'CASE-1');
+  await give(second, '0.05', 'CASE-2');
+  await give(first, '0.02', 'CASE-3');
+  await waitFor(async () => (await stepsOf(first)).length === 3, { what: 'the waivers' });
+  await closeAndInvoice(service, account);
+  await give(first, '0.03', 'CASE-4');
+  const all = await waitFor(
+    async () => {
+      const steps = await stepsOf(first);
+      return steps.length === 4 ? steps : undefined;
+    },
+    { what: 'the credit note' },
+  );
+  expect(all).toEqual([
+    [25, 25, 25],
+    [-10, 15, 65],
+    [-2, 13, 58],
+    [-3, 10, null],
+  ]);
+  expect(await stepsOf(second)).toEqual([
+    [25, 25, 50],
+    [-5, 20, 60],
+  ]);
+});
+
 describe('a failed download beyond the plan', () => {
   it('is replayed from its request to whoever has asked for its money back', async () => {
     const text = await show(complaint.failed);
@@ -48,7 +87,7 @@ describe('a failed download beyond the plan', () => {
     expect(text).toContain('$0.25; the period stands at $0.25');
     expect(text).toContain('The video is private.');
     expect(text).toContain('under ' + complaint.reference);
-    expect(text).toContain('-$0.05, $0.20 left');
+    expect(text).toMatch(/-\$0\.05, \$0\.20 left; the period stands at \$\d/);
     expect(text).toContain('the customer is right');
     expect(text).toContain(`href="/staff/corrections/${correctionId}"`);
     expect(text).toContain('$0.25, $0.05 given back, $0.20 left');

@@ -67,6 +67,7 @@ describe('the close of a month', () => {
         },
         ...{ invoiced_cents: feesCents + chargedCents - openCents, not_invoiced_cents: openCents, credited_cents: 0 },
       },
+      not_invoiced: [{ cents: openCents, why: 'invoice_due' }],
       phases: { open: 0, ended: 0, closed: accounts },
       verification: { verdict: 'none' },
       is_behind: false,
@@ -102,6 +103,70 @@ describe('the close of a month', () => {
     const one = await json(`?account=${madeUpAccount(7)}`);
     expect(one.accounts.map(({ account_id: id, due_cents: due }) => [id, due])).toEqual([[madeUpAccount(7), 2_075]]);
     expect(one.totals).toMatchObject({ periods: accounts });
+  });
+
+  it('lists those of which something is on no invoice, a page and a file of them', async () => {
+    const { accounts: listed, totals } = await json('?not_invoiced=yes');
+    expect(listed.map(({ account_id: id }) => id)).toEqual(
+      Array.from({ length: accounts / 3 }, (_, at) => madeUpAccount((at + 1) * 3)),
+    );
+    expect(totals).toMatchObject({ periods: accounts });
+    const text = await pageText('/staff/months/2020-03?not_invoiced=yes');
+    expect(text).toContain(`All ${String(accounts / 3)}</th>`);
+    expect(text).toContain(': the period is closed and its invoice is not issued yet');
+    expect(text).toContain('href="/staff/months/2020-03.csv?not_invoiced=yes"');
+    const csv = (await support.get('/staff/months/2020-03.csv?not_invoiced=yes')).text.trimEnd().split('\n');
+    expect(csv).toHaveLength(1 + accounts / 3);
+    const one = `account=${madeUpAccount(6)}`;
+    const file = JSON.parse((await support.get(`/staff/months/2020-03.json?${one}`)).text) as { rows: unknown[] };
+    expect(file).toMatchObject({ account: madeUpAccount(6), count: 1 });
+  });
+
+  it('leads from each amount of an account to its event, its charges and its documents', async () => {
+    const { text } = await support.get('/staff/months/2020-03');
+    const account = madeUpAccount(3);
+    expect(text).toContain(`href="/staff/events/0@usage-${account}-20200303"`);
+    expect(text).toContain(`href="/staff/overage/${account}/2020-03-03"`);
+    expect(text).toContain(`href="/staff/accounts/${account}#documents"`);
+    expect(text).toContain('This page: 200</th>');
+    expect(text).toContain('Result: invoiced less credited');
+  });
+
+  it('has sums and rows of one instant, and the table of overage too', async () => {
+    await addPeriods((...given) => service.sql(...given), '2020-06', 3);
+    const writer = new pg.Client({ connectionString: service.installation.environment.DATABASE_URL });
+    await writer.connect();
+    let isOver = false;
+    const writing = (async () => {
+      while (!isOver) {
+        const more = 'charged_cents = charged_cents + 25';
+        await writer.query(
+          `begin; update period_money set ${more} where month = '2020-06' and charges = 1;
+           update month_money set ${more} where month = '2020-06'; commit`,
+        );
+      }
+      await writer.end();
+    })();
+    const sumOf = (rows: { charged_cents: number }[]) => rows.reduce((sum, row) => sum + row.charged_cents, 0);
+    const read = async <Data>(path: string) => {
+      const answer = await fetch(`${service.staffUrl}/staff/v1${path}`, {
+        headers: { authorization: `Bearer ${bearer}` },
+      });
+      return ((await answer.json()) as { data: Data }).data;
+    };
+    for (let look = 0; look < 40; look += 1) {
+      const month = await read<{ totals: { charged_cents: number }; accounts: { charged_cents: number }[] }>(
+        '/months/2020-06',
+      );
+      expect(month.totals.charged_cents).toBe(sumOf(month.accounts));
+      const overage = await read<{
+        rows: { charged_cents: number }[];
+        months: { month: string; charged_cents: number }[];
+      }>('/overage?month=2020-06');
+      expect(overage.months.find((each) => each.month === '2020-06')?.charged_cents).toBe(sumOf(overage.rows));
+    }
+    isOver = true;
+    await writing;
   });
 
   it('is a file with every account', async () => {

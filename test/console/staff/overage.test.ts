@@ -110,6 +110,15 @@ describe('the table', () => {
     expect((await finance.get('/staff/overage?month=2020-04&account=&phase=')).status).toBe(200);
   });
 
+  it('tells the sums of the month from those of the rows that are shown', async () => {
+    const text = async (query: string) =>
+      (await finance.get(`/staff/overage?${query}`)).text.replaceAll(/<[^>]+>/g, ' ').replaceAll(/\s+/g, ' ');
+    const filtered = await text(`month=2020-04&account=${madeUpAccount(2)}`);
+    expect(filtered).toMatch(/All 3 accounts of 2020-04, whatever the table below is filtered by: Charged \$1\.50/);
+    expect(filtered).toMatch(/All rows: 1 2 \$0\.50 /);
+    expect(await text('month=2020-03')).toMatch(/Rows of this page: 200 /);
+  });
+
   it('has the sums of every month, whatever it shows', async () => {
     const { months } = (await json('month=2020-04&phase=open')).data;
     expect(months.slice(-2)).toMatchObject([

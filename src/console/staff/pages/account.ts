@@ -250,8 +250,11 @@ function documents({ account_id: accountId, documents: newest }: AccountShown): 
   return wideTable('Invoices and credit notes', ['Issued', 'Number', 'About', numberHead('Amount')], rows);
 }
 
-function corrections({ corrections: newest }: AccountShown): Html {
-  if (newest.length === 0) return html`<p class="soft">Nobody has asked to give anything back in the console.</p>`;
+function corrections({ account_id: id, corrections: newest }: AccountShown): Html {
+  const all = html`<p><a href="/staff/corrections?account=${id}">All that was given back to this account</a></p>`;
+  if (newest.length === 0)
+    return html`<p class="soft">Nobody has asked to give anything back in the console.</p>
+      ${all}`;
   const rows = newest.map(
     (each) =>
       html`<tr>
@@ -262,7 +265,7 @@ function corrections({ corrections: newest }: AccountShown): Html {
         ${number(money(each.made_cents ?? each.cents))}
       </tr>`,
   );
-  return wideTable('Corrections', ['Asked', 'Reference', 'State', 'By', numberHead('Amount')], rows);
+  return html`${wideTable('Corrections', ['Asked', 'Reference', 'State', 'By', numberHead('Amount')], rows)} ${all}`;
 }
 
 function notices({ notices: newest }: AccountShown): Html {

@@ -9,7 +9,7 @@ import type { StaffDependencies } from '../dependencies.ts';
 import { exportAnswer } from '../export.ts';
 import type { ExportForm } from '../export.ts';
 import { inputOf, readInput, see, viewerOf } from '../view.ts';
-import { charges, exportCharges } from '../views/charges.ts';
+import { charges, exportCharges, exportMoneyEvents } from '../views/charges.ts';
 import type { ChargeRow, Charges, ChargesInput } from '../views/charges.ts';
 import type { OverageRow } from '../views/overage.ts';
 import { overageAddress, phaseTags } from './overage.ts';
@@ -41,6 +41,20 @@ const exported =
 export const exportCsv = exported('csv');
 export const exportJson = exported('json');
 
+const exportedEvents =
+  (form: ExportForm) => async (visit: StaffVisit, dependencies: StaffDependencies, reply: FastifyReply) => {
+    const { period, rows } = await see(exportMoneyEvents, viewerOf(visit), dependencies, inputOf(visit));
+    const { account_id, period_start } = period;
+    return exportAnswer(form, dependencies, reply, {
+      fileName: `events-${account_id}-${period_start.slice(0, 10)}`,
+      columns: exportMoneyEvents.columns,
+      about: { of: 'events behind the sums', period },
+      rows,
+    });
+  };
+export const exportEventsCsv = exportedEvents('csv');
+export const exportEventsJson = exportedEvents('json');
+
 const addressOf = (
   { account_id: accountId, period_start: start }: OverageRow,
   fields: Partial<Pick<ChargesInput, 'only' | 'after'>>,
@@ -50,6 +64,8 @@ const addressOf = (
   const query = new URLSearchParams(given as [string, string][]).toString();
   return `/staff/overage/${accountId}/${start.slice(0, 10)}${as}${query === '' ? '' : `?${query}`}`;
 };
+
+const eventsAddress = (period: OverageRow) => `${addressOf(period, {})}/events`;
 
 function ofPeriod(period: OverageRow): Html {
   const { account_id: accountId, period_start: start, month, plan, phase } = period;
@@ -66,6 +82,11 @@ function ofPeriod(period: OverageRow): Html {
       </dd>
       <dt>Usage stream</dt>
       <dd><code>${period.stream}</code></dd>
+      <dt>Events behind its sums</dt>
+      <dd>
+        <a href="${eventsAddress(period)}.csv" download>CSV</a>
+        <a href="${eventsAddress(period)}.json" download>JSON</a>: fees, invoices and credit notes too, from the log
+      </dd>
     </dl>
     ${figures([
       {

@@ -1,3 +1,4 @@
+import { maxLooks } from '../../../../projections/download-record.ts';
 import { html } from '../../../documents/html.ts';
 import type { Html } from '../../../documents/html.ts';
 import { actorText, bytes, count, duration, exactTime, money, note, statusTag, time } from '../../parts.ts';
@@ -193,14 +194,23 @@ function replayed({ token, steps }: Download, { at }: Replay): Html | false {
   if (index < 0) return html`<p class="soft">${link(ids[0], '.', 'Replay from the beginning')}</p>`;
   const done = steps.slice(0, steps.findIndex(({ event }) => event?.id === at) + 1);
   const status = done.findLast((step) => step.status !== null)?.status ?? 'queued';
-  const cents = done.findLast((step) => step.download_cents !== null)?.download_cents ?? 0;
+  const charged = done.findLast((step) => step.download_cents !== null);
   return html`<div class="note info">
     <p>
-      After step ${String(index + 1)} of ${String(ids.length)}: ${statusTag(status)} ${money(cents)} charged.
+      After step ${String(index + 1)} of ${String(ids.length)}: ${statusTag(status)} ${chargedText(charged)}.
       ${link(ids[index - 1], ',', 'one step back')} ${link(ids[index + 1], '.', 'one step on')}
       <a href="${downloadPath(token)}#steps">End the replay</a>
     </p>
   </div>`;
+}
+
+/** @param charged the newest step of money */
+function chargedText(charged: Step | undefined): string {
+  const { download_cents: cents = null, event } = charged ?? {};
+  if (cents === null) return 'nothing charged';
+  if (event?.type === 'DownloadCreditDebited') return '1 credit charged';
+  if (event?.type === 'DownloadCreditReturned') return 'its credit is given back';
+  return `${money(cents)} charged`;
 }
 
 function story(all: readonly Step[], download: Download, { kind, at }: Replay): Html {
@@ -253,7 +263,7 @@ function summaryOf(fold: number | 'looks', steps: readonly Step[]): Html {
   const [first, last] = [steps[0], steps.at(-1)];
   if (fold === 'looks')
     return html`Looked at by staff
-    ${steps.length === 1 ? 'once' : `${count(steps.length)} times`}${
+    ${steps.length === 1 ? 'once' : `${steps.length < maxLooks ? '' : 'at least '}${count(steps.length)} times`}${
       first !== undefined && first.gap_ms > 0 && `, ${duration(first.gap_ms)} later`
     }`;
   const took = first && last ? Date.parse(last.time) - Date.parse(first.time) : 0;

@@ -65,6 +65,9 @@ function content(event: EventShown): Html {
       <dt>In the same request</dt>
       <dd>${listOf(event.same_request)}</dd>
     </dl>
+    <p class="soft">
+      These are looked for among the events next to it in its stream, of its download and of its request.
+    </p>
     <h2>Hash chain</h2>
     <dl class="facts">
       <dt>Hash before</dt>

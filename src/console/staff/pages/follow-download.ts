@@ -45,7 +45,10 @@ async function sendSteps(
     const download = await readJob(pool, token);
     if (!download) return;
     const timeline = await readTimeline(pool, token);
-    for (const step of stepsOf({ download, timeline, corrections: [], creditNotes: [], looks: [] }, undefined)) {
+    for (const step of stepsOf(
+      { download, timeline, corrections: [], creditNotes: [], looks: [], periodAfter: {} },
+      undefined,
+    )) {
       const position = BigInt(step.event?.position ?? '0');
       if (position <= sent) continue;
       sent = position;

@@ -6,6 +6,7 @@ import type { Html } from '../../../documents/html.ts';
 import { count, day, empty, figures, money, note, number, numberHead, wideTable } from '../../parts.ts';
 import { page } from '../../visit.ts';
 import type { Answer, StaffVisit } from '../../visit.ts';
+import { accountPath, eventAtPath } from '../addresses.ts';
 import type { StaffDependencies } from '../dependencies.ts';
 import { exportAnswer } from '../export.ts';
 import type { ExportForm } from '../export.ts';
@@ -38,6 +39,16 @@ export async function list(visit: StaffVisit, dependencies: StaffDependencies): 
 
 const addressOf = (month: string) => `/staff/months/${month}`;
 
+/** With these filters, and without those of them that are undefined. */
+function monthAddress(
+  { month, ...filters }: { month: string } & Partial<Record<keyof MonthInput, string | undefined>>,
+  as: '' | '.csv' | '.json' = '',
+): string {
+  const given = Object.entries(filters).filter((field): field is [string, string] => field[1] !== undefined);
+  const query = new URLSearchParams(given).toString();
+  return `${addressOf(month)}${as}${query === '' ? '' : `?${query}`}`;
+}
+
 const monthRow = (row: MonthRow): Html =>
   html`<tr>
     <th scope="row"><a data-row href="${addressOf(row.month)}">${row.month}</a></th>
@@ -57,19 +68,23 @@ export async function show(visit: StaffVisit, dependencies: StaffDependencies): 
 
 const exported =
   (form: ExportForm) => async (visit: StaffVisit, dependencies: StaffDependencies, reply: FastifyReply) => {
+    const { after: _after, ...filters } = readInput(exportMonth.input, inputOf(visit));
     const { month, rows } = await see(exportMonth, viewerOf(visit), dependencies, inputOf(visit));
-    const about = { of: 'month', month };
     return exportAnswer(form, dependencies, reply, {
       fileName: `month-${month}`,
       columns: exportMonth.columns,
-      about,
+      about: { of: 'month', ...filters },
       rows,
     });
   };
 export const exportCsv = exported('csv');
 export const exportJson = exported('json');
 
-function state({ month, phases, verification, is_behind: isBehind, totals: { periods, ...sums } }: ShownMonth): Html {
+function state({ month, phases, verification, is_behind: isBehind, ...shown }: ShownMonth): Html {
+  const {
+    totals: { periods, ...sums },
+    not_invoiced: parts,
+  } = shown;
   const { open, ended, closed } = phases;
   const left = [open > 0 && `${count(open)} open`, ended > 0 && `${count(ended)} ended and not closed yet`].filter(
     (part) => part !== false,
@@ -79,8 +94,10 @@ function state({ month, phases, verification, is_behind: isBehind, totals: { per
       { name: 'Invoiced', value: html`<a href="#totals">${money(sums.invoiced_cents)}</a>` },
       {
         name: 'Not invoiced yet',
-        value: html`<a href="#accounts">${money(sums.not_invoiced_cents)}</a>`,
-        details: [sums.not_invoiced_cents === 0 ? undefined : 'The accounts say why'],
+        value: html`<a href="${monthAddress({ month, not_invoiced: 'yes' })}#accounts"
+          >${money(sums.not_invoiced_cents)}</a
+        >`,
+        details: parts.map(({ cents, why }) => `${money(cents)}: ${openReasons[why]}`),
       },
       {
         name: 'Billing periods closed',
@@ -91,8 +108,8 @@ function state({ month, phases, verification, is_behind: isBehind, totals: { per
     ])}
     ${verdictNote(verification)} ${behind(isBehind)}
     <p class="soft">
-      <code>reeltally reports month --period ${month} --account ACCOUNT</code> names every event behind the sums of an
-      account.
+      The first day of an account's period leads to its charges, and to a file with every event behind its sums:
+      <code>reeltally reports month --period ${month} --account ACCOUNT</code> names the same.
     </p>`;
 }
 
@@ -128,10 +145,16 @@ function totals({ month, totals: sums }: ShownMonth): Html {
         line('Differences of fees on invoices', sums.invoiced_fee_difference_cents, '#accounts'),
         line('Overage on invoices', sums.invoiced_overage_cents, sorted('invoiced')),
         line('Invoiced', sums.invoiced_cents, undefined, true),
-        line('Due and not invoiced yet', sums.not_invoiced_cents, '#accounts', true),
+        line(
+          'Due and not invoiced yet',
+          sums.not_invoiced_cents,
+          `${monthAddress({ month, not_invoiced: 'yes' })}#accounts`,
+          true,
+        ),
         line('Fees given back by credit notes', -sums.credited_fee_cents, '#accounts'),
         line('Overage given back by credit notes', -sums.credited_overage_cents, sorted('credited')),
         line('Credited', -sums.credited_cents, undefined, true),
+        line('Result: invoiced less credited', sums.result_cents, undefined, true),
       ],
     )}`;
 }
@@ -145,6 +168,7 @@ const shortReasons: Readonly<Record<OpenReason, string>> = {
   before_ended: 'before: to be closed',
   before_due: 'before: invoice due',
   opening_due: 'first invoice due',
+  fee_due: 'invoice before due',
 };
 
 const heads = [
@@ -153,22 +177,51 @@ const heads = [
   ...['Fee', 'Upgrade', 'Overage', 'Given back', 'Due', 'Invoiced', 'Credited', 'Not invoiced'].map(numberHead),
 ];
 
-function accounts({ month, accounts: rows, next }: ShownMonth, { account, after }: MonthInput): Html {
+function accounts({ month, accounts: rows, next }: ShownMonth, input: MonthInput): Html {
+  const { account, not_invoiced: notInvoiced, after } = input;
+  const here = { month, account, not_invoiced: notInvoiced };
   const files = html`<p class="pages">
-    <span>All accounts:</span> <a href="${addressOf(month)}.csv" download>CSV</a>
-    <a href="${addressOf(month)}.json" download>JSON</a>
+    <span>All of these accounts:</span> <a href="${monthAddress(here, '.csv')}" download>CSV</a>
+    <a href="${monthAddress(here, '.json')}" download>JSON</a>
   </p>`;
+  const isWhole = next === null && after === undefined;
   return html`<h2 id="accounts">Accounts</h2>
+    <form method="get" action="${addressOf(month)}#accounts" class="filters">
+      <label>Account <input name="account" value="${account ?? ''}" placeholder="acc_…" maxlength="40" /></label>
+      <label class="inline"
+        ><input type="checkbox" name="not_invoiced" value="yes" ${notInvoiced === 'yes' && html`checked`} /> only with
+        something not invoiced</label
+      >
+      <button class="second">Show</button>
+    </form>
     ${files}
     ${
       rows.length === 0
-        ? empty(html`<p>No such account has a billing period that begins in this month.</p>`)
-        : html`${wideTable('Accounts of the month', heads, rows.map(accountRow))} ${reasonsOf(rows)}`
+        ? empty(
+            html`<p>
+              No such account has a billing period that begins in this
+              month${notInvoiced === 'yes' && ' and something that is not invoiced'}.
+              <a href="${addressOf(month)}#accounts">Show all</a>
+            </p>`,
+          )
+        : html`${wideTable('Accounts of the month', heads, rows.map(accountRow), sumRow(rows, isWhole))}
+          ${reasonsOf(rows)}`
     }
     <p class="pages">
-      ${(after ?? account) !== undefined && html`<a href="${addressOf(month)}#accounts">First page</a>`}
-      ${next !== null && html`<a rel="next" href="${addressOf(month)}?after=${next}#accounts">Next page</a>`}
+      ${after !== undefined && html`<a href="${monthAddress(here)}#accounts">First page</a>`}
+      ${next !== null && html`<a rel="next" href="${monthAddress({ ...here, after: next })}#accounts">Next page</a>`}
     </p>`;
+}
+
+/** Of the rows above it, which need not be all. */
+function sumRow(rows: readonly CloseRow[], isWhole: boolean): Html {
+  const sum = (cents: (row: CloseRow) => number) => number(money(rows.reduce((total, row) => total + cents(row), 0)));
+  return html`<tr>
+    <th scope="row" colspan="2">${isWhole ? 'All' : 'This page:'} ${count(rows.length)}</th>
+    ${sum((row) => row.fee_cents)} ${sum((row) => row.fee_difference_cents)} ${sum((row) => row.charged_cents)}
+    ${sum((row) => -row.voided_cents - row.waived_cents)} ${sum((row) => row.due_cents)}
+    ${sum((row) => row.invoiced_cents)} ${sum((row) => -row.credited_cents)} ${sum((row) => row.not_invoiced_cents)}
+  </tr>`;
 }
 
 function reasonsOf(rows: readonly CloseRow[]): Html | false {
@@ -184,17 +237,24 @@ function reasonsOf(rows: readonly CloseRow[]): Html | false {
 }
 
 function accountRow(row: CloseRow): Html {
-  const amount = (cents: number) => number(cents === 0 ? html`<span class="soft">${money(0)}</span>` : money(cents));
-  const overage = (cents: number, only: 'charges' | 'corrections') =>
-    cents === 0 ? amount(0) : number(html`<a href="${chargesAddress(row, only)}">${money(cents)}</a>`);
+  const amount = (cents: number, address?: string) => {
+    if (cents === 0) return number(html`<span class="soft">${money(0)}</span>`);
+    return number(address === undefined ? money(cents) : html`<a href="${address}">${money(cents)}</a>`);
+  };
+  const documents = `${accountPath(row.account_id)}#documents`;
   return html`<tr>
     <td>
-      <a data-row href="/staff/accounts/${row.account_id}"><code>${row.account_id}</code></a>
+      <a data-row href="${accountPath(row.account_id)}"><code>${row.account_id}</code></a>
     </td>
-    <td>${day(row.period_start)}<br /><span class="tag ${phaseTags[row.phase]}">${row.phase}</span></td>
-    ${amount(row.fee_cents)} ${amount(row.fee_difference_cents)} ${overage(row.charged_cents, 'charges')}
-    ${overage(-row.voided_cents - row.waived_cents, 'corrections')} ${amount(row.due_cents)}
-    ${amount(row.invoiced_cents)} ${amount(-row.credited_cents)}
+    <td>
+      <a href="${chargesAddress(row)}">${day(row.period_start)}</a><br /><span class="tag ${phaseTags[row.phase]}"
+        >${row.phase}</span
+      >
+    </td>
+    ${amount(row.fee_cents, eventAtPath({ stream: row.stream, revision: 0 }))}
+    ${amount(row.fee_difference_cents, documents)} ${amount(row.charged_cents, chargesAddress(row, 'charges'))}
+    ${amount(-row.voided_cents - row.waived_cents, chargesAddress(row, 'corrections'))} ${amount(row.due_cents)}
+    ${amount(row.invoiced_cents, documents)} ${amount(-row.credited_cents, documents)}
     ${number(row.not_invoiced.length === 0 ? html`<span class="soft">${money(0)}</span>` : notInvoiced(row))}
   </tr>`;
 }

@@ -60,7 +60,10 @@ function ofMonth({ month, months }: Overage): Html | false {
   const sorted = (sort: OverageInput['sort'], cents: number) =>
     html`<a href="${overageAddress({ month, sort, order: 'desc' })}">${money(cents)}</a>`;
   const given = sums.voided_cents + sums.waived_cents;
-  return figures([
+  const all = html`<p class="soft">
+    All ${count(sums.periods)} accounts of ${month}, whatever the table below is filtered by:
+  </p>`;
+  return html`${all}${figures([
     {
       name: 'Charged',
       value: sorted('charged', sums.charged_cents),
@@ -82,7 +85,7 @@ function ofMonth({ month, months }: Overage): Html | false {
       value: sorted('difference', sums.difference_cents),
       details: ['Charged less voided, waived and invoiced: no invoice carries it yet'],
     },
-  ]);
+  ])}`;
 }
 
 const plottedMonths = 36;
@@ -180,7 +183,8 @@ function list({ month, rows, next, is_partial: isPartial }: Overage, input: Over
         </p>`,
       )}
       <p class="pages">${goOn}</p>`;
-  return html`${files} ${wideTable('Overage by account', heads(here), rows.map(rowOf))} ${looked}
+  const isWhole = next === null && after === undefined;
+  return html`${files} ${wideTable('Overage by account', heads(here), rows.map(rowOf), sumRow(rows, isWhole))} ${looked}
     <p class="pages">${after !== undefined && html`<a href="${overageAddress(here)}">First page</a>`} ${goOn}</p>`;
 }
 
@@ -231,6 +235,18 @@ function rowOf(row: OverageRow): Html {
     ${amount(row.voided_cents, corrections)} ${amount(row.waived_cents, corrections)}
     ${amount(row.credited_overage_cents, account)} ${amount(row.invoiced_overage_cents, account)}
     ${amount(row.difference_cents, chargesAddress(row))}
+  </tr>`;
+}
+
+/** Of the rows above it, which need not be all that match. */
+function sumRow(rows: readonly OverageRow[], isWhole: boolean): Html {
+  const sum = (of: (row: OverageRow) => number) => rows.reduce((total, row) => total + of(row), 0);
+  const cents = (of: (row: OverageRow) => number) => number(money(sum(of)));
+  return html`<tr>
+    <th scope="row" colspan="3">${isWhole ? 'All rows' : 'Rows of this page'}: ${count(rows.length)}</th>
+    ${number(count(sum((row) => row.charges)))} ${cents((row) => row.charged_cents)} ${cents((row) => row.voided_cents)}
+    ${cents((row) => row.waived_cents)} ${cents((row) => row.credited_overage_cents)}
+    ${cents((row) => row.invoiced_overage_cents)} ${cents((row) => row.difference_cents)}
   </tr>`;
 }
 

@@ -1,4 +1,8 @@
 import { z } from 'zod';
+import type { PoolClient } from 'pg';
+import { listMoneyEvents } from '../../../../projections/money-events.ts';
+import type { MoneyEvent } from '../../../../projections/money-events.ts';
+import { inSnapshot } from '../../../../projections/runner/transaction.ts';
 import { exportPeriodCharges, listPeriodCharges } from '../../../../projections/period-charges.ts';
 import type { PeriodCharge } from '../../../../projections/period-charges.ts';
 import { listPeriodMoney } from '../../../../projections/overage-table.ts';
@@ -62,15 +66,12 @@ export type Charges = z.infer<typeof shown>;
 export const charges: View<ChargesInput, Charges> = {
   input,
   shown,
-  read: async (dependencies, { after, ...given }) => {
-    const period = await readPeriod(dependencies, given);
-    const { rows, next } = await listPeriodCharges(dependencies.pool, {
-      ...ofPeriod(period, given),
-      after,
-      limit: rowsPerPage,
-    });
-    return { period, rows: rows.map(rowOf), next: next ?? null };
-  },
+  read: ({ pool }, { after, ...given }) =>
+    inSnapshot(pool, async (client) => {
+      const period = await readPeriod(client, given);
+      const { rows, next } = await listPeriodCharges(client, { ...ofPeriod(period, given), after, limit: rowsPerPage });
+      return { period, rows: rows.map(rowOf), next: next ?? null };
+    }),
   // The videos are what somebody downloaded.
   looks: looksOf,
 };
@@ -81,17 +82,54 @@ export const exportCharges = {
   columns: Object.keys(row.shape) as (keyof ChargeRow)[],
   looks: looksOf,
   read: async (dependencies: StaffDependencies, given: ChargesInput) => {
-    const period = await readPeriod(dependencies, given);
+    const period = await readPeriod(dependencies.pool, given);
     return { period, rows: () => rowsOf(exportPeriodCharges(dependencies.exportPool, ofPeriod(period, given))) };
   },
 };
+
+const eventsAtOnce = 500;
+
+const moneyEvent = z.strictObject({
+  sum: z.string().describe('The sum of the period that it is a part of.'),
+  amount: z.int().describe('Cents; downloads for `charges`.'),
+  type: z.string(),
+  stream: z.string(),
+  revision: z.int(),
+  event_id: z.string(),
+  time: z.iso.datetime(),
+});
+type ShownMoneyEvent = z.infer<typeof moneyEvent>;
+
+/** Every event behind every sum of the period, read from the log itself: fees, charges, corrections, invoices and credit notes. */
+export const exportMoneyEvents = {
+  input: input.pick({ account: true, day: true }),
+  columns: Object.keys(moneyEvent.shape) as (keyof ShownMoneyEvent)[],
+  read: async ({ pool, staff }: StaffDependencies, given: Pick<ChargesInput, 'account' | 'day'>) => {
+    const period = await readPeriod(pool, given);
+    return { period, rows: () => eventsOf(listMoneyEvents(staff.store, period)) };
+  },
+};
+
+async function* eventsOf(events: AsyncGenerator<MoneyEvent>): AsyncGenerator<ShownMoneyEvent[]> {
+  let page: ShownMoneyEvent[] = [];
+  for await (const { name, ...event } of events) {
+    page.push({ sum: name, ...event });
+    if (page.length < eventsAtOnce) continue;
+    yield page;
+    page = [];
+  }
+  yield page;
+}
 
 function looksOf({ period }: { period: OverageRow }) {
   return [{ accountId: period.account_id, token: null, page: 'downloads' as const }];
 }
 
-async function readPeriod({ pool }: StaffDependencies, { account, day }: ChargesInput): Promise<OverageRow> {
-  const { rows } = await listPeriodMoney(pool, {
+async function readPeriod(
+  client: Pick<PoolClient, 'query'>,
+  { account, day }: Pick<ChargesInput, 'account' | 'day'>,
+): Promise<OverageRow> {
+  const { rows } = await listPeriodMoney(client, {
     filter: { accountId: account, month: day.slice(0, 7) },
     order: { sort: 'account', descending: false },
     limit: 2,

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { listMadeEvents, readCorrection } from '../../../../projections/corrections.ts';
 import type { CorrectionRow, MadeEvent } from '../../../../projections/corrections.ts';
+import { inSnapshot } from '../../../../projections/runner/transaction.ts';
 import { missing } from '../../visit.ts';
 import type { View } from '../view.ts';
 
@@ -74,10 +75,11 @@ export type CorrectionStory = z.infer<typeof shown>;
 export const correction: View<{ id: string }, CorrectionStory> = {
   input: z.object({ id: z.string().max(100) }),
   shown,
-  read: async ({ pool }, { id }) => {
-    const row = z.uuid().safeParse(id).success ? await readCorrection(pool, id) : undefined;
-    if (!row) throw missing();
-    const events: MadeEvent[] = row.status === 'made' ? await listMadeEvents(pool, row) : [];
-    return { ...correctionShown(row), made: events };
-  },
+  read: ({ pool }, { id }) =>
+    inSnapshot(pool, async (client) => {
+      const row = z.uuid().safeParse(id).success ? await readCorrection(client, id) : undefined;
+      if (!row) throw missing();
+      const events: MadeEvent[] = row.status === 'made' ? await listMadeEvents(client, row) : [];
+      return { ...correctionShown(row), made: events };
+    }),
 };

@@ -1,6 +1,8 @@
+import type { PoolClient } from 'pg';
 import { z } from 'zod';
 import { listCorrections, listWaitingCorrections } from '../../../../projections/corrections.ts';
 import { listGivenBack } from '../../../../projections/given-back.ts';
+import { inSnapshot } from '../../../../projections/runner/transaction.ts';
 import type { View } from '../view.ts';
 import { actorShown, correctionShown, shownCorrection } from './correction.ts';
 
@@ -54,31 +56,34 @@ const maxWaiting = 100;
 export const corrections: View<CorrectionsInput, Corrections> = {
   input,
   shown,
-  read: async ({ pool }, { list, account: accountId, status, by, reference, before }) => {
-    const [waiting, unfinished] = await Promise.all([
-      listWaitingCorrections(pool, { status: 'asked', limit: maxWaiting }),
-      listWaitingCorrections(pool, { status: 'permitted', limit: maxWaiting }),
-    ]);
-    const wait = { waiting: waiting.map(correctionShown), unfinished: unfinished.map(correctionShown) };
-    const limit = perPage + 1;
-    if (list === 'asked' || status !== undefined || by !== undefined || reference !== undefined) {
-      const rows = await listCorrections(pool, {
-        ...{ filter: { accountId, status, askedBy: by, reference }, before, limit },
-      });
-      const page = rows.slice(0, perPage);
-      return { ...wait, given_back: [], asked: page.map(correctionShown), next: nextOf(rows, page) };
-    }
-    const rows = await listGivenBack(pool, { accountId, before, limit });
-    const page = rows.slice(0, perPage);
-    const given = page.map(({ position: _position, actor: who, correction, ...made }) => ({
-      ...made,
-      by: actorShown(who),
-      correction_id: correction?.correction_id ?? null,
-      approved_by: correction?.decided_by ? actorShown(correction.decided_by) : null,
-    }));
-    return { ...wait, given_back: given, asked: [], next: nextOf(rows, page) };
-  },
+  read: ({ pool }, given) => inSnapshot(pool, (client) => readCorrections(client, given)),
 };
+
+async function readCorrections(
+  client: Pick<PoolClient, 'query'>,
+  { list, account: accountId, status, by, reference, before }: CorrectionsInput,
+): Promise<Corrections> {
+  const waiting = await listWaitingCorrections(client, { status: 'asked', limit: maxWaiting });
+  const unfinished = await listWaitingCorrections(client, { status: 'permitted', limit: maxWaiting });
+  const wait = { waiting: waiting.map(correctionShown), unfinished: unfinished.map(correctionShown) };
+  const limit = perPage + 1;
+  if (list === 'asked' || status !== undefined || by !== undefined || reference !== undefined) {
+    const rows = await listCorrections(client, {
+      ...{ filter: { accountId, status, askedBy: by, reference }, before, limit },
+    });
+    const page = rows.slice(0, perPage);
+    return { ...wait, given_back: [], asked: page.map(correctionShown), next: nextOf(rows, page) };
+  }
+  const rows = await listGivenBack(client, { accountId, before, limit });
+  const page = rows.slice(0, perPage);
+  const given = page.map(({ position: _position, actor: who, correction, ...made }) => ({
+    ...made,
+    by: actorShown(who),
+    correction_id: correction?.correction_id ?? null,
+    approved_by: correction?.decided_by ? actorShown(correction.decided_by) : null,
+  }));
+  return { ...wait, given_back: given, asked: [], next: nextOf(rows, page) };
+}
 
 const nextOf = (rows: readonly unknown[], page: readonly { position: string }[]): string | null =>
   rows.length > page.length ? (page.at(-1)?.position ?? null) : null;

@@ -48,7 +48,7 @@ const input = z.object({
 
 const nearEvents = 20;
 const maxJobEvents = 100;
-const maxCorrectionEvents = 1_000;
+const readAtOnce = 1_000;
 
 /** One event of the log. */
 export const event: View<z.infer<typeof input>, EventShown> = {
@@ -108,8 +108,13 @@ async function placeOf(
 }
 
 async function readPlace(store: Log, { eventId, stream, revision }: EventPlace): Promise<RecordedEvent | undefined> {
-  const events = revision === null ? store.read(stream, 0, maxCorrectionEvents) : store.read(stream, revision, 1);
-  return (await events).find(({ id }) => id === eventId);
+  const isIt = ({ id }: RecordedEvent) => id === eventId;
+  if (revision !== null) return (await store.read(stream, revision, 1)).find(isIt);
+  for (let from = 0; ; from += readAtOnce) {
+    const page = await store.read(stream, from, readAtOnce);
+    const found = page.find(isIt);
+    if (found || page.length < readAtOnce) return found;
+  }
 }
 
 /** Events that it may have caused: those behind it, those of its download, and those of its request. */

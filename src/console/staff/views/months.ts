@@ -10,7 +10,7 @@ import {
 import type { AccountClose, OpenReason } from '../../../../projections/month-close.ts';
 import { listMonthMoney } from '../../../../projections/overage-table.ts';
 import { periodMoney } from '../../../../projections/period-money.ts';
-import { inSnapshot } from '../../../../projections/runner/transaction.ts';
+import { inSnapshot, pagesInSnapshot } from '../../../../projections/runner/transaction.ts';
 import type { MonthMoney } from '../../../../projections/overage-table.ts';
 import { accountId } from '../../../domain/account-events.ts';
 import { instant } from '../../../domain/instant.ts';
@@ -41,20 +41,22 @@ const sums = {
   credited_overage_cents: cents('Overage that credit notes gave back'),
   credited_fee_cents: cents('Fees that credit notes gave back'),
   credited_cents: cents('All that credit notes gave back'),
+  result_cents: cents('Invoiced less credited'),
 };
 const sumNames = Object.keys(sums) as (keyof typeof sums)[];
 type Sums = Record<(typeof sumNames)[number], number>;
 
 const reasons = Object.keys(openReasons) as [OpenReason, ...OpenReason[]];
+const notInvoiced = z
+  .array(z.strictObject({ cents: z.int(), why: z.enum(reasons) }))
+  .describe('The parts of what is not invoiced, and why.');
 const row = z.strictObject({
   account_id: z.string(),
   period_start: instant.describe('First instant of the billing period, in UTC.'),
   plan: z.string(),
   phase: z.enum(phases),
   ...sums,
-  not_invoiced: z
-    .array(z.strictObject({ cents: z.int(), why: z.enum(reasons) }))
-    .describe('The parts of what is not invoiced, and why.'),
+  not_invoiced: notInvoiced,
   stream: z.string().describe('The usage stream, whose events make up what is due.'),
 });
 export type CloseRow = z.infer<typeof row>;
@@ -63,12 +65,17 @@ const totals = z.strictObject({ periods: z.int().describe('Billing periods that 
 const input = z.object({
   month,
   account: accountId.optional().describe('Only this account; the totals are of all.'),
+  not_invoiced: z
+    .literal('yes', 'is `yes` or left out')
+    .optional()
+    .describe('`yes`: only accounts of which something is on no invoice; the totals are of all.'),
   after: accountId.optional().describe('`next` of the page before.'),
 });
 
 const shown = z.strictObject({
   month: z.string(),
   totals,
+  not_invoiced: notInvoiced,
   phases: z
     .strictObject({ open: z.int(), ended: z.int(), closed: z.int() })
     .describe('Billing periods by their phase.'),
@@ -86,9 +93,9 @@ export type ShownMonth = z.infer<typeof shown>;
 export const monthClose: View<MonthInput, ShownMonth> = {
   input,
   shown,
-  read: async (dependencies, { month: wanted, account, after }) => {
+  read: async (dependencies, { month: wanted, after, ...filter }) => {
     const { close, rows } = await inSnapshot(dependencies.pool, async (client) => {
-      const accounts = { ...(account !== undefined && { account }), after, limit: accountsPerPage + 1 };
+      const accounts = { ...filterOf(filter), after, limit: accountsPerPage + 1 };
       return {
         close: await readMonthClose(client, wanted),
         rows: await firstPage(listAccountCloses(client, wanted, accounts)),
@@ -101,6 +108,7 @@ export const monthClose: View<MonthInput, ShownMonth> = {
     return {
       month: wanted,
       totals: { periods, ...sumsOf(close.totals) },
+      not_invoiced: close.not_invoiced,
       phases: close.phases,
       verification: await verificationOf(dependencies, state, { reached }),
       is_behind: await isBehind(dependencies.staff.store, periodMoney, reached),
@@ -110,20 +118,28 @@ export const monthClose: View<MonthInput, ShownMonth> = {
   },
 };
 
+const filterOf = ({ account, not_invoiced }: Pick<MonthInput, 'account' | 'not_invoiced'>) => ({
+  account,
+  notInvoiced: not_invoiced === 'yes',
+});
+
 async function firstPage(pages: AsyncGenerator<AccountClose[]>): Promise<AccountClose[]> {
   for await (const page of pages) return page;
   return [];
 }
 
-/** All accounts of the month. */
+/** All accounts that the view shows page by page, as of one instant. */
 export const exportMonth = {
   input,
   columns: [
     ...(Object.keys(row.shape) as (keyof CloseRow)[]).filter((name) => name !== 'not_invoiced'),
     'why_not',
   ] as const,
-  read: (dependencies: StaffDependencies, { month: wanted }: MonthInput) =>
-    Promise.resolve({ month: wanted, rows: () => rowsOf(listAccountCloses(dependencies.exportPool, wanted)) }),
+  read: ({ exportPool }: StaffDependencies, { month: wanted, ...filter }: MonthInput) =>
+    Promise.resolve({
+      month: wanted,
+      rows: () => rowsOf(pagesInSnapshot(exportPool, (client) => listAccountCloses(client, wanted, filterOf(filter)))),
+    }),
 };
 
 /** With the reasons as one text, for files. */

@@ -12,6 +12,7 @@ import type {
   OverageOrder,
   PeriodMoney,
 } from '../../../../projections/overage-table.ts';
+import { inSnapshot } from '../../../../projections/runner/transaction.ts';
 import { accountId } from '../../../domain/account-events.ts';
 import { instant } from '../../../domain/instant.ts';
 import { badInput } from '../../visit.ts';
@@ -83,17 +84,19 @@ export const overage: View<OverageInput, Overage> = {
   shown,
   read: async ({ pool, now }, given) => {
     const after = given.after === undefined ? undefined : readCursor(given.after);
-    const months = sumsByMonth(await listMonthMoney(pool, { months: allMonths }));
-    const shownMonth = monthOf(given, { months, now });
-    const wanted = wantedOf({ ...given, month: shownMonth });
-    const { rows, next, isPartial } = await listPeriodMoney(pool, { ...wanted, after, limit: rowsPerPage });
-    return {
-      month: shownMonth,
-      rows: rows.map(overageRowOf),
-      next: next ? cursorText(next) : null,
-      is_partial: isPartial,
-      months,
-    };
+    return await inSnapshot(pool, async (client) => {
+      const months = sumsByMonth(await listMonthMoney(client, { months: allMonths }));
+      const shownMonth = monthOf(given, { months, now });
+      const wanted = wantedOf({ ...given, month: shownMonth });
+      const { rows, next, isPartial } = await listPeriodMoney(client, { ...wanted, after, limit: rowsPerPage });
+      return {
+        month: shownMonth,
+        rows: rows.map(overageRowOf),
+        next: next ? cursorText(next) : null,
+        is_partial: isPartial,
+        months,
+      };
+    });
   },
 };
 
