@@ -28,7 +28,7 @@ export async function startPostgresProxy(target: string): Promise<PostgresProxy>
       return;
     }
     open.add(client);
-const upstream = connect({ port: Number(port), host: hostname, noDelay: true });
+    const upstream = connect({ port: Number(port), host: hostname, noDelay: true });
     const count = countMessages((text) => {
       roundTrips += 1;
       if (!/^(?:begin|commit|rollback)\b[^;]*$/.test(text)) statements += 1;
