@@ -30,7 +30,7 @@ export interface ShownDivergence {
   facts: object;
 }
 
-export const maxShownDivergences = 200;
+const maxShownDivergences = 200;
 
 /** What a look says. */
 export interface AuditReport extends Pick<AuditState, 'events' | 'position' | 'unknown' | 'known' | 'divergences'> {

@@ -38,7 +38,7 @@ export interface MonthTotals extends MoneyCounts {
 }
 
 /** A part of what is not invoiced. */
-export interface NotInvoiced {
+interface NotInvoiced {
   cents: number;
   why: OpenReason;
 }

@@ -114,7 +114,7 @@ const secondsSince = (instant: string, { now }: About) => Math.max(0, (Date.pars
 const minuteText = (instant: string) => `${instant.slice(0, 16).replace('T', ' ')} UTC`;
 
 /** Two minutes are more telling than 120 seconds, two days more than 48 hours. */
-export function age(seconds: number): string {
+function age(seconds: number): string {
   if (seconds < 120) return `${String(Math.floor(seconds))} s`;
   if (seconds < 7_200) return `${String(Math.floor(seconds / 60))} min`;
   if (seconds < 172_800) return `${String(Math.floor(seconds / 3_600))} h`;

@@ -154,19 +154,22 @@ describe('the close of a month', () => {
       });
       return ((await answer.json()) as { data: Data }).data;
     };
-    for (let look = 0; look < 40; look += 1) {
-      const month = await read<{ totals: { charged_cents: number }; accounts: { charged_cents: number }[] }>(
-        '/months/2020-06',
-      );
-      expect(month.totals.charged_cents).toBe(sumOf(month.accounts));
-      const overage = await read<{
-        rows: { charged_cents: number }[];
-        months: { month: string; charged_cents: number }[];
-      }>('/overage?month=2020-06');
-      expect(overage.months.find((each) => each.month === '2020-06')?.charged_cents).toBe(sumOf(overage.rows));
+    try {
+      for (let look = 0; look < 40; look += 1) {
+        const month = await read<{ totals: { charged_cents: number }; accounts: { charged_cents: number }[] }>(
+          '/months/2020-06',
+        );
+        expect(month.totals.charged_cents).toBe(sumOf(month.accounts));
+        const overage = await read<{
+          rows: { charged_cents: number }[];
+          months: { month: string; charged_cents: number }[];
+        }>('/overage?month=2020-06');
+        expect(overage.months.find((each) => each.month === '2020-06')?.charged_cents).toBe(sumOf(overage.rows));
+      }
+    } finally {
+      isOver = true;
+      await writing;
     }
-    isOver = true;
-    await writing;
   });
 
   it('is a file with every account', async () => {
