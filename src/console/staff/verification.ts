@@ -59,7 +59,7 @@ export async function isBehind(
   reached: bigint | undefined,
 ): Promise<boolean | null> {
   const newest = await unlessAway(store.newestPositions([{ streamPrefixes, after: reached ?? 0n }]));
-  return newest && newest[0] !== undefined;
+  return newest === null ? null : newest[0] !== undefined;
 }
 
 const kinds: Readonly<Record<Verdict['verdict'], 'good' | 'warn' | 'bad'>> = {
