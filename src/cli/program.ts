@@ -5,6 +5,8 @@ import { addShowAccount } from './accounts/show.ts';
 import { addAccountCap, addAccountPlan, addAccountTerms } from './accounts/terms.ts';
 import { addAccountUsage } from './accounts/usage.ts';
 import { addAccountBilling, addSetIssuer, addShowIssuer } from './billing-details.ts';
+import { addCreateBackup, addRestoreBackup, addVerifyBackup } from './backup.ts';
+import type { Backups } from './backup.ts';
 import { addListCorrections } from './corrections.ts';
 import type { RunCommand } from './dependencies.ts';
 import { addDownload } from './download.ts';
@@ -48,6 +50,7 @@ export interface ProgramDependencies {
   findSamplePlatform: () => string | undefined;
   inspectDownloader: () => Promise<DownloaderReport>;
   withImportTarget: WithImportTarget;
+  openBackups: () => Promise<Backups>;
 }
 
 /** Every command of `reeltally`, in the order of its help. Each stands in the file of its name, with its options. */
@@ -96,6 +99,11 @@ export function createProgram(dependencies: ProgramDependencies): Command {
   addShowStream(log, run);
   addExportLog(log, run, dependencies.version);
   addImportLog(log, output, dependencies.withImportTarget);
+
+  const backup = group('backup', 'back up the embedded data folder, verify and restore a backup');
+  addCreateBackup(backup, run, dependencies.openBackups);
+  addVerifyBackup(backup, output, dependencies.openBackups);
+  addRestoreBackup(backup, output, dependencies.openBackups);
 
   const invoices = group('invoices', 'issue, list and show invoices and credit notes');
   addListInvoices(invoices, run);

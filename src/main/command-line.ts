@@ -48,6 +48,7 @@ export async function runCommandLine({ words, variables, serve, ...screen }: Inv
       const { importTarget } = await import('./import-target.ts');
       await importTarget(readConfig(variables), output)(use);
     },
+    openBackups: async () => (await import('./backups/backups.ts')).createBackups(readConfig(variables)),
     inspectDownloader: async () => (await import('./inspect-engine.ts')).inspectThisDownloader(readConfig(variables)),
   });
   try {

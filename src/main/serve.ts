@@ -1,6 +1,7 @@
 import type { Logger } from 'pino';
 import { freePort } from '../embedded/free-port.ts';
 import { lockDataDirectory } from '../embedded/data-directory.ts';
+import { putPendingVoidsBack } from './backups/restored-pending-voids.ts';
 import { requireParts } from './required-parts.ts';
 import type { Config } from './settings/config.ts';
 import type { Started } from '../cli/start-screen.ts';
@@ -114,6 +115,7 @@ async function startAll(
     failed(ended);
   });
   const connections = await openConnections(config, addresses, { logger, role: 'all', secrets, shutdown });
+  await putPendingVoidsBack(config.dataDirectory, connections.pool);
   const notices: string[] = [];
   const start = async (role: Role) => {
     const running = await startRole(role, connections, secrets);

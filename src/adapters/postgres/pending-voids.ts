@@ -119,6 +119,32 @@ const appendOf = ({ account_id: accountId, stream, expected_revision: revision, 
   events: JSON.parse(events) as EventToAppend[],
 });
 
+/** A row as it stands, with its MACs, for a backup. */
+export interface PendingVoidRow extends Omit<Row, 'voids'> {
+  voids: string;
+  created_at: string;
+}
+
+export async function readPendingVoidRows(pool: Pool): Promise<PendingVoidRow[]> {
+  const { rows } = await pool.query<PendingVoidRow>(
+    `select append_id, account_id, stream, expected_revision, events, voids::text, created_at::text
+     from pending_voids order by created_at, append_id`,
+  );
+  return rows;
+}
+
+/** The dispatcher resolves them as any others. A row that is there already stays. */
+export async function restorePendingVoidRows(pool: Pool, rows: readonly PendingVoidRow[]): Promise<void> {
+  await pool.query(
+    `insert into pending_voids
+     select * from jsonb_to_recordset($1) as restored (
+       append_id uuid, account_id text, stream text, expected_revision bigint, events text, voids jsonb,
+       created_at timestamptz
+     ) on conflict do nothing`,
+    [JSON.stringify(rows.map((row) => ({ ...row, voids: JSON.parse(row.voids) as unknown })))],
+  );
+}
+
 /** Signs the pending voids of an older version, once, in the process that migrates the schema. */
 export async function signOlderVoids(pool: Pool, macs: RowMacs): Promise<void> {
   const { rows } = await pool.query<Row & { created_at: Date }>(

@@ -11,7 +11,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 
 /** Raised with every change of the tables below; another version is refused rather than guessed at. */
-const FORMAT_VERSION = 1;
+export const FORMAT_VERSION = 1;
 
 const SCHEMA = `
   CREATE TABLE streams (

@@ -25,6 +25,7 @@ import { EventLog } from './event-log.ts';
 import { GroupCommit } from './group-commit.ts';
 import { HOST, listen } from './listen.ts';
 import type { Listener } from './listen.ts';
+import { backUp, backupService } from './online-backup.ts';
 import { read } from './read-service.ts';
 import { rpcError } from './wire-errors.ts';
 import { withDeadline } from '../../async/deadline.ts';
@@ -74,6 +75,7 @@ export async function startServer(options: {
     getSupportedMethods: (_call: unknown, callback: sendUnaryData<SupportedMethods>) =>
       callback(null, supportedMethods()),
   });
+  server.addService(backupService, { backUp: backUp.bind(undefined, options.database) });
   const instanceId = randomUUID();
   let port = 0;
   server.addService(gossipServices.GossipService, {

@@ -1,0 +1,56 @@
+#!/bin/sh
+# Backs up an installation on servers of its own into a new folder, in the order that matters. The service may run.
+#
+#   deploy/backup.sh FOLDER
+#
+# Takes the settings of the service from the environment. The folder holds personal data: only its owner may enter it. The
+# secret is not in it; keep REELTALLY_SECRET with your other secrets.
+set -eu
+umask 077
+
+target=${1:?name a new folder for the backup}
+[ ! -e "$target" ] || { echo "backup.sh: $target exists: name a new folder" >&2; exit 1; }
+incomplete=$(mktemp -d "$target.incomplete-XXXXXX")
+trap 'rm -rf "$incomplete"' EXIT
+trap 'exit 1' HUP INT TERM
+
+# 1. Postgres, before the log: its read models may be older than the log, but never newer. Left out without PGDATABASE, because
+#    most of it is made again from the log. pg_dump takes PGHOST, PGUSER and PGPASSFILE from the environment: an address on its
+#    command line would show the password to everybody on this machine.
+if [ -n "${PGDATABASE:-}" ]; then
+  pg_dump --format=custom --file="$incomplete/postgres.dump"
+fi
+
+# 2. The log. With EVENTSTORE_DB, the folder of a node of EventStoreDB on this machine, its files are copied in the order that its
+#    manual asks for (checkpoints before what they point to; not while a scavenge runs). Without it, every event is exported.
+if [ -n "${EVENTSTORE_DB:-}" ]; then
+  files=$(realpath "$incomplete")/event-store
+  mkdir "$files"
+  (
+    cd "$EVENTSTORE_DB"
+    find index -name '*.chk' -exec cp -a --parents {} "$files" \;
+    find index -type f ! -name '*.chk' -exec cp -a --parents {} "$files" \;
+    cp -a ./*.chk "$files"
+    cp -a ./chunk-* "$files"
+  )
+  # A restored node begins by cutting off what was written behind its checkpoint.
+  cp -a "$files/chaser.chk" "$files/truncate.chk"
+else
+  npm --prefix "$(dirname "$0")/.." run -s reeltally -- log export "$(realpath "$incomplete")/log.ndjson.gz"
+fi
+
+# 3. Finished files, after the log. One that belongs to an event behind the end of the copied log is only surplus.
+#    One that expires meanwhile is left out.
+if [ -n "${S3_BUCKET:-}" ]; then
+  echo "backup.sh: finished files are in the bucket $S3_BUCKET, and not in this backup" >&2
+elif [ -z "${FILES_DIRECTORY:-}" ]; then
+  echo "backup.sh: FILES_DIRECTORY is not set: finished files are not in this backup" >&2
+else
+  # 1: a file went or changed while it was read.
+  tar -C "$FILES_DIRECTORY" -cf "$incomplete/files.tar" . || [ $? -eq 1 ]
+fi
+
+(cd "$incomplete" && find . -type f ! -name SHA256SUMS -exec sha256sum {} + >SHA256SUMS)
+mv "$incomplete" "$target"
+trap - EXIT
+echo "The backup is in $target. Check it with: (cd $target && sha256sum --quiet -c SHA256SUMS)"

@@ -1,0 +1,97 @@
+import { execFile } from 'node:child_process';
+import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { expect, it, onTestFinished } from 'vitest';
+
+import { within } from '../cli/command-line.ts';
+import { openEventStore } from '../support/shared-event-stores.ts';
+import { createMigratedDatabase } from '../support/postgres.ts';
+import { temporaryDirectory } from '../support/temporary-directory.ts';
+import { root } from '../tidy/source-files.ts';
+
+const execute = promisify(execFile);
+
+it('deploy/backup.sh exports the log, copies the finished files, and never replaces a backup', async () => {
+  const store = await openEventStore();
+  const database = await createMigratedDatabase();
+  onTestFinished(async () => {
+    await store.stop();
+    await database.drop();
+  });
+  const directory = temporaryDirectory();
+  const files = join(directory, 'files');
+  mkdirSync(files);
+  writeFileSync(join(files, 'film.mp4'), 'a film');
+  const environment = {
+    ...{ PATH: process.env['PATH'] ?? '', HOME: directory, FILES_DIRECTORY: files, NATS_URL: 'nats://127.0.0.1:9' },
+    ...{ EVENTSTORE_URL: store.url, DATABASE_URL: database.url },
+    REELTALLY_SECRET: 'a secret that is long enough for a test',
+  };
+  const backUp = (target: string, more = {}) =>
+    execute(join(root, 'deploy/backup.sh'), [target], { cwd: directory, env: { ...environment, ...more } });
+  const opened = await within(environment)('issuer', 'set', '--name', 'Example Ltd', '--json');
+  expect(opened.code).toBe(0);
+
+  const target = join(directory, 'backup');
+  await backUp(target);
+  expect(statSync(target).mode & 0o777).toBe(0o700);
+  expect(await filesOf(target)).toEqual(['./film.mp4']);
+  await execute('sha256sum', ['--quiet', '-c', 'SHA256SUMS'], { cwd: target });
+  const moved = { ...environment, EVENTSTORE_URL: '', REELTALLY_DATA: join(directory, 'moved') };
+  const { EVENTSTORE_URL: _, ...embedded } = moved;
+  const { code, stdout } = await within(embedded)('log', 'import', join(target, 'log.ndjson.gz'), '--json');
+  expect(code).toBe(0);
+  expect(JSON.parse(stdout)).toMatchObject({ events: 1 });
+
+  await expect(backUp(target)).rejects.toThrow(/exists: name a new folder/);
+  const failed = join(directory, 'failed');
+  await expect(backUp(failed, { EVENTSTORE_DB: join(directory, 'missing') })).rejects.toThrow();
+  expect(existsSync(failed)).toBe(false);
+});
+
+it('deploy/backup.sh copies the files of a node: checkpoints before what they point to', async () => {
+  const directory = temporaryDirectory();
+  const node = join(directory, 'node');
+  mkdirSync(join(node, 'index'), { recursive: true });
+  const inOrder = ['index/indexmap.chk', 'index/table', 'chaser.chk', 'writer.chk', 'chunk-000000.000000'];
+  for (const file of inOrder) writeFileSync(join(node, file), file);
+  const target = join(directory, 'backup');
+  const env = { PATH: process.env['PATH'] ?? '', EVENTSTORE_DB: node };
+  const { stderr } = await execute('sh', ['-x', join(root, 'deploy/backup.sh'), target], { cwd: root, env });
+  expect(stderr).toContain('finished files are not in this backup');
+  const places = ['find index -name', 'find index -type f', 'writer.chk', 'chunk-000000.000000', 'truncate.chk'];
+  const found = places.map((place) => stderr.indexOf(place));
+  expect(found).not.toContain(-1);
+  expect(found).toEqual(found.toSorted((one, other) => one - other));
+  for (const file of inOrder) expect(readFileSync(join(target, 'event-store', file), 'utf8')).toBe(file);
+  expect(readFileSync(join(target, 'event-store/truncate.chk'), 'utf8')).toBe('chaser.chk');
+});
+
+it('deploy/backup.sh leaves out a finished file that expires meanwhile, and fails for one that it may not read', async () => {
+  const directory = temporaryDirectory();
+  const [node, files, programs] = ['node/index', 'files/token', 'programs'].map((name) => {
+    mkdirSync(join(directory, name), { recursive: true });
+    return join(directory, name);
+  }) as [string, string, string];
+  for (const file of ['chaser.chk', 'chunk-000000.000000']) writeFileSync(join(node, '..', file), file);
+  for (const film of ['one.mp4', 'two.mp4']) writeFileSync(join(files, film), 'a film');
+  const env = { EVENTSTORE_DB: join(node, '..'), FILES_DIRECTORY: join(files, '..') };
+  /** `tar` that finds a film of its list gone, or one that it may not read. */
+  const backUp = (target: string, code: number) => {
+    const tar = `#!/bin/sh\n/usr/bin/env PATH="$REAL_PATH" tar --exclude=one.mp4 "$@"; exit ${String(code)}\n`;
+    writeFileSync(join(programs, 'tar'), tar, { mode: 0o755 });
+    const path = process.env['PATH'] ?? '';
+    const all = { ...env, PATH: `${programs}:${path}`, REAL_PATH: path };
+    return execute(join(root, 'deploy/backup.sh'), [join(directory, target)], { cwd: root, env: all });
+  };
+  await expect(backUp('failed', 2)).rejects.toThrow();
+  expect(readdirSync(directory).sort()).toEqual(['files', 'node', 'programs']);
+  await backUp('backup', 1);
+  expect(await filesOf(join(directory, 'backup'))).toEqual(['./token/two.mp4']);
+});
+
+async function filesOf(backup: string): Promise<string[]> {
+  const { stdout } = await execute('tar', ['-tf', join(backup, 'files.tar')]);
+  return stdout.split('\n').filter((name) => name.endsWith('.mp4'));
+}
