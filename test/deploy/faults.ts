@@ -84,11 +84,11 @@ export const faults: Readonly<Record<string, Fault>> = {
   NoProjector: { series: { 'reeltally_projector_leading{instance="a"}': stays(0) } },
   ReadModelStuck: {
     series: {
-      'reeltally_projection_lag_positions{projection="jobs"}': stays(400),
-      'reeltally_projection_idle_seconds{projection="jobs"}': stays(31),
+      'reeltally_projection_lag_positions{projection="usage_and_jobs"}': stays(400),
+      'reeltally_projection_idle_seconds{projection="usage_and_jobs"}': stays(31),
     },
   },
-  ReadModelBehind: { series: { 'reeltally_projection_lag_positions{projection="jobs"}': stays(2e6) } },
+  ReadModelBehind: { series: { 'reeltally_projection_lag_positions{projection="usage_and_jobs"}': stays(2e6) } },
   InstanceDown: { series: { 'up{job="reeltally",instance="a"}': stays(0) } },
   ServerAway: {
     series: {
@@ -126,8 +126,8 @@ export const healthy: Readonly<Record<string, string>> = {
   'reeltally_projector_leading{instance="a"}': stays(1),
   'reeltally_projector_leading{instance="b"}': stays(0),
   'reeltally_server_ready{server="nats",instance="a"}': stays(1),
-  'reeltally_projection_lag_positions{projection="jobs"}': stays(0),
-  'reeltally_projection_idle_seconds{projection="jobs"}': grows(15),
+  'reeltally_projection_lag_positions{projection="usage_and_jobs"}': stays(0),
+  'reeltally_projection_idle_seconds{projection="usage_and_jobs"}': grows(15),
   reeltally_waiting_polls: stays(3),
   reeltally_worker_slots: stays(4),
   reeltally_downloads_running: stays(4),
