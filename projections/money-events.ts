@@ -1,6 +1,6 @@
 import type { EventStore } from '../src/ports/event-store.ts';
 import { invoicesStream } from '../src/domain/invoice-events.ts';
-import { changesOfEvent, moneyCounts } from './period-money.ts';
+import { moneyChanges, moneyCounts } from './period-money.ts';
 import type { MoneyCounts } from './period-money.ts';
 
 /** An event of the log and what it adds to one sum of a period's money. */
@@ -28,11 +28,12 @@ export async function* listMoneyEvents(
   store: Pick<EventStore, 'read'>,
   period: { account_id: string; period_start: string; stream: string },
 ): AsyncGenerator<MoneyEvent> {
+  const changesOf = moneyChanges(store);
   for (const stream of [period.stream, invoicesStream(period.account_id)]) {
     for (let revision = 0; ; revision += readAtOnce) {
       const page = await store.read(stream, revision, readAtOnce);
       for (const recorded of page) {
-        const changes = await changesOfEvent(recorded, store);
+        const changes = await changesOf(recorded);
         const { id: event_id, type, revision: at } = recorded;
         const { time } = recorded.metadata as { time: string };
         for (const change of changes) {

@@ -20,19 +20,23 @@ export const periodMoney: RebuildableProjection = {
   name: 'period_money',
   tables: ['period_money', 'month_money'],
   streamPrefixes: ['usage-', 'invoices-'],
-  start:
-    ({ store }) =>
-    async (events, client) => {
+  start: ({ store }) => {
+    const changesOf = moneyChanges(store);
+    return async (events, client) => {
       const changes = new Map<string, Change>();
-      for (const recorded of events) for (const change of await changesOfEvent(recorded, store)) add(changes, change);
+      for (const recorded of events) for (const change of await changesOf(recorded)) add(changes, change);
       if (changes.size > 0) await write([...changes.values()], client);
-    },
+    };
+  },
 };
 
-/** @returns what an event adds to the money of periods; nothing for most events */
-export async function changesOfEvent(recorded: RecordedEvent, store: Pick<EventStore, 'read'>): Promise<Change[]> {
-  if (recorded.stream.startsWith('usage-')) return changesOfUsage(parseUsageEvent(recorded));
-  return changesOfInvoice(parseInvoiceEvent(recorded), store);
+/** @returns a function that says what an event adds to the money of periods: nothing for most events */
+export function moneyChanges(store: Pick<EventStore, 'read'>): (recorded: RecordedEvent) => Promise<Change[]> {
+  const readInvoice = invoiceReader(store);
+  return async (recorded) => {
+    if (recorded.stream.startsWith('usage-')) return changesOfUsage(parseUsageEvent(recorded));
+    return changesOfInvoice(parseInvoiceEvent(recorded), readInvoice);
+  };
 }
 
 export interface MoneyCounts {
@@ -134,10 +138,10 @@ function changeOf({ type, data }: MoneyEvent): Partial<Change> | undefined {
   }
 }
 
-async function changesOfInvoice(parsed: ParsedEvent<InvoiceEvent>, store: Pick<EventStore, 'read'>): Promise<Change[]> {
+async function changesOfInvoice(parsed: ParsedEvent<InvoiceEvent>, readInvoice: InvoiceReader): Promise<Change[]> {
   const { event } = parsed;
   if (event.type === 'InvoiceIssued') return event.data.lines.map((line) => invoicedLine(event.data, line));
-  if (event.type === 'CreditNoteIssued') return creditedLine(event.data, await readInvoice(parsed, event.data, store));
+  if (event.type === 'CreditNoteIssued') return creditedLine(event.data, await readInvoice(parsed, event.data));
   return [];
 }
 
@@ -168,17 +172,24 @@ function creditedLine({ line: number, cents }: CreditNoteIssued, invoice: Invoic
   return [{ ...periodOfLine(invoice, line), [isFee ? 'credited_fee_cents' : 'credited_overage_cents']: cents }];
 }
 
-/** Credit notes are few, and stand behind their invoice in the same stream. */
-async function readInvoice(
-  { stream, revision }: ParsedEvent,
-  { invoice_number: number }: CreditNoteIssued,
-  store: Pick<EventStore, 'read'>,
-): Promise<InvoiceIssued | undefined> {
-  for (const recorded of await store.read(stream, 0, revision)) {
-    const { event } = parseInvoiceEvent(recorded);
-    if (event.type === 'InvoiceIssued' && event.data.number === number) return event.data;
-  }
-  return undefined;
+type InvoiceReader = (at: ParsedEvent, note: CreditNoteIssued) => Promise<InvoiceIssued | undefined>;
+
+/**
+ * An invoice stands before its credit notes in the same stream. The newest one that was asked for is remembered: a thousand notes
+ * of one invoice would each read all those before it.
+ */
+function invoiceReader(store: Pick<EventStore, 'read'>): InvoiceReader {
+  let known: { stream: string; invoice: InvoiceIssued } | undefined;
+  return async ({ stream, revision }, { invoice_number: number }) => {
+    if (known?.stream === stream && known.invoice.number === number) return known.invoice;
+    for (const recorded of await store.read(stream, 0, revision)) {
+      const { event } = parseInvoiceEvent(recorded);
+      if (event.type !== 'InvoiceIssued' || event.data.number !== number) continue;
+      known = { stream, invoice: event.data };
+      return event.data;
+    }
+    return undefined;
+  };
 }
 
 const differenceOf = ({ charged_cents = 0, voided_cents = 0, waived_cents = 0, invoiced_overage_cents = 0 }: Change) =>
