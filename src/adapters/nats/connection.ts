@@ -3,6 +3,7 @@ import type { NatsConnection } from 'nats';
 import type { Logger } from 'pino';
 import { outageOf } from '../../ports/outage.ts';
 import type { Outage, Outages } from '../../ports/outage.ts';
+import { withDeadline } from '../../async/deadline.ts';
 
 /**
  * Connects, and reconnects for ever, so that this process outlives outages of NATS. Credentials are taken from the URL.
@@ -28,6 +29,16 @@ export async function connectNats(
   });
   void watch(connection, outageOf(reporting, 'NATS'));
   return connection;
+}
+
+/** Whether NATS answers this process now. A connection that waits for its server knows at once that it does not. */
+export async function answersInTime(connection: NatsConnection, timeoutMs: number): Promise<boolean> {
+  if (connection.isClosed()) return false;
+  const answered = connection.rtt().then(
+    () => true,
+    () => false,
+  );
+  return await withDeadline(answered, timeoutMs, () => false);
 }
 
 async function watch(connection: NatsConnection, outage: Outage): Promise<void> {

@@ -27,6 +27,8 @@ export interface StaffDependencies extends SiteDependencies {
   provider: IdentityProvider | undefined;
   /** Counts a request for a sign-in link. @returns whether this client has asked too often */
   countSignIn: (clientAddress: string) => boolean;
+  /** Whether the queue of downloads answers this process now. */
+  queueAnswers: () => Promise<boolean>;
   samplePlatformOrigin: string | undefined;
   /** What a client that polls a download now is answered: admitted by no key, and with a link that has no signature. */
   pollAnswer: (job: PolledJob) => Promise<{ status: number; body: object }>;

@@ -2,6 +2,7 @@ import Fastify from 'fastify';
 import type { FastifyBaseLogger, FastifyInstance, FastifyReply } from 'fastify';
 import { newStaffCache, readStaff } from '../../commands/staff.ts';
 import { listStaffOfAddress } from '../../../projections/staff.ts';
+import { answersInTime } from '../../adapters/nats/connection.ts';
 import { createIdentityProvider } from '../../adapters/openid.ts';
 import { createStaffLinks } from '../../adapters/postgres/staff-links.ts';
 import { endInTime, openPool } from '../../adapters/postgres/pool.ts';
@@ -31,6 +32,8 @@ import type { Config } from '../settings/config.ts';
 
 /** Links that one client may ask for in an hour, whatever addresses it names. */
 const maxSignInsOfClient = 30;
+/** A page waits as long for NATS. */
+const queueAnswerMs = 1_000;
 /** Each holds a connection to Postgres. */
 const maxExports = 2;
 
@@ -125,7 +128,7 @@ function staffDependencies(
   shared: Shared,
   address: () => string,
 ): StaffDependencies {
-  const { config, pool, exportPool, store, macs, outages, clock, addresses } = connections;
+  const { config, pool, exportPool, store, nats, macs, outages, clock, addresses } = connections;
   const { now, realNowMs } = clock;
   const links = createStaffLinks(pool, { macs, randomBits });
   const staff = { store, now, newUuid, newId, randomBits, staffCache: newStaffCache() };
@@ -153,6 +156,7 @@ function staffDependencies(
     streams: new EventStreams(),
     waitForChange: (known, options) => shared.waitingPolls.wait(known, options),
     progress: shared.progress,
+    queueAnswers: () => answersInTime(nats, queueAnswerMs),
     issuer: config.INVOICE_ISSUER,
     closingGraceSeconds: config.CLOSING_GRACE_SECONDS,
     samplePlatformOrigin: addresses.samplePlatformUrl ?? undefined,

@@ -1,13 +1,16 @@
-import { beforeAll, describe, expect, it } from 'vitest';
+import { rmSync } from 'node:fs';
 import pg from 'pg';
-import { afterAll } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { writeAuditState } from '../../../projections/audit-state.ts';
 import { nameOf } from '../../../src/audit/rules/divergence.ts';
 import type { Facts } from '../../../src/audit/rules/divergence.ts';
+import { launchNatsServer } from '../../../src/embedded/nats-server.ts';
 import { readLog } from '../../support/log.ts';
+import { restartable } from '../../support/restartable.ts';
+import { makeTemporaryDirectory } from '../../support/temporary-directory.ts';
 import { waitFor } from '../../support/wait-for.ts';
-import { send } from '../browser.ts';
-import type { Browser, Page } from '../browser.ts';
+import { Browser, send } from '../browser.ts';
+import type { Page } from '../browser.ts';
 import { chargedAccount } from './charged-accounts.ts';
 import { staffOfFile } from './staff-of-file.ts';
 import type { StaffMember } from './staff-of-file.ts';
@@ -107,6 +110,29 @@ describe('the work', () => {
     };
     expect(series).toMatchObject([{ label: 'platform_error' }]);
     expect(series[0]?.values.at(-1)).toBe(10);
+  });
+
+  it('says while NATS does not answer that downloads wait', { timeout: 60_000 }, async () => {
+    const dataDirectory = makeTemporaryDirectory();
+    const nats = await restartable((at) => launchNatsServer({ dataDirectory, ...at }));
+    try {
+      const behind = { NATS_URL: nats.url, STAFF_PORT: '0' };
+      const api = await service.installation.startRole('api', behind);
+      const browser = new Browser(api.staffUrl ?? '');
+      for (const [name, value] of support.cookies) browser.cookies.set(name, value);
+      const said = 'NATS does not answer. Downloads are accepted, and wait until it is back';
+      const page = () => get('/staff/operation/work', browser);
+      expect(await page()).not.toContain(said);
+      await nats.stop();
+      await waitFor(async () => (await page()).includes(said), { what: 'the page to say it' });
+      expect(await page()).toMatch(/Downloads that wait 3/);
+      await nats.start();
+      await waitFor(async () => !(await page()).includes(said), { what: 'NATS to be back' });
+      await api.stop();
+    } finally {
+      await nats.stop();
+      rmSync(dataDirectory, { recursive: true, force: true });
+    }
   });
 
   it('shows a worker with its slots, guards and versions', { timeout: 60_000 }, async () => {

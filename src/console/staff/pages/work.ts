@@ -1,7 +1,7 @@
 import { html } from '../../../documents/html.ts';
 import type { Html } from '../../../documents/html.ts';
 import { failureReasonNames, failureReasons } from '../../../domain/failure-reasons.ts';
-import { count, day, empty, figures, number, numberHead, time, wideTable } from '../../parts.ts';
+import { count, day, empty, figures, note, number, numberHead, time, wideTable } from '../../parts.ts';
 import { page } from '../../visit.ts';
 import type { Answer, StaffVisit } from '../../visit.ts';
 import type { StaffDependencies } from '../dependencies.ts';
@@ -22,7 +22,7 @@ export async function show(visit: StaffVisit, dependencies: StaffDependencies): 
   });
 }
 
-function queue({ waiting, is_more: isMore, oldest, platforms, accounts }: Work['queue']): Html {
+function queue({ answers, waiting, is_more: isMore, oldest, platforms, accounts }: Work['queue']): Html {
   const by = (name: string, rows: Work['queue']['platforms'], nameOf: (row: string) => Html) =>
     wideTable(
       `Waiting by ${name.toLowerCase()}`,
@@ -37,6 +37,10 @@ function queue({ waiting, is_more: isMore, oldest, platforms, accounts }: Work['
       ),
     );
   return html`<h2>Queue</h2>
+    ${
+      !answers &&
+      note('warn', 'NATS does not answer. Downloads are accepted, and wait until it is back; those under way go on.')
+    }
     ${figures([
       { name: 'Downloads that wait', value: `${count(waiting)}${isMore ? ' or more' : ''}` },
       { name: 'Oldest waits since', value: oldest === null ? 'none' : time(oldest) },

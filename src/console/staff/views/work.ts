@@ -16,6 +16,9 @@ const about = z.object({
 
 const shown = z.strictObject({
   queue: z.strictObject({
+    answers: z
+      .boolean()
+      .describe('False while NATS does not answer: downloads are accepted and wait, and those under way go on.'),
     waiting: z.int(),
     is_more: z.boolean().describe('More wait than were counted.'),
     oldest: z.iso.datetime().nullable(),
@@ -60,7 +63,7 @@ const dayMs = 86_400_000;
 export const work: View<object, Work> = {
   input: z.object({}),
   shown,
-  read: async ({ pool, now }) => {
+  read: async ({ pool, now, queueAnswers }) => {
     const dayOf = (ms: number) => new Date(ms).toISOString().slice(0, 10);
     const nowMs = Date.parse(now());
     const [
@@ -69,12 +72,14 @@ export const work: View<object, Work> = {
         workers,
       },
       days,
+      answers,
     ] = await Promise.all([
       readQueueAndWorkers(pool, { maxWorkers }),
       listJobDays(pool, { from: dayOf(nowMs - (daysShown - 1) * dayMs), to: dayOf(nowMs) }),
+      queueAnswers(),
     ]);
     return {
-      queue: { ...queue, is_more: isMore },
+      queue: { answers, ...queue, is_more: isMore },
       workers: workers.map(({ workerId, quietSeconds, about: said, jobs }) => {
         const read = about.safeParse(said);
         return { worker_id: workerId, quiet_seconds: quietSeconds, about: read.success ? read.data : null, jobs };
