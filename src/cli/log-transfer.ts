@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { hostname } from 'node:os';
-import type { EventStore, WholeLog } from '../ports/event-store.ts';
 import { importLog, ImportRefused, verifyImport } from '../transfer/import-log.ts';
+import type { ConnectImport } from '../transfer/import-log.ts';
 import { checkLogFile, LogFileRefused, writeLogFile } from '../transfer/log-file.ts';
 import { readWholeLog } from '../transfer/whole-log.ts';
 import type { CliDependencies, RunCommand } from './dependencies.ts';
@@ -9,8 +9,8 @@ import { CommandFailed, print } from './output.ts';
 import type { Output } from './output.ts';
 import { createCountBar, createProgressBar } from './progress-bar.ts';
 
-/** Opens the event store that a log is imported into, and closes it again. */
-export type WithImportTarget = (use: (store: EventStore & WholeLog) => Promise<void>) => Promise<void>;
+/** Finds or starts the event store that a log is imported into, for as long as it is in use. One connection at a time. */
+export type WithImportTarget = (use: (connect: ConnectImport) => Promise<void>) => Promise<void>;
 
 export function addExportLog(log: Command, run: RunCommand, version: string): void {
   log
@@ -62,11 +62,18 @@ async function importCommand(output: Output, file: string, withTarget: WithImpor
   const expected = await checkLogFile(file, (events, share) => {
     checking.show({ events, position: BigInt(Math.round(share * shareUnit)), target: BigInt(shareUnit) });
   }).finally(checking.end);
-  await withTarget(async (store) => {
+  await withTarget(async (connect) => {
     const importing = createCountBar(output, 'import', expected.events);
-    const before = await importLog(store, file, { progress: importing.show }).finally(importing.end);
+    const goesOn = (events: number) => {
+      importing.end();
+      if (!output.json) output.tell(`import  an append was not answered: goes on behind ${String(events)} events\n`);
+    };
+    const before = await importLog(connect, file, { progress: importing.show, goesOn }).finally(importing.end);
     const verifying = createCountBar(output, 'verify', expected.events);
-    await verifyImport(store, expected, { progress: verifying.show }).finally(verifying.end);
+    const store = connect(() => undefined);
+    await verifyImport(store, expected, { progress: verifying.show })
+      .finally(verifying.end)
+      .finally(() => store.close());
     const continued = before > 0 ? ` ${String(before)} of them were there before.` : '';
     const text = `The event store has all ${String(expected.events)} events of ${file}, in order.${continued} Chain head ${expected.head}.`;
     print(output, { file, ...expected, were_there: before }, text);

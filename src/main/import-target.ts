@@ -7,9 +7,12 @@ import { isOurStream } from '../domain/is-our-stream.ts';
 import { lockDataDirectory } from '../embedded/data-directory.ts';
 import { launchEventStore } from '../embedded/event-store/launch.ts';
 import { createLogger } from './logger.ts';
+import type { ConnectImport } from '../transfer/import-log.ts';
 import type { Config } from './settings/config.ts';
 
 const answerTimeoutMs = 30_000;
+/** A day: a server that refused one append for its age could store the next, and the order would be lost. */
+const appendDeadlineMs = 86_400_000;
 
 /**
  * The event store for an import: the one at EVENTSTORE_URL, or the embedded one of a data folder that no service uses. Neither
@@ -18,7 +21,7 @@ const answerTimeoutMs = 30_000;
 export const importTarget =
   (config: Config, output: Output): WithImportTarget =>
   async (use) => {
-    if (config.EVENTSTORE_URL !== undefined) return useStore(config.EVENTSTORE_URL, config, { output, use });
+    if (config.EVENTSTORE_URL !== undefined) return use(connectTo(config.EVENTSTORE_URL, config, output));
     const lock = lockDataDirectory(config.dataDirectory);
     try {
       const server = await launchEventStore({
@@ -28,7 +31,7 @@ export const importTarget =
         throw new CommandFailed(error instanceof Error ? error.message : String(error));
       });
       try {
-        await useStore(server.url, config, { output, use });
+        await use(connectTo(server.url, config, output));
       } finally {
         await server.stop();
       }
@@ -37,19 +40,12 @@ export const importTarget =
     }
   };
 
-async function useStore(
-  url: string,
-  config: Config,
-  { output, use }: { output: Output; use: Parameters<WithImportTarget>[0] },
-): Promise<void> {
+/** Only one store of a process may be open: each connection is closed before the next. */
+function connectTo(url: string, config: Config, output: Output): ConnectImport {
   const logger = createLogger({ ...config, LOG_LEVEL: config.LOG_LEVEL ?? 'error' }, 'cli', 'warn', {
     write: output.tell,
   });
   const streams = { prefix: config.EVENTSTORE_PREFIX ?? '', isOurs: isOurStream };
-  const store = connectEventStore({ url, logger, streams, readTimeoutMs: answerTimeoutMs });
-  try {
-    await use(store);
-  } finally {
-    await store.close();
-  }
+  return (onUnknownOutcome) =>
+    connectEventStore({ url, logger, streams, readTimeoutMs: answerTimeoutMs, appendDeadlineMs, onUnknownOutcome });
 }

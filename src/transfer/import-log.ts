@@ -1,4 +1,4 @@
-import type { AppendOutcome, EventStore, EventToAppend, WholeLog } from '../ports/event-store.ts';
+import type { AppendOutcome, EventStore, EventToAppend, RecordedEvent, WholeLog } from '../ports/event-store.ts';
 import { readLogFile } from './log-file.ts';
 import type { FileEvent } from './log-file.ts';
 import { LogHead, textOf } from './log-head.ts';
@@ -9,11 +9,19 @@ export class ImportRefused extends Error {
   override readonly name = 'ImportRefused';
 }
 
-type Target = Pick<EventStore, 'append'> & Pick<WholeLog, 'readAll'>;
+/** A connection to the store. Closing it gives up all appends that are on their way, and sends nothing more. */
+interface ImportConnection extends Pick<EventStore, 'append'>, Pick<WholeLog, 'readAll'> {
+  close: () => Promise<void>;
+}
+
+/** @param onUnknownOutcome told that an append was sent and that its outcome is not known, before it is sent again */
+export type ConnectImport = (onUnknownOutcome: () => void) => ImportConnection;
 
 interface ImportOptions {
   /** Told how many events of the file the store has. */
   progress: (events: number) => void;
+  /** Told that the connection was given up, and how many events of the file the store has. */
+  goesOn: (events: number) => void;
 }
 
 /** Appends on their way at a time: enough to keep a server busy, and not so many that a lost connection is felt. */
@@ -23,61 +31,103 @@ const maxBatchBytes = 256 * 1024;
 
 /**
  * Appends the events of a checked file to a store that has none of our events, each at exactly its revision and all in the order
- * of the file. One connection sends them in that order, and a server stores what one connection sends in the order of arrival;
- * so an import that was killed has stored a beginning of the file, and is continued behind it. Appends that are sent again need
- * not keep that order: `verifyImport` finds it, and the store is of no use then.
+ * of the file. A connection sends them in that order, and a server stores what one connection sends in the order of arrival. So
+ * an append is never sent again behind a later one: as soon as the outcome of one is not known, the connection is given up with
+ * everything that is on its way. The next connection reads what was stored, a beginning of the file, and goes on behind it. What
+ * still arrives from the old one does no harm, since it comes in the same order, and the store takes each event once.
  *
  * @returns how many events were there before
- * @throws {ImportRefused} if the store has other events of ours
+ * @throws {ImportRefused} if the store has other events of ours, or has stored some in another order
  */
-export async function importLog(store: Target, file: string, { progress }: ImportOptions): Promise<number> {
-  const events = readLogFile(file);
-  const before = await skipStored(store, events, file);
-  progress(before);
-  let imported = before;
-  const underWay: { events: number; outcome: Promise<AppendOutcome>; first: FileEvent }[] = [];
-  const settleOldest = async (): Promise<void> => {
-    const oldest = underWay.shift();
-    if (!oldest) return;
-    const outcome = await oldest.outcome;
-    if (outcome !== 'stored') {
-      const { stream, revision } = oldest.first;
-      throw new ImportRefused(
-        `event ${String(revision)} of ${stream} cannot be appended: the file lacks events before it, or somebody else writes to the store`,
-      );
-    }
-    imported += oldest.events;
-    progress(imported);
-  };
-  for await (const batch of batchesOf(events)) {
-    if (underWay.length >= maxAppendsUnderWay) await settleOldest();
-    const [first] = batch;
-    const { stream, revision } = first;
-    const outcome = store.append(stream, revision === 0 ? 'no_stream' : revision - 1, batch.map(toAppend));
-    // It is awaited in its turn; until then a failure must not end the process.
-    outcome.catch(() => undefined);
-    underWay.push({ events: batch.length, outcome, first });
+export async function importLog(connect: ConnectImport, file: string, options: ImportOptions): Promise<number> {
+  const { before, isComplete } = await appendRest(connect, file, { ...options, isFirst: true });
+  for (let isDone = isComplete; !isDone;) {
+    ({ isComplete: isDone } = await appendRest(connect, file, { ...options, isFirst: false }));
   }
-  while (underWay.length > 0) await settleOldest();
   return before;
 }
 
-/** Goes on in the file behind the events that the store has. */
-async function skipStored(store: Target, events: AsyncGenerator<FileEvent>, file: string): Promise<number> {
+interface AppendUnderWay {
+  events: number;
+  outcome: Promise<AppendOutcome>;
+  first: FileEvent;
+}
+
+/** Appends what the store lacks over one connection, until the file ends or the outcome of an append is not known. */
+async function appendRest(
+  connect: ConnectImport,
+  file: string,
+  { progress, goesOn, isFirst }: ImportOptions & { isFirst: boolean },
+): Promise<{ before: number; isComplete: boolean }> {
+  let closing: Promise<void> | undefined;
+  const close = () => (closing ??= store.close());
+  const store = connect(() => void close());
+  const events = readLogFile(file);
+  try {
+    const before = await skipStored(store, events, isFirst ? notEmpty(file) : notInOrder(file));
+    if (!isFirst) goesOn(before);
+    progress(before);
+    let imported = before;
+    const underWay: AppendUnderWay[] = [];
+    const settleOldest = async (): Promise<void> => {
+      const oldest = underWay.shift();
+      if (oldest) progress((imported += await storedEvents(oldest)));
+    };
+    for await (const batch of batchesOf(events)) {
+      if (underWay.length >= maxAppendsUnderWay) await settleOldest();
+      const [first] = batch;
+      const { stream, revision } = first;
+      const outcome = store.append(stream, revision === 0 ? 'no_stream' : revision - 1, batch.map(toAppend));
+      // It is awaited in its turn; until then a failure must not end the process.
+      outcome.catch(() => undefined);
+      underWay.push({ events: batch.length, outcome, first });
+    }
+    while (underWay.length > 0) await settleOldest();
+    return { before, isComplete: true };
+  } catch (error) {
+    // A refusal came before the connection was given up, and is certain.
+    if (closing === undefined || error instanceof ImportRefused) throw error;
+    return { before: 0, isComplete: false };
+  } finally {
+    await events.return(undefined);
+    await close();
+  }
+}
+
+async function storedEvents({ events, outcome, first: { stream, revision } }: AppendUnderWay): Promise<number> {
+  if ((await outcome) === 'stored') return events;
+  throw new ImportRefused(
+    `event ${String(revision)} of ${stream} cannot be appended: the file lacks events before it, or somebody else writes to the store`,
+  );
+}
+
+/** Goes on in the file behind the events that the store has. @param refusal of a store that has not a beginning of the file */
+async function skipStored(
+  store: Pick<WholeLog, 'readAll'>,
+  events: AsyncGenerator<FileEvent>,
+  refusal: (stored: RecordedEvent) => ImportRefused,
+): Promise<number> {
   let count = 0;
   for await (const page of readWholeLog(store)) {
     for (const stored of page) {
       const { value: event } = (await events.next()) as { value: FileEvent | undefined };
-      if (!event || textOf(event) !== textOf(stored)) {
-        throw new ImportRefused(
-          `the store is not empty: its event ${String(stored.revision)} of ${stored.stream} does not come from ${file}`,
-        );
-      }
+      if (!event || textOf(event) !== textOf(stored)) throw refusal(stored);
       count += 1;
     }
   }
   return count;
 }
+
+const notEmpty = (file: string) => (stored: RecordedEvent) =>
+  new ImportRefused(`the store is not empty: ${nameOf(stored)} does not come from ${file}`);
+
+const notInOrder = (file: string) => (stored: RecordedEvent) =>
+  new ImportRefused(
+    `the store is not a beginning of ${file}: appends were not answered, and it has ${nameOf(stored)} without what comes ` +
+      'before it, or somebody else writes to it. Do not use it; import into an empty store again',
+  );
+
+const nameOf = ({ stream, revision }: RecordedEvent) => `its event ${String(revision)} of ${stream}`;
 
 const toAppend = ({ id, type, data, metadata }: FileEvent) => ({ id, type, data, metadata }) as EventToAppend;
 
@@ -104,9 +154,9 @@ async function* batchesOf(events: AsyncIterable<FileEvent>): AsyncGenerator<[Fil
  * @throws {ImportRefused} unless it has exactly the events of the file, in the same order
  */
 export async function verifyImport(
-  store: Target,
+  store: Pick<WholeLog, 'readAll'>,
   expected: { events: number; head: string },
-  { progress }: ImportOptions,
+  { progress }: Pick<ImportOptions, 'progress'>,
 ): Promise<void> {
   const found = new LogHead();
   for await (const page of readWholeLog(store)) {

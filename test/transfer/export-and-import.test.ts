@@ -1,12 +1,15 @@
+import { once } from 'node:events';
 import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gunzipSync, gzipSync } from 'node:zlib';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 
 import { writeLogFile } from '../../src/transfer/log-file.ts';
 import { Chain } from '../../src/audit/rules/chain.ts';
 import { expectRefusal, within } from '../cli/command-line.ts';
-import { startEventStore } from '../support/event-store.ts';
+import { EventStoreProxy } from '../support/event-store-proxy.ts';
+import type { WayThrough } from '../support/event-store-proxy.ts';
+import { portOf, startEventStore } from '../support/event-store.ts';
 import type { TestEventStore } from '../support/event-store.ts';
 import { generatedLog } from '../support/generated-log.ts';
 import { readLog } from '../support/log.ts';
@@ -124,6 +127,53 @@ describe('a log that is exported and imported', { timeout: isLongProof ? 3_600_0
     expect(events).toBe(count);
     expect(were_there).toBeGreaterThan(0);
     expect(were_there).toBeLessThan(count);
+  });
+});
+
+/** The file has all of it in its order; a store that had stored an append before an earlier one would have another head. */
+describe('an import whose appends are not all answered goes on behind what was stored, in the order of the file', () => {
+  let target: TestEventStore;
+  beforeEach(async () => {
+    target = await startEventStore();
+  });
+  afterEach(() => target.stop());
+
+  it('where the connection is lost again and again', async () => {
+    const proxy = await EventStoreProxy.start(portOf(target.url));
+    onTestFinished(() => proxy.close());
+    let isOver = false;
+    const importing = done(proxy.url, 'log', 'import', generated).finally(() => (isOver = true));
+    const cuts: [WayThrough, number][] = [
+      ['to_client', 4_000],
+      ['to_server', 60_000],
+      ['to_server', 150_000],
+      ['to_server', 300_001],
+    ];
+    for (const [way, afterBytes] of cuts) {
+      const before = proxy.cuts;
+      proxy.cutAfter(way, afterBytes);
+      await waitFor(() => isOver || proxy.cuts > before, { what: 'the cut', timeoutMs: 30_000 });
+    }
+    expect(await importing).toMatchObject({ events: count, were_there: 0 });
+    expect(proxy.cuts).toBe(cuts.length);
+  });
+
+  it('where it was stopped for longer than a server waits for an append', async () => {
+    const waitMs = 200;
+    const environment = environmentOf(`${target.url}&defaultDeadline=${String(waitMs)}`);
+    const importing = spawnCommand(['log', 'import', generated], environment);
+    const closed = once(importing, 'close');
+    let told = '';
+    for await (const text of importing.stderr.setEncoding('utf8')) {
+      told += String(text);
+      if (!/^import +[1-8]\d %/m.test(String(text))) continue;
+      importing.kill('SIGSTOP');
+      const stoppedMs = performance.now();
+      await waitFor(() => performance.now() > stoppedMs + 2 * waitMs, { what: 'the end of the time limit' });
+      importing.kill('SIGCONT');
+    }
+    await closed;
+    expect(importing.exitCode, told).toBe(0);
   });
 });
 

@@ -72,9 +72,12 @@ function jsonOf(value: Readonly<Record<string, unknown>>): string {
 }
 
 interface PendingAppendOptions {
+  deadlineMs: number | undefined;
   resendAfterMs: number;
   logger: Logger | undefined;
   onResend: () => void;
+  /** Told that an attempt brought no outcome, before the append is sent again. It may close the append. */
+  onUnknownOutcome: () => void;
 }
 
 export class PendingAppend {
@@ -124,10 +127,14 @@ export class PendingAppend {
     const { stream, expected, events } = this.#append;
     this.#timer = setTimeout(() => {
       this.#options.logger?.debug({ stream, attempt }, 'an append has no answer yet and is sent again');
+      this.#options.onUnknownOutcome();
+      if (this.#isSettled) return;
       this.#connection.suspect(generation, false);
       void this.#attempt();
     }, this.#options.resendAfterMs);
-    this.#connection.client.appendToStream(stream, events, { expectedRevision: expected }).then(
+    const { deadlineMs } = this.#options;
+    const options = { expectedRevision: expected, ...(deadlineMs === undefined ? {} : { deadline: deadlineMs }) };
+    this.#connection.client.appendToStream(stream, events, options).then(
       () => this.#settle(() => this.#outcome.resolve('stored')),
       (error: unknown) => this.#onError(error, attempt, generation),
     );
@@ -150,9 +157,16 @@ export class PendingAppend {
       { stream: this.#append.stream, attempt, err: error },
       'the outcome of an append is unknown',
     );
+    this.#options.onUnknownOutcome();
+    // Read anew: the call before may have closed the append.
+    if (this.#hasOutcome()) return;
     clearTimeout(this.#timer);
     this.#connection.suspect(generation, isConnectionBroken(error));
     this.#timer = setTimeout(() => void this.#attempt(), this.#connection.pauseMs(attempt));
+  }
+
+  #hasOutcome(): boolean {
+    return this.#isSettled;
   }
 
   #settle(settle: () => void): void {

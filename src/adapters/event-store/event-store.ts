@@ -24,6 +24,8 @@ export interface EventStoreOptions {
   outages?: Outages;
   /** An append is sent again after so long without an answer. */
   resendAfterMs?: number;
+  /** A server refuses an append that arrives later than so long after it was sent; default: the client's, 10 s. */
+  appendDeadlineMs?: number;
   /** A read is given up after so long without progress. */
   readTimeoutMs?: number;
   /** A subscription is started again after so long without a message. */
@@ -33,6 +35,11 @@ export interface EventStoreOptions {
   /** From 0 to 1, for jitter between attempts. */
   random?: () => number;
   observer?: AppendObserver;
+  /**
+   * Told that an append was sent and that its outcome is not known, before it is sent again. A caller for whom the order of
+   * appends matters may close this event store then: from that call on nothing is sent.
+   */
+  onUnknownOutcome?: () => void;
   /** Default: the whole log is ours. */
   streams?: StreamNames;
   /** Told of each event that a subscription skips because its stream only shares a prefix with ours. */
@@ -63,10 +70,12 @@ export function connectEventStore({
   logger,
   outages = new Outages(logger),
   observer,
+  onUnknownOutcome = () => undefined,
   streams = allStreams,
   onForeignEvent = () => undefined,
   onNeverReached,
   resendAfterMs = 3000,
+  appendDeadlineMs,
   readTimeoutMs = 3000,
   watchdogMs = 60_000,
   maxAppendBytes = 1024 * 1024,
@@ -104,7 +113,9 @@ export function connectEventStore({
     append: async (stream, expected, events, { sendBeforeMs } = {}) => {
       const prepared = prepareAppend(nameInLog(streams, stream), expected, events, maxAppendBytes);
       const onResend = () => observer?.appendResent();
-      const append = new PendingAppend(connection, prepared, { resendAfterMs, logger, onResend });
+      const append = new PendingAppend(connection, prepared, {
+        ...{ resendAfterMs, deadlineMs: appendDeadlineMs, logger, onResend, onUnknownOutcome },
+      });
       appends.add(append);
       let outcome: AppendOutcome | 'failed' = 'failed';
       try {
