@@ -98,7 +98,8 @@ it(
       expect(before.filter((token) => !found.has(token))).toEqual([]);
       // It is of that moment, and not of a later one.
       expect(found.size).toBeLessThanOrEqual(acknowledged.length);
-      // The key and the secret are the old ones.
+      // The account of the demo, the key and the secret are the old ones.
+      expect(restored.demo?.accountId).toBe(service.demo?.accountId);
       await queue(restored.url, account.key, { url: restored.sampleUrl('private') });
     }
   },

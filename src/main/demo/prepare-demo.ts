@@ -4,8 +4,9 @@ import type { PlanTerms } from '../../domain/plans.ts';
 import { issueApiKey, openAccount, openFirstPeriod, readAccount, revokeApiKey } from '../../commands/accounts.ts';
 import type { AccountDependencies, AccountRequest } from '../../commands/accounts.ts';
 import { isRefused } from '../../domain/refusals.ts';
-import { waitForKey } from '../../../projections/api-keys.ts';
-import { catchUp } from '../../../projections/runner/wait-for-checkpoint.ts';
+import { apiKeys, waitForKey } from '../../../projections/api-keys.ts';
+import type { Projection } from '../../../projections/runner/projection.ts';
+import { catchUp, measureLag } from '../../../projections/runner/wait-for-checkpoint.ts';
 import { listStaffOfAddress, staff as staffModel } from '../../../projections/staff.ts';
 import { inviteStaff, newStaffCache } from '../../commands/staff.ts';
 import type { StaffDependencies } from '../../commands/staff.ts';
@@ -21,6 +22,8 @@ const demoPlan = 'enterprise';
 /** Of the keys that a start shows. */
 export const demoKeyLabel = 'demo';
 const timeoutMs = 10_000;
+/** A read model that moves no step in this time is not being built. */
+const standstillMs = 60_000;
 const keptDemoKeys = 5;
 
 /**
@@ -37,6 +40,8 @@ export async function prepareDemo(
   const request: AccountRequest = { correlationId: newUuid(), actor: { type: 'system', id: 'demo' }, timeoutMs };
   const terms = config.plans.get(demoPlan) ?? [...config.plans.values()].at(-1);
   if (!terms) throw new ConfigurationRefused('PLANS_FILE: has no plan');
+  // The account and the admin of an earlier start are found once the read models have them.
+  await Promise.all([apiKeys, staffModel].map((model) => readModelBuilt(connections, model)));
   const accountId = (await findDemoAccount(connections)) ?? told ?? (await openDemoAccount(accounts, terms, request));
   await openFirstPeriod(accounts, accountId, request);
   await revokeOldKeys(accounts, accountId, request);
@@ -54,6 +59,16 @@ export async function prepareDemo(
   };
 }
 
+/** A restored data folder has a long log and no read models: this takes as long as it takes, but never stands still. */
+async function readModelBuilt({ store, pool }: Connections, model: Projection): Promise<void> {
+  let before: bigint | undefined;
+  while (!(await catchUp({ store, pool }, model, standstillMs))) {
+    const { position = -1n } = await measureLag({ store, pool }, model);
+    if (position === before) throw new Error(`the read model ${model.name} does not follow the log`);
+    before = position;
+  }
+}
+
 /** A link that signs in to the demo's account, once. Null where there were many starts within a quarter of an hour. */
 async function signInPath({ pool, macs }: Connections): Promise<string | null> {
   const links = createSignInLinks(pool, { macs, randomBits });
@@ -66,8 +81,6 @@ const demoAdmin = 'admin@example.com';
 
 /** A link that signs in to the staff console as the demo's admin, once. Null where there were many starts within a quarter of an hour. */
 async function staffSignInPath({ pool, macs, store, clock }: Connections): Promise<string | null> {
-  // The admin of an earlier start is found once the read model is there.
-  await catchUp({ store, pool }, staffModel, timeoutMs);
   const [known] = await listStaffOfAddress(pool, { email: demoAdmin, macs, limit: 1 });
   const staffId = known?.staffId ?? (await inviteAdmin({ store, now: clock.now }));
   const secret = await createStaffLinks(pool, { macs, randomBits }).create({ staffId, browser: undefined });
