@@ -19,12 +19,13 @@ import { parseCorrectionEvent, parseUsageEvent } from '../domain/parse-event.ts'
 import type { Actor } from '../domain/parse-event.ts';
 import { isRefused, refuse } from '../domain/refusals.ts';
 import type { Refused } from '../domain/refusals.ts';
+import { isSamePerson } from '../domain/staff.ts';
 import type { EventStore } from '../ports/event-store.ts';
 import { ownCause } from './event-metadata.ts';
 import { handle, load } from './handle-command.ts';
 import type { Aggregate } from './handle-command.ts';
 import { readCreditLeft } from './issue-credit-note.ts';
-import { actingStaff } from './staff.ts';
+import { actingStaff, readStaff } from './staff.ts';
 import type { StaffDependencies } from './staff.ts';
 
 export type CorrectDependencies = Pick<StaffDependencies, 'store' | 'now' | 'newUuid' | 'staffCache'>;
@@ -70,7 +71,7 @@ export async function askCorrection(
   const asked = { correctionId, accountId, reference, correction: left.correction };
   const amount = { cents: cents ?? left.cents, limitCents };
   if (amount.cents > left.cents) return refuse('exceeds_charge');
-  return decide(dependencies, { kind: 'ask', ...asked, ...amount, by }, { ...order, by });
+  return decideAsPerson(dependencies, { kind: 'ask', ...asked, ...amount, by }, { ...order, by });
 }
 
 /** By a second person of finance. The request is then carried out by `carryOutCorrection`. */
@@ -80,7 +81,7 @@ export async function approveCorrection(
 ): Promise<CorrectionRequest | Refused> {
   const by = await actingStaff(dependencies, order.by, 'finance');
   if (isRefused(by)) return by;
-  return decide(dependencies, { kind: 'approve', correctionId: order.correctionId, by }, { ...order, by });
+  return decideAsPerson(dependencies, { kind: 'approve', correctionId: order.correctionId, by }, { ...order, by });
 }
 
 /** By finance, or by the person who has asked. */
@@ -90,7 +91,8 @@ export async function refuseCorrection(
 ): Promise<CorrectionRequest | Refused> {
   const by = await actingStaff(dependencies, order.by);
   if (isRefused(by)) return by;
-  return decide(dependencies, { kind: 'refuse', correctionId: order.correctionId, by }, { ...order, by });
+  const command = { kind: 'refuse', correctionId: order.correctionId, by } as const;
+  return decide(dependencies, { ...order, by }, (requests, time) => decideCorrectionRequest(requests, command, time));
 }
 
 /** All that staff have asked to give back to an account, by its id. @throws {EventStoreUnavailable} */
@@ -105,22 +107,54 @@ export const correctionRequests = (accountId: string): Aggregate<CorrectionReque
   evolve: evolveCorrectionRequests,
 });
 
+/**
+ * Decides for the person, whatever the ids are under which this person has asked. Those who have asked are known only from the
+ * stream: somebody new in it is looked up, and the decision is taken again.
+ */
+async function decideAsPerson(
+  dependencies: CorrectDependencies,
+  command: Extract<CorrectionRequestCommand, { kind: 'ask' | 'approve' }>,
+  request: Request,
+): Promise<CorrectionRequest | Refused> {
+  const { by } = command;
+  const own = await readStaff(dependencies, by.id);
+  const isOwn = new Map([[by.id, true]]);
+  for (;;) {
+    let unknown: readonly string[] = [];
+    const decided = await decide(dependencies, request, (requests, time) => {
+      const askers = [...new Set([...requests.values()].map(({ askedBy }) => askedBy.id))];
+      unknown = askers.filter((id) => !isOwn.has(id));
+      // Not the decision yet.
+      if (unknown.length > 0) return refuse('own_request');
+      return decideCorrectionRequest(requests, { ...command, alsoKnownAs: askers.filter((id) => isOwn.get(id)) }, time);
+    });
+    if (unknown.length === 0) return decided;
+    for (const id of unknown) isOwn.set(id, isSamePerson(own, await readStaff(dependencies, id)));
+  }
+}
+
+interface Request {
+  accountId: string;
+  correctionId: string;
+  by: StaffActor;
+  correlationId?: string;
+  timeoutMs: number;
+}
+
 async function decide(
   { store, now, newUuid }: CorrectDependencies,
-  command: CorrectionRequestCommand,
-  request: { accountId: string; by: StaffActor; correlationId?: string; timeoutMs: number },
+  { accountId, correctionId, by, correlationId = correctionId, timeoutMs }: Request,
+  decideOn: (requests: CorrectionRequests, time: string) => CorrectionEvent[] | Refused,
 ): Promise<CorrectionRequest | Refused> {
-  const commandId = newUuid();
-  const { accountId, by: actor, correlationId = command.correctionId, timeoutMs } = request;
   const handled = await handle(store, correctionRequests(accountId), {
-    decide: (requests, time) => decideCorrectionRequest(requests, command, time),
-    cause: { ...ownCause(commandId, actor satisfies Actor), correlationId },
+    decide: decideOn,
+    cause: { ...ownCause(newUuid(), by satisfies Actor), correlationId },
     now,
     timeoutMs,
   });
   if (isRefused(handled)) return handled;
-  const decided = handled.state.get(command.correctionId);
-  if (!decided) throw new Error(`the correction ${command.correctionId} was decided and is not there`);
+  const decided = handled.state.get(correctionId);
+  if (!decided) throw new Error(`the correction ${correctionId} was decided and is not there`);
   return decided;
 }
 

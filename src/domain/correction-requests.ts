@@ -96,11 +96,15 @@ export interface AskCorrection {
   /** What one person may give back to one account within 24 hours without a second person. */
   limitCents: number;
   by: StaffActor;
+  alsoKnownAs?: AlsoKnownAs;
 }
+
+/** Other ids of the person who acts: whoever is a member twice asks and approves as one. Default: none. */
+type AlsoKnownAs = readonly string[];
 
 export type CorrectionRequestCommand =
   | AskCorrection
-  | { kind: 'approve'; correctionId: string; by: StaffActor }
+  | { kind: 'approve'; correctionId: string; by: StaffActor; alsoKnownAs?: AlsoKnownAs }
   | { kind: 'refuse'; correctionId: string; by: StaffActor }
   | { kind: 'made'; correctionId: string; cents: number }
   | { kind: 'failed'; correctionId: string; why: string };
@@ -119,7 +123,7 @@ export function decideCorrectionRequest(
   if (!request) return refuse('correction_not_found');
   switch (command.kind) {
     case 'approve':
-      return approve(request, command.by);
+      return approve(request, command);
     case 'refuse':
       return refuseRequest(request, command.by);
     case 'made':
@@ -139,6 +143,7 @@ function ask(requests: CorrectionRequests, command: AskCorrection, now: string):
   const known = requests.get(command.correctionId);
   if (known) return isSameRequest(known, command) ? [] : refuse('reference_reused');
   const { correctionId, accountId, reference, correction, cents, limitCents, by } = command;
+  const ids = idsOf(command);
   const standing = [...requests.values()].filter(({ status }) => status !== 'refused' && status !== 'failed');
   if (standing.some((other) => other.reference === reference && overlaps(other.correction, correction)))
     return refuse('reference_reused');
@@ -148,17 +153,20 @@ function ask(requests: CorrectionRequests, command: AskCorrection, now: string):
       data: {
         ...{ correction_id: correctionId, account_id: accountId, reference, correction, cents },
         limit_cents: limitCents,
-        needs_approval: !hasRole(by.role, 'finance') || cents + centsOfADay(standing, by.id, now) > limitCents,
+        needs_approval: !hasRole(by.role, 'finance') || cents + centsOfADay(standing, ids, now) > limitCents,
       },
     },
   ];
 }
 
+const idsOf = ({ by, alsoKnownAs = [] }: { by: StaffActor; alsoKnownAs?: AlsoKnownAs }): ReadonlySet<string> =>
+  new Set([by.id, ...alsoKnownAs]);
+
 /** What a person has asked to give back within 24 hours, whoever approved it. @param standing neither refused nor failed */
-function centsOfADay(standing: readonly CorrectionRequest[], staffId: string, now: string): number {
+function centsOfADay(standing: readonly CorrectionRequest[], ids: ReadonlySet<string>, now: string): number {
   const aDayAgo = aDayBefore(now);
   return standing
-    .filter(({ askedBy, askedAt }) => askedBy.id === staffId && askedAt > aDayAgo)
+    .filter(({ askedBy, askedAt }) => ids.has(askedBy.id) && askedAt > aDayAgo)
     .reduce((sum, { cents }) => sum + cents, 0);
 }
 
@@ -186,9 +194,12 @@ function overlaps(one: Correction, other: Correction): boolean {
 const tokensOf = (correction: Exclude<Correction, { kind: 'credit_line' }>): string[] =>
   correction.kind === 'waive_charge' ? [correction.token] : correction.charges.map(({ token }) => token);
 
-function approve(request: CorrectionRequest, by: StaffActor): CorrectionEvent[] | Refused {
-  if (!hasRole(by.role, 'finance')) return refuse('role_too_low');
-  if (by.id === request.askedBy.id) return refuse('own_request');
+function approve(
+  request: CorrectionRequest,
+  command: Extract<CorrectionRequestCommand, { kind: 'approve' }>,
+): CorrectionEvent[] | Refused {
+  if (!hasRole(command.by.role, 'finance')) return refuse('role_too_low');
+  if (idsOf(command).has(request.askedBy.id)) return refuse('own_request');
   if (request.permittedBy !== null) return [];
   if (request.status !== 'asked') return refuse('correction_decided');
   return [{ type: 'CorrectionApproved', data: { correction_id: request.correctionId } }];

@@ -1,4 +1,5 @@
 import { plusSeconds } from './instant.ts';
+import { mailbox } from './people.ts';
 import { refuse } from './refusals.ts';
 import type { Refused } from './refusals.ts';
 import { staffRoles } from './staff-events.ts';
@@ -13,6 +14,8 @@ import type { StaffEvent, StaffRole, StaffScope } from './staff-events.ts';
 export interface Staff {
   member: Member | null;
   removed: boolean;
+  /** Every e-mail address that this person has had here, as mailboxes are compared. */
+  addresses: ReadonlySet<string>;
   /** The newest sign-in, UTC ISO-8601; null before the first. */
   signedInAt: string | null;
   tokens: ReadonlyMap<string, StaffToken>;
@@ -41,7 +44,7 @@ export interface StaffToken {
 }
 
 export const initialStaff: Staff = {
-  ...{ member: null, removed: false, signedInAt: null },
+  ...{ member: null, removed: false, addresses: new Set(), signedInAt: null },
   ...{ tokens: new Map(), looks: new Map() },
 };
 
@@ -56,7 +59,8 @@ export function evolveStaff(state: Staff, event: StaffEvent, { time }: { time: s
   switch (event.type) {
     case 'StaffInvited': {
       const { role, personal } = event.data;
-      return { ...state, member: { role, email: personal.email, invited: true, since: time } };
+      const member = { role, email: personal.email, invited: true, since: time };
+      return { ...state, member, addresses: withAddress(state, personal.email) };
     }
     case 'StaffRoleChanged':
       return { ...state, member: state.member && { ...state.member, role: event.data.role } };
@@ -64,7 +68,10 @@ export function evolveStaff(state: Staff, event: StaffEvent, { time }: { time: s
       return { ...state, removed: true };
     case 'StaffSignedIn':
       if (event.data.by === 'link') return { ...state, signedInAt: time };
-      return { ...state, signedInAt: time, member: memberOfProvider(state.member, event.data, time) };
+      return {
+        ...{ ...state, signedInAt: time, member: memberOfProvider(state.member, event.data, time) },
+        addresses: withAddress(state, event.data.personal.email),
+      };
     case 'StaffTokenIssued': {
       const { token_id, token_hash, token_prefix, scopes, expires_at, personal } = event.data;
       const token: StaffToken = {
@@ -86,6 +93,16 @@ export function evolveStaff(state: Staff, event: StaffEvent, { time }: { time: s
       return event satisfies never;
   }
 }
+
+const withAddress = ({ addresses }: Staff, email: string | null): ReadonlySet<string> =>
+  email === null ? addresses : new Set(addresses).add(mailbox(email));
+
+/**
+ * Whether two members are one person, as far as the log knows: somebody may be invited and known to the OpenID provider as well,
+ * or removed and invited anew, each time under another id.
+ */
+export const isSamePerson = (one: Staff, other: Staff): boolean =>
+  [...one.addresses].some((address) => other.addresses.has(address));
 
 const isRecent = (at: string, now: string): boolean => plusSeconds(at, sameLookSeconds) > now;
 

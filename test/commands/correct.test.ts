@@ -1,12 +1,12 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 
 import { issueInvoice } from '../../src/commands/issue-invoice.ts';
-import { removeStaff } from '../../src/commands/staff.ts';
+import { recordSignIn, removeStaff } from '../../src/commands/staff.ts';
 import type { Correction } from '../../src/domain/correction-events.ts';
 import { maxChargesOfCorrection } from '../../src/domain/correction-events.ts';
 import { parseUsageEvent } from '../../src/domain/parse-event.ts';
 import type { EventStore } from '../../src/ports/event-store.ts';
-import { newUuid } from '../../src/system/clock-and-chance.ts';
+import { newId, newUuid } from '../../src/system/clock-and-chance.ts';
 import { token } from '../domain/usage-examples.ts';
 import { endAndClose } from './close-books.ts';
 import {
@@ -196,6 +196,75 @@ describe('what needs a second person', () => {
     expect(accepted(await refuse(gus, asked.correctionId)).status).toBe('refused');
     expect(await approve(team.flo, asked.correctionId)).toEqual({ refusal: 'correction_decided' });
     expect(await waivedIn(account)).toEqual([]);
+  });
+});
+
+describe('somebody who is staff twice', () => {
+  const provider = { by: 'provider', issuer: 'https://login.example', subject: 's' } as const;
+  const signIn = async (staffId: string, email: string) =>
+    accepted(
+      await recordSignIn(staffDependencies(log.store), {
+        ...{ staffId, signIn: { ...provider, role: 'finance', email }, timeoutMs },
+      }),
+    );
+  const newEmail = () => `pat-${newUuid()}@example.com`;
+
+  it.each<[string, (email: string) => Promise<[first: string, second: string]>]>([
+    [
+      'invited, and known to the provider',
+      async (email) => {
+        const second = newId('stf');
+        await signIn(second, email.toUpperCase());
+        return [await hire(log.store, 'finance', email), second];
+      },
+    ],
+    [
+      'by an address that the provider has changed since',
+      async (email) => {
+        const second = newId('stf');
+        await signIn(second, email);
+        await signIn(second, newEmail());
+        return [await hire(log.store, 'finance', email), second];
+      },
+    ],
+    [
+      'removed, and invited anew',
+      async (email) => {
+        const first = await hire(log.store, 'finance', email);
+        return [first, await hire(log.store, 'finance', email)];
+      },
+    ],
+  ])('%s, approves nothing of their own, and has one limit', async (_, become) => {
+    const account = await chargedAccount(log.store, 6);
+    const [first, second] = await become(newEmail());
+    const dependencies = staffDependencies(log.store);
+    const { ask, approve } = desk(log.store, account, dependencies);
+    const large = accepted(await ask(first, { correction: waiveAll(account, [1, 2, 3, 4, 5]) }));
+    expect(large.needsApproval).toBe(true);
+    expect(await approve(second, large.correctionId)).toEqual({ refusal: 'own_request' });
+    const small = accepted(await ask(second, { correction: waive(account, 6), reference: 'CASE-2' }));
+    expect(small.needsApproval).toBe(true);
+    expect(await approve(first, small.correctionId)).toEqual({ refusal: 'own_request' });
+    accepted(await removeStaff(dependencies, { staffId: first, by: { operator }, timeoutMs }));
+    expect(await approve(second, large.correctionId)).toEqual({ refusal: 'own_request' });
+    expect(accepted(await approve(team.flo, large.correctionId)).status).toBe('permitted');
+  });
+
+  it('asks at the same time under both ids, and exceeds the limit under neither', async () => {
+    for (let round = 0; round < 5; round += 1) {
+      const account = await chargedAccount(log.store, 6);
+      const email = newEmail();
+      const both = [await hire(log.store, 'finance', email), await hire(log.store, 'finance', email)];
+      const asked = await Promise.all(
+        upFrom(1, 6).map((number) =>
+          desk(log.store, account).ask(both[number % 2] ?? '', {
+            ...{ correction: waive(account, number), reference: `CASE-${String(number)}` },
+          }),
+        ),
+      );
+      const free = asked.map(accepted).filter(({ needsApproval }) => !needsApproval);
+      expect(free).toHaveLength(limitCents / 25);
+    }
   });
 });
 

@@ -22,7 +22,11 @@ export function accepted<Answer extends object>(answer: Answer | Refused): Answe
 }
 
 /** @returns the id of a new member */
-export async function hire(store: EventStore, role: StaffRole): Promise<string> {
-  const order = { email: `${role}@example.com`, role, by: { operator }, timeoutMs };
+export async function hire(
+  store: EventStore,
+  role: StaffRole,
+  email = `${role}-${newUuid()}@example.com`,
+): Promise<string> {
+  const order = { email, role, by: { operator }, timeoutMs };
   return accepted(await inviteStaff(staffDependencies(store), order)).staffId;
 }

@@ -49,16 +49,42 @@ export class CorrectionRequests extends Chain<string> {
     this.must('correction_order', isNew, event, 'data.correction_id', 'a new one');
     this.mustEqual('correction_order', event, { account_id: this.accountId });
     this.must('correction_actor', isBySignedIn(event), event, 'metadata.actor', 'a member of staff');
-    const standing = [...this.#requests.values()].filter(({ ended }) => !ended || ended.type === 'CorrectionMade');
-    const isUsed = standing.some(({ asked }) => asked.data.reference === data.reference && overlaps(asked, event));
+    const isUsed = this.#standing().some(
+      ({ asked }) => asked.data.reference === data.reference && overlaps(asked, event),
+    );
     this.must('correction_reference', !isUsed, event, 'data.reference', 'a new one for these charges');
-    const needs_approval =
-      !approvers.includes(roleOf(event)) || data.cents + centsOfADay(standing, event) > data.limit_cents;
-    this.mustEqual('correction_approval', event, { needs_approval });
     const permission = data.needs_approval ? undefined : event;
     const request: CorrectionRequest = { asked: event, chain: this, permission, ended: undefined };
     this.#requests.set(data.correction_id, request);
     return request;
+  }
+
+  /** Everybody who has asked for something, by the events with which they did. */
+  get askers(): ReadonlySet<string> {
+    return new Set([...this.#requests.values()].map(({ asked }) => asked.metadata.actor.id));
+  }
+
+  askerOf(correctionId: string): string | undefined {
+    return this.#requests.get(correctionId)?.asked.metadata.actor.id;
+  }
+
+  /**
+   * Whether a request needs a second person, after the event was checked.
+   *
+   * @param ids those of the person who asks: the ones that were known for sure, and others that may have been known
+   */
+  checkApproval(event: Link, ids: { sure: ReadonlySet<string>; possible: ReadonlySet<string> }): void {
+    const { data } = event;
+    const standing = this.#standing().filter(({ asked }) => asked !== event);
+    const [needs_approval, orElse] = [ids.sure, ids.possible].map(
+      (each) =>
+        !approvers.includes(roleOf(event)) || data.cents + centsOfADay(standing, event, each) > data.limit_cents,
+    );
+    if (data.needs_approval !== orElse) this.mustEqual('correction_approval', event, { needs_approval });
+  }
+
+  #standing(): CorrectionRequest[] {
+    return [...this.#requests.values()].filter(({ ended }) => !ended || ended.type === 'CorrectionMade');
   }
 
   #decide(event: Link, request: CorrectionRequest): void {
@@ -91,10 +117,14 @@ export class CorrectionRequests extends Chain<string> {
 }
 
 /** What the same person has asked for within 24 hours. @param standing requests that were neither refused nor have failed */
-function centsOfADay(standing: readonly CorrectionRequest[], { metadata: { actor, time } }: Link): number {
+function centsOfADay(
+  standing: readonly CorrectionRequest[],
+  { metadata: { time } }: Link,
+  ids: ReadonlySet<string>,
+): number {
   const aDayAgoMs = Date.parse(time) - dayMs;
   return standing
-    .filter(({ asked: { metadata } }) => metadata.actor.id === actor.id && Date.parse(metadata.time) > aDayAgoMs)
+    .filter(({ asked: { metadata } }) => ids.has(metadata.actor.id) && Date.parse(metadata.time) > aDayAgoMs)
     .reduce((sum, { asked }) => sum + asked.data.cents, 0);
 }
 

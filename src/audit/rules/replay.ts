@@ -145,21 +145,42 @@ export class Replay {
       const request = chain.check(link);
       if (request) this.completeness.permitted.follow(request);
     });
-    if (event) await this.#checkRole(event, chain);
+    if (!event) return;
+    await this.#checkRole(event, chain);
+    await this.#checkPersons(event, chain);
+  }
+
+  /** Somebody who is staff under two ids asks and approves as one person. */
+  async #checkPersons(event: Link, chain: CorrectionRequests): Promise<void> {
+    const { type, data, metadata } = event;
+    if (type !== 'CorrectionAsked' && type !== 'CorrectionApproved') return;
+    const { id } = metadata.actor;
+    const own = await this.#historyOf(id);
+    const [sure, possible] = [new Set([id]), new Set([id])];
+    for (const other of chain.askers) {
+      const history = await this.#historyOf(other);
+      if (own.isSameAs(history, event, { isSure: true })) sure.add(other);
+      if (own.isSameAs(history, event, { isSure: false })) possible.add(other);
+    }
+    if (type === 'CorrectionAsked') chain.checkApproval(event, { sure, possible });
+    const asker = chain.askerOf(data.correction_id);
+    const isOther = asker === undefined || asker === id || !sure.has(asker);
+    if (type === 'CorrectionApproved')
+      chain.must('correction_approval', isOther, event, 'metadata.actor', 'another person, by no other id either');
   }
 
   /** Somebody of staff acts in the role that the log says at that time. */
   async #checkRole(event: Link, chain: Chain): Promise<void> {
     if (!isBySignedIn(event)) return;
     const { id } = event.metadata.actor;
-    const history = this.#members.get(id)?.history ?? (await this.#historyOf(id));
+    const history = await this.#historyOf(id);
     const isTheirs = history.allows(roleOf(event), event);
     chain.must('staff_role', isTheirs, event, 'metadata.actor', 'a member of staff, in the role of then');
   }
 
   /** Of an account alone, the streams of staff are not replayed: they are read once for their roles. */
   async #historyOf(staffId: string): Promise<StaffHistory> {
-    const known = this.#histories.get(staffId);
+    const known = this.#members.get(staffId)?.history ?? this.#histories.get(staffId);
     if (known) return known;
     const history = new StaffHistory();
     this.#histories.set(staffId, history);

@@ -21,6 +21,8 @@ export class StaffHistory {
   readonly roles: { role: string; position: bigint; time: string }[] = [];
   invited = false;
   removed: { position: bigint; time: string } | undefined;
+  /** The e-mail addresses that somebody has had, and since when. */
+  readonly #addresses: { address: string; position: bigint; time: string }[] = [];
 
   follow({ type, data, position, metadata: { time } }: Link): void {
     if (type === 'StaffInvited') this.invited = true;
@@ -28,6 +30,26 @@ export class StaffHistory {
       type === 'StaffInvited' || type === 'StaffRoleChanged' || (type === 'StaffSignedIn' && data.by === 'provider');
     if (gives) this.roles.push({ role: data.role, position, time });
     if (type === 'StaffRemoved') this.removed ??= { position, time };
+    const { email } = Object(data.personal) as { email?: unknown };
+    if (typeof email === 'string' && (type === 'StaffInvited' || type === 'StaffSignedIn'))
+      this.#addresses.push({ address: email.toLowerCase(), position, time });
+  }
+
+  /**
+   * Whether the log says before an event that two members are one person: they have an address in common.
+   *
+   * @param isSure leaves out what whoever decided the event may not have seen yet
+   */
+  isSameAs(other: StaffHistory, event: Link, { isSure }: { isSure: boolean }): boolean {
+    const addresses = other.#addressesBefore(event, isSure);
+    return this.#addressesBefore(event, isSure).some((address) => addresses.includes(address));
+  }
+
+  #addressesBefore({ position, metadata }: Link, isSure: boolean): string[] {
+    const before = this.#addresses.filter(
+      (each) => each.position < position && !(isSure && isSoonAfter(metadata.time, each.time)),
+    );
+    return before.map(({ address }) => address);
   }
 
   /** Whether somebody may have acted in this role at the time of an event. */
