@@ -14,9 +14,12 @@ export const keyIdOf = (accountId: string, reference: string): string =>
 export const staffIdOf = ({ issuer, subject }: { issuer: string; subject: string }): string =>
   idOf('stf', ['staff of a provider', issuer, subject]);
 
-/** A part of the correction that gives back what an outage has failed: the same form, sent twice, asks once. */
-export function correctionIdOf(reference: string, stream: string, part: number): string {
-  const digits = hash('sha256', ['reeltally', 'part of an outage', reference, stream, String(part)].join('\0'));
+/**
+ * A part of the correction that gives back what an outage has failed: the same form, sent twice, asks once. Other charges are
+ * another correction, also under the same reference.
+ */
+export function correctionIdOf(reference: string, stream: string, tokens: readonly string[]): string {
+  const digits = hash('sha256', ['reeltally', 'part of an outage', reference, stream, ...tokens].join('\0'));
   // Version 8 of RFC 9562, with its variant.
   const variant = ((parseInt(digits.charAt(16), 16) & 3) | 8).toString(16);
   return [

@@ -10,6 +10,7 @@ import type { Refusal as Refused } from '../../domain/refusals.ts';
 import { correctionReference } from '../../domain/usage-events.ts';
 import { html } from '../../documents/html.ts';
 import type { Html } from '../../documents/html.ts';
+import { isOutage } from '../failures.ts';
 import { readDollars } from '../read-dollars.ts';
 import { formTokenField } from '../layout.ts';
 import { badInput, notYetInForce, redirect, Refusal } from '../visit.ts';
@@ -99,12 +100,21 @@ async function findOwn(
 
 const carryOutMs = 10_000;
 
-/** Gives back what is permitted. One that waits for somebody stays as it is. */
+/**
+ * Gives back what is permitted. One that waits for somebody stays as it is; so does one for which a part of the service is away,
+ * because it is recorded: the dispatcher gives it back.
+ */
 export async function carryOut(
-  { staff }: StaffDependencies,
+  { staff, outages }: StaffDependencies,
   about: { accountId: string; correctionId: string },
 ): Promise<CorrectionRequest | undefined> {
-  const ended = await carryOutCorrection(staff, { ...about, timeoutMs: carryOutMs });
+  const ended = await carryOutCorrection(staff, { ...about, timeoutMs: carryOutMs }).catch((error: unknown) => {
+    if (!isOutage(error)) throw error;
+    outages.of('what the staff console gives back').failed('a correction', error);
+    return undefined;
+  });
+  if (!ended) return undefined;
+  outages.of('what the staff console gives back').works();
   if (!isRefused(ended)) return ended;
   if (ended.refusal === 'correction_not_permitted') return undefined;
   throw refusalOf(ended.refusal);

@@ -68,8 +68,44 @@ it.each([
   expect([status, page]).toEqual([400, expect.stringContaining(text)]);
 });
 
+/** The fields of the form at the foot of a page that shows what would be given back. */
+const fieldsOf = ({ text }: Page, more: object = {}) => ({
+  ...Object.fromEntries(
+    [...text.matchAll(/<input type="hidden" name="(\w+)" value="([^"]*)"/g)]
+      .map(([, name = '', value = '']) => [name, value] as const)
+      .filter(([name]) => [...Object.keys(about), 'shown'].includes(name)),
+  ),
+  ...{ reference: 'OUTAGE-1', reason: 'the platform was away', ...more },
+});
+const look = async (changed: object = {}) => fieldsOf(await finance.get(`/staff/corrections/outage?${query(changed)}`));
+/** Into the outage. */
+const moveAll = () =>
+  service.sql("update jobs set finished_at = $1::timestamptz + interval '10 minutes' where status = 'failed'", [
+    `${time.from}Z`,
+  ]);
+
+it('gives nothing back that was not shown: failures and closed books that came in between are shown first', async () => {
+  const fields = await look();
+  const late = await chargedAccount(service, 1);
+  await failDownloads(service, late);
+  await moveAll();
+  const answer = await finance.post('/staff/corrections/outage', fields);
+  expect(answer.status).toBe(409);
+  expect(textOf(answer)).toMatch(/It has changed since it was shown\. Nothing was given back.*\$1\.50 for 6 charges/);
+  // What was typed is kept.
+  expect(answer.text).toContain('value="OUTAGE-1"');
+  expect(answer.text).toContain('the platform was away</textarea>');
+  const again = fieldsOf(answer);
+  await closeAndInvoice(service, late);
+  const closedSince = await finance.post('/staff/corrections/outage', again);
+  expect(closedSince.status).toBe(409);
+  expect(textOf(closedSince)).toMatch(/\$1\.25 for 5 charges in 2 periods\. The books of 2 more periods are closed/);
+  expect((await finance.post('/staff/corrections/outage', { ...again, shown: '' })).status).toBe(409);
+  expect(await corrections()).toEqual([]);
+});
+
 it('is given back by one correction for each account and period, once under one reference', async () => {
-  const fields = { ...about, reference: 'OUTAGE-1', reason: 'the platform was away' };
+  const fields = await look();
   const page = textOf(await finance.post('/staff/corrections/outage', fields));
   // Above the limit of 60 cents, the larger one waits.
   expect(page).toMatch(new RegExp(`${three.accountId} .* 3 \\$0\\.75 waits for approval`));
@@ -89,4 +125,14 @@ it('is given back by one correction for each account and period, once under one 
 
   const left = textOf(await finance.get(`/staff/corrections/outage?${query()}`));
   expect(left).toMatch(/\$0\.75 for 3 charges/);
+});
+
+it('with more charges is another correction: under the same reference the page says that it cannot be', async () => {
+  // Any reason: one more download of an account whose other two are given back.
+  const page = textOf(await finance.post('/staff/corrections/outage', await look({ failure: '' })));
+  expect(page).toMatch(new RegExp(`${two.accountId} .* 3 This reference has given something back of it already`));
+  const other = { ...(await look({ failure: '' })), reference: 'OUTAGE-2' };
+  expect(textOf(await finance.post('/staff/corrections/outage', other))).toMatch(
+    new RegExp(`${two.accountId} .* 3 \\$0\\.25 (?:given back|waits for approval)`),
+  );
 });

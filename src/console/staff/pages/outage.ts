@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto';
 import { askCorrection } from '../../../commands/correct.ts';
 import { correctionIdOf } from '../../../commands/reference-ids.ts';
 import { html } from '../../../documents/html.ts';
@@ -6,6 +7,7 @@ import { maxChargesOfCorrection } from '../../../domain/correction-events.ts';
 import { failureReasonNames } from '../../../domain/failure-reasons.ts';
 import { platforms, configuredPlatforms } from '../../../domain/platforms/platforms.ts';
 import { isRefused } from '../../../domain/refusals.ts';
+import { isOutage } from '../../failures.ts';
 import { formTokenField } from '../../layout.ts';
 import { count, empty, money, note, number, numberHead, option, wideTable } from '../../parts.ts';
 import { page } from '../../visit.ts';
@@ -24,22 +26,28 @@ import { whoDecides } from './give-back.ts';
 
 export async function show(visit: StaffVisit, dependencies: StaffDependencies): Promise<Answer> {
   const { query } = visit;
-  const preview = query.has('from')
-    ? previewOf(
-        await see(outage, viewerOf(visit), dependencies, Object.fromEntries(query)),
-        ...([visit, dependencies] as const),
-      )
-    : html`<p class="soft">Nothing is changed before you have seen what it would give back.</p>`;
-  return page({
-    title: 'Give back the charges of an outage',
-    section: 'corrections',
-    content: html`<p>
-        All charges beyond the plan of downloads that failed on one platform, in a time that is over. Credits of a plan
-        cannot be given back in money.
-      </p>
-      ${choice(query, dependencies)} ${preview}`,
-  });
+  if (!query.has('from')) {
+    const nothing = html`<p class="soft">Nothing is changed before you have seen what it would give back.</p>`;
+    return shownPage(query, dependencies, nothing);
+  }
+  const seen = await see(outage, viewerOf(visit), dependencies, Object.fromEntries(query));
+  return shownPage(query, dependencies, previewOf(seen, { visit, given: query }, dependencies));
 }
+
+const title = 'Give back the charges of an outage';
+
+const shownPage = (given: URLSearchParams, dependencies: StaffDependencies, preview: Html, status?: number): Answer =>
+  page(
+    {
+      ...{ title, section: 'corrections' },
+      content: html`<p>
+          All charges beyond the plan of downloads that failed on one platform, in a time that is over. Credits of a
+          plan cannot be given back in money.
+        </p>
+        ${choice(given, dependencies)} ${preview}`,
+    },
+    status,
+  );
 
 const fields = ['platform', 'failure', 'from', 'to'] as const;
 
@@ -67,7 +75,13 @@ function choice(query: URLSearchParams, { samplePlatformOrigin }: StaffDependenc
 
 const sumOf = (periods: OutageShown['periods']) => periods.reduce((sum, { cents }) => sum + cents, 0);
 
-function previewOf({ periods }: OutageShown, visit: StaffVisit, { approvalCents }: StaffDependencies): Html {
+interface Given {
+  visit: StaffVisit;
+  /** The fields of the form. */
+  given: URLSearchParams;
+}
+
+function previewOf({ periods }: OutageShown, { visit, given }: Given, { approvalCents }: StaffDependencies): Html {
   if (periods.length === 0) return empty(html`<p>No download that was charged beyond the plan has failed so.</p>`);
   const open = periods.filter(({ is_closed: isClosed }) => !isClosed);
   const closed = periods.length - open.length;
@@ -109,15 +123,33 @@ function previewOf({ periods }: OutageShown, visit: StaffVisit, { approvalCents 
     ${
       charges > 0 &&
       html`<form method="post" action="/staff/corrections/outage" class="stack">
-          ${formTokenField(visit.session)} ${kept(visit.query)} ${whyFields()}
+          ${formTokenField(visit.session)} ${kept(given, periods)}
+          ${whyFields({ reference: given.get('reference') ?? '', reason: given.get('reason') ?? '' })}
           <button>${visit.session.role === 'support' ? 'Ask to give back' : 'Give back'} ${money(sumOf(open))}</button>
         </form>
         <p class="soft">${whoDecides(visit, approvalCents)} The same reference gives nothing back twice.</p>`
     }`;
 }
 
-const kept = (given: URLSearchParams): Html[] =>
-  fields.map((name) => html`<input type="hidden" name="${name}" value="${given.get(name) ?? ''}" />`);
+const kept = (given: URLSearchParams, periods: OutageShown['periods']): Html[] => [
+  ...fields.map((name) => html`<input type="hidden" name="${name}" value="${given.get(name) ?? ''}" />`),
+  html`<input type="hidden" name="shown" value="${nameOf(periods)}" />`,
+];
+
+/**
+ * Names what was shown: the charges, and whose books are open. A failure that the read model learns of later, or a close, must not
+ * make the same form mean something else. What is given back of them meanwhile changes nothing: it is not given back again.
+ */
+const nameOf = (periods: OutageShown['periods']): string =>
+  hash(
+    'sha256',
+    JSON.stringify(
+      periods
+        .map(({ stream, is_closed: isClosed, charges }) => [stream, isClosed, ...charges.map(({ token }) => token)])
+        .sort(([one], [other]) => (String(one) < String(other) ? -1 : 1)),
+    ),
+    'base64url',
+  );
 
 interface Asked {
   account_id: string;
@@ -131,20 +163,18 @@ interface Asked {
 const budgetMs = 20_000;
 
 export async function ask(visit: StaffVisit, dependencies: StaffDependencies): Promise<Answer> {
-  const reference = readReference(visit.form);
+  const { form } = visit;
+  const reference = readReference(form);
   const { by } = orderOf(visit);
-  const given = Object.fromEntries(fields.map((name) => [name, visit.form.get(name) ?? '']));
-  const { periods } = await see(outage, viewerOf(visit), dependencies, given);
-  const parts = periods.filter(({ is_closed: isClosed }) => !isClosed).flatMap(partsOf);
-  const deadlineMs = performance.now() + budgetMs;
-  const done: Asked[] = [];
-  for (const part of parts) {
-    if (performance.now() > deadlineMs) break;
-    done.push(await askPart(visit, dependencies, { part, reference }));
+  const given = Object.fromEntries(fields.map((name) => [name, form.get(name) ?? '']));
+  const seen = await see(outage, viewerOf(visit), dependencies, given);
+  if (form.get('shown') !== nameOf(seen.periods)) {
+    const told = note('warn', 'It has changed since it was shown. Nothing was given back: look at it again.');
+    return shownPage(form, dependencies, html`${told} ${previewOf(seen, { visit, given: form }, dependencies)}`, 409);
   }
-  const left = parts.length - done.length;
+  const { done, left } = await askAll(visit, dependencies, { periods: seen.periods, reference });
   return page({
-    title: 'Give back the charges of an outage',
+    title,
     section: 'corrections',
     content: html`${outcome(done, left)}
       ${wideTable(
@@ -165,7 +195,7 @@ export async function ask(visit: StaffVisit, dependencies: StaffDependencies): P
       ${
         left > 0 &&
         html`<form method="post" action="/staff/corrections/outage" class="stack">
-          ${formTokenField(visit.session)} ${kept(visit.form)} ${whyFields({ reference, reason: by.reason })}
+          ${formTokenField(visit.session)} ${kept(form, seen.periods)} ${whyFields({ reference, reason: by.reason })}
           <button>Go on with the other ${count(left)}</button>
         </form>`
       }
@@ -175,14 +205,34 @@ export async function ask(visit: StaffVisit, dependencies: StaffDependencies): P
   });
 }
 
-interface Part extends Pick<OutageShown['periods'][number], 'account_id' | 'stream' | 'charges'> {
-  index: number;
+/** One after the other, as far as the time goes and the service answers: the same form, sent again, goes on with the rest. */
+async function askAll(
+  visit: StaffVisit,
+  dependencies: StaffDependencies,
+  { periods, reference }: OutageShown & { reference: string },
+): Promise<{ done: Asked[]; left: number }> {
+  const parts = periods.filter(({ is_closed: isClosed }) => !isClosed).flatMap(partsOf);
+  const deadlineMs = performance.now() + budgetMs;
+  const done: Asked[] = [];
+  for (const part of parts) {
+    if (performance.now() > deadlineMs) break;
+    try {
+      done.push(await askPart(visit, dependencies, { part, reference }));
+    } catch (error) {
+      // Before anything is asked, the usual page says so; afterwards it would not be true that nothing was changed.
+      if (done.length === 0 || !isOutage(error)) throw error;
+      break;
+    }
+  }
+  return { done, left: parts.length - done.length };
 }
 
-/** The charges of a period never change their order, so that the same reference asks for the same parts. */
+type Part = Pick<OutageShown['periods'][number], 'account_id' | 'stream' | 'charges'>;
+
+/** The charges of a period never change their order, so that the same form asks for the same parts. */
 const partsOf = ({ account_id, stream, charges }: OutageShown['periods'][number]): Part[] =>
   Array.from({ length: Math.ceil(charges.length / maxChargesOfCorrection) }, (_, index) => ({
-    ...{ account_id, stream, index },
+    ...{ account_id, stream },
     charges: charges.slice(index * maxChargesOfCorrection, (index + 1) * maxChargesOfCorrection),
   }));
 
@@ -191,8 +241,9 @@ async function askPart(
   dependencies: StaffDependencies,
   { part, reference }: { part: Part; reference: string },
 ): Promise<Asked> {
-  const { account_id: accountId, stream, charges, index } = part;
-  const correctionId = correctionIdOf(reference, stream, index);
+  const { account_id: accountId, stream, charges } = part;
+  const tokens = charges.map(({ token }) => token);
+  const correctionId = correctionIdOf(reference, stream, tokens);
   const about = { account_id: accountId, charges: charges.length, correctionId };
   const correction = { kind: 'waive_charges', stream, charges } as const;
   const asked = await askCorrection(dependencies.staff, {

@@ -1,0 +1,33 @@
+import { beforeAll, expect, it } from 'vitest';
+import { carryOut } from '../../../src/console/staff/ask-correction.ts';
+import { EventStoreUnavailable } from '../../../src/ports/event-store.ts';
+import { chargedAccount, correctionsOf, desk, hireTeam, waive } from '../../commands/corrections-under-test.ts';
+import type { Team } from '../../commands/corrections-under-test.ts';
+import { logUnderTest } from '../../commands/log-under-test.ts';
+import { appendingBy } from '../../commands/noted-reads.ts';
+import { accepted, staffDependencies } from '../../commands/staff-under-test.ts';
+
+const log = logUnderTest();
+let team: Team;
+beforeAll(async () => {
+  team = await hireTeam(log.store);
+});
+
+it('a correction that is recorded, and cannot be given back at the moment, stays permitted: no page says that nothing was changed', async () => {
+  const account = await chargedAccount(log.store, 1);
+  const { correctionId, accountId } = accepted(
+    await desk(log.store, account).ask(team.fay, { correction: waive(account, 1) }),
+  );
+  const told: unknown[] = [];
+  const outage = { failed: (_: string, error: unknown) => told.push(error), works: () => undefined };
+  const outages = { of: () => outage };
+  const away = appendingBy(log.store, (stream, ...rest) => {
+    if (stream === account.stream) throw new EventStoreUnavailable('a test');
+    return log.store.append(stream, ...rest);
+  });
+  const by = (store: typeof log.store) => ({ staff: staffDependencies(store), outages }) as never;
+  expect(await carryOut(by(away), { accountId, correctionId })).toBeUndefined();
+  expect(told).toEqual([expect.any(EventStoreUnavailable)]);
+  expect((await correctionsOf(log.store, account)).map(({ event }) => event.type)).toEqual(['CorrectionAsked']);
+  expect(await carryOut(by(log.store), { accountId, correctionId })).toMatchObject({ status: 'made', madeCents: 25 });
+});
