@@ -86,10 +86,10 @@ function partsOf(term: string, { macs, platforms }: Omit<SearchDependencies, 'cl
   if (term.includes('@')) return [ofAddress(macs.signUnderEach('people', mailbox(term))), ...ofWord(term)];
   const documentAccount = accountOfDocumentNumber(term);
   return [
-    ...(documentAccount === undefined ? [] : [ofDocument(documentAccount, term)]),
+    ...(documentAccount === undefined || isEndless(term) ? [] : [ofDocument(documentAccount, term)]),
     ...(term.startsWith('acc_') ? [ofAccount(term)] : []),
     ...(term.startsWith('key_') ? [ofKeyId(term)] : []),
-    ...(term.startsWith('rtk_') ? [ofKey(term)] : []),
+    ...(term.startsWith('rtk_') && hasOwnPart(term) ? [ofKey(term)] : []),
     ...(uuidPattern.test(term) ? ofUuid(term.toLowerCase()) : []),
     ...ofWord(term),
     ofVideo(term),
@@ -132,6 +132,9 @@ const ofKeyId =
 const shortestPrefix = 4;
 const longestPrefix = 24;
 
+/** Without one, every key would begin so. */
+const hasOwnPart = (term: string) => term.length > 'rtk_'.length;
+
 /** A part of a key's shown beginning, or more of the key than is shown, as far as the whole key. */
 const ofKey =
   (term: string): Part =>
@@ -140,7 +143,7 @@ const ofKey =
       term.slice(0, shortestPrefix + index),
     );
     return `${keyHit} from api_keys k
-     where k.key_prefix = any(${of([...new Set(beginnings)].filter((one) => one.length > 'rtk_'.length))}::text[])
+     where k.key_prefix = any(${of([...new Set(beginnings)].filter(hasOwnPart))}::text[])
         or (k.key_prefix ~>=~ ${of(term)} and k.key_prefix ~<~ ${of(`${term}\u{10ffff}`)})
      order by k.created_at desc`;
   };
@@ -150,6 +153,9 @@ const ofAddress =
   (of) =>
     `${hit('person', { account: 'p.account_id', id: 'p.person_id', time: 'p.since' })}
      from people p where p.email_mac = any(${of(emailMacs)}::text[]) and p.removed_at is null order by p.account_id`;
+
+/** No document has a number that Postgres cannot hold. */
+const isEndless = (documentNumber: string) => /\d{10,}$/.test(documentNumber);
 
 const ofDocument =
   (accountId: string, documentNumber: string): Part =>
@@ -197,7 +203,7 @@ const ofUuid = (id: string): Part[] => [
   (of) =>
     `${correctionHit} from corrections c where c.asked_event_id = ${of(id)}::uuid or c.decided_event_id = ${of(id)}::uuid`,
   (of) =>
-    `${hit('event', { token: 't.token', id: 't.event_id', label: 't.type', time: 't.time', account: `nullif(split_part(t.stream, '-', 2), t.token)` })}
+    `${hit('event', { token: 't.token', id: 't.event_id', label: 't.type', time: 't.time', account: `coalesce(nullif(split_part(t.stream, '-', 2), t.token), (select j.account_id from jobs j where j.token = t.token))` })}
      from job_timeline t where t.event_id = ${of(id)}::uuid`,
   (of) =>
     `${hit('event', { account: 'l.account_id', token: 'l.token', id: 'l.event_id', label: 'l.type', time: 'l.time' })}

@@ -153,30 +153,44 @@ export async function recordSignIn(
 }
 
 export interface Look {
-  staffId: string;
   accountId: string;
   /** The download that is looked at; null for anything else of the account. */
   token: string | null;
   page: Extract<StaffEvent, { type: 'PersonalDataViewed' }>['data']['page'];
 }
 
+interface Looking {
+  staffId: string;
+  /** Of the program that looks for this person; undefined: the person looks. */
+  tokenId?: string | undefined;
+  looks: readonly Look[];
+  correlationId?: string;
+  timeoutMs: number;
+}
+
 /**
- * Records that somebody looks at personal data, before they are shown. The same look within 15 minutes is recorded once.
+ * Records that somebody looks at personal data, before they are shown: all of it in one append. The same look within 15 minutes is
+ * recorded once.
  *
  * @returns a refusal for somebody who is not a member, or no more: nothing is shown
  * @throws {NotStored} {OutcomeUnknown} {EventStoreUnavailable}: nothing is shown
  */
-export async function recordLook(
+export async function recordLooks(
   dependencies: Pick<StaffDependencies, 'store' | 'now' | 'newUuid' | 'staffCache'>,
-  { staffId, accountId, token, page, ...request }: Look & { correlationId?: string; timeoutMs: number },
+  { staffId, tokenId, looks, ...request }: Looking,
 ): Promise<Refused | undefined> {
   const { staffCache } = dependencies;
   const member = memberOf(staffCache.get(staffId)?.state ?? (await readStaff(dependencies, staffId)));
   if (isRefused(member)) return member;
-  const actor = { type: 'staff', id: staffId, role: member.role, reason: `looks at ${page}` } as const;
+  const pages = new Set(looks.map(({ page }) => page));
+  const actor = { type: 'staff', id: staffId, role: member.role, reason: `looks at ${[...pages].join(', ')}` } as const;
+  const recorded = looks.map(({ accountId, token, page }) => ({
+    ...{ account_id: accountId, token, page },
+    ...(tokenId !== undefined && { by_token: tokenId }),
+  }));
   const looked = await command(
     dependencies,
-    { kind: 'look', staffId, look: { account_id: accountId, token, page } },
+    { kind: 'look', staffId, looks: recorded },
     { actor, presumedCurrent: true, ...request },
   );
   return isRefused(looked) ? looked : undefined;

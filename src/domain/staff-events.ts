@@ -63,6 +63,8 @@ export const staffEventSchemas = {
     /** The download that was looked at; null for anything else of the account. */
     token: jobToken.nullable(),
     page: z.enum(personalPages),
+    /** The token of the program that looked for this person. */
+    by_token: tokenId.optional(),
   }),
 };
 

@@ -50,7 +50,8 @@ export const initialStaff: Staff = {
 
 type Look = Omit<Extract<StaffEvent, { type: 'PersonalDataViewed' }>['data'], 'staff_id'>;
 
-const nameOfLook = ({ account_id, token, page }: Look): string => JSON.stringify([account_id, token, page]);
+const nameOfLook = ({ account_id, token, page, by_token }: Look): string =>
+  JSON.stringify([account_id, token, page, by_token]);
 
 /** The same look is recorded once within this time. */
 const sameLookSeconds = 15 * 60;
@@ -145,7 +146,7 @@ export type StaffCommand =
   | { kind: 'sign_in'; staffId: string; signIn: SignIn }
   | IssueStaffToken
   | { kind: 'revoke_token'; staffId: string; tokenId: string }
-  | { kind: 'look'; staffId: string; look: Look };
+  | { kind: 'look'; staffId: string; looks: readonly Look[] };
 
 export const defaultTokenDays = 90;
 export const maxTokenDays = 365;
@@ -175,12 +176,22 @@ export function decideStaff(state: Staff, command: StaffCommand, now: string): S
       return command.role === member.role ? [] : [{ type: 'StaffRoleChanged', data: { staff_id, role: command.role } }];
     case 'issue_token':
       return issueToken(state, command, now);
-    case 'look': {
-      const before = state.looks.get(nameOfLook(command.look));
-      if (before !== undefined && isRecent(before, now)) return [];
-      return [{ type: 'PersonalDataViewed', data: { staff_id, ...command.look } }];
-    }
+    case 'look':
+      return newLooks(state, command.looks, now).map((look) => ({
+        type: 'PersonalDataViewed',
+        data: { staff_id, ...look },
+      }));
   }
+}
+
+/** Those that were not recorded within the time, each once. */
+function newLooks({ looks: recorded }: Staff, looks: readonly Look[], now: string): Look[] {
+  const byName = new Map(looks.map((look) => [nameOfLook(look), look]));
+  const isNew = (name: string) => {
+    const before = recorded.get(name);
+    return before === undefined || !isRecent(before, now);
+  };
+  return [...byName].flatMap(([name, look]) => (isNew(name) ? [look] : []));
 }
 
 /** A link signs in somebody who was invited; the first sign-in by a provider makes its person known. */

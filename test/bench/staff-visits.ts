@@ -127,6 +127,7 @@ const programs: Readonly<Record<string, readonly Asked[]>> = {
   '/events/{id}': [['event', ({ event }) => `/events/${event}`, 'real']],
   '/overage': [['overage of a month', ({ month }) => `/overage?month=${month}`]],
   '/corrections': [['corrections', () => '/corrections']],
+  '/corrections/{id}': [['correction', ({ correction }) => `/corrections/${correction}`]],
   '/overage/{account}/{day}': [['charges, the most', period, 'largest']],
   '/months/{month}': [['month', ({ month }) => `/months/${month}`]],
   '/operation': [['operation', () => '/operation']],

@@ -8,14 +8,14 @@ import {
   inviteStaff,
   issueStaffToken,
   readStaff,
-  recordLook,
+  recordLooks,
   recordSignIn,
   removeStaff,
   revokeStaffToken,
 } from '../../src/commands/staff.ts';
 import { newId } from '../../src/system/clock-and-chance.ts';
 import { logUnderTest } from './log-under-test.ts';
-import { noteReads } from './noted-reads.ts';
+import { appendingBy, noteReads } from './noted-reads.ts';
 import { accepted, hire, operator, staffDependencies, timeoutMs } from './staff-under-test.ts';
 import { expectUnbrokenChain } from './unbroken-chain.ts';
 import { upFrom } from './usage-account.ts';
@@ -116,7 +116,7 @@ describe('a look at personal data', () => {
 
   it('is recorded once in a while, by whichever process, and not in the stream of the account', async () => {
     const sue = await hire(log.store, 'support');
-    const looks = upFrom(0, 6).map(() => recordLook(parts(), { staffId: sue, ...account, timeoutMs }));
+    const looks = upFrom(0, 6).map(() => recordLooks(parts(), { staffId: sue, looks: [account], timeoutMs }));
     expect(await Promise.all(looks)).toEqual(looks.map(() => undefined));
     const [, ...viewed] = await eventsOf(sue);
     expect(viewed).toMatchObject([
@@ -134,21 +134,43 @@ describe('a look at personal data', () => {
     const process = staffDependencies(store);
     const tokens = upFrom(1, 20).map((number) => `TokenOfLook-${String(number).padStart(10, '0')}`);
     for (const token of tokens)
-      await recordLook(process, { staffId: sue, accountId: account.accountId, token, page: 'download', timeoutMs });
+      await recordLooks(process, { staffId: sue, looks: [{ ...account, token, page: 'download' }], timeoutMs });
     expect(reads(`staff-${sue}`)).toEqual([0]);
     expect(await eventsOf(sue)).toHaveLength(21);
+  });
+
+  it('at many accounts is one append, and a program looks by its token', async () => {
+    const sue = await hire(log.store, 'support');
+    let appends = 0;
+    const store = appendingBy(log.store, (...asked) => {
+      appends += 1;
+      return log.store.append(...asked);
+    });
+    const looks = upFrom(1, 200).map((number) => ({
+      ...account,
+      accountId: `acc_${String(number).padStart(16, '0')}`,
+    }));
+    const process = staffDependencies(store);
+    for (const tokenId of [undefined, undefined, 'stk_aaaaaaaaaaaaaaaa'])
+      expect(await recordLooks(process, { staffId: sue, tokenId, looks, timeoutMs })).toBeUndefined();
+    expect(appends).toBe(2);
+    const viewed = (await eventsOf(sue)).slice(1);
+    expect(viewed.map(({ data }) => (data as { by_token?: string }).by_token)).toEqual([
+      ...[...Array<undefined>(200), ...Array<string>(200).fill('stk_aaaaaaaaaaaaaaaa')],
+    ]);
   });
 
   it('of somebody who was removed elsewhere is refused, so that nothing is shown', async () => {
     const sue = await hire(log.store, 'support');
     const process = parts();
-    const look = (page: 'account' | 'downloads') => recordLook(process, { staffId: sue, ...account, page, timeoutMs });
+    const look = (page: 'account' | 'downloads') =>
+      recordLooks(process, { staffId: sue, looks: [{ ...account, page }], timeoutMs });
     expect(await look('account')).toBeUndefined();
     accepted(await removeStaff(parts(), { staffId: sue, by: { operator }, timeoutMs }));
     expect(await look('downloads')).toEqual({ refusal: 'staff_removed' });
     // Also one that needs no event.
     expect(await look('account')).toEqual({ refusal: 'staff_removed' });
-    expect(await recordLook(parts(), { staffId: newId('stf'), ...account, timeoutMs })).toEqual({
+    expect(await recordLooks(parts(), { staffId: newId('stf'), looks: [account], timeoutMs })).toEqual({
       refusal: 'staff_not_found',
     });
   });

@@ -133,7 +133,7 @@ describe('a look at personal data', () => {
   const look = (changed: object = {}): StaffCommand => ({
     kind: 'look',
     staffId,
-    look: { account_id: accountId, token: null, page: 'account', ...changed },
+    looks: [{ account_id: accountId, token: null, page: 'account', ...changed }],
   });
   const looked = (decide(given(invited), look()) as StaffEvent[])[0]!;
 
@@ -144,8 +144,24 @@ describe('a look at personal data', () => {
     });
     expect(decide(given(invited, looked), look(), '2026-11-14T12:14:59.999Z')).toEqual([]);
     expect(decide(given(invited, looked), look(), '2026-11-14T12:15:00.000Z')).toEqual([looked]);
-    for (const other of [{ page: 'download' }, { token: token(1) }, { account_id: 'acc_bbbbbbbbbbbbbbbb' }])
+    for (const other of [
+      { page: 'download' },
+      { token: token(1) },
+      { account_id: 'acc_bbbbbbbbbbbbbbbb' },
+      { by_token: 'stk_aaaaaaaaaaaaaaaa' },
+    ])
       expect(decide(given(invited, looked), look(other))).toHaveLength(1);
+  });
+
+  it('at several accounts is an event for each that is new, once', () => {
+    const own = { account_id: accountId, token: null, page: 'search' } as const;
+    const looks = [own, { ...own, account_id: 'acc_bbbbbbbbbbbbbbbb' }, own];
+    const all = decide(given(invited), { kind: 'look', staffId, looks }) as StaffEvent[];
+    expect(all.map(({ data }) => (data as { account_id: string }).account_id)).toEqual([
+      accountId,
+      'acc_bbbbbbbbbbbbbbbb',
+    ]);
+    expect(decide(given(invited, all[0]!), { kind: 'look', staffId, looks })).toEqual([all[1]]);
   });
 
   it('is refused to somebody who is not staff, or no more', () => {

@@ -178,7 +178,13 @@ const schemas = {
     personal: anything,
   }),
   StaffTokenRevoked: part({ staff_id: text, token_id: text }),
-  PersonalDataViewed: part({ staff_id: text, account_id: text, token: nullable(text), page: text }),
+  PersonalDataViewed: part({
+    staff_id: text,
+    account_id: text,
+    token: nullable(text),
+    page: text,
+    by_token: optional(text),
+  }),
 
   CorrectionAsked: part({
     correction_id: text,

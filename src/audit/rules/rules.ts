@@ -58,7 +58,7 @@ export const rules = {
   staff_role: 'a member of staff acts in the role that the log says, and not from 10 s after the removal on',
   correction_order: 'a correction is asked for, then approved or refused where it needs that, and ends once',
   correction_approval:
-    'support, and anybody beyond the limit of 24 hours, needs the approval of another person of finance',
+    'support, and anybody beyond the limit of 24 hours, needs the approval of another person of finance, also where somebody is staff under two ids',
   correction_permitted:
     'money that staff give back in the console follows from a permitted correction, names what it names and stays within it',
   correction_ended: 'a permitted correction ends within an hour, with what it has given back',

@@ -5,6 +5,7 @@ import { see } from './view.ts';
 import type { View, Viewer } from './view.ts';
 import { account } from './views/account.ts';
 import { download } from './views/download.ts';
+import { correction } from './views/correction.ts';
 import { corrections } from './views/corrections.ts';
 import { charges } from './views/charges.ts';
 import { monthClose } from './views/months.ts';
@@ -82,6 +83,13 @@ export const endpoints: readonly Endpoint[] = [
     scope: 'money',
     operationId: 'listCorrections',
     summary: 'What waits for a second person, and who gave what back, why and with whose approval',
+  }),
+  endpoint(correction, {
+    method: 'GET',
+    path: '/corrections/{id}',
+    scope: 'money',
+    operationId: 'getCorrection',
+    summary: 'One correction: who asked, who approved, and the events that give the money back',
   }),
   endpoint(charges, {
     method: 'GET',

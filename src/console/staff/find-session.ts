@@ -15,7 +15,7 @@ export async function findStaffSession(
 }
 
 /** Somebody who is staff now, as the read model has it. */
-export async function findMember(
+async function findMember(
   { pool, macs }: Pick<StaffDependencies, 'pool' | 'macs'>,
   staffId: string,
 ): Promise<StaffMember | undefined> {

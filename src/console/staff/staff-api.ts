@@ -1,15 +1,17 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { notBelieved } from '../../../projections/credits-macs.ts';
 import { readStaffToken } from '../../../projections/staff-tokens.ts';
-import type { StaffToken } from '../../../projections/staff-tokens.ts';
 import { hasApiKeyForm, hashApiKey } from '../../commands/api-key.ts';
+import { readStaff } from '../../commands/staff.ts';
+import { isRefused } from '../../domain/refusals.ts';
+import { isTokenHeld, memberOf } from '../../domain/staff.ts';
+import type { StaffToken } from '../../domain/staff.ts';
 import type { Outage } from '../../ports/outage.ts';
 import { refusalOf } from '../failures.ts';
 import type { Refusal } from '../visit.ts';
 import type { StaffDependencies } from './dependencies.ts';
 import { apiBase, endpoints } from './endpoints.ts';
 import type { Endpoint } from './endpoints.ts';
-import { findMember } from './find-session.ts';
 import { createStaffOpenApi } from './openapi.ts';
 import { staffApiErrors } from './staff-api-errors.ts';
 import type { StaffApiErrorCode } from './staff-api-errors.ts';
@@ -54,29 +56,38 @@ async function answerOf(endpoint: Endpoint, request: FastifyRequest, dependencie
   const token = await findToken(request, dependencies);
   if (!token) throw new StaffApiError('unauthorized');
   if (!token.scopes.includes(endpoint.scope)) throw new StaffApiError('forbidden');
-  const viewer = { staffId: token.staffId, requestId: request.id };
+  const viewer = { staffId: token.staffId, tokenId: token.tokenId, requestId: request.id };
   return await endpoint.see(viewer, dependencies, inputOf(request));
 }
 
-/** A token that holds, of somebody who is staff. */
+/** A token that is valid, of somebody who is staff. The row only says whose it may be: a revocation holds once the log has it. */
 async function findToken(
   { headers: { authorization = '' } }: FastifyRequest,
-  { pool, macs, now, ...dependencies }: StaffDependencies,
-): Promise<StaffToken | undefined> {
+  { pool, macs, now, staff }: StaffDependencies,
+): Promise<(StaffToken & { staffId: string }) | undefined> {
   const [, secret = ''] = /^Bearer (\S+)$/i.exec(authorization) ?? [];
   if (!hasApiKeyForm(secret, 'rts')) return undefined;
-  const token = await readStaffToken(pool, hashApiKey(secret), macs);
-  if (!token || token === notBelieved || token.revokedAt !== null || token.expiresAt <= now()) return undefined;
-  return (await findMember({ pool, macs, ...dependencies }, token.staffId)) && token;
+  const row = await readStaffToken(pool, hashApiKey(secret), macs);
+  if (!row || row === notBelieved) return undefined;
+  const { staffId } = row;
+  const state = await readStaff(staff, staffId);
+  const token = state.tokens.get(row.tokenId);
+  const isValid = token?.tokenHash === row.tokenHash && isTokenHeld(token, now()) && !isRefused(memberOf(state));
+  return isValid ? { ...token, staffId } : undefined;
 }
 
 function inputOf(request: FastifyRequest): object {
   const given = request.method === 'GET' ? (request.query as object) : bodyOf(request);
   const input = { ...given, ...(request.params as object) };
   // Postgres has no text with one.
-  if (JSON.stringify(input).includes('\\u0000'))
+  if (hasNul(input))
     throw new StaffApiError('invalid_request', 'The address or the body has a character that no text has');
   return input;
+}
+
+function hasNul(value: unknown): boolean {
+  if (typeof value === 'string') return value.includes('\0');
+  return typeof value === 'object' && value !== null && Object.entries(value).some((member) => member.some(hasNul));
 }
 
 function bodyOf({ body }: FastifyRequest): object {

@@ -1,6 +1,6 @@
 import type { z } from 'zod';
-import { recordLook } from '../../commands/staff.ts';
-import type { Look as RecordedLook } from '../../commands/staff.ts';
+import { recordLooks } from '../../commands/staff.ts';
+import type { Look } from '../../commands/staff.ts';
 import { badInput, Refusal } from '../visit.ts';
 import type { StaffVisit } from '../visit.ts';
 import type { StaffDependencies } from './dependencies.ts';
@@ -20,11 +20,13 @@ export interface View<Input, Shown> {
   looks?: (shown: Shown) => readonly Look[];
 }
 
-export type Look = Omit<RecordedLook, 'staffId'>;
+export type { Look };
 
 /** Whoever looks: a person, or a program with that person's token. */
 export interface Viewer {
   staffId: string;
+  /** The program's token. */
+  tokenId?: string;
   requestId: string;
 }
 
@@ -46,7 +48,8 @@ export async function see<Input, Shown>(
   given: unknown,
 ): Promise<Shown> {
   const shown = await view.read(dependencies, readInput(view.input, given));
-  for (const look of view.looks?.(shown) ?? []) await record(look, viewer, dependencies);
+  const looks = view.looks?.(shown) ?? [];
+  if (looks.length > 0) await record(looks, viewer, dependencies);
   return shown;
 }
 
@@ -64,8 +67,13 @@ function describe({ issues }: z.ZodError): string {
 }
 
 /** Its errors are those of an append that was not made; the page for them says that a part is away. */
-async function record(look: Look, { staffId, requestId }: Viewer, { staff }: StaffDependencies): Promise<void> {
-  const refused = await recordLook(staff, { staffId, ...look, correlationId: requestId, timeoutMs: recordMs });
+async function record(
+  looks: readonly Look[],
+  { staffId, tokenId, requestId }: Viewer,
+  { staff }: StaffDependencies,
+): Promise<void> {
+  const looking = { staffId, tokenId, looks, correlationId: requestId, timeoutMs: recordMs };
+  const refused = await recordLooks(staff, looking);
   if (refused) throw new Refusal(403, 'Not for you any more', 'You are not a member of staff any more.');
 }
 

@@ -140,6 +140,7 @@ const programs: Readonly<Record<string, EndpointRow>> = {
   'GET /events/{id}': { scope: 'accounts', path: () => `/events/0@account-${things.accountId}`, answer: 200 },
   'GET /overage': { scope: 'money', answer: 200 },
   'GET /corrections': { scope: 'money', answer: 200 },
+  'GET /corrections/{id}': { scope: 'money', path: () => `/corrections/${randomUUID()}`, answer: 404 },
   'GET /overage/{account}/{day}': { scope: 'money', path: () => `/overage/${nobody}/2026-11-01`, answer: 404 },
   'GET /months/{month}': { scope: 'money', path: () => '/months/2019-01', answer: 404 },
   'GET /operation': { scope: 'operation', answer: 200 },
@@ -364,6 +365,29 @@ describe('a token', () => {
         expect([name, authorization, status, code]).toEqual([name, authorization, 401, 'unauthorized']);
         expect(headers['www-authenticate']).toBe('Bearer');
       }
+    }
+  });
+
+  it('that is revoked, or of somebody removed, is refused at once, also while the read models stand still', async () => {
+    const leaver = await service.invite('admin');
+    const [revoked, left] = [
+      await service.issueToken(leaver.staffId, scopes),
+      await service.issueToken(leaver.staffId, scopes),
+    ];
+    const answersOf = async () => {
+      const answers = [revoked, left].map(({ token }) => call('GET /operation', `Bearer ${token}`));
+      return (await Promise.all(answers)).map(({ status }) => status);
+    };
+    expect(await answersOf()).toEqual([200, 200]);
+    const order = { staffId: leaver.staffId, by: service.operator, timeoutMs: 10_000 };
+    service.projector.pause();
+    try {
+      await revokeStaffToken(service.commands, { ...order, tokenId: revoked.tokenId });
+      expect(await answersOf()).toEqual([401, 200]);
+      await removeStaff(service.commands, order);
+      expect(await answersOf()).toEqual([401, 401]);
+    } finally {
+      service.projector.resume();
     }
   });
 

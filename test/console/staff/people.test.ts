@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { recordLook, recordSignIn } from '../../../src/commands/staff.ts';
+import { recordLooks, recordSignIn } from '../../../src/commands/staff.ts';
 import { readLog } from '../../support/log.ts';
 import { waitFor } from '../../support/wait-for.ts';
 import { Browser, send } from '../browser.ts';
@@ -238,8 +238,8 @@ describe('looks at personal data', () => {
       [fay, one],
       [fay, two],
     ] as const) {
-      const look = { staffId: person.staffId, accountId, token: null, page: 'account' } as const;
-      accepted((await recordLook(service.commands, { ...look, timeoutMs: 10_000 })) ?? {});
+      const looks = [{ accountId, token: null, page: 'account' }] as const;
+      accepted((await recordLooks(service.commands, { staffId: person.staffId, looks, timeoutMs: 10_000 })) ?? {});
     }
     await waitFor(async () => (await service.sql('select from staff_looks')).length === 3, { what: 'the looks' });
     const looksOf = async (query: string) => {

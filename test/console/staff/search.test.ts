@@ -80,6 +80,45 @@ it('nothing is found by a text that nothing is known by, and it is shown as text
   expect((await find('x'.repeat(2_048))).status).toBe(200);
 });
 
+it.each([
+  ['a number of a document that no number is', () => `INV-${complaint.accountId.slice(4).toUpperCase()}-99999999999`],
+  ['one that is endless', () => `CN-AAAA-${'9'.repeat(400)}`],
+  ['the beginning that every key has', () => 'rtk_'],
+  ['a wildcard', () => '%'],
+  ['a wildcard in an address', () => '%@%'],
+  ['a part of an address', () => complaint.email.slice(0, -1)],
+  [
+    'an address in letters that only look the same',
+    () => complaint.email.replace('e', '\u0435').replace('a', '\u0430'),
+  ],
+  ['a token with a wildcard', () => `${complaint.failed.slice(0, -1)}_`],
+  ['half of a pair', () => '\ud800x'],
+  ['signs of SQL and of regular expressions', () => `' or 1=1 -- .*(`],
+])('nothing is found, and nobody looked at, by %s', async (_, text) => {
+  const person = await service.invite('support');
+  const { status, text: page } = await (
+    await service.newStaffSession(person)
+  ).post('/staff/search', { search: text() });
+  expect([status, page]).toEqual([200, expect.stringContaining('Nothing was found for')]);
+  const events = await readLog(service.installation.environment.EVENTSTORE_URL, `staff-${person.staffId}`);
+  expect(events.map(({ type }) => type)).toEqual(['StaffInvited']);
+});
+
+it('an event of a job is found with its account, at whose data somebody has then looked', async () => {
+  const [failed] = await service.sql<{ event_id: string }>(
+    "select event_id from job_timeline where token = $1 and type = 'JobFailed'",
+    [complaint.failed],
+  );
+  const person = await service.invite('support');
+  const answer = await (
+    await service.newStaffSession(person)
+  ).post('/staff/search', { search: failed?.event_id ?? '' });
+  const { status, headers, text: page } = answer;
+  expect([status, headers['location'], page]).toEqual([303, `/staff/events/${failed?.event_id ?? ''}`, '']);
+  const events = await readLog(service.installation.environment.EVENTSTORE_URL, `staff-${person.staffId}`);
+  expect(events.slice(1).map(({ data }) => data)).toMatchObject([{ account_id: complaint.accountId, page: 'search' }]);
+});
+
 it('an empty text leads to the start, and one that is too long is refused', async () => {
   expect((await find('  ')).headers['location']).toBe('/staff');
   expect((await find('x'.repeat(2_049))).status).toBe(400);
@@ -98,7 +137,7 @@ it('who has looked at whose accounts is in the log before the answer comes', asy
 
 it('a program is answered the same', async () => {
   const { staffId } = await service.invite('support');
-  const { token } = await service.issueToken(staffId, ['accounts']);
+  const { token, tokenId } = await service.issueToken(staffId, ['accounts']);
   const ask = (body: object) =>
     send(service.staffUrl, {
       ...{ method: 'POST', path: '/staff/v1/search', body: JSON.stringify(body) },
@@ -125,4 +164,11 @@ it('a program is answered the same', async () => {
     },
   ]);
   expect((await ask({})).status).toBe(400);
+  expect((await ask({ search: 'a\0b' })).status).toBe(400);
+  // No character of that code: a backslash, and the letters after it.
+  expect((await ask({ search: String.raw`a\u0000b` })).status).toBe(200);
+  const events = await readLog(service.installation.environment.EVENTSTORE_URL, `staff-${staffId}`);
+  expect(events.filter(({ type }) => type === 'PersonalDataViewed').map(({ data }) => data)).toMatchObject([
+    { account_id: complaint.accountId, page: 'search', by_token: tokenId },
+  ]);
 });

@@ -148,6 +148,7 @@ const programs: Readonly<Record<string, () => string[]>> = {
   'GET /events/{id}': () => [`/events/${about.event}`],
   'GET /overage': () => ['/overage', `/overage?${largestFirst}`],
   'GET /corrections': () => ['/corrections', '/corrections?list=asked'],
+  'GET /corrections/{id}': () => [`/corrections/${about.correction}`],
   'GET /overage/{account}/{day}': () => [`/overage/${about.account}/${day}`],
   'GET /months/{month}': () => ['/months/2020-03'],
   'GET /operation': () => ['/operation'],

@@ -11,7 +11,7 @@ import { formTokenField } from '../../layout.ts';
 import { count, empty, note, number, numberHead, option, time, wideTable } from '../../parts.ts';
 import { badInput, notYetInForce, page } from '../../visit.ts';
 import type { Answer, StaffVisit } from '../../visit.ts';
-import { accountPath, downloadPath, eventPath, personPath } from '../addresses.ts';
+import { accountPath, downloadPath, personPath } from '../addresses.ts';
 import { refusalOf } from '../ask-correction.ts';
 import type { StaffDependencies } from '../dependencies.ts';
 import { maxReasonCharacters, orderOf } from '../staff-request.ts';
@@ -194,9 +194,9 @@ export function looksTable(looks: readonly LookShown[]): Html {
   if (looks.length === 0) return empty(html`<p>No look is recorded.</p>`);
   return wideTable(
     'Looks at personal data',
-    ['Time', 'Member', 'Account', 'Page', 'Event'],
+    ['Time', 'Member', 'Account', 'Page'],
     looks.map(
-      ({ time: at, staff_id: staffId, account_id: accountId, token, page: seen, event_id: eventId }) =>
+      ({ time: at, staff_id: staffId, account_id: accountId, token, page: seen }) =>
         html`<tr>
           <td>${time(at)}</td>
           <td>
@@ -209,9 +209,6 @@ export function looksTable(looks: readonly LookShown[]): Html {
             <a data-row href="${token === null ? accountPath(accountId) : downloadPath(token)}"
               >${seen}${token !== null && html` <code>${token}</code>`}</a
             >
-          </td>
-          <td>
-            <a href="${eventPath(eventId)}">its event</a>
           </td>
         </tr>`,
     ),

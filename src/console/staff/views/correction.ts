@@ -73,7 +73,7 @@ export type CorrectionStory = z.infer<typeof shown>;
 
 /** One correction with its whole story. */
 export const correction: View<{ id: string }, CorrectionStory> = {
-  input: z.object({ id: z.string().max(100) }),
+  input: z.object({ id: z.string().max(100).describe('Id of the correction.') }),
   shown,
   read: ({ pool }, { id }) =>
     inSnapshot(pool, async (client) => {

@@ -65,12 +65,15 @@ export const event: View<z.infer<typeof input>, EventShown> = {
     const token = typeof data['token'] === 'string' ? data['token'] : null;
     const { $causationId: causationId, $correlationId: correlationId } = metadata;
     const around = await findEventsAround(pool, { causationId, correlationId, token });
+    const accountId = accountOf(stream) ?? around.accountId;
+    // Nothing of a download is shown before the log can say at whose data somebody has looked.
+    if (token !== null && accountId === null) throw missing();
     const others = await readOthers(store, { near, token, related: around.related });
     const cause =
       others.find((each) => each.id === causationId) ?? (around.cause && (await readPlace(store, around.cause)));
     return {
       ...factsOf(found, metadata),
-      account_id: accountOf(stream) ?? around.accountId,
+      account_id: accountId,
       token,
       chain: chainOf(found, metadata, near),
       before: shownPlace(near.find((each) => each.revision === revision - 1)),
