@@ -197,13 +197,17 @@ const correctionHit = hit('correction', {
   ...{ account: 'c.account_id', id: 'c.correction_id', label: 'c.status', time: 'c.asked_at' },
 });
 
+/** The name of a usage stream has the account. The name of a job's stream has the token alone, which may have hyphens. */
+const accountOfEntry = `case when t.stream like 'usage-%' then split_part(t.stream, '-', 2)
+                             else (select j.account_id from jobs j where j.token = t.token) end`;
+
 /** Events of every read model that knows its own, and corrections. */
 const ofUuid = (id: string): Part[] => [
   (of) => `${correctionHit} from corrections c where c.correction_id = ${of(id)}::uuid`,
   (of) =>
     `${correctionHit} from corrections c where c.asked_event_id = ${of(id)}::uuid or c.decided_event_id = ${of(id)}::uuid`,
   (of) =>
-    `${hit('event', { token: 't.token', id: 't.event_id', label: 't.type', time: 't.time', account: `coalesce(nullif(split_part(t.stream, '-', 2), t.token), (select j.account_id from jobs j where j.token = t.token))` })}
+    `${hit('event', { account: accountOfEntry, token: 't.token', id: 't.event_id', label: 't.type', time: 't.time' })}
      from job_timeline t where t.event_id = ${of(id)}::uuid`,
   (of) =>
     `${hit('event', { account: 'l.account_id', token: 'l.token', id: 'l.event_id', label: 'l.type', time: 'l.time' })}

@@ -213,6 +213,30 @@ describe('search', () => {
     }
   });
 
+  it('finds an event of a download with its account, also where the token has hyphens', async () => {
+    const client = await models.pool.connect();
+    try {
+      await client.query('begin');
+      const [token, hyphened] = [(await rowOf('select min(token) as token from jobs'))['token']!, 'A-with-hyphens-'];
+      await client.query('update jobs set token = $2 where token = $1', [token, hyphened]);
+      await client.query('update job_timeline set token = $2, stream = replace(stream, $1, $2) where token = $1', [
+        ...[token, hyphened],
+      ]);
+      const { rows } = await client.query<{ event_id: string; stream: string }>(
+        'select event_id, stream from job_timeline where token = $1',
+        [hyphened],
+      );
+      expect(rows.map(({ stream }) => stream)).toContain(`job-${hyphened}`);
+      for (const { event_id: id } of rows) {
+        const found = await search({ client, macs: testMacs, platforms: {} }, id);
+        expect(found).toMatchObject([{ kind: 'event', id, token: hyphened, account_id: accountId }]);
+      }
+    } finally {
+      await client.query('rollback');
+      client.release();
+    }
+  });
+
   it('finds a video by any form of its address, and on its own platform alone', async () => {
     const client = await models.pool.connect();
     const addressed = (text: string) => search({ client, macs: testMacs, platforms: {} }, text);
