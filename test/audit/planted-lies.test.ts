@@ -21,7 +21,7 @@ import { Random } from './random.ts';
 import { RichHistory } from './rich-history.ts';
 import { anywhere } from './tampers-anywhere.ts';
 import { ofEvents } from './tampers-of-events.ts';
-import { ofStaff } from './tampers-of-staff.ts';
+import { ofOnePerson, ofStaff } from './tampers-of-staff.ts';
 import { comparedColumns, ofRows, withoutConstraints } from './tampers-of-rows.ts';
 import { ofStreams, onlyByCheckpoint } from './tampers-of-streams.ts';
 
@@ -30,7 +30,7 @@ import { ofStreams, onlyByCheckpoint } from './tampers-of-streams.ts';
  * Postgres. Whatever it is, the audit must name it; and where nothing was changed, it must say so.
  */
 const accounts = scaled(3, 8);
-/** The number of kinds of each sort in this run: all of them in the long form. */
+/** The number of kinds of each sort in this run, or more if they break more rules: all of them in the long form. */
 const kinds = scaled(6, 1_000);
 const seed = Number(process.env['PROOF_SEED'] ?? 20_261_121);
 const timeoutMs = scaled(120_000, 1_800_000);
@@ -133,20 +133,23 @@ it('has at least 120 kinds of lies, each for rules that there are', () => {
     ...anywhere.map((_, index) => `anywhere ${String(index)}`),
     ...ofEvents,
     ...ofStaff,
+    ...ofOnePerson,
     ...ofStreams,
     ...ofRows,
   ];
   const names = all.map((each) => (typeof each === 'string' ? each : each.kind));
   expect(new Set(names).size).toBe(names.length);
   expect(names.length).toBeGreaterThanOrEqual(120);
-  const named = [...ofEvents, ...ofStaff, ...ofStreams, ...ofRows].flatMap((each) => [...each.rules]);
+  const named = [...ofEvents, ...ofStaff, ...ofOnePerson, ...ofStreams, ...ofRows].flatMap((each) => [...each.rules]);
   expect(named.filter((rule) => !(rule in rules))).toEqual([]);
 });
 
-/** So many of them, by the seed. */
-function some<Kind>(all: readonly Kind[], most = kinds): Kind[] {
-  const left = [...all];
-  return Array.from({ length: Math.min(most, all.length) }, () => left.splice(random.below(left.length), 1)[0] as Kind);
+/** So many of them by the seed, and at least one for each rule that they break. */
+function some<Kind extends object>(all: readonly Kind[], least = kinds): Kind[] {
+  const shuffled = random.shuffled(all);
+  const ruleOf = (kind: Kind) => ('rules' in kind ? (kind.rules as readonly Rule[])[0] : undefined);
+  const oneForEachRule = [...new Map(shuffled.map((kind) => [ruleOf(kind), kind])).values()];
+  return [...new Set([...oneForEachRule, ...shuffled])].slice(0, Math.max(least, oneForEachRule.length));
 }
 
 interface Told {
@@ -176,6 +179,7 @@ it('names every lie that somebody tells in the log', { timeout: timeoutMs }, asy
 it.each([
   ['keeps the chain right', ofEvents],
   ['is about staff and what they give back', ofStaff],
+  ['makes one person of two members of staff', ofOnePerson],
 ])('names every lie that %s, by the rule that it breaks', { timeout: timeoutMs }, async (_, lies) => {
   const told: Told[] = [];
   const impossible: string[] = [];

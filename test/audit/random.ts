@@ -20,6 +20,13 @@ export class Random {
     return item;
   }
 
+  shuffled<Item>(items: readonly Item[]): Item[] {
+    return items
+      .map((item) => ({ item, at: this.below(1_000_000) }))
+      .sort((one, other) => one.at - other.at)
+      .map(({ item }) => item);
+  }
+
   hex(digits: number): string {
     return Array.from({ length: digits }, () => this.below(16).toString(16)).join('');
   }

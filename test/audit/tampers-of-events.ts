@@ -26,13 +26,6 @@ const parse = (row: Row): Parsed => ({
   meta: JSON.parse(textOf(row.metadata)) as Parsed['meta'],
 });
 
-function shuffled<Item>(items: readonly Item[], random: Random): Item[] {
-  return items
-    .map((item) => ({ item, at: random.below(1_000_000) }))
-    .sort((one, other) => one.at - other.at)
-    .map(({ item }) => item);
-}
-
 type Rules = Rule | readonly Rule[];
 
 /** @param change of one event of a type; returns false where this event will not do */
@@ -47,7 +40,7 @@ export function tamperWith(
     rules: [rules].flat(),
     tamper: (log, random) => {
       const ofType = log.rows.filter((row) => row.type === type);
-      const changed = shuffled(ofType, random).find((row) => change(parse(row), log, random) !== false);
+      const changed = random.shuffled(ofType).find((row) => change(parse(row), log, random) !== false);
       if (changed) log.rechain(changed.stream_key);
       return changed !== undefined;
     },

@@ -211,18 +211,6 @@ export const ofStaff: readonly EventTamper[] = [
       ({ meta }) => (meta.actor = as(meta.actor, { ...nobody, role: 'admin' })),
     ],
   ]),
-  edit(
-    'an approval by the person who asked, under another id',
-    'correction_approval',
-    'StaffInvited',
-    ({ fields }) => fields.role === 'admin' && Object.assign(fields, { personal: { email: 'SUPPORT@example.com' } }),
-  ),
-  edit(
-    'a limit that was passed under a second id',
-    'correction_approval',
-    'StaffInvited',
-    ({ fields }) => fields.role === 'finance' && Object.assign(fields, { personal: { email: 'admin@example.com' } }),
-  ),
   repeat('an invitation made twice', 'staff_events', 'StaffInvited'),
   remove('an invitation of staff taken out', ['staff_events', 'staff_role'], 'StaffInvited'),
   ...edits('StaffSignedIn', [
@@ -263,3 +251,17 @@ export const ofStaff: readonly EventTamper[] = [
   repeat('a token issued twice', 'staff_events', 'StaffTokenIssued'),
   repeat('a token revoked twice', 'staff_events', 'StaffTokenRevoked'),
 ];
+
+/** Invitations by which somebody else is the same person under another id. */
+export const ofOnePerson: readonly EventTamper[] = edits('StaffInvited', [
+  [
+    'an approval by the person who asked, under another id',
+    'correction_approval',
+    ({ fields }) => fields.role === 'admin' && Object.assign(fields, { personal: { email: 'SUPPORT@example.com' } }),
+  ],
+  [
+    'a limit that was passed under a second id',
+    'correction_approval',
+    ({ fields }) => fields.role === 'finance' && Object.assign(fields, { personal: { email: 'admin@example.com' } }),
+  ],
+]);
