@@ -5,11 +5,10 @@ import { deriveKeys } from '../../src/adapters/derive-keys.ts';
 import { createRowMacs } from '../../src/adapters/postgres/row-macs.ts';
 import { inviteStaff, issueStaffToken, newStaffCache } from '../../src/commands/staff.ts';
 import { apiBase } from '../../src/console/staff/endpoints.ts';
-import { isRefused } from '../../src/domain/refusals.ts';
-import type { Refused } from '../../src/domain/refusals.ts';
 import { staffScopes } from '../../src/domain/staff-events.ts';
 import type { EventStore } from '../../src/ports/event-store.ts';
 import { newId, randomBits } from '../../src/system/clock-and-chance.ts';
+import { accepted } from '../support/accepted.ts';
 import { startPostgresProxy } from '../support/postgres-proxy.ts';
 import { waitFor } from '../support/wait-for.ts';
 import type { Bench } from './engines.ts';
@@ -88,11 +87,6 @@ async function employ(bench: Bench, pool: Pool, store: EventStore): Promise<Omit
   );
   const formToken = hash('sha256', `form ${secret}`, 'base64url');
   return { staffId, cookie: `reeltally_staff=${secret}`, formToken, bearer };
-}
-
-function accepted<Result extends object>(result: Result | Refused): Result {
-  if (isRefused(result)) throw new Error(`refused: ${JSON.stringify(result)}`);
-  return result;
 }
 
 /** The times of one address. */

@@ -8,6 +8,7 @@ import { parseUsageEvent } from '../../src/domain/parse-event.ts';
 import type { EventStore } from '../../src/ports/event-store.ts';
 import { newId, newUuid } from '../../src/system/clock-and-chance.ts';
 import { token } from '../domain/usage-examples.ts';
+import { accepted } from '../support/accepted.ts';
 import { endAndClose } from './close-books.ts';
 import {
   chargeOf,
@@ -24,7 +25,7 @@ import type { Team } from './corrections-under-test.ts';
 import { correct } from './keyed-downloads.ts';
 import { logUnderTest } from './log-under-test.ts';
 import { appendingBy } from './noted-reads.ts';
-import { accepted, hire, operator, staffDependencies, timeoutMs } from './staff-under-test.ts';
+import { hire, operator, staffDependencies, timeoutMs } from './staff-under-test.ts';
 import { readUsage, upFrom } from './usage-account.ts';
 import type { UsageAccount } from './usage-account.ts';
 

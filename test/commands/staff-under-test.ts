@@ -1,10 +1,9 @@
 import { inviteStaff, newStaffCache } from '../../src/commands/staff.ts';
 import type { StaffDependencies } from '../../src/commands/staff.ts';
-import { isRefused } from '../../src/domain/refusals.ts';
-import type { Refused } from '../../src/domain/refusals.ts';
 import type { StaffRole } from '../../src/domain/staff-events.ts';
 import type { EventStore } from '../../src/ports/event-store.ts';
 import { newId, newUuid, randomBits } from '../../src/system/clock-and-chance.ts';
+import { accepted } from '../support/accepted.ts';
 import { midNovember } from './usage-account.ts';
 
 export const timeoutMs = 20_000;
@@ -15,11 +14,6 @@ export const staffDependencies = (store: EventStore, now: () => string = () => m
   ...{ store, now, newUuid, newId, randomBits },
   staffCache: newStaffCache(),
 });
-
-export function accepted<Answer extends object>(answer: Answer | Refused): Answer {
-  if (isRefused(answer)) throw new Error(`it was refused: ${answer.refusal}`);
-  return answer;
-}
 
 /** @returns the id of a new member */
 export async function hire(

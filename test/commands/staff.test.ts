@@ -14,9 +14,10 @@ import {
   revokeStaffToken,
 } from '../../src/commands/staff.ts';
 import { newId } from '../../src/system/clock-and-chance.ts';
+import { accepted } from '../support/accepted.ts';
 import { logUnderTest } from './log-under-test.ts';
 import { appendingBy, noteReads } from './noted-reads.ts';
-import { accepted, hire, operator, staffDependencies, timeoutMs } from './staff-under-test.ts';
+import { hire, operator, staffDependencies, timeoutMs } from './staff-under-test.ts';
 import { expectUnbrokenChain } from './unbroken-chain.ts';
 import { upFrom } from './usage-account.ts';
 

@@ -5,7 +5,8 @@ import { chargedAccount, correctionsOf, desk, hireTeam, waive } from '../../comm
 import type { Team } from '../../commands/corrections-under-test.ts';
 import { logUnderTest } from '../../commands/log-under-test.ts';
 import { appendingBy } from '../../commands/noted-reads.ts';
-import { accepted, staffDependencies } from '../../commands/staff-under-test.ts';
+import { staffDependencies } from '../../commands/staff-under-test.ts';
+import { accepted } from '../../support/accepted.ts';
 
 const log = logUnderTest();
 let team: Team;

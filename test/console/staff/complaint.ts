@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { askCorrection } from '../../../src/commands/correct.ts';
+import { accepted } from '../../support/accepted.ts';
 import { call } from '../../support/client.ts';
 import { ended } from '../../support/downloads.ts';
 import { waitFor } from '../../support/wait-for.ts';
-import { accepted } from './staff-of-file.ts';
 import type { StaffOfFile } from './staff-of-file.ts';
 
 /** An account with a download in its plan, which is done, and a failed one beyond it, about which somebody has complained. */

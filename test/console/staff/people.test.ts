@@ -1,11 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { recordLooks, recordSignIn } from '../../../src/commands/staff.ts';
+import { accepted } from '../../support/accepted.ts';
 import { readLog } from '../../support/log.ts';
 import { waitFor } from '../../support/wait-for.ts';
 import { Browser, send } from '../browser.ts';
 import type { Page } from '../browser.ts';
-import { accepted, staffOfFile } from './staff-of-file.ts';
+import { staffOfFile } from './staff-of-file.ts';
 import type { StaffMember } from './staff-of-file.ts';
 
 const service = await staffOfFile();

@@ -6,10 +6,9 @@ import type { ConnectedEventStore } from '../../../src/adapters/event-store/even
 import { createStaffLinks } from '../../../src/adapters/postgres/staff-links.ts';
 import { inviteStaff, issueStaffToken, newStaffCache } from '../../../src/commands/staff.ts';
 import type { StaffDependencies } from '../../../src/commands/staff.ts';
-import { isRefused } from '../../../src/domain/refusals.ts';
-import type { Refused } from '../../../src/domain/refusals.ts';
 import type { StaffRole, StaffScope } from '../../../src/domain/staff-events.ts';
 import { newId } from '../../../src/system/clock-and-chance.ts';
+import { accepted } from '../../support/accepted.ts';
 import type { Environment } from '../../support/service.ts';
 import { waitFor } from '../../support/wait-for.ts';
 import { Browser } from '../browser.ts';
@@ -100,10 +99,4 @@ export async function staffOfFile(given: Environment = {}): Promise<StaffOfFile>
   });
   afterAll(() => Promise.all([store.close(), pool.end()]));
   return service;
-}
-
-/** @throws where a command refuses */
-export function accepted<Result>(result: Result | Refused): Exclude<Result, Refused> {
-  if (isRefused(result as object)) throw new Error(`refused: ${JSON.stringify(result)}`);
-  return result as Exclude<Result, Refused>;
 }
