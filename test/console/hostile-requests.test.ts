@@ -141,7 +141,7 @@ async function expectHarmless(asked: Probe): Promise<void> {
   if (headers['location']?.startsWith('/console/sign-in')) browser = await service.newSession(own);
   expect(status).not.toBe(500);
   expect(status).toBeLessThan(504);
-  expect(body).not.toMatch(/\bat \S+ \(?\S+:\d+:\d+|node:internal|\.ts:\d+|invalid byte sequence|native code/);
+  expect(body).not.toMatch(/\bat \S+ \(?\S*\/\S*:\d+:\d+|node:internal|\.ts:\d+|invalid byte sequence|native code/);
   for (const secret of secrets) expect(body).not.toContain(secret);
   expect(headers['location'] ?? '').toMatch(/^(?:|\/console\S*|http:\/\/127\.0\.0\.1:\d+\/console)$/);
 }

@@ -51,6 +51,8 @@ function ofMoney(): Record<string, Row> {
     ...{ 'GET /overage': row('/overage'), 'GET /overage.csv': row('/overage.csv') },
     ...{ 'GET /overage.json': row('/overage.json'), 'GET /overage/:account/:day': row(charges, 404) },
     'GET /overage/:account/:day.csv': row(`${charges}.csv`, 404),
+    'GET /overage/:account/:day/events.csv': row(`${charges}/events.csv`, 404),
+    'GET /overage/:account/:day/events.json': row(`${charges}/events.json`, 404),
     'GET /overage/:account/:day.json': row(`${charges}.json`, 404),
     ...{ 'GET /months': row('/months'), 'GET /months/:month': row(month, 404) },
     ...{ 'GET /months/:month.csv': row(`${month}.csv`), 'GET /months/:month.json': row(`${month}.json`) },

@@ -92,7 +92,7 @@ async function expectHarmless(asked: Probe): Promise<void> {
     browsers = { ...browsers, support: await service.signedInAs('support') };
   expect(status).not.toBe(500);
   expect(status).toBeLessThan(504);
-  expect(body).not.toMatch(/\bat \S+ \(?\S+:\d+:\d+|node:internal|\.ts:\d+|invalid byte sequence|native code/);
+  expect(body).not.toMatch(/\bat \S+ \(?\S*\/\S*:\d+:\d+|node:internal|\.ts:\d+|invalid byte sequence|native code/);
   if (asked.visitor === 'nobody' && asked.authorization !== 'all')
     for (const secret of secrets) expect(body).not.toContain(secret);
   expect(headers['location'] ?? '').toMatch(/^(?:|\/staff\S*|http:\/\/localhost:\d+\/staff)$/);

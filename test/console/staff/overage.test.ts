@@ -211,7 +211,7 @@ describe('an export', () => {
     await waitFor(async () => (await finance.get('/staff/overage.csv?month=2020-04')).status === 200, {
       what: 'another export',
     });
-    expect(await exporting()).toEqual([]);
+    await waitFor(async () => (await exporting()).length === 0, { what: 'the end of both' });
   });
 
   it('whose reader leaves while Postgres is at work ends at once, and nothing else waits for it', async () => {

@@ -302,7 +302,7 @@ async function cellsOf(table: Locator, columns: readonly number[]): Promise<stri
 /** Saves what the page shows. @returns columns of the file, with amounts as pages show them */
 async function csvOf(page: Page, columns: readonly string[]): Promise<string[][]> {
   const saving = page.waitForEvent('download');
-  await main(page).getByRole('link', { name: 'CSV' }).click();
+  await main(page).getByRole('link', { name: 'CSV', exact: true }).click();
   const [head = '', ...lines] = (await textOf(await (await saving).createReadStream())).trim().split('\n');
   const names = head.split(',');
   return lines.map((line) => {

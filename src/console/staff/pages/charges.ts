@@ -84,8 +84,9 @@ function ofPeriod(period: OverageRow): Html {
       <dd><code>${period.stream}</code></dd>
       <dt>Events behind its sums</dt>
       <dd>
-        <a href="${eventsAddress(period)}.csv" download>CSV</a>
-        <a href="${eventsAddress(period)}.json" download>JSON</a>: fees, invoices and credit notes too, from the log
+        <a href="${eventsAddress(period)}.csv" download>Events as CSV</a>
+        <a href="${eventsAddress(period)}.json" download>Events as JSON</a>: fees, invoices and credit notes too, from
+        the log
       </dd>
     </dl>
     ${figures([
