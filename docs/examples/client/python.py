@@ -92,8 +92,11 @@ def download(video, file, idempotency_key):
         raise Refused(ended["error"], f"{ended['message']}, token {token}")
 
     # The link is signed and needs no key; it is valid for an hour, and each poll makes another one.
-    with urllib.request.urlopen(ended["download_url"], timeout=90) as response, open(file, "wb") as target:
-        shutil.copyfileobj(response, target)
+    try:
+        with urllib.request.urlopen(ended["download_url"], timeout=90) as response, open(file, "wb") as target:
+            shutil.copyfileobj(response, target)
+    except urllib.error.URLError as error:
+        raise Refused("transfer_failed", f"the file was not fetched ({error.reason}), token {token}") from error
     if os.path.getsize(file) != ended["file_size_bytes"]:
         raise Refused("transfer_failed", f"the file is not whole, token {token}")
     print(f"saved: {file}")

@@ -1,0 +1,121 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { roles } from '../../src/main/roles/role.ts';
+import { environment, readConfig, secretSettings } from '../../src/main/settings/config.ts';
+import { fileVariable } from '../../src/main/settings/secret-files.ts';
+import { root } from '../tidy/source-files.ts';
+import { composeFile, deployFile } from './compose-file.ts';
+
+const { services, networks, volumes, secrets } = composeFile();
+const ofRoles = Object.fromEntries(roles.map((role) => [role, services[role]!]));
+const settings = Object.keys(environment.shape).filter((name) => !['npm_lifecycle_event', 'PATH'].includes(name));
+
+describe('the services of compose.yaml', () => {
+  it.each(roles)('run the role %s', (role) => {
+    expect(ofRoles[role]?.command).toEqual(['serve', '--role', role]);
+    expect(ofRoles[role]?.build?.target).toBe(role === 'worker' ? 'worker' : 'slim');
+  });
+
+  it.each(Object.entries(services))('%s has no more rights than it needs, a limit and a restart', (name, service) => {
+    expect(service.read_only).toBe(true);
+    expect(service.cap_drop).toEqual(['ALL']);
+    expect(service.security_opt).toContain('no-new-privileges:true');
+    expect(service.mem_limit).toMatch(/^\d+[mg]$/);
+    expect(service.restart).toMatch(/^(unless-stopped|on-failure:10)$/);
+    const added: Record<string, string[]> = {
+      postgres: ['CHOWN', 'DAC_OVERRIDE', 'FOWNER', 'SETGID', 'SETUID'],
+      proxy: ['NET_BIND_SERVICE'],
+    };
+    expect(service.cap_add).toEqual(added[name] ?? []);
+  });
+
+  it('let only the proxy be reached from outside this machine', () => {
+    const published = Object.entries(services).flatMap(([name, { ports }]) => ports.map((port) => [name, port]));
+    const open = published.filter(([, port]) => !port?.startsWith('127.0.0.1:')).map(([name]) => name);
+    expect([...new Set(open)]).toEqual(['proxy']);
+  });
+
+  it('keep the servers, and the projector, from the internet', () => {
+    expect(networks).toEqual({ back: { internal: true }, front: { internal: false } });
+    for (const name of ['event-store', 'event-store-users', 'postgres', 'nats', 'projector'])
+      expect(services[name]?.networks).toEqual(['back']);
+    expect(services['proxy']?.networks).toEqual(['front']);
+  });
+
+  it('start in the order of their health', () => {
+    for (const role of roles)
+      expect(ofRoles[role]?.depends_on).toMatchObject({
+        'event-store-users': { condition: 'service_completed_successfully' },
+        postgres: { condition: 'service_healthy' },
+        nats: { condition: 'service_healthy' },
+      });
+    expect(services['proxy']?.depends_on).toEqual({ api: { condition: 'service_healthy' } });
+  });
+
+  it('name volumes, secrets and files that exist', () => {
+    const mounted = Object.values(services).flatMap((service) =>
+      service.volumes.map((volume) => volume.split(':')[0]!),
+    );
+    const named = mounted.filter((source) => !source.startsWith('.'));
+    expect([...new Set(named)].sort()).toEqual(Object.keys(volumes).sort());
+    const used = Object.values(services).flatMap((service) => service.secrets);
+    expect([...new Set(used)].sort()).toEqual(Object.keys(secrets).sort());
+    // prepare.sh makes these two.
+    const made = ['./secrets/trusted', './downloader'];
+    const files = mounted.filter((source) => source.startsWith('.') && !made.includes(source));
+    expect(files.filter((source) => !existsSync(join(root, 'deploy', source)))).toEqual([]);
+  });
+
+  it('take the images that the tests with containers take', () => {
+    const taken = /eventstore\/eventstore:[\d.]+|postgres:\d+|nats:[\d.]+/g;
+    const source = readFileSync(join(root, 'test/support/containers.ts'), 'utf8');
+    const ours = ['event-store', 'postgres', 'nats'].map((name) => services[name]?.image.match(taken)?.[0]);
+    expect(ours).toEqual(source.match(taken));
+  });
+});
+
+describe('the settings of the services', () => {
+  const lines = deployFile('env.example').split('\n');
+  const example = lines.flatMap((line) => {
+    const [, name, value] = /^#?([A-Z]\w*)=(.*)$/.exec(line) ?? [];
+    return name === undefined || value === undefined ? [] : [{ name, value }];
+  });
+
+  it('stand in env.example, all of them and no others', () => {
+    expect(example.map(({ name }) => name).sort()).toEqual(settings.sort());
+  });
+
+  it('have in env.example a default or an example that the service takes', () => {
+    const set = Object.fromEntries(example.map(({ name, value }) => [name, value]));
+    // The plan file of the image is not here, and files have one place.
+    expect(() => readConfig({ ...set, PLANS_FILE: '', S3_BUCKET: '' })).not.toThrow();
+  });
+
+  it.each(roles)('come to the role %s from files where they are secret', (role) => {
+    const { environment: variables, env_file: file, secrets: mounted } = ofRoles[role]!;
+    expect(file).toBe('.env');
+    const fromFiles = secretSettings.filter((name) => fileVariable(name) in variables);
+    expect(fromFiles.sort()).toEqual(['DATABASE_URL', 'EVENTSTORE_URL', 'NATS_URL', 'REELTALLY_SECRET']);
+    expect(Object.keys(variables).filter((name) => secretSettings.includes(name))).toEqual([]);
+    for (const name of fromFiles) expect(mounted).toContain(String(variables[fileVariable(name)]).split('/').at(-1));
+  });
+});
+
+describe('the proxy', () => {
+  const caddyfile = deployFile('caddy/Caddyfile');
+
+  it('passes what is public, and neither health checks nor metrics nor the staff console', () => {
+    const [, paths = ''] = /@public path (.*)/.exec(caddyfile) ?? [];
+    expect(paths.split(' ')).toEqual([
+      '/',
+      '/api/v1/*',
+      '/files/*',
+      '/console',
+      '/console/*',
+      '/docs',
+      '/openapi.json',
+    ]);
+    expect(caddyfile.match(/respond 404/g)).toHaveLength(1);
+  });
+});

@@ -1,0 +1,104 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import { environment } from '../../src/main/settings/config.ts';
+import { machines } from '../../src/system/machine-parts.js';
+import { root } from '../tidy/source-files.ts';
+import { composeFile, deployFile } from './compose-file.ts';
+
+const lines = deployFile('Dockerfile')
+  .replaceAll(/\\\n\s*/g, '')
+  .split('\n');
+const instructions = lines.filter((line) => /^[A-Z]+ /.test(line));
+
+/** The instructions of each stage by its name; those before the first under ''. */
+const stages = new Map<string, string[]>([['', []]]);
+for (const instruction of instructions) {
+  const [, name] = /^FROM .* AS (\S+)$/.exec(instruction) ?? [];
+  if (instruction.startsWith('FROM ')) stages.set(name ?? 'default', []);
+  [...stages.values()].at(-1)?.push(instruction);
+}
+const [slim = [], packages = [], full = []] = ['slim', 'packages', 'full'].map((name) => stages.get(name));
+
+const valuesOf = (instruction: string | undefined) =>
+  Object.fromEntries([...(instruction ?? '').matchAll(/(\w+)=(\S+)/g)].map(([, name, value]) => [name!, value!]));
+
+describe('the image', () => {
+  it('takes its base images and the registry of npm as arguments', () => {
+    expect(stages.get('')).toEqual(['ARG NODE_IMAGE=node:24-bookworm-slim', 'ARG BASE_IMAGE=debian:bookworm-slim']);
+    expect(packages).toContain('ARG NPM_REGISTRY=https://registry.npmjs.org/');
+    const bases = instructions.flatMap((line) => /^FROM (\S+)/.exec(line)?.[1] ?? []);
+    const known = [...stages.keys(), '${NODE_IMAGE}', '${BASE_IMAGE}', 'scratch', 'worker-${TARGETARCH}'];
+    expect(bases.filter((base) => !known.includes(base))).toEqual([]);
+  });
+
+  it('runs as a user without a name in the machine, and with a health check', () => {
+    expect(slim).toContain('USER 10001:10001');
+    for (const [name, stage] of stages) {
+      const users = stage.filter((line) => line.startsWith('USER '));
+      if (users.length > 0) expect([name, users.at(-1)]).toEqual([name, 'USER 10001:10001']);
+    }
+    expect(slim.some((line) => line.startsWith('HEALTHCHECK ') && line.includes('/readyz'))).toBe(true);
+  });
+
+  it('sets settings that exist, and one port for the health checks of every role', () => {
+    const set = valuesOf(slim.find((line) => line.startsWith('ENV ')));
+    const known = [...Object.keys(environment.shape), 'NODE_ENV'];
+    expect(Object.keys(set).filter((name) => !known.includes(name))).toEqual([]);
+    expect(set['PORT']).toBe(set['HEALTH_PORT']);
+    expect(slim).toContain(`EXPOSE ${set['PORT'] ?? ''}`);
+    for (const directory of ['REELTALLY_DATA', 'WORK_DIRECTORY'])
+      expect(composeFile().services['worker']?.volumes.join()).toContain(`:${set[directory] ?? ''}`);
+  });
+
+  it('has in the slim target neither downloaders nor servers, and in the full one both', () => {
+    const { node, postgres, natsServer, downloader } = machines['linux-x64']!.packages;
+    const taken = packages.join('\n');
+    expect(taken).toContain(`move ${downloader ?? ''} /downloader`);
+    for (const name of [postgres, natsServer]) expect(taken).toContain(`move ${name?.split('/')[0] ?? ''} /embedded`);
+    expect(node).toMatch(/^node-/);
+    expect(taken).toContain('rm -rf node_modules/node-*');
+    expect(full).toContain('COPY --from=packages /embedded node_modules');
+  });
+
+  it('copies what .dockerignore lets through, and no tests', () => {
+    const allowed = readFileSync(join(root, '.dockerignore'), 'utf8')
+      .split('\n')
+      .filter((line) => line.startsWith('!'));
+    const passed = allowed.map((line) => line.slice(1));
+    expect(passed.filter((path) => !existsSync(join(root, path)))).toEqual([]);
+    const copied = [...slim, ...packages]
+      .filter((line) => line.startsWith('COPY ') && !line.includes('--from'))
+      .flatMap((line) => line.split(' ').slice(1, -1));
+    expect(copied.filter((path) => !passed.includes(path))).toEqual([]);
+    expect(copied.filter((path) => path.startsWith('test'))).toEqual([]);
+  });
+});
+
+describe('the seccomp profile of workers', () => {
+  const profile = z
+    .object({
+      defaultAction: z.string(),
+      syscalls: z.array(z.object({ names: z.array(z.string()), action: z.string() })),
+    })
+    .parse(JSON.parse(deployFile('seccomp/worker.json')));
+
+  it('allows what the sandbox needs', () => {
+    const forbidden = profile.syscalls.flatMap(({ names }) => names);
+    const needed = [
+      'unshare',
+      'setns',
+      'mount',
+      'umount2',
+      'pivot_root',
+      'clone',
+      'clone3',
+      'prctl',
+      'seccomp',
+      'prlimit64',
+    ];
+    expect(needed.filter((name) => forbidden.includes(name))).toEqual([]);
+    expect(forbidden).toEqual([...new Set(forbidden)].sort());
+  });
+});
