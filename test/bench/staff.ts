@@ -45,7 +45,7 @@ export async function benchStaff(
     progress(
       `round ${round + 1} of ${rounds}: ${measured.length} pages, endpoints and searches, ${visitsEach} times each`,
     );
-    for (const each of measured) await each.round(guest, things, proxy.roundTrips);
+    for (const each of measured) await each.round(guest, things, proxy.statements);
   }
   const figures = measured.flatMap((each) => each.figures());
   figures.push(...(await benchExports({ guest, pid: api.pid, pool, rounds: Math.min(rounds, 3) })));
@@ -100,17 +100,17 @@ class Measured {
     this.#visit = visit;
   }
 
-  async round(guest: Guest, things: Things, roundTrips: () => number): Promise<void> {
+  async round(guest: Guest, things: Things, statements: () => number): Promise<void> {
     const abouts = things[this.#visit.about ?? 'madeUp'];
     const took: number[] = [];
     for (let at = -warmUps; at < visitsEach; at += 1) {
       const about = abouts.at(at % abouts.length);
       if (!about) throw new Error('there is nothing to visit');
-      const [startedMs, before] = [performance.now(), roundTrips()];
+      const [startedMs, before] = [performance.now(), statements()];
       await this.#ask(guest, about);
       if (at < 0) continue;
       took.push(performance.now() - startedMs);
-      this.#statements = Math.max(this.#statements, roundTrips() - before - ownStatements);
+      this.#statements = Math.max(this.#statements, statements() - before - ownStatements);
     }
     took.sort((one, other) => one - other);
     this.#medians.push(took[Math.floor(took.length / 2)] ?? NaN);
