@@ -105,6 +105,29 @@ it('keeps what an earlier look has found until one has come to the end', async (
   expect(await said()).toMatchObject({ unknown: 0, divergences: [], ...before });
 });
 
+it.each(['overage_ledger', 'invoices'])('finds a row of %s that is deleted after it was verified', async (table) => {
+  const models = await readModelsOfTest(log.store, projections);
+  const account = new GeneratedAccount();
+  await appendAll(log.store, [...account.open(), account.queue(5)]);
+  await appendAll(log.store, [account.invoice()]);
+  const { logger, text } = rememberingLogger();
+  const queries = createReadModelQueries(models.pool);
+  const said: { caughtUpAt: string | null }[] = [];
+  const audit = auditContinuously({
+    ...{ log: log.store, queries, logger, lookEveryMs: 20, startOverMs: 20, now: () => midNovember },
+    record: async (now) => void said.push(now),
+  });
+  try {
+    await waitFor(() => said.at(-1)?.caughtUpAt != null, { what: 'everything to be verified' });
+    expect(audit.state.divergences).toBe(0);
+    await models.pool.query(`delete from ${table} where ctid = (select min(ctid) from ${table})`);
+    await waitFor(() => audit.state.divergences > 0, { what: 'the divergence' });
+    await waitFor(() => text().includes('"row_missing"'), { what: 'its rule to be named' });
+  } finally {
+    await audit.stop();
+  }
+});
+
 it('stops at once while it waits for read models that nobody writes', { timeout: 10_000 }, async () => {
   const models = await readModelsOfTest(log.store);
   const account = new GeneratedAccount();

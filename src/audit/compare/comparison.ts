@@ -5,6 +5,7 @@ import { tables } from './expected-rows.ts';
 import type { Entry, ExpectedRows, Table } from './expected-rows.ts';
 import type { TableSnapshot } from './table-snapshot.ts';
 import type { Replay } from '../rules/replay.ts';
+import { accountOf } from '../rules/streams.ts';
 import { rowKeysOf } from './row-keys.ts';
 import {
   compare,
@@ -42,6 +43,9 @@ interface Comparing {
 }
 
 const pollMs = 50;
+
+const placeOf = ({ stream, revision, position }: Pick<RecordedEvent, 'stream' | 'revision' | 'position'>): string =>
+  `${stream} ${String(revision)} ${String(position)}`;
 
 /** Compares the rows of Postgres with the log: final rows while the log is read, all others at its end. */
 export class Comparison {
@@ -130,7 +134,7 @@ export class Comparison {
     const { table, at } = difference.entry;
     if (!difference.found) {
       const missing = this.#missing.get(table) ?? new Set();
-      this.#missing.set(table, missing.add(`${at.stream} ${String(at.revision)} ${String(at.position)}`));
+      this.#missing.set(table, missing.add(placeOf(at)));
     }
     this.#comparing.report(differenceFacts(difference));
   }
@@ -206,26 +210,46 @@ export class Comparison {
   }
 
   /** Compares a snapshot again, now that the log has been read up to its position. */
-  async requireSame({ table, count, differing, found }: TableSnapshot): Promise<void> {
+  async requireSame({ table, position, count, differing, found }: TableSnapshot): Promise<void> {
     const { rows, queries, scope } = this.#comparing;
     const entries = differing.map(({ key, entry }) => rows.late.get(key) ?? rows.early.get(key) ?? entry);
     for (const difference of await compare(queries.query, table, entries, found)) this.#report(difference);
     for (const { key, entry } of differing) if (rows.late.get(key) === entry) rows.late.delete(key);
     const missing = this.#missing.get(table)?.size ?? 0;
-    if (count !== undefined && count !== rows.count(table, scope.period) - missing) await this.#reportSurplus(table);
+    if (count !== undefined && count !== rows.count(table, scope.period) - missing)
+      await this.#reportMiscounted(table, position);
   }
 
-  /** Finds the rows that come from no event. This reads the log again, and is only needed after a wrong count. */
-  async #reportSurplus(table: Table): Promise<void> {
-    const { queries, readAgain, report } = this.#comparing;
+  /**
+   * Finds the rows that come from no event, and those that were deleted after they had been compared. This reads the log again, and
+   * is only needed after a wrong count.
+   *
+   * @param position for which the table stood when its rows were counted
+   */
+  async #reportMiscounted(table: Table, position: bigint): Promise<void> {
+    const { queries, readAgain, report, scope } = this.#comparing;
+    // Events of other periods are read too.
+    const isWhole = isFixed(table) && scope.period === undefined;
     const origins = await listOrigins(queries.query, table, this.#scopeOf());
+    const found = new Set(origins.map(({ key }) => key));
     const keys = new Set<string>();
     const keysOfEvent = rowKeysOf(table);
     for await (const events of readAgain())
-      for (const event of events) for (const key of keysOfEvent(event)) keys.add(key);
+      for (const event of events)
+        for (const key of keysOfEvent(event)) {
+          keys.add(key);
+          if (isWhole && event.position <= position && !found.has(key)) this.#reportDeleted(table, event);
+        }
     for (const { key, account_id, stream, revision } of origins) {
       if (keys.has(key)) continue;
       report({ rule: 'row_surplus', account_id, stream, revision, field: table, expected: 'no row', found: key });
     }
+  }
+
+  #reportDeleted(table: Table, { stream, revision, position }: RecordedEvent): void {
+    if (this.#missing.get(table)?.has(placeOf({ stream, revision, position }))) return;
+    const account_id = accountOf(stream) ?? null;
+    const where = { account_id, stream, revision };
+    this.#comparing.report({ rule: 'row_missing', ...where, field: table, expected: 'a row', found: 'none' });
   }
 }
