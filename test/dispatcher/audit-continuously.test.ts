@@ -118,7 +118,7 @@ it.each(['overage_ledger', 'invoices'])('finds a row of %s that is deleted after
     record: async (now) => void said.push(now),
   });
   try {
-    await waitFor(() => said.at(-1)?.caughtUpAt != null, { what: 'everything to be verified' });
+    await waitFor(() => typeof said.at(-1)?.caughtUpAt === 'string', { what: 'everything to be verified' });
     expect(audit.state.divergences).toBe(0);
     await models.pool.query(`delete from ${table} where ctid = (select min(ctid) from ${table})`);
     await waitFor(() => audit.state.divergences > 0, { what: 'the divergence' });
