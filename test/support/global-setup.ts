@@ -5,6 +5,7 @@ import { join } from 'node:path';
 
 import { launchPostgres } from '../../src/embedded/postgres/launch.ts';
 import { makeBrowser, whyNoBrowser } from './browser-of-run.ts';
+import { whyNoEarlierVersion } from './earlier-version.ts';
 import { readGivenEngines } from './given-engines.ts';
 import { linkEngine } from './made-once.ts';
 import { offer } from './offers.ts';
@@ -51,7 +52,11 @@ async function startPostgres(directory: string, undo: AsyncDisposableStack): Pro
 
 /** Below the summary of the run, where nobody overlooks it. */
 function warnOfLeftOut(): void {
-  const reasons = { 'BROWSER TESTS': whyNoBrowser(), 'EXAMPLES IN PYTHON': whyNoPython() };
+  const reasons = {
+    'BROWSER TESTS': whyNoBrowser(),
+    'EXAMPLES IN PYTHON': whyNoPython(),
+    'ROLLING UPGRADE': whyNoEarlierVersion(),
+  };
   for (const [what, why] of Object.entries(reasons))
-    if (why !== undefined) console.error(`\nTHE ${what} WERE LEFT OUT. ${why}\n`);
+    if (why !== undefined) console.error(`\nLEFT OUT: THE ${what}. ${why}\n`);
 }

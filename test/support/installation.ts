@@ -5,7 +5,7 @@ import { engineOfRun, filmsOfRun, prepareEngine } from './made-once.ts';
 import { startNatsServer } from './nats.ts';
 import { createMigratedDatabase } from './postgres.ts';
 import { openAccount, runCli, startProcess } from './service.ts';
-import type { Environment, OpenedAccount, ServiceProcess } from './service.ts';
+import type { Environment, OpenedAccount, ServiceProcess, StartedBy } from './service.ts';
 import { startSamplePlatform } from '../../src/embedded/sample-platform/sample-platform.ts';
 import { findDownloader } from './sample-platform.ts';
 import { openEventStore } from './shared-event-stores.ts';
@@ -21,6 +21,7 @@ export interface Installation extends AsyncDisposable {
   startRole: (
     role: 'api' | 'projector' | 'dispatcher' | 'worker',
     environment?: Environment,
+    started?: StartedBy,
   ) => Promise<ServiceProcess>;
   /** An account with one key, of the plan that `planFile` writes unless another is named. */
   openAccount: (plan?: string, environment?: Environment) => Promise<OpenedAccount>;
@@ -53,9 +54,9 @@ export async function startInstallation(given: Environment = {}): Promise<Instal
     silenceEventStore: () => process.kill(eventStore.pid, 'SIGSTOP'),
     wakeEventStore: () => process.kill(eventStore.pid, 'SIGCONT'),
     sampleUrl: (item) => `${platform.url}/watch/${item}`,
-    startRole: async (role, more = {}) => {
+    startRole: async (role, more = {}, startedBy) => {
       if (role === 'worker') await prepareEngine();
-      const started = await startProcess(role, { ...environment, ...more });
+      const started = await startProcess(role, { ...environment, ...more }, startedBy);
       running.push(started);
       return started;
     },
