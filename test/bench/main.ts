@@ -21,6 +21,7 @@ import { benchProjections } from './projections.ts';
 import { benchSigning } from './signing.ts';
 import { benchSizes } from './sizes.ts';
 import { benchStaff } from './staff.ts';
+import { benchStorage } from './storage.ts';
 import { benchTwoProcesses } from './two-processes.ts';
 import { benchVerify } from './verify.ts';
 import { benchWaiting } from './waiting.ts';
@@ -44,6 +45,7 @@ const parts = [
   'staff',
   'processes',
   'files',
+  'storage',
   'memory',
 ] as const;
 const { rounds, seconds, only, cases, jobs, requests, json } = new Command('bench')
@@ -152,6 +154,10 @@ if (wanted('claims') || wanted('lookups')) {
   });
 }
 if (wanted('files')) add(await benchFiles(rounds));
+if (wanted('storage')) {
+  await using bench = await startBench();
+  add(await benchStorage(bench));
+}
 if (wanted('sizes')) {
   const few = { accounts: 500, jobs: 1_000 };
   await withAccounts(few, async (small) => {

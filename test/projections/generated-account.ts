@@ -183,11 +183,16 @@ export class GeneratedAccount {
     return this.#append(this.#usageStream, events.flat());
   }
 
-  /** The jobs of all downloads that were queued since: of each five, three are done (one has expired), one failed, one running. */
-  work(): Append[] {
+  /**
+   * The jobs of all downloads that were queued since: of each five, three are done (one has expired), one failed, one running.
+   *
+   * @param areOver all are done instead, and their files have expired
+   */
+  work({ areOver = false } = {}): Append[] {
     const unworked = this.#unworked;
     this.#unworked = [];
-    return unworked.map(({ token, revision }, index) => {
+    return unworked.map(({ token, revision }, number) => {
+      const index = areOver ? 0 : number;
       const worker_id = newId('wrk');
       const claim = { token, account_id: this.accountId, worker_id, attempt: 1 };
       const events: JobEvent[] = [
