@@ -16,7 +16,7 @@ const unitTests = [
   'test/{domain,documents}/**/*.test.ts',
   // The schema is read from a database.
   'test/tidy/!(schema).test.ts',
-  'test/{adapters/postgres/business-clock,adapters/derive-keys,audit/known-divergences,dispatcher/warning-mail-text,docs/billing,deploy/{alerts,dashboards}}.test.ts',
+  'test/{adapters/postgres/business-clock,adapters/derive-keys,audit/known-divergences,dispatcher/warning-mail-text,docs/billing,deploy/{alerts,dashboards,kubernetes}}.test.ts',
   'test/cli/{progress-bar,table}.test.ts',
   'test/client/with-retries.test.ts',
   'test/console/{cookies,forecast,origins,read-dollars}.test.ts',

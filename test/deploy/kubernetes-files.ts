@@ -1,0 +1,58 @@
+import { existsSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { parse, parseAllDocuments } from 'yaml';
+import { z } from 'zod';
+import { root } from '../tidy/source-files.ts';
+import { deployFile } from './compose-file.ts';
+
+/** The manifests of deploy/kubernetes, as the tests read them. */
+
+export interface Manifest {
+  /** From `deploy` on. */
+  file: string;
+  value: unknown;
+}
+
+const isKustomization = (folder: string) => existsSync(join(root, 'deploy', folder, 'kustomization.yaml'));
+
+/** The folders with a kustomization, from `deploy` on. */
+export const kustomizations = readdirSync(join(root, 'deploy/kubernetes'), { recursive: true, encoding: 'utf8' })
+  .map((path) => join('kubernetes', path))
+  .filter(isKustomization)
+  .sort();
+
+/** Strict: there is no published schema of it, and a misspelt field would be ignored here. */
+const kustomization = z.strictObject({
+  apiVersion: z.literal('kustomize.config.k8s.io/v1beta1'),
+  kind: z.literal('Kustomization'),
+  namespace: z.literal('reeltally'),
+  resources: z.array(z.string()),
+  images: z.array(z.strictObject({ name: z.string(), newName: z.string(), newTag: z.string() })).default([]),
+  configMapGenerator: z.array(
+    z.strictObject({ name: z.string(), behavior: z.literal('merge').optional(), envs: z.array(z.string()) }),
+  ),
+  replicas: z.array(z.strictObject({ name: z.string(), count: z.int() })).default([]),
+  patches: z.array(z.strictObject({ target: z.strictObject({ kind: z.string() }), patch: z.string() })).default([]),
+});
+
+export const readKustomization = (folder: string) =>
+  kustomization.parse(parse(deployFile(`${folder}/kustomization.yaml`)));
+
+/** Every object that the files of a kustomization hold. */
+export function readManifests(folder: string): Manifest[] {
+  const files = readdirSync(join(root, 'deploy', folder))
+    .filter((name) => name.endsWith('.yaml') && name !== 'kustomization.yaml')
+    .sort()
+    .map((name) => join(folder, name));
+  return files.flatMap((file) =>
+    parseAllDocuments(deployFile(file)).map((document) => ({ file, value: document.toJS() as unknown })),
+  );
+}
+
+/** The settings that a folder gives to every process. */
+export function readSettings(folder: string): Record<string, string> {
+  const lines = deployFile(`${folder}/settings.env`)
+    .split('\n')
+    .filter((line) => line !== '' && !line.startsWith('#'));
+  return Object.fromEntries(lines.map((line) => [line.slice(0, line.indexOf('=')), line.slice(line.indexOf('=') + 1)]));
+}

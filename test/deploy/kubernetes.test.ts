@@ -1,0 +1,354 @@
+import { readFileSync } from 'node:fs';
+import { BlockList } from 'node:net';
+import { basename, join } from 'node:path';
+import { Deployment } from 'kubernetes-models/apps/v1/Deployment';
+import { HorizontalPodAutoscaler } from 'kubernetes-models/autoscaling/v2/HorizontalPodAutoscaler';
+import { CronJob } from 'kubernetes-models/batch/v1/CronJob';
+import { Ingress } from 'kubernetes-models/networking.k8s.io/v1/Ingress';
+import { NetworkPolicy } from 'kubernetes-models/networking.k8s.io/v1/NetworkPolicy';
+import { PodDisruptionBudget } from 'kubernetes-models/policy/v1/PodDisruptionBudget';
+import type { IPodSpec } from 'kubernetes-models/v1/PodSpec';
+import { Service } from 'kubernetes-models/v1/Service';
+import { describe, expect, it } from 'vitest';
+import { parse } from 'yaml';
+import { isPublicAddress } from '../../src/downloader/egress/public-address.ts';
+import { roles } from '../../src/main/roles/role.ts';
+import { environment, readConfig, secretSettings } from '../../src/main/settings/config.ts';
+import { fileVariable } from '../../src/main/settings/secret-files.ts';
+import { root } from '../tidy/source-files.ts';
+import { deployFile } from './compose-file.ts';
+import { kustomizations, readKustomization, readManifests, readSettings } from './kubernetes-files.ts';
+import { faultsOf } from './kubernetes-schemas.ts';
+
+const base = 'kubernetes/base';
+const production = 'kubernetes/overlays/production';
+const inBase = readManifests(base).map(({ value }) => value);
+const all = [...inBase, ...readManifests(production).map(({ value }) => value)];
+const doc = (name: string) => readFileSync(join(root, 'docs', name), 'utf8');
+
+const deployments = inBase.filter(Deployment.is);
+const deploymentOf = (role: string) => deployments.find(({ metadata }) => metadata?.name === role)!;
+const podOf = (role: string) => deploymentOf(role).spec!.template.spec!;
+const containerOf = (role: string) => podOf(role).containers[0]!;
+const jobs = inBase.filter(CronJob.is);
+const pods: [string, IPodSpec][] = [...deployments, ...jobs].map((object) => [
+  object.metadata?.name ?? '',
+  Deployment.is(object) ? object.spec!.template.spec! : object.spec.jobTemplate.spec!.template.spec!,
+]);
+const labelsOf = (component: string) => ({
+  'app.kubernetes.io/name': 'reeltally',
+  'app.kubernetes.io/component': component,
+});
+
+describe('the manifests', () => {
+  it('are what the API of Kubernetes takes', () => {
+    expect(faultsOf(kustomizations.flatMap(readManifests))).toEqual([]);
+  });
+
+  it('would not pass with a misspelt field or a malformed quantity', () => {
+    const file = 'kubernetes/base/worker.yaml';
+    const misspelt = deployFile(file).replace('hostUsers:', 'hostUser:').replace('memory: 8Gi', 'memory: 8 Gib');
+    const faults = faultsOf([{ file, value: parse(misspelt.split('\n---\n')[0]!) }]);
+    expect(faults).toEqual([
+      expect.stringContaining(`'"hostUser"' does not exist`),
+      expect.stringContaining('quantity'),
+    ]);
+  });
+
+  it.each(kustomizations)('of %s are all listed', (folder) => {
+    const { resources, configMapGenerator } = readKustomization(folder);
+    const files = resources.filter((path) => !path.startsWith('..'));
+    expect(files.sort()).toEqual([...new Set(readManifests(folder).map(({ file }) => basename(file)))].sort());
+    expect(configMapGenerator.map(({ name, envs }) => [name, ...envs])).toEqual([['settings', 'settings.env']]);
+  });
+
+  it('change in an overlay what the base has', () => {
+    const { images, replicas, resources } = readKustomization(production);
+    expect(resources).toContain('../../base');
+    const named = pods.flatMap(([, { containers }]) => containers.map(({ image }) => image));
+    expect(images.map(({ name }) => name).sort()).toEqual([...new Set(named)].sort());
+    // An autoscaler sets the number of the others.
+    const scaled = inBase.filter(HorizontalPodAutoscaler.is).map(({ spec }) => spec.scaleTargetRef.name);
+    expect(replicas.map(({ name }) => name)).toEqual(roles.filter((role) => !scaled.includes(role)));
+    for (const role of roles) expect(deploymentOf(role).spec?.replicas).toBe(scaled.includes(role) ? undefined : 1);
+  });
+});
+
+describe.each(roles)('the role %s', (role) => {
+  const isWorker = role === 'worker';
+
+  it('has its own Deployment', () => {
+    const { image, args, command, ports } = containerOf(role);
+    expect({ image, args, command }).toEqual({
+      image: isWorker ? 'reeltally-worker' : 'reeltally-slim',
+      args: ['serve', '--role', role],
+      command: undefined,
+    });
+    expect(ports).toEqual([{ name: 'http', containerPort: 8080 }]);
+    expect(deployFile('Dockerfile')).toContain('PORT=8080');
+    expect(deploymentOf(role).spec?.template.metadata?.labels).toEqual(labelsOf(role));
+  });
+
+  it('is watched, spread, and not disrupted as a whole', () => {
+    const { startupProbe, livenessProbe, readinessProbe } = containerOf(role);
+    const paths = [startupProbe, livenessProbe, readinessProbe].map((probe) => probe?.httpGet?.path);
+    expect(paths).toEqual(['/healthz', '/healthz', '/readyz']);
+    const spread = podOf(role).topologySpreadConstraints?.map(({ topologyKey }) => topologyKey);
+    expect(spread).toEqual(['topology.kubernetes.io/zone', 'kubernetes.io/hostname']);
+    const budget = inBase.filter(PodDisruptionBudget.is).find(({ metadata }) => metadata?.name === role);
+    expect(budget?.spec).toEqual({ maxUnavailable: 1, selector: { matchLabels: labelsOf(role) } });
+    // Longer than a stop takes.
+    expect(podOf(role).terminationGracePeriodSeconds).toBeGreaterThan(15);
+  });
+
+  it('has a name in DNS for all of its processes, as deploy/prometheus.yml asks for', () => {
+    const service = inBase.filter(Service.is).find(({ metadata }) => metadata?.name === role);
+    expect(service?.spec).toMatchObject({
+      clusterIP: 'None',
+      publishNotReadyAddresses: true,
+      selector: labelsOf(role),
+    });
+    expect(deployFile('prometheus.yml')).toMatch(new RegExp(`names: \\[.*\\b${role}\\b.*\\]`));
+  });
+
+  it('has the secrets that it needs, and no others', () => {
+    const servers = ['DATABASE_URL', 'EVENTSTORE_URL', 'NATS_URL', 'REELTALLY_SECRET'];
+    const bucket = role === 'projector' ? [] : ['S3_ACCESS_KEY_ID', 'S3_SECRET_ACCESS_KEY'];
+    const mail = role === 'api' || role === 'dispatcher' ? ['SMTP_URL'] : [];
+    const given = containerOf(role).env?.map(({ name }) => name) ?? [];
+    expect(given.sort()).toEqual([...servers, ...bucket, ...mail].map(fileVariable).sort());
+  });
+});
+
+describe.each(pods)('the pods of %s', (name, pod) => {
+  const [container] = pod.containers;
+  const isWorker = name === 'worker';
+
+  it('have no more rights than they need', () => {
+    expect(pod).toMatchObject({ automountServiceAccountToken: false, enableServiceLinks: false });
+    const own = { runAsNonRoot: true, runAsUser: 10001, runAsGroup: 10001, fsGroup: 10001 };
+    const localhost = { type: 'Localhost', localhostProfile: 'reeltally-worker.json' };
+    expect(pod.securityContext).toEqual({
+      ...own,
+      seccompProfile: isWorker ? localhost : { type: 'RuntimeDefault' },
+    });
+    expect(deployFile('Dockerfile')).toContain('USER 10001:10001');
+    expect(container?.securityContext).toEqual({
+      allowPrivilegeEscalation: false,
+      readOnlyRootFilesystem: true,
+      capabilities: { drop: ['ALL'] },
+      // Kubernetes takes the first only of pods in a user namespace of their own.
+      ...(isWorker && { procMount: 'Unmasked', appArmorProfile: { type: 'Unconfined' } }),
+    });
+    expect(pod.hostUsers).toBe(isWorker ? false : undefined);
+  });
+
+  it('have requests and limits', () => {
+    expect(Object.keys(container?.resources?.requests ?? {})).toEqual(['cpu', 'memory', 'ephemeral-storage']);
+    expect(Object.keys(container?.resources?.limits ?? {})).toEqual(['memory', 'ephemeral-storage']);
+  });
+
+  it('get settings from the ConfigMap, and secrets from files alone', () => {
+    expect(container?.envFrom).toEqual([{ configMapRef: { name: 'settings' } }]);
+    const mounts = new Map(container?.volumeMounts?.map((mount) => [mount.mountPath, mount]));
+    const secrets = new Map(pod.volumes?.map(({ name: volume, secret }) => [volume, secret?.secretName]));
+    for (const { name: variable, value = '' } of container?.env ?? []) {
+      const setting = secretSettings.find((each) => fileVariable(each) === variable);
+      const folder = value.slice(0, value.lastIndexOf('/'));
+      const mount = mounts.get(folder);
+      expect([variable, value]).toEqual([variable, `${folder}/${setting?.toLowerCase() ?? ''}`]);
+      expect(mount).toMatchObject({ readOnly: true });
+      expect(secrets.get(mount?.name ?? '')).toBe(basename(folder));
+      // docs/deployment.md says how to make the secret.
+      expect(doc('deployment.md')).toMatch(new RegExp(`secret generic ${basename(folder)} .*${basename(value)}\\b`));
+    }
+  });
+});
+
+describe('the settings', () => {
+  const settings = { ...readSettings(base), ...readSettings(production) };
+
+  it('exist, and hold no secret', () => {
+    expect(Object.keys(settings).filter((name) => !(name in environment.shape))).toEqual([]);
+    expect(Object.keys(settings).filter((name) => secretSettings.includes(name))).toEqual([]);
+  });
+
+  it('are taken by the service', () => {
+    expect(() => readConfig(settings)).not.toThrow();
+  });
+
+  it('name a work folder that is a volume of the worker', () => {
+    const paths = containerOf('worker').volumeMounts?.map(({ mountPath }) => mountPath);
+    expect(paths).toContain(/WORK_DIRECTORY=(\S+)/.exec(deployFile('Dockerfile'))?.[1]);
+  });
+});
+
+describe('the jobs for the books', () => {
+  it('run commands that the docs run, one at a time', () => {
+    const commands = jobs.map(({ spec }) => {
+      const { args = [] } = spec.jobTemplate.spec!.template.spec!.containers[0]!;
+      expect(spec).toMatchObject({ concurrencyPolicy: 'Forbid', timeZone: 'Etc/UTC' });
+      return args.join(' ');
+    });
+    expect(commands).toEqual([
+      expect.stringMatching(/^invoices issue-due /),
+      expect.stringMatching(/ ledger verify --json \|\| \[ \$\? -eq 3 \]$/),
+    ]);
+    for (const command of ['invoices issue-due', 'ledger verify --json'])
+      expect(doc('command-line.md') + doc('operations.md')).toContain(`npm run -s reeltally -- ${command}\n`);
+    expect(deployFile('Dockerfile')).toContain(
+      '["tini", "--", "node", "--disable-warning=ExperimentalWarning", "src/main/reeltally.js"]',
+    );
+  });
+});
+
+describe('the autoscalers', () => {
+  const scalers = inBase.filter(HorizontalPodAutoscaler.is);
+
+  it('scale the API by load, and workers by the age of the queue and the downloads that run', () => {
+    const metrics = Object.fromEntries(
+      scalers.map(({ spec }) => [
+        spec.scaleTargetRef.name,
+        spec.metrics?.map(
+          ({ resource, external, pods: ofPods }) => resource?.name ?? (external ?? ofPods)?.metric.name,
+        ),
+      ]),
+    );
+    expect(metrics).toEqual({
+      api: ['cpu'],
+      worker: ['reeltally_oldest_unclaimed_job_seconds', 'reeltally_downloads_running'],
+    });
+    for (const name of metrics['worker'] ?? []) expect(doc('metrics.md')).toContain(`| \`${name ?? ''}\` | gauge |`);
+  });
+
+  it('keep workers below the slots that they have', () => {
+    const target = scalers.flatMap(({ spec }) => spec.metrics ?? []).find(({ type }) => type === 'Pods')?.pods?.target;
+    const slots = Number(readSettings(base)['WORKER_SLOTS']);
+    expect(parseInt(String(target?.averageValue)) / 1_000).toBe(slots * 0.75);
+  });
+});
+
+describe('the network policies', () => {
+  const policies = all.filter(NetworkPolicy.is);
+  const policyOf = (name: string) => policies.find(({ metadata }) => metadata?.name === name)!.spec!;
+  /** Names of the policies that select the pods of a component and say something about a direction. */
+  const selecting = (component: string, direction: 'Ingress' | 'Egress') =>
+    policies
+      .filter(({ spec }) => spec?.policyTypes?.includes(direction))
+      .filter(({ spec }) => {
+        const { matchLabels = {}, matchExpressions = [] } = spec?.podSelector ?? {};
+        const labels: Record<string, string> = labelsOf(component);
+        const isOne = matchExpressions.every(({ key, values }) => values?.includes(labels[key] ?? ''));
+        return isOne && Object.entries(matchLabels).every(([key, value]) => labels[key] === value);
+      })
+      .map(({ metadata }) => metadata?.name);
+
+  it('deny what they do not allow', () => {
+    expect(policyOf('deny-all')).toEqual({ podSelector: {}, policyTypes: ['Ingress', 'Egress'] });
+  });
+
+  it('let only workers reach the web, and everybody what their role needs', () => {
+    const egress = Object.fromEntries([...roles, 'books'].map((role) => [role, selecting(role, 'Egress')]));
+    const everybody = ['deny-all', 'dns', 'servers'];
+    expect(egress).toEqual({
+      api: [...everybody, 'bucket', 'mail'],
+      projector: everybody,
+      dispatcher: [...everybody, 'bucket', 'mail'],
+      worker: [...everybody, 'web', 'bucket'],
+      books: everybody,
+    });
+    const wide = policies.filter(({ spec }) => JSON.stringify(spec?.egress ?? []).includes('/0'));
+    expect(wide.map(({ metadata }) => metadata?.name)).toEqual(['web']);
+    // A rule without `to` allows everything.
+    for (const { spec } of policies) expect((spec?.egress ?? []).filter(({ to }) => !to?.length)).toEqual([]);
+  });
+
+  it('let nobody but Prometheus reach a worker, and only the ingress another process', () => {
+    for (const role of roles)
+      expect(selecting(role, 'Ingress')).toEqual(['deny-all', ...(role === 'api' ? ['public'] : []), 'metrics']);
+    expect(policyOf('metrics').ingress).toEqual([
+      {
+        from: [
+          {
+            namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': 'monitoring' } },
+            podSelector: { matchLabels: { 'app.kubernetes.io/name': 'prometheus' } },
+          },
+        ],
+        ports: [{ protocol: 'TCP', port: 8080 }],
+      },
+    ]);
+  });
+
+  it('take the addresses for the web that the egress proxy takes for public', () => {
+    const [{ to = [], ports } = {}] = policyOf('web').egress ?? [];
+    expect(ports?.map(({ port }) => port)).toEqual([80, 443]);
+    const [v4, v6] = to.map(({ ipBlock }) => ipBlock!);
+    const [allowed, denied] = [new BlockList(), new BlockList()];
+    const add = (list: BlockList, network: string) => {
+      const [address = '', prefix] = network.split('/');
+      list.addSubnet(address, Number(prefix), address.includes(':') ? 'ipv6' : 'ipv4');
+    };
+    for (const block of [v4!, v6!]) {
+      add(allowed, block.cidr);
+      for (const network of block.except ?? []) add(denied, network);
+    }
+    const passes = (address: string) => {
+      const family = address.includes(':') ? 'ipv6' : 'ipv4';
+      return allowed.check(address, family) && !denied.check(address, family);
+    };
+    const bytes = Array.from({ length: 256 }, (_, byte) => byte);
+    const v4Addresses = bytes.flatMap((a) => bytes.map((b) => `${String(a)}.${String(b)}.1.1`));
+    // Most of the small networks begin with these.
+    const small = [192, 198, 203].flatMap((a) =>
+      bytes.flatMap((b) =>
+        [0, 2, 88, 99, 100, 113, 196, 193, 48].map((c) => `${String(a)}.${String(b)}.${String(c)}.9`),
+      ),
+    );
+    const v6Addresses = ['::1', '64:ff9b::808:808', 'fc00::1', 'fe80::1', 'ff02::1', '4000::1', '2000::1'];
+    const special = [
+      '2001::1',
+      '2001:1ff::1',
+      '2001:200::1',
+      '2001:db8::1',
+      '2002::1',
+      '2620:4f:8000::1',
+      '3fff::1',
+      '3fff:1000::1',
+    ];
+    const edges = ['168.63.129.16', '168.63.129.15', '168.63.129.17', '8.8.8.8'];
+    const differ = [...v4Addresses, ...small, ...v6Addresses, ...special, ...edges].filter(
+      (address) => passes(address) !== isPublicAddress(address),
+    );
+    expect(differ).toEqual([]);
+  });
+});
+
+describe('the ingress', () => {
+  const [ingress] = all.filter(Ingress.is);
+  const [rule] = ingress?.spec?.rules ?? [];
+
+  it('passes the paths that the proxy of Compose passes, and no others', () => {
+    const [, listed = ''] = /@public path (.*)/.exec(deployFile('caddy/Caddyfile')) ?? [];
+    // A prefix of an ingress includes the path itself.
+    const prefixes = listed.split(' ').filter((path) => path.endsWith('/*'));
+    const below = prefixes.map((path) => path.slice(0, -2));
+    const exact = listed.split(' ').filter((path) => !path.endsWith('/*') && !below.includes(path));
+    const paths = rule?.http?.paths.map(({ path, pathType }) => `${pathType} ${path ?? ''}`) ?? [];
+    expect(paths.sort()).toEqual(
+      [...below.map((path) => `Prefix ${path}`), ...exact.map((path) => `Exact ${path}`)].sort(),
+    );
+    expect(ingress?.spec).not.toHaveProperty('defaultBackend');
+  });
+
+  it('leads to those API processes that are ready, under the public name', () => {
+    for (const { backend } of rule?.http?.paths ?? [])
+      expect(backend).toEqual({ service: { name: 'public', port: { name: 'http' } } });
+    const service = inBase.filter(Service.is).find(({ metadata }) => metadata?.name === 'public');
+    expect(service?.spec).toEqual({
+      selector: labelsOf('api'),
+      ports: [{ name: 'http', port: 80, targetPort: 'http' }],
+    });
+    expect(readSettings(production)['PUBLIC_URL']).toBe(`https://${rule?.host ?? ''}`);
+    expect(ingress?.spec?.tls?.flatMap(({ hosts }) => hosts)).toEqual([rule?.host]);
+  });
+});
