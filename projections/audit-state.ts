@@ -32,7 +32,7 @@ export interface ShownDivergence {
 
 const maxShownDivergences = 200;
 
-/** What a look says. */
+/** The report of a look at the log. */
 export interface AuditReport extends Pick<AuditState, 'events' | 'position' | 'unknown' | 'known' | 'divergences'> {
   /** The look has come to the end of the log. Before, what an earlier one has found stands, unless it was less. */
   isWhole: boolean;

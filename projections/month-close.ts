@@ -62,7 +62,7 @@ export interface MonthClose {
   /** The parts of `not_invoiced_cents` of all accounts. */
   not_invoiced: NotInvoiced[];
   phases: Record<UsagePeriod['phase'], number>;
-  /** What the continuous verification says; undefined before it has said anything. */
+  /** The report of the continuous verification; undefined before the first. */
   verification: AuditState | undefined;
   /** Position in the log of the newest event that the amounts have for certain. */
   reached: bigint | undefined;

@@ -1,4 +1,5 @@
 import type { Pool, PoolClient } from 'pg';
+import { pagesInSnapshot } from './runner/transaction.ts';
 
 interface Select {
   text: string;
@@ -17,33 +18,27 @@ export async function* readByCursor<Row extends object>(
   { text, values, rowsAtOnce }: Select,
   gone: AbortSignal,
 ): AsyncGenerator<Row[]> {
-  const client = await pool.connect();
-  let isBroken = true;
-  let cancelled: Promise<void> | undefined;
-  try {
-    const processId = await processIdOf(client);
-    const cancel = () => void (cancelled = cancelStatement(pool, processId));
-    gone.addEventListener('abort', cancel, { once: true });
-    gone.throwIfAborted();
-    await client.query('begin transaction isolation level repeatable read, read only');
-    await client.query(`declare rows no scroll cursor for ${text}`, [...values]);
-    for (;;) {
-      const { rows } = await client.query<Row>(`fetch ${String(rowsAtOnce)} from rows`);
-      if (rows.length > 0) yield rows;
-      if (rows.length < rowsAtOnce) break;
+  yield* pagesInSnapshot(pool, async function* (client) {
+    let cancelled: Promise<void> | undefined;
+    try {
+      const processId = await processIdOf(client);
+      const cancel = () => void (cancelled = cancelStatement(pool, processId));
+      gone.addEventListener('abort', cancel, { once: true });
+      gone.throwIfAborted();
+      await client.query(`declare rows no scroll cursor for ${text}`, [...values]);
+      for (;;) {
+        const { rows } = await client.query<Row>(`fetch ${String(rowsAtOnce)} from rows`);
+        if (rows.length > 0) yield rows;
+        if (rows.length < rowsAtOnce) break;
+      }
+    } finally {
+      // It must not meet the next statement of this connection.
+      await cancelled;
     }
-  } finally {
-    // It must not meet the next statement of this connection.
-    await cancelled;
-    await client.query('rollback').then(
-      () => (isBroken = false),
-      () => undefined,
-    );
-    client.release(isBroken);
-  }
+  });
 }
 
-async function processIdOf(client: PoolClient): Promise<number> {
+async function processIdOf(client: Pick<PoolClient, 'query'>): Promise<number> {
   const { rows } = await client.query<{ process_id: number }>('select pg_backend_pid() as process_id');
   return rows[0]?.process_id ?? 0;
 }

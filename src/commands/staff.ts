@@ -161,7 +161,7 @@ export interface Look {
 
 interface Looking {
   staffId: string;
-  /** Of the program that looks for this person; undefined: the person looks. */
+  /** Token of the program that looks for this person; undefined: the person looks. */
   tokenId?: string | undefined;
   looks: readonly Look[];
   correlationId?: string;

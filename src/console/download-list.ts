@@ -8,7 +8,7 @@ import type { Html } from '../documents/html.ts';
 import { jobStatuses } from '../domain/download-job.ts';
 import { formats } from '../domain/download-options.ts';
 import { failureReasons } from '../domain/failure-reasons.ts';
-import { configuredPlatforms, platforms } from '../domain/platforms/platforms.ts';
+import { platformNames } from '../domain/platforms/platforms.ts';
 import type { PlatformConfiguration } from '../domain/platforms/platforms.ts';
 import { empty, money, note, number, numberHead, option, statusTag, time, wideTable } from './parts.ts';
 import { badInput } from './visit.ts';
@@ -85,7 +85,7 @@ export function filterForm(
   keys: readonly ApiKeyRow[],
   { list, platforms: configured, first }: ListPlace & { first: Html },
 ): Html {
-  const names = [...platforms, ...configuredPlatforms(configured)].map(({ name }) => name).sort();
+  const names = platformNames(configured).sort();
   const choice = (name: keyof Filters, label: string, values: readonly (readonly [string, string])[]) =>
     html`<label
       >${label}

@@ -12,7 +12,7 @@ export function refusalOf(error: unknown): { refusal: Refusal; isOutage: boolean
   return isAway || isPostgresAway(error) ? { refusal: away(), isOutage: true } : undefined;
 }
 
-/** Whether a part of the service is away, or has not answered in time. */
+/** Tells whether a part of the service is away, or has not answered in time. */
 export const isOutage = (error: unknown): boolean => refusalOf(error)?.isOutage === true;
 
 /** Errors of connections have a code of the system; errors in statements have one of SQL, which begins with a digit. */

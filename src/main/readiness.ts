@@ -1,3 +1,4 @@
+import { askNats } from '../adapters/nats/connection.ts';
 import { withDeadline } from '../async/deadline.ts';
 import type { Pool } from 'pg';
 import { projections } from '../../projections/all.ts';
@@ -48,10 +49,9 @@ export async function askServers(
 ): Promise<Record<Server, string>> {
   const time = measureClock(pool, clock).then(async () => clock.fault()?.message ?? (await missingTable(pool)) ?? 'ok');
   const log = store.ready({ timeoutMs }).then((ready) => (ready ? 'ok' : 'does not answer'));
-  const queue = nats.isClosed() ? Promise.resolve('closed') : nats.rtt().then(() => 'ok');
   const inTime = (state: Promise<string>) => withDeadline(state.catch(silence), timeoutMs, silence);
-  const [postgres, eventStore, natsState] = await Promise.all([inTime(time), inTime(log), inTime(queue)]);
-  return { postgres, event_store: eventStore, nats: natsState };
+  const [postgres, event_store, queue] = await Promise.all([inTime(time), inTime(log), askNats(nats, timeoutMs)]);
+  return { postgres, event_store, nats: queue };
 }
 
 /** Names a table of a read model that is missing, and the command that makes it. */

@@ -127,8 +127,7 @@ export class PendingAppend {
     const { stream, expected, events } = this.#append;
     this.#timer = setTimeout(() => {
       this.#options.logger?.debug({ stream, attempt }, 'an append has no answer yet and is sent again');
-      this.#options.onUnknownOutcome();
-      if (this.#isSettled) return;
+      if (!this.#isSentAgain()) return;
       this.#connection.suspect(generation, false);
       void this.#attempt();
     }, this.#options.resendAfterMs);
@@ -157,16 +156,16 @@ export class PendingAppend {
       { stream: this.#append.stream, attempt, err: error },
       'the outcome of an append is unknown',
     );
-    this.#options.onUnknownOutcome();
-    // Read anew: the call before may have closed the append.
-    if (this.#hasOutcome()) return;
+    if (!this.#isSentAgain()) return;
     clearTimeout(this.#timer);
     this.#connection.suspect(generation, isConnectionBroken(error));
     this.#timer = setTimeout(() => void this.#attempt(), this.#connection.pauseMs(attempt));
   }
 
-  #hasOutcome(): boolean {
-    return this.#isSettled;
+  /** Tells that the outcome is not known. @returns false if whoever was told has closed the append */
+  #isSentAgain(): boolean {
+    this.#options.onUnknownOutcome();
+    return !this.#isSettled;
   }
 
   #settle(settle: () => void): void {

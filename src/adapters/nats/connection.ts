@@ -31,14 +31,15 @@ export async function connectNats(
   return connection;
 }
 
-/** Whether NATS answers this process now. A connection that waits for its server knows at once that it does not. */
-export async function answersInTime(connection: NatsConnection, timeoutMs: number): Promise<boolean> {
-  if (connection.isClosed()) return false;
-  const answered = connection.rtt().then(
-    () => true,
-    () => false,
+/** `ok` if NATS answers this process now, else why not. A connection that waits for its server knows it at once. */
+export async function askNats(connection: NatsConnection, timeoutMs: number): Promise<string> {
+  if (connection.isClosed()) return 'closed';
+  const silence = () => 'does not answer';
+  return await withDeadline(
+    connection.rtt().then(() => 'ok', silence),
+    timeoutMs,
+    silence,
   );
-  return await withDeadline(answered, timeoutMs, () => false);
 }
 
 async function watch(connection: NatsConnection, outage: Outage): Promise<void> {

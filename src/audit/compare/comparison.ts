@@ -15,6 +15,7 @@ import {
   isFixed,
   kept,
   listOrigins,
+  missingRow,
   readCheckpoints,
 } from './rows.ts';
 import type { Difference, Query, Scope, TableScope } from './rows.ts';
@@ -248,8 +249,6 @@ export class Comparison {
 
   #reportDeleted(table: Table, { stream, revision, position }: RecordedEvent): void {
     if (this.#missing.get(table)?.has(placeOf({ stream, revision, position }))) return;
-    const account_id = accountOf(stream) ?? null;
-    const where = { account_id, stream, revision };
-    this.#comparing.report({ rule: 'row_missing', ...where, field: table, expected: 'a row', found: 'none' });
+    this.#comparing.report(missingRow(table, { account_id: accountOf(stream) ?? null, stream, revision }));
   }
 }

@@ -222,12 +222,16 @@ function measured(column: string, value: unknown): string {
   return `${String(Buffer.byteLength(text))}:${text}`;
 }
 
+export const missingRow = (table: Table, where: Pick<Facts, 'account_id' | 'stream' | 'revision'>): Facts => ({
+  ...{ rule: 'row_missing', ...where, field: table, expected: 'a row', found: 'none' },
+});
+
 /** The facts of a missing or different row. They name all differing columns, so that a further one makes a new divergence. */
 export function differenceFacts({ entry, expected, found }: Difference): Facts {
   const { table, accountId: account_id, at } = entry;
   const { stream, revision } = at;
   const where = { account_id, stream, revision };
-  if (!found) return { rule: 'row_missing', ...where, field: table, expected: 'a row', found: 'none' };
+  if (!found) return missingRow(table, where);
   const differing = comparedOf(table)
     .map(({ column }) => column)
     .filter((column) => found[column] !== null || notInOlderRows[table]?.includes(column) !== true)

@@ -30,3 +30,20 @@ export const documentPath = (
   type: 'InvoiceIssued' | 'CreditNoteIssued',
   { accountId, number }: { accountId: string; number: number },
 ) => (type === 'InvoiceIssued' ? invoicePath : creditNotePath)(accountId, number);
+
+/** With those of these fields that are not undefined, as its query. */
+export function withQuery(path: string, fields: Readonly<Record<string, string | undefined>>): string {
+  const given = Object.entries(fields).filter((field): field is [string, string] => field[1] !== undefined);
+  const query = new URLSearchParams(given).toString();
+  return query === '' ? path : `${path}?${query}`;
+}
+
+/** A page that is a file with this ending as well. */
+export type FileEnding = '' | '.csv' | '.json';
+
+/** Charges and corrections of a billing period. */
+export const chargesPath = (
+  { account_id: accountId, period_start: start }: { account_id: string; period_start: string },
+  fields: { only?: 'charges' | 'corrections' | undefined; after?: string | undefined } = {},
+  as: FileEnding = '',
+) => withQuery(`/staff/overage/${accountId}/${start.slice(0, 10)}${as}`, fields);

@@ -40,3 +40,7 @@ export const platforms: readonly Platform[] = [
   bandcamp,
   rumble,
 ];
+
+/** Of every platform that is served with this configuration. */
+export const platformNames = (configuration: PlatformConfiguration): string[] =>
+  [...platforms, ...configuredPlatforms(configuration)].map(({ name }) => name);

@@ -11,8 +11,20 @@ import { findAddresses } from '../settings/instance.ts';
 import { readStreamPrefix } from '../settings/stream-prefix.ts';
 import { filesDirectory } from '../file-store.ts';
 import type { Config } from '../settings/config.ts';
-import { checkBackup, copyFiles, dataOf, describeFiles, factsOf, filesBelow, logFile } from './backup-folder.ts';
-import { manifestFile, pendingVoidsFile, requireRoom, sizeOf, syncFolder } from './backup-folder.ts';
+import {
+  checkBackup,
+  copyFiles,
+  dataOf,
+  describeFiles,
+  factsOf,
+  filesBelow,
+  logFile,
+  manifestFile,
+  pendingVoidsFile,
+  requireRoom,
+  sizeOf,
+  syncFolder,
+} from './backup-folder.ts';
 import type { Manifest } from './backup-folder.ts';
 
 /** Backups of a data folder: see docs/operations.md. */

@@ -2,7 +2,7 @@ import Fastify from 'fastify';
 import type { FastifyBaseLogger, FastifyInstance, FastifyReply } from 'fastify';
 import { newStaffCache, readStaff } from '../../commands/staff.ts';
 import { listStaffOfAddress } from '../../../projections/staff.ts';
-import { answersInTime } from '../../adapters/nats/connection.ts';
+import { askNats } from '../../adapters/nats/connection.ts';
 import { createIdentityProvider } from '../../adapters/openid.ts';
 import { createStaffLinks } from '../../adapters/postgres/staff-links.ts';
 import { endInTime, openPool } from '../../adapters/postgres/pool.ts';
@@ -156,7 +156,7 @@ function staffDependencies(
     streams: new EventStreams(),
     waitForChange: (known, options) => shared.waitingPolls.wait(known, options),
     progress: shared.progress,
-    queueAnswers: () => answersInTime(nats, queueAnswerMs),
+    queueAnswers: async () => (await askNats(nats, queueAnswerMs)) === 'ok',
     issuer: config.INVOICE_ISSUER,
     closingGraceSeconds: config.CLOSING_GRACE_SECONDS,
     samplePlatformOrigin: addresses.samplePlatformUrl ?? undefined,

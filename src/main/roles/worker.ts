@@ -14,7 +14,7 @@ import { createVideoSource } from '../../downloader/video-source.ts';
 import type { DownloaderLimits } from '../../downloader/yt-dlp/arguments.ts';
 import type { VideoReference } from '../../ports/videos.ts';
 import { servedVideo } from '../../domain/parse-video-url.ts';
-import { configuredPlatforms, platforms } from '../../domain/platforms/platforms.ts';
+import { platformNames } from '../../domain/platforms/platforms.ts';
 import { createProber } from '../../worker/answer-metadata-requests.ts';
 import { createShortLinkAnswerer } from '../../worker/answer-short-links.ts';
 import { openAttemptsDirectory } from '../../worker/attempts-directory.ts';
@@ -111,7 +111,7 @@ export const startWorker: StartRole = async (connections, secrets) => {
     observer: metrics.observer(observeJobs),
     downloads: observeDownloads([metrics.registry], {
       slots: config.WORKER_SLOTS,
-      platforms: [...platforms, ...configuredPlatforms({ samplePlatformOrigin })].map(({ name }) => name),
+      platforms: platformNames({ samplePlatformOrigin }),
     }),
   });
   return {

@@ -4,7 +4,7 @@ import type { Html } from '../../../documents/html.ts';
 import { day, count, empty, figures, money, number, numberHead, option, time, wideTable } from '../../parts.ts';
 import { page } from '../../visit.ts';
 import type { Answer, StaffVisit } from '../../visit.ts';
-import { accountLink } from '../addresses.ts';
+import { accountLink, chargesPath } from '../addresses.ts';
 import type { StaffDependencies } from '../dependencies.ts';
 import { exportAnswer } from '../export.ts';
 import type { ExportForm } from '../export.ts';
@@ -55,22 +55,12 @@ const exportedEvents =
 export const exportEventsCsv = exportedEvents('csv');
 export const exportEventsJson = exportedEvents('json');
 
-const addressOf = (
-  { account_id: accountId, period_start: start }: OverageRow,
-  fields: Partial<Pick<ChargesInput, 'only' | 'after'>>,
-  as: '' | '.csv' | '.json' = '',
-): string => {
-  const given = Object.entries(fields).filter((field) => field[1] !== undefined);
-  const query = new URLSearchParams(given as [string, string][]).toString();
-  return `/staff/overage/${accountId}/${start.slice(0, 10)}${as}${query === '' ? '' : `?${query}`}`;
-};
-
-const eventsAddress = (period: OverageRow) => `${addressOf(period, {})}/events`;
+const eventsAddress = (period: OverageRow) => `${chargesPath(period)}/events`;
 
 function ofPeriod(period: OverageRow): Html {
   const { account_id: accountId, period_start: start, month, plan, phase } = period;
   const corrections = (cents: number) =>
-    html`<a href="${addressOf(period, { only: 'corrections' })}">${money(cents)}</a>`;
+    html`<a href="${chargesPath(period, { only: 'corrections' })}">${money(cents)}</a>`;
   return html`<dl class="facts">
       <dt>Account</dt>
       <dd>${accountLink(accountId)}, plan ${plan}</dd>
@@ -92,7 +82,7 @@ function ofPeriod(period: OverageRow): Html {
     ${figures([
       {
         name: 'Charged',
-        value: html`<a href="${addressOf(period, { only: 'charges' })}">${money(period.charged_cents)}</a>`,
+        value: html`<a href="${chargesPath(period, { only: 'charges' })}">${money(period.charged_cents)}</a>`,
         of: `for ${count(period.charges)} ${period.charges === 1 ? 'download' : 'downloads'}`,
       },
       {
@@ -118,7 +108,7 @@ function ofPeriod(period: OverageRow): Html {
 }
 
 function list({ period, rows, next }: Charges, { only, after }: ChargesInput): Html {
-  const goOn = next !== null && html`<a rel="next" href="${addressOf(period, { only, after: next })}">Next page</a>`;
+  const goOn = next !== null && html`<a rel="next" href="${chargesPath(period, { only, after: next })}">Next page</a>`;
   const table =
     rows.length === 0
       ? empty(
@@ -137,7 +127,7 @@ function list({ period, rows, next }: Charges, { only, after }: ChargesInput): H
         );
   return html`<h2>Charges and corrections</h2>
     <div class="pages">
-      <form method="get" action="${addressOf(period, {})}" class="filters">
+      <form method="get" action="${chargesPath(period)}" class="filters">
         <select name="only" aria-label="What is listed">
           ${option('', 'charges and corrections', only ?? '')} ${option('charges', 'charges', only ?? '')}
           ${option('corrections', 'corrections', only ?? '')}
@@ -145,13 +135,13 @@ function list({ period, rows, next }: Charges, { only, after }: ChargesInput): H
         <button class="second">Show</button>
       </form>
       <p class="pages">
-        <span>All of these rows:</span> <a href="${addressOf(period, { only }, '.csv')}" download>CSV</a>
-        <a href="${addressOf(period, { only }, '.json')}" download>JSON</a>
+        <span>All of these rows:</span> <a href="${chargesPath(period, { only }, '.csv')}" download>CSV</a>
+        <a href="${chargesPath(period, { only }, '.json')}" download>JSON</a>
       </p>
     </div>
     ${table}
     <p class="pages">
-      ${after !== undefined && html`<a href="${addressOf(period, { only })}">First page</a>`} ${goOn}
+      ${after !== undefined && html`<a href="${chargesPath(period, { only })}">First page</a>`} ${goOn}
     </p>`;
 }
 

@@ -6,7 +6,8 @@ import type { Html } from '../../../documents/html.ts';
 import { count, day, empty, figures, money, note, number, numberHead, wideTable } from '../../parts.ts';
 import { page } from '../../visit.ts';
 import type { Answer, StaffVisit } from '../../visit.ts';
-import { accountPath, eventAtPath } from '../addresses.ts';
+import { accountPath, chargesPath, eventAtPath, withQuery } from '../addresses.ts';
+import type { FileEnding } from '../addresses.ts';
 import type { StaffDependencies } from '../dependencies.ts';
 import { exportAnswer } from '../export.ts';
 import type { ExportForm } from '../export.ts';
@@ -14,7 +15,7 @@ import { verdictNote } from '../verification.ts';
 import { inputOf, readInput, see, viewerOf } from '../view.ts';
 import { exportMonth, monthClose, months } from '../views/months.ts';
 import type { CloseRow, MonthInput, MonthRow, ShownMonth } from '../views/months.ts';
-import { chargesAddress, overageAddress, phaseTags } from './overage.ts';
+import { overageAddress, phaseTags } from './overage.ts';
 
 /** The close of each month: what its billing periods cost, what is invoiced and credited, and what is not and why. */
 
@@ -40,14 +41,10 @@ export async function list(visit: StaffVisit, dependencies: StaffDependencies): 
 const addressOf = (month: string) => `/staff/months/${month}`;
 
 /** With these filters, and without those of them that are undefined. */
-function monthAddress(
+const monthAddress = (
   { month, ...filters }: { month: string } & Partial<Record<keyof MonthInput, string | undefined>>,
-  as: '' | '.csv' | '.json' = '',
-): string {
-  const given = Object.entries(filters).filter((field): field is [string, string] => field[1] !== undefined);
-  const query = new URLSearchParams(given).toString();
-  return `${addressOf(month)}${as}${query === '' ? '' : `?${query}`}`;
-}
+  as: FileEnding = '',
+): string => withQuery(`${addressOf(month)}${as}`, filters);
 
 const monthRow = (row: MonthRow): Html =>
   html`<tr>
@@ -213,7 +210,7 @@ function accounts({ month, accounts: rows, next }: ShownMonth, input: MonthInput
     </p>`;
 }
 
-/** Of the rows above it, which need not be all. */
+/** The sums of the rows above it, which need not be all. */
 function sumRow(rows: readonly CloseRow[], isWhole: boolean): Html {
   const sum = (cents: (row: CloseRow) => number) => number(money(rows.reduce((total, row) => total + cents(row), 0)));
   return html`<tr>
@@ -247,13 +244,13 @@ function accountRow(row: CloseRow): Html {
       <a data-row href="${accountPath(row.account_id)}"><code>${row.account_id}</code></a>
     </td>
     <td>
-      <a href="${chargesAddress(row)}">${day(row.period_start)}</a><br /><span class="tag ${phaseTags[row.phase]}"
+      <a href="${chargesPath(row)}">${day(row.period_start)}</a><br /><span class="tag ${phaseTags[row.phase]}"
         >${row.phase}</span
       >
     </td>
     ${amount(row.fee_cents, eventAtPath({ stream: row.stream, revision: 0 }))}
-    ${amount(row.fee_difference_cents, documents)} ${amount(row.charged_cents, chargesAddress(row, 'charges'))}
-    ${amount(-row.voided_cents - row.waived_cents, chargesAddress(row, 'corrections'))} ${amount(row.due_cents)}
+    ${amount(row.fee_difference_cents, documents)} ${amount(row.charged_cents, chargesPath(row, { only: 'charges' }))}
+    ${amount(-row.voided_cents - row.waived_cents, chargesPath(row, { only: 'corrections' }))} ${amount(row.due_cents)}
     ${amount(row.invoiced_cents, documents)} ${amount(-row.credited_cents, documents)}
     ${number(row.not_invoiced.length === 0 ? html`<span class="soft">${money(0)}</span>` : notInvoiced(row))}
   </tr>`;

@@ -5,7 +5,7 @@ import { html } from '../../../documents/html.ts';
 import type { Html } from '../../../documents/html.ts';
 import { maxChargesOfCorrection } from '../../../domain/correction-events.ts';
 import { failureReasonNames } from '../../../domain/failure-reasons.ts';
-import { platforms, configuredPlatforms } from '../../../domain/platforms/platforms.ts';
+import { platformNames } from '../../../domain/platforms/platforms.ts';
 import { isRefused } from '../../../domain/refusals.ts';
 import { isOutage } from '../../failures.ts';
 import { formTokenField } from '../../layout.ts';
@@ -52,7 +52,7 @@ const shownPage = (given: URLSearchParams, dependencies: StaffDependencies, prev
 const fields = ['platform', 'failure', 'from', 'to'] as const;
 
 function choice(query: URLSearchParams, { samplePlatformOrigin }: StaffDependencies): Html {
-  const names = [...platforms, ...configuredPlatforms({ samplePlatformOrigin })].map(({ name }) => name).sort();
+  const names = platformNames({ samplePlatformOrigin }).sort();
   return html`<form method="get" action="/staff/corrections/outage" class="filters">
     <label
       >Platform

@@ -4,6 +4,8 @@ import type { Html } from '../../../documents/html.ts';
 import { count, day, empty, figures, money, note, number, numberHead, option, wideTable } from '../../parts.ts';
 import { page } from '../../visit.ts';
 import type { Answer, StaffVisit } from '../../visit.ts';
+import { chargesPath, withQuery } from '../addresses.ts';
+import type { FileEnding } from '../addresses.ts';
 import type { StaffDependencies } from '../dependencies.ts';
 import { exportAnswer } from '../export.ts';
 import type { ExportForm } from '../export.ts';
@@ -42,16 +44,10 @@ export const exportJson = exported('json');
 /** The address of the table with these fields, and without those of them that are undefined. */
 export function overageAddress(
   fields: Partial<Record<keyof OverageInput, string | undefined>>,
-  as: '' | '.csv' | '.json' = '',
+  as: FileEnding = '',
 ): string {
-  const given = Object.entries(fields).filter((field): field is [string, string] => field[1] !== undefined);
-  return `/staff/overage${as}?${new URLSearchParams(given).toString()}`;
+  return withQuery(`/staff/overage${as}`, fields);
 }
-
-export const chargesAddress = (
-  { account_id: accountId, period_start: start }: { account_id: string; period_start: string },
-  only?: 'charges' | 'corrections',
-): string => `/staff/overage/${accountId}/${start.slice(0, 10)}${only === undefined ? '' : `?only=${only}`}`;
 
 /** The sums of the whole month, each with the rows that it sums. */
 function ofMonth({ month, months }: Overage): Html | false {
@@ -223,22 +219,22 @@ function rowOf(row: OverageRow): Html {
   const { account_id: accountId, period_start: start, plan, phase } = row;
   const amount = (cents: number, address: string) =>
     number(cents === 0 ? html`<span class="soft">${money(0)}</span>` : html`<a href="${address}">${money(cents)}</a>`);
-  const corrections = chargesAddress(row, 'corrections');
+  const corrections = chargesPath(row, { only: 'corrections' });
   const account = `/staff/accounts/${accountId}`;
   return html`<tr>
     <td>
-      <a data-row href="${chargesAddress(row)}"><code>${accountId}</code></a>
+      <a data-row href="${chargesPath(row)}"><code>${accountId}</code></a>
     </td>
     <td>${day(start)} <span class="tag ${phaseTags[phase]}">${phase}</span></td>
     <td>${plan}</td>
-    ${number(count(row.charges))} ${amount(row.charged_cents, chargesAddress(row, 'charges'))}
+    ${number(count(row.charges))} ${amount(row.charged_cents, chargesPath(row, { only: 'charges' }))}
     ${amount(row.voided_cents, corrections)} ${amount(row.waived_cents, corrections)}
     ${amount(row.credited_overage_cents, account)} ${amount(row.invoiced_overage_cents, account)}
-    ${amount(row.difference_cents, chargesAddress(row))}
+    ${amount(row.difference_cents, chargesPath(row))}
   </tr>`;
 }
 
-/** Of the rows above it, which need not be all that match. */
+/** The sums of the rows above it, which need not be all that match. */
 function sumRow(rows: readonly OverageRow[], isWhole: boolean): Html {
   const sum = (of: (row: OverageRow) => number) => rows.reduce((total, row) => total + of(row), 0);
   const cents = (of: (row: OverageRow) => number) => number(money(sum(of)));
