@@ -26,6 +26,9 @@ export function openPool(url: string, { logger, outages, name = 'Postgres', ...c
     connectionString: url,
     connectionTimeoutMillis: connectionTimeoutMs,
     query_timeout: queryTimeoutMs,
+    // The server gives up too: else a statement that waits for a lock would keep its connection and its own locks, and each
+    // repetition one more.
+    statement_timeout: queryTimeoutMs,
     keepAlive: true,
     application_name: 'reeltally',
     ...rest,

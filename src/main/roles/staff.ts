@@ -120,7 +120,6 @@ const openExportPool = ({ addresses, logger, outages }: Connections) =>
   openPool(addresses.databaseUrl, {
     ...{ logger, outages, name: 'Postgres for exports', max: maxExports + 1 },
     queryTimeoutMs: exportLimitMs,
-    options: `-c statement_timeout=${String(exportLimitMs)}`,
   });
 
 function staffDependencies(

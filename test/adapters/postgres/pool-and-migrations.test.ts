@@ -100,6 +100,19 @@ describe('a pool', () => {
     await expect(pool!.query('select pg_sleep(5)')).rejects.toThrow(/timeout/i);
     expect(performance.now() - startedAtMs).toBeLessThan(3000);
   });
+
+  it('leaves no statement behind that waits for a lock', async () => {
+    const [pool, other] = await openPools(2, 500);
+    await pool!.query('create table locked (id int)');
+    const locking = await other!.connect();
+    await locking.query('begin; lock table locked in access exclusive mode');
+    await expect(pool!.query('insert into locked values (1)')).rejects.toThrow(/timeout/i);
+    const waiting = "select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'";
+    const isOver = async () => (await locking.query(waiting)).rowCount === 0;
+    await waitFor(isOver, { what: 'the end of the statement', timeoutMs: 5_000 });
+    await locking.query('rollback');
+    locking.release();
+  });
 });
 
 it('a heart beats as a row, which goes when it is stopped in order', async () => {
