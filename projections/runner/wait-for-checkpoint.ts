@@ -2,7 +2,8 @@ import { sleep } from '../../src/async/sleep.ts';
 import type { Pool } from 'pg';
 import type { EventStore } from '../../src/ports/event-store.ts';
 import { coveredUpTo } from '../../src/ports/log-position.ts';
-import { readCheckpoint, readReached } from './checkpoints.ts';
+import { reachedOf, reachedSql, readCheckpoint, readReached } from './checkpoints.ts';
+import type { ReachedRow } from './checkpoints.ts';
 import type { Projection } from './projection.ts';
 
 /** The progress of the read models, seen from outside their runners. */
@@ -58,6 +59,29 @@ export async function measureLag(
   const reached = coveredUpTo(position);
   const [newest] = await store.newestPositions([{ streamPrefixes, after: reached }]);
   return { position: position?.commit, lag: newest === undefined ? 0n : newest - reached };
+}
+
+/**
+ * The lag of several read models, in one pass over the newest `maxEvents` events of the log. Those of which no event is among
+ * them are left out unless they have caught up: nobody knows how far back their newest event is.
+ */
+export async function measureLags(
+  { store, pool }: { store: EventStore; pool: Pool },
+  projections: readonly Pick<Projection, 'name' | 'streamPrefixes'>[],
+  maxEvents: number,
+): Promise<{ name: string; lag: bigint }[]> {
+  const { rows } = await pool.query<ReachedRow>(reachedSql);
+  const reached = reachedOf(rows);
+  const asked = projections.map(({ name, streamPrefixes }) => ({
+    name,
+    streamPrefixes,
+    after: reached.get(name) ?? 0n,
+  }));
+  const newest = await store.newestPositionsWithin(maxEvents, asked);
+  return asked.flatMap(({ name, after }, index) => {
+    const position = newest[index] ?? after;
+    return position === 'further_back' ? [] : { name, lag: position - after };
+  });
 }
 
 /**

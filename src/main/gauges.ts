@@ -1,7 +1,7 @@
 import { projections } from '../../projections/all.ts';
 import { countDue } from '../../projections/due-periods.ts';
 import { oldestOverdueSeconds } from '../../projections/kept-files.ts';
-import { measureLag } from '../../projections/runner/wait-for-checkpoint.ts';
+import { measureLags } from '../../projections/runner/wait-for-checkpoint.ts';
 import { oldestWaitingSeconds } from '../../projections/unfinished-jobs.ts';
 import { measureWaitingDocumentMails } from '../../projections/document-mails.ts';
 import { measureWaitingWarnings } from '../../projections/usage-warnings.ts';
@@ -86,6 +86,9 @@ export interface WatchedProjections extends ProjectionObserver {
   begin(): void;
 }
 
+/** How far back a scrape looks for the newest event of a read model: a few reads, so that it has an answer however long the log is. */
+const maxLagEvents = 2_000;
+
 /** @param leadership of the projector */
 export function watchProjections(connections: Connections, leadership: () => Leadership): WatchedProjections {
   const { metrics } = connections;
@@ -121,12 +124,10 @@ export function watchProjections(connections: Connections, leadership: () => Lea
     },
     async () => {
       const measured = leadership().leading ? projections : [];
-      return await Promise.all(
-        measured.map(async (projection) => {
-          const { lag } = await measureLag(connections, projection);
-          return { name: 'reeltally_projection_lag_positions', of: projection.name, value: Number(lag) } as const;
-        }),
-      );
+      const lags = await measureLags(connections, measured, maxLagEvents);
+      return lags.map(({ name: of, lag }) => ({
+        ...{ name: 'reeltally_projection_lag_positions' as const, of, value: Number(lag) },
+      }));
     },
   );
   return {

@@ -109,6 +109,7 @@ function tellingWaits(store: EventStore & WholeLog, output: Output): EventStore 
     readTail: (...asked) => told(store.readTail(...asked)),
     headPosition: () => told(store.headPosition()),
     newestPositions: (...asked) => told(store.newestPositions(...asked)),
+    newestPositionsWithin: (...asked) => told(store.newestPositionsWithin(...asked)),
     subscribe: (options) => store.subscribe(options),
   };
 }

@@ -31,6 +31,11 @@ export type ExpectedRevision = 'no_stream' | number;
  */
 export type AppendOutcome = 'stored' | 'conflict' | 'not_sent';
 
+interface AskedPosition {
+  streamPrefixes: readonly string[];
+  after: bigint;
+}
+
 export interface EventStore {
   /**
    * Appends atomically at the exact revision. An append that was sent is resent, identical, until its outcome is known, however
@@ -73,9 +78,18 @@ export interface EventStore {
    *
    * @throws {EventStoreUnavailable}
    */
-  newestPositions(
-    asked: readonly { streamPrefixes: readonly string[]; after: bigint }[],
-  ): Promise<(bigint | undefined)[]>;
+  newestPositions(asked: readonly AskedPosition[]): Promise<(bigint | undefined)[]>;
+
+  /**
+   * As `newestPositions`, but looks only at the `maxEvents` newest events of the log, or a few more: `further_back` where the
+   * event may lie before them.
+   *
+   * @throws {EventStoreUnavailable}
+   */
+  newestPositionsWithin(
+    maxEvents: number,
+    asked: readonly AskedPosition[],
+  ): Promise<(bigint | undefined | 'further_back')[]>;
 
   /** Delivers the log in order until it is closed: see `SubscriptionOptions`. */
   subscribe(options: SubscriptionOptions): Subscription;

@@ -109,6 +109,28 @@ export function connectEventStore({
       return stream === undefined ? [] : [{ ...event, stream }];
     });
 
+  const newestPositionsWithin: EventStore['newestPositionsWithin'] = async (maxEvents, asked) => {
+    const newest = asked.map((): bigint | undefined | 'further_back' => 'further_back');
+    const left = new Set(asked.keys());
+    // The client's reads take no filter, so the log is read back, page by page: a short one first, for readers that are up to date.
+    let [fromPosition, maxCount]: [ReadAllOptions['fromPosition'], number] = [END, firstBackwardsEvents];
+    for (let seen = 0; left.size > 0 && seen < maxEvents; seen += maxCount) {
+      if (seen > 0) maxCount = backwardsPageEvents;
+      const events = await readLog({ direction: BACKWARDS, fromPosition, maxCount });
+      const ours = oursAmong(events);
+      const oldest = events.at(-1)?.position;
+      for (const index of left) {
+        const { streamPrefixes = [], after = 0n } = asked[index] ?? {};
+        const found = ours.find(({ stream }) => streamPrefixes.some((prefix) => stream.startsWith(prefix)));
+        if (found === undefined && oldest !== undefined && oldest > after) continue;
+        newest[index] = found && found.position > after ? found.position : undefined;
+        left.delete(index);
+      }
+      if (oldest !== undefined) fromPosition = positionOfEvent(oldest);
+    }
+    return newest;
+  };
+
   return {
     append: async (stream, expected, events, { sendBeforeMs } = {}) => {
       const prepared = prepareAppend(nameInLog(streams, stream), expected, events, maxAppendBytes);
@@ -154,25 +176,10 @@ export function connectEventStore({
       const [head] = await readLog({ direction: BACKWARDS, fromPosition: END, maxCount: 1 });
       return head?.position;
     },
-    newestPositions: async (asked) => {
-      const newest = asked.map(() => undefined as bigint | undefined);
-      const left = new Set(asked.keys());
-      // The client's reads take no filter, so the log is read back, page by page: a short one first, for readers that are up to date.
-      let [fromPosition, maxCount]: [ReadAllOptions['fromPosition'], number] = [END, firstBackwardsEvents];
-      while (left.size > 0) {
-        const events = await readLog({ direction: BACKWARDS, fromPosition, maxCount });
-        const ours = oursAmong(events);
-        const oldest = events.at(-1)?.position;
-        for (const index of left) {
-          const { streamPrefixes = [], after = 0n } = asked[index] ?? {};
-          const found = ours.find(({ stream }) => streamPrefixes.some((prefix) => stream.startsWith(prefix)));
-          if (found && found.position > after) newest[index] = found.position;
-          if (found !== undefined || oldest === undefined || oldest <= after) left.delete(index);
-        }
-        if (oldest !== undefined) [fromPosition, maxCount] = [positionOfEvent(oldest), backwardsPageEvents];
-      }
-      return newest;
-    },
+    newestPositions: async (asked) =>
+      // Nothing is further back than the whole log.
+      (await newestPositionsWithin(Infinity, asked)).map((newest) => (newest === 'further_back' ? undefined : newest)),
+    newestPositionsWithin,
     subscribe: (options) => {
       const subscription = new SupervisedSubscription(connection, options, {
         logger,

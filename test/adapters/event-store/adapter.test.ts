@@ -171,6 +171,10 @@ describe('a read', () => {
     for (const each of asked.slice(0, 3))
       expect(await store.newestPositions([each])).toEqual([each.after < newest ? newest : undefined]);
     expect(await store.newestPositions([])).toEqual([]);
+    const within = (maxEvents: number) => store.newestPositionsWithin(maxEvents, asked);
+    expect(await within(1_000)).toEqual(await store.newestPositions(asked));
+    const back = 'further_back';
+    expect(await within(100)).toEqual([back, back, back, back, newestOther, undefined]);
   });
 
   test('gives up in time where nobody listens', async () => {
