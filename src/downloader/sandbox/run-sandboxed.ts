@@ -114,6 +114,8 @@ export async function runSandboxed(run: SandboxedProcess): Promise<ProcessResult
   const { pid } = child;
   if (pid === undefined) {
     const reason = await new Promise<Error>((resolve) => child.once('error', resolve));
+    run.observer?.childStarted();
+    run.observer?.childEnded('not_started');
     return { ...nothing, ending: 'not_started', stderr: reason.message };
   }
   const marked = { mark, uid: user?.uid };

@@ -5,6 +5,7 @@ import { afterAll, describe, expect, test } from 'vitest';
 import { startReaper } from '../../../src/downloader/sandbox/child-reaper.ts';
 import { runSandboxed } from '../../../src/downloader/sandbox/run-sandboxed.ts';
 import type { ProcessEnding, SandboxedProcess } from '../../../src/downloader/sandbox/run-sandboxed.ts';
+import type { ChildObserver } from '../../../src/ports/observers.ts';
 import { isAlive } from '../../embedded/owned.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 import { waitFor } from '../../support/wait-for.ts';
@@ -59,8 +60,14 @@ describe('a contained process', () => {
     });
   });
 
-  test('that is not there is reported', async () => {
-    expect(await run('', { command: '/nowhere/program' })).toMatchObject({ ending: 'not_started' });
+  test('that is not there is reported, and counted', async () => {
+    const seen: string[] = [];
+    const observer: ChildObserver = {
+      childStarted: () => seen.push('started'),
+      childEnded: (ending) => seen.push(ending),
+    };
+    expect(await run('', { command: '/nowhere/program', observer })).toMatchObject({ ending: 'not_started' });
+    expect(seen).toEqual(['started', 'not_started']);
   });
 
   test('is not started when it was aborted before', async () => {
