@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse, stringify } from 'yaml';
 import { freePort } from '../../src/embedded/free-port.ts';
@@ -13,13 +13,16 @@ interface FiringAlert {
   state: 'pending' | 'firing';
 }
 
-/** `host:port` by role. */
-type Targets = Readonly<Record<string, readonly string[]>>;
+interface Target {
+  /** `host:port`. */
+  host: string;
+  role: string;
+}
 
 export interface Prometheus {
   url: string;
   /** From now on it scrapes these. */
-  watch: (targets: Targets) => void;
+  watch: (targets: readonly Target[]) => void;
   /** An alert fires, with these labels if any are named. */
   isFiring: (name: string, labels?: Readonly<Record<string, string>>) => Promise<boolean>;
   /** The present value of an expression that selects one series; undefined where there is none. */
@@ -28,17 +31,16 @@ export interface Prometheus {
 }
 
 /**
- * A Prometheus with the settings and rules of `deploy`, but for its targets. Debian's package `prometheus` has the program.
+ * A Prometheus with the settings and rules of `deploy`, but for its targets, of which it has none at first. Debian's package
+ * `prometheus` has the program.
  *
  * @param options.shortened texts of rules that would take hours, each with another that takes minutes
  */
 export async function startPrometheus({
   directory,
-  targets,
   shortened,
 }: {
   directory: string;
-  targets: Targets;
   shortened: readonly (readonly [rule: string, shorter: string])[];
 }): Promise<Prometheus> {
   const rules = ruleFiles.map((file) => readFileSync(file, 'utf8')).join('');
@@ -52,11 +54,13 @@ export async function startPrometheus({
   if (missing.length > 0) throw new Error(`no rule has ${JSON.stringify(missing)}`);
   const deployed = parse(readFileSync(join(root, 'deploy/prometheus.yml'), 'utf8')) as object;
   const targetsFile = join(directory, 'targets.json');
-  const watch = (targets: Targets) => {
-    const groups = Object.entries(targets).map(([role, hosts]) => ({ targets: hosts, labels: { role } }));
-    writeFileSync(targetsFile, JSON.stringify(groups));
+  const watch: Prometheus['watch'] = (targets) => {
+    const groups = targets.map(({ host, role }) => ({ targets: [host], labels: { role } }));
+    // In one step: Prometheus never reads half a file.
+    writeFileSync(`${targetsFile}.new`, JSON.stringify(groups));
+    renameSync(`${targetsFile}.new`, targetsFile);
   };
-  watch(targets);
+  watch([]);
   const found = [{ job_name: 'reeltally', file_sd_configs: [{ files: [targetsFile] }] }];
   const config = { ...deployed, scrape_configs: found };
   writeFileSync(join(directory, 'prometheus.yml'), stringify(config));
