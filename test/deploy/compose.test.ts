@@ -1,6 +1,8 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { parse } from 'yaml';
+import { z } from 'zod';
 import { roles } from '../../src/main/roles/role.ts';
 import { environment, readConfig, secretSettings } from '../../src/main/settings/config.ts';
 import { fileVariable } from '../../src/main/settings/secret-files.ts';
@@ -72,6 +74,60 @@ describe('the services of compose.yaml', () => {
     const source = readFileSync(join(root, 'test/support/containers.ts'), 'utf8');
     const ours = ['event-store', 'postgres', 'nats'].map((name) => services[name]?.image.match(taken)?.[0]);
     expect(ours).toEqual(source.match(taken));
+  });
+});
+
+describe('the profile observe', () => {
+  const { prometheus, grafana } = { prometheus: services['prometheus']!, grafana: services['grafana']! };
+  const mountOf = ({ volumes: mounts }: typeof prometheus, source: string) =>
+    mounts.find((mount) => mount.startsWith(`${source}:`))?.split(':')[1];
+  const watched = z
+    .object({
+      rule_files: z.array(z.string()),
+      scrape_configs: z.tuple([
+        z.object({
+          dns_sd_configs: z.tuple([z.object({ names: z.array(z.string()), type: z.literal('A'), port: z.number() })]),
+        }),
+      ]),
+    })
+    .parse(parse(deployFile('prometheus.yml')));
+  const provisioned = (path: string): unknown => parse(deployFile(`grafana/provisioning/${path}`));
+
+  it('is started by its name alone', () => {
+    const inProfile = Object.entries(services).filter(([, { profiles }]) => profiles.length > 0);
+    expect(inProfile.map(([name, { profiles }]) => [name, ...profiles])).toEqual([
+      ['prometheus', 'observe'],
+      ['grafana', 'observe'],
+      ['traces', 'observe'],
+    ]);
+  });
+
+  it('scrapes each role by its name, at the port of its health check, over a network that both are in', () => {
+    const [{ names, port }] = watched.scrape_configs[0].dns_sd_configs;
+    expect([...names].sort()).toEqual([...roles].sort());
+    expect(deployFile('Dockerfile')).toMatch(new RegExp(`HEALTH_PORT=${port}\\b`));
+    for (const role of roles)
+      expect(ofRoles[role]?.networks.filter((network) => prometheus.networks.includes(network))).toEqual(['back']);
+  });
+
+  it('gives Prometheus its settings and, beside them, the rules', () => {
+    const settingsFile = mountOf(prometheus, './prometheus.yml');
+    expect(prometheus.command).toContain(`--config.file=${settingsFile ?? ''}`);
+    expect(watched.rule_files).toEqual(['alerts/*.yaml']);
+    expect(mountOf(prometheus, './alerts')).toBe(join(settingsFile ?? '', '../alerts'));
+  });
+
+  it('leads Grafana to that Prometheus and to the dashboards', () => {
+    const sources = z.object({ datasources: z.tuple([z.object({ url: z.url() })]) });
+    const { hostname, port } = new URL(sources.parse(provisioned('datasources/prometheus.yaml')).datasources[0].url);
+    // 9090 is the port of Prometheus where its command names no other.
+    expect([hostname, port]).toEqual(['prometheus', '9090']);
+    expect(String(prometheus.command)).not.toContain('listen-address');
+    expect(grafana.networks).toContain(prometheus.networks[0]);
+    expect(mountOf(grafana, './grafana/provisioning')).toBe('/etc/grafana/provisioning');
+    const providers = z.object({ providers: z.tuple([z.object({ options: z.object({ path: z.string() }) })]) });
+    const [{ options }] = providers.parse(provisioned('dashboards/reeltally.yaml')).providers;
+    expect(mountOf(grafana, './dashboards')).toBe(options.path);
   });
 });
 

@@ -25,3 +25,10 @@ ENTRYPOINT ["nats-server"]
 FROM ${BASE_IMAGE} AS proxy
 RUN apt-get update && apt-get install -y --no-install-recommends caddy && rm -rf /var/lib/apt/lists/* /var/cache/apt/*
 ENV XDG_DATA_HOME=/data XDG_CONFIG_HOME=/config
+
+# With the user of the image of its makers, and their place for the series.
+FROM ${BASE_IMAGE} AS prometheus
+RUN apt-get update && apt-get install -y --no-install-recommends prometheus && rm -rf /var/lib/apt/lists/* /var/cache/apt/* \
+  && install -d -o nobody -g nogroup /prometheus
+USER nobody
+ENTRYPOINT ["prometheus"]

@@ -6,6 +6,6 @@ cd "$(dirname "$0")/../../.."
 for target in slim worker full; do
   docker build --file deploy/Dockerfile --target $target --tag reeltally:$target --build-arg NODE_IMAGE="$node" --build-arg BASE_IMAGE="$base" .
 done
-for target in event-store postgres nats proxy; do
+for target in event-store postgres nats proxy prometheus; do
   docker build --file test/deploy/drill/engines.Dockerfile --target $target --tag drill-$target --build-arg BASE_IMAGE="$base" .
 done
