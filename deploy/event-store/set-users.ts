@@ -7,9 +7,12 @@
  * `admin:password` of an administrator.
  */
 
+import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
+import type { IncomingMessage } from 'node:http';
 import { request } from 'node:https';
 import process from 'node:process';
+import { text } from 'node:stream/consumers';
 import { isDeepStrictEqual } from 'node:util';
 import { BACKWARDS, END, EventStoreDBClient, jsonEvent, StreamNotFoundError } from '@eventstore/db-client';
 
@@ -29,33 +32,46 @@ const [user, password] = [url.username, url.password].map(decodeURIComponent) as
 const administrator = read('EVENTSTORE_ADMIN_FILE');
 const certificates = readFileSync(url.searchParams.get('tlsCAFile') ?? fail('the address names no tlsCAFile'));
 
-/** One order to the user management, which the node passes on to the leader. @returns the status of the answer */
-async function manage(method: 'GET' | 'POST', path: string, body?: object): Promise<number> {
-  const { promise, resolve, reject } = Promise.withResolvers<number>();
-  const sent = request(
-    {
-      hostname: url.hostname,
-      port: url.port || 2113,
-      path,
-      method,
-      auth: administrator,
-      ca: certificates,
-      timeout: 10_000,
-    },
-    (answer) => answer.resume().on('end', () => resolve(answer.statusCode ?? 0)),
-  );
-  sent.on('error', reject).on('timeout', () => sent.destroy(new Error(`${path} is not answered`)));
+interface Answer {
+  status: number;
+  body: string;
+}
+
+/** One order to the user management, which the node passes on to the leader. */
+async function manage(method: 'GET' | 'POST', path: string, body?: object): Promise<Answer> {
+  const sent = request({
+    hostname: url.hostname,
+    port: url.port || 2113,
+    path,
+    method,
+    auth: administrator,
+    ca: certificates,
+    timeout: 10_000,
+  });
+  sent.on('timeout', () => sent.destroy(new Error(`${path} is not answered`)));
   sent.setHeader('content-type', 'application/json').end(body === undefined ? '' : JSON.stringify(body));
-  return await promise;
+  const [answer] = (await once(sent, 'response')) as [IncomingMessage];
+  return { status: answer.statusCode ?? 0, body: await text(answer) };
 }
 
 async function makeUser(): Promise<void> {
   const known = await manage('GET', `/users/${user}`);
-  const status =
-    known === 200
+  if (known.status === 200) requireNoGroups(JSON.parse(known.body) as KnownUser);
+  const { status } =
+    known.status === 200
       ? await manage('POST', `/users/${user}/command/reset-password`, { newPassword: password })
       : await manage('POST', '/users/', { loginName: user, fullName: 'Reeltally', groups: [], password });
   if (status >= 300) fail(`the user ${user} could not be made: status ${status}`);
+}
+
+interface KnownUser {
+  data: { groups: string[] };
+}
+
+/** Administrators keep their rights, whatever is set below. */
+function requireNoGroups({ data: { groups } }: KnownUser): void {
+  if (groups.length > 0)
+    fail(`the user ${user} is in the groups ${groups.join(', ')}: name a user of the service's own in its address`);
 }
 
 const ours = [user, admins];

@@ -11,6 +11,7 @@ import { isDemo, isLocalDemo } from './downloader-sandbox.ts';
 import { prepareDemo } from './demo/prepare-demo.ts';
 import { hasStory, tellStory } from './demo/tell-story.ts';
 import { startEmbeddedServers } from './embedded-servers.ts';
+import { warnOfExcessRights } from './excess-rights.ts';
 import { watchAppends, watchServers } from './gauges.ts';
 import { orFullDisk } from './full-disk.ts';
 import { findAddresses, removeInstance, writeInstance } from './settings/instance.ts';
@@ -176,6 +177,7 @@ async function openConnections(
   watchAppends(metrics, store);
   watchServers(connections);
   await requireSharedSecret(pool, options.secrets);
+  warnOfExcessRights(connections);
   return connections;
 }
 

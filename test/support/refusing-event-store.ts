@@ -2,22 +2,36 @@ import { constants, createServer } from 'node:http2';
 import { status } from '@grpc/grpc-js';
 import { listen } from './listen.ts';
 
-/** An event store that knows nobody: every call is answered UNAUTHENTICATED, as a secured server answers a wrong password. */
+/** How a secured server refuses a call: it does not know the user, or the user may not do that. */
+const refusals = {
+  unauthenticated: { 'grpc-status': String(status.UNAUTHENTICATED), 'grpc-message': 'Unauthenticated' },
+  'access denied': {
+    'grpc-status': String(status.PERMISSION_DENIED),
+    'grpc-message': 'Access Denied',
+    exception: 'access-denied',
+  },
+};
+
+const unimplemented = { 'grpc-status': String(status.UNIMPLEMENTED), 'grpc-message': 'Unimplemented' };
+
+/** An event store that refuses every call. */
 export interface RefusingEventStore extends AsyncDisposable {
   url: string;
 }
 
-export async function startRefusingEventStore(): Promise<RefusingEventStore> {
+export async function startRefusingEventStore(
+  refusal: keyof typeof refusals = 'unauthenticated',
+): Promise<RefusingEventStore> {
   const server = createServer();
   server.on('session', (session) => session.on('error', () => undefined));
-  server.on('stream', (stream) => {
+  server.on('stream', (stream, { ':path': path }) => {
     stream.on('error', () => undefined);
     stream.respond(
       {
         [constants.HTTP2_HEADER_STATUS]: 200,
         [constants.HTTP2_HEADER_CONTENT_TYPE]: 'application/grpc',
-        'grpc-status': String(status.UNAUTHENTICATED),
-        'grpc-message': 'Unauthenticated',
+        // Whoever it knows may ask what it offers; this one has nothing to say to that.
+        ...(refusal === 'access denied' && path?.endsWith('GetSupportedMethods') ? unimplemented : refusals[refusal]),
       },
       { endStream: true },
     );

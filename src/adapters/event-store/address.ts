@@ -1,7 +1,14 @@
 import { createRequire } from 'node:module';
 
 /** The parser of `@eventstore/db-client`, an internal module of the pinned version. */
-type ParseConnectionString = (address: string) => object;
+type ParseConnectionString = (address: string) => ParsedAddress;
+
+interface ParsedAddress {
+  hosts: readonly { address: string }[];
+  tls?: boolean;
+  defaultCredentials?: unknown;
+  userCertFile?: string;
+}
 
 const parserModule = '@eventstore/db-client/dist/Client/parseConnectionString.js';
 
@@ -23,6 +30,16 @@ export function readEventStoreAddress(given: string): { address: string } | { fa
     };
   }
 }
+
+/** @param address one that was read before @returns who the event store knows its client as, and where it is */
+export function accessBy(address: string): { hasUser: boolean; isOnThisMachine: boolean } {
+  const { hosts, tls, defaultCredentials, userCertFile } = parser()(address);
+  // Without TLS the client sends no credentials.
+  const hasUser = tls !== false && (defaultCredentials !== undefined || userCertFile !== undefined);
+  return { hasUser, isOnThisMachine: hosts.every(({ address: host }) => isLoopback(host)) };
+}
+
+const isLoopback = (host: string): boolean => host === 'localhost' || /^127(?:\.\d+){3}$/.test(host);
 
 /**
  * Removes the options that the client ignores. About each of them it would print a warning to standard error at every parse,

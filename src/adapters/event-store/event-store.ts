@@ -12,6 +12,8 @@ import type { AppendObserver } from '../../ports/observers.ts';
 import type { AppendOutcome, EventStore, RecordedEvent, WholeLog } from '../../ports/event-store.ts';
 import { PendingAppend, prepareAppend } from './append.ts';
 import { Connection } from './connection.ts';
+import { findExcessRights } from './excess-rights.ts';
+import type { ExcessRight } from './excess-rights.ts';
 import { readEvents } from './read.ts';
 import { allStreams, nameInLog, ourName } from './stream-names.ts';
 import type { StreamNames } from './stream-names.ts';
@@ -53,6 +55,8 @@ export interface ConnectedEventStore extends EventStore, WholeLog {
   ready(options: { timeoutMs: number }): Promise<boolean>;
   /** The number of appends whose outcome is not known yet, and the age of the oldest; 0 if there is none. */
   openAppends(): { count: number; oldestSeconds: number };
+  /** The rights that the service does not need and has. Asking changes nothing. @throws if they cannot be found out in time */
+  excessRights(options: { timeoutMs: number }): Promise<ExcessRight[]>;
   /** Rejects pending calls and lets subscriptions finish their batches. Nothing then keeps the process alive. */
   close(): Promise<void>;
 }
@@ -198,6 +202,7 @@ export function connectEventStore({
       const [oldest] = appends;
       return { count: appends.size, oldestSeconds: oldest ? (performance.now() - oldest.startedMs) / 1000 : 0 };
     },
+    excessRights: ({ timeoutMs }) => findExcessRights(connection, nameInLog(streams, 'rights-check'), timeoutMs),
     close: async () => {
       const closed = connection.close();
       for (const append of appends) append.close();

@@ -1,0 +1,25 @@
+import { accessBy } from '../adapters/event-store/address.ts';
+import type { Connections } from './connect.ts';
+
+const timeoutMs = 5_000;
+
+/**
+ * Warns once if the event store lets this process do more than the service needs: whoever took the process over could remove
+ * what the log has recorded. It neither delays a start nor ends one, and says nothing where it cannot find out.
+ */
+export function warnOfExcessRights({ store, logger, addresses }: Connections): void {
+  const { hasUser, isOnThisMachine } = accessBy(addresses.eventStoreUrl);
+  // The embedded event store has no users; it serves root, and the user who runs it.
+  if (!hasUser && isOnThisMachine) return;
+  store.excessRights({ timeoutMs }).then(
+    (rights) => {
+      if (rights.length > 0) logger.warn({ rights }, hasUser ? userHasMore : nobodyIsAsked);
+    },
+    (err: unknown) => logger.debug({ err }, 'the rights in the event store could not be found out'),
+  );
+}
+
+const userHasMore =
+  'the user of the event store may do more than the service needs; deploy/event-store/set-users.ts makes one with the least rights';
+const nobodyIsAsked =
+  'the event store asks for no user, so that whoever reaches it may do all this; give it TLS, then run deploy/event-store/set-users.ts';
