@@ -19,11 +19,28 @@ test('a worker that starts removes what others have left, and nothing that may b
   leave('probe-new', 3_599);
   const directory = await openAttemptsDirectory(work, {
     workerId: 'wrk_new',
-    living: new Set(['wrk_alive', 'wrk_new']),
+    listLiving: () => Promise.resolve(new Set(['wrk_alive', 'wrk_new'])),
     nowMs,
   });
   expect(directory).toBe(join(work, 'attempts', 'wrk_new'));
   expect(readdirSync(join(work, 'attempts')).sort()).toEqual(['wrk_alive', 'wrk_new']);
   expect(readdirSync(work).sort()).toEqual(['attempts', 'cell', 'of-the-operator', 'probe-new']);
   expect(readdirSync(join(work, 'cell'))).toEqual([]);
+});
+
+test('a worker that starts leaves alone another one that starts at the same moment', async () => {
+  const work = temporaryDirectory();
+  const beating = new Set(['wrk_first']);
+  const second = () => {
+    beating.add('wrk_second');
+    mkdirSync(join(work, 'attempts/wrk_second'), { recursive: true });
+  };
+  // The second one begins while the first asks who is alive.
+  const listLiving = () => {
+    const living = new Set(beating);
+    second();
+    return Promise.resolve(living);
+  };
+  await openAttemptsDirectory(work, { workerId: 'wrk_first', listLiving, nowMs: 1_800_000_000_000 });
+  expect(readdirSync(join(work, 'attempts')).sort()).toEqual(['wrk_first', 'wrk_second']);
 });
