@@ -1,4 +1,5 @@
 import type { NatsConnection } from 'nats';
+import { pino } from 'pino';
 import { afterAll, beforeAll } from 'vitest';
 
 import { readJob } from '../../projections/jobs.ts';
@@ -36,7 +37,8 @@ export function dispatchingUnderTest(endOfCatchUp?: EndOfCatchUp): Dispatching {
   beforeAll(async () => {
     server = await startNatsServer();
     const nats = await connectTo(server.url);
-    Object.assign(parts, { store: log.store, models, nats, queue: createJobQueue(nats) });
+    const queue = createJobQueue(nats, { replicas: 1, logger: pino({ level: 'silent' }) });
+    Object.assign(parts, { store: log.store, models, nats, queue });
   });
   afterAll(async () => {
     await parts.nats?.close();

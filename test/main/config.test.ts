@@ -2,6 +2,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, vi } from 'vitest';
 import { ConfigurationRefused } from '../../src/main/settings/configuration-refused.ts';
+import { readNatsAddress } from '../../src/adapters/nats/address.ts';
 import { environment, readConfig } from '../../src/main/settings/config.ts';
 import { temporaryDirectoryOfFile } from '../support/temporary-directory.ts';
 
@@ -56,9 +57,40 @@ describe('EVENTSTORE_URL', () => {
   });
 });
 
+describe('NATS_URL', () => {
+  const [user, servers] = [{ user: 'user', pass: 'p@ss' }, ['a:4222', 'b:4222', 'c:4222']];
+
+  it.each([
+    ['nats://127.0.0.1:4222', { servers: ['127.0.0.1:4222'], credentials: undefined, tls: undefined }],
+    ['nats://user:p%40ss@a:4222,b:4222,c:4222', { servers, credentials: user, tls: undefined }],
+    ['nats://secret@[::1]:4222/', { servers: ['[::1]:4222'], credentials: { token: 'secret' }, tls: undefined }],
+    ['tls://user:p@ss@nats', { servers: ['nats'], credentials: user, tls: {} }],
+    ['tls://a:4222,b:4222,c:4222?tlsCAFile=/etc/ca.crt', { servers, tls: { caFile: '/etc/ca.crt' } }],
+  ])('takes %s', (address, read) => {
+    expect(readConfig({ NATS_URL: address }).NATS_URL).toBe(address);
+    expect(readNatsAddress(address)).toMatchObject(read);
+  });
+
+  it.each([
+    ['another protocol', 'http://user:hidden@a:4222'],
+    ['no host', 'nats://user:hidden@'],
+    ['an empty host among others', 'nats://user:hidden@a:4222,,b:4222'],
+    ['a port that is none', 'nats://user:hidden@a:4222,b:port'],
+    ['an authority without TLS', 'nats://user:hidden@a:4222?tlsCAFile=/etc/ca.crt'],
+    ['an option that nobody reads', 'tls://user:hidden@a:4222?verify=hidden'],
+    ['a password that cannot be decoded', 'nats://user:hidden%zz@a:4222'],
+  ])('refuses %s, and repeats nothing of it', (_, address) => {
+    const [line, ...more] = faultsOf({ NATS_URL: address });
+    expect(more).toEqual([]);
+    expect(line).toMatch(/^ {2}NATS_URL: must be an address such as nats:\/\/host:4222, /);
+    expect(line).not.toContain('hidden');
+  });
+});
+
 /** One wrong value of each setting that does not take every text. */
 const wrongValues: Record<string, string> = {
-  ...{ EVENTSTORE_URL: 'http://a', DATABASE_URL: 'mysql://a/b', NATS_URL: '127.0.0.1', SAMPLE_PLATFORM_URL: 'sample' },
+  ...{ EVENTSTORE_URL: 'http://a', DATABASE_URL: 'mysql://a/b', NATS_URL: '127.0.0.1', NATS_REPLICAS: '2' },
+  ...{ SAMPLE_PLATFORM_URL: 'sample' },
   ...{
     EVENTSTORE_PREFIX: 'Ours',
     PORT: 'http',

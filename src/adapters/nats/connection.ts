@@ -4,23 +4,25 @@ import type { Logger } from 'pino';
 import { outageOf } from '../../ports/outage.ts';
 import type { Outage, Outages } from '../../ports/outage.ts';
 import { withDeadline } from '../../async/deadline.ts';
+import { readNatsAddress } from './address.ts';
 
 /**
- * Connects, and reconnects for ever, so that this process outlives outages of NATS. Credentials are taken from the URL.
+ * Connects, and reconnects for ever, so that this process outlives outages of NATS.
  *
+ * @param url one that `readNatsAddress` takes
  * @throws when the first connection takes longer than `timeoutMs`
  */
 export async function connectNats(
   url: string,
   { name, timeoutMs = 10_000, ...reporting }: { name: string; logger: Logger; outages?: Outages; timeoutMs?: number },
 ): Promise<NatsConnection> {
-  const { protocol, host, username, password } = new URL(url);
+  const address = readNatsAddress(url);
+  if (!address) throw new Error('its address cannot be read');
   const connection = await connect({
-    servers: host,
+    servers: address.servers,
     name,
-    ...(protocol === 'tls:' && { tls: {} }),
-    ...(username !== '' && password === '' && { token: decodeURIComponent(username) }),
-    ...(password !== '' && { user: decodeURIComponent(username), pass: decodeURIComponent(password) }),
+    ...address.credentials,
+    ...(address.tls && { tls: address.tls }),
     timeout: timeoutMs,
     maxReconnectAttempts: -1,
     reconnectTimeWait: 500,

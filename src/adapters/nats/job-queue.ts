@@ -1,5 +1,6 @@
 import { AckPolicy, DiscardPolicy, RetentionPolicy, StorageType, headers, nanos, NatsError } from 'nats';
 import type { Consumer, JetStreamClient, JetStreamManager, JsMsg, MsgHdrs, NatsConnection } from 'nats';
+import type { Logger } from 'pino';
 import { z } from 'zod';
 import { downloadQueue, isOfNewJob } from '../../ports/job-queue.ts';
 import type { JobMessage, JobQueue, ReceivedJob } from '../../ports/job-queue.ts';
@@ -32,10 +33,17 @@ export interface QueueDepth {
   redelivered: number;
 }
 
+export interface JobQueueOptions {
+  /** On how many servers of a cluster the stream is stored, if it is made here. */
+  replicas: number;
+  logger: Logger;
+  tracer?: Tracer | undefined;
+}
+
 /** The work queue on JetStream: at least once, in any order. Lost or repeated messages do no harm. */
 export function createJobQueue(
   connection: NatsConnection,
-  tracer?: Tracer,
+  { tracer, ...making }: JobQueueOptions,
 ): JobQueue & { depth(): Promise<QueueDepth> } {
   const jetStream = connection.jetstream();
   let consumer: Promise<Consumer> | undefined;
@@ -45,11 +53,11 @@ export function createJobQueue(
   /** Creates the stream again on a server that lost its data; the sweeper refills it. */
   const withStream = async <Value>(work: (jetStream: JetStreamClient) => Promise<Value>): Promise<Value> => {
     try {
-      await (prepared ??= ensureStream(connection));
+      await (prepared ??= ensureStream(connection, making));
       return await work(jetStream);
     } catch {
       consumer = undefined;
-      await (prepared = ensureStream(connection));
+      await (prepared = ensureStream(connection, making));
       return await work(jetStream);
     }
   };
@@ -123,7 +131,10 @@ async function pull(consumer: Consumer, stopping: AbortSignal): Promise<JsMsg | 
   }
 }
 
-async function ensureStream(connection: NatsConnection): Promise<void> {
+async function ensureStream(
+  connection: NatsConnection,
+  { replicas, logger }: Pick<JobQueueOptions, 'replicas' | 'logger'>,
+): Promise<void> {
   const manager = await connection.jetstreamManager();
   const wanted = {
     subjects: [subject],
@@ -131,12 +142,18 @@ async function ensureStream(connection: NatsConnection): Promise<void> {
     storage: StorageType.File,
     discard: DiscardPolicy.New,
     duplicate_window: nanos(duplicateWindowMs),
+    num_replicas: replicas,
   };
-  try {
-    await manager.streams.info(streamName);
-  } catch {
-    await manager.streams.add({ name: streamName, ...wanted });
-  }
+  // The consumer has as many replicas as the stream.
+  const { config } = await manager.streams
+    .info(streamName)
+    .catch(() => manager.streams.add({ name: streamName, ...wanted }));
+  // The user of the service need not have the right to change a stream.
+  if (config.num_replicas !== replicas)
+    logger.warn(
+      { stream: streamName, replicas: config.num_replicas, NATS_REPLICAS: replicas },
+      'the queue has another number of replicas than NATS_REPLICAS says: docs/operations.md, "Replicas of the queue"',
+    );
   const consumer = {
     ack_policy: AckPolicy.Explicit,
     ack_wait: nanos(acknowledgeWithinMs),

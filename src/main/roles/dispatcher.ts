@@ -28,7 +28,7 @@ import type { StartRole } from './role.ts';
 export const startDispatcher: StartRole = async (connections, secrets) => {
   const { store, pool, nats, logger, outages, clock, config, addresses, metrics, tracer } = connections;
   const { macs, pendingVoids } = connections;
-  const queue = createJobQueue(nats, tracer);
+  const queue = createJobQueue(nats, { replicas: config.NATS_REPLICAS, logger, tracer });
   const observer = metrics.observer(observeJobs);
   const voids = metrics.observer(observeVoids);
   const mailer = createMailer(config);

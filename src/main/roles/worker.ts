@@ -89,7 +89,6 @@ export const startWorker: StartRole = async (connections, secrets) => {
     nats,
     createShortLinkAnswerer({ resolve, logger, maxConcurrent: maxConcurrentLookUps }),
   );
-  const living = await listLivingWorkers(pool);
   const worker = runWorker({
     workerId,
     store,
@@ -100,10 +99,14 @@ export const startWorker: StartRole = async (connections, secrets) => {
     newUuid,
     tracer,
     files: (await openFiles(connections, secrets)).files,
-    workDirectory: await openAttemptsDirectory(workDirectory, { workerId, living, nowMs: clock.realNowMs() }),
+    workDirectory: await openAttemptsDirectory(workDirectory, {
+      workerId,
+      listLiving: () => listLivingWorkers(pool),
+      nowMs: clock.realNowMs(),
+    }),
     attemptTimeoutMs: config.ATTEMPT_TIMEOUT_SECONDS * 1_000,
     now: clock.now,
-    queue: createJobQueue(nats),
+    queue: createJobQueue(nats, { replicas: config.NATS_REPLICAS, logger }),
     progress: createProgressReporter(nats),
     slots: config.WORKER_SLOTS,
     disk,

@@ -33,7 +33,8 @@ export const environment = z.object({
     )
     .optional(),
   DATABASE_URL: address('postgres:', 'postgresql:').optional(),
-  NATS_URL: address('nats:', 'tls:').optional(),
+  NATS_URL: kinds.natsAddress.optional(),
+  NATS_REPLICAS: kinds.oneOf(['1', '3', '5']).transform(Number).default(1),
   SAMPLE_PLATFORM_URL: address('http:')
     .transform((value) => new URL(value).origin)
     .optional(),

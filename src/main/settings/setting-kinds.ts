@@ -1,6 +1,7 @@
 import { isIP } from 'node:net';
 import { z } from 'zod';
 import { readEventStoreAddress } from '../../adapters/event-store/address.ts';
+import { readNatsAddress } from '../../adapters/nats/address.ts';
 import { minSecretLength } from '../../adapters/derive-keys.ts';
 import { email as emailAddress } from '../../domain/plain-text.ts';
 
@@ -23,6 +24,11 @@ export const eventStoreAddress = z.string().transform((given, context) => {
   context.addIssue(read.fault);
   return z.NEVER;
 });
+
+export const natsAddress = text(
+  (value) => readNatsAddress(value) !== undefined,
+  'must be an address such as nats://host:4222, or tls://a:4222,b:4222,c:4222?tlsCAFile=/etc/ca.crt',
+);
 
 export const webAddress = address('http:', 'https:').transform((value) => value.replace(/\/+$/, ''));
 

@@ -24,7 +24,7 @@ let queue: ReturnType<typeof createJobQueue>;
 beforeEach(async () => {
   server = await startNatsServer();
   connection = await connectNats(server.url, { name: 'test', logger });
-  queue = createJobQueue(connection);
+  queue = createJobQueue(connection, { replicas: 1, logger });
 });
 afterEach(async () => {
   await connection.close();
@@ -58,6 +58,22 @@ it('a consumer of an earlier version gets the limits of this one', async () => {
   expect(taken.map(({ message }) => message.usageRevision)).toEqual([2, 4, 6]);
 });
 
+it('that has another number of replicas than asked for is used as it is, and says so', async () => {
+  const lines: string[] = [];
+  const told = pino({}, { write: (line: string) => void lines.push(line) });
+  await queue.publish(messageOf(1), 'one');
+  const other = createJobQueue(connection, { replicas: 3, logger: told });
+  expect((await next(other)).message).toEqual(messageOf(1));
+  expect(lines.map((line) => JSON.parse(line) as object)).toMatchObject([
+    { level: 40, stream: 'DOWNLOADS', replicas: 1, NATS_REPLICAS: 3 },
+  ]);
+});
+
+it('cannot have more replicas than its server has others', async () => {
+  const wide = createJobQueue(connection, { replicas: 3, logger });
+  await expect(wide.publish(messageOf(1), 'one')).rejects.toThrow('replicas > 1 not supported in non-clustered mode');
+});
+
 it('tells how many messages wait, and how many are on their way, from its first moment on', async () => {
   expect(await queue.depth()).toEqual({ pending: 0, unacknowledged: 0, redelivered: 0 });
   for (const number of [1, 2, 3]) await queue.publish(messageOf(number), String(number));
@@ -74,7 +90,7 @@ describe('a message', () => {
   it('is delivered once to one of the workers, and is gone when it is acknowledged', async () => {
     await queue.publish(messageOf(1), 'one');
     await queue.publish(messageOf(2), 'two');
-    const [first, second] = [await next(), await next(createJobQueue(connection))];
+    const [first, second] = [await next(), await next(createJobQueue(connection, { replicas: 1, logger }))];
     expect([first.message, second.message]).toEqual([messageOf(1), messageOf(2)]);
     expect(await waitingMessages()).toBe(2);
     first.keepAlive();
