@@ -13,6 +13,7 @@ const service = z.object({
   image: z.string(),
   build: z.object({ target: z.string() }).optional(),
   command: z.union([z.string(), z.array(z.string())]).optional(),
+  scale: z.string().optional(),
   profiles: z.array(z.string()).default([]),
   env_file: z.union([z.string(), z.array(z.string())]).optional(),
   environment: z.record(z.string(), z.union([z.string(), z.number()])).default({}),
@@ -27,7 +28,7 @@ const service = z.object({
   security_opt: z.array(z.string()).default([]),
   mem_limit: z.string().optional(),
   restart: z.string().optional(),
-  depends_on: z.record(z.string(), z.object({ condition: z.string() })).default({}),
+  depends_on: z.record(z.string(), z.strictObject({ condition: z.string() })).default({}),
 });
 
 const compose = z.object({

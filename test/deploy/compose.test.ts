@@ -11,6 +11,12 @@ import { composeFile, deployFile } from './compose-file.ts';
 
 const { services, networks, volumes, secrets } = composeFile();
 const ofRoles = Object.fromEntries(roles.map((role) => [role, services[role]!]));
+/** The services of each server: the first one alone, or all of them with the profile `cluster`. */
+const servers = {
+  'event-store': ['event-store', 'event-store-2', 'event-store-3'],
+  postgres: ['postgres', 'postgres-standby'],
+  nats: ['nats', 'nats-2', 'nats-3'],
+};
 const settings = Object.keys(environment.shape).filter((name) => !['npm_lifecycle_event', 'PATH'].includes(name));
 
 describe('the services of compose.yaml', () => {
@@ -24,9 +30,13 @@ describe('the services of compose.yaml', () => {
     expect(service.cap_drop).toEqual(['ALL']);
     expect(service.security_opt).toContain('no-new-privileges:true');
     expect(service.mem_limit).toMatch(/^\d+[mg]$/);
-    expect(service.restart).toMatch(/^(unless-stopped|on-failure:10)$/);
+    const restarts: Record<string, string> = { 'event-store-users': 'on-failure:10', 'event-store-volumes': 'no' };
+    expect(service.restart).toBe(restarts[name] ?? 'unless-stopped');
+    const ofPostgres = ['CHOWN', 'DAC_OVERRIDE', 'FOWNER', 'SETGID', 'SETUID'];
     const added: Record<string, string[]> = {
-      postgres: ['CHOWN', 'DAC_OVERRIDE', 'FOWNER', 'SETGID', 'SETUID'],
+      postgres: ofPostgres,
+      'postgres-standby': ofPostgres,
+      'event-store-volumes': ['CHOWN', 'DAC_OVERRIDE', 'FOWNER'],
       proxy: ['NET_BIND_SERVICE'],
     };
     expect(service.cap_add).toEqual(added[name] ?? []);
@@ -40,7 +50,7 @@ describe('the services of compose.yaml', () => {
 
   it('keep the servers, and the projector, from the internet', () => {
     expect(networks).toEqual({ back: { internal: true }, front: { internal: false } });
-    for (const name of ['event-store', 'event-store-users', 'postgres', 'nats', 'projector'])
+    for (const name of [...Object.values(servers).flat(), 'event-store-users', 'projector'])
       expect(services[name]?.networks).toEqual(['back']);
     expect(services['proxy']?.networks).toEqual(['front']);
   });
@@ -94,7 +104,7 @@ describe('the profile observe', () => {
   const provisioned = (path: string): unknown => parse(deployFile(`grafana/provisioning/${path}`));
 
   it('is started by its name alone', () => {
-    const inProfile = Object.entries(services).filter(([, { profiles }]) => profiles.length > 0);
+    const inProfile = Object.entries(services).filter(([, { profiles }]) => profiles.includes('observe'));
     expect(inProfile.map(([name, { profiles }]) => [name, ...profiles])).toEqual([
       ['prometheus', 'observe'],
       ['grafana', 'observe'],
@@ -128,6 +138,80 @@ describe('the profile observe', () => {
     const providers = z.object({ providers: z.tuple([z.object({ options: z.object({ path: z.string() }) })]) });
     const [{ options }] = providers.parse(provisioned('dashboards/reeltally.yaml')).providers;
     expect(mountOf(grafana, './dashboards')).toBe(options.path);
+  });
+});
+
+describe('the profile cluster', () => {
+  const lines = deployFile('cluster.env').matchAll(/^([A-Z_]+)=(.*)$/gm);
+  const variables = Object.fromEntries([...lines].map(([, name, value]) => [name!, value!]));
+
+  it('has all servers and no other services of its own', () => {
+    const others = Object.values(servers).flatMap(([, ...more]) => more);
+    const inProfile = Object.entries(services).filter(([, { profiles }]) => profiles.includes('cluster'));
+    expect(inProfile.map(([name]) => name).sort()).toEqual(['event-store-volumes', ...others].sort());
+    expect(variables['COMPOSE_PROFILES']).toBe('cluster');
+    expect(Number(variables['EVENT_STORE_NODES'])).toBe(servers['event-store'].length);
+    const seeds = servers['event-store'].map((name) => `${name}:2113`);
+    expect(variables['EVENT_STORE_SEEDS']).toBe(seeds.join());
+    expect(Number(variables['NATS_REPLICAS'])).toBe(servers.nats.length);
+    expect(servers.postgres).toContain(variables['POSTGRES_PRIMARY']);
+  });
+
+  it('lets two nodes of the event store start only after a look at the folders of all', () => {
+    const { volumes: looked } = services['event-store-volumes']!;
+    for (const name of servers['event-store']) expect(looked).toContain(`${name}:/volumes/${name}`);
+    // Compose goes on without a dependency that is not required.
+    const gate = { 'event-store-volumes': { condition: 'service_completed_successfully' } };
+    for (const name of servers['event-store'].slice(1)) expect(services[name]?.depends_on).toEqual(gate);
+  });
+
+  it.each(Object.values(servers))('has in %s and its like the same but for name and volume', (first, ...others) => {
+    const same = ({
+      environment,
+      volumes: mounted,
+      profiles: _,
+      depends_on: __,
+      ...rest
+    }: (typeof services)[string]) => ({
+      ...rest,
+      mounted: mounted.slice(1),
+      names: Object.keys(environment),
+    });
+    const [one] = [services[first]!];
+    for (const name of others) {
+      const other = services[name]!;
+      expect(same(other)).toEqual(same(one));
+      expect(other.volumes[0]?.split(':')).toEqual([name, one.volumes[0]?.split(':')[1]]);
+      const differing = Object.entries(other.environment).filter(([key, value]) => value !== one.environment[key]);
+      expect(differing.length).toBeGreaterThan(0);
+      expect([...new Set(differing.map(([, value]) => value))]).toEqual([name]);
+    }
+  });
+
+  it('has two of each role, and the variables that compose.yaml asks for', () => {
+    for (const role of roles) {
+      const variable = `${role.toUpperCase()}_PROCESSES`;
+      expect(ofRoles[role]?.scale).toBe(`\${${variable}:-1}`);
+      expect(variables[variable]).toBe('2');
+    }
+    const asked = deployFile('compose.yaml').matchAll(/\$\{(\w+):-/g);
+    const notInExample = Object.keys(variables).filter((name) => !['COMPOSE_PROFILES', ...settings].includes(name));
+    const names = [...asked].map(([, name]) => name!);
+    expect(notInExample.filter((name) => !names.includes(name))).toEqual([]);
+  });
+
+  it('lets users of NATS and Postgres in by TLS alone, and knows each server of NATS by its name', () => {
+    const access = deployFile('postgres/pg_hba.conf').matchAll(/^(\w+) +(\w+) +(\w+)/gm);
+    expect([...access].map(([, kind, database, user]) => [kind, database, user])).toEqual([
+      ['local', 'all', 'all'],
+      ['hostssl', 'reeltally', 'reeltally'],
+      ['hostssl', 'replication', 'replicator'],
+    ]);
+    expect(deployFile('nats/nats.conf')).toMatch(/^tls \{$/m);
+    const cluster = deployFile('nats/cluster.conf');
+    expect(cluster).toContain('include "nats.conf"');
+    expect(cluster).toMatch(/verify: true/);
+    for (const name of servers.nats) expect(services[name]?.environment['SERVER_NAME']).toBe(name);
   });
 });
 

@@ -14,9 +14,9 @@ ENTRYPOINT ["/opt/eventstore/dotnet/dotnet", "/opt/eventstore/node/EventStore.Cl
 FROM ${BASE_IMAGE} AS postgres
 RUN apt-get update && apt-get install -y --no-install-recommends postgresql-15 && rm -rf /var/lib/apt/lists/* /var/cache/apt/* \
   && install -d -o postgres /var/lib/postgresql /var/run/postgresql
-COPY test/deploy/drill/postgres-entrypoint.sh /usr/local/bin/
-ENV PATH=/usr/lib/postgresql/15/bin:/usr/local/bin:/usr/bin:/bin
-ENTRYPOINT ["postgres-entrypoint.sh"]
+COPY test/deploy/drill/postgres-entrypoint.sh /usr/local/bin/docker-entrypoint.sh
+ENV PATH=/usr/lib/postgresql/15/bin:/usr/local/bin:/usr/bin:/bin PGDATA=/var/lib/postgresql/15/docker
+ENTRYPOINT ["docker-entrypoint.sh"]
 
 FROM ${BASE_IMAGE} AS nats
 RUN apt-get update && apt-get install -y --no-install-recommends wget nats-server && rm -rf /var/lib/apt/lists/* /var/cache/apt/*

@@ -1,14 +1,16 @@
 /**
  * Kills the processes of every container of a running deployment in turn, while downloads are asked for through the proxy, and tells
- * whether each download ended and was charged once. By hand, after `images.sh` and `docker compose … up`:
+ * whether each download ended and was charged once. With `--promote` it then loses the primary of Postgres for good, and promotes
+ * its standby. By hand, after `images.sh` and `docker compose … up`:
  *
- *     node test/deploy/drill/kill-each.ts --url https://localhost:8443 --rounds 1 [--json]
+ *     node test/deploy/drill/kill-each.ts --url https://localhost:8443 --rounds 1 [--promote] [--json]
  *
  * DRILL_COMPOSE: the command for `docker compose` with its files.
  */
 
 import { execFile } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
+import { readFile, writeFile } from 'node:fs/promises';
 import process from 'node:process';
 import { setTimeout as delay } from 'node:timers/promises';
 import { setDefaultCACertificates } from 'node:tls';
@@ -24,12 +26,15 @@ const { values: flags } = parseArgs({
   options: {
     url: { type: 'string', default: 'https://localhost' },
     rounds: { type: 'string', default: '1' },
+    promote: { type: 'boolean', default: false },
     json: { type: 'boolean', default: false },
     help: { type: 'boolean', default: false },
   },
 });
 if (flags.help) {
-  process.stdout.write('usage: kill-each.ts [--url URL] [--rounds N] [--json]   DRILL_COMPOSE: the compose command\n');
+  process.stdout.write(
+    'usage: kill-each.ts [--url URL] [--rounds N] [--promote] [--json]   DRILL_COMPOSE: the compose command\n',
+  );
   process.exit();
 }
 
@@ -44,7 +49,12 @@ const reeltally = async <Result>(...given: string[]) =>
   JSON.parse(await compose('exec', '-T', 'api', ...service, ...given, '--json')) as Result;
 const say = (text: string) => flags.json || process.stdout.write(`${text}\n`);
 
-const killed = ['api', 'projector', 'dispatcher', 'worker', 'nats', 'postgres', 'event-store', 'proxy'];
+/** The services that are killed, one container after the other; those that do not run are left out. */
+const killed = [
+  ...['api', 'projector', 'dispatcher', 'worker'],
+  ...['nats', 'nats-2', 'nats-3', 'postgres', 'postgres-standby'],
+  ...['event-store', 'event-store-2', 'event-store-3', 'proxy'],
+];
 // Of the sample platform: a video that ends well, and others that fail for reasons of their own.
 const videos = ['bars', 'song', 'private', 'gone', 'geo'];
 
@@ -86,6 +96,12 @@ async function endOf(token: string): Promise<EndedDownload> {
   }
 }
 
+/** Workers make the films at the first request for them. */
+async function firstEnd(): Promise<string> {
+  await Promise.all(videos.map((video) => download(video)));
+  return ended.join(', ');
+}
+
 async function load(): Promise<void> {
   const all: Promise<void>[] = [];
   for (let count = 0; isLoading; count += 1) {
@@ -95,46 +111,99 @@ async function load(): Promise<void> {
   await Promise.all(all);
 }
 
-const container = async (name: string) => (await compose('ps', '--quiet', name)).trim();
-const stateOf = async (name: string) => {
-  const [pid, restarts, health] = (
-    await run('docker', [
-      ...[
-        'inspect',
-        '--format',
-        '{{.State.Pid}} {{.RestartCount}} {{if .State.Health}}{{.State.Health.Status}}{{end}}',
-      ],
-      await container(name),
-    ])
-  ).stdout
-    .trim()
-    .split(' ');
+const containers = async (name: string) => {
+  const ids = (await compose('ps', '--all', '--quiet', name).catch(() => '')).split('\n');
+  return ids.filter((id) => id !== '');
+};
+const docker = async (...given: string[]) => (await run('docker', given)).stdout.trim();
+const stateFormat = '{{.State.Pid}} {{.RestartCount}} {{if .State.Health}}{{.State.Health.Status}}{{end}}';
+const stateOf = async (id: string) => {
+  const [pid, restarts, health] = (await docker('inspect', '--format', stateFormat, id)).split(' ');
   return { pid: Number(pid), restarts: Number(restarts), health };
 };
 
+/** What each leader of its kind answers, within its own container. */
+const leads: readonly { kind: RegExp; ask: readonly string[]; answer: RegExp }[] = [
+  {
+    kind: /^event-store/,
+    ask: ['curl', '--silent', '--insecure', 'https://localhost:2113/info'],
+    answer: /"state":\s*"leader"/,
+  },
+  {
+    kind: /^(?:projector|dispatcher)/,
+    ask: ['node', '-e', "fetch('http://127.0.0.1:8080/metrics').then((a) => a.text()).then(console.log)"],
+    answer: /^reeltally_\w+_leading 1$/m,
+  },
+  {
+    kind: /^nats/,
+    ask: ['wget', '--quiet', '--output-document=-', 'http://127.0.0.1:8222/jsz?streams=1'],
+    answer: /"name":\s*"DOWNLOADS"[^]*"leader":\s*"@"/,
+  },
+  { kind: /^postgres/, ask: ['sh', '-c', 'ls $PGDATA/standby.signal || echo primary'], answer: /^primary/ },
+];
+
+async function isLeader(name: string, id: string): Promise<boolean> {
+  const lead = leads.find(({ kind }) => kind.test(name));
+  if (!lead) return false;
+  const answer = await docker('exec', id, ...lead.ask).catch(() => '');
+  return new RegExp(lead.answer.source.replace('@', name), lead.answer.flags).test(answer);
+}
+
 /** As a crash would: a container that is stopped by its engine is not started again. @returns seconds until it is healthy */
-async function kill(name: string): Promise<number> {
-  const before = await stateOf(name);
+async function kill(name: string, id: string): Promise<number> {
+  const before = await stateOf(id);
   const killedAt = performance.now();
   process.kill(before.pid, 'SIGKILL');
   const isBack = async () => {
-    const { pid, restarts, health } = await stateOf(name);
+    const { pid, restarts, health } = await stateOf(id);
     return pid > 0 && restarts > before.restarts && (health ?? 'healthy') === 'healthy';
   };
-  await waitFor(isBack, { timeoutMs: 180_000, pollMs: 500, what: `${name} to be back` });
+  await waitFor(isBack, { timeoutMs: 600_000, pollMs: 500, what: `${name} to be back` });
   return (performance.now() - killedAt) / 1_000;
 }
 
+/** The steps of docs/operations.md, without the new standby. @returns seconds until the API answers again */
+async function promote(): Promise<number> {
+  const settings = await readFile('deploy/.env', 'utf8');
+  const lostAt = performance.now();
+  // Asked of the engine, so that it stays away.
+  await compose('kill', 'postgres');
+  await compose('exec', '-T', '--user', 'postgres', 'postgres-standby', 'sh', '-c', 'pg_ctl promote --wait');
+  await writeFile('deploy/.env', settings.replace(/^POSTGRES_PRIMARY=.*$/m, 'POSTGRES_PRIMARY=postgres-standby'));
+  await run('deploy/prepare.sh', []);
+  await compose(
+    'up',
+    '--detach',
+    '--no-deps',
+    '--wait',
+    'postgres-standby',
+    'projector',
+    'dispatcher',
+    'worker',
+    'api',
+  );
+  await sendWithRetries(() => api.GET('/credits'), retries);
+  return (performance.now() - lostAt) / 1_000;
+}
+
+say(`before anything is killed, downloads end like this: ${await firstEnd()}`);
 const loading = load();
 const seconds: Record<string, number> = {};
 for (let round = 0; round < Number(flags.rounds); round += 1)
-  for (const name of killed) {
-    await delay(5_000);
-    seconds[name] = Number((await kill(name)).toFixed(1));
-    say(
-      `${name} was killed, and is healthy after ${String(seconds[name])} s; ${String(ended.length)} downloads have ended`,
-    );
-  }
+  for (const service of killed)
+    for (const [index, id] of (await containers(service)).entries()) {
+      await delay(5_000);
+      const name = `${service} ${String(index + 1)}${(await isLeader(service, id)) ? ', leading' : ''}`;
+      seconds[name] = Number((await kill(name, id)).toFixed(1));
+      say(
+        `${name} was killed, and is healthy after ${String(seconds[name])} s; ${String(ended.length)} downloads have ended`,
+      );
+    }
+if (flags.promote) {
+  seconds['promotion'] = Number((await promote()).toFixed(1));
+  say(`the standby of Postgres leads, and the API answers after ${String(seconds['promotion'])} s`);
+  await delay(20_000);
+}
 isLoading = false;
 await loading;
 

@@ -1,13 +1,12 @@
-#!/bin/sh
-# What of the entrypoint of the image "postgres" deploy/compose.yaml relies on.
+#!/bin/bash
+# What of the entrypoint of the image "postgres" deploy/compose.yaml relies on, under the same name.
 set -eu
-export PGDATA=/var/lib/postgresql/data
+export HOME=/var/lib/postgresql
 as_postgres() { setpriv --reuid=postgres --regid=postgres --clear-groups -- "$@"; }
 if [ ! -e "$PGDATA/PG_VERSION" ]; then
   chown postgres /var/lib/postgresql /var/run/postgresql
   as_postgres initdb --auth-local=trust --auth-host=scram-sha-256 --pwfile="$POSTGRES_PASSWORD_FILE" > /dev/null
-  echo 'host all all all scram-sha-256' >> "$PGDATA/pg_hba.conf"
-  as_postgres pg_ctl --wait --options='-c listen_addresses=' start
+  as_postgres pg_ctl --wait --options="$(printf '%q ' "${@:2}") -c listen_addresses=" start
   for script in /docker-entrypoint-initdb.d/*.sh; do as_postgres "$script"; done
   as_postgres pg_ctl --wait stop
 fi

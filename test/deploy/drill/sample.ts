@@ -1,4 +1,4 @@
-/** The sample platform for a worker in its network, since yt-dlp's extractor takes it at 127.0.0.1 alone. Run in the image `full`. */
+/** The sample platform for the worker in whose container it runs: worker.sh. All workers share its films. */
 
 import type * as Programs from '../../../src/downloader/yt-dlp/programs.ts';
 import type * as Platform from '../../../src/embedded/sample-platform/sample-platform.ts';

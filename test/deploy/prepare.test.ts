@@ -1,0 +1,76 @@
+import { X509Certificate } from 'node:crypto';
+import { existsSync, readFileSync, readdirSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { parseEnv } from 'node:util';
+import { expect, it } from 'vitest';
+import { readNatsAddress } from '../../src/adapters/nats/address.ts';
+import { readConfig, secretSettings } from '../../src/main/settings/config.ts';
+import { fileVariable } from '../../src/main/settings/secret-files.ts';
+import { composeFile } from './compose-file.ts';
+import { deployment } from './deployment.ts';
+
+const eventStores = ['event-store', 'event-store-2', 'event-store-3'];
+const natsServers = ['nats', 'nats-2', 'nats-3'];
+
+/** Every secret by its name. */
+function secretsOf(deploy: string): Record<string, string> {
+  const folder = join(deploy, 'secrets');
+  const files = readdirSync(folder, { withFileTypes: true }).filter((entry) => entry.isFile());
+  return Object.fromEntries(files.map(({ name }) => [name, readFileSync(join(folder, name), 'utf8')]));
+}
+
+it('deploy/prepare.sh makes every secret that compose.yaml names, and keeps it', async () => {
+  const { deploy, read, prepare } = deployment();
+  await prepare();
+  const wanted = Object.values(composeFile().secrets).map(({ file }) => file);
+  expect(wanted.filter((file) => !existsSync(join(deploy, file)))).toEqual([]);
+  expect(statSync(join(deploy, 'secrets')).mode & 0o777).toBe(0o700);
+  expect(read('.env')).toBe(read('env.example'));
+  const before = secretsOf(deploy);
+  await prepare();
+  expect(secretsOf(deploy)).toEqual(before);
+});
+
+it('deploy/prepare.sh --cluster makes a single installation one of several servers, with the passwords of before', async () => {
+  const { deploy, read, prepare } = deployment();
+  await prepare();
+  const before = secretsOf(deploy);
+  writeFileSync(join(deploy, '.env'), read('.env').replace('https://localhost', 'https://example.com'));
+  await prepare('--cluster');
+  await prepare('--cluster');
+  expect(read('.env')).toBe(
+    read('env.example').replace('https://localhost', 'https://example.com') + read('cluster.env'),
+  );
+  const { database_url: database, nats_url: nats, eventstore_url: eventStore, ...others } = secretsOf(deploy);
+  expect(before).toMatchObject(others);
+  expect(database).toBe(before['database_url']);
+
+  const servers = readNatsAddress(nats!.trim());
+  expect(servers?.servers).toEqual(natsServers.map((host) => `${host}:4222`));
+  const { credentials, tls } = readNatsAddress(before['nats_url']!.trim())!;
+  expect(servers).toMatchObject({ credentials, tls });
+  expect(eventStore).toContain(`@${eventStores.map((host) => `${host}:2113`).join(',')}?tls=true`);
+
+  const authority = new X509Certificate(read('secrets/trusted/ca.crt'));
+  const kinds = { eventstore: eventStores, nats: natsServers, postgres: ['postgres', 'postgres-standby'] };
+  for (const [kind, hosts] of Object.entries(kinds)) {
+    const certificate = new X509Certificate(read(`secrets/${kind}.crt`));
+    expect(certificate.verify(authority.publicKey)).toBe(true);
+    for (const host of hosts) expect(certificate.checkHost(host)).toBe(host);
+  }
+});
+
+it('the service takes what deploy/prepare.sh has made, which follows deploy/.env to the primary of Postgres', async () => {
+  const { deploy, read, prepare } = deployment();
+  await prepare('--cluster');
+  const settings = read('.env').replace('POSTGRES_PRIMARY=postgres', 'POSTGRES_PRIMARY=postgres-standby');
+  writeFileSync(join(deploy, '.env'), settings);
+  await prepare();
+  const { secrets, services } = composeFile();
+  const files = Object.entries(services['api']!.environment)
+    .filter(([name]) => secretSettings.map(fileVariable).includes(name))
+    .map(([name, path]) => [name, join(deploy, secrets[String(path).split('/').at(-1)!]!.file)]);
+  const config = readConfig({ ...parseEnv(read('.env')), ...(Object.fromEntries(files) as Record<string, string>) });
+  expect(config).toMatchObject({ allEmbedded: false, NATS_REPLICAS: 3, similarNames: [] });
+  expect(config.DATABASE_URL).toContain('@postgres-standby:5432/reeltally?sslmode=verify-full&');
+});
