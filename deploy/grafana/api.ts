@@ -91,6 +91,6 @@ export const api = dashboard('api', 'API', [
   ),
   plot('Event loop', 'How late 1 % of the turns were, by process.', {
     unit: 's',
-    series: { '{{instance}}': 'max by (instance) (nodejs_eventloop_lag_p99_seconds)' },
+    series: { '{{role}} {{instance}}': 'max by (role, instance) (nodejs_eventloop_lag_p99_seconds)' },
   }),
 ]);

@@ -1,7 +1,11 @@
 import { dashboard, plot, stat } from './panel.ts';
 
 export const files = dashboard('files', 'files', [
-  stat('Least free space', 'On any disk of work or files.', { unit: 'bytes', expr: 'min(reeltally_disk_free_bytes)' }),
+  stat('Least free space', 'On any disk of work or files.', {
+    unit: 'bytes',
+    expr: 'min(reeltally_disk_free_bytes)',
+    least: 10e9,
+  }),
   stat('Workers without room', 'They take no jobs until there is more space.', {
     unit: 'none',
     expr: 'sum(reeltally_disk_low)',
@@ -31,7 +35,7 @@ export const files = dashboard('files', 'files', [
   }),
   plot('Connections that carry a file', 'By process.', {
     unit: 'none',
-    series: { '{{instance}}': 'sum by (instance) (reeltally_file_connections)' },
+    series: { '{{role}} {{instance}}': 'sum by (role, instance) (reeltally_file_connections)' },
   }),
   plot('Files that were gone', 'Status polls answered with delivery_failed, per minute: most ask too late.', {
     unit: 'cpm',

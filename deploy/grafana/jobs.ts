@@ -15,7 +15,7 @@ export const jobs = dashboard('jobs', 'jobs', [
   }),
   stat('Jobs done, 1 h', 'Downloads that ended with a file.', {
     unit: 'none',
-    expr: 'sum(increase(reeltally_jobs_finished_total{outcome="done"}[1h]))',
+    expr: 'round(sum(increase(reeltally_jobs_finished_total{outcome="done"}[1h])))',
   }),
   stat('Jobs started late, 1 h', 'Share of the jobs that waited longer than 30 s. The objective allows 1 %.', {
     unit: 'percentunit',

@@ -21,11 +21,19 @@ interface Shown {
   expr: string;
 }
 
-/** One number. From `warn` on it is orange, from `bad` on red. */
-export function stat(title: string, description: string, shown: Shown & { warn?: number; bad?: number }): Panel {
-  const { unit, expr, warn, bad } = shown;
+interface Judged extends Shown {
+  /** Below it the number is red. */
+  least?: number;
+  /** From here on it is orange, and from `bad` on red. */
+  warn?: number;
+  bad?: number;
+}
+
+/** One number. */
+export function stat(title: string, description: string, { unit, expr, least, warn, bad }: Judged): Panel {
   const steps = [
-    { color: 'green', value: null },
+    ...(least === undefined ? [{ color: 'green', value: null }] : [{ color: 'red', value: null }]),
+    ...(least === undefined ? [] : [{ color: 'green', value: least }]),
     ...(warn === undefined ? [] : [{ color: 'orange', value: warn }]),
     ...(bad === undefined ? [] : [{ color: 'red', value: bad }]),
   ];

@@ -1,7 +1,12 @@
 import { dashboard, plot, stat } from './panel.ts';
 
 export const readModels = dashboard('read-models', 'read models', [
-  stat('Projectors that lead', 'It must be 1.', { unit: 'none', expr: 'sum(reeltally_projector_leading)' }),
+  stat('Projectors that lead', 'It must be 1.', {
+    unit: 'none',
+    expr: 'sum(reeltally_projector_leading)',
+    least: 1,
+    bad: 2,
+  }),
   stat('Largest lag', 'Positions of the log that a read model has not applied yet.', {
     unit: 'none',
     expr: 'max(reeltally_projection_lag_positions)',
@@ -10,7 +15,7 @@ export const readModels = dashboard('read-models', 'read models', [
   }),
   stat('Rows not believed, 1 h', 'Rows of Postgres that this installation has not written.', {
     unit: 'none',
-    expr: 'sum(increase(reeltally_rows_not_believed_total[1h]))',
+    expr: 'round(sum(increase(reeltally_rows_not_believed_total[1h])))',
     bad: 1,
   }),
   plot('Lag', 'Positions of the log that a read model has not applied yet.', {

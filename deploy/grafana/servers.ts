@@ -4,14 +4,17 @@ export const servers = dashboard('servers', 'servers and guards', [
   stat('Processes that answer', 'Of those that Prometheus knows.', {
     unit: 'percentunit',
     expr: 'avg(up{job="reeltally"})',
+    least: 1,
   }),
   stat('Servers ready', '1 if every process can work with every server.', {
     unit: 'none',
     expr: 'min(reeltally_server_ready)',
+    least: 1,
   }),
   stat('Guards that hold', 'Share of the guards of all workers.', {
     unit: 'percentunit',
     expr: 'avg(reeltally_containment_guard)',
+    least: 1,
   }),
   stat('Age of yt-dlp', 'Above 60 days it is time for a newer one.', {
     unit: 'd',
@@ -25,7 +28,7 @@ export const servers = dashboard('servers', 'servers and guards', [
   }),
   plot('Processes', '1: answers Prometheus, 0: does not.', {
     unit: 'none',
-    series: { '{{instance}}': 'up{job="reeltally"}' },
+    series: { '{{role}} {{instance}}': 'max by (role, instance) (up{job="reeltally"})' },
   }),
   plot('Missing gauges in five minutes', 'Scrapes that left out a group of gauges because a server was slow.', {
     unit: 'none',
@@ -34,20 +37,21 @@ export const servers = dashboard('servers', 'servers and guards', [
   plot('Processor time', 'Cores in use, by process.', {
     unit: 'none',
     series: {
-      '{{instance}}': 'sum by (instance) (rate(process_cpu_seconds_total{job="reeltally"}[$__rate_interval]))',
+      '{{role}} {{instance}}':
+        'sum by (role, instance) (rate(process_cpu_seconds_total{job="reeltally"}[$__rate_interval]))',
     },
   }),
   plot('Memory', 'Resident memory, by process.', {
     unit: 'bytes',
-    series: { '{{instance}}': 'max by (instance) (process_resident_memory_bytes{job="reeltally"})' },
+    series: { '{{role}} {{instance}}': 'max by (role, instance) (process_resident_memory_bytes{job="reeltally"})' },
   }),
   plot('Open files', 'Share of the limit, by process.', {
     unit: 'percentunit',
-    series: { '{{instance}}': 'max by (instance) (process_open_fds / process_max_fds)' },
+    series: { '{{role}} {{instance}}': 'max by (role, instance) (process_open_fds / process_max_fds)' },
   }),
   plot('Appends without an outcome', "Appends under way; those that stay are the event store's fault.", {
     unit: 'none',
-    series: { '{{instance}}': 'sum by (instance) (reeltally_appends_open)' },
+    series: { '{{role}} {{instance}}': 'sum by (role, instance) (reeltally_appends_open)' },
   }),
   plot('Appends sent again', 'Per second: the event store did not answer in time.', {
     unit: 'ops',
@@ -55,7 +59,9 @@ export const servers = dashboard('servers', 'servers and guards', [
   }),
   plot('Pauses for garbage collection', 'Share of the time, by process.', {
     unit: 'percentunit',
-    series: { '{{instance}}': 'sum by (instance) (rate(nodejs_gc_duration_seconds_sum[$__rate_interval]))' },
+    series: {
+      '{{role}} {{instance}}': 'sum by (role, instance) (rate(nodejs_gc_duration_seconds_sum[$__rate_interval]))',
+    },
   }),
   table('Guards', '1: holds; 0: this machine does not allow it.', {
     unit: 'none',
@@ -65,7 +71,10 @@ export const servers = dashboard('servers', 'servers and guards', [
     unit: 'none',
     expr: 'max by (instance, program, version) (reeltally_engine_info)',
   }),
-  table('Versions of Node', 'By process.', { unit: 'none', expr: 'max by (instance, version) (nodejs_version_info)' }),
+  table('Versions of Node', 'By process.', {
+    unit: 'none',
+    expr: 'max by (role, instance, version) (nodejs_version_info)',
+  }),
   plot('Child processes', 'yt-dlp and ffprobe running.', {
     unit: 'none',
     series: { running: 'sum(reeltally_child_processes)' },

@@ -57,7 +57,11 @@ async function drawPanel(url: string, panel: Dashboard['panels'][number], span: 
       return { label, values: times.map((time) => at.get(time) ?? null), metric };
     }),
   );
-  const rows = lines.map(({ metric, values }) => ({ labels: metric, value: values.at(-1) ?? NaN }));
+  // A table shows what there is now.
+  const rows = lines.flatMap(({ metric: labels, values }) => {
+    const value = values.at(-1);
+    return typeof value === 'number' ? { labels, value } : [];
+  });
   return { title, type, unit: fieldConfig.defaults.unit, place, lines, rows };
 }
 
@@ -79,20 +83,32 @@ const colors = ['#3274d9', '#e02f44', '#299c46', '#ff9830', '#a352cc', '#008b8b'
 const [columnPixels, rowPixels] = [61, 36];
 
 const escaped = (text: string) => text.replaceAll('&', '&amp;').replaceAll('<', '&lt;');
-const shown = (value: number | null | undefined) =>
-  value === null || value === undefined || Number.isNaN(value) ? 'no data' : String(Number(value.toPrecision(4)));
+/** As Grafana writes a number of one of its units. Its text runs in the page too. */
+function withUnit(value: number | null | undefined, unit: string): string {
+  if (value === null || value === undefined || Number.isNaN(value)) return 'no data';
+  const short = (number: number) => String(Number(number.toPrecision(3)));
+  if (unit === 'percentunit') return `${short(value * 100)} %`;
+  if (unit === 'currencyUSD') return `$${value.toFixed(2)}`;
+  if (unit === 'bytes' || unit === 'Bps') {
+    const power = Math.min(4, Math.floor(Math.log(Math.max(1, value)) / Math.log(1024)));
+    const of = ['B', 'KiB', 'MiB', 'GiB', 'TiB'][power] ?? '';
+    return `${short(value / 1024 ** power)} ${of}${unit === 'Bps' ? '/s' : ''}`;
+  }
+  const suffixes: Record<string, string> = { s: ' s', d: ' d', cpm: ' /min', reqps: ' /s', ops: ' /s' };
+  return short(value) + (suffixes[unit] ?? '');
+}
 
-function contentOf({ type, lines, rows, place }: DrawnPanel, times: readonly number[]): string {
+function contentOf({ type, unit, lines, rows, place }: DrawnPanel, times: readonly number[]): string {
   if (lines.length === 0) return 'no data';
-  if (type === 'stat') return `<div class="stat">${shown(lines[0]?.values.at(-1))}</div>`;
+  if (type === 'stat') return `<div class="stat">${withUnit(lines[0]?.values.at(-1), unit)}</div>`;
   if (type === 'table') {
-    const cells = rows.map(({ labels, value }) => [...Object.values(labels), shown(value)]);
+    const cells = rows.map(({ labels, value }) => [...Object.values(labels), withUnit(value, unit)]);
     return `<table>${cells.map((row) => `<tr>${row.map((cell) => `<td>${escaped(cell)}`).join('')}`).join('')}</table>`;
   }
   const series = lines.map(({ label }, index) => ({ label, stroke: colors[index % colors.length], width: 1 }));
   const size = { width: place.w * columnPixels - 12, height: place.h * rowPixels - 80 };
   const options = { ...size, series: [{}, ...series], legend: { live: false } };
-  const given = JSON.stringify([options, [times, ...lines.map(({ values }) => values)]]);
+  const given = JSON.stringify([options, [times, ...lines.map(({ values }) => values)], unit]);
   return `<div></div><script>plot(${given.replaceAll('<', '\\u003c')})</script>`;
 }
 
@@ -107,11 +123,17 @@ export async function dashboardPage(url: string, dashboard: Dashboard, span: Spa
     const { x, y, w, h } = panel.place;
     const area = `${y + 1} / ${x + 1} / span ${h} / span ${w}`;
     const content = contentOf(panel, times);
-    return `<section style="grid-area: ${area}"><h2>${escaped(panel.title)} (${panel.unit})</h2>${content}</section>`;
+    return `<section style="grid-area: ${area}"><h2>${escaped(panel.title)}</h2>${content}</section>`;
   });
   const fromZero = '{ y: { range: (_, min, max) => [Math.min(0, min), max > 0 ? max * 1.05 : 1] } }';
   return `<!doctype html><meta charset="utf-8"><style>${css ?? ''}${style}</style>
 <script>${js ?? ''}
-const plot = ([options, data]) => new uPlot({ ...options, scales: ${fromZero} }, data, document.currentScript.previousSibling);
+${withUnit.toString()}
+const axes = (unit) => [
+  { values: (_, times) => times.map((time) => new Date(time * 1000).toISOString().slice(11, 16)) },
+  { size: 75, values: (_, values) => values.map((value) => withUnit(value, unit)) },
+];
+const plot = ([options, data, unit]) =>
+  new uPlot({ ...options, axes: axes(unit), scales: ${fromZero} }, data, document.currentScript.previousSibling);
 </script><h1>${dashboard.uid}</h1><main>${sections.join('')}</main>`;
 }

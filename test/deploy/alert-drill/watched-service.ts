@@ -64,7 +64,7 @@ export interface WatchedService {
   connect: () => Promise<pg.Client>;
   /** Makes a fault, and waits until its alerts fire. */
   raises: (cause: string, alerts: readonly ExpectedAlert[], act?: () => unknown) => Promise<void>;
-  /** Draws the dashboards of the last 45 minutes. */
+  /** Draws the dashboards of the whole story. */
   draw: (browser: BrowserOfFile) => Promise<void>;
 }
 
@@ -78,6 +78,7 @@ export function watchedService(
   const hosts = new Map<string, string>();
   const started = new Map<string, { role: Role; host: string; process: ServiceProcess }>();
   const rows: string[] = [];
+  const startedSeconds = Math.floor(Date.now() / 1000);
   const prometheus = () => service.prometheus!;
   const environment = () => service.installation!.environment;
 
@@ -160,7 +161,7 @@ export function watchedService(
     },
     draw: async (browser) => {
       const end = Math.floor(Date.now() / 1000);
-      const span = { start: end - (end % 15) - 2_700, end, step: 15 };
+      const span = { start: startedSeconds - (startedSeconds % 15), end, step: 15 };
       for (const dashboard of dashboards) {
         const page = await browser.open('http://dashboards.test');
         await page.setViewportSize({ width: 1500, height: 1000 });
