@@ -81,7 +81,7 @@ describe.runIf(isDrill)('faults of books, limits and processes', () => {
   }
 
   it('raise their alerts', { timeout: drillTimeoutMs }, async () => {
-    const { installation, url } = service;
+    const { installation, url, account } = service;
     const other = await installation.openAccount();
     await queue(url, other.key, { url: installation.sampleUrl('private') });
     await using database = await createMigratedDatabase();
@@ -94,6 +94,9 @@ describe.runIf(isDrill)('faults of books, limits and processes', () => {
         await query('update credits set downloads = 1000 where account_id = $1', [other.accountId]);
         await call(url, '/credits', { key: other.key });
       }),
+      raises('a row says that an invoice is due, and the log has it', ['InvoicesDue'], () =>
+        query('update credits set opening_invoice_due = true where account_id = $1', [account.accountId]),
+      ),
       raises('two projectors on two databases', ['TwoLeaders'], () =>
         start('projector2', 'projector', { DATABASE_URL: database.url }),
       ),

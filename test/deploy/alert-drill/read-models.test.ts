@@ -21,6 +21,8 @@ describe.runIf(isDrill)('faults of read models', () => {
     await lock.query('savepoint readable');
     const burns = ['PollsSlowFastBurn', 'PollsSlowSlowBurn'];
     await raises('clients poll while a lock in Postgres stops readers', burns, async () => {
+      // The projector may hold what this waits for, and wait in turn: it gives up first, after ten seconds.
+      await lock.query(`set local deadlock_timeout = '1min'`);
       await lock.query('lock table jobs in access exclusive mode');
       await seen('reeltally:poll_slow:ratio_3d > 0.012');
       await seen('ALERTS{alertname="PollsSlowFastBurn",alertstate="firing"}');
@@ -41,7 +43,7 @@ describe.runIf(isDrill)('faults of read models', () => {
     await allOf([
       raises('a lock in Postgres stops a read model', stuck, async () => {
         await lock.query('lock table jobs in exclusive mode');
-        await queueMany(200, 'private');
+        await queueMany(400, 'private');
         locked.resolve(undefined);
       }),
       locked.promise.then(() => lockReaders(lock, token)),
