@@ -162,28 +162,38 @@ async function kill(name: string, id: string): Promise<number> {
   return (performance.now() - killedAt) / 1_000;
 }
 
-/** The steps of docs/operations.md, without the new standby. @returns seconds until the API answers again */
-async function promote(): Promise<number> {
+const psql = async (name: string, question: string) =>
+  (await compose('exec', '-T', '--user', 'postgres', name, 'psql', '--tuples-only', '--command', question)).trim();
+
+/**
+ * Cuts the standby off for a while, so that it lacks rows, and loses the primary. Then the steps of docs/operations.md, without the
+ * new standby.
+ */
+async function promote(): Promise<{ seconds: number; missingBytes: number }> {
   const settings = await readFile('deploy/.env', 'utf8');
-  const lostAt = performance.now();
-  // Asked of the engine, so that it stays away.
-  await compose('kill', 'postgres');
-  await compose('exec', '-T', '--user', 'postgres', 'postgres-standby', 'sh', '-c', 'pg_ctl promote --wait');
-  await writeFile('deploy/.env', settings.replace(/^POSTGRES_PRIMARY=.*$/m, 'POSTGRES_PRIMARY=postgres-standby'));
-  await run('deploy/prepare.sh', []);
-  await compose(
-    'up',
-    '--detach',
-    '--no-deps',
-    '--wait',
-    'postgres-standby',
-    'projector',
-    'dispatcher',
-    'worker',
-    'api',
+  const [, primary = ''] = /^POSTGRES_PRIMARY=(.*)$/m.exec(settings) ?? [];
+  const standby = primary === 'postgres' ? 'postgres-standby' : 'postgres';
+  const [id = ''] = await containers(standby);
+  const network = await docker(
+    'inspect',
+    '--format',
+    '{{range $name, $_ := .NetworkSettings.Networks}}{{$name}}{{end}}',
+    id,
   );
+  await docker('network', 'disconnect', network, id);
+  await delay(20_000);
+  const written = await psql(primary, 'select pg_current_wal_lsn()');
+  const lostAt = performance.now();
+  await compose('kill', primary);
+  await compose('rm', '--force', primary);
+  await docker('network', 'connect', '--alias', standby, network, id);
+  const missingBytes = Number(await psql(standby, `select '${written}' - pg_last_wal_replay_lsn()`));
+  await compose('exec', '-T', '--user', 'postgres', standby, 'sh', '-c', 'pg_ctl promote --wait');
+  await writeFile('deploy/.env', settings.replace(/^POSTGRES_PRIMARY=.*$/m, `POSTGRES_PRIMARY=${standby}`));
+  await run('deploy/prepare.sh', []);
+  await compose('up', '--detach', '--no-deps', '--wait', standby, 'projector', 'dispatcher', 'worker', 'api');
   await sendWithRetries(() => api.GET('/credits'), retries);
-  return (performance.now() - lostAt) / 1_000;
+  return { seconds: Number(((performance.now() - lostAt) / 1_000).toFixed(1)), missingBytes };
 }
 
 say(`before anything is killed, downloads end like this: ${await firstEnd()}`);
@@ -199,9 +209,11 @@ for (let round = 0; round < Number(flags.rounds); round += 1)
         `${name} was killed, and is healthy after ${String(seconds[name])} s; ${String(ended.length)} downloads have ended`,
       );
     }
-if (flags.promote) {
-  seconds['promotion'] = Number((await promote()).toFixed(1));
-  say(`the standby of Postgres leads, and the API answers after ${String(seconds['promotion'])} s`);
+const promoted = flags.promote ? await promote() : undefined;
+if (promoted) {
+  say(
+    `the standby leads without ${String(promoted.missingBytes)} bytes; the API answers after ${String(promoted.seconds)} s`,
+  );
   await delay(20_000);
 }
 isLoading = false;
@@ -219,6 +231,7 @@ const result = {
   done: counted('done'),
   failed: counted('failed'),
   seconds,
+  promoted,
   refusals: Object.fromEntries(refusals),
   verified,
 };
