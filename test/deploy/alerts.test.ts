@@ -63,6 +63,13 @@ describe('the rules in deploy/alerts', () => {
   });
 });
 
+describe('docs/watching.md', () => {
+  it('has in its table the time of every alert, and no alert that does not exist', () => {
+    const seen = tableOf('docs/watching.md', 'Faults made to happen').map((row) => codeOf(row['alert']));
+    expect([...new Set(seen)].sort()).toEqual(alerts.map(({ alert }) => alert).sort());
+  });
+});
+
 describe('docs/service-levels.md', () => {
   const objectives = tableOf('docs/service-levels.md', 'Objectives').map((row) => ({
     name: codeOf(row['name']),

@@ -2,10 +2,11 @@
  * Says what the Prometheus of a running deployment sees, and fails unless every process of every role is up and every rule is
  * evaluated. By hand:
  *
- *     compose='docker compose --project-directory deploy -f deploy/compose.yaml -f test/deploy/drill/observe.yaml'
  *     scale='--scale api=2 --scale projector=2 --scale dispatcher=2 --scale worker=2'
- *     $compose --profile observe up --detach --wait $scale api projector dispatcher worker prometheus
- *     DRILL_COMPOSE=$compose node test/deploy/drill/observe.ts --each 2
+ *     $DRILL_COMPOSE --profile observe up --detach --wait $scale api projector dispatcher worker prometheus
+ *     node test/deploy/drill/observe.ts --each 2
+ *
+ * DRILL_COMPOSE: the command for `docker compose` with its files, as for kill-each.ts.
  */
 
 import { execFile } from 'node:child_process';
@@ -17,7 +18,10 @@ import { alerts, recordings } from '../rules.ts';
 
 const { values: flags } = parseArgs({ options: { each: { type: 'string', default: '1' } } });
 const each = Number(flags.each);
-const [command = 'docker', ...words] = (process.env['DRILL_COMPOSE'] ?? 'docker compose').split(' ');
+const [command = 'docker', ...words] = (
+  process.env['DRILL_COMPOSE'] ??
+  'docker compose --project-directory deploy -f deploy/compose.yaml -f test/deploy/drill/compose.yaml'
+).split(' ');
 
 interface Target {
   labels: { role?: string; instance: string };
