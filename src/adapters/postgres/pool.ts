@@ -16,6 +16,8 @@ interface PoolOptions {
   connectionTimeoutMs?: number;
 }
 
+const serverPatienceMs = 1_000;
+
 /**
  * A pool that never ends the process: errors of idle connections are logged, and a server that is away or silent makes the
  * current query fail.
@@ -27,8 +29,8 @@ export function openPool(url: string, { logger, outages, name = 'Postgres', ...c
     connectionTimeoutMillis: connectionTimeoutMs,
     query_timeout: queryTimeoutMs,
     // The server gives up too: else a statement that waits for a lock would keep its connection and its own locks, and each
-    // repetition one more.
-    statement_timeout: queryTimeoutMs,
+    // repetition one more. It does so later than the client, whose own error callers know as an outage.
+    statement_timeout: queryTimeoutMs + serverPatienceMs,
     keepAlive: true,
     application_name: 'reeltally',
     ...rest,

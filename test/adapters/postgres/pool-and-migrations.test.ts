@@ -101,6 +101,12 @@ describe('a pool', () => {
     expect(performance.now() - startedAtMs).toBeLessThan(3000);
   });
 
+  it('gives up before the server does: callers know its own error as an outage, and take one of the server for a refusal', async () => {
+    const [pool] = await openPools(1, 100);
+    const asked = Array.from({ length: 40 }, () => pool!.query('select pg_sleep(5)').catch(String));
+    expect(new Set(await Promise.all(asked))).toEqual(new Set(['Error: Query read timeout']));
+  });
+
   it('leaves no statement behind that waits for a lock', async () => {
     const [pool, other] = await openPools(2, 500);
     await pool!.query('create table locked (id int)');
