@@ -6,7 +6,8 @@ set -eu
 cd /volumes
 full='' empty=''
 for node in *; do
-  if [ -e "$node/chaser.chk" ]; then full="$full $node"; else empty="$empty $node"; fi
+  # What an interrupted copy has left is none.
+  if [ -e "$node/chaser.chk" ] && [ ! -e "$node/.copying" ]; then full="$full $node"; else empty="$empty $node"; fi
 done
 count() { echo $#; }
 # Without quotes: each word is a node.
@@ -16,7 +17,9 @@ if [ "$(count $full)" != 1 ]; then
 elif [ "${1:-}" = copy ]; then
   for node in $empty; do
     echo "copying the log of$full to $node"
+    touch "$node/.copying"
     cp -a "${full# }/." "$node/"
+    rm "$node/.copying"
   done
 else
   echo "only$full has a log, and$empty would cut it off: stop all nodes, and copy it as docs/deployment.md says." >&2
