@@ -28,7 +28,9 @@ const service = z.object({
   security_opt: z.array(z.string()).default([]),
   mem_limit: z.string().optional(),
   restart: z.string().optional(),
-  depends_on: z.record(z.string(), z.strictObject({ condition: z.string(), required: z.boolean().optional() })).default({}),
+  depends_on: z
+    .record(z.string(), z.strictObject({ condition: z.string(), required: z.boolean().optional() }))
+    .default({}),
 });
 
 const compose = z.object({
