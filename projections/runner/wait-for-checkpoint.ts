@@ -62,13 +62,16 @@ export async function measureLag(
 }
 
 /**
- * The lag of several read models, in one pass over the newest `maxEvents` events of the log. Those of which no event is among
- * them are left out unless they have caught up: nobody knows how far back their newest event is.
+ * The lag of several read models, in one pass over the newest `maxEvents` events of the log. One that has no event among them is
+ * measured by the newest that an earlier call has seen: else one that is stuck would seem to be none once others have written
+ * enough. It is left out if nothing is known of its events after its checkpoint.
+ *
+ * @param newestKnown the newest event that was seen for each read model; kept from call to call
  */
 export async function measureLags(
   { store, pool }: { store: EventStore; pool: Pool },
   projections: readonly Pick<Projection, 'name' | 'streamPrefixes'>[],
-  maxEvents: number,
+  { maxEvents, newestKnown }: { maxEvents: number; newestKnown: Map<string, bigint> },
 ): Promise<{ name: string; lag: bigint }[]> {
   const { rows } = await pool.query<ReachedRow>(reachedSql);
   const reached = reachedOf(rows);
@@ -80,7 +83,12 @@ export async function measureLags(
   const newest = await store.newestPositionsWithin(maxEvents, asked);
   return asked.flatMap(({ name, after }, index) => {
     const position = newest[index] ?? after;
-    return position === 'further_back' ? [] : { name, lag: position - after };
+    if (position !== 'further_back') {
+      newestKnown.set(name, position);
+      return { name, lag: position - after };
+    }
+    const lag = (newestKnown.get(name) ?? after) - after;
+    return lag > 0n ? { name, lag } : [];
   });
 }
 

@@ -95,6 +95,7 @@ export function watchProjections(connections: Connections, leadership: () => Lea
   const names = projections.map(({ name }) => name);
   const counted = observeProjections([metrics.registry], names);
   const lastBatchMs = new Map<string, number>();
+  const newestKnown = new Map<string, bigint>();
   // Apart from the lag: an alarm must not be missing because the log or Postgres does not answer.
   metrics.collect(
     'projector',
@@ -124,7 +125,7 @@ export function watchProjections(connections: Connections, leadership: () => Lea
     },
     async () => {
       const measured = leadership().leading ? projections : [];
-      const lags = await measureLags(connections, measured, maxLagEvents);
+      const lags = await measureLags(connections, measured, { maxEvents: maxLagEvents, newestKnown });
       return lags.map(({ name: of, lag }) => ({
         ...{ name: 'reeltally_projection_lag_positions' as const, of, value: Number(lag) },
       }));
