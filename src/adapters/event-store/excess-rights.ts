@@ -34,11 +34,12 @@ export async function findExcessRights(
   const late = () => {
     throw new Error(`No answer within ${String(timeoutMs)} ms.`);
   };
-  if (!(await connection.whenReady(performance.now() + timeoutMs))) return late();
+  const deadlineMs = performance.now() + timeoutMs;
+  if (!(await connection.whenReady(deadlineMs))) return late();
   const { client } = connection;
   const rights = Object.keys(orders) as ExcessRight[];
   const finding = Promise.all(rights.map((right) => isHeld(orders[right](client, stream))));
-  const held = await withDeadline(finding, timeoutMs, late);
+  const held = await withDeadline(finding, deadlineMs - performance.now(), late);
   return rights.filter((_right, index) => held[index]);
 }
 
