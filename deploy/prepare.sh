@@ -1,6 +1,6 @@
 #!/bin/sh
-# Makes deploy/.env and deploy/secrets for compose.yaml; what is there already stays as it is, except addresses, which follow from
-# deploy/.env and the passwords. It needs openssl.
+# Makes deploy/.env and deploy/secrets for compose.yaml; what is there already stays as it is, except the addresses of the servers in
+# compose.yaml, which follow from deploy/.env and the passwords. It needs openssl.
 #
 #   deploy/prepare.sh             one of each server and role
 #   deploy/prepare.sh --cluster   the profile cluster: puts deploy/cluster.env at the end of deploy/.env
@@ -25,8 +25,10 @@ random() { openssl rand -hex 24; }
 # From standard input, so that no secret is in the list of processes.
 write() { cat > "$1.new" && mv "$1.new" "$1"; }
 new() { if [ -e "$1" ]; then cat > /dev/null; else write "$1"; fi; }
-# The last line counts, as with Compose.
-variable() { sed -n "s/^$1=//p" ../.env | tail -n 1; }
+# address FILE PASSWORD_FILE: an address with another password is that of a server of your own, and stays.
+address() { if [ ! -e "$1" ] || grep -qFf "$2" "$1"; then write "$1"; else cat > /dev/null; fi; }
+# The last line counts, and quotes do not, as with Compose.
+variable() { sed -n "s/^$1=[\"']\{0,1\}\([^\"' ]*\).*/\1/p" ../.env | tail -n 1; }
 
 for name in reeltally_secret postgres_password postgres_reeltally_password postgres_replicator_password grafana_password; do
   random | new $name
@@ -41,9 +43,10 @@ if [ "$(variable EVENT_STORE_NODES)" = 3 ]; then event_stores=$event_stores,even
 if [ "$(variable NATS_CONFIG)" = cluster.conf ]; then nats=$nats,nats-2:4222,nats-3:4222; fi
 postgres=$(variable POSTGRES_PRIMARY)
 ca=/run/secrets/servers_ca
-echo "postgres://reeltally:$(cat postgres_reeltally_password)@${postgres:-postgres}:5432/reeltally?sslmode=verify-full&sslrootcert=$ca" | write database_url
-echo "tls://reeltally:$(cat .nats)@$nats?tlsCAFile=$ca" | write nats_url
-echo "esdb://reeltally:$(cat .eventstore)@$event_stores?tls=true&tlsCAFile=$ca" | write eventstore_url
+echo "postgres://reeltally:$(cat postgres_reeltally_password)@${postgres:-postgres}:5432/reeltally?sslmode=verify-full&sslrootcert=$ca" |
+  address database_url postgres_reeltally_password
+echo "tls://reeltally:$(cat .nats)@$nats?tlsCAFile=$ca" | address nats_url .nats
+echo "esdb://reeltally:$(cat .eventstore)@$event_stores?tls=true&tlsCAFile=$ca" | address eventstore_url .eventstore
 
 # It publishes and reads what the service uses, and removes neither the queue nor its messages.
 cat <<USERS | new nats_users

@@ -60,10 +60,20 @@ it('deploy/prepare.sh --cluster makes a single installation one of several serve
   }
 });
 
+it('deploy/prepare.sh keeps an address of a server of your own', async () => {
+  const { deploy, read, prepare } = deployment();
+  await prepare();
+  const own = 'tls://service:secret@nats.example.com:4222\n';
+  writeFileSync(join(deploy, 'secrets/nats_url'), own);
+  await prepare('--cluster');
+  expect(read('secrets/nats_url')).toBe(own);
+  expect(read('secrets/eventstore_url')).toContain('event-store-3:2113');
+});
+
 it('the service takes what deploy/prepare.sh has made, which follows deploy/.env to the primary of Postgres', async () => {
   const { deploy, read, prepare } = deployment();
   await prepare('--cluster');
-  const settings = read('.env').replace('POSTGRES_PRIMARY=postgres', 'POSTGRES_PRIMARY=postgres-standby');
+  const settings = read('.env').replace('POSTGRES_PRIMARY=postgres', 'POSTGRES_PRIMARY="postgres-standby" # promoted');
   writeFileSync(join(deploy, '.env'), settings);
   await prepare();
   const { secrets, services } = composeFile();

@@ -2,7 +2,7 @@ import { constants, createServer } from 'node:http2';
 import { status } from '@grpc/grpc-js';
 import { listen } from './listen.ts';
 
-/** How a secured server refuses a call: it does not know the user, or the user may not do that. */
+/** A secured server refuses a call because it does not know the user, or because the user may not do that. */
 const refusals = {
   unauthenticated: { 'grpc-status': String(status.UNAUTHENTICATED), 'grpc-message': 'Unauthenticated' },
   'access denied': {

@@ -1,5 +1,5 @@
 /**
- * What the event store lets this process do beyond what the service needs.
+ * Finds the rights that the event store gives this process and the service does not need.
  *
  * Each right is found by an order that changes nothing, whatever the answer: for a stream that never exists, at a revision that
  * it cannot have. The server looks at the rights first. It answers "access denied", or else "wrong expected version".

@@ -49,7 +49,7 @@ type ExpectedAlert = string | readonly [name: string, labels: Readonly<Record<st
 export interface WatchedService {
   installation: Installation;
   prometheus: Prometheus;
-  /** Of the API. */
+  /** Address of the API. */
   url: string;
   account: OpenedAccount;
   /** The process of this name that was started last; the first ones have the names of their roles. */

@@ -1,5 +1,5 @@
 #!/bin/bash
-# What of the entrypoint of the image "postgres" deploy/compose.yaml relies on, under the same name.
+# The part of the entrypoint of the image "postgres" that deploy/compose.yaml relies on, under the same name.
 set -eu
 export HOME=/var/lib/postgresql
 as_postgres() { setpriv --reuid=postgres --regid=postgres --clear-groups -- "$@"; }
