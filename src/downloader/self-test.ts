@@ -98,11 +98,14 @@ interface Findings {
   privileges: string[];
 }
 
-/** Ignores SIGTERM, and leaves a daemon behind in a session of its own, which is found by its last argument. */
+/**
+ * Ignores SIGTERM, and leaves a daemon behind in a session of its own, which is found by its last argument. Where nothing ends the
+ * daemon, it ends by itself.
+ */
 const deaf = (name: string): string => `
   trap '' TERM
   session=$(command -v setsid)
-  ($session /bin/sh -c 'trap "" TERM; while :; do sleep 1; done' ${name} &)
+  ($session /bin/sh -c 'trap "" TERM; sleep 60; :' ${name} &)
   while :; do sleep 1; done
 `;
 
