@@ -42,7 +42,7 @@ interface ReportDependencies extends Pick<CliDependencies, 'store' | 'output' | 
   client: Pick<PoolClient, 'query'>;
 }
 
-/** Whether the amounts are complete, and verified. */
+/** Tells whether the amounts are complete, and verified. */
 interface Told {
   behind: boolean;
   verification: ShownVerification;

@@ -24,6 +24,7 @@ import type { Config } from './settings/config.ts';
 
 import { isRoot, othersCanPassTo, passable } from './downloader.ts';
 import type { InstalledDownloader } from './downloader.ts';
+import { isLoopback } from './loopback.ts';
 
 /** The folder of plugin packages. */
 const pluginsDirectory = join(projectDirectory, 'src/downloader/yt-dlp/plugins');
@@ -152,10 +153,7 @@ export const isDemo = ({ DEMO, allEmbedded }: Config): boolean => (DEMO === unde
  * sandbox.
  */
 export function isLocalDemo(config: Config): boolean {
-  const { allEmbedded, HOST } = config;
-  return (
-    isDemo(config) && allEmbedded && (HOST === 'localhost' || HOST === '::1' || /^127(?:\.\d{1,3}){3}$/.test(HOST))
-  );
+  return isDemo(config) && config.allEmbedded && isLoopback(config.HOST);
 }
 
 /** One line of the start screen. */

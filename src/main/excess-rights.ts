@@ -1,5 +1,6 @@
 import { accessBy } from '../adapters/event-store/address.ts';
 import type { Connections } from './connect.ts';
+import { isLoopback } from './loopback.ts';
 
 const timeoutMs = 5_000;
 
@@ -8,9 +9,9 @@ const timeoutMs = 5_000;
  * what the log has recorded. It neither delays a start nor ends one, and says nothing where it cannot find out.
  */
 export function warnOfExcessRights({ store, logger, addresses }: Connections): void {
-  const { hasUser, isOnThisMachine } = accessBy(addresses.eventStoreUrl);
+  const { hasUser, hosts } = accessBy(addresses.eventStoreUrl);
   // The embedded event store has no users; it serves root, and the user who runs it.
-  if (!hasUser && isOnThisMachine) return;
+  if (!hasUser && hosts.every(isLoopback)) return;
   store.excessRights({ timeoutMs }).then(
     (rights) => {
       if (rights.length > 0) logger.warn({ rights }, hasUser ? userHasMore : nobodyIsAsked);

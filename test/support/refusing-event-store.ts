@@ -30,7 +30,7 @@ export async function startRefusingEventStore(
       {
         [constants.HTTP2_HEADER_STATUS]: 200,
         [constants.HTTP2_HEADER_CONTENT_TYPE]: 'application/grpc',
-        // Whoever it knows may ask what it offers; this one has nothing to say to that.
+        // A user that it knows may ask for its features; this server answers none of that.
         ...(refusal === 'access denied' && path?.endsWith('GetSupportedMethods') ? unimplemented : refusals[refusal]),
       },
       { endStream: true },

@@ -31,15 +31,13 @@ export function readEventStoreAddress(given: string): { address: string } | { fa
   }
 }
 
-/** @param address one that was read before @returns who the event store knows its client as, and where it is */
-export function accessBy(address: string): { hasUser: boolean; isOnThisMachine: boolean } {
+/** @param address one that was read before @returns whether the event store knows its client as a user, and its hosts */
+export function accessBy(address: string): { hasUser: boolean; hosts: string[] } {
   const { hosts, tls, defaultCredentials, userCertFile } = parser()(address);
   // Without TLS the client sends no credentials.
   const hasUser = tls !== false && (defaultCredentials !== undefined || userCertFile !== undefined);
-  return { hasUser, isOnThisMachine: hosts.every(({ address: host }) => isLoopback(host)) };
+  return { hasUser, hosts: hosts.map((host) => host.address) };
 }
-
-const isLoopback = (host: string): boolean => host === 'localhost' || /^127(?:\.\d+){3}$/.test(host);
 
 /**
  * Removes the options that the client ignores. About each of them it would print a warning to standard error at every parse,

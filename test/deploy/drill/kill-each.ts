@@ -21,6 +21,7 @@ import { waitForDownload } from '../../../src/client/wait-for-download.ts';
 import type { EndedDownload } from '../../../src/client/wait-for-download.ts';
 import { sendWithRetries } from '../../../src/client/with-retries.ts';
 import { waitFor } from '../../support/wait-for.ts';
+import { compose } from './run-compose.ts';
 
 const { values: flags } = parseArgs({
   options: {
@@ -39,11 +40,6 @@ if (flags.help) {
 }
 
 const run = promisify(execFile);
-const [command = 'docker', ...words] = (
-  process.env['DRILL_COMPOSE'] ??
-  'docker compose --project-directory deploy -f deploy/compose.yaml -f test/deploy/drill/compose.yaml'
-).split(' ');
-const compose = async (...given: string[]) => (await run(command, [...words, ...given])).stdout;
 const service = ['node', '--disable-warning=ExperimentalWarning', 'src/main/reeltally.js'];
 const reeltally = async <Result>(...given: string[]) =>
   JSON.parse(await compose('exec', '-T', 'api', ...service, ...given, '--json')) as Result;
@@ -122,7 +118,7 @@ const stateOf = async (id: string) => {
   return { pid: Number(pid), restarts: Number(restarts), health };
 };
 
-/** What each leader of its kind answers, within its own container. */
+/** The leader of each kind answers this, within its own container. */
 const leads: readonly { kind: RegExp; ask: readonly string[]; answer: RegExp }[] = [
   {
     kind: /^event-store/,

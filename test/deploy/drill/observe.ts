@@ -9,19 +9,15 @@
  * DRILL_COMPOSE: the command for `docker compose` with its files, as for kill-each.ts.
  */
 
-import { execFile } from 'node:child_process';
 import process from 'node:process';
-import { parseArgs, promisify } from 'node:util';
+import { parseArgs } from 'node:util';
 import { roles } from '../../../src/main/roles/role.ts';
 import { waitFor } from '../../support/wait-for.ts';
 import { alerts, recordings } from '../rules.ts';
+import { compose } from './run-compose.ts';
 
 const { values: flags } = parseArgs({ options: { each: { type: 'string', default: '1' } } });
 const each = Number(flags.each);
-const [command = 'docker', ...words] = (
-  process.env['DRILL_COMPOSE'] ??
-  'docker compose --project-directory deploy -f deploy/compose.yaml -f test/deploy/drill/compose.yaml'
-).split(' ');
 
 interface Target {
   labels: { role?: string; instance: string };
@@ -39,9 +35,7 @@ interface Rule {
 /** Asked from a container of the API: Prometheus has no port outside the network. */
 async function ask<Answer>(path: string): Promise<Answer> {
   const program = `fetch('http://prometheus:9090/api/v1/${path}').then((a) => a.text()).then((text) => console.log(text))`;
-  const exec = [...words, 'exec', '-T', 'api', 'node', '-e', program];
-  const { stdout } = await promisify(execFile)(command, exec, { maxBuffer: 2 ** 26 });
-  return (JSON.parse(stdout) as { data: Answer }).data;
+  return (JSON.parse(await compose('exec', '-T', 'api', 'node', '-e', program)) as { data: Answer }).data;
 }
 
 const targetsUp = async () => {
