@@ -260,4 +260,11 @@ describe('the proxy', () => {
     ]);
     expect(caddyfile.match(/respond 404/g)).toHaveLength(1);
   });
+
+  it('logs neither the query of a signed link nor headers with keys', () => {
+    const filtered = ['request>uri regexp \\?.* ?…', 'request>headers delete'];
+    expect(caddyfile.match(/request>.*/g)).toEqual(filtered);
+    // A log of its own would have a format of its own.
+    expect(caddyfile.match(/^\s*log\b/gm)).toHaveLength(1);
+  });
 });
