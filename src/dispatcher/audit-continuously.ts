@@ -34,6 +34,11 @@ export interface AuditDependencies {
   lookEveryMs?: number;
   /** After a new divergence, before it begins anew to see whether it was mended. Default 1 min. */
   startOverMs?: number;
+  /**
+   * After it began, before it begins anew to see whether verified rows were changed since: at least so long, and ten times as long
+   * as it takes to reach the end of the log. Default 1 day.
+   */
+  lookAgainMs?: number;
   /** How long something that the service makes by itself may be missing before it is a divergence. Default 10 min. */
   missingForMs?: number;
 }
@@ -54,6 +59,7 @@ export function auditContinuously({
   now,
   lookEveryMs = 10_000,
   startOverMs = 60_000,
+  lookAgainMs = 86_400_000,
   missingForMs = 600_000,
 }: AuditDependencies): { state: AuditState; stop: () => Promise<void> } {
   const outage = outageOf({ outages, logger }, 'the audit');
@@ -74,6 +80,9 @@ export function auditContinuously({
     let divergences: ShownDivergence[] = [];
     let position: string | null = null;
     let verifier: Verifier | undefined;
+    let begunMs = 0;
+    /** Undefined until this verifier has reached the end of the log. */
+    let againAtMs: number | undefined;
     let recordedMs = -Infinity;
     const say = async ({ isWhole }: { isWhole: boolean }) => {
       recordedMs = performance.now();
@@ -98,8 +107,13 @@ export function auditContinuously({
       // The first of them are kept.
       divergences = [...all.filter(({ acknowledged }) => !acknowledged), ...all.filter((each) => each.acknowledged)];
     };
-    const begin = async () =>
-      new Verifier({ log, queries, pageEvents, missingForMs, signal, rest, progress }, await readAcknowledged(log));
+    const begin = async () => {
+      [begunMs, againAtMs] = [performance.now(), undefined];
+      return new Verifier(
+        { log, queries, pageEvents, missingForMs, signal, rest, progress },
+        await readAcknowledged(log),
+      );
+    };
     do {
       try {
         verifier ??= await begin();
@@ -107,8 +121,10 @@ export function auditContinuously({
         found(verifier);
         state.events = verifier.replay.events;
         position = verifier.position < 0n ? null : String(verifier.position);
-        if (state.divergences > 0) verifier = undefined;
-        else state.caughtUpMs = performance.now();
+        const nowMs = performance.now();
+        againAtMs ??= begunMs + Math.max(lookAgainMs, (nowMs - begunMs) * (restShare + 1));
+        if (state.divergences === 0) state.caughtUpMs = nowMs;
+        if (state.divergences > 0 || nowMs >= againAtMs) verifier = undefined;
         await say({ isWhole: true });
         outage.works();
         await pause(state.divergences > 0 ? startOverMs : lookEveryMs);

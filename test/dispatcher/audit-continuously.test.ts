@@ -128,6 +128,29 @@ it.each(['overage_ledger', 'invoices'])('finds a row of %s that is deleted after
   }
 });
 
+it('looks again at what it has verified, in time', async () => {
+  const models = await readModelsOfTest(log.store, projections);
+  const account = new GeneratedAccount();
+  await appendAll(log.store, [...account.open(), account.issueKey().append, account.queue(5)]);
+  const { logger, text } = rememberingLogger();
+  const queries = createReadModelQueries(models.pool);
+  const said: { caughtUpAt: string | null }[] = [];
+  const audit = auditContinuously({
+    ...{ log: log.store, queries, logger, lookEveryMs: 20, lookAgainMs: 200, now: () => midNovember },
+    record: async (now) => void said.push(now),
+  });
+  try {
+    await waitFor(() => typeof said.at(-1)?.caughtUpAt === 'string', { what: 'everything to be verified' });
+    // The same number of rows, which a look at new events alone does not compare.
+    await models.pool.query(`update overage_ledger set cents = cents + 1 where type = 'OverageCharged'`);
+    const isNamed = () => text().includes('overage_ledger.cents');
+    // Ten times as long as it took on this machine.
+    await waitFor(isNamed, { timeoutMs: 25_000, what: 'the changed rows to be named' });
+  } finally {
+    await audit.stop();
+  }
+});
+
 it('stops at once while it waits for read models that nobody writes', { timeout: 10_000 }, async () => {
   const models = await readModelsOfTest(log.store);
   const account = new GeneratedAccount();
