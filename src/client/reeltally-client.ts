@@ -97,6 +97,8 @@ function openApi(): ApiClient {
   const { REELTALLY_URL: url = '', REELTALLY_KEY: key = '' } = process.env;
   if (!/^https?:\/\//.test(url) || !URL.canParse(url))
     throw new WrongUsage('set REELTALLY_URL to the address of the API, such as https://api.example.com');
+  const { username, password } = new URL(url);
+  if (username !== '' || password !== '') throw new WrongUsage('REELTALLY_URL must have no user and password');
   if (key === '') throw new WrongUsage('set REELTALLY_KEY to an API key');
   return createApiClient(url.replace(/\/+$/, ''), key);
 }

@@ -129,6 +129,8 @@ describe('its program', () => {
   it('takes the key from the environment, and refuses wrong words', async () => {
     expect(await program(['credits'], environment({ REELTALLY_KEY: '' }))).toMatchObject({ code: 2, stdout: '' });
     expect(await program(['credits'], environment({ REELTALLY_URL: 'example.com' }))).toMatchObject({ code: 2 });
+    const withPassword = await program(['credits'], environment({ REELTALLY_URL: 'http://user:hidden@127.0.0.1' }));
+    expect(withPassword).toMatchObject({ code: 2, stderr: expect.not.stringContaining('hidden') as string });
     expect(await program(['credits', '--key', 'rtk_1'], {})).toMatchObject({ code: 2 });
     for (const words of [[], ['refund'], ['refund', 'x'], ['metadata'], ['download', 'x'], ['metadata', 'x', 'y']])
       expect(await program(words)).toMatchObject({ code: 2, stdout: '' });

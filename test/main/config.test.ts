@@ -138,8 +138,41 @@ describe('a wrong value', () => {
     );
   });
 
-  it('does not show the password in an address', () => {
-    expect(refusalOf({ PUBLIC_URL: 'htps://user:hidden@example.com' })).not.toContain('hidden');
+  it.each([
+    ['PUBLIC_URL', 'htps://user:hidden@example.com', 'htps://…@example.com'],
+    ['REELTALLY_URL', 'https://user:hidden@api.example', 'https://…@api.example'],
+    ['OIDC_ISSUER', 'https://user:hidden@login.example', 'https://…@login.example'],
+    ['PUBLIC_URL', 'http://hidden@example.com', 'http://…@example.com'],
+    ['TRUSTED_PROXIES', '10.0.0.1,http://user:hidden@proxy', '…@proxy'],
+    ['S3_ENDPOINT', 'user:hidden@s3.example', '…@s3.example'],
+    ['STAFF_URL', 'http//user:hid@d/hidden@staff.example', '…@staff.example'],
+    ['PORT', 'http:\\\\user:hidden\n@host', '…@host'],
+    ['MAIL_FROM', 'a b@example.com', 'a b@example.com'],
+  ])('of %s (%j) is shown without user and password', (name, value, shown) => {
+    const [line, ...more] = faultsOf({ [name]: value });
+    expect(more).toEqual([]);
+    expect(line?.endsWith(`, and is "${shown}"`), line).toBe(true);
+  });
+});
+
+describe('SMTP_URL', () => {
+  it.each(['smtp://mail.example', 'smtps://user:p%40ss%25@mail.example:465', 'smtp://[::1]:25/'])(
+    'takes %s',
+    (address) => {
+      expect(readConfig({ SMTP_URL: address, MAIL_FROM: 'a@b' }).SMTP_URL).toBe(address);
+    },
+  );
+
+  it.each([
+    ['a password that cannot be decoded', 'smtp://user:hidden%zz@h'],
+    ['a user that cannot be decoded', 'smtp://hidden%@h'],
+    ['another protocol', 'http://user:hidden@h'],
+    ['a path', 'smtp://user:hidden@h/hidden'],
+  ])('refuses %s in one line that repeats nothing of it', (_, address) => {
+    const [line, ...more] = faultsOf({ SMTP_URL: address, MAIL_FROM: 'a@b' });
+    expect(more).toEqual([]);
+    expect(line).toMatch(/^ {2}SMTP_URL: must (be|have) /);
+    expect(line).not.toContain('hidden');
   });
 });
 

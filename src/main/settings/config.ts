@@ -100,7 +100,7 @@ export const environment = z.object({
   NATS_SERVER_PATH: anyText.optional(),
   SMTP_URL: kinds.mailServer.optional(),
   MAIL_FROM: kinds.email.default('reeltally@localhost'),
-  OTEL_EXPORTER_OTLP_ENDPOINT: webAddress.optional(),
+  OTEL_EXPORTER_OTLP_ENDPOINT: kinds.collectorAddress.optional(),
   /** Share of the requests that are traced. */
   OTEL_TRACES_SAMPLER_ARG: kinds.share.default(1),
   REELTALLY_CLOCK_OFFSET_SECONDS: whole(-4e9, 4e9).default(0),
@@ -173,10 +173,17 @@ const shownCharacters = 60;
 
 function faultOf({ path, message }: z.core.$ZodIssue, given: NodeJS.ProcessEnv): string {
   const name = String(path[0]);
-  const value = given[name] ?? '';
-  const namesUser = /(URL|ENDPOINT)$/.test(name) && value.includes('@');
-  if (secretSettings.includes(name) || namesUser) return `${name}: ${message}`;
+  if (secretSettings.includes(name)) return `${name}: ${message}`;
+  const value = withoutUser(given[name] ?? '');
   return `${name}: ${message}, and is "${printable(value.slice(0, shownCharacters))}"`;
+}
+
+/**
+ * Hides user and password where a value may be an address with them, however wrong it is: everything before the last @, if it
+ * has a sign that no e-mail address has. So it also holds for a password with an unencoded sign.
+ */
+function withoutUser(value: string): string {
+  return /[:/\\].*@/s.test(value) ? value.replace(/^([a-z][a-z\d+.-]*:\/\/)?.*@/is, '$1…@') : value;
 }
 
 function refuseHalfOfS3({ S3_BUCKET, FILES_DIRECTORY, S3_ACCESS_KEY_ID, S3_SECRET_ACCESS_KEY }: Environment): void {

@@ -8,7 +8,8 @@ import { email as emailAddress } from '../../domain/plain-text.ts';
 /** The kinds of settings. The fault of each continues a sentence that begins with the setting's name. */
 
 /** A value that breaks several rules still gets one sentence. */
-const text = (accepts: (value: string) => boolean, fault: string) => z.string().refine(accepts, fault);
+const text = (accepts: (value: string) => boolean, fault: string) =>
+  z.string().refine(accepts, { error: fault, abort: true });
 
 export const anyText = z.string();
 
@@ -30,7 +31,20 @@ export const natsAddress = text(
   'must be an address such as nats://host:4222, or tls://a:4222,b:4222,c:4222?tlsCAFile=/etc/ca.crt',
 );
 
-export const webAddress = address('http:', 'https:').transform((value) => value.replace(/\/+$/, ''));
+const anyWebAddress = address('http:', 'https:');
+
+/** `fetch` refuses an address with a user, in an error that quotes the password, and links would tell it to everybody. */
+const namesNoUser = (value: string): boolean => {
+  const { username, password } = new URL(value);
+  return username === '' && password === '';
+};
+const noUser = 'must have no user and password';
+
+const withoutSlash = (value: string): string => value.replace(/\/+$/, '');
+
+export const webAddress = anyWebAddress.refine(namesNoUser, noUser).transform(withoutSlash);
+
+export const collectorAddress = anyWebAddress.transform(withoutSlash);
 
 /** What a provider says over plain http can be changed on the way; nothing is between two programs of this machine. */
 export const providerAddress = text((value) => {
@@ -38,14 +52,26 @@ export const providerAddress = text((value) => {
   const { protocol, hostname } = new URL(value);
   const isLoopback = ['127.0.0.1', 'localhost', '[::1]'].includes(hostname);
   return protocol === 'https:' || (protocol === 'http:' && isLoopback);
-}, 'must be an address that begins with https://');
+}, 'must be an address that begins with https://').refine(namesNoUser, noUser);
 
 /** Whatever else an address may hold would be ignored without a word. */
-export const mailServer = address('smtp:', 'smtps:').refine((value) => {
-  if (!URL.canParse(value)) return true;
-  const { hostname, pathname, search, hash } = new URL(value);
-  return hostname !== '' && ['', '/'].includes(pathname) && search === '' && hash === '';
-}, 'must have only user, password, host and port');
+export const mailServer = address('smtp:', 'smtps:')
+  .refine((value) => {
+    const { hostname, pathname, search, hash } = new URL(value);
+    return hostname !== '' && ['', '/'].includes(pathname) && search === '' && hash === '';
+  }, 'must have only user, password, host and port')
+  .refine(canBeDecoded, 'must have user and password percent-encoded; a percent sign itself is %25');
+
+function canBeDecoded(value: string): boolean {
+  const { username, password } = new URL(value);
+  try {
+    decodeURIComponent(username);
+    decodeURIComponent(password);
+    return true;
+  } catch {
+    return false;
+  }
+}
 
 export const whole = (least: number, most: number) =>
   text(
