@@ -6,15 +6,16 @@
 #   deploy/prepare.sh --cluster   the profile cluster: puts deploy/cluster.env at the end of deploy/.env
 set -eu
 cd "$(dirname "$0")"
-[ -e .env ] || cp env.example .env
+usage='usage: prepare.sh [--cluster]   docs/deployment.md'
 case "${1:-}" in
-  '') ;;
-  --cluster) grep -q '^EVENT_STORE_NODES=' .env || cat cluster.env >> .env ;;
-  *)
-    echo 'usage: prepare.sh [--cluster]' >&2
-    exit 2
-    ;;
+  '' | --cluster) ;;
+  -h | --help) echo "$usage"; exit ;;
+  *) echo "$usage" >&2; exit 2 ;;
 esac
+command -v openssl > /dev/null || { echo 'prepare.sh: openssl is missing: install it, then run this again' >&2; exit 1; }
+# It may hold secrets too, of a mail server and others.
+[ -e .env ] || (umask 077 && cp env.example .env)
+[ "${1:-}" = '' ] || grep -q '^EVENT_STORE_NODES=' .env || cat cluster.env >> .env
 umask 022
 # The folder keeps others out. The files are readable, since each container reads them as a user of its own.
 mkdir -p secrets/trusted downloader
@@ -23,10 +24,11 @@ cd secrets
 
 random() { openssl rand -hex 24; }
 # From standard input, so that no secret is in the list of processes.
-write() { cat > "$1.new" && mv "$1.new" "$1"; }
-new() { if [ -e "$1" ]; then cat > /dev/null; else write "$1"; fi; }
+# What was cut off is empty, and made again the next time.
+write() { cat > "$1.new" && [ -s "$1.new" ] && mv "$1.new" "$1"; }
+new() { if [ -s "$1" ]; then cat > /dev/null; else write "$1"; fi; }
 # address FILE PASSWORD_FILE: an address with another password is that of a server of your own, and stays.
-address() { if [ ! -e "$1" ] || grep -qFf "$2" "$1"; then write "$1"; else cat > /dev/null; fi; }
+address() { if [ ! -s "$1" ] || grep -qFf "$2" "$1"; then write "$1"; else cat > /dev/null; fi; }
 # The last line counts, and quotes do not, as with Compose.
 variable() { sed -n "s/^$1=[\"']\{0,1\}\([^\"' ]*\).*/\1/p" ../.env | tail -n 1; }
 
@@ -34,9 +36,10 @@ for name in reeltally_secret postgres_password postgres_reeltally_password postg
   random | new $name
 done
 for name in .eventstore .nats .nats-routes; do random | new $name; done
-[ -e eventstore_admin ] || echo "admin:$(random)" | new eventstore_admin
+admin=$(random) ops=$(random)
+echo "admin:$admin" | new eventstore_admin
 echo "EVENTSTORE_DEFAULT_ADMIN_PASSWORD=$(cut -d: -f2 eventstore_admin)
-EVENTSTORE_DEFAULT_OPS_PASSWORD=$(random)" | new event-store.env
+EVENTSTORE_DEFAULT_OPS_PASSWORD=$ops" | new event-store.env
 
 event_stores=event-store:2113 nats=nats:4222
 if [ "$(variable EVENT_STORE_NODES)" = 3 ]; then event_stores=$event_stores,event-store-2:2113,event-store-3:2113; fi

@@ -26,6 +26,10 @@ export const servers = dashboard('servers', 'servers and guards', [
     unit: 'none',
     series: { '{{server}}': 'min by (server) (reeltally_server_ready)' },
   }),
+  plot('Missing nodes', 'Servers of a cluster that are away or behind. It works without one of three.', {
+    unit: 'none',
+    series: { '{{server}}': 'max by (server) (reeltally_nodes_missing)' },
+  }),
   plot('Processes', '1: answers Prometheus, 0: does not.', {
     unit: 'none',
     series: { '{{role}} {{instance}}': 'max by (role, instance) (up{job="reeltally"})' },

@@ -11,7 +11,7 @@ const timeoutMs = 5_000;
 export function warnOfExcessRights({ store, logger, addresses }: Connections): void {
   const { hasUser, hosts } = accessBy(addresses.eventStoreUrl);
   // The embedded event store has no users; it serves root, and the user who runs it.
-  if (!hasUser && hosts.every(isLoopback)) return;
+  if (!hasUser && hosts.every(({ host }) => isLoopback(host))) return;
   store.excessRights({ timeoutMs }).then(
     (rights) => {
       if (rights.length > 0) logger.warn({ rights }, hasUser ? userHasMore : nobodyIsAsked);

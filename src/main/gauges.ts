@@ -8,7 +8,8 @@ import { measureWaitingWarnings } from '../../projections/usage-warnings.ts';
 import { diskFreeBytes } from '../system/disk.ts';
 import type { ConnectedEventStore } from '../adapters/event-store/event-store.ts';
 import type { Leadership } from '../adapters/postgres/leadership.ts';
-import type { createJobQueue } from '../adapters/nats/job-queue.ts';
+import { countMissingNodes } from '../adapters/event-store/missing-nodes.ts';
+import type { WatchedJobQueue } from '../adapters/nats/job-queue.ts';
 import { observeProjections } from '../adapters/telemetry/observers.ts';
 import { measurePendingVoids } from '../adapters/postgres/pending-voids.ts';
 import type { Metrics } from '../adapters/telemetry/metrics.ts';
@@ -145,7 +146,7 @@ export function watchProjections(connections: Connections, leadership: () => Lea
 /** @param leadership of the dispatcher */
 export function watchQueue(
   { metrics, pool, clock }: Connections,
-  queue: ReturnType<typeof createJobQueue>,
+  queue: WatchedJobQueue,
   leadership: Leadership,
 ): void {
   const depth = {
@@ -173,6 +174,25 @@ export function watchQueue(
     reeltally_oldest_unclaimed_job_seconds: await oldestWaitingSeconds(pool, clock.now()),
   });
   collectValues(metrics, 'unclaimed_jobs', oldest, whileLeading(leadership, readOldest));
+}
+
+/** @param leadership of the dispatcher */
+export function watchNodes({ metrics, addresses }: Connections, queue: WatchedJobQueue, leadership: Leadership): void {
+  const help = 'Servers of a cluster that are away, or whose copy of the work queue is behind';
+  const name = 'reeltally_nodes_missing';
+  const read = async () => {
+    const [eventStore, nats] = await Promise.all([
+      countMissingNodes(addresses.eventStoreUrl, serverTimeoutMs),
+      queue.missingReplicas(),
+    ]);
+    return [
+      { name, of: 'event_store', value: eventStore },
+      { name, of: 'nats', value: nats },
+    ] as const;
+  };
+  metrics.collect('nodes', { [name]: { help, label: 'server' } }, async () =>
+    leadership.leading ? [...(await read())] : [],
+  );
 }
 
 /** @param leadership of the dispatcher */

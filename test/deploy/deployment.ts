@@ -7,9 +7,9 @@ import { root } from '../tidy/source-files.ts';
 
 const execute = promisify(execFile);
 
-/** A folder `deploy` of its own, with what deploy/prepare.sh starts from. */
-export function deployment() {
-  const deploy = join(temporaryDirectory(), 'deploy');
+/** A folder `deploy` of its own in `directory`, with what deploy/prepare.sh starts from. */
+export function deployment(directory = temporaryDirectory()) {
+  const deploy = join(directory, 'deploy');
   mkdirSync(deploy);
   for (const part of ['prepare.sh', 'env.example', 'cluster.env'])
     cpSync(join(root, 'deploy', part), join(deploy, part));

@@ -1,13 +1,21 @@
 import { X509Certificate } from 'node:crypto';
-import { existsSync, readFileSync, readdirSync, statSync, writeFileSync } from 'node:fs';
+import { execFile } from 'node:child_process';
+import { existsSync, readFileSync, readdirSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { parseEnv } from 'node:util';
-import { expect, it } from 'vitest';
+import { parseEnv, promisify } from 'node:util';
+import { afterEach, expect, it, vi } from 'vitest';
 import { readNatsAddress } from '../../src/adapters/nats/address.ts';
 import { readConfig, secretSettings } from '../../src/main/settings/config.ts';
 import { fileVariable } from '../../src/main/settings/secret-files.ts';
+import { temporaryDirectory } from '../support/temporary-directory.ts';
 import { composeFile } from './compose-file.ts';
 import { deployment } from './deployment.ts';
+
+const execute = promisify(execFile);
+
+afterEach(() => {
+  vi.unstubAllEnvs();
+});
 
 const eventStores = ['event-store', 'event-store-2', 'event-store-3'];
 const natsServers = ['nats', 'nats-2', 'nats-3'];
@@ -26,9 +34,33 @@ it('deploy/prepare.sh makes every secret that compose.yaml names, and keeps it',
   expect(wanted.filter((file) => !existsSync(join(deploy, file)))).toEqual([]);
   expect(statSync(join(deploy, 'secrets')).mode & 0o777).toBe(0o700);
   expect(read('.env')).toBe(read('env.example'));
+  expect(statSync(join(deploy, '.env')).mode & 0o777).toBe(0o600);
   const before = secretsOf(deploy);
   await prepare();
   expect(secretsOf(deploy)).toEqual(before);
+});
+
+it('deploy/prepare.sh that openssl failed makes every secret the next time', async () => {
+  const { deploy, prepare } = deployment();
+  const programs = temporaryDirectory();
+  writeFileSync(join(programs, 'openssl'), '#!/bin/sh\nexit 1\n', { mode: 0o755 });
+  const { PATH = '' } = process.env;
+  vi.stubEnv('PATH', `${programs}:${PATH}`);
+  await expect(prepare()).rejects.toThrow();
+  vi.stubEnv('PATH', PATH);
+  await prepare();
+  const made = Object.entries(secretsOf(deploy));
+  expect(made.filter(([, secret]) => !/[0-9a-f]{40}|-----BEGIN/i.test(secret))).toEqual([]);
+});
+
+it('deploy/prepare.sh without openssl makes nothing', async () => {
+  const { deploy, prepare } = deployment();
+  const programs = temporaryDirectory();
+  const { stdout } = await execute('sh', ['-c', 'command -v dirname']);
+  symlinkSync(stdout.trim(), join(programs, 'dirname'));
+  vi.stubEnv('PATH', programs);
+  await expect(prepare()).rejects.toThrow(/openssl is missing: install it/);
+  expect(readdirSync(deploy).sort()).toEqual(['cluster.env', 'env.example', 'prepare.sh']);
 });
 
 it('deploy/prepare.sh --cluster makes a single installation one of several servers, with the passwords of before', async () => {

@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, it, onTestFinished } from 'vitest';
 
@@ -12,7 +12,7 @@ import { root } from '../tidy/source-files.ts';
 
 const execute = promisify(execFile);
 
-it('deploy/backup.sh exports the log, copies the finished files, and never replaces a backup', async () => {
+it('deploy/backup.sh exports the log, copies the finished files, and never replaces a backup; so it does for Compose', async () => {
   const store = await openEventStore();
   const database = await createMigratedDatabase();
   onTestFinished(async () => {
@@ -28,8 +28,8 @@ it('deploy/backup.sh exports the log, copies the finished files, and never repla
     ...{ EVENTSTORE_URL: store.url, DATABASE_URL: database.url },
     REELTALLY_SECRET: 'a secret that is long enough for a test',
   };
-  const backUp = (target: string, more = {}) =>
-    execute(join(root, 'deploy/backup.sh'), [target], { cwd: directory, env: { ...environment, ...more } });
+  const backUp = (target: string, more = {}, ...flags: string[]) =>
+    execute(join(root, 'deploy/backup.sh'), [...flags, target], { cwd: directory, env: { ...environment, ...more } });
   const opened = await within(environment)('issuer', 'set', '--name', 'Example Ltd', '--json');
   expect(opened.code).toBe(0);
 
@@ -43,6 +43,20 @@ it('deploy/backup.sh exports the log, copies the finished files, and never repla
   const { code, stdout } = await within(embedded)('log', 'import', join(target, 'log.ndjson.gz'), '--json');
   expect(code).toBe(0);
   expect(JSON.parse(stdout)).toMatchObject({ events: 1 });
+
+  // Compose runs the commands in a container, whose program is that of the service.
+  const docker = `#!/bin/sh\n[ "$1 $2 $3 $4" = 'compose exec -T api' ] || exit 9\nshift 4\ncd ${root} && exec "$@"\n`;
+  const programs = join(directory, 'programs');
+  mkdirSync(programs);
+  writeFileSync(join(programs, 'docker'), docker, { mode: 0o755 });
+  const inContainer = join(directory, 'data');
+  mkdirSync(inContainer);
+  const composed = join(directory, 'composed');
+  const path = [programs, dirname(process.execPath), environment.PATH].join(':');
+  await backUp(composed, { PATH: path, REELTALLY_DATA: inContainer }, '--compose');
+  expect(readdirSync(composed).sort()).toEqual(['SHA256SUMS', 'files.tar', 'log.ndjson.gz']);
+  expect(await filesOf(composed)).toEqual(['./film.mp4']);
+  expect(readdirSync(inContainer)).toEqual([]);
 
   await expect(backUp(target)).rejects.toThrow(/exists: name a new folder/);
   const failed = join(directory, 'failed');
@@ -66,6 +80,22 @@ it('deploy/backup.sh copies the files of a node: checkpoints before what they po
   expect(found).toEqual(found.toSorted((one, other) => one - other));
   for (const file of inOrder) expect(readFileSync(join(target, 'event-store', file), 'utf8')).toBe(file);
   expect(readFileSync(join(target, 'event-store/truncate.chk'), 'utf8')).toBe('chaser.chk');
+});
+
+it('deploy/backup.sh fails where a file of the node cannot be copied', async () => {
+  const directory = temporaryDirectory();
+  const [index, programs] = [join(directory, 'node/index'), join(directory, 'programs')];
+  for (const folder of [index, programs]) mkdirSync(folder, { recursive: true });
+  for (const file of ['index/indexmap.chk', 'index/table', 'chaser.chk', 'chunk-000000.000000'])
+    writeFileSync(join(directory, 'node', file), file);
+  // As on a full disk.
+  const cp = `#!/bin/sh\ncase "$*" in *index/table*) exit 1 ;; esac\nPATH="$REAL_PATH" exec cp "$@"\n`;
+  writeFileSync(join(programs, 'cp'), cp, { mode: 0o755 });
+  const path = process.env['PATH'] ?? '';
+  const env = { PATH: `${programs}:${path}`, REAL_PATH: path, EVENTSTORE_DB: join(directory, 'node') };
+  const target = join(directory, 'backup');
+  await expect(execute(join(root, 'deploy/backup.sh'), [target], { cwd: root, env })).rejects.toThrow();
+  expect(readdirSync(directory).sort()).toEqual(['node', 'programs']);
 });
 
 it('deploy/backup.sh leaves out a finished file that expires meanwhile, and fails for one that it may not read', async () => {

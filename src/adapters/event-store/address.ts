@@ -4,7 +4,7 @@ import { createRequire } from 'node:module';
 type ParseConnectionString = (address: string) => ParsedAddress;
 
 interface ParsedAddress {
-  hosts: readonly { address: string }[];
+  hosts: readonly { address: string; port: number }[];
   tls?: boolean;
   defaultCredentials?: unknown;
   userCertFile?: string;
@@ -32,11 +32,11 @@ export function readEventStoreAddress(given: string): { address: string } | { fa
 }
 
 /** @param address one that was read before @returns whether the event store knows its client as a user, and its hosts */
-export function accessBy(address: string): { hasUser: boolean; hosts: string[] } {
+export function accessBy(address: string): { hasUser: boolean; hosts: { host: string; port: number }[] } {
   const { hosts, tls, defaultCredentials, userCertFile } = parser()(address);
   // Without TLS the client sends no credentials.
   const hasUser = tls !== false && (defaultCredentials !== undefined || userCertFile !== undefined);
-  return { hasUser, hosts: hosts.map((host) => host.address) };
+  return { hasUser, hosts: hosts.map(({ address: host, port }) => ({ host, port })) };
 }
 
 /**

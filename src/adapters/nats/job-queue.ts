@@ -1,5 +1,5 @@
 import { AckPolicy, DiscardPolicy, RetentionPolicy, StorageType, headers, nanos, NatsError } from 'nats';
-import type { Consumer, JetStreamClient, JetStreamManager, JsMsg, MsgHdrs, NatsConnection } from 'nats';
+import type { Consumer, ConsumerInfo, JetStreamClient, JetStreamManager, JsMsg, MsgHdrs, NatsConnection } from 'nats';
 import type { Logger } from 'pino';
 import { z } from 'zod';
 import { downloadQueue, isOfNewJob } from '../../ports/job-queue.ts';
@@ -24,7 +24,7 @@ const jobMessage = z.object({
   usage_revision: z.int().min(0),
 });
 
-export interface QueueDepth {
+interface QueueDepth {
   /** Messages that were not delivered to a worker yet. */
   pending: number;
   /** Messages delivered to a worker that has not claimed the job yet. */
@@ -40,11 +40,14 @@ export interface JobQueueOptions {
   tracer?: Tracer | undefined;
 }
 
+export interface WatchedJobQueue extends JobQueue {
+  depth(): Promise<QueueDepth>;
+  /** How many servers of a cluster should have a copy of the queue, and are away or behind. */
+  missingReplicas(): Promise<number>;
+}
+
 /** The work queue on JetStream: at least once, in any order. Lost or repeated messages do no harm. */
-export function createJobQueue(
-  connection: NatsConnection,
-  { tracer, ...making }: JobQueueOptions,
-): JobQueue & { depth(): Promise<QueueDepth> } {
+export function createJobQueue(connection: NatsConnection, { tracer, ...making }: JobQueueOptions): WatchedJobQueue {
   const jetStream = connection.jetstream();
   let consumer: Promise<Consumer> | undefined;
   let prepared: Promise<void> | undefined;
@@ -60,6 +63,18 @@ export function createJobQueue(
       await (prepared = ensureStream(connection, making));
       return await work(jetStream);
     }
+  };
+
+  /** @returns undefined without a stream: reading the numbers does not create it */
+  const readInfo = async (): Promise<ConsumerInfo | undefined> => {
+    manager ??= connection.jetstreamManager().catch((error: unknown) => {
+      manager = undefined;
+      throw error;
+    });
+    return (await manager).consumers.info(streamName, consumerName).catch((error: unknown) => {
+      if (error instanceof NatsError && error.api_error?.code === 404) return undefined;
+      throw error;
+    });
   };
 
   return {
@@ -82,20 +97,16 @@ export function createJobQueue(
         return received ? receivedJob(received) : undefined;
       }),
     depth: async () => {
-      manager ??= connection.jetstreamManager().catch((error: unknown) => {
-        manager = undefined;
-        throw error;
-      });
-      const info = await (await manager).consumers.info(streamName, consumerName).catch((error: unknown) => {
-        // Reading the numbers does not create the stream; without one, no message waits.
-        if (error instanceof NatsError && error.api_error?.code === 404) return undefined;
-        throw error;
-      });
+      const info = await readInfo();
       return {
         pending: info?.num_pending ?? 0,
         unacknowledged: info?.num_ack_pending ?? 0,
         redelivered: info?.num_redelivered ?? 0,
       };
+    },
+    missingReplicas: async () => {
+      const { replicas = [] } = (await readInfo())?.cluster ?? {};
+      return replicas.filter(({ offline, current }) => offline || !current).length;
     },
   };
 }

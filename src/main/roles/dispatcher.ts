@@ -22,7 +22,15 @@ import { startSweeping } from '../../dispatcher/sweep-lost-jobs.ts';
 import { openFiles } from '../file-store.ts';
 import { localUrl } from '../listen.ts';
 import { createMailer } from '../mailer.ts';
-import { watchAudit, watchFiles, watchMails, watchPendingVoids, watchPeriods, watchQueue } from '../gauges.ts';
+import {
+  watchAudit,
+  watchFiles,
+  watchMails,
+  watchNodes,
+  watchPendingVoids,
+  watchPeriods,
+  watchQueue,
+} from '../gauges.ts';
 import type { StartRole } from './role.ts';
 
 export const startDispatcher: StartRole = async (connections, secrets) => {
@@ -98,6 +106,7 @@ export const startDispatcher: StartRole = async (connections, secrets) => {
     },
   });
   watchQueue(connections, queue, dispatcher);
+  watchNodes(connections, queue, dispatcher);
   watchAudit(connections, () => (dispatcher.leading ? audited : undefined));
   watchPendingVoids(connections, dispatcher);
   watchPeriods(connections, dispatcher);

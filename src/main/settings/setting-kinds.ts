@@ -2,6 +2,7 @@ import { isIP } from 'node:net';
 import { z } from 'zod';
 import { readEventStoreAddress } from '../../adapters/event-store/address.ts';
 import { readNatsAddress } from '../../adapters/nats/address.ts';
+import { isLoopback } from '../loopback.ts';
 import { minSecretLength } from '../../adapters/derive-keys.ts';
 import { email as emailAddress } from '../../domain/plain-text.ts';
 
@@ -50,8 +51,7 @@ export const collectorAddress = anyWebAddress.transform(withoutSlash);
 export const providerAddress = text((value) => {
   if (!URL.canParse(value)) return false;
   const { protocol, hostname } = new URL(value);
-  const isLoopback = ['127.0.0.1', 'localhost', '[::1]'].includes(hostname);
-  return protocol === 'https:' || (protocol === 'http:' && isLoopback);
+  return protocol === 'https:' || (protocol === 'http:' && isLoopback(hostname));
 }, 'must be an address that begins with https://').refine(namesNoUser, noUser);
 
 /** Whatever else an address may hold would be ignored without a word. */

@@ -1,8 +1,10 @@
 import type { Client } from 'pg';
-import { describe, it } from 'vitest';
+import { afterAll, describe, it } from 'vitest';
 import { browserOfFile } from '../../support/browser.ts';
 import { call } from '../../support/client.ts';
+import { temporaryDirectoryOfFile } from '../../support/temporary-directory.ts';
 import { waitFor } from '../../support/wait-for.ts';
+import { startNatsCluster } from '../nats-cluster.ts';
 import { allOf, clients, drillTimeoutMs, isDrill, watchedService } from './watched-service.ts';
 
 const projection = 'usage_and_jobs';
@@ -10,7 +12,13 @@ const monthSeconds = 32 * 86_400;
 
 describe.runIf(isDrill)('faults of read models', () => {
   const browser = browserOfFile();
-  const service = watchedService('read-models');
+  const natsFiles = temporaryDirectoryOfFile();
+  let nats: Awaited<ReturnType<typeof startNatsCluster>>;
+  const service = watchedService('read-models', async () => {
+    nats = await startNatsCluster(natsFiles);
+    return { NATS_URL: nats.url, NATS_REPLICAS: '3' };
+  });
+  afterAll(() => nats.stop());
   const { raises, start, running, queueMany } = service;
   const seen = (expression: string, timeoutMs = 600_000) =>
     waitFor(() => service.prometheus.valueOf(expression), { what: expression, timeoutMs, pollMs: 1_000 });
@@ -41,6 +49,9 @@ describe.runIf(isDrill)('faults of read models', () => {
       ['ReadModelBehind', { projection }],
     ] as const;
     await allOf([
+      raises('one of three servers of NATS stops', [['NodeMissing', { server: 'nats' }]], () =>
+        nats.serverOf('nats-2').stop(),
+      ),
       raises('a lock in Postgres stops a read model', stuck, async () => {
         await lock.query('lock table jobs in exclusive mode');
         await queueMany(400, 'private');

@@ -32,7 +32,10 @@ export const drillTimeoutMs = 3_000_000;
 const shortened = [
   ['reeltally_audit_behind_seconds) > 86400', 'reeltally_audit_behind_seconds) > 60'],
   ['reeltally_oldest_waiting_mail_seconds) > 3600', 'reeltally_oldest_waiting_mail_seconds) > 60'],
-  ['reeltally_periods_not_closed) > 0\n        for: 6h', 'reeltally_periods_not_closed) > 0\n        for: 1m'],
+  [
+    'reeltally_periods_not_closed[5m])) > 0\n        for: 6h',
+    'reeltally_periods_not_closed[5m])) > 0\n        for: 1m',
+  ],
   ['reeltally_engine_age_days) > 60\n        for: 1h', 'reeltally_engine_age_days) > 60\n        for: 1m'],
   // The positions of EventStoreDB are bytes, those of the embedded event store far fewer.
   ['reeltally_projection_lag_positions[10m])) > 1e6', 'reeltally_projection_lag_positions[10m])) > 1e3'],
