@@ -7,6 +7,7 @@ import { launchPostgres } from '../../src/embedded/postgres/launch.ts';
 import { makeBrowser, whyNoBrowser } from './browser-of-run.ts';
 import { whyNoEarlierVersion } from './earlier-version.ts';
 import { readGivenEngines } from './given-engines.ts';
+import { inMemoryIfPossible } from './in-memory.ts';
 import { linkEngine } from './made-once.ts';
 import { offer } from './offers.ts';
 import { prepareMigratedDatabase } from './postgres.ts';
@@ -24,7 +25,7 @@ export default async function setUp(): Promise<() => Promise<void>> {
   process.env['NODE_COMPILE_CACHE'] = join(directory, 'compile-cache');
   process.env['TEST_MADE_ONCE'] = directory;
   linkEngine(directory);
-  process.env['TEST_POSTGRES'] = readGivenEngines().databaseUrl ?? (await startPostgres(directory, undo));
+  process.env['TEST_POSTGRES'] = readGivenEngines().databaseUrl ?? (await startPostgres(undo));
   await prepareMigratedDatabase();
   undo.defer(warnOfLeftOut);
   const offers = await offer({
@@ -38,9 +39,11 @@ export default async function setUp(): Promise<() => Promise<void>> {
   return () => made.disposeAsync();
 }
 
-async function startPostgres(directory: string, undo: AsyncDisposableStack): Promise<string> {
+async function startPostgres(undo: AsyncDisposableStack): Promise<string> {
+  const dataDirectory = makeTemporaryDirectory(inMemoryIfPossible());
+  undo.defer(() => rmSync(dataDirectory, { recursive: true, force: true }));
   const server = await launchPostgres({
-    dataDirectory: join(directory, 'postgres'),
+    dataDirectory,
     // Files run side by side, each with pools of its own. Nothing here has to survive a power cut; commits stay synchronous.
     settings: { max_connections: '400', fsync: 'off', full_page_writes: 'off', autovacuum: 'off' },
   });

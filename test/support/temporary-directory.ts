@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { afterAll, onTestFinished } from 'vitest';
 
 /** A fresh folder, readable by this user only. Whoever makes it removes it. */
-export function makeTemporaryDirectory(): string {
-  return realpathSync(mkdtempSync(join(tmpdir(), 'reeltally-test-')));
+export function makeTemporaryDirectory(parent: string = tmpdir()): string {
+  return realpathSync(mkdtempSync(join(parent, 'reeltally-test-')));
 }
 
 /** A fresh folder that is removed when the running test has finished. */
