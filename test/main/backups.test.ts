@@ -152,6 +152,24 @@ describe('a backup', () => {
     expect(existsSync(join(small, 'data/files'))).toBe(false);
   });
 
+  it.each([[[]], [['--without-files']]])('has a mail that was written while the log was copied %s', async (flags) => {
+    const backup = join(backups, `mail${flags.length}`);
+    const pool = openPool(database.url, { logger: silent, max: 1, queryTimeoutMs: 10_000 });
+    const client = await pool.connect();
+    // What the backup reads right before the log.
+    await client.query('begin; lock table pending_voids in access exclusive mode');
+    const made = service.cli('backup', 'create', backup, ...flags);
+    const hasBegun = () => readdirSync(backups).some((name) => name.startsWith(`mail${flags.length}.incomplete`));
+    await waitFor(hasBegun, { what: 'the backup to begin' });
+    mkdirSync(join(service.dataDirectory, 'mails'), { recursive: true });
+    writeFileSync(join(service.dataDirectory, 'mails', `late${flags.length}.eml`), 'a mail');
+    await client.query('commit');
+    client.release();
+    await pool.end();
+    await made;
+    expect(readdirSync(join(backup, 'data/mails'))).toContain(`late${flags.length}.eml`);
+  });
+
   it('never replaces a folder, and leaves nothing of a refused one', async () => {
     const run = within({ REELTALLY_DATA: service.dataDirectory, DATABASE_URL: database.url });
     expectRefusal(await run('backup', 'create', whole), /whole exists: name a new folder/);

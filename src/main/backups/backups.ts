@@ -66,7 +66,7 @@ async function createBackup(
     });
     const pending = new Map([...before, ...(await readPendingVoidRows(pool))].map((row) => [row.append_id, row]));
     if (pending.size > 0) writePrivateFile(join(data, pendingVoidsFile), JSON.stringify([...pending.values()]));
-    await copyFiles(dataDirectory, data, withFiles ? await copiedFiles(config, withFiles) : copied);
+    await copyFiles(dataDirectory, data, await copiedFiles(config, withFiles));
     const made: Manifest = {
       format: 'reeltally-backup',
       version: 1,
