@@ -85,8 +85,9 @@ export async function handle<State, Event extends DomainEvent>(
   // After a conflict only the new events are read: on a busy stream, reading all of it again would always be too late.
   const loaded = knownAtFirst(aggregate);
   let isPresumed = aggregate.presumedCurrent ?? false;
+  let conflictedAt: number | undefined;
   while (performance.now() < deadlineMs) {
-    if (!isPresumed && !(await loadIfReachable(store, aggregate, loaded))) continue;
+    if (!isPresumed && !(await loadIfReachable(store, aggregate, { loaded, conflictedAt }))) continue;
     const mayBeWrong = isPresumed;
     isPresumed = false;
     // The decision and the stored events use the same instant.
@@ -107,6 +108,7 @@ export async function handle<State, Event extends DomainEvent>(
       throw new OutcomeUnknown('the log has not answered in time');
     });
     if (outcome === 'not_sent') break;
+    conflictedAt = outcome === 'conflict' ? loaded.revision : undefined;
     if (outcome === 'stored') {
       const state = events.reduce(
         (folded, event, index) =>
@@ -145,22 +147,34 @@ export const beforeRevision = <State>(revision: number, state: State): Loaded<St
 });
 
 /** The state before the first read: the aggregate's known state, or that of an empty stream. */
-function knownAtFirst<State, Event extends DomainEvent>({
-  stream,
-  initial,
-  known,
-}: Aggregate<State, Event>): Loaded<State> {
-  if (known) return { ...known };
-  return { state: initial(), revision: -1, lastHash: firstPreviousHash(stream), lastTime: '' };
+function knownAtFirst<State, Event extends DomainEvent>(aggregate: Aggregate<State, Event>): Loaded<State> {
+  return aggregate.known ? { ...aggregate.known } : atStart(aggregate);
 }
 
-/** @returns whether the log could be read; if not, after a pause */
+const atStart = <State, Event extends DomainEvent>({ stream, initial }: Aggregate<State, Event>): Loaded<State> => ({
+  state: initial(),
+  revision: -1,
+  lastHash: firstPreviousHash(stream),
+  lastTime: '',
+});
+
+/**
+ * A conflict without a later event says that the stream ends before the state: the log was replaced, say. The state is then
+ * folded anew, from the stream's first event.
+ *
+ * @returns whether the log could be read; if not, after a pause
+ */
 async function loadIfReachable<State, Event extends DomainEvent>(
   store: EventStore,
   aggregate: Aggregate<State, Event>,
-  loaded: Loaded<State>,
+  { loaded, conflictedAt }: { loaded: Loaded<State>; conflictedAt: number | undefined },
 ): Promise<boolean> {
   try {
+    await loadTail(store, aggregate, loaded);
+    if (loaded.revision !== conflictedAt) return true;
+    Object.assign(loaded, atStart(aggregate));
+    // A log that contradicts its own events must not be asked without a pause.
+    await sleep(readRetryMs);
     await loadTail(store, aggregate, loaded);
     return true;
   } catch (error) {

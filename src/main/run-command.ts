@@ -58,7 +58,7 @@ export async function runCommand(
   await measureClock(pool, clock).catch(() => undefined);
   const measuring = keepMeasuring(pool, clock);
   const { now } = clock;
-  const writers = new WriterRegistry({ store, now, newId: newUuid });
+  const writers = new WriterRegistry({ store, now, newId: newUuid, rows: macs });
   const closing = { store, pool, macs, now, newUuid, logger, writers, graceSeconds: config.CLOSING_GRACE_SECONDS };
   const setAside = new Map<string, number>();
   const staffOrigin = findStaffOrigin(config);

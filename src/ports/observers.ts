@@ -44,7 +44,7 @@ export interface ProjectionObserver {
 }
 
 export interface RowObserver {
-  /** A decision was to start from a row whose MAC does not verify. */
+  /** A decision was to start from a row whose MAC does not verify, or that the log contradicts. */
   rowNotBelieved(table: TableWithMacs): void;
 }
 

@@ -24,6 +24,8 @@ export interface RowMacs {
   sign(table: SignedTable, text: string): string;
   /** The MACs of a text under each secret, to find rows by it. */
   signUnderEach(table: SignedTable, text: string): string[];
+  /** A row whose MAC may verify is not believed, because the log says otherwise. */
+  contradicted(row: { table: TableWithMacs; name: string }): void;
   /** @param row name: identifies the row in log lines; mac: null for a row that is older than MACs */
   verifies(row: { table: TableWithMacs; name: string; text: string; mac: string | null }): boolean;
 }

@@ -3,7 +3,7 @@ import type { KeyObject } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import type { Logger } from 'pino';
 import type { RowObserver } from '../../ports/observers.ts';
-import type { RowMacs } from '../../ports/row-macs.ts';
+import type { RowMacs, TableWithMacs } from '../../ports/row-macs.ts';
 import type { DerivedKeys } from '../derive-keys.ts';
 
 /** The most rows that are remembered as logged; beyond it, a row may be logged again. */
@@ -22,22 +22,27 @@ export function createRowMacs(
   const signWith = (id: string, key: KeyObject, table: string, text: string) =>
     `${id}.${macOf(key, table, text).toString('hex')}`;
   const said = new LRUCache<string, true>({ max: maxSaid });
+  const notBelieved = (table: TableWithMacs, name: string, reason: string): void => {
+    observer?.rowNotBelieved(table);
+    const subject = `${table} ${name}`;
+    if (!said.has(subject)) logger.error({ table, row: name }, `a row of Postgres is not believed: ${reason}`);
+    said.set(subject, true);
+  };
   return {
     secretIds: [...keys.keys()],
     sign: (table, text) => signWith(current.id, current.rowKey, table, text),
     signUnderEach: (table, text) => [...keys].map(([id, key]) => signWith(id, key, table, text)),
+    contradicted: ({ table, name }) => {
+      notBelieved(table, name, 'the log does not have the event that it stands for');
+    },
     verifies: ({ table, name, text, mac }) => {
       const [id = '', hex = ''] = mac?.split('.') ?? [];
       const key = keys.get(id);
-      const subject = `${table} ${name}`;
       if (key && isSame(Buffer.from(hex, 'hex'), macOf(key, table, text))) {
-        if (said.size > 0) said.delete(subject);
+        if (said.size > 0) said.delete(`${table} ${name}`);
         return true;
       }
-      observer?.rowNotBelieved(table);
-      if (!said.has(subject))
-        logger.error({ table, row: name }, 'a row of Postgres is not believed: its MAC does not verify');
-      said.set(subject, true);
+      notBelieved(table, name, 'its MAC does not verify');
       return false;
     },
   };

@@ -111,7 +111,7 @@ export function observeForeignEvents(registers: Registry[]): () => void {
 export function observeRows(registers: Registry[]): RowObserver {
   const rows = new Counter({
     name: 'reeltally_rows_not_believed_total',
-    help: 'Rows of Postgres for a decision whose MAC does not verify',
+    help: 'Rows of Postgres for a decision whose MAC does not verify, or that the log contradicts',
     labelNames: ['table'],
     registers,
   });

@@ -1,8 +1,10 @@
 import { periodOfUsageStream, usageStream } from '../../domain/billing-period.ts';
 import type { LogTail } from './log-tail.ts';
-import { UsageCache, readOn } from './usage-cache.ts';
+import { UsageCache, originOfUsage, readOn } from './usage-cache.ts';
 import type { UnknownAppend } from '../../ports/billing.ts';
 import type { AppendOutcome, EventStore, RecordedEvent } from '../../ports/event-store.ts';
+import type { RowMacs } from '../../ports/row-macs.ts';
+import type { UsageSnapshot } from '../../domain/usage-state.ts';
 import { ClockIsWrong } from '../../ports/clock.ts';
 import { EventStoreClosed, EventStoreUnavailable } from '../../ports/event-store.ts';
 import { sleep } from '../../async/sleep.ts';
@@ -30,7 +32,17 @@ export interface WriterDependencies {
   now: () => string;
   newId: () => string;
   tracer?: Tracer | undefined;
+  /** Told of each account whose row the log contradicts. */
+  rows?: Pick<RowMacs, 'contradicted'>;
 }
+
+/** The log has no such account, although a row has. */
+class NotInLog extends Error {
+  override readonly name = 'NotInLog';
+}
+
+/** `false_state`: the log contradicts the state, which begins anew. `not_read`: the log could not be read. */
+type TailRead = 'current' | 'false_state' | 'not_read';
 
 interface AppendOptions {
   now: string;
@@ -61,11 +73,16 @@ const maxKept = 10_000;
  *  3. Decide (`decide-batch.ts`): in memory, in order of arrival, each request on the state that the ones before it leave.
  *  4. Append the events of all requests at once, at exactly the revision that they were decided on.
  *       - stored: go on to step 5.
- *       - conflict: somebody else has written, another writer or a correction. Read those events and go back to step 2.
+ *       - conflict: somebody else has written, another writer or a correction. Read those events and go back to step 2. Where
+ *         there are none, the state is false.
  *       - not sent: the log is away. Go back to step 2, without the requests whose time is up.
  *     A batch without events (refusals, queries, repeats) proves by a read instead that its state is current: read the rest of
  *     the stream (or, together with other accounts, the end of the log: `log-tail.ts`) and go back to step 2; if there is still nothing to append, go on to step 5.
  *  5. Answer each request of the batch.
+ *
+ * A read begins at the last event of the state, which proves that the state follows from the stream. If that event is not there,
+ * or another one is, the row that the state began with is false: the log was replaced, say. From then on the writer believes no
+ * row, and folds the account's events from the first one.
  *
  * Two kinds of requests leave a batch earlier:
  *
@@ -88,6 +105,8 @@ export class AccountWriter {
   #waiting: PendingRequest[] = [];
   #isServing = false;
   #cache: UsageCache | undefined;
+  /** Set once the log has contradicted a row: the snapshot before the account's first event, from which all is folded. */
+  #origin: UsageSnapshot | undefined;
   /** The requests whose events are in the append under way, those past their deadline included. */
   #inFlight: readonly PendingRequest[] = [];
   readonly #onIdle: (writer: AccountWriter) => void;
@@ -149,13 +168,14 @@ export class AccountWriter {
     this.#onIdle(this);
   }
 
-  /** After a bug, an event that cannot be read, a wrong clock or the end of the process. */
+  /** After a bug, an event that cannot be read, a wrong clock, a row without a log or the end of the process. */
   #failAll(batch: readonly PendingRequest[], error: unknown): void {
     for (const request of batch) {
       const undecided = this.#answerUndecided(request);
       const hasAnswer =
         request.inFlight !== undefined ||
         error instanceof EventStoreClosed ||
+        error instanceof NotInLog ||
         (error instanceof ClockIsWrong && undecided.outcome === 'unknown');
       if (hasAnswer) request.answer(undecided);
       else request.fail(error);
@@ -171,6 +191,7 @@ export class AccountWriter {
     for (;;) {
       batch = batch.filter(({ isAnswered }) => !isAnswered);
       if (batch.length === 0) return;
+      this.#ignoreFalseRows(batch);
       const now = this.#dependencies.now();
       // Step 2.
       if (await this.#rollOver(cache, batch.find(mayAppend), now)) continue;
@@ -180,7 +201,7 @@ export class AccountWriter {
       const { usage } = cache.snapshot;
       // A snapshot from before the first event (`usageFromLog`).
       if (usage.phase === 'absent') {
-        isCurrent = await this.#readTail(cache);
+        isCurrent = (await this.#readTail(cache)) === 'current';
         if (isCurrent && cache.snapshot.usage.phase === 'absent')
           throw new Error(`${cache.snapshot.stream} does not exist`);
         continue;
@@ -195,7 +216,7 @@ export class AccountWriter {
           answerAll(decided, cache.snapshot);
           return;
         }
-        isCurrent = await this.#readTail(cache);
+        isCurrent = (await this.#readTail(cache)) === 'current';
         continue;
       }
       // Step 4.
@@ -208,12 +229,13 @@ export class AccountWriter {
         return;
       }
       if (outcome === 'not_sent') this.#answerLate(batch);
-      else isCurrent = await this.#readTail(cache);
+      else isCurrent = (await this.#readAfterConflict(cache)) === 'current';
     }
   }
 
   /** Step 1. */
   #catchUp(batch: readonly PendingRequest[]): UsageCache {
+    this.#ignoreFalseRows(batch);
     const [first] = batch;
     if (!first) throw new Error('a batch has at least one request');
     const cache = (this.#cache ??= new UsageCache(first.snapshot));
@@ -238,7 +260,7 @@ export class AccountWriter {
     if (due.opensNextPeriod) cache.followToNextPeriod();
     const caused = causedByCalendar(due.event, request.cause, this.#dependencies.newId());
     const outcome = await this.#append(cache, [caused], { now, deadlineMs: request.deadlineMs });
-    if (outcome === 'conflict') await this.#readTail(cache);
+    if (outcome === 'conflict' && (await this.#readAfterConflict(cache)) === 'false_state') return true;
     if (outcome === 'not_sent') this.#answerLate([request]);
     const isUnwritten = cache.snapshot.revision < 0;
     if (isUnwritten) cache.snapshot = before;
@@ -317,13 +339,58 @@ export class AccountWriter {
     }
   }
 
-  /** @returns whether the cache is now current; false when the log could not be read */
-  async #readTail(cache: UsageCache): Promise<boolean> {
-    const { stream, revision } = cache.snapshot;
-    const events = (await this.#sharedTail(cache)) ?? (await this.#read(stream, revision + 1));
-    if (!events) return false;
+  async #readTail(cache: UsageCache): Promise<TailRead> {
+    const events = await this.#sharedTail(cache);
+    if (!events) return await this.#readStream(cache);
     for (const event of events) cache.fold(event);
-    return true;
+    return 'current';
+  }
+
+  /** A conflict without a later event says that the stream ends before the state. */
+  async #readAfterConflict(cache: UsageCache): Promise<TailRead> {
+    const { revision } = cache.snapshot;
+    const read = await this.#readStream(cache);
+    const isFalse = read === 'current' && cache.snapshot.revision === revision;
+    return isFalse ? await this.#beginAnew(cache) : read;
+  }
+
+  /** Reads from the last event of the state on, which has to be there. */
+  async #readStream(cache: UsageCache): Promise<TailRead> {
+    const { stream, revision, lastHash } = cache.snapshot;
+    const events = await this.#read(stream, Math.max(revision, 0));
+    if (!events) return 'not_read';
+    if (revision >= 0) {
+      const last = events.shift();
+      if (last?.revision !== revision || hashOf(last) !== lastHash) return await this.#beginAnew(cache);
+    }
+    for (const event of events) cache.fold(event);
+    return 'current';
+  }
+
+  /**
+   * Forgets a state that the log contradicts, and from then on believes no row of this account.
+   *
+   * @throws {NotInLog} if the log has no such account
+   */
+  async #beginAnew(cache: UsageCache): Promise<TailRead> {
+    const { stream } = cache.snapshot;
+    const { accountId } = periodOfUsageStream(stream);
+    this.#dependencies.rows?.contradicted({ table: 'credits', name: stream });
+    // A log that contradicts its own events must not be asked without a pause.
+    await sleep(readRetryMs);
+    const reading = originOfUsage(this.#dependencies.store, accountId).then((origin) => ({ origin }));
+    const read = await this.#ifReachable(reading);
+    if (!read) return 'not_read';
+    if (!read.origin) throw new NotInLog(`the log has no account ${accountId}`);
+    this.#origin = read.origin;
+    cache.beginAt(read.origin);
+    return 'false_state';
+  }
+
+  /** The account's events have all that the rows may have. */
+  #ignoreFalseRows(batch: readonly PendingRequest[]): void {
+    if (!this.#origin) return;
+    for (const request of batch) Object.assign(request, { snapshot: this.#origin, keyed: undefined });
   }
 
   /** @returns undefined if the stream itself is to be read */
@@ -350,3 +417,5 @@ export class AccountWriter {
     }
   }
 }
+
+const hashOf = ({ metadata }: RecordedEvent): unknown => (metadata as { hash?: unknown } | undefined)?.hash;

@@ -4,7 +4,8 @@ import { evolveUsage } from '../../domain/evolve-usage.ts';
 import { initialUsage } from '../../domain/usage-state.ts';
 import type { UsageSnapshot } from '../../domain/usage-state.ts';
 import { usageStream } from '../../domain/billing-period.ts';
-import { parseUsageEvent } from '../../domain/parse-event.ts';
+import { accountStream } from '../../domain/account-events.ts';
+import { parseAccountEvent, parseUsageEvent } from '../../domain/parse-event.ts';
 import type { EventStore, RecordedEvent } from '../../ports/event-store.ts';
 import { firstPreviousHash } from '../hash-chain.ts';
 
@@ -79,7 +80,16 @@ export class UsageCache {
   adopt(snapshot: UsageSnapshot): void {
     const { coversUpTo = -1n } = snapshot;
     if (coversUpTo > (this.coversUpTo ?? -1n)) this.coversUpTo = coversUpTo;
-    if (!isAfter(snapshot, this.snapshot)) return;
+    if (isAfter(snapshot, this.snapshot)) this.#goOnFrom(snapshot);
+  }
+
+  /** Forgets everything, and begins at this snapshot. */
+  beginAt(snapshot: UsageSnapshot): void {
+    this.coversUpTo = snapshot.coversUpTo;
+    this.#goOnFrom(snapshot);
+  }
+
+  #goOnFrom(snapshot: UsageSnapshot): void {
     this.snapshot = snapshot;
     this.#since = snapshot;
     for (const kept of [this.#queued, this.#tokenOfKey, this.#outcomes]) kept.clear();
@@ -152,6 +162,22 @@ export async function readOn(store: EventStore, row: UsageSnapshot): Promise<Usa
 /** The snapshot of a stream before its first event. */
 export function usageOrigin(stream: string, lastTime = ''): UsageSnapshot {
   return { stream, revision: -1, lastHash: firstPreviousHash(stream), lastTime, usage: initialUsage };
+}
+
+/**
+ * The snapshot before the first event of an account's first period: a reader that begins there reads everything.
+ *
+ * @returns undefined for an account that was never opened
+ * @throws {EventStoreUnavailable}
+ */
+export async function originOfUsage(
+  store: Pick<EventStore, 'read'>,
+  accountId: string,
+): Promise<UsageSnapshot | undefined> {
+  const [first] = await store.read(accountStream(accountId), 0, 1);
+  const opened = first && parseAccountEvent(first).event;
+  if (opened?.type !== 'AccountOpened') return undefined;
+  return usageOrigin(usageStream(accountId, { start: opened.data.period_start }));
 }
 
 /** Streams of one account sort by period, because their names end in its first day. */

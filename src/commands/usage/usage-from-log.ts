@@ -1,26 +1,11 @@
-import { accountStream } from '../../domain/account-events.ts';
 import { usageStream } from '../../domain/billing-period.ts';
-import { parseAccountEvent } from '../../domain/parse-event.ts';
 import type { UsagePeriod, UsageSnapshot } from '../../domain/usage-state.ts';
-import { UsageCache, usageOrigin } from './usage-cache.ts';
+import { UsageCache, originOfUsage, usageOrigin } from './usage-cache.ts';
 import type { EventStore } from '../../ports/event-store.ts';
 import type { WriterRequest } from './decide-batch.ts';
 import type { WriterRegistry } from './writer-registry.ts';
 
 /** Reads an account's usage from the log alone, for the case that the read model has no row or one that is not believed. */
-
-/**
- * The snapshot before the first event of an account's first period: a reader that begins there reads everything.
- *
- * @returns undefined for an account that was never opened
- * @throws {EventStoreUnavailable}
- */
-async function originOfUsage(store: Pick<EventStore, 'read'>, accountId: string): Promise<UsageSnapshot | undefined> {
-  const [first] = await store.read(accountStream(accountId), 0, 1);
-  const opened = first && parseAccountEvent(first).event;
-  if (opened?.type !== 'AccountOpened') return undefined;
-  return usageOrigin(usageStream(accountId, { start: opened.data.period_start }));
-}
 
 /**
  * Follows an account from its first period to the newest one. The account's writer caches it, so the streams are read once and

@@ -58,7 +58,7 @@ export const startApi: StartRole = async (connections, secrets) => {
   const publicUrl = () => config.PUBLIC_URL ?? listeningUrl(server, config);
   const { files, served } = await openFiles(connections, secrets);
   const { now, realNowMs } = clock;
-  const writers = new WriterRegistry({ store, now, newId: newUuid, tracer });
+  const writers = new WriterRegistry({ store, now, newId: newUuid, tracer, rows: macs });
   const accounts = { store, now, newUuid, newId, randomBits };
   const tokens = createTokens(secrets);
   const probe = createProbeClient(nats, { timeoutMs: metadataTimeoutMs });

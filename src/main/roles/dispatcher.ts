@@ -67,7 +67,7 @@ export const startDispatcher: StartRole = async (connections, secrets) => {
       const closing = startClosingPeriods({
         ...parts,
         macs,
-        writers: new WriterRegistry({ store, now: clock.now, newId: newUuid, tracer }),
+        writers: new WriterRegistry({ store, now: clock.now, newId: newUuid, tracer, rows: macs }),
         graceSeconds: config.CLOSING_GRACE_SECONDS,
       });
       const mails = { ...parts, mailer, mailerId, taken: takenMails, observer: mailObserver };
