@@ -1,10 +1,11 @@
 import { Option } from 'commander';
 import type { Command } from 'commander';
-import { ClientError } from '../client/client-error.ts';
+import { ClientError, textOf } from '../client/client-error.ts';
 import type { ApiClient } from '../client/client.ts';
 import { downloadToFile } from '../client/download-to-file.ts';
 import type { DownloadRequest } from '../client/download-to-file.ts';
 import type { DownloadStatus } from '../client/wait-for-download.ts';
+import { replacesFile } from './output-file.ts';
 import { CommandFailed, print } from './output.ts';
 import type { Output } from './output.ts';
 import { lineStart } from './progress-bar.ts';
@@ -28,7 +29,7 @@ export function addDownload(program: Command, output: Output, openApiClient: Ope
     .command('download')
     .description('queue a download, wait for it, and save the file; the API key is taken from REELTALLY_KEY')
     .argument('<url>', 'address of the video')
-    .requiredOption('-o, --out <file>', 'file to save the video to')
+    .requiredOption('-o, --out <file>', `file to save the video to; ${replacesFile}`)
     .addOption(new Option('--format <format>', 'a video file, or the sound alone').choices(formats))
     .addOption(new Option('--quality <quality>', "the picture's smaller side in pixels").choices(qualities))
     .addOption(new Option('--audio-format <format>', 'file type of the sound').choices(audioFormats))
@@ -62,9 +63,7 @@ async function downloadCommand(
   } catch (error) {
     show('');
     if (!(error instanceof ClientError)) throw error;
-    const { code, message, requestToken } = error;
-    const token = requestToken === undefined ? '' : `; request token ${requestToken}`;
-    throw new CommandFailed(`${message} (${code})${token}`);
+    throw new CommandFailed(textOf(error));
   }
 }
 

@@ -8,12 +8,28 @@ export class ClientError extends Error {
   readonly code: string;
   /** The token of a download that was queued, and therefore charged, before the error. */
   readonly requestToken: string | undefined;
+  /** The service could not make the file, so that its status will never link to one. */
+  readonly hasFailed: boolean;
 
-  constructor(code: string, message: string, { requestToken, cause }: { requestToken?: string; cause?: unknown } = {}) {
+  constructor(
+    code: string,
+    message: string,
+    { requestToken, hasFailed = false, cause }: { requestToken?: string; hasFailed?: boolean; cause?: unknown } = {},
+  ) {
     super(message, { cause });
     this.code = code;
     this.requestToken = requestToken;
+    this.hasFailed = hasFailed;
   }
+}
+
+/** An error in one line for people; for a download that is charged, with its token and the way to its file. */
+export function textOf({ message, code, requestToken, hasFailed }: ClientError): string {
+  const text = `${message} (${code})`;
+  if (requestToken === undefined) return text;
+  const withToken = `${text}; request token ${requestToken}`;
+  if (hasFailed) return withToken;
+  return `${withToken}. The download is charged: GET /api/v1/video/status?token=${requestToken} answers with a link to its file`;
 }
 
 /** The reason for which a connection ended: the system's code, or else the message. */

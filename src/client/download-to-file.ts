@@ -1,7 +1,7 @@
-import { open, rename, rm } from 'node:fs/promises';
 import type { FileHandle } from 'node:fs/promises';
 import type { ApiClient } from './client.ts';
 import { ClientError, reasonOf } from './client-error.ts';
+import { openOutputFile } from './output-file.ts';
 import type { components, paths } from './paths.ts';
 import { waitForDownload } from './wait-for-download.ts';
 import type { DownloadStatus } from './wait-for-download.ts';
@@ -19,10 +19,10 @@ export interface ToFile {
 }
 
 /**
- * Queues a download, waits for its end, and saves the file, for programs on Node. Until it is whole it has the name
- * `{file}.part`.
+ * Queues a download, waits for its end, and saves the file, for programs on Node. A file that exists is replaced once the new one
+ * is whole, links are followed, and a device or a pipe is written straight into.
  *
- * @throws {ClientError} with the request token once the download is queued
+ * @throws {ClientError} `not_writable` before anything is queued; with the request token once the download is queued
  */
 export async function downloadToFile(
   api: ApiClient,
@@ -30,29 +30,26 @@ export async function downloadToFile(
   file: string,
   { idempotencyKey, onStatus, signal }: ToFile,
 ): Promise<DownloadDone> {
-  const incomplete = `${file}.part`;
   // Before anything is charged: a file that cannot be written is no reason to queue.
-  const target = await open(incomplete, 'w').catch((cause: unknown) => {
-    throw new ClientError('not_writable', `${file} cannot be written: ${reasonOf(cause)}`, { cause });
-  });
+  const output = await openOutputFile(file);
   const given = signal && { signal };
   try {
     const header = { 'Idempotency-Key': idempotencyKey };
     const queue = () => api.POST('/video/download', { params: { header }, body: request, ...given });
-    const { request_token: token } = await sendWithRetries(queue, given);
+    const { request_token: requestToken } = await sendWithRetries(queue, given);
     try {
-      const ended = await waitForDownload(api, token, { ...given, ...(onStatus && { onStatus }) });
-      if (ended.status === 'failed') throw new ClientError(ended.error, ended.message);
-      await transfer(ended, target, signal);
-      await rename(incomplete, file);
+      const ended = await waitForDownload(api, requestToken, { ...given, ...(onStatus && { onStatus }) });
+      if (ended.status === 'failed') throw new ClientError(ended.error, ended.message, { hasFailed: true });
+      await transfer(ended, output.handle, signal);
+      await output.finish();
       return ended;
     } catch (error) {
       if (!(error instanceof ClientError)) throw error;
-      throw new ClientError(error.code, error.message, { requestToken: token, cause: error });
+      const { code, message, hasFailed } = error;
+      throw new ClientError(code, message, { requestToken, hasFailed, cause: error });
     }
   } finally {
-    await target.close();
-    await rm(incomplete, { force: true });
+    await output.close();
   }
 }
 
@@ -66,10 +63,18 @@ async function transfer(
   const response = await fetch(url, signal && { signal }).catch((cause: unknown) => {
     throw failed(`the link to the file does not answer: ${reasonOf(cause)}`, cause);
   });
-  if (!response.ok || !response.body) throw failed(`the link to the file answers ${response.status}`);
-  await target.writeFile(response.body).catch((cause: unknown) => {
+  const { ok, status, body } = response;
+  if (!ok || !body) throw failed(`the link to the file answers ${status}`);
+  let savedBytes = 0;
+  // Counted, because a pipe has no size.
+  const counted = async function* () {
+    for await (const chunk of body as AsyncIterable<Uint8Array>) {
+      savedBytes += chunk.byteLength;
+      yield chunk;
+    }
+  };
+  await target.writeFile(counted()).catch((cause: unknown) => {
     throw failed(`the transfer of the file broke off: ${reasonOf(cause)}`, cause);
   });
-  const { size: savedBytes } = await target.stat();
   if (savedBytes !== size) throw failed(`the file has ${savedBytes} bytes, not ${size}`);
 }

@@ -4,7 +4,7 @@
 import { randomUUID } from 'node:crypto';
 import process from 'node:process';
 import { parseArgs } from 'node:util';
-import { ClientError } from './client-error.ts';
+import { ClientError, textOf } from './client-error.ts';
 import { createApiClient } from './client.ts';
 import type { ApiClient } from './client.ts';
 import { downloadToFile } from './download-to-file.ts';
@@ -20,7 +20,7 @@ Answers are JSON on standard output. The address of the API is taken from REELTA
 https://api.example.com, and the API key from REELTALLY_KEY: an argument is seen by every user of the machine.
 
 Options of download:
-  -o, --out <file>            file to save the video to
+  -o, --out <file>            file to save the video to; replaces an existing file
   --format <format>           video or audio
   --quality <quality>         the picture's smaller side in pixels, such as 720, or best
   --audio-format <format>     mp3 or m4a
@@ -110,8 +110,6 @@ try {
   show('');
   if (!(error instanceof ClientError || error instanceof WrongUsage)) throw error;
   const isRefused = error instanceof ClientError;
-  const code = isRefused ? ` (${error.code})` : '';
-  const token = isRefused && error.requestToken !== undefined ? `; request token ${error.requestToken}` : '';
-  process.stderr.write(`reeltally-client: ${error.message}${code}${token}\n`);
+  process.stderr.write(`reeltally-client: ${isRefused ? textOf(error) : error.message}\n`);
   process.exitCode = isRefused ? 1 : 2;
 }

@@ -1,10 +1,13 @@
-import { existsSync, readdirSync, statSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, symlinkSync } from 'node:fs';
+import { open, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { freePort } from '../../src/embedded/free-port.ts';
 import { demoOf, shareService } from '../http/shared-service.ts';
 import { runInLoadedProcess, runOnTerminal } from '../support/service.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
+import { call } from '../support/client.ts';
 import { expectRefusal, expectText } from './command-line.ts';
 
 const service = shareService();
@@ -81,6 +84,47 @@ describe('download', () => {
       await runInLoadedProcess(['download', url, '-o', nowhere], environment()),
       / cannot be written: ENOENT/,
     );
+  });
+
+  it('charges nothing for a folder in place of a file', async () => {
+    const folder = temporaryDirectory();
+    const { key } = await service.openAccount('dev_100');
+    const words = ['download', service.sampleUrl('bars'), '-o', folder];
+    const ran = await runInLoadedProcess(words, environment({ REELTALLY_KEY: key }));
+    expectRefusal(ran, /^reeltally: \S+ is a folder: name a file in it \(not_writable\)\n$/);
+    expect((await call(service.url, '/credits', { key })).data).toMatchObject({ downloads: { used: 0 } });
+    expect(readdirSync(folder)).toEqual([]);
+  });
+
+  it('writes the file at the end of a link, and into a pipe', { timeout: 60_000 }, async () => {
+    const directory = temporaryDirectory();
+    const [link, pipe] = [join(directory, 'link.mp4'), join(directory, 'pipe')];
+    mkdirSync(join(directory, 'films'));
+    symlinkSync('films/whole.mp4', link);
+    execFileSync('mkfifo', [pipe]);
+    const into = (file: string) =>
+      runInLoadedProcess(['download', service.sampleUrl('bars'), '-o', file, '--quality', '360'], environment());
+    expectText(await into(link), /^\S+link\.mp4: \d+ bytes, video\/mp4\n$/);
+    expect(readdirSync(join(directory, 'films'))).toEqual(['whole.mp4']);
+    const [piped, ran] = await Promise.all([readFile(pipe), into(pipe)]);
+    expectText(ran, /pipe: \d+ bytes, video\/mp4\n$/);
+    expect(piped.equals(readFileSync(link))).toBe(true);
+    expect(readdirSync(directory).sort()).toEqual(['films', 'link.mp4', 'pipe']);
+  });
+
+  it('says how a charged download that could not be saved is fetched', { timeout: 60_000 }, async () => {
+    const pipe = join(temporaryDirectory(), 'pipe');
+    execFileSync('mkfifo', [pipe]);
+    const words = ['download', service.sampleUrl('bars'), '-o', pipe];
+    const readerGoes = async () => {
+      await (await open(pipe, 'r')).close();
+    };
+    const [ran] = await Promise.all([runInLoadedProcess(words, environment()), readerGoes()]);
+    expectRefusal(ran, / broke off: EPIPE \(transfer_failed\); request token [\w-]+\. The download is charged: GET /);
+    const [, path = '', token = ''] = /GET \/api\/v1(\/video\/status\?token=([\w-]+)) /.exec(ran.stderr) ?? [];
+    expect(ran.stderr).toContain(`request token ${token}. `);
+    const { data } = await call(service.url, path, { key: demoOf(service).key });
+    expect(data['download_url']).toMatch(/^http/);
   });
 
   it('goes on trying while the API is away, and then says so', { timeout: 60_000 }, async () => {

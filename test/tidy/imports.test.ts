@@ -38,7 +38,7 @@ const rooms: Readonly<Record<string, Room>> = {
   // A package of its own, which is installed without the service.
   'src/client': {
     rooms: [],
-    packages: ['openapi-fetch', 'node:crypto', 'node:fs/promises', 'node:process', 'node:util'],
+    packages: ['openapi-fetch', 'node:crypto', 'node:fs/promises', 'node:path', 'node:process', 'node:util'],
   },
   'src/dispatcher': { rooms: ['src/async', ...insideOfService, ...readModels, 'src/audit/compare'] },
   'src/worker': { rooms: ['src/async', 'src/domain', 'src/ports', 'src/commands'] },

@@ -1,6 +1,5 @@
 import { Option } from 'commander';
 import type { Command } from 'commander';
-import { writeFileSync } from 'node:fs';
 import { invoices } from '../../../projections/invoices.ts';
 import { ItemsMissing } from '../../../projections/line-items.ts';
 import { overageLedger } from '../../../projections/overage-ledger.ts';
@@ -10,6 +9,7 @@ import { documentFormats, renderDocument } from '../../documents/render-document
 import type { DocumentFormat } from '../../documents/render-document.ts';
 import { findCreditNote, findInvoice } from '../../invoices/account-documents.ts';
 import { requireAccount } from '../accounts/find-account-usage.ts';
+import { replacesFile, writeOutputFile } from '../output-file.ts';
 import { CommandFailed } from '../output.ts';
 import { accountIdArgument, fromOneArgument } from '../arguments.ts';
 import type { CliDependencies, RunCommand } from '../dependencies.ts';
@@ -32,7 +32,7 @@ export function addShowInvoice(invoices: Command, run: RunCommand): void {
     .argument('<account>', 'account id', accountIdArgument)
     .argument('<number>', 'number of the invoice', fromOneArgument)
     .addOption(new Option('--format <format>', 'format of the document (default: text)').choices(documentFormats))
-    .option('--output <file>', 'write the document to this file')
+    .option('--output <file>', `write the document to this file instead of standard output; ${replacesFile}`)
     .option('--charges', 'list the charges of each overage line')
     .option('--credit-note', 'show the credit note of this number instead')
     .action((account: string, number: number, options: ShowOptions) =>
@@ -54,11 +54,7 @@ async function showInvoiceCommand(
     cli.output.write(text);
     return;
   }
-  try {
-    writeFileSync(file, text);
-  } catch (error) {
-    throw new CommandFailed(`${file} cannot be written: ${error instanceof Error ? error.message : String(error)}`);
-  }
+  await writeOutputFile(file, ({ handle }) => handle.writeFile(text));
   cli.output.write(cli.output.json ? `${JSON.stringify({ file, format })}\n` : `written to ${file}\n`);
 }
 

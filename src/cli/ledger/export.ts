@@ -1,7 +1,6 @@
 import { Option } from 'commander';
 import type { Command } from 'commander';
 import { createWriteStream } from 'node:fs';
-import { rename, rm } from 'node:fs/promises';
 import { Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { stringify } from 'csv-stringify';
@@ -11,6 +10,7 @@ import { readReached } from '../../../projections/runner/checkpoints.ts';
 import { usageStream } from '../../domain/billing-period.ts';
 import { parseUsageEvent } from '../../domain/parse-event.ts';
 import { LedgerTotals, differenceBetween } from './show.ts';
+import { replacesFile, writeOutputFile } from '../output-file.ts';
 import { CommandFailed, print } from '../output.ts';
 import { caughtUp } from '../wait-for-read-models.ts';
 import { accountIdArgument, dayArgument } from '../arguments.ts';
@@ -28,7 +28,7 @@ export function addExportLedger(ledger: Command, run: RunCommand): void {
         'json',
       ]),
     )
-    .option('--output <file>', 'write to this file instead of standard output')
+    .option('--output <file>', `write to this file instead of standard output; ${replacesFile}`)
     .action((options: LedgerExport) => run((cli) => exportCommand(cli, options)));
 }
 
@@ -142,21 +142,15 @@ async function write(rows: ComparedRows, format: 'csv' | 'json', sink: Writable)
   else await pipeline(flatRows(rows), stringify({ header: true, columns: [...columns], escape_formulas: true }), sink);
 }
 
-/** A file is there when all of it is, and is what the log has; until then it has another name. */
+/** A file is there when all of it is, and is what the log has. */
 async function writeFile(rows: ComparedRows, format: 'csv' | 'json', file: string): Promise<void> {
-  const incomplete = `${file}.incomplete`;
-  try {
-    await write(rows, format, createWriteStream(incomplete, { flush: true }));
-    if (rows.difference !== undefined) {
+  await writeOutputFile(file, async ({ handle, isDirect }) => {
+    // A stream of the handle itself would keep it from being closed.
+    await write(rows, format, createWriteStream(file, { fd: handle.fd, autoClose: false }));
+    if (rows.difference !== undefined && !isDirect) {
       throw new CommandFailed(`nothing was written, because the ledger differs from the log: ${rows.difference}`);
     }
-    await rename(incomplete, file);
-  } catch (error) {
-    await rm(incomplete, { force: true });
-    const { code, path } = error as NodeJS.ErrnoException;
-    if (code === undefined || path === undefined) throw error;
-    throw new CommandFailed(`${file} cannot be written (${code}): name another file with --output`);
-  }
+  });
 }
 
 const standardOutput = ({ output }: ExportDependencies) =>

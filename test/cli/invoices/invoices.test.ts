@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 
@@ -105,6 +105,7 @@ describe('invoices', { timeout: 120_000 }, () => {
     );
     const file = join(temporaryDirectory(), 'invoice.html');
     expectText(await later('invoices', 'show', account, '2', '--format', 'html', '--output', file), /^written to /);
+    expect(statSync(file).mode & 0o777).toBe(0o600);
     expect(readFileSync(file, 'utf8')).toMatch(
       /^<!doctype html>[^]*Tally &amp; Co[^]*<h1>Invoice<\/h1>[^]*INV-[A-Z2-7-]+-2</,
     );
@@ -141,6 +142,7 @@ describe('invoices', { timeout: 120_000 }, () => {
       [['show', account, '9'], /has no invoice 9; see "invoices list"/],
       [['show', account, 'first'], /give a whole number from 1 to/],
       [['show', account, '9', '--credit-note'], /has no credit note 9;/],
+      [['show', account, '2', '--output', temporaryDirectory()], / is a folder: name a file in it/],
       [['show', account, '2', '--output', '/nowhere/at/all'], /\/nowhere\/at\/all cannot be written/],
     ] as const)
       expectRefusal(await run('invoices', ...words), message);

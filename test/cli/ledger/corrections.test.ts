@@ -169,15 +169,17 @@ describe('ledger export', { timeout: 120_000 }, () => {
     const period = await day(accountId);
     const exported = (start: string, ...more: string[]) =>
       run('ledger', 'export', '--account', accountId, '--period', start, ...more);
-    const [unknown, both, nowhere, format] = await Promise.all([
+    const [unknown, both, nowhere, folder, format] = await Promise.all([
       exported('2020-02-29'),
       exported(period, '--json', '--format', 'csv'),
       exported(period, '--output', '/no/such/folder/ledger.csv'),
+      exported(period, '--output', temporaryDirectory()),
       exported(period, '--format', 'xml'),
     ]);
     expectRefusal(unknown, /has no billing period that starts on 2020-02-29/);
     expectRefusal(both, /--json prints one JSON document, but the format is CSV: name a file/);
-    expectRefusal(nowhere, /\/no\/such\/folder\/ledger\.csv cannot be written \(ENOENT\)/);
+    expectRefusal(nowhere, /\/no\/such\/folder\/ledger\.csv cannot be written: ENOENT/);
+    expectRefusal(folder, / is a folder: name a file in it\n$/);
     expectRefusal(format, /Allowed choices are csv, json/);
   });
 
