@@ -12,10 +12,16 @@ export type TermsChanges = Partial<
 >;
 
 /** Default of `effective`: the next period for a lower fee, else now. */
-export type PlanChange =
-  | { kind: 'change_plan'; terms: PlanTerms; effective: Effective | undefined }
-  /** Terms of the account's own; terms that are not named stay unchanged. `agreedAt` is UTC ISO-8601. */
-  | { kind: 'change_terms'; changes: TermsChanges; effective: Effective | undefined; agreedAt: string };
+export type PlanChange = { kind: 'change_plan'; terms: PlanTerms; effective: Effective | undefined } | ChangeOfTerms;
+
+/** Terms of the account's own; terms that are not named stay unchanged, now and in what is due with the next period. */
+interface ChangeOfTerms {
+  kind: 'change_terms';
+  changes: TermsChanges;
+  effective: Effective | undefined;
+  /** UTC ISO-8601. */
+  agreedAt: string;
+}
 
 /**
  * Decides when a change takes effect, and the complete terms from then on. A plan with a lower fee waits for the next period,
@@ -27,9 +33,13 @@ export function resultOfPlanChange(state: UsagePeriod, change: PlanChange): { te
   const effective = change.effective ?? (isLower ? 'next_period' : 'now');
   if (change.kind === 'change_plan') return { terms: change.terms, effective };
   const { overage_cap_cents: _cap, ...base } = effective === 'now' ? state.terms : comingTerms(state);
-  const terms = { ...base, ...change.changes };
-  if (terms.overage_cents === base.overage_cents) return { terms, effective };
-  return { terms: { ...terms, rate_version: ownRateVersion(change.agreedAt, terms.overage_cents) }, effective };
+  return { terms: withChanges(base, change), effective };
+}
+
+function withChanges(base: PlanTerms, { changes, agreedAt }: ChangeOfTerms): PlanTerms {
+  const terms = { ...base, ...changes };
+  if (terms.overage_cents === base.overage_cents) return terms;
+  return { ...terms, rate_version: ownRateVersion(agreedAt, terms.overage_cents) };
 }
 
 /** A price outside the price lists is named after its amount and the day on which it was agreed. */
@@ -45,16 +55,37 @@ export const maxPlanChanges = 100;
  */
 export function changePlan(state: UsagePeriod, change: PlanChange): UsageEvent[] | Refused {
   const { terms, effective } = resultOfPlanChange(state, change);
-  const { overage_cap_cents: _cap, ...current } = state.terms;
-  const isDue = sameTerms(state.due?.plan ?? current, terms);
-  if (isDue && (effective === 'next_period' || sameTerms(current, terms))) return [];
-  if (state.planChanges >= maxPlanChanges) return refuse('too_many_plan_changes');
-  const differenceCents = effective === 'now' ? Math.max(0, terms.fee_cents - state.feeCents) : 0;
-  return [{ type: 'PlanChanged', data: { effective, terms, fee_difference_cents: differenceCents } }];
+  const events = effective === 'now' ? changeNow(state, change, terms) : changeNext(state, terms);
+  return state.planChanges + events.length > maxPlanChanges ? refuse('too_many_plan_changes') : events;
 }
 
+function changeNext(state: UsagePeriod, terms: PlanTerms): UsageEvent[] {
+  return sameTerms(state.due?.plan ?? currentPlan(state), terms) ? [] : [changed('next_period', terms)];
+}
+
+/** Another plan takes the place of one that is due. Changed terms leave it due, and hold in it too. */
+function changeNow(state: UsagePeriod, change: PlanChange, terms: PlanTerms): UsageEvent[] {
+  const [current, due] = [currentPlan(state), state.due?.plan];
+  const wanted = change.kind === 'change_terms' && due ? withChanges(due, change) : terms;
+  const isInForce = sameTerms(current, terms);
+  if (isInForce && sameTerms(due ?? current, wanted)) return [];
+  const staysDue = sameTerms(terms, wanted) ? [] : [changed('next_period', wanted)];
+  if (isInForce && staysDue.length > 0) return staysDue;
+  // The newest change counts, and one of now ends what is due: that is said again behind it.
+  return [changed('now', terms, Math.max(0, terms.fee_cents - state.feeCents)), ...staysDue];
+}
+
+function currentPlan({ terms: { overage_cap_cents: _cap, ...plan } }: UsagePeriod): PlanTerms {
+  return plan;
+}
+
+const changed = (effective: Effective, terms: PlanTerms, feeDifferenceCents = 0): UsageEvent => ({
+  type: 'PlanChanged',
+  data: { effective, terms, fee_difference_cents: feeDifferenceCents },
+});
+
 function sameTerms(one: PlanTerms, other: PlanTerms): boolean {
-  return (Object.keys(one) as (keyof PlanTerms)[]).every(
+  return (Object.keys({ ...one, ...other }) as (keyof PlanTerms)[]).every(
     (field) => JSON.stringify(one[field]) === JSON.stringify(other[field]),
   );
 }

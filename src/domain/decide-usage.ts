@@ -56,8 +56,12 @@ export function decideUsage(
   if ('refusal' in decided || decided.length === 0) return decided;
   const after = decided.reduce(evolveUsage, state) as UsagePeriod;
   const cap = command.kind === 'debit_metadata' ? [] : capReached(after);
-  return [...decided, ...warningsReached(after), ...cap];
+  // Notices follow the event that causes them, and a change of the next period causes none.
+  const [later, now] = [decided.filter(isForLater), decided.filter((event) => !isForLater(event))];
+  return [...now, ...warningsReached(after), ...cap, ...later];
 }
+
+const isForLater = ({ type, data }: UsageEvent): boolean => type === 'PlanChanged' && data.effective === 'next_period';
 
 function decide(state: UsagePeriod, command: UsageCommand): UsageEvent[] | Refused {
   switch (command.kind) {

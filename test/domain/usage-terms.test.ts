@@ -1,6 +1,10 @@
 import { describe, expect, it } from 'vitest';
 
+import { maxPlanChanges } from '../../src/domain/change-plan.ts';
+import type { TermsChanges } from '../../src/domain/change-plan.ts';
 import { decideUsage } from '../../src/domain/decide-usage.ts';
+import type { UsageCommand } from '../../src/domain/decide-usage.ts';
+import type { PlanTerms } from '../../src/domain/plans.ts';
 import { isRefused } from '../../src/domain/refusals.ts';
 import { endPeriod } from '../../src/domain/usage-periods.ts';
 import type { UsageEvent } from '../../src/domain/usage-events.ts';
@@ -25,6 +29,7 @@ import {
   sandbox,
   setCap,
   voidOf,
+  warned,
 } from './usage-examples.ts';
 
 describe('the cap on overage charges', () => {
@@ -130,6 +135,68 @@ describe('a change for the next period', () => {
     expect(decideUsage(given(opened(), next), again)).toEqual([]);
     const cap = setCap(900, 'next_period');
     expect(decideUsage(given(opened(), capNext), cap)).toEqual([]);
+  });
+});
+
+describe('terms of its own, beside a plan that is due', () => {
+  const small = { ...plan, plan: 'dev_20', fee_cents: 900, downloads_limit: 1, overage_cents: 30 };
+  const due = (terms: Partial<PlanTerms> = {}): UsageEvent => ({
+    type: 'PlanChanged',
+    data: { effective: 'next_period', terms: { ...small, ...terms }, fee_difference_cents: 0 },
+  });
+  const terms = (changes: TermsChanges, effective?: 'now' | 'next_period'): UsageCommand => ({
+    ...{ kind: 'change_terms', changes, effective, agreedAt: '2026-11-14T12:00:00.000Z' },
+  });
+
+  it('hold now and in what is due, which stays', () => {
+    const decided = decideUsage(given(opened(), due()), terms({ metadata_limit: 600 }));
+    expect(decided).toEqual([planChanged({ metadata_limit: 600 }), due({ metadata_limit: 600 })]);
+    const after = given(opened(), due(), planChanged({ metadata_limit: 600 }), due({ metadata_limit: 600 }));
+    expect(endPeriod(after)).toEqual(ended({ ...small, metadata_limit: 600 }));
+    expect(decideUsage(after, terms({ metadata_limit: 600 }))).toEqual([]);
+  });
+
+  it('ask for a higher fee at once, and then', () => {
+    expect(decideUsage(given(opened(), due()), terms({ fee_cents: 2_500 }))).toEqual([
+      planChanged({ fee_cents: 2_500 }, 600),
+      due({ fee_cents: 2_500 }),
+    ]);
+  });
+
+  it('give the price of their own day where it is another one', () => {
+    expect(decideUsage(given(opened(), due()), terms({ overage_cents: 30 }))).toEqual([
+      planChanged({ overage_cents: 30, rate_version: 'own-2026-11-14-30' }),
+      due(),
+    ]);
+  });
+
+  it('are said of the next period alone where they are in force already', () => {
+    const inForce = opened({ metadata_limit: 600 });
+    expect(decideUsage(given(inForce, due()), terms({ metadata_limit: 600 }))).toEqual([due({ metadata_limit: 600 })]);
+  });
+
+  it('leave nothing due where that would be the same', () => {
+    const [now, later] = [planChanged({ downloads_limit: 9 }), due({ ...plan, downloads_limit: 5 })];
+    expect(decideUsage(given(opened(), later), terms({ downloads_limit: 9 }))).toEqual([now]);
+    const inForce = opened({ downloads_limit: 9 });
+    expect(decideUsage(given(inForce, later), terms({ downloads_limit: 9 }))).toEqual([now]);
+  });
+
+  it('are followed by the notices that they cause, before what is due is said', () => {
+    const warning_percents = [80, 100];
+    const history = [opened({ overage_cap_cents: 0, warning_percents }), ...credited(1), due()];
+    expect(decideUsage(given(...history), terms({ downloads_limit: 1 }))).toEqual([
+      planChanged({ downloads_limit: 1, warning_percents }),
+      ...[warned('downloads', 80, 1, 1), warned('downloads', 100, 1, 1), capReached(0, 0)],
+      due({ downloads_limit: 1 }),
+    ]);
+  });
+
+  it('are two changes of those that a period takes', () => {
+    const history = [opened(), ...Array.from({ length: maxPlanChanges - 1 }, () => due())];
+    const refused = { refusal: 'too_many_plan_changes' };
+    expect(decideUsage(given(...history), terms({ metadata_limit: 600 }))).toEqual(refused);
+    expect(decideUsage(given(...history), terms({ metadata_limit: 600 }, 'next_period'))).toHaveLength(1);
   });
 });
 

@@ -50,7 +50,7 @@ export function addAccountPlan(accounts: Command, run: RunCommand): void {
 export function addAccountTerms(accounts: Command, run: RunCommand): void {
   accounts
     .command('terms')
-    .description('give an account terms of its own; omitted terms stay as they are')
+    .description('give an account terms of its own; omitted terms stay as they are, now and in a change that is due')
     .argument('<account>', 'account id', accountIdArgument)
     .option('--downloads <number>', 'downloads included in a period', wholeArgument(0, largestAllowance))
     .option('--metadata <number>', 'metadata requests included in a period', wholeArgument(0, largestAllowance))
@@ -157,18 +157,20 @@ async function changePlan(
 ): Promise<void> {
   const changed = await applyChange(cli, accountId, change);
   const { events, usage, before } = changed;
-  const planChanged = events.find((event) => event.type === 'PlanChanged');
-  // Where nothing changed, what was asked for is computed on the state that was asked.
-  const { terms, effective } = planChanged?.data ?? resultOfPlanChange(usage, change);
-  const differenceCents = planChanged?.data.fee_difference_cents ?? 0;
+  const planChanges = events.filter((event) => event.type === 'PlanChanged');
+  // Also on the state after the change, and where nothing changed.
+  const { terms, effective } = resultOfPlanChange(usage, change);
+  const differenceCents = planChanges.reduce((cents, { data }) => cents + data.fee_difference_cents, 0);
   const { plan: _name, ...bought } = terms;
-  const replaced = planChanged && before.due?.plan ? before.due.plan.plan : null;
+  const kept = change.kind === 'change_terms' && effective === 'now' ? usage.due?.plan : undefined;
+  const replaced = planChanges.length > 0 && !kept && before.due?.plan ? before.due.plan.plan : null;
   const data = {
     account_id: accountId,
     plan: terms.plan,
     ...effectOf(changed, effective),
     fee_difference_cents: differenceCents,
     replaced_plan: replaced,
+    kept_plan: kept ? { ...kept, from: usage.period.end } : null,
     terms: bought,
   };
   const start = usage.period.end.slice(0, 10);
@@ -177,6 +179,7 @@ async function changePlan(
     `${accountId} ${effective === 'now' ? `is ${says} from now on` : `will be ${says} from ${start} on`}`,
     differenceCents > 0 ? `${formatCents(differenceCents)} is added to the fee of this period` : '',
     replaced === null ? '' : `the change to ${replaced} that was due from ${start} on is replaced`,
+    kept ? `what is due from ${start} on stays, with the same changes: ${kept.plan} (${describeTerms(kept)})` : '',
   ];
   print(cli.output, data, text.filter((part) => part !== '').join('; '));
   if (effective === 'next_period') return;

@@ -146,6 +146,31 @@ describe('accounts terms', { timeout: 120_000 }, () => {
   });
 });
 
+describe('accounts terms beside a plan that is due', { timeout: 120_000 }, () => {
+  it('keep it, hold in it too, and say so; the books are as the audit has them', async () => {
+    const { accountId } = await open('studio_500');
+    await cli('accounts', 'plan', accountId, 'dev_100');
+    const { period_end: end } = await show(accountId);
+    expectText(
+      await run('accounts', 'terms', accountId, '--downloads', '600'),
+      new RegExp(
+        ` is on terms of its own \\(600 downloads, [^)]+\\)[^;]* from now on; what is due from ${end.slice(0, 10)} on ` +
+          'stays, with the same changes: dev_100 \\(600 downloads, [^;]+, \\$19\\.00 a month, [^;]+\\)\n$',
+      ),
+    );
+    expect(await cli('accounts', 'terms', accountId, '--metadata', '700')).toMatchObject({
+      ...{ plan: 'studio_500', effective: 'now', replaced_plan: null },
+      kept_plan: { plan: 'dev_100', from: end, fee_cents: 1900, downloads_limit: 600, metadata_limit: 700 },
+      terms: { downloads_limit: 600, metadata_limit: 700, fee_cents: 5900 },
+    });
+    expect(await show(accountId)).toMatchObject({
+      ...{ plan: 'studio_500', fee_cents: 5900, downloads: { limit: 600 } },
+      coming: { from: end, terms: { plan: 'dev_100', fee_cents: 1900, downloads_limit: 600, metadata_limit: 700 } },
+    });
+    expect(await cli('ledger', 'verify')).toMatchObject({ divergences: [] });
+  });
+});
+
 describe('accounts cap', { timeout: 120_000 }, () => {
   it('waits for the next period where that is asked for', async () => {
     const { accountId } = await open('dev_100');
