@@ -26,12 +26,15 @@ const plotFolder = dirname(moduleFile('uplot'));
 
 interface Asset {
   mediaType: string;
-  text: string;
+  source: string;
+  /** From the source to what browsers get, where they differ. */
+  convert?: (source: string) => string;
 }
 
-const script = (text: string): Asset => ({ mediaType: 'text/javascript; charset=utf-8', text });
-const style = (text: string): Asset => ({ mediaType: 'text/css; charset=utf-8', text });
+const script = (source: string): Asset => ({ mediaType: 'text/javascript; charset=utf-8', source });
+const style = (source: string): Asset => ({ mediaType: 'text/css; charset=utf-8', source });
 const read = (path: string) => readFileSync(path, 'utf8');
+const asItIs = (source: string) => source;
 const vendorName = (name: string) => `vendor/${name.replaceAll('/', '-').replace('@', '')}.js`;
 
 function readAssets(): Map<string, Asset> {
@@ -43,16 +46,16 @@ function readAssets(): Map<string, Asset> {
   assets.set('vendor/uplot.css', style(read(join(plotFolder, 'uPlot.min.css'))));
   const folder = join(here, 'browser');
   for (const name of readdirSync(folder).filter((each) => each.endsWith('.ts')))
-    assets.set(`browser/${name}`, script(stripTypeScriptTypes(read(join(folder, name)))));
+    assets.set(`browser/${name}`, { ...script(read(join(folder, name))), convert: stripTypeScriptTypes });
   assets.set('console.css', style(read(join(here, 'assets/console.css'))));
-  assets.set('icon.svg', { mediaType: 'image/svg+xml', text: read(join(here, 'assets/icon.svg')) });
+  assets.set('icon.svg', { mediaType: 'image/svg+xml', source: read(join(here, 'assets/icon.svg')) });
   return assets;
 }
 
 const withoutSourceMap = (text: string) => text.replace(/\n?\/\/# sourceMappingURL=.*\s*$/, '\n');
 
 /**
- * Read and compressed once, at the start. Their addresses name their content, so that browsers keep them.
+ * Read once, at the start, and converted and compressed for the first browser that asks. Their addresses name their content, so that browsers keep them.
  *
  * @param base path of the first page of their console
  */
@@ -60,8 +63,9 @@ export function registerAssets(server: FastifyInstance, base: string): Assets {
   const assets = readAssets();
   const version = hash('sha256', JSON.stringify([...assets]), 'hex').slice(0, 12);
   const addressOf = (name: string) => `${base}/assets/${version}/${name}`;
-  for (const [name, { mediaType, text }] of assets) {
-    const compressed = gzipSync(text);
+  for (const [name, { mediaType, source, convert = asItIs }] of assets) {
+    let text: string | undefined;
+    let compressed: Buffer | undefined;
     server.get(addressOf(name), (request, reply) => {
       const takesGzip = /\bgzip\b/.test(request.headers['accept-encoding'] ?? '');
       reply.headers({
@@ -72,6 +76,8 @@ export function registerAssets(server: FastifyInstance, base: string): Assets {
         Vary: 'Accept-Encoding',
         ...(takesGzip && { 'Content-Encoding': 'gzip' }),
       });
+      text ??= convert(source);
+      if (takesGzip) compressed ??= gzipSync(text);
       return reply.send(takesGzip ? compressed : text);
     });
   }

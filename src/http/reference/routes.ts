@@ -5,16 +5,30 @@ import { readExamples } from './examples.ts';
 import { createOpenApi } from './openapi.ts';
 import { renderPage } from './reference-page.ts';
 
-/** The reference, for programs and for people. It stands outside the API: no key, none of its headers. */
-export function registerReferenceRoutes(server: FastifyInstance, options: { version: string; origin: string }): void {
-  const document = createOpenApi({ version: options.version, examples: readExamples() });
-  // As bytes, so that the media type stays without a charset, which JSON does not have.
-  const json = Buffer.from(JSON.stringify(document));
-  const page = renderPage(document, options.origin);
-  const headers = pageHeaders(scriptHash(page));
+interface Reference {
+  json: Buffer;
+  page: string;
+  headers: Record<string, string>;
+}
 
-  server.get('/openapi.json', (_request, reply) => inHalfAMinute(reply).type('application/json').send(json));
-  server.get('/docs', (_request, reply) => inHalfAMinute(reply).headers(headers).send(page));
+/**
+ * The reference, for programs and for people. It stands outside the API: no key, none of its headers. It is made for its first
+ * reader, so that the start does not wait for it.
+ */
+export function registerReferenceRoutes(server: FastifyInstance, options: { version: string; origin: string }): void {
+  let made: Reference | undefined;
+  const reference = () => (made ??= makeReference(options));
+  server.get('/openapi.json', (_request, reply) =>
+    inHalfAMinute(reply).type('application/json').send(reference().json),
+  );
+  server.get('/docs', (_request, reply) => inHalfAMinute(reply).headers(reference().headers).send(reference().page));
+}
+
+function makeReference({ version, origin }: { version: string; origin: string }): Reference {
+  const document = createOpenApi({ version, examples: readExamples() });
+  const page = renderPage(document, origin);
+  // As bytes, so that the media type stays without a charset, which JSON does not have.
+  return { json: Buffer.from(JSON.stringify(document)), page, headers: pageHeaders(scriptHash(page)) };
 }
 
 /** Hash of the page's one script: of the text between its tags. */
