@@ -11,7 +11,7 @@ refuse() { echo "$SELF: $1 See docs/operations.md, \"Promote the standby of Post
 # Postgres refuses a key that others may read, as a secret of Compose is.
 install --owner=postgres --mode=0600 /run/secrets/postgres_key "$run/server.key"
 echo "*:*:*:replicator:$(cat "$REPLICATOR_PASSWORD_FILE")" | install --owner=postgres --mode=0600 /dev/stdin "$run/passfile"
-primary="host=$PRIMARY user=replicator passfile=$run/passfile sslmode=verify-full sslrootcert=/run/secrets/servers_ca application_name=$SELF"
+primary="host=$PRIMARY user=replicator passfile=$run/passfile sslmode=verify-full sslrootcert=/run/secrets/servers_ca"
 
 if [ "$SELF" = "$PRIMARY" ]; then
   [ ! -e "$PGDATA/standby.signal" ] || refuse 'this folder is that of a standby, which must be promoted before it leads.'
@@ -30,4 +30,5 @@ else
   [ ! -e "$PGDATA" ] || rmdir "$PGDATA"
   mv "$PGDATA.copy" "$PGDATA"
 fi
-exec docker-entrypoint.sh "$@" "--primary_conninfo=$primary" --primary_slot_name=standby
+# The name is in synchronous_standby_names. The copy above must not have it: the primary would take an incomplete folder for a standby.
+exec docker-entrypoint.sh "$@" "--primary_conninfo=$primary application_name=standby" --primary_slot_name=standby

@@ -14,6 +14,8 @@ import { createPendingVoids, signOlderVoids } from '../adapters/postgres/pending
 import { endInTime, openPool } from '../adapters/postgres/pool.ts';
 import { keepMeasuring, measureClock } from '../adapters/postgres/measure-clock.ts';
 import { migrate } from '../adapters/postgres/migrations.ts';
+import { createStoreOnStandby } from '../adapters/postgres/store-on-standby.ts';
+import type { StoreOnStandby } from '../adapters/postgres/store-on-standby.ts';
 import { createRowMacs } from '../adapters/postgres/row-macs.ts';
 import { random, realNowMs } from '../system/clock-and-chance.ts';
 import type { Tracing } from '../adapters/telemetry/tracing.ts';
@@ -42,6 +44,7 @@ export interface Connections {
   metrics: Metrics;
   macs: RowMacs;
   pendingVoids: PendingVoids;
+  storeOnStandby: StoreOnStandby;
   /** Undefined if traces are off. */
   tracer: Tracer | undefined;
   /** The work that may have to wait, by name: each function tells the reason, or undefined while nothing waits. */
@@ -105,6 +108,12 @@ async function connectBeside(
   const tracing = await traces(config, { logger, role });
   // Each admission tells the API the time, so an idle API sends no queries.
   const measuring = role === 'api' ? undefined : keepMeasuring(pool, clock);
+  // No other statement waits for the standby, nor for a connection that does. Unused, it has no connections.
+  const waitingPool = openPool(addresses.databaseUrl, {
+    ...{ logger, outages, name: 'Postgres with its standby' },
+    ...{ max: 4, queryTimeoutMs: 5_000 },
+  });
+  const storeOnStandby = createStoreOnStandby({ waiting: waitingPool, cancelling: pool });
   return {
     config,
     addresses,
@@ -116,7 +125,8 @@ async function connectBeside(
     nats,
     metrics,
     macs,
-    pendingVoids: createPendingVoids(pool, { macs, now: clock.now, process: processName(role) }),
+    pendingVoids: createPendingVoids(pool, { storeOnStandby, macs, now: clock.now, process: processName(role) }),
+    storeOnStandby,
     tracer: tracing?.tracer,
     waiting: new Map(),
     close: async () => {
@@ -126,6 +136,7 @@ async function connectBeside(
         store.close(),
         measuring?.stop(),
         endInTime(pool.end()),
+        endInTime(waitingPool.end()),
         tracing?.close(),
       ]);
     },

@@ -12,6 +12,7 @@ import { countMissingNodes } from '../adapters/event-store/missing-nodes.ts';
 import type { WatchedJobQueue } from '../adapters/nats/job-queue.ts';
 import { observeProjections } from '../adapters/telemetry/observers.ts';
 import { measurePendingVoids } from '../adapters/postgres/pending-voids.ts';
+import { isStandbyMissing } from '../adapters/postgres/store-on-standby.ts';
 import type { Metrics } from '../adapters/telemetry/metrics.ts';
 import { mailSubjects } from '../ports/observers.ts';
 import type { ProjectionObserver } from '../ports/observers.ts';
@@ -177,17 +178,23 @@ export function watchQueue(
 }
 
 /** @param leadership of the dispatcher */
-export function watchNodes({ metrics, addresses }: Connections, queue: WatchedJobQueue, leadership: Leadership): void {
+export function watchNodes(
+  { metrics, addresses, pool }: Connections,
+  queue: WatchedJobQueue,
+  leadership: Leadership,
+): void {
   const help = 'Servers of a cluster that are away, or whose copy of the work queue is behind';
   const name = 'reeltally_nodes_missing';
   const read = async () => {
-    const [eventStore, nats] = await Promise.all([
+    const [eventStore, nats, isAlone] = await Promise.all([
       countMissingNodes(addresses.eventStoreUrl, serverTimeoutMs),
       queue.missingReplicas(),
+      isStandbyMissing(pool),
     ]);
     return [
       { name, of: 'event_store', value: eventStore },
       { name, of: 'nats', value: nats },
+      { name, of: 'postgres', value: isAlone ? 1 : 0 },
     ] as const;
   };
   metrics.collect('nodes', { [name]: { help, label: 'server' } }, async () =>

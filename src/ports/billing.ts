@@ -25,10 +25,10 @@ export interface PendingVoid {
 /** Charges of unknown outcome whose clients were told that nothing is charged. The dispatcher voids those that are stored. */
 export interface PendingVoids {
   /**
-   * Resolves once the pending void is durable. Several charges of one append are added one by one.
+   * Resolves once the pending void is durable, on the standby of Postgres too. Several charges of one append are added one by one.
    *
    * @returns false where the period of the stream is being closed: then nothing was added, and nothing may be
-   * @throws when Postgres is away; the pending void may have been stored all the same
+   * @throws {NotOnStandby}, and when Postgres is away; the pending void may have been stored all the same
    */
   add(append: UnknownAppend, charge: ChargeToVoid): Promise<boolean>;
   /** The oldest ones that this installation has written. @throws when Postgres is away */

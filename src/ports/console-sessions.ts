@@ -83,8 +83,8 @@ export interface ConsoleSessions {
   /** @returns undefined for an unknown secret, a session that has ended, and a person who was removed */
   find(secret: string): Promise<ConsoleSession | undefined>;
   list(session: ConsoleSession): Promise<ListedSession[]>;
-  /** Ends a session of the same person. */
+  /** Ends a session of the same person. @throws {NotOnStandby} once it has ended: it may be alive after a promotion */
   end(session: ConsoleSession, sessionId: string): Promise<void>;
-  /** Ends all sessions of this person in the account, this one included. */
+  /** Ends all sessions of this person in the account, this one included. @throws {NotOnStandby} as `end` */
   endAll(session: ConsoleSession): Promise<void>;
 }

@@ -23,9 +23,9 @@ export interface StaffSessions {
   /** @param start replaces: secret of the session that this browser had before, which ends @returns the secret of the session */
   start(start: { staffId: string; role: StaffRole; browser: string; replaces: string | undefined }): Promise<string>;
   list(staffId: string): Promise<ListedSession[]>;
-  /** Ends a session of this person. */
+  /** Ends a session of this person. @throws {NotOnStandby} once it has ended: it may be alive after a promotion */
   end(staffId: string, sessionId: string): Promise<void>;
-  /** Ends all sessions of this person. */
+  /** Ends all sessions of this person. @throws {NotOnStandby} as `end` */
   endAll(staffId: string): Promise<void>;
 }
 

@@ -190,6 +190,18 @@ describe('the profile cluster', () => {
     }
   });
 
+  it('has a standby for which Postgres waits where the service asks it to, and none outside of the profile', () => {
+    for (const name of servers.postgres) {
+      expect(services[name]?.command).toContain('--synchronous_standby_names=${POSTGRES_PRIMARY:+standby}');
+      expect(services[name]?.command).toContain('--synchronous_commit=local');
+    }
+    expect(variables['POSTGRES_PRIMARY']).not.toBe('');
+    const named = deployFile('postgres/start.sh')
+      .split('\n')
+      .filter((line) => line.includes('application_name='));
+    expect(named).toEqual([expect.stringMatching(/^exec .*primary_conninfo=.* application_name=standby"/)]);
+  });
+
   it('has two of each role, and the variables that compose.yaml asks for', () => {
     for (const role of roles) {
       const variable = `${role.toUpperCase()}_PROCESSES`;

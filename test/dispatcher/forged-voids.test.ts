@@ -56,7 +56,10 @@ describe('a promise', () => {
     const told: string[] = [];
     const { logger, text } = rememberingLogger();
     const macs = createRowMacs(testSecrets, { logger, observer: { rowNotBelieved: (table) => void told.push(table) } });
-    const checking = createPendingVoids(pool, { macs, now: () => promised.at, process: promised.process });
+    const checking = createPendingVoids(pool, {
+      ...{ storeOnStandby: parts.models.storeOnStandby, macs, process: promised.process },
+      now: () => promised.at,
+    });
     for (let round = 0; round < 3; round += 1) expect(await checking.list(1_000)).toEqual([]);
     expect(told).toEqual(forgeries.map(() => 'pending_voids'));
     expect(text().match(/is not believed/g)).toHaveLength(forgeries.length);

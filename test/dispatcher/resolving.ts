@@ -23,7 +23,12 @@ export function resolvingUnderTest() {
   const models = readModelsOfFile();
   const parts = { models } as { models: TestReadModels; pendingVoids: PendingVoids };
   beforeAll(() => {
-    const given = { macs: testMacs, now: () => promised.at, process: promised.process };
+    const given = {
+      storeOnStandby: models.storeOnStandby,
+      macs: testMacs,
+      now: () => promised.at,
+      process: promised.process,
+    };
     parts.pendingVoids = createPendingVoids(models.pool, given);
   });
 

@@ -15,6 +15,8 @@ import type { NotBelieved } from '../../projections/credits-macs.ts';
 import { createAdmissions } from '../../projections/admission/admission.ts';
 import type { Admissions } from '../../projections/admission/admission.ts';
 import { openPool } from '../../src/adapters/postgres/pool.ts';
+import { createStoreOnStandby } from '../../src/adapters/postgres/store-on-standby.ts';
+import type { StoreOnStandby } from '../../src/adapters/postgres/store-on-standby.ts';
 import { createRowMacs } from '../../src/adapters/postgres/row-macs.ts';
 import { deriveKeys } from '../../src/adapters/derive-keys.ts';
 import type { EventStore, Subscription } from '../../src/ports/event-store.ts';
@@ -46,6 +48,7 @@ export interface TestReadModels extends AsyncDisposable {
   /** Another pool on the same database, as another process would have. */
   openAnother: (options?: string) => Pool;
   openAdmissions: () => Admissions;
+  storeOnStandby: StoreOnStandby;
   /** Keeps read models up to date, each over connections of its own as another process would, until it is closed with all. */
   run: (store: EventStore, ...projections: readonly Projection[]) => Subscription[];
   /** Waits until all that run have applied what is in the log now. */
@@ -81,6 +84,7 @@ export async function createReadModels({
     url: database.url,
     pool,
     openAnother,
+    storeOnStandby: createStoreOnStandby({ waiting: pool, cancelling: pool }),
     openAdmissions: () =>
       createAdmissions(openAnother(admissionSessionSettings), { measureTime: () => () => undefined, macs: testMacs }),
     run: (store, ...projections) =>

@@ -12,6 +12,8 @@ export interface PostgresProxy extends AsyncDisposable {
   statements: () => number;
   /** Cuts every connection, and new ones as they come, until it is back. */
   setAway: (isAway: boolean) => void;
+  /** Keeps what the server says from its clients, until they may hear it. */
+  setHeld: (isHeld: boolean) => void;
 }
 
 export async function startPostgresProxy(target: string): Promise<PostgresProxy> {
@@ -19,7 +21,8 @@ export async function startPostgresProxy(target: string): Promise<PostgresProxy>
   let roundTrips = 0;
   let statements = 0;
   let isAway = false;
-  const open = new Set<Socket>();
+  let isHeld = false;
+  const open = new Map<Socket, Socket>();
   // Without a delay, as between the two ends themselves: waiting for more to send would cost 40 ms at each larger answer.
   const server = createServer({ noDelay: true }, (client) => {
     client.on('error', () => undefined);
@@ -27,8 +30,8 @@ export async function startPostgresProxy(target: string): Promise<PostgresProxy>
       client.destroy();
       return;
     }
-    open.add(client);
     const upstream = connect({ port: Number(port), host: hostname, noDelay: true });
+    open.set(client, upstream);
     const count = countMessages((text) => {
       roundTrips += 1;
       if (!/^(?:begin|commit|rollback)\b[^;]*$/.test(text)) statements += 1;
@@ -39,7 +42,8 @@ export async function startPostgresProxy(target: string): Promise<PostgresProxy>
     });
     upstream.on('error', () => undefined);
     client.on('data', count);
-    client.pipe(upstream).pipe(client);
+    client.pipe(upstream);
+    if (!isHeld) upstream.pipe(client);
   });
   const listening = await listen(server);
   const url = new URL(target);
@@ -50,7 +54,16 @@ export async function startPostgresProxy(target: string): Promise<PostgresProxy>
     statements: () => statements,
     setAway: (away) => {
       isAway = away;
-      if (away) for (const client of open) client.destroy();
+      if (away) for (const client of open.keys()) client.destroy();
+    },
+    setHeld: (held) => {
+      // A second pipe would say everything twice.
+      if (held === isHeld) return;
+      isHeld = held;
+      for (const [client, upstream] of open) {
+        if (held) upstream.unpipe(client);
+        else upstream.pipe(client);
+      }
     },
     [Symbol.asyncDispose]: listening.close,
   };

@@ -37,7 +37,11 @@ export async function prepareMigratedDatabase(): Promise<void> {
   await administer(`create database ${migratedTemplate}`);
   const url = new URL(urlOfRun());
   url.pathname = `/${migratedTemplate}`;
-  const pool = new pg.Pool({ connectionString: url.href });
+  await migrateDatabase(url.href);
+}
+
+export async function migrateDatabase(url: string): Promise<void> {
+  const pool = new pg.Pool({ connectionString: url });
   await migrate(pool, migrationsDirectory);
   await pool.end();
 }

@@ -3,6 +3,7 @@ import type { ConsoleSession, ConsoleSessions } from '../../ports/console-sessio
 import type { RowMacs } from '../../ports/row-macs.ts';
 import { formTokenOf, hashOfSecret, listedSession } from './session-rows.ts';
 import type { ListedRow } from './session-rows.ts';
+import type { StoreOnStandby } from './store-on-standby.ts';
 
 /** Table `console_sessions`. A row without a MAC of this installation is no session. */
 
@@ -20,7 +21,13 @@ export const sessionText = (row: {
 }): string =>
   JSON.stringify([row.secretHash.toString('hex'), row.accountId, row.personId, row.startedAt.toISOString()]);
 
-export function createConsoleSessions(pool: Pool, { macs }: { macs: RowMacs }): ConsoleSessions {
+interface Dependencies {
+  macs: RowMacs;
+  /** For what ends: a session that somebody has ended must not be alive again when a standby is promoted. */
+  storeOnStandby: StoreOnStandby;
+}
+
+export function createConsoleSessions(pool: Pool, { macs, storeOnStandby }: Dependencies): ConsoleSessions {
   return {
     find: async (secret) => {
       const secretHash = hashOfSecret(secret);
@@ -60,14 +67,12 @@ export function createConsoleSessions(pool: Pool, { macs }: { macs: RowMacs }): 
       return rows.map(listedSession);
     },
     end: async ({ accountId, personId }: ConsoleSession, sessionId) => {
-      await pool.query('delete from console_sessions where account_id = $1 and person_id = $2 and session_id = $3', [
-        accountId,
-        personId,
-        sessionId,
-      ]);
+      const ended = 'delete from console_sessions where account_id = $1 and person_id = $2 and session_id = $3';
+      await storeOnStandby((client) => client.query(ended, [accountId, personId, sessionId]));
     },
     endAll: async ({ accountId, personId }: ConsoleSession) => {
-      await pool.query('delete from console_sessions where account_id = $1 and person_id = $2', [accountId, personId]);
+      const ended = 'delete from console_sessions where account_id = $1 and person_id = $2';
+      await storeOnStandby((client) => client.query(ended, [accountId, personId]));
     },
   };
 }

@@ -5,12 +5,13 @@ export async function inOwnSession<Result>(
   pool: Pool,
   begin: string,
   work: (client: PoolClient) => Promise<Result>,
+  commit: (client: PoolClient) => Promise<unknown> = (client) => client.query('commit'),
 ): Promise<Result> {
   const client = await pool.connect();
   try {
     await client.query(begin);
     const result = await work(client);
-    await client.query('commit');
+    await commit(client);
     client.release();
     return result;
   } catch (error) {

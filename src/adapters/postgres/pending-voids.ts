@@ -2,7 +2,7 @@ import type { Pool } from 'pg';
 import type { ChargeToVoid, PendingVoids, PendingVoidCharge, UnknownAppend } from '../../ports/billing.ts';
 import type { EventToAppend } from '../../ports/event-store.ts';
 import type { RowMacs } from '../../ports/row-macs.ts';
-import { inOwnSession } from './own-session.ts';
+import type { StoreOnStandby } from './store-on-standby.ts';
 
 interface Row {
   append_id: string;
@@ -27,10 +27,11 @@ function textOf(
   return JSON.stringify([...append, charge.kind, charged, promised?.process, promised?.at]);
 }
 
-/** @param process the name of this process, for the record of its pending voids */
 export interface PendingVoidDependencies {
+  storeOnStandby: StoreOnStandby;
   macs: RowMacs;
   now: () => string;
+  /** The name of this process, for the record of its pending voids. */
   process: string;
 }
 
@@ -40,7 +41,8 @@ export interface PendingVoidDependencies {
  *
  * A pending void without a MAC of this installation is neither executed nor removed: an operator has to examine it.
  */
-export function createPendingVoids(pool: Pool, { macs, now, process }: PendingVoidDependencies): PendingVoids {
+export function createPendingVoids(pool: Pool, dependencies: PendingVoidDependencies): PendingVoids {
+  const { storeOnStandby, macs, now, process } = dependencies;
   /** Rows that did not verify; they are not checked again while they stay the same. */
   const ignored = new Set<string>();
   const isGenuine = ({ append_id: id, ...row }: Row, charge: StoredCharge): boolean => {
@@ -56,7 +58,7 @@ export function createPendingVoids(pool: Pool, { macs, now, process }: PendingVo
       const row = rowOf(append);
       const promised = { ...charge, promised: { process, at: now() } };
       const signed = { ...promised, mac: macs.sign('pending_voids', textOf(row, promised)) };
-      return inOwnSession(pool, 'begin', async (client) => {
+      return storeOnStandby(async (client) => {
         await client.query('select pg_advisory_xact_lock(hashtextextended($1, 0))', [row.stream]);
         // A separate statement, which sees everything that was committed before the lock was taken.
         const { rowCount } = await client.query(

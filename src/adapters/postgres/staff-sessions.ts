@@ -4,6 +4,7 @@ import type { RowMacs } from '../../ports/row-macs.ts';
 import type { StaffSessions } from '../../ports/staff-sessions.ts';
 import { formTokenOf, hashOfSecret, listedSession, maxBrowserCharacters, newSecret } from './session-rows.ts';
 import type { ListedRow } from './session-rows.ts';
+import type { StoreOnStandby } from './store-on-standby.ts';
 
 /** Table `staff_sessions`. A row without a MAC of this installation is no session. */
 
@@ -24,13 +25,15 @@ const sessionText = (secretHash: Buffer, row: Omit<SessionRow, 'mac'>): string =
 
 interface Dependencies {
   macs: RowMacs;
+  /** As in `console-sessions.ts`. */
+  storeOnStandby: StoreOnStandby;
   randomBits: (bytes: number) => Buffer;
 }
 
 const isAlive = `started_at > clock_timestamp() - interval '${sessionLifetime}'
   and seen_at > clock_timestamp() - interval '${sessionIdle}'`;
 
-export function createStaffSessions(pool: Pool, { macs, randomBits }: Dependencies): StaffSessions {
+export function createStaffSessions(pool: Pool, { macs, storeOnStandby, randomBits }: Dependencies): StaffSessions {
   return {
     find: async (secret) => {
       const secretHash = hashOfSecret(secret);
@@ -87,10 +90,11 @@ export function createStaffSessions(pool: Pool, { macs, randomBits }: Dependenci
       return rows.map(listedSession);
     },
     end: async (staffId, sessionId) => {
-      await pool.query('delete from staff_sessions where staff_id = $1 and session_id = $2', [staffId, sessionId]);
+      const ended = 'delete from staff_sessions where staff_id = $1 and session_id = $2';
+      await storeOnStandby((client) => client.query(ended, [staffId, sessionId]));
     },
     endAll: async (staffId) => {
-      await pool.query('delete from staff_sessions where staff_id = $1', [staffId]);
+      await storeOnStandby((client) => client.query('delete from staff_sessions where staff_id = $1', [staffId]));
     },
   };
 }

@@ -28,7 +28,7 @@ type Shared = Pick<
 
 /** The owners' console, below `/console` of the API's own server. */
 export function addConsole(server: FastifyInstance, connections: Connections, shared: Shared): void {
-  const { config, pool, store, macs, outages, clock, pendingVoids, addresses } = connections;
+  const { config, pool, store, macs, outages, clock, pendingVoids, addresses, storeOnStandby } = connections;
   const { waitingPolls, publicUrl, ...parts } = shared;
   const links = createSignInLinks(pool, { macs, randomBits });
   const emailHashes = (email: string) => macs.signUnderEach('people', mailbox(email));
@@ -48,7 +48,7 @@ export function addConsole(server: FastifyInstance, connections: Connections, sh
       return originsOf(publicUrl());
     },
     plans: config.plans,
-    sessions: createConsoleSessions(pool, { macs }),
+    sessions: createConsoleSessions(pool, { macs, storeOnStandby }),
     signInMails: new SignInMails({
       createLink: ({ email, browser }) => links.create({ emailHashes: emailHashes(email), browser }),
       mailer: createMailer(config),
@@ -69,8 +69,9 @@ export function addConsole(server: FastifyInstance, connections: Connections, sh
 }
 
 /** Sessions for the one endpoint of the API that takes them. */
-export function createOwnerSessions({ pool, macs }: Connections, publicUrl: () => string): OwnerSessions {
-  const sessions = createConsoleSessions(pool, { macs });
+export function createOwnerSessions(connections: Connections, publicUrl: () => string): OwnerSessions {
+  const { pool } = connections;
+  const sessions = createConsoleSessions(pool, connections);
   return {
     find: async ({ cookie, origin, formToken }) => {
       const origins = originsOf(publicUrl());

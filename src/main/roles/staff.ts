@@ -127,7 +127,7 @@ function staffDependencies(
   shared: Shared,
   address: () => string,
 ): StaffDependencies {
-  const { config, pool, exportPool, store, nats, macs, outages, clock, addresses } = connections;
+  const { config, pool, exportPool, store, nats, macs, outages, clock, addresses, storeOnStandby } = connections;
   const { now, realNowMs } = clock;
   const links = createStaffLinks(pool, { macs, randomBits });
   const staff = { store, now, newUuid, newId, randomBits, staffCache: newStaffCache() };
@@ -137,7 +137,7 @@ function staffDependencies(
     get origins() {
       return originsOf(address());
     },
-    sessions: createStaffSessions(pool, { macs, randomBits }),
+    sessions: createStaffSessions(pool, { macs, storeOnStandby, randomBits }),
     signInMails: new SignInMails({
       createLink: async ({ email, browser }) => {
         const staffId = await findInvited(email, { pool, macs, staff });
