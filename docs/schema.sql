@@ -181,6 +181,7 @@ create table installation (
   only_row boolean not null default true,
   secret_id text,
   event_store_prefix text not null default ''::text,
+  clock_may_be_shifted boolean,
   constraint installation_pkey PRIMARY KEY (only_row),
   constraint installation_only_row_check CHECK (only_row)
 );

@@ -24,11 +24,13 @@ import { Outages } from '../ports/outage.ts';
 import type { RowMacs } from '../ports/row-macs.ts';
 import type { Tracer } from '../ports/tracing.ts';
 import { isOurStream } from '../domain/is-our-stream.ts';
+import { isDemo } from './downloader-sandbox.ts';
 import { projectDirectory } from './settings/config.ts';
 import type { Config } from './settings/config.ts';
 import type { Addresses } from './settings/instance.ts';
 import type { Secrets } from './settings/secrets.ts';
 import { serverUnreachable } from './server-unreachable.ts';
+import { fixShiftedClock, shiftedClockWarning } from './settings/shifted-clock.ts';
 import { fixStreamPrefix } from './settings/stream-prefix.ts';
 
 /** The connections of a process, opened at its start and closed at its end. */
@@ -101,6 +103,9 @@ async function connectBeside(
     streams: { prefix: await fixStreamPrefix(pool, config), isOurs: isOurStream },
     onForeignEvent: metrics.observer(observeForeignEvents),
   });
+  await fixShiftedClock({ pool, store }, config, { isDemo: role === 'all' && isDemo(config) });
+  const warning = shiftedClockWarning(config);
+  if (warning !== undefined) logger.warn(warning);
   const nats = await naming(
     { server: 'NATS', url: addresses.natsUrl, setting: settingOf(config, 'NATS_URL') },
     connectNats(addresses.natsUrl, { name: 'reeltally', logger, outages }),

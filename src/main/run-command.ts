@@ -19,6 +19,7 @@ import { isOurStream } from '../domain/is-our-stream.ts';
 import { ConfigurationRefused } from './settings/configuration-refused.ts';
 import { operatorName, readConfig } from './settings/config.ts';
 import { readSecrets, refuseOtherSecret } from './settings/secrets.ts';
+import { refuseShiftedClock } from './settings/shifted-clock.ts';
 import { findAddresses, findStaffOrigin } from './settings/instance.ts';
 import { createLogger } from './logger.ts';
 import { serverUnreachable } from './server-unreachable.ts';
@@ -72,6 +73,7 @@ export async function runCommand(
       // A command that needs no Postgres runs all the same.
       if (error instanceof ConfigurationRefused) throw error;
     });
+    await refuseShiftedClock(pool, config);
     await command({
       store,
       pool,

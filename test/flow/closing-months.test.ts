@@ -17,6 +17,7 @@ import { waitFor } from '../support/wait-for.ts';
 const small = { downloads_limit: 1, overage_cents: 25, fee_cents: 1900 };
 const large = { plan: 'large', downloads_limit: 3, overage_cents: 18, fee_cents: 5900 };
 const installation = installationOfFile({ PLANS_FILE: planFile(small, large), CLOSING_GRACE_SECONDS: '1' });
+beforeAll(() => installation.allowShiftedClock());
 let accountIds: string[];
 
 const kills = scaled(2, 20);

@@ -15,6 +15,7 @@ import { waitFor } from '../support/wait-for.ts';
 
 /** A dispatcher that expires and removes files, killed over and over in the middle of it. */
 const installation = installationOfFile();
+beforeAll(() => installation.allowShiftedClock());
 let pool: Pool;
 let filesDirectory: string;
 

@@ -11,6 +11,7 @@ import { downloadsOf, standing } from './charged-downloads.ts';
  * up, and over the end of a billing period: each key is charged once, and answered in one way.
  */
 const installation = installationOfFile({ PLANS_FILE: planFile({ hourly_limit: 2_000, downloads_limit: 100_000 }) });
+beforeAll(() => installation.allowShiftedClock());
 
 beforeAll(() => installation.startRole('projector'));
 

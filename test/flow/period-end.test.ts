@@ -6,6 +6,7 @@ import { scaled } from '../support/proof-scale.ts';
 
 /** The end of a billing period, met by two API processes at once; real processes, their clock of periods moved on. */
 const installation = installationOfFile();
+beforeAll(() => installation.allowShiftedClock());
 
 beforeAll(() => installation.startRole('projector'));
 

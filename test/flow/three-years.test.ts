@@ -35,6 +35,7 @@ const installation = installationOfFile({
     { plan: 'enterprise', ...terms, fee_cents: 49_900, downloads_limit: 9, overage_cents: 10 },
   ),
 });
+beforeAll(() => installation.allowShiftedClock());
 let accounts: Account[];
 
 interface Sent {

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll } from 'vitest';
 import { engineOfRun, filmsOfRun, prepareEngine } from './made-once.ts';
 import { startNatsServer } from './nats.ts';
-import { createMigratedDatabase } from './postgres.ts';
+import { createMigratedDatabase, withClient } from './postgres.ts';
 import { openAccount, runCli, startProcess } from './service.ts';
 import type { Environment, OpenedAccount, ServiceProcess, StartedBy } from './service.ts';
 import { startSamplePlatform } from '../../src/embedded/sample-platform/sample-platform.ts';
@@ -25,6 +25,8 @@ export interface Installation extends AsyncDisposable {
   ) => Promise<ServiceProcess>;
   /** An account with one key, of the plan that `planFile` writes unless another is named. */
   openAccount: (plan?: string, environment?: Environment) => Promise<OpenedAccount>;
+  /** Lets its processes have REELTALLY_CLOCK_OFFSET_SECONDS, as a demo does; without this it keeps real books. */
+  allowShiftedClock: () => Promise<void>;
   /** @throws where the command exits with another code than 0 */
   cli: <Answer = Record<string, unknown>>(words: readonly string[], environment?: Environment) => Promise<Answer>;
 }
@@ -61,6 +63,14 @@ export async function startInstallation(given: Environment = {}): Promise<Instal
       return started;
     },
     cli: (words, more = {}) => runCli(words, { ...environment, ...more }),
+    allowShiftedClock: async () => {
+      await withClient(environment.DATABASE_URL, (client) =>
+        client.query(
+          `insert into installation (clock_may_be_shifted) values (true)
+           on conflict (only_row) do update set clock_may_be_shifted = true`,
+        ),
+      );
+    },
     openAccount: (plan = 'test', more = {}) => openAccount(plan, { ...environment, ...more }),
     [Symbol.asyncDispose]: async () => {
       await Promise.all(running.map((role) => role.stop()));

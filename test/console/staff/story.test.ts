@@ -194,6 +194,7 @@ describe.skipIf(isWithoutBrowser)('staff', () => {
     await expectDraft(complaint);
 
     await dispatcher.stop();
+    await installation.allowShiftedClock();
     await installation.startRole('dispatcher', {
       REELTALLY_CLOCK_OFFSET_SECONDS: String(32 * 86_400),
       CLOSING_GRACE_SECONDS: '0',

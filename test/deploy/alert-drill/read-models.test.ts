@@ -61,6 +61,7 @@ describe.runIf(isDrill)('faults of read models', () => {
       locked.promise.then(() =>
         raises('a billing period ends meanwhile', ['PeriodsNotClosed'], async () => {
           await running('dispatcher').stop();
+          await service.installation.allowShiftedClock();
           await start('dispatcher', 'dispatcher', { REELTALLY_CLOCK_OFFSET_SECONDS: `${monthSeconds}` });
         }),
       ),
