@@ -23,7 +23,10 @@ export const windowMs = 3_600_000;
 const maxRemembered = 50_000;
 /** In no text of Postgres. Joined by it, NULL looks like an empty text: only a MAC may be either, and neither verifies. */
 const separator = '\0';
-/** Age at which instants are rebased: well before they would leave the range of int4. */
+/**
+ * Distance from the base at which instants are rebased: well before they would leave the range of int4. The present is that far
+ * before the base if Postgres's clock was ahead for a time, and no instant of then is left.
+ */
 const rebaseAfterMs = 1_000_000_000;
 
 /** The columns of a row that are the key's own. */
@@ -63,14 +66,14 @@ with locked as materialized (
   select *, greatest(clock_ms, at[cardinality(at)]) as now_ms from read
 ), counted as materialized (
   -- gone: the number of instants, in ascending order, that have left the window.
-  select *, width_bucket(least(now_ms - ${String(windowMs)} - 1, 2000000000)::int4, at) as gone from timed
+  select *, width_bucket(greatest(least(now_ms - ${String(windowMs)} - 1, 2000000000), -2000000000)::int4, at) as gone from timed
 ), granted as materialized (
   select *, cardinality(at) - gone as kept, least(requests, greatest(hourly_limit - cardinality(at) + gone, 0)) as granted
   from counted
 ), admitted as (
   update api_key_window k set
-    base = case when g.now_ms > ${String(rebaseAfterMs)} then g.base + g.now_ms * interval '1 millisecond' else g.base end,
-    admitted_ms = case when g.now_ms > ${String(rebaseAfterMs)}
+    base = case when abs(g.now_ms) > ${String(rebaseAfterMs)} then g.base + g.now_ms * interval '1 millisecond' else g.base end,
+    admitted_ms = case when abs(g.now_ms) > ${String(rebaseAfterMs)}
       then array(select (instant - g.now_ms)::int4 from unnest(g.at[g.gone + 1:]) instant order by instant)
            || array_fill(0, array[g.granted])
       else g.at[g.gone + 1:] || array_fill(g.now_ms::int4, array[g.granted]) end

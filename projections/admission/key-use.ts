@@ -19,7 +19,7 @@ export async function listKeysWithUse(client: Pick<PoolClient, 'query'>, account
     `select k.key_id, k.account_id, k.key_prefix, k.label, k.created_at, k.revoked_at,
             w.base + w.admitted_ms[cardinality(w.admitted_ms)] * interval '1 millisecond' as last_used_at,
             coalesce(cardinality(w.admitted_ms) - width_bucket(
-              least(extract(epoch from clock_timestamp() - w.base) * 1000 - ${String(windowMs)} - 1, 2000000000)::int4,
+              greatest(least(extract(epoch from clock_timestamp() - w.base) * 1000 - ${String(windowMs)} - 1, 2000000000), -2000000000)::int4,
               w.admitted_ms), 0) as used
      from api_keys k left join api_key_window w using (key_id)
      where k.account_id = $1 order by k.created_at, k.key_id`,

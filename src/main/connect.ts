@@ -17,7 +17,7 @@ import { migrate } from '../adapters/postgres/migrations.ts';
 import { createStoreOnStandby } from '../adapters/postgres/store-on-standby.ts';
 import type { StoreOnStandby } from '../adapters/postgres/store-on-standby.ts';
 import { createRowMacs } from '../adapters/postgres/row-macs.ts';
-import { random, realNowMs } from '../system/clock-and-chance.ts';
+import { random, realNowMs, uptimeMs } from '../system/clock-and-chance.ts';
 import type { Tracing } from '../adapters/telemetry/tracing.ts';
 import type { PendingVoids } from '../ports/billing.ts';
 import { Outages } from '../ports/outage.ts';
@@ -89,6 +89,7 @@ async function connectBeside(
   if (migrated.includes('0007-row-macs.sql')) await naming(postgres, signOlderVoids(pool, macs));
   const clock = createClock({
     realNowMs,
+    uptimeMs,
     offsetSeconds: config.REELTALLY_CLOCK_OFFSET_SECONDS,
     onChange: (fault) => {
       if (fault) logger.error({ reason: fault.message }, 'the clock is wrong');

@@ -8,7 +8,7 @@ import { keepMeasuring, measureClock } from '../adapters/postgres/measure-clock.
 import { openPool } from '../adapters/postgres/pool.ts';
 import { createRowMacs } from '../adapters/postgres/row-macs.ts';
 import { createStaffLinks } from '../adapters/postgres/staff-links.ts';
-import { newId, newUuid, randomBits, realNowMs } from '../system/clock-and-chance.ts';
+import { newId, newUuid, randomBits, realNowMs, uptimeMs } from '../system/clock-and-chance.ts';
 import type { RunCommand } from '../cli/dependencies.ts';
 import type { Output } from '../cli/output.ts';
 import { commandTimeoutMs, tellWait } from '../cli/wait-for-read-models.ts';
@@ -54,7 +54,7 @@ export async function runCommand(
   const connected = connectEventStore({ url: eventStoreUrl, logger, streams, readTimeoutMs: commandTimeoutMs });
   const store = tellingWaits(connected, output);
   const macs = createRowMacs(secrets, { logger });
-  const clock = createClock({ realNowMs, offsetSeconds: config.REELTALLY_CLOCK_OFFSET_SECONDS });
+  const clock = createClock({ realNowMs, uptimeMs, offsetSeconds: config.REELTALLY_CLOCK_OFFSET_SECONDS });
   // A command that needs no time also runs without Postgres.
   await measureClock(pool, clock).catch(() => undefined);
   const measuring = keepMeasuring(pool, clock);

@@ -1,9 +1,16 @@
 import { randomBytes, randomUUID } from 'node:crypto';
+import { uptime } from 'node:os';
 
 /** The only place that reads the clock, draws random numbers and makes ids. */
 
 /** This machine's clock, in milliseconds since 1970. Decisions use Postgres's clock instead: see `adapters/postgres/business-clock.ts`. */
 export const realNowMs = (): number => Date.now();
+
+/**
+ * Time since this machine's start, suspended time included, in milliseconds. Setting the clock does not change it: Linux counts it
+ * (CLOCK_BOOTTIME), to 10 ms; macOS takes the start from the clock, to a second, and moves the start when the clock is set.
+ */
+export const uptimeMs = (): number => uptime() * 1_000;
 
 export const newUuid = (): string => randomUUID();
 

@@ -7,11 +7,17 @@ const startMs = Date.parse('2026-11-21T12:00:00.000Z');
 /** A machine, and Postgres, whose clocks go as they are told. */
 function machine({ offsetSeconds = 0 } = {}) {
   let passedMs = 0;
+  let suspendedMs = 0;
   let setMs = 0;
+  let postgresSetMs = 0;
+  const changes: (string | undefined)[] = [];
+  const nowMs = () => startMs + passedMs + suspendedMs;
   const clock = createClock({
-    realNowMs: () => startMs + passedMs + setMs,
+    realNowMs: () => nowMs() + setMs,
     monotonicNowMs: () => 5_000_000 + passedMs,
+    uptimeMs: () => 9_000_000 + passedMs + suspendedMs,
     offsetSeconds,
+    onChange: (fault) => changes.push(fault?.message),
   });
   const pass = (ms: number) => (passedMs += ms);
   return {
@@ -19,16 +25,20 @@ function machine({ offsetSeconds = 0 } = {}) {
     pass,
     /** Sets the machine's own clock. */
     set: (ms: number) => (setMs = ms),
-    postgresMs: () => startMs + passedMs,
+    /** Sets the clock of the machine that Postgres runs on too. */
+    setBoth: (ms: number) => (setMs = postgresSetMs = ms),
+    /** Time in which the machine, and the monotonic clock, stand still. */
+    suspend: (ms: number) => (suspendedMs += ms),
+    changes,
     /** Postgres reads its clock after `there`, and its answer is taken after `back`, in milliseconds. */
     measure: (there = 1, back = 1) => {
       const told = clock.measureTime();
       pass(there);
-      const postgresMs = startMs + passedMs;
+      const postgresMs = nowMs() + postgresSetMs;
       pass(back);
       told(postgresMs);
     },
-    errorMs: () => Date.parse(clock.now()) - offsetSeconds * 1_000 - (startMs + passedMs),
+    errorMs: () => Date.parse(clock.now()) - offsetSeconds * 1_000 - nowMs(),
   };
 }
 
@@ -112,5 +122,61 @@ describe("this machine's clock", () => {
       measure(there, back);
       expect(clock.fault()).toBeUndefined();
     }
+  });
+});
+
+describe('the clock of the machine that runs Postgres too', () => {
+  const [minuteMs, hourMs, dayMs] = [60_000, 3_600_000, 86_400_000];
+
+  it.each([
+    [40 * dayMs, '40 days ahead'],
+    [-40 * dayMs, '40 days back'],
+    [hourMs + 1_000, '1 h ahead'],
+    [-hourMs - 1_000, '1 h back'],
+  ])('set by %i ms stops everything until it is set right', (ms, jump) => {
+    const { clock, measure, pass, setBoth, errorMs, changes } = machine();
+    measure();
+    setBoth(ms);
+    for (const passedMs of [1_000, 30 * dayMs]) {
+      pass(passedMs);
+      measure();
+      expect(() => clock.now()).toThrow(`Postgres's time jumped ${jump}`);
+    }
+    setBoth(0);
+    measure();
+    expect(errorMs()).toBe(0);
+    expect(changes).toEqual([expect.stringContaining('restart'), undefined]);
+  });
+
+  it.each([hourMs, -hourMs, 5 * minuteMs])('may be set by %i ms', (ms) => {
+    const { measure, setBoth, clock, changes } = machine();
+    measure();
+    setBoth(ms);
+    measure();
+    expect(Date.parse(clock.now())).toBeCloseTo(startMs + ms, -2);
+    expect(changes).toEqual([]);
+  });
+
+  it('goes on while the machine is suspended, and while nothing is measured', () => {
+    const { measure, suspend, pass, changes, errorMs } = machine();
+    measure();
+    for (const ms of [hourMs, 8 * hourMs, 90 * dayMs]) {
+      suspend(ms);
+      measure();
+      pass(ms);
+      measure();
+    }
+    expect(errorMs()).toBe(-1);
+    expect(changes).toEqual([]);
+  });
+
+  it('is not blamed for an answer that was under way while the machine was suspended', () => {
+    const { clock, suspend, measure, changes } = machine();
+    measure();
+    const told = clock.measureTime();
+    suspend(8 * hourMs);
+    told(startMs);
+    measure();
+    expect(changes).toEqual([]);
   });
 });
