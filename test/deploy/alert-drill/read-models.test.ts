@@ -29,8 +29,8 @@ describe.runIf(isDrill)('faults of read models', () => {
     await lock.query('savepoint readable');
     const burns = ['PollsSlowFastBurn', 'PollsSlowSlowBurn'];
     await raises('clients poll while a lock in Postgres stops readers', burns, async () => {
-      // The projector may hold what this waits for, and wait in turn: it gives up first, after ten seconds.
-      await lock.query(`set local deadlock_timeout = '1min'`);
+      // The projector may hold what this waits for, and wait in turn: its statement gives up first.
+      await lock.query(`set local deadlock_timeout = '10min'`);
       await lock.query('lock table jobs in access exclusive mode');
       await seen('reeltally:poll_slow:ratio_3d > 0.012');
       await seen('ALERTS{alertname="PollsSlowFastBurn",alertstate="firing"}');
