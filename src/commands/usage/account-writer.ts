@@ -73,8 +73,7 @@ const maxKept = 10_000;
  *  3. Decide (`decide-batch.ts`): in memory, in order of arrival, each request on the state that the ones before it leave.
  *  4. Append the events of all requests at once, at exactly the revision that they were decided on.
  *       - stored: go on to step 5.
- *       - conflict: somebody else has written, another writer or a correction. Read those events and go back to step 2. Where
- *         there are none, the state is false.
+ *       - conflict: somebody else has written, another writer or a correction. Read those events and go back to step 2.
  *       - not sent: the log is away. Go back to step 2, without the requests whose time is up.
  *     A batch without events (refusals, queries, repeats) proves by a read instead that its state is current: read the rest of
  *     the stream (or, together with other accounts, the end of the log: `log-tail.ts`) and go back to step 2; if there is still nothing to append, go on to step 5.
@@ -346,12 +345,12 @@ export class AccountWriter {
     return 'current';
   }
 
-  /** A conflict without a later event says that the stream ends before the state. */
+  /** A cluster conflicts with an append as soon as it has taken it, and shows its events once most nodes have them. */
   async #readAfterConflict(cache: UsageCache): Promise<TailRead> {
     const { revision } = cache.snapshot;
     const read = await this.#readStream(cache);
-    const isFalse = read === 'current' && cache.snapshot.revision === revision;
-    return isFalse ? await this.#beginAnew(cache) : read;
+    if (read === 'current' && cache.snapshot.revision === revision) await sleep(readRetryMs);
+    return read;
   }
 
   /** Reads from the last event of the state on, which has to be there. */

@@ -74,6 +74,19 @@ it('a row that is ahead of the log decides nothing: the account is folded from i
   expect(tokensOf(await readUsage(log.store, account.stream)).slice(1)).toEqual([token(7), token(8)]);
 });
 
+it('a conflict with events that are not shown yet leaves the state as it is', async () => {
+  const { account } = await aheadOfLog();
+  const asked: string[] = [];
+  const append: EventStore['append'] = async (...given) => {
+    asked.push(given[0]);
+    return asked.length <= 2 ? 'conflict' : log.store.append(...given);
+  };
+  const { writers, contradicted } = writersOn(appendingBy(log.store, append));
+  expect(await ask(writers, account, queueDownload(7))).toMatchObject({ outcome: 'accepted', usage: { downloads: 2 } });
+  expect(asked).toHaveLength(3);
+  expect(contradicted).toEqual([]);
+});
+
 it('a query shows the log, and not a row that the log contradicts', async () => {
   const { account, row } = await aheadOfLog();
   const { writers, contradicted } = writersOn(log.store);
