@@ -6,6 +6,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 
 import { launchPostgres } from '../../src/embedded/postgres/launch.ts';
 import type { PostgresOptions } from '../../src/embedded/postgres/launch.ts';
+import { inMemoryIfPossible } from '../support/in-memory.ts';
 import { createDatabase } from '../support/postgres.ts';
 import { temporaryDirectory, temporaryDirectoryOfFile } from '../support/temporary-directory.ts';
 import { waitFor } from '../support/wait-for.ts';
@@ -22,14 +23,14 @@ import {
 const launch = (dataDirectory: string, options: Partial<PostgresOptions> = {}) =>
   untilTestEnds(launchPostgres({ dataDirectory, ...options }));
 
-const template = temporaryDirectoryOfFile();
+const template = temporaryDirectoryOfFile(inMemoryIfPossible());
 beforeAll(async () => {
   await (await launchPostgres({ dataDirectory: template })).stop();
 }, 60_000);
 
 /** As an earlier start leaves it, for tests that are not about the first: that takes a second of processor time. */
 function usedDirectory(): string {
-  const directory = join(temporaryDirectory(), 'used');
+  const directory = join(temporaryDirectory(inMemoryIfPossible()), 'used');
   // With the owner of each file.
   execFileSync('cp', ['-a', template, directory]);
   return directory;

@@ -13,7 +13,7 @@ import type { ServiceProcess } from '../support/service.ts';
 import { temporaryDirectoryOfFile } from '../support/temporary-directory.ts';
 import { pauseOfClient, waitFor } from '../support/wait-for.ts';
 
-const [postgresData, natsData, logData] = [1, 2, 3].map(temporaryDirectoryOfFile) as [string, string, string];
+const [postgresData, natsData, logData] = [1, 2, 3].map(() => temporaryDirectoryOfFile()) as [string, string, string];
 const servers = new Map<string, RestartableServer>();
 const roles = ['api', 'projector', 'dispatcher', 'worker'] as const;
 let installation: Installation;

@@ -1,11 +1,10 @@
-import { mkdtemp, rm } from 'node:fs/promises';
+import { rm } from 'node:fs/promises';
 import { createServer } from 'node:net';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 
 import { launchEventStore } from '../../src/embedded/event-store/launch.ts';
 import type { LaunchOptions } from '../../src/embedded/event-store/launch.ts';
 import { listen } from './listen.ts';
+import { makeDataDirectory } from './temporary-directory.ts';
 
 export interface TestEventStore {
   url: string;
@@ -21,7 +20,7 @@ export interface TestEventStore {
 export async function startEventStore(
   options: Partial<Pick<LaunchOptions, 'dataDirectory' | 'port' | 'endOfCatchUp'>> = {},
 ): Promise<TestEventStore> {
-  const dataDirectory = options.dataDirectory ?? (await mkdtemp(join(tmpdir(), 'event-store-')));
+  const dataDirectory = options.dataDirectory ?? makeDataDirectory();
   const launched = await launchEventStore({
     dataDirectory,
     nodePath: process.execPath,

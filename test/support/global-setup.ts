@@ -7,14 +7,13 @@ import { launchPostgres } from '../../src/embedded/postgres/launch.ts';
 import { makeBrowser, whyNoBrowser } from './browser-of-run.ts';
 import { whyNoEarlierVersion } from './earlier-version.ts';
 import { readGivenEngines } from './given-engines.ts';
-import { inMemoryIfPossible } from './in-memory.ts';
 import { linkEngine } from './made-once.ts';
 import { offer } from './offers.ts';
 import { prepareMigratedDatabase } from './postgres.ts';
 import { makeConsole } from './console-of-run.ts';
 import { whyNoPython } from './python.ts';
 import { makeService } from './services-of-run.ts';
-import { makeTemporaryDirectory } from './temporary-directory.ts';
+import { makeDataDirectory, makeTemporaryDirectory } from './temporary-directory.ts';
 
 /** The processes of the test files find what is made here by these variables. */
 export default async function setUp(): Promise<() => Promise<void>> {
@@ -40,7 +39,7 @@ export default async function setUp(): Promise<() => Promise<void>> {
 }
 
 async function startPostgres(undo: AsyncDisposableStack): Promise<string> {
-  const dataDirectory = makeTemporaryDirectory(inMemoryIfPossible());
+  const dataDirectory = makeDataDirectory();
   undo.defer(() => rmSync(dataDirectory, { recursive: true, force: true }));
   const server = await launchPostgres({
     dataDirectory,

@@ -9,7 +9,7 @@ import type { Environment, OpenedAccount, ServiceProcess, StartedBy } from './se
 import { startSamplePlatform } from '../../src/embedded/sample-platform/sample-platform.ts';
 import { findDownloader } from './sample-platform.ts';
 import { openEventStore } from './shared-event-stores.ts';
-import { makeTemporaryDirectory } from './temporary-directory.ts';
+import { makeDataDirectory } from './temporary-directory.ts';
 
 /** The engines alone, at their addresses; the service's roles are started one by one, as processes of their own. */
 export interface Installation extends AsyncDisposable {
@@ -32,7 +32,7 @@ export interface Installation extends AsyncDisposable {
 }
 
 export async function startInstallation(given: Environment = {}): Promise<Installation> {
-  const directory = makeTemporaryDirectory();
+  const directory = makeDataDirectory();
   const eventStore = await openEventStore();
   const nats = await startNatsServer();
   const database = await createMigratedDatabase();

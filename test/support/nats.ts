@@ -5,7 +5,7 @@ import type { NatsConnection } from 'nats';
 import { launchNatsServer } from '../../src/embedded/nats-server.ts';
 import type { RunningServer } from '../../src/embedded/server-process.ts';
 import { givenEngines } from './given-engines.ts';
-import { makeTemporaryDirectory } from './temporary-directory.ts';
+import { makeDataDirectory } from './temporary-directory.ts';
 
 export interface TestNatsServer extends RunningServer, AsyncDisposable {
   /** Where it keeps its messages: for tests that start it again after killing it. */
@@ -20,7 +20,7 @@ export interface TestNatsServer extends RunningServer, AsyncDisposable {
  */
 export async function startNatsServer(): Promise<TestNatsServer> {
   if (givenEngines.natsUrl !== undefined) return givenNatsServer(givenEngines.natsUrl);
-  const dataDirectory = makeTemporaryDirectory();
+  const dataDirectory = makeDataDirectory();
   const remove = async (): Promise<void> => {
     await server.stop();
     rmSync(dataDirectory, { recursive: true, force: true });

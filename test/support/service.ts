@@ -11,7 +11,7 @@ import type { Ran } from './command-process.ts';
 import { givenEngines } from './given-engines.ts';
 import { engineOfRun, linkEngine, prepareDataDirectory } from './made-once.ts';
 import { createMigratedDatabase } from './postgres.ts';
-import { makeTemporaryDirectory } from './temporary-directory.ts';
+import { makeDataDirectory, makeTemporaryDirectory } from './temporary-directory.ts';
 
 /** The service as its users meet it: processes of its own, started by its own command line, spoken to over HTTP. */
 
@@ -90,7 +90,7 @@ export async function startService(
   { postgres = 'embedded', isPrepared = true }: ServiceOptions = {},
 ): Promise<Service> {
   const { addresses, drop } = await givenAddresses(postgres);
-  const dataDirectory = environment['REELTALLY_DATA'] ?? makeTemporaryDirectory();
+  const dataDirectory = environment['REELTALLY_DATA'] ?? makeDataDirectory();
   const ownEngine = isPrepared ? undefined : makeTemporaryDirectory();
   if (ownEngine !== undefined) linkEngine(ownEngine);
   const engine = ownEngine === undefined ? {} : { ENGINE_DIRECTORY: join(ownEngine, 'engine') };

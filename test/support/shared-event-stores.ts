@@ -10,7 +10,7 @@ import { fileURLToPath } from 'node:url';
 
 import type { EndOfCatchUp } from '../../src/embedded/event-store/checkpoints.ts';
 import type { Start, Stop } from './event-stores-process.ts';
-import { makeTemporaryDirectory } from './temporary-directory.ts';
+import { makeDataDirectory } from './temporary-directory.ts';
 
 export interface SharedEventStore {
   url: string;
@@ -25,7 +25,7 @@ const awaited: PromiseWithResolvers<number>[] = [];
 let child: ChildProcess | undefined;
 
 export async function openEventStore(endOfCatchUp: EndOfCatchUp = 'last-event'): Promise<SharedEventStore> {
-  const directory = makeTemporaryDirectory();
+  const directory = makeDataDirectory();
   child ??= startProcess();
   const { pid = -1 } = child;
   const port = await ask(child, { directory, endOfCatchUp });
