@@ -7,7 +7,8 @@ import { correctionReference } from '../domain/usage-events.ts';
 /** Parsers of arguments and options: each refuses a value that it cannot read, with an example of one that it can. */
 
 export function accountIdArgument(value: string): string {
-  if (!accountIdPattern.test(value)) throw new InvalidArgumentError('an account id begins with acc_');
+  if (!accountIdPattern.test(value))
+    throw new InvalidArgumentError('an account id is acc_ and 16 to 32 lower-case letters and digits');
   return value;
 }
 
@@ -116,5 +117,7 @@ export const operatorOf = (actor: Actor, { by = actor.id, reason = 'command line
 
 function staffTextArgument(value: string): string {
   if (staffText.safeParse(value).success) return value;
-  throw new InvalidArgumentError('give up to 500 characters, without control characters');
+  throw new InvalidArgumentError(
+    'give up to 500 characters, without control characters and signs that turn the direction of writing',
+  );
 }

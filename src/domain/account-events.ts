@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { billingDetails } from './billing-details.ts';
+import { storedBillingDetails } from './billing-details.ts';
 import { instant } from './instant.ts';
-import { email, plainText } from './plain-text.ts';
+import { plainText, storedEmail, storedText } from './plain-text.ts';
 import { planTerms } from './plans.ts';
 
 /** Stream `account-{accountId}`. */
@@ -13,7 +13,9 @@ export const accountId = z.string().regex(accountIdPattern);
 const keyId = z.string().regex(/^key_[a-z0-9]{16,32}$/);
 export const personId = z.string().regex(/^per_[a-z0-9]{16,32}$/);
 
-export const keyLabel = plainText(100);
+const longestLabel = 100;
+export const keyLabel = plainText(longestLabel);
+export const storedLabel = storedText(longestLabel);
 /** A name or a reason that a member of staff gives for an action. */
 export const staffText = plainText(500).min(1);
 
@@ -25,7 +27,7 @@ export const accountEventSchemas = {
     period_start: instant,
     period_end: instant,
     /** Personal data is kept apart, so it can be found and erased. */
-    personal: z.strictObject({ email }),
+    personal: z.strictObject({ email: storedEmail }),
   }),
   ApiKeyIssued: z.strictObject({
     account_id: accountId,
@@ -33,17 +35,17 @@ export const accountEventSchemas = {
     /** SHA-256 of the raw key, hexadecimal. The key itself is never stored. */
     key_hash: z.string().regex(/^[0-9a-f]{64}$/),
     key_prefix: z.string().min(4).max(24),
-    personal: z.strictObject({ label: keyLabel }),
+    personal: z.strictObject({ label: storedLabel }),
   }),
   ApiKeyRevoked: z.strictObject({ account_id: accountId, key_id: keyId }),
   PersonInvited: z.strictObject({
     account_id: accountId,
     person_id: personId,
-    personal: z.strictObject({ email }),
+    personal: z.strictObject({ email: storedEmail }),
   }),
   PersonRemoved: z.strictObject({ account_id: accountId, person_id: personId }),
   /** All details that hold from here on. Documents find them here by their own place in the log. */
-  BillingDetailsChanged: z.strictObject({ account_id: accountId, personal: billingDetails }),
+  BillingDetailsChanged: z.strictObject({ account_id: accountId, personal: storedBillingDetails }),
 };
 
 export type AccountEvent = {

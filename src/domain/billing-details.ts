@@ -1,30 +1,37 @@
 import { z } from 'zod';
-import { email, plainText } from './plain-text.ts';
+import { email, plainText, storedEmail, storedText } from './plain-text.ts';
 
-const name = plainText(200).min(1, 'is empty');
-
-const address = {
-  address_lines: z.array(plainText(100).min(1, 'is empty')).max(6, 'has more than 6 lines'),
-  /** ISO 3166-1 alpha-2. */
-  country: z
-    .string()
-    .regex(/^[A-Z]{2}$/, 'is not a country code of two capital letters, such as DE')
-    .nullable(),
-  /** As the tax office writes it. */
-  tax_id: plainText(50).min(1, 'is empty').nullable(),
-};
+/** The text of an address is what people type, or what older events hold. */
+const partsOf = (text: typeof plainText) => ({
+  name: text(200).min(1, 'is empty'),
+  address: {
+    address_lines: z.array(text(100).min(1, 'is empty')).max(6, 'has more than 6 lines'),
+    /** ISO 3166-1 alpha-2. */
+    country: z
+      .string()
+      .regex(/^[A-Z]{2}$/, 'is not a country code of two capital letters, such as DE')
+      .nullable(),
+    /** As the tax office writes it. */
+    tax_id: text(50).min(1, 'is empty').nullable(),
+  },
+});
 
 /** Name and address of an account's owner on invoices. Null and no lines: not known. */
-export const billingDetails = z.strictObject({ name: name.nullable(), ...address });
+const ofOwner = ({ name, address }: ReturnType<typeof partsOf>) =>
+  z.strictObject({ name: name.nullable(), ...address });
+
+/** The issuer's, who always has a name. The e-mail address is for questions about invoices. */
+const ofIssuer = ({ name, address }: ReturnType<typeof partsOf>, mailAddress: typeof email) =>
+  z.strictObject({ name, ...address, email: mailAddress.nullable() });
+
+const [typed, stored] = [partsOf(plainText), partsOf(storedText)];
+
+export const billingDetails = ofOwner(typed);
+export const storedBillingDetails = ofOwner(stored);
 export type BillingDetails = z.infer<typeof billingDetails>;
 
-/** The issuer's, who always has a name. */
-export const issuerDetails = z.strictObject({
-  name,
-  ...address,
-  /** For questions about invoices. */
-  email: email.nullable(),
-});
+export const issuerDetails = ofIssuer(typed, email);
+export const storedIssuerDetails = ofIssuer(stored, storedEmail);
 export type IssuerDetails = z.infer<typeof issuerDetails>;
 
 export const noDetails: BillingDetails = { name: null, address_lines: [], country: null, tax_id: null };

@@ -1,12 +1,12 @@
 import type { z } from 'zod';
-import { issuerDetails } from './billing-details.ts';
+import { storedIssuerDetails } from './billing-details.ts';
 
 /** Stream `issuer`: name and address of whoever issues the invoices. */
 export const issuerStream = 'issuer';
 
 export const issuerEventSchemas = {
   /** All details that hold from here on. */
-  IssuerDetailsChanged: issuerDetails,
+  IssuerDetailsChanged: storedIssuerDetails,
 };
 
 export type IssuerEvent = {

@@ -1,10 +1,23 @@
 import { z } from 'zod';
 
-/** Text that people type. Control characters are refused, because databases and terminals mishandle them. */
-export const plainText = (longest: number) =>
+/** Text as events hold it. Control characters are refused, because databases and terminals mishandle them. */
+export const storedText = (longest: number) =>
   z
     .string('must be a string')
     .max(longest, `is longer than ${String(longest)} characters`)
     .refine((text) => text.isWellFormed() && !/\p{Cc}/u.test(text), 'has control characters');
 
-export const email = plainText(254).regex(/^[^\s@]+@[^\s@]+$/, 'is not an e-mail address');
+/**
+ * Text that people type. Signs that turn the direction of writing are refused as well, because they reach beyond their own text
+ * in tables and pages. Older events have some, and stay readable.
+ */
+export const plainText = (longest: number) =>
+  storedText(longest).refine(
+    (text) => !/\p{Bidi_Control}/u.test(text),
+    'has invisible characters that change the direction of writing',
+  );
+
+const emailOf = (text: typeof plainText) => text(254).regex(/^[^\s@]+@[^\s@]+$/, 'is not an e-mail address');
+
+export const email = emailOf(plainText);
+export const storedEmail = emailOf(storedText);

@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { accountId, keyLabel } from './account-events.ts';
+import { accountId, storedLabel } from './account-events.ts';
 import { instant } from './instant.ts';
-import { email, plainText } from './plain-text.ts';
+import { storedEmail, storedText } from './plain-text.ts';
 import { jobToken } from './usage-events.ts';
 
 /**
@@ -29,7 +29,11 @@ export const personalPages = ['account', 'download', 'downloads', 'search'] as c
 const tokenId = z.string().regex(/^stk_[a-z0-9]{16,32}$/);
 
 export const staffEventSchemas = {
-  StaffInvited: z.strictObject({ staff_id: staffId, role: staffRole, personal: z.strictObject({ email }) }),
+  StaffInvited: z.strictObject({
+    staff_id: staffId,
+    role: staffRole,
+    personal: z.strictObject({ email: storedEmail }),
+  }),
   StaffRoleChanged: z.strictObject({ staff_id: staffId, role: staffRole }),
   /** Nobody signs in as this person again. */
   StaffRemoved: z.strictObject({ staff_id: staffId }),
@@ -39,10 +43,10 @@ export const staffEventSchemas = {
     by: z.enum(['link', 'provider']),
     role: staffRole,
     personal: z.strictObject({
-      email: email.nullable(),
+      email: storedEmail.nullable(),
       /** The provider's names of itself and of the person; null for a link. */
-      issuer: plainText(2_048).nullable(),
-      subject: plainText(255).nullable(),
+      issuer: storedText(2_048).nullable(),
+      subject: storedText(255).nullable(),
     }),
   }),
   StaffTokenIssued: z.strictObject({
@@ -53,7 +57,7 @@ export const staffEventSchemas = {
     token_prefix: z.string().min(4).max(24),
     scopes: z.array(staffScope).min(1),
     expires_at: instant,
-    personal: z.strictObject({ label: keyLabel }),
+    personal: z.strictObject({ label: storedLabel }),
   }),
   StaffTokenRevoked: z.strictObject({ staff_id: staffId, token_id: tokenId }),
   /** Before the page or the answer is sent. */

@@ -54,7 +54,7 @@ const body = z.object(
       .default(defaultOptions.audioFormat)
       .describe('File type of the sound: MP3 or M4A.'),
     item: z
-      .int('must be a whole number')
+      .int(`must be a whole number from 1 to ${String(maxItem)}`)
       .min(1)
       .max(maxItem)
       .default(defaultOptions.item)

@@ -47,7 +47,11 @@ describe('the command line', () => {
   });
 
   it.each([
-    ['accounts show acc_1', 'usage', /^command-argument value 'acc_1' is invalid .* an account id begins with acc_/],
+    [
+      'accounts show acc_1',
+      'usage',
+      /^command-argument value 'acc_1' is invalid .* an account id is acc_ and 16 to 32 lower-case letters and digits/,
+    ],
     ['accounts open --plan sandbox', 'usage', /^required option '--email <address>' not specified$/],
     ['nonsense', 'usage', /^unknown command 'nonsense'$/],
     ['', 'usage', /^name a command/],

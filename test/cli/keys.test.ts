@@ -61,7 +61,7 @@ describe('keys issue, list and revoke', () => {
 
   it.concurrent.each([
     ['issue', [unknownAccount], /there is no account acc_a+/],
-    ['issue', ['nonsense'], /an account id begins with acc_/],
+    ['issue', ['nonsense'], /an account id is acc_ and 16 to 32 lower-case letters and digits/],
     ['issue', [unknownAccount, '--label', 'x'.repeat(101)], /the label is longer than 100 characters/],
     ['list', [unknownAccount], /there is no account acc_a+/],
     ['revoke', [unknownKey], /there is no key key_a+/],

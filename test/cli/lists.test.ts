@@ -63,6 +63,16 @@ describe('accounts list', () => {
   });
 });
 
+describe('a page after an account that is none', { timeout: 120_000 }, () => {
+  it.each([
+    ['list', '--after', 'xx'],
+    ['list', '--after', 'acc_aaaaaaaaaaaaaaaa'],
+    ['find', '@example', '--after', 'xx'],
+  ])('is refused: accounts %s %s %s', async (...words) => {
+    expectRefusal(await run('accounts', ...words), /^reeltally: there is no account (xx|acc_a+)\n$/);
+  });
+});
+
 describe('accounts find', { timeout: 120_000 }, () => {
   it('knows an account by its id, its e-mail address and the start of a key', async () => {
     const { cli } = service;

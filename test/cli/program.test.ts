@@ -49,7 +49,7 @@ describe('what the command line does not know', () => {
     [['serve', '--role', 'nobody'], /argument 'nobody' is invalid\. Allowed choices are api, projector, dispatcher/],
     [['serve', 'api'], /too many arguments/],
     [['ledger', 'show', account, '--period', '2026-02-30'], /write a day like 2026-11-21/],
-    [['ledger', 'show', 'nobody'], /an account id begins with acc_/],
+    [['ledger', 'show', 'nobody'], /an account id is acc_ and 16 to 32 lower-case letters and digits/],
     [
       ['projections', 'rebuild', 'credits'],
       /Allowed choices are usage_and_jobs, api_keys, overage_ledger, job_timeline, invoices, people, usage_days, period_money, corrections, staff, all/,

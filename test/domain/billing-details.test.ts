@@ -58,6 +58,7 @@ describe('changing the billing details of an account', () => {
 });
 
 describe('billing details', () => {
+  const turned = 'has invisible characters that change the direction of writing';
   const issuer = { ...ada, name: 'Tally & Co', email: null };
 
   it.each([
@@ -66,6 +67,9 @@ describe('billing details', () => {
     ['a line that is empty', { address_lines: [''] }, 'is empty'],
     ['too many lines', { address_lines: Array<string>(7).fill('a line') }, 'has more than 6 lines'],
     ['a control character', { tax_id: 'GB\n1' }, 'has control characters'],
+    ['a turned line', { address_lines: ['\u202etenalP'] }, turned],
+    ['a mark of direction', { name: 'Tally\u200f & Co' }, turned],
+    ['a turned address', { email: 'a\u2066@b' }, turned],
     ['no address', { email: 'billing' }, 'is not an e-mail address'],
   ])('with %s are refused, and it is said why', (_what, wrong, message) => {
     expect(issuerDetails.safeParse(issuer).success).toBe(true);

@@ -35,6 +35,19 @@ const recorded = (type: string, data: unknown, changed: Record<string, unknown> 
 });
 
 describe('a stored event', () => {
+  it('may have text that is no longer taken from people, and is read as it stands', () => {
+    const [label, email, name] = ['a\u202egnp.exe', 'a\u200f@b', '\u2066Ada\u2069'];
+    const [account_id, key_id] = ['acc_aaaaaaaaaaaaaaaa', 'key_aaaaaaaaaaaaaaaa'];
+    const key = { account_id, key_id, key_hash: 'c'.repeat(64), key_prefix: 'rtk_1234', personal: { label } };
+    const details = { name, address_lines: [name], country: null, tax_id: null };
+    for (const [type, data] of [
+      ['ApiKeyIssued', key],
+      ['PersonInvited', { account_id, person_id: 'per_aaaaaaaaaaaaaaaa', personal: { email } }],
+      ['BillingDetailsChanged', { account_id, personal: details }],
+    ] as const)
+      expect(parseAccountEvent(recorded(type, data)).event).toEqual({ type, data });
+  });
+
   it.each([
     opened(),
     planChanged({}),

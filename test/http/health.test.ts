@@ -19,6 +19,21 @@ describe('health checks', () => {
     ]);
   });
 
+  it('answer HEAD as GET, without a body, in every role', async () => {
+    await using projector = await service.startRole('projector');
+    for (const address of [service.url, projector.url].flatMap((url) => [`${url}/healthz`, `${url}/readyz`])) {
+      const [get, head] = [await fetch(address), await fetch(address, { method: 'HEAD' })];
+      const told = ({ status, headers }: Response) => [
+        status,
+        headers.get('content-type'),
+        headers.get('content-length'),
+      ];
+      expect([address, ...told(head)]).toEqual([address, ...told(get)]);
+      expect([head.status, await head.text()]).toEqual([200, '']);
+      await get.body?.cancel();
+    }
+  });
+
   it('a role without an API listens for them too, and shows a clock that was shifted', async () => {
     await using projector = await service.startRole('projector', { REELTALLY_CLOCK_OFFSET_SECONDS: '86400' });
     const response = await fetch(`${projector.url}/readyz`);

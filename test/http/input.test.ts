@@ -154,6 +154,12 @@ describe('a body that is answered with invalid_request', () => {
     await expectError(post(body), '400 invalid_request');
   });
 
+  it.each(['0', '-1', '1.5', '101', '1e99', '"1"'])('the item %s, naming the range', async (item) => {
+    expect((await post(`{"url":"${video}","item":${item}}`)).body).toContain(
+      'item: must be a whole number from 1 to 100',
+    );
+  });
+
   it('bytes that are no UTF-8', async () => {
     expect((await post(Buffer.from(`{"url":"${video}","a":"\xff"}`, 'latin1'))).code).toBe('invalid_request');
     expect((await post(Buffer.from(`{"url":"${video}"}`, 'utf16le'))).code).toBe('invalid_request');

@@ -80,6 +80,7 @@ describe('POST /auth/key, 400', () => {
     ['a label of 101 characters', { label: 'x'.repeat(101) }],
     ['a label with a NUL', { label: 'a\0b' }],
     ['a label with a line break', { label: 'a\nb' }],
+    ['a label that turns the direction of writing', { label: 'a\u202egnp.exe' }],
     ['half a surrogate pair in a label', '{"label":"\\ud800"}'],
     ['a body that is no object', '"label"'],
     ['a body that is no JSON', '{label'],

@@ -10,6 +10,7 @@ import { email } from '../../domain/plain-text.ts';
 import { accountOfDocumentNumber } from '../../domain/document-number.ts';
 import { parseAccountEvent } from '../../domain/parse-event.ts';
 import { table } from '../../documents/text.ts';
+import { requireAccount } from './find-account-usage.ts';
 import { CommandFailed } from '../output.ts';
 import { printPage, takePage } from '../pagination.ts';
 import type { PageOptions } from '../pagination.ts';
@@ -38,6 +39,7 @@ export function addFindAccounts(accounts: Command, run: RunCommand): void {
  * account's stream.
  */
 async function listAccountsCommand(cli: CliDependencies, { limit, after }: PageOptions): Promise<void> {
+  if (after !== undefined) await requireAccount(cli, after);
   const ids = await listAccountIds(cli.pool, { ...(after !== undefined && { after }), limit: limit + 1 });
   await printAccounts(cli, ids, limit);
 }
@@ -48,6 +50,7 @@ async function findAccountsCommand(
   text: string,
   { limit, after = '' }: PageOptions,
 ): Promise<void> {
+  if (after !== '') await requireAccount(cli, after);
   const behind = !(await caughtUp(cli, isWholeAddress(text) ? people : apiKeys));
   const ids = await findIds(cli, text, { limit: limit + 1, after });
   if (ids.length === 0 && after === '') {

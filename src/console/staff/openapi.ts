@@ -94,10 +94,13 @@ function operationOf({ method, path, scope, operationId, summary, input, shown }
         content: json(envelope({ success: { type: 'boolean' }, data: schemaOf(shown, 'output') })),
       },
       ...Object.fromEntries(
-        Object.entries(staffApiErrors).map(([code, { status, message }]) => [
-          String(status),
-          { description: message, content: json(errorSchema(code)) },
-        ]),
+        Object.entries(staffApiErrors)
+          // No operation answers it: it is about methods that are none.
+          .filter(([code]) => code !== 'method_not_allowed')
+          .map(([code, { status, message }]) => [
+            String(status),
+            { description: message, content: json(errorSchema(code)) },
+          ]),
       ),
     },
   };

@@ -27,8 +27,8 @@ class StaffApiError extends Error {
 }
 
 /**
- * What staff read, as JSON for programs. A request passes, in this order: token (401), its scope (403), input (400), then what the
- * view needs (404, 503).
+ * What staff read, as JSON for programs. A request passes, in this order: path and method (404, 405), token (401), its scope (403),
+ * input (400), then what the view needs (404, 503).
  */
 export function registerStaffApi(server: FastifyInstance, dependencies: StaffDependencies): void {
   const outage = dependencies.outages.of('the API of staff');
@@ -45,6 +45,9 @@ export function registerStaffApi(server: FastifyInstance, dependencies: StaffDep
           return sendError(reply, errorOf(error, request, outage));
         }
       },
+      errorHandler: (error, request, reply) => {
+        void sendError(reply, errorOf(error, request, outage));
+      },
     });
   }
   let document: Buffer | undefined;
@@ -53,7 +56,25 @@ export function registerStaffApi(server: FastifyInstance, dependencies: StaffDep
     document ??= Buffer.from(JSON.stringify(createStaffOpenApi(dependencies.version)));
     return reply.headers(headers).send(document);
   });
-  server.all(`${apiBase}/*`, (_request, reply) => sendError(reply, new StaffApiError('not_found')));
+  for (const url of [apiBase, `${apiBase}/*`]) server.all(url, answerNoEndpoint);
+}
+
+const forms = endpoints.map(({ method, path }) => ({
+  method,
+  form: new RegExp(`^${apiBase}${path.replaceAll(/\{\w+\}/g, '[^/]+')}$`),
+}));
+
+/** Whether an address is one of the API for staff, also where no endpoint takes it, or it cannot be decoded. */
+export const isOfStaffApi = (request: FastifyRequest): boolean => `${pathOf(request)}/`.startsWith(`${apiBase}/`);
+
+const pathOf = ({ url }: FastifyRequest): string => url.split(/[?#]/, 1)[0] ?? '';
+
+/** A request below the API that no endpoint takes. */
+export function answerNoEndpoint(request: FastifyRequest, reply: FastifyReply): FastifyReply {
+  const [path, { method }] = [pathOf(request), request];
+  const allowed = forms.filter(({ form }) => form.test(path)).map((each): string => each.method);
+  if (allowed.length === 0 || allowed.includes(method)) return sendError(reply, new StaffApiError('not_found'));
+  return sendError(reply.header('allow', allowed.join(', ')), new StaffApiError('method_not_allowed'));
 }
 
 async function answerOf(endpoint: Endpoint, request: FastifyRequest, dependencies: StaffDependencies): Promise<object> {
@@ -111,6 +132,9 @@ const codeOfStatus: Readonly<Record<Refusal['status'], StaffApiErrorCode>> = {
 
 function errorOf(error: unknown, request: FastifyRequest, outage: Outage): StaffApiError {
   if (error instanceof StaffApiError) return error;
+  // The server's own refusals are all of malformed input, such as a body that is too large.
+  const { code: fault = '', statusCode = 500 } = error as { code?: string; statusCode?: number };
+  if (fault.startsWith('FST_') && statusCode < 500) return new StaffApiError('invalid_request');
   const told = refusalOf(error);
   if (told?.isOutage) outage.failed('an answer', error);
   if (!told) request.log.error({ err: error }, 'a request to the API of staff failed');

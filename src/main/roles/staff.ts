@@ -1,5 +1,5 @@
 import Fastify from 'fastify';
-import type { FastifyBaseLogger, FastifyInstance, FastifyReply } from 'fastify';
+import type { FastifyBaseLogger, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { newStaffCache, readStaff } from '../../commands/staff.ts';
 import { listStaffOfAddress } from '../../../projections/staff.ts';
 import { askNats } from '../../adapters/nats/connection.ts';
@@ -12,7 +12,7 @@ import { EventStreams } from '../../console/event-streams.ts';
 import { originsOf } from '../../console/origins.ts';
 import { SignInMails } from '../../console/sign-in/sign-in-mails.ts';
 import { exportLimitMs, RunningExports } from '../../console/staff/export.ts';
-import { registerStaffApi } from '../../console/staff/staff-api.ts';
+import { answerNoEndpoint, isOfStaffApi, registerStaffApi } from '../../console/staff/staff-api.ts';
 import type { StaffDependencies } from '../../console/staff/dependencies.ts';
 import { staffSite } from '../../console/staff/staff-site.ts';
 import { mailbox } from '../../domain/people.ts';
@@ -92,7 +92,8 @@ function createStaffServer(logger: FastifyBaseLogger, { TRUSTED_PROXIES: trusted
   const server = Fastify({
     ...listenerOptions({ logger, newUuid, trustedProxies }),
     forceCloseConnections: true,
-    frameworkErrors: (_error, _request, reply: FastifyReply) => {
+    frameworkErrors: (_error, request: FastifyRequest, reply: FastifyReply) => {
+      if (isOfStaffApi(request)) return void answerNoEndpoint(request, reply);
       void reply.code(400).type('text/plain').send('This address cannot be read.\n');
     },
   });
@@ -106,7 +107,11 @@ function createStaffServer(logger: FastifyBaseLogger, { TRUSTED_PROXIES: trusted
     done();
   });
   server.get('/', (_request, reply) => reply.redirect('/staff', 303));
-  server.setNotFoundHandler((_request, reply) => reply.code(404).type('text/plain').send('There is nothing here.\n'));
+  server.setNotFoundHandler((request, reply) =>
+    isOfStaffApi(request)
+      ? answerNoEndpoint(request, reply)
+      : reply.code(404).type('text/plain').send('There is nothing here.\n'),
+  );
   server.setErrorHandler((error: { statusCode?: number }, request, reply) => {
     const { statusCode: status = 500 } = error;
     if (status >= 500) request.log.error({ err: error }, 'a request to the staff listener failed');

@@ -4,7 +4,7 @@ import { readEventStoreAddress } from '../../adapters/event-store/address.ts';
 import { readNatsAddress } from '../../adapters/nats/address.ts';
 import { isLoopback } from '../loopback.ts';
 import { minSecretLength } from '../../adapters/derive-keys.ts';
-import { email as emailAddress } from '../../domain/plain-text.ts';
+import { email as emailAddress, plainText } from '../../domain/plain-text.ts';
 
 /** The kinds of settings. The fault of each continues a sentence that begins with the setting's name. */
 
@@ -92,7 +92,10 @@ export const oneOf = <const Words extends readonly string[]>(words: Words) =>
 export const email = text((value) => emailAddress.safeParse(value).success, 'must be an e-mail address');
 
 export const shortText = (mostCharacters: number) =>
-  text((value) => value.length <= mostCharacters, `must have at most ${String(mostCharacters)} characters`);
+  text(
+    (value) => plainText(mostCharacters).safeParse(value).success,
+    `must have at most ${String(mostCharacters)} characters, without control characters`,
+  );
 
 export const matching = (form: RegExp, fault: string) => text((value) => form.test(value), fault);
 

@@ -104,7 +104,7 @@ describe('accounts show, plan and cap', () => {
     ['plan', [unknownAccount, 'sandbox'], /there is no account acc_aaaaaaaaaaaaaaaaaaaa/],
     ['cap', [unknownAccount, '100'], /there is no account acc_aaaaaaaaaaaaaaaaaaaa/],
     ['plan', [unknownAccount, 'gold'], /there is no plan gold/],
-    ['show', ['nonsense'], /an account id begins with acc_/],
+    ['show', ['nonsense'], /an account id is acc_ and 16 to 32 lower-case letters and digits/],
     ['cap', [unknownAccount, '1.5'], /1\.5 is not a number of cents/],
     ['cap', [unknownAccount, 'much'], /much is not a number of cents/],
     ['cap', [unknownAccount, '--', '-1'], /-1 is not a number of cents/],

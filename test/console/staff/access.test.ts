@@ -333,6 +333,39 @@ describe('a token', () => {
     }
   });
 
+  const refusal = async (method: string, path: string, body?: string) => {
+    const { status, headers, text } = await send(service.staffUrl, { method, path, ...(body && { body }) });
+    if (method === 'HEAD') return { status, allow: headers['allow'] };
+    const { error } = JSON.parse(text) as { error: { code: string } };
+    return { status, allow: headers['allow'], code: error.code };
+  };
+
+  it('is not asked for where an endpoint does not take the method', async () => {
+    for (const { method: right, path } of endpoints) {
+      for (const method of ['GET', 'HEAD', 'POST', 'PUT', 'DELETE', 'OPTIONS', 'PROPFIND'].filter(
+        (each) => each !== right,
+      )) {
+        const code = method === 'HEAD' ? {} : { code: 'method_not_allowed' };
+        const own = `/staff/v1${path.replaceAll(/\{\w+\}/g, 'x')}?a=b`;
+        expect([method, path, await refusal(method, own)]).toEqual([
+          method,
+          path,
+          { status: 405, allow: right, ...code },
+        ]);
+      }
+    }
+  });
+
+  it('changes nothing of an address that is none, or a body that is too large', async () => {
+    const none = { status: 404, allow: undefined, code: 'not_found' };
+    for (const path of ['', '?a=b', '/', '/nowhere', '/%zz', '/accounts/%zz', '/%00', '/accounts/a/b'])
+      for (const method of ['GET', 'PROPFIND'])
+        if (method === 'GET' || !path.startsWith('/accounts/%'))
+          expect([method, path, await refusal(method, `/staff/v1${path}`)]).toEqual([method, path, none]);
+    const large = JSON.stringify({ search: 'x'.repeat(20_000) });
+    expect(await refusal('POST', '/staff/v1/search', large)).toMatchObject({ status: 400, code: 'invalid_request' });
+  });
+
   it.each(scopes)('without the scope %s is refused by its endpoints', async (scope) => {
     const { token } = await service.issueToken(
       admin.staffId,
