@@ -182,6 +182,8 @@ create table installation (
   secret_id text,
   event_store_prefix text not null default ''::text,
   clock_may_be_shifted boolean,
+  closing_grace_seconds integer,
+  plans jsonb,
   constraint installation_pkey PRIMARY KEY (only_row),
   constraint installation_only_row_check CHECK (only_row)
 );

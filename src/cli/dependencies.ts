@@ -18,13 +18,14 @@ export interface CliDependencies extends AccountDependencies {
   pool: Pool;
   macs: RowMacs;
   writers: WriterRegistry;
-  plans: PlanCatalogue;
+  /** @throws if the service runs with other plans */
+  plans: () => Promise<PlanCatalogue>;
   queries: ReadModelQueries;
   /** Issuer of invoices and credit notes. */
   issuer: string;
-  /** How long after its end a period still takes corrections. */
-  graceSeconds: number;
-  /** One round of what the dispatcher does by the clock. */
+  /** How long after its end a period still takes corrections. @throws if the service closes by another time */
+  graceSeconds: () => Promise<number>;
+  /** One round of what the dispatcher does by the clock. @throws as `graceSeconds` */
   closePeriods: () => Promise<ClosingRound>;
   /** Tells if any process has the projector's role now. */
   hasProjector: () => Promise<boolean>;

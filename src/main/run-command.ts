@@ -20,6 +20,7 @@ import { ConfigurationRefused } from './settings/configuration-refused.ts';
 import { operatorName, readConfig } from './settings/config.ts';
 import { readSecrets, refuseOtherSecret } from './settings/secrets.ts';
 import { refuseShiftedClock } from './settings/shifted-clock.ts';
+import { sharedGraceSeconds, sharedPlans } from './settings/settings-of-the-service.ts';
 import { findAddresses, findStaffOrigin } from './settings/instance.ts';
 import { createLogger } from './logger.ts';
 import { serverUnreachable } from './server-unreachable.ts';
@@ -60,7 +61,8 @@ export async function runCommand(
   const measuring = keepMeasuring(pool, clock);
   const { now } = clock;
   const writers = new WriterRegistry({ store, now, newId: newUuid, rows: macs });
-  const closing = { store, pool, macs, now, newUuid, logger, writers, graceSeconds: config.CLOSING_GRACE_SECONDS };
+  const graceSeconds = () => sharedGraceSeconds(pool, config);
+  const closing = { store, pool, macs, now, newUuid, logger, writers };
   const setAside = new Map<string, number>();
   const staffOrigin = findStaffOrigin(config);
   const links = createStaffLinks(pool, { macs, randomBits });
@@ -82,13 +84,13 @@ export async function runCommand(
       newUuid,
       newId,
       randomBits,
-      plans: config.plans,
+      plans: () => sharedPlans(pool, config),
       writers,
       output,
       queries: createReadModelQueries(pool),
       issuer: config.INVOICE_ISSUER,
-      graceSeconds: config.CLOSING_GRACE_SECONDS,
-      closePeriods: () => closePeriods(closing, { setAside }),
+      graceSeconds,
+      closePeriods: async () => closePeriods({ ...closing, graceSeconds: await graceSeconds() }, { setAside }),
       actor: { type: 'staff', id: operatorName(), role: 'operator', reason: 'command line' },
       hasProjector: () => isLed(pool, 'projector'),
       ...(staffOrigin !== undefined && { createStaffLink }),

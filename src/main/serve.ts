@@ -21,6 +21,7 @@ import { createLogger } from './logger.ts';
 import type { Role } from './roles/role.ts';
 import { requireFreePort } from './listen.ts';
 import { startHealthServer, startRole } from './roles/start-roles.ts';
+import { keepSettings } from './settings/settings-of-the-service.ts';
 import { readSecrets, requireSharedSecret } from './settings/secrets.ts';
 import { Shutdown } from './shutdown.ts';
 
@@ -177,6 +178,7 @@ async function openConnections(
   watchAppends(metrics, store);
   watchServers(connections);
   await requireSharedSecret(pool, options.secrets);
+  await keepSettings(pool, config, options.role);
   warnOfExcessRights(connections);
   return connections;
 }

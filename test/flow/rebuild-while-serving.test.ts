@@ -9,14 +9,15 @@ import { scaled } from '../support/proof-scale.ts';
 import type { ServiceProcess } from '../support/service.ts';
 import { pauseOfClient } from '../support/wait-for.ts';
 
+const hourlyLimit = 4;
+
 /** Every read model is rebuilt, again and again, while clients go on asking: none of them notices. */
 const installation = installationOfFile({
-  PLANS_FILE: planFile({ hourly_limit: 10_000, overage_cents: 5 }),
+  PLANS_FILE: planFile({ hourly_limit: 10_000, overage_cents: 5 }, { plan: 'small', hourly_limit: hourlyLimit }),
   // Here one client asks with a revoked key, over and over.
   UNAUTHENTICATED_HOURLY_LIMIT: '100000',
 });
 let api: ServiceProcess;
-const hourlyLimit = 4;
 
 beforeAll(async () => {
   await installation.startRole('projector');
@@ -25,7 +26,7 @@ beforeAll(async () => {
 
 it('while everything is rebuilt, every request is answered as always', { timeout: 180_000 }, async () => {
   const [busy, revoked] = [await installation.openAccount(), await installation.openAccount()];
-  const full = await installation.openAccount('test', { PLANS_FILE: planFile({ hourly_limit: hourlyLimit }) });
+  const full = await installation.openAccount('small');
   await installation.cli(['keys', 'revoke', revoked.keyId]);
   for (let request = 0; request < hourlyLimit; request += 1) {
     expect((await call(api.url, '/credits', full)).status).toBe(200);

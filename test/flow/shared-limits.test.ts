@@ -19,7 +19,10 @@ const included = 20;
 const rateCents = 7;
 
 const installation = installationOfFile({
-  PLANS_FILE: planFile({ hourly_limit: 10_000, downloads_limit: included, overage_cents: rateCents }),
+  PLANS_FILE: planFile(
+    { hourly_limit: 10_000, downloads_limit: included, overage_cents: rateCents },
+    { plan: 'limited', hourly_limit: 120 },
+  ),
 });
 let apis: [ServiceProcess, ServiceProcess];
 
@@ -152,7 +155,7 @@ describe('a cap that is moved while downloads race for it', () => {
 describe('concurrent requests of one key', () => {
   test('are admitted up to exactly its hourly limit', { timeout: 60_000 }, async () => {
     const { accountId, key } = await installation.openAccount();
-    await installation.cli(['accounts', 'plan', accountId, 'scale_2000'], { PLANS_FILE: '' });
+    await installation.cli(['accounts', 'plan', accountId, 'limited']);
     const answers = Map.groupBy(await onBoth((url) => call(url, '/credits', { key })), ({ status }) => status);
     const [admitted = [], refused = []] = [answers.get(200), answers.get(429)];
     const remaining = admitted.map(({ headers }) => Number(headers.get('x-ratelimit-remaining')));

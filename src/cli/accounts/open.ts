@@ -32,7 +32,7 @@ export function addOpenAccount(accounts: Command, run: RunCommand): void {
 }
 
 async function openCommand(cli: CliDependencies, { email, plan, reference }: OpenOptions): Promise<void> {
-  const terms = planNamed(cli.plans, plan);
+  const terms = planNamed(await cli.plans(), plan);
   requireText(emailSchema, email, email);
   const opened = await openAccount(cli, { email, terms, reference, ...requestOf(cli) });
   if (isRefused(opened)) throw new CommandFailed(opened.refusal);

@@ -98,7 +98,7 @@ async function planCommand(
   accountId: string,
   { plan, effective }: { plan: string; effective?: When },
 ): Promise<void> {
-  const terms = planNamed(cli.plans, plan);
+  const terms = planNamed(await cli.plans(), plan);
   await changePlan(cli, accountId, { kind: 'change_plan', terms, effective: effective && moments[effective] });
 }
 

@@ -38,7 +38,7 @@ async function issueDueCommand(cli: CliDependencies): Promise<void> {
       cli.output.tell(`${String(closed.size)} periods closed, ${String(issued.length)} invoices issued so far\n`);
     }
   }
-  const young = await listPeriodsInGrace(cli.pool, { now: cli.now(), graceSeconds: cli.graceSeconds });
+  const young = await listPeriodsInGrace(cli.pool, { now: cli.now(), graceSeconds: await cli.graceSeconds() });
   for (const { stream, until } of young) inGrace.set(stream, until);
   const data = {
     issued: issued.map(({ account_id, number, covers, period_start, period_end, total_cents }) => {

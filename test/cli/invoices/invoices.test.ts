@@ -12,14 +12,18 @@ const plans = planFile({ downloads_limit: 1, overage_cents: 25, fee_cents: 1900 
 const service = ownService({ ...noDownloads, PLANS_FILE: plans, INVOICE_ISSUER: 'Tally & Co' });
 const run = against(service);
 
-/** The command line, five weeks on: nobody else's clock is moved. */
-const later = (...words: string[]) =>
-  within({
-    REELTALLY_DATA: service.dataDirectory,
-    INVOICE_ISSUER: 'Tally & Co',
-    REELTALLY_CLOCK_OFFSET_SECONDS: String(35 * 86_400),
-    CLOSING_GRACE_SECONDS: '0',
-  })(...words);
+/** The command line, as many hours on: nobody else's clock is moved. */
+const laterBy =
+  (hours: number) =>
+  (...words: string[]) =>
+    within({
+      REELTALLY_DATA: service.dataDirectory,
+      INVOICE_ISSUER: 'Tally & Co',
+      REELTALLY_CLOCK_OFFSET_SECONDS: String(hours * 3_600),
+    })(...words);
+const fiveWeeks = 35 * 24;
+/** The hour of grace is over too. */
+const later = laterBy(fiveWeeks + 2);
 
 interface Shown {
   period_start: string;
@@ -35,6 +39,7 @@ let account: string;
 // An account with one download included and two charged, whose first period is over, closed and invoiced.
 beforeAll(async () => {
   ({ accountId: account } = await accountWithDownloads(service, ['private', 'gone', 'private']));
+  await laterBy(fiveWeeks)('invoices', 'issue-due');
   const issued = await later('invoices', 'issue-due', '--json');
   expect(issued.code).toBe(0);
   const { issued: invoices } = JSON.parse(issued.stdout) as { issued: { account_id: string; total_cents: number }[] };
@@ -55,11 +60,7 @@ describe('invoices', { timeout: 120_000 }, () => {
   });
 
   it('issue-due says until when a period takes corrections that is not closed yet', async () => {
-    const { code, stdout, stderr } = await within({
-      REELTALLY_DATA: service.dataDirectory,
-      CLOSING_GRACE_SECONDS: String(20 * 86_400),
-      REELTALLY_CLOCK_OFFSET_SECONDS: String(70 * 86_400),
-    })('invoices', 'issue-due', '--json');
+    const { code, stdout, stderr } = await laterBy(2 * fiveWeeks)('invoices', 'issue-due', '--json');
     expect(code).toBe(0);
     const { closed, in_grace: inGrace } = JSON.parse(stdout) as { closed: string[]; in_grace: Record<string, string> };
     const [stream = '', until = ''] = Object.entries(inGrace).find(([name]) => name.includes(account)) ?? [];
