@@ -57,6 +57,10 @@ create table checkpoints (
   applied_events bigint not null default 0,
   prepare_position numeric(20,0),
   event_position numeric(20,0),
+  seen_stream text,
+  seen_revision bigint,
+  seen_id uuid,
+  seen_position numeric(20,0),
   constraint checkpoints_pkey PRIMARY KEY (name)
 );
 
@@ -395,6 +399,14 @@ CREATE INDEX period_money_by_invoiced ON period_money USING btree (month, invoic
 CREATE INDEX period_money_by_voided ON period_money USING btree (month, voided_cents, account_id);
 CREATE INDEX period_money_by_waived ON period_money USING btree (month, waived_cents, account_id);
 CREATE INDEX period_money_not_invoiced ON period_money USING btree (month, account_id) WHERE (((((fee_cents + fee_difference_cents) + charged_cents) - voided_cents) - waived_cents) <> ((invoiced_overage_cents + invoiced_fee_cents) + invoiced_fee_difference_cents));
+
+create table refused_readers (
+  name text not null,
+  reason text not null,
+  log_position numeric(20,0),
+  refused_at timestamp with time zone not null default clock_timestamp(),
+  constraint refused_readers_pkey PRIMARY KEY (name)
+);
 
 create table schema_migrations (
   name text not null,

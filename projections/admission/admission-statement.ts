@@ -14,6 +14,7 @@ import { keyedDownloadColumns, keyedDownloadFromText } from '../idempotency-keys
 import { polledJobColumns, polledJobFromText } from '../jobs.ts';
 import type { PolledJob } from '../jobs.ts';
 import { coveredEventFromText, coveredEventSql } from '../runner/checkpoints.ts';
+import { anyRefusedSql } from '../runner/resume.ts';
 import { usageAndJobs } from '../usage-and-jobs.ts';
 
 /** The statement behind `admission.ts`, and the reading of its rows. */
@@ -42,6 +43,7 @@ const ownColumns = [
   'case when g.kept > 0 then g.at[g.gone + 1] else g.now_ms end as oldest',
   'g.now_ms',
   'g.clock_ms',
+  anyRefusedSql,
   coveredEventSql(usageAndJobs.name),
 ];
 const jobColumns = polledJobColumns('j');
@@ -137,6 +139,7 @@ const creditsFrom = ownColumns.length + jobColumns.length;
 const keyedFrom = creditsFrom + creditsCount;
 const baseAt = ownColumns.findIndex((column) => column.endsWith(' as base_ms'));
 const clockAt = ownColumns.indexOf('g.clock_ms');
+const refusedAt = ownColumns.indexOf(anyRefusedSql);
 const coveredAt = ownColumns.length - 1;
 const streamAt = creditsFrom + creditsColumnIndex('stream');
 
@@ -159,6 +162,8 @@ export interface AdmittedKey {
   accountId: string;
   /** True if the MAC of the key's row verifies. */
   isBelieved: boolean;
+  /** True while a reader of the log is refused, so that no row of the answer can be relied on. */
+  isReaderRefused: boolean;
   hourlyLimit: number;
   /** Requests in the window before this batch, and how many of the batch were let in. */
   kept: number;
@@ -273,6 +278,7 @@ export class AdmissionStatement {
       keyId,
       accountId,
       isBelieved: this.#isBelieved(hash, keyId, accountId, mac ?? null),
+      isReaderRefused: row[refusedAt] === 't',
       hourlyLimit: Number(hourlyLimit),
       kept: Number(kept),
       granted: Number(granted),

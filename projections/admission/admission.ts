@@ -30,8 +30,11 @@ export interface RateWindow {
 }
 
 export interface Admission {
-  /** `not_believed`: this installation has not written the key's row, so the account of the key is not known. */
-  outcome: 'admitted' | 'rate_limited' | 'not_believed';
+  /**
+   * `not_believed`: this installation has not written the key's row, so the account of the key is not known. `reader_refused`: a
+   * reader of the log does not go on, because the log was replaced.
+   */
+  outcome: 'admitted' | 'rate_limited' | 'not_believed' | 'reader_refused';
   keyId: string;
   accountId: string;
   window: RateWindow;
@@ -210,11 +213,11 @@ function admissionOf(
   key: AdmittedKey,
   { index, job, keyed }: { index: number | undefined } & Pick<Admission, 'job' | 'keyed'>,
 ): Admission {
-  const { keyId, accountId, isBelieved, hourlyLimit, kept, granted, oldestMs, place, usage } = key;
+  const { keyId, accountId, hourlyLimit, kept, granted, oldestMs, place, usage } = key;
   const counted = kept + (index === undefined ? granted : Math.min(index + 1, granted));
   const hasPlace = index !== undefined && index < granted;
   return {
-    outcome: !isBelieved ? 'not_believed' : hasPlace || index === undefined ? 'admitted' : 'rate_limited',
+    outcome: outcomeOf(key, hasPlace || index === undefined),
     keyId,
     accountId,
     place: hasPlace ? place : undefined,
@@ -227,4 +230,10 @@ function admissionOf(
     job,
     keyed,
   };
+}
+
+function outcomeOf({ isBelieved, isReaderRefused }: AdmittedKey, isWithinLimit: boolean): Admission['outcome'] {
+  if (!isBelieved) return 'not_believed';
+  if (isReaderRefused) return 'reader_refused';
+  return isWithinLimit ? 'admitted' : 'rate_limited';
 }

@@ -1,7 +1,6 @@
 import type { Pool, PoolClient } from 'pg';
 import { coveredUpTo, isPosition, positionOfEvent } from '../../src/ports/log-position.ts';
-import { ReaderRefused } from '../../src/ports/event-store.ts';
-import type { EventStore, LogBatch, LogPosition } from '../../src/ports/event-store.ts';
+import type { LogBatch, LogPosition, RecordedEvent } from '../../src/ports/event-store.ts';
 
 /** The place in the log that a reader has reached: a row of `checkpoints` (decision 21). */
 export interface Checkpoint {
@@ -12,12 +11,19 @@ export interface Checkpoint {
    * taken event. Undefined: none is known.
    */
   eventPosition: bigint | undefined;
+  /** The newest event that the reader has received. Undefined: none is known, as of a checkpoint of an earlier version. */
+  seen: SeenEvent | undefined;
 }
+
+/** An event by which a log is told from another one. */
+export type SeenEvent = Pick<RecordedEvent, 'stream' | 'revision' | 'id' | 'position'>;
 
 /** Name of the checkpoint of the dispatcher, which keeps no read model. */
 export const dispatchCheckpoint = 'dispatch';
 
-const columns = 'position::text, prepare_position::text, event_position::text, applied_events::float8';
+const columns =
+  'position::text, prepare_position::text, event_position::text, applied_events::float8, ' +
+  'seen_stream, seen_revision::float8, seen_id, seen_position::text';
 const isNoPosition = 'position > 9223372036854775807';
 
 interface Row {
@@ -25,12 +31,22 @@ interface Row {
   prepare_position: string | null;
   event_position: string | null;
   applied_events: number;
+  seen_stream: string | null;
+  seen_revision: number | null;
+  seen_id: string | null;
+  seen_position: string | null;
 }
 
 /** @returns undefined before the first event */
 export async function readCheckpoint(pool: Pool, name: string): Promise<Checkpoint | undefined> {
   const { rows } = await pool.query<Row>(`select ${columns} from checkpoints where name = $1`, [name]);
   return checkpointOf(rows[0]);
+}
+
+/** The checkpoints of all readers, by their names. */
+export async function readCheckpoints(pool: Pool): Promise<ReadonlyMap<string, Checkpoint | undefined>> {
+  const { rows } = await pool.query<ReachedRow>(reachedSql);
+  return new Map(rows.map((row) => [row.name, checkpointOf(row)]));
 }
 
 /** As `readCheckpoint`, with the row locked until the transaction ends. */
@@ -42,15 +58,22 @@ export async function lockCheckpoint(client: PoolClient, name: string): Promise<
 function checkpointOf(row: Row | undefined): Checkpoint | undefined {
   if (row === undefined || row.position === null) return undefined;
   const commit = BigInt(row.position);
+  const seen = seenOf(row);
   if (row.prepare_position === null) {
     // Nothing was ever applied at an invalid position: it stands for the start of the log.
     if (!isPosition(positionOfEvent(commit)) && row.applied_events === 0) return undefined;
-    return { position: positionOfEvent(commit), eventPosition: commit };
+    return { position: positionOfEvent(commit), eventPosition: commit, seen };
   }
   return {
+    seen,
     position: { commit, prepare: BigInt(row.prepare_position) },
     eventPosition: row.event_position === null ? undefined : BigInt(row.event_position),
   };
+}
+
+function seenOf({ seen_stream, seen_revision, seen_id, seen_position }: Row): SeenEvent | undefined {
+  if (seen_stream === null || seen_revision === null || seen_id === null || seen_position === null) return undefined;
+  return { stream: seen_stream, revision: seen_revision, id: seen_id, position: BigInt(seen_position) };
 }
 
 /** Subquery of the newest commit position of an event up to which a reader has taken everything; null if none is known. */
@@ -77,44 +100,56 @@ export const reachedSql = `select name, ${columns} from checkpoints`;
 export const reachedOf = (rows: readonly ReachedRow[]): ReadonlyMap<string, bigint> =>
   new Map(rows.map((row) => [row.name, coveredUpTo(checkpointOf(row)?.position)]));
 
-/**
- * The checkpoint of a reader that begins. Creates its row, and removes an invalid position from it.
- *
- * @throws {ReaderRefused} if events were applied at an invalid position
- */
+/** The checkpoint of a reader that begins. Creates its row, and removes an invalid position from it. */
 export async function openCheckpoint(pool: Pool, name: string): Promise<Checkpoint | undefined> {
   await pool.query('insert into checkpoints (name) values ($1) on conflict do nothing', [name]);
   await pool.query(
     `update checkpoints set position = null where name = $1 and ${isNoPosition} and applied_events = 0`,
     [name],
   );
-  const checkpoint = await readCheckpoint(pool, name);
-  if (checkpoint && !isPosition(checkpoint.position)) {
-    throw new ReaderRefused(
-      `the checkpoint of ${name} (${String(checkpoint.position.commit)}) is no position of a log, although events were ` +
-        `applied: "projections rebuild ${name} --from-older-log" makes the read model anew`,
-    );
-  }
-  return checkpoint;
+  return readCheckpoint(pool, name);
 }
 
 /** The checkpoint after a batch. */
 export function checkpointAfter(before: Checkpoint | undefined, { events, position }: LogBatch): Checkpoint {
   const isEvent = position.prepare >= position.commit;
-  return { position, eventPosition: isEvent ? position.commit : (events.at(-1)?.position ?? before?.eventPosition) };
+  return {
+    position,
+    eventPosition: isEvent ? position.commit : (events.at(-1)?.position ?? before?.eventPosition),
+    seen: events.at(-1) ?? before?.seen,
+  };
 }
 
-/** The values of the columns `position`, `prepare_position` and `event_position`. */
-function checkpointValues(checkpoint: Checkpoint | undefined): (string | null)[] {
-  if (!checkpoint) return [null, null, null];
-  const { position, eventPosition } = checkpoint;
-  if (position.prepare >= position.commit) return [String(position.commit), null, null];
+/** The values of the columns `position` and `prepare_position`. */
+function positionValues(checkpoint: Checkpoint | undefined): (string | null)[] {
+  if (!checkpoint) return [null, null];
+  const { commit, prepare } = checkpoint.position;
+  return [String(commit), prepare >= commit ? null : String(prepare)];
+}
+
+/** The values of all columns of a place in the log: see `placeColumns`. */
+function placeValues(checkpoint: Checkpoint | undefined): (string | null)[] {
+  const [position = null, prepare = null] = positionValues(checkpoint);
+  const { eventPosition, seen } = checkpoint ?? {};
   return [
-    String(position.commit),
-    String(position.prepare),
-    eventPosition === undefined ? null : String(eventPosition),
+    position,
+    prepare,
+    prepare === null || eventPosition === undefined ? null : String(eventPosition),
+    ...(seen ? [seen.stream, String(seen.revision), seen.id, String(seen.position)] : [null, null, null, null]),
   ];
 }
+
+const placeColumns = {
+  position: 'numeric',
+  prepare_position: 'numeric',
+  event_position: 'numeric',
+  seen_stream: 'text',
+  seen_revision: 'bigint',
+  seen_id: 'uuid',
+  seen_position: 'numeric',
+};
+const placeNames = Object.keys(placeColumns);
+const placeTypes = Object.values(placeColumns);
 
 /** A checkpoint that moves on, and the events that its reader takes. */
 interface Move {
@@ -134,61 +169,39 @@ export async function moveCheckpoints(client: PoolClient, moves: readonly Move[]
   const values = moves.map(({ name, before, after, events }) => [
     name,
     events.length,
-    ...checkpointValues(after),
-    ...checkpointValues(before).slice(0, 2),
+    ...placeValues(after),
+    ...positionValues(before),
   ]);
+  const types = ['text', 'int', ...placeTypes, 'numeric', 'numeric'];
   const { rows } = await client.query<{ name: string }>({
     name: 'move-checkpoints',
     text: `with next as (
-       select * from unnest($1::text[], $2::int[], $3::numeric[], $4::numeric[], $5::numeric[], $6::numeric[], $7::numeric[])
-         n (name, events, position, prepare_position, event_position, expected, expected_prepare)
+       select * from unnest(${types.map((type, index) => `$${String(index + 1)}::${type}[]`).join(', ')})
+         n (name, events, ${placeNames.join(', ')}, expected, expected_prepare)
      ), unmoved as (
        select name from checkpoints c join next n using (name)
        where (c.position, c.prepare_position) is not distinct from (n.expected, n.expected_prepare)
        for update of c skip locked
      )
      update checkpoints c
-     set position = n.position, prepare_position = n.prepare_position, event_position = n.event_position,
+     set ${placeNames.map((column) => `${column} = n.${column}`).join(', ')},
        applied_events = applied_events + n.events
      from next n join unmoved using (name) where c.name = n.name returning c.name`,
-    values: [0, 1, 2, 3, 4, 5, 6].map((column) => values.map((value) => value[column])),
+    values: types.map((_, column) => values.map((value) => value[column])),
   });
   return new Set(rows.map(({ name }) => name));
 }
 
 /** Sets the checkpoint without comparing it, for readers that may take events twice. */
-export async function writeCheckpoint(pool: Pool, name: string, checkpoint: Checkpoint): Promise<void> {
-  await pool.query(
-    `insert into checkpoints (name, position, prepare_position, event_position) values ($1, $2, $3, $4)
-     on conflict (name) do update set position = excluded.position, prepare_position = excluded.prepare_position,
-       event_position = excluded.event_position`,
-    [name, ...checkpointValues(checkpoint)],
-  );
-}
-
-/**
- * The position from which a reader goes on, after a check that the log still has the events that it has taken: in a restored
- * backup, the reader would otherwise begin at a position that the log has not reached yet, and skip events.
- *
- * A position after the last record cannot be told from one of a replaced log. Until the log has an event there, the reader goes
- * on from the newest event that it knows: between the two there was no event for it.
- *
- * @throws {ReaderRefused} if the log has lost events that the reader has taken
- */
-export async function resumePosition(
-  store: EventStore,
+export async function writeCheckpoint(
+  client: Pool | PoolClient,
   name: string,
   checkpoint: Checkpoint | undefined,
-): Promise<LogPosition | undefined> {
-  if (!checkpoint) return undefined;
-  const { position, eventPosition } = checkpoint;
-  const head = (await store.headPosition()) ?? -1n;
-  if (eventPosition !== undefined && head < eventPosition) {
-    throw new ReaderRefused(
-      `the checkpoint of ${name} (${String(eventPosition)}) is ahead of the log (${head < 0n ? 'empty' : String(head)}): ` +
-        'the log was replaced by an older one; "projections rebuild all --from-older-log" makes the read models anew from it',
-    );
-  }
-  if (head >= position.commit) return position;
-  return eventPosition === undefined ? undefined : positionOfEvent(eventPosition);
+): Promise<void> {
+  await client.query(
+    `insert into checkpoints (name, ${placeNames.join(', ')})
+     values ($1, ${placeNames.map((_, index) => `$${String(index + 2)}`).join(', ')})
+     on conflict (name) do update set ${placeNames.map((column) => `${column} = excluded.${column}`).join(', ')}`,
+    [name, ...placeValues(checkpoint)],
+  );
 }

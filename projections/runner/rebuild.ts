@@ -1,7 +1,8 @@
 import type { Pool, PoolClient } from 'pg';
-import { lockCheckpoint, readCheckpoint } from './checkpoints.ts';
-import type { Checkpoint } from './checkpoints.ts';
+import { lockCheckpoint, readCheckpoint, writeCheckpoint } from './checkpoints.ts';
+import type { Checkpoint, SeenEvent } from './checkpoints.ts';
 import { createMissingTables } from './missing-tables.ts';
+import { admitReader, refusalOf } from './resume.ts';
 import { lockTables } from './retry-table-locks.ts';
 import {
   compareTable,
@@ -17,13 +18,14 @@ import type { Projection, RebuildableProjection } from './projection.ts';
 import { Replay, replayTogether } from './replay.ts';
 import type { ReplayDependencies, ReplayGoal } from './replay.ts';
 import { inTransaction } from './transaction.ts';
+import { positionOfEvent } from '../../src/ports/log-position.ts';
 
 export interface RebuildDependencies extends ReplayDependencies {
   /** Without a statement timeout, because whole tables are compared. It needs `connectionsOfRebuild` connections. */
   pool: Pool;
   /**
-   * Accepts a log that ends before the read model's position. The later rows are given up, and the runner, which refuses to run
-   * until then, goes on from the end of the log.
+   * Accepts a log that does not have what the read model has read. The rows of that are given up, and the runner, which refuses
+   * to run until then, goes on from the end of the log.
    */
   fromOlderLog?: boolean;
 }
@@ -35,8 +37,10 @@ export interface Rebuilt {
   name: string;
   /** Commit position that the new tables have reached. */
   position: bigint;
-  /** The position that the live read model had reached; beyond `position` only if the log was older. */
+  /** The position that the live read model had reached; another one than `position` only if the log was replaced. */
   before: bigint;
+  /** True if the read model stood for events that the log does not have. */
+  isLogReplaced: boolean;
   events: number;
   tables: TableDifference[];
 }
@@ -161,23 +165,28 @@ async function createShadow(projection: RebuildableProjection, lock: PoolClient,
 const standsFor = (checkpoint: Checkpoint | undefined): bigint => checkpoint?.eventPosition ?? 0n;
 
 const liveTarget = async (name: string, dependencies: RebuildDependencies): Promise<bigint> =>
-  targetOf(name, standsFor(await readCheckpoint(dependencies.pool, name)), dependencies);
+  (await targetOf(name, await readCheckpoint(dependencies.pool, name), dependencies)).position;
 
 /**
- * The position at which the replay ends: that of the live read model, so that both can be compared.
+ * The position at which the replay ends: that of the live read model, so that both can be compared. In a log that was replaced,
+ * it is the end of the log.
  *
- * @throws {RebuildRefused} if the log ends before that, because the read model would go back in time
+ * @throws {RebuildRefused} if the log was replaced, because the read model would go back in time
  */
 async function targetOf(
   name: string,
-  shown: bigint,
+  checkpoint: Checkpoint | undefined,
   { store, fromOlderLog = false }: RebuildDependencies,
-): Promise<bigint> {
+): Promise<{ position: bigint; isLogReplaced: boolean }> {
+  const shown = standsFor(checkpoint);
   const head = (await store.headPosition()) ?? 0n;
-  if (head >= shown) return shown;
-  if (fromOlderLog) return head;
+  const isReplaced = (await refusalOf(store, name, checkpoint)) !== undefined;
+  if (head >= shown && !isReplaced) return { position: shown, isLogReplaced: false };
+  if (fromOlderLog) return { position: head, isLogReplaced: true };
+  const finding =
+    head < shown ? `beyond the end of the log (${String(head)})` : 'with an event there that the log does not have';
   throw new RebuildRefused(
-    `${name} stands for position ${String(shown)}, beyond the end of the log (${String(head)}): the log was ` +
+    `${name} stands for position ${String(shown)}, ${finding}: the log was ` +
       'replaced by an older one, and a rebuild would take back what this read model has already shown; ' +
       '--from-older-log gives that up',
   );
@@ -196,8 +205,8 @@ async function replace(
     // Keeps a process that is suspended now, or has lost the log, from blocking the live runner.
     await lock.query(`set local idle_in_transaction_session_timeout = '${maxIdle}'`);
     // From here on the live runner waits, and its tables and checkpoint do not change.
-    const before = standsFor(await lockCheckpoint(lock, name));
-    const position = await targetOf(name, before, dependencies);
+    const checkpoint = await lockCheckpoint(lock, name);
+    const { position, isLogReplaced } = await targetOf(name, checkpoint, dependencies);
     await replayTogether([{ replay, target: position }], dependencies);
     const differences: TableDifference[] = [];
     const compare = async (table: { name: string; columns?: readonly string[] }) =>
@@ -208,16 +217,17 @@ async function replace(
       throw new RebuildRefused(`somebody reads ${tables.join(' or ')} and does not let go: nothing was swapped`);
     }
     for (const table of tables) await swapTable(table, schema, lock);
-    if (position !== before) {
-      await lock.query(
-        `update checkpoints set position = nullif($2::numeric, 0), prepare_position = null, event_position = null
-         where name = $1`,
-        [name, position.toString()],
-      );
+    if (isLogReplaced) {
+      await writeCheckpoint(lock, name, checkpointAtEnd(position, replay.seen));
+      await admitReader(lock, name);
     }
     // Last, because requests wait for the rows that it locks.
     if (corrected) await correctTable(corrected, schema, lock);
     await lock.query(`drop schema ${schema} cascade`);
-    return { name, position, before, events: replay.events, tables: differences };
+    const before = standsFor(checkpoint);
+    return { name, position, before, isLogReplaced, events: replay.events, tables: differences };
   });
 }
+
+const checkpointAtEnd = (position: bigint, seen: SeenEvent | undefined): Checkpoint | undefined =>
+  position === 0n ? undefined : { position: positionOfEvent(position), eventPosition: position, seen };

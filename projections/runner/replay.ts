@@ -3,6 +3,7 @@ import type { PoolClient } from 'pg';
 import { coveredUpTo, isAfter, positionOfEvent } from '../../src/ports/log-position.ts';
 import type { EventStore, LogPosition, RecordedEvent } from '../../src/ports/event-store.ts';
 import type { RowMacs } from '../../src/ports/row-macs.ts';
+import type { SeenEvent } from './checkpoints.ts';
 import type { Apply, Projection } from './projection.ts';
 import { inTransaction } from './transaction.ts';
 
@@ -36,6 +37,8 @@ export class Replay {
   readonly #client: PoolClient;
   readonly #applyEvents: Apply;
   position: LogPosition | undefined;
+  /** The newest event that was read. */
+  seen: SeenEvent | undefined;
   events = 0;
 
   constructor(projection: Projection, dependencies: ReplayDependencies, client: PoolClient) {
@@ -67,6 +70,7 @@ export class Replay {
     );
     if (events.length > 0) await inTransaction(this.#client, () => this.#applyEvents(events, this.#client));
     this.events += events.length;
+    this.seen = read.findLast((event) => event.position <= target) ?? this.seen;
     this.position = coveredUpTo(position) < target ? position : positionOfEvent(target);
   }
 }

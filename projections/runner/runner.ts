@@ -9,7 +9,7 @@ import { isAfter } from '../../src/ports/log-position.ts';
 import type { RowMacs } from '../../src/ports/row-macs.ts';
 import { applyBatch } from './apply-batch.ts';
 import type { RunningProjection } from './apply-batch.ts';
-import { openCheckpoint, resumePosition } from './checkpoints.ts';
+import { resume } from './resume.ts';
 import type { Projection } from './projection.ts';
 
 export interface RunnerDependencies {
@@ -131,11 +131,10 @@ class ProjectionRunner {
   }
 
   async #openOne(running: RunningProjection): Promise<void> {
-    const { pool, store, logger } = this.#dependencies;
+    const { logger } = this.#dependencies;
     const { name } = running.projection;
     // Creates the row before the first batch, so a batch only compares and sets it.
-    running.checkpoint = await openCheckpoint(pool, name);
-    running.position = await resumePosition(store, name, running.checkpoint);
+    Object.assign(running, await resume(this.#dependencies, name));
     const position = running.position?.commit.toString();
     logger[this.#isFirst ? 'info' : 'debug']({ projection: name, position }, 'projection starts');
   }

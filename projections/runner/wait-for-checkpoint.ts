@@ -1,10 +1,19 @@
 import { sleep } from '../../src/async/sleep.ts';
 import type { Pool } from 'pg';
+import { ReaderRefused } from '../../src/ports/event-store.ts';
 import type { EventStore } from '../../src/ports/event-store.ts';
 import { coveredUpTo } from '../../src/ports/log-position.ts';
-import { reachedOf, reachedSql, readCheckpoint, readReached } from './checkpoints.ts';
+import {
+  dispatchCheckpoint,
+  reachedOf,
+  reachedSql,
+  readCheckpoint,
+  readCheckpoints,
+  readReached,
+} from './checkpoints.ts';
 import type { ReachedRow } from './checkpoints.ts';
 import type { Projection } from './projection.ts';
+import { readRefusal, refusalOf, resumePosition } from './resume.ts';
 
 /** The progress of the read models, seen from outside their runners. */
 
@@ -14,21 +23,30 @@ const pollMs = 20;
  * Waits until a read model has reached a commit position of the log.
  *
  * @returns the position that it has reached, which is smaller after `timeoutMs`; 0 before its first event
+ * @throws {ReaderRefused} if its position is of another log, or it is refused meanwhile
  */
 export async function waitForCheckpoint(
-  pool: Pool,
+  { store, pool }: { store: EventStore; pool: Pool },
   name: string,
   { position, timeoutMs }: { position: bigint; timeoutMs: number },
 ): Promise<bigint> {
   const deadlineMs = performance.now() + timeoutMs;
+  await resumePosition(store, name, await readCheckpoint(pool, name));
   for (;;) {
+    const refusal = await readRefusal(pool, name);
+    if (refusal !== undefined) throw new ReaderRefused(refusal);
     const reached = await readReached(pool, name);
     if (reached >= position || performance.now() >= deadlineMs) return reached;
     await sleep(pollMs);
   }
 }
 
-/** Waits until a read model has applied all of its events that are in the log now. @returns whether it has */
+/**
+ * Waits until a read model has applied all of its events that are in the log now.
+ *
+ * @returns whether it has
+ * @throws {ReaderRefused} see `waitForCheckpoint`
+ */
 export async function catchUp(
   { store, pool }: { store: EventStore; pool: Pool },
   { name, streamPrefixes }: Projection,
@@ -36,9 +54,8 @@ export async function catchUp(
 ): Promise<boolean> {
   const reached = await readReached(pool, name);
   // The head itself will not do: a checkpoint follows events of other streams late, or not at all.
-  const [newest] = await store.newestPositions([{ streamPrefixes, after: reached }]);
-  if (newest === undefined) return true;
-  return (await waitForCheckpoint(pool, name, { position: newest, timeoutMs })) >= newest;
+  const [newest = 0n] = await store.newestPositions([{ streamPrefixes, after: reached }]);
+  return (await waitForCheckpoint({ store, pool }, name, { position: newest, timeoutMs })) >= newest;
 }
 
 export interface ProjectionProgress {
@@ -48,6 +65,8 @@ export interface ProjectionProgress {
   /** Positions of the log between the read model and its newest event; 0 if it has caught up. */
   lag: bigint;
   eventsPerSecond: number;
+  /** Why it does not go on, because the log does not have what it has read: its lag says nothing then. */
+  refusal: string | undefined;
 }
 
 /** The position of a read model, and the distance to the newest of its events. */
@@ -95,24 +114,30 @@ export async function measureLags(
 /**
  * Reads the positions twice, `intervalMs` apart.
  *
- * @returns the log's head, and the position of each read model at the second read
+ * @returns the log's head, the position of each read model at the second read, and why the dispatcher does not go on, if so
  */
 export async function measureProgress(
   { store, pool }: { store: EventStore; pool: Pool },
   projections: readonly Projection[],
   intervalMs: number,
-): Promise<{ head: bigint | undefined; projections: ProjectionProgress[] }> {
+): Promise<{ head: bigint | undefined; projections: ProjectionProgress[]; dispatchRefusal: string | undefined }> {
   const appliedBefore = await readApplied(pool);
   const startedMs = performance.now();
   await sleep(intervalMs);
   const appliedAfter = await readApplied(pool);
   const seconds = (performance.now() - startedMs) / 1000;
+  const checkpoints = await readCheckpoints(pool);
+  const refusalNow = async (name: string) => (await refusalOf(store, name, checkpoints.get(name)))?.message;
   const measured = projections.map(async ({ name, streamPrefixes }): Promise<ProjectionProgress> => {
     const { position, lag } = await measureLag({ store, pool }, { name, streamPrefixes });
     const applied = (appliedAfter.get(name) ?? 0) - (appliedBefore.get(name) ?? 0);
-    return { name, position, lag, eventsPerSecond: applied / seconds };
+    return { name, position, lag, eventsPerSecond: applied / seconds, refusal: await refusalNow(name) };
   });
-  return { head: await store.headPosition(), projections: await Promise.all(measured) };
+  return {
+    head: await store.headPosition(),
+    projections: await Promise.all(measured),
+    dispatchRefusal: await refusalNow(dispatchCheckpoint),
+  };
 }
 
 async function readApplied(pool: Pool): Promise<Map<string, number>> {

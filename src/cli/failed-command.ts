@@ -19,8 +19,10 @@ const expected = [
   'ServerNotStarted',
   'DownloaderUnusable',
   'EventStoreUnavailable',
+  'LogReplaced',
   'NotStored',
   'OutcomeUnknown',
+  'ReaderRefused',
 ];
 
 /**

@@ -1,11 +1,11 @@
 import { Argument } from 'commander';
 import type { Command } from 'commander';
-import type { Pool } from 'pg';
 import { projections } from '../../projections/all.ts';
 import { measureProgress } from '../../projections/runner/wait-for-checkpoint.ts';
 import { RebuildRefused, rebuildTogether } from '../../projections/runner/rebuild.ts';
 import type { Rebuilt } from '../../projections/runner/rebuild.ts';
 import { dispatchCheckpoint, readCheckpoint, writeCheckpoint } from '../../projections/runner/checkpoints.ts';
+import { admitReader, readRefusedAt, refusalOf } from '../../projections/runner/resume.ts';
 import { usageAndJobs } from '../../projections/usage-and-jobs.ts';
 import { positionOfEvent } from '../ports/log-position.ts';
 import { table } from '../documents/text.ts';
@@ -27,7 +27,7 @@ export function addRebuild(group: Command, run: RunCommand): void {
     .command('rebuild')
     .description('rebuild a read model from the log, compare, and swap, while the service runs')
     .addArgument(new Argument('<name>', 'name of the read model').choices(rebuildableNames))
-    .option('--from-older-log', 'accept a log that was replaced by an older one, and drop rows beyond its end')
+    .option('--from-older-log', 'accept a log that was replaced, and drop rows of events that it does not have')
     .action((name: string, options: { fromOlderLog?: boolean }) =>
       run((cli) => rebuildCommand(cli, name, options), { queryTimeoutMs: wholeTableMs }),
     );
@@ -37,21 +37,27 @@ const measuredMs = 1_000;
 
 /** How far each read model is behind the log, and how fast it follows. */
 async function statusCommand(cli: CliDependencies): Promise<void> {
-  const { head, projections: measured } = await measureProgress(cli, projections, measuredMs);
+  const { head, projections: measured, dispatchRefusal } = await measureProgress(cli, projections, measuredMs);
   const away = !(await cli.hasProjector());
-  const rows = measured.map(({ name, position, lag, eventsPerSecond }) => ({
+  const rows = measured.map(({ name, position, lag, eventsPerSecond, refusal }) => ({
     name,
     position: position?.toString() ?? null,
-    lag: Number(lag),
+    lag: refusal === undefined ? Number(lag) : null,
     events_per_second: Math.round(eventsPerSecond),
+    state: refusal !== undefined ? 'refused' : lag === 0n ? 'up to date' : away ? 'stands still' : 'behind',
   }));
-  const data = { projector: away ? 'away' : 'running', head: head?.toString() ?? null, projections: rows };
+  const data = {
+    projector: away ? 'away' : 'running',
+    head: head?.toString() ?? null,
+    projections: rows,
+    dispatcher: dispatchRefusal === undefined ? 'not refused' : 'refused',
+  };
   const lines = rows.map((row) => [
     row.name,
     row.position ?? '-',
-    String(row.lag),
+    String(row.lag ?? '-'),
     String(row.events_per_second),
-    row.lag === 0 ? 'up to date' : away ? 'stands still' : 'behind',
+    row.state,
   ]);
   const text = [
     `projector  ${away ? 'away: no process has the role, nothing is projected' : 'running'}`,
@@ -60,6 +66,8 @@ async function statusCommand(cli: CliDependencies): Promise<void> {
     table(cli.output, ['projection', 'position', 'lag', 'events/s', 'state'], lines),
   ].join('\n');
   print(cli.output, data, text);
+  const [refusal] = [...measured.map((each) => each.refusal), dispatchRefusal].filter((each) => each !== undefined);
+  if (refusal !== undefined) throw new CommandFailed(refusal);
 }
 
 const everyName = 'all';
@@ -78,7 +86,7 @@ async function rebuildCommand(
   try {
     for await (const rebuilt of rebuildTogether(wanted, { ...cli, fromOlderLog, progress: bar.show })) {
       bar.end();
-      if (fromOlderLog && rebuilt.name === usageAndJobs.name) await putDispatcherBack(cli.pool, rebuilt.position);
+      if (fromOlderLog && rebuilt.name === usageAndJobs.name) await putDispatcherBack(cli, rebuilt.position);
       const seconds = Number(((performance.now() - startedMs) / 1000).toFixed(3));
       const { data, text } = describeRebuilt(cli.output, { ...rebuilt, seconds });
       described.push(data);
@@ -94,16 +102,22 @@ async function rebuildCommand(
   if (cli.output.json && only) print(cli.output, name === everyName ? { projections: described } : only, '');
 }
 
-/** The dispatcher refuses an older log too. What it may miss by going on from its end, the sweeper finds among the jobs. */
-async function putDispatcherBack(pool: Pool, position: bigint): Promise<void> {
-  const dispatched = await readCheckpoint(pool, dispatchCheckpoint);
-  if ((dispatched?.eventPosition ?? 0n) <= position) return;
-  await writeCheckpoint(pool, dispatchCheckpoint, { position: positionOfEvent(position), eventPosition: position });
+/**
+ * The dispatcher refuses a replaced log too. It goes on from where the log ended when it was refused. What it may miss before
+ * that, the sweeper finds among the jobs.
+ */
+async function putDispatcherBack({ store, pool }: CliDependencies, end: bigint): Promise<void> {
+  const refusal = await refusalOf(store, dispatchCheckpoint, await readCheckpoint(pool, dispatchCheckpoint));
+  if (!refusal) return;
+  const position = (await readRefusedAt(pool, dispatchCheckpoint)) ?? end;
+  const checkpoint = { position: positionOfEvent(position), eventPosition: position, seen: undefined };
+  await writeCheckpoint(pool, dispatchCheckpoint, checkpoint);
+  await admitReader(pool, dispatchCheckpoint);
 }
 
 function describeRebuilt(
   output: Output,
-  { name, events, position, before, tables, seconds }: Rebuilt & { seconds: number },
+  { name, events, position, before, isLogReplaced, tables, seconds }: Rebuilt & { seconds: number },
 ): { data: object; text: string } {
   const differs = tables.some(({ missing, surplus }) => missing + surplus > 0);
   const data = {
@@ -111,10 +125,9 @@ function describeRebuilt(
     ...{ identical: !differs, tables },
   };
   const lines = tables.map((each) => [each.name, String(each.rows), String(each.missing), String(each.surplus)]);
-  const givenUp =
-    before > position
-      ? [`It was at position ${data.before}, beyond the end of the log: rows beyond the end are dropped.`]
-      : [];
+  const givenUp = isLogReplaced
+    ? [`It was at position ${data.before} of another log: rows of events that this log does not have are dropped.`]
+    : [];
   const decidedFrom = tables.some((each) => each.name === 'credits' && each.missing + each.surplus > 0);
   const text = [
     `${name} is rebuilt from ${String(events)} events in ${String(seconds)} s, up to position ${data.position}.`,

@@ -1,7 +1,7 @@
 import { ItemsMissing } from '../../projections/line-items.ts';
 import { NotStored, OutcomeUnknown } from '../commands/handle-command.ts';
 import { ClockIsWrong } from '../ports/clock.ts';
-import { EventStoreUnavailable } from '../ports/event-store.ts';
+import { EventStoreUnavailable, ReaderRefused } from '../ports/event-store.ts';
 import { NotOnStandby } from '../ports/standby.ts';
 import { away, outcomeUnknown, Refusal } from './visit.ts';
 
@@ -10,7 +10,9 @@ export function refusalOf(error: unknown): { refusal: Refusal; isOutage: boolean
   if (error instanceof Refusal) return { refusal: error, isOutage: false };
   if (error instanceof OutcomeUnknown || error instanceof NotOnStandby)
     return { refusal: outcomeUnknown(), isOutage: true };
-  const isAway = [ClockIsWrong, NotStored, EventStoreUnavailable, ItemsMissing].some((kind) => error instanceof kind);
+  const isAway = [ClockIsWrong, NotStored, EventStoreUnavailable, ReaderRefused, ItemsMissing].some(
+    (kind) => error instanceof kind,
+  );
   return isAway || isPostgresAway(error) ? { refusal: away(), isOutage: true } : undefined;
 }
 

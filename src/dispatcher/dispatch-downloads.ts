@@ -1,12 +1,7 @@
 import type { Pool } from 'pg';
-import {
-  checkpointAfter,
-  dispatchCheckpoint,
-  openCheckpoint,
-  resumePosition,
-  writeCheckpoint,
-} from '../../projections/runner/checkpoints.ts';
+import { checkpointAfter, dispatchCheckpoint, writeCheckpoint } from '../../projections/runner/checkpoints.ts';
 import type { Checkpoint } from '../../projections/runner/checkpoints.ts';
+import { resume } from '../../projections/runner/resume.ts';
 import { noteServiceFailures } from '../../projections/service-failures.ts';
 import { readJobOrigin } from '../commands/record-job-progress.ts';
 import type { EventStore, RecordedEvent, Subscription } from '../ports/event-store.ts';
@@ -35,8 +30,9 @@ export function dispatchDownloads({ store, queue, pool }: DispatchDependencies):
     name: dispatchCheckpoint,
     streamPrefixes: ['usage-', 'job-'],
     from: async () => {
-      checkpoint = await openCheckpoint(pool, dispatchCheckpoint);
-      return resumePosition(store, dispatchCheckpoint, checkpoint);
+      const resumed = await resume({ pool, store }, dispatchCheckpoint);
+      ({ checkpoint } = resumed);
+      return resumed.position;
     },
     apply: async (batch) => {
       const { events } = batch;

@@ -82,11 +82,13 @@ export function createAuthenticate(dependencies: AuthenticateDependencies) {
     lastKnown.set(keyHash, request.usageHeaders);
     // The row of the key has no valid MAC, so nobody knows whose key it is: 503 for every endpoint (decision 29).
     if (admission.outcome === 'not_believed') throw new ApiError('unavailable');
+    request.place = admission.place;
+    // The rows may be those of another log: they neither decide nor are shown.
+    if (admission.outcome === 'reader_refused') throw new ApiError('unavailable', { away: 'read_models' });
     if (admission.outcome === 'rate_limited') {
       reply.header('retry-after', String(rateLimitRetryAfterSeconds(window.resetAtSeconds, realNowMs())));
       throw new ApiError('rate_limited');
     }
-    request.place = admission.place;
     const whenUnavailable = request.routeOptions.config.whenUnavailable ?? 'unavailable';
     if (keyed === notBelieved) throw new ApiError(whenUnavailable);
     if (time === undefined) {
@@ -121,6 +123,7 @@ export async function readAgain(
     });
   if (!admission) throw new ApiError('unauthorized');
   if (admission.outcome === 'not_believed') throw new ApiError('unavailable');
+  if (admission.outcome === 'reader_refused') throw new ApiError('unavailable', { away: 'read_models' });
   const usage = admission.usage === notBelieved ? undefined : admission.usage;
   const time = timeIfKnown(now);
   if (request.usageHeaders) {

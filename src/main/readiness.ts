@@ -3,6 +3,7 @@ import { withDeadline } from '../async/deadline.ts';
 import type { Pool } from 'pg';
 import { projections } from '../../projections/all.ts';
 import { findMissingTables } from '../../projections/runner/missing-tables.ts';
+import { readRefusal } from '../../projections/runner/resume.ts';
 import { tablesOf } from '../../projections/runner/projection.ts';
 import { measureClock } from '../adapters/postgres/measure-clock.ts';
 import type { Connections } from './connect.ts';
@@ -47,7 +48,9 @@ export async function askServers(
   { store, pool, nats, clock }: Connections,
   timeoutMs: number,
 ): Promise<Record<Server, string>> {
-  const time = measureClock(pool, clock).then(async () => clock.fault()?.message ?? (await missingTable(pool)) ?? 'ok');
+  const time = measureClock(pool, clock).then(
+    async () => clock.fault()?.message ?? (await missingTable(pool)) ?? (await readRefusal(pool)) ?? 'ok',
+  );
   const log = store.ready({ timeoutMs }).then((ready) => (ready ? 'ok' : 'does not answer'));
   const inTime = (state: Promise<string>) => withDeadline(state.catch(silence), timeoutMs, silence);
   const [postgres, event_store, queue] = await Promise.all([inTime(time), inTime(log), askNats(nats, timeoutMs)]);

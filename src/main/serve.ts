@@ -3,6 +3,7 @@ import { freePort } from '../embedded/free-port.ts';
 import { lockDataDirectory } from '../embedded/data-directory.ts';
 import { putPendingVoidsBack } from './backups/restored-pending-voids.ts';
 import { requireParts } from './required-parts.ts';
+import { readRefusal } from '../../projections/runner/resume.ts';
 import type { Config } from './settings/config.ts';
 import type { Started } from '../cli/start-screen.ts';
 import { connect } from './connect.ts';
@@ -134,7 +135,10 @@ async function startAll(
   await start('dispatcher');
   await start('projector');
   const { url = null, staffUrl = null } = await start('api');
-  const prepared = demo && url !== null ? await prepareDemo(connections, told) : null;
+  // While the log is another one, no key comes into force, and the command that mends it needs the servers.
+  const refusal = await readRefusal(connections.pool);
+  if (refusal !== undefined) notices.push(refusal);
+  const prepared = demo && url !== null && refusal === undefined ? await prepareDemo(connections, told) : null;
   shutdown.add('instance file', async () => removeInstance(config.dataDirectory));
   writeInstance(config.dataDirectory, { pid: process.pid, publicUrl: url ?? '', staffUrl, ...addresses });
   notices.push(...(await waitingNotices(connections)));

@@ -150,7 +150,19 @@ export class InvalidAppend extends Error {
 
 /** A reader of the log cannot go on before a person does what the message says, so it does not retry. */
 export class ReaderRefused extends Error {
-  override readonly name = 'ReaderRefused';
+  override readonly name: string = 'ReaderRefused';
+}
+
+/** The log does not have the events that a reader has taken. */
+export class LogReplaced extends ReaderRefused {
+  override readonly name = 'LogReplaced';
+  /** Position of the newest event of the log that was found instead; undefined: it is empty. */
+  readonly head: bigint | undefined;
+
+  constructor(message: string, head: bigint | undefined) {
+    super(message);
+    this.head = head;
+  }
 }
 
 export class EventStoreUnavailable extends Error {

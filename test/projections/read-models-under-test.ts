@@ -27,6 +27,7 @@ import { createMigratedDatabase } from '../support/postgres.ts';
 export const checkpointAt = (commit: bigint): Checkpoint => ({
   position: positionOfEvent(commit),
   eventPosition: commit,
+  seen: undefined,
 });
 
 export const silent: Logger = pino({ level: 'silent' });

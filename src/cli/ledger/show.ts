@@ -36,7 +36,7 @@ async function ledgerCommand(cli: CliDependencies, accountId: string, { period }
   const end = events.at(-1)?.position ?? 0n;
   let reached = 0n;
   await untilShown(cli, async (timeoutMs) => {
-    reached = await waitForCheckpoint(cli.pool, overageLedger.name, { position: end, timeoutMs });
+    reached = await waitForCheckpoint(cli, overageLedger.name, { position: end, timeoutMs });
     return reached >= end;
   });
   const behind = reached < end;

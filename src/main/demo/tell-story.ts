@@ -70,7 +70,8 @@ export async function tellStory(
 async function passOver(pool: Pool, store: EventStore): Promise<void> {
   const head = await store.headPosition();
   if (head === undefined) return;
-  await writeCheckpoint(pool, dispatchCheckpoint, { position: positionOfEvent(head), eventPosition: head });
+  const checkpoint = { position: positionOfEvent(head), eventPosition: head, seen: undefined };
+  await writeCheckpoint(pool, dispatchCheckpoint, checkpoint);
 }
 
 /** The last day of a story that was begun: it may be completed on a later day. */

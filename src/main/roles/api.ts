@@ -3,6 +3,9 @@ import { waitForKey } from '../../../projections/api-keys.ts';
 import { admissionSessionSettings } from '../../../projections/admission/admission-statement.ts';
 import { createAdmissions } from '../../../projections/admission/admission.ts';
 import { readNewestCredits } from '../../../projections/credits.ts';
+import { projections } from '../../../projections/all.ts';
+import { dispatchCheckpoint } from '../../../projections/runner/checkpoints.ts';
+import { recordRefusals, requireReaders } from '../../../projections/runner/resume.ts';
 import { listChangedJobs } from '../../../projections/jobs.ts';
 import type { JobStatus } from '../../../projections/jobs.ts';
 import type { LocalFileStore } from '../../adapters/files/local-file-store.ts';
@@ -15,6 +18,7 @@ import { readSendQueues } from '../../system/send-queues.ts';
 import { createShortLinkClient } from '../../adapters/nats/short-link-channel.ts';
 import { newId, newUuid, randomBits } from '../../system/clock-and-chance.ts';
 import { WriterRegistry } from '../../commands/usage/writer-registry.ts';
+import { EventStoreUnavailable } from '../../ports/event-store.ts';
 import { AddressWindows } from '../../http/address-window.ts';
 import { limitConnections } from '../../http/connection-limit.ts';
 import { createFileDigests } from '../../http/files/file-digests.ts';
@@ -42,10 +46,15 @@ import { metadataTimeoutMs, shortLinkTimeoutMs } from './answer-timeouts.ts';
 /** Well below what a stop may take in all. */
 const drainMs = 5_000;
 const keyInForceMs = 5_000;
+const readers = [...projections.map(({ name }) => name), dispatchCheckpoint];
 
 export const startApi: StartRole = async (connections, secrets) => {
   const { config, logger, outages, clock, pool, store, nats, addresses, metrics, tracer } = connections;
   const { macs, pendingVoids } = connections;
+  // Before the first request: the projector may begin later. Without the log nothing is accepted anyway.
+  await recordRefusals(connections, readers).catch((error: unknown) => {
+    if (!(error instanceof EventStoreUnavailable)) throw error;
+  });
   const admissionPool = openPool(addresses.databaseUrl, {
     logger,
     outages,
@@ -82,7 +91,10 @@ export const startApi: StartRole = async (connections, secrets) => {
     store,
     pendingVoids,
     ownerSessions: createOwnerSessions(connections, publicUrl),
-    readUsage: (accountId) => readNewestCredits(pool, accountId, macs),
+    readUsage: async (accountId) => {
+      await requireReaders(pool);
+      return await readNewestCredits(pool, accountId, macs);
+    },
     fileRetentionSeconds: config.FILE_RETENTION_SECONDS,
     keyInForce: (keyId) => waitForKey(pool, keyId, { revoked: false, timeoutMs: keyInForceMs }),
     now,

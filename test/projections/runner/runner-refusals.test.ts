@@ -73,7 +73,8 @@ it('an event that cannot be read stops the projection before it, and is named', 
 it('a checkpoint is undefined before the first event, and is what was written last', async () => {
   await using models = await createReadModels();
   expect(await readCheckpoint(models.pool, 'dispatch')).toBeUndefined();
-  const before = { position: { commit: 9n, prepare: 0n }, eventPosition: 7n };
+  const seen = { stream: 'usage-a', revision: 3, id: newUuid(), position: 7n };
+  const before = { position: { commit: 9n, prepare: 0n }, eventPosition: 7n, seen };
   for (const checkpoint of [checkpointAt(7n), before, checkpointAt(9n), { ...before, eventPosition: undefined }]) {
     await writeCheckpoint(models.pool, 'dispatch', checkpoint);
     expect(await readCheckpoint(models.pool, 'dispatch')).toEqual(checkpoint);

@@ -1,0 +1,140 @@
+import type { Pool, PoolClient } from 'pg';
+import { isPosition, positionOfEvent } from '../../src/ports/log-position.ts';
+import { LogReplaced, ReaderRefused } from '../../src/ports/event-store.ts';
+import type { EventStore, LogPosition } from '../../src/ports/event-store.ts';
+import { openCheckpoint, readCheckpoints } from './checkpoints.ts';
+import type { Checkpoint } from './checkpoints.ts';
+
+/**
+ * Whether a reader may go on from its checkpoint: the log must have the events that the reader has taken. In a log that was
+ * replaced by an older one, the reader would skip what was written since, up to its old place.
+ */
+
+/**
+ * Opens the checkpoint of a reader that begins. If the log was replaced, that is recorded for all processes of the installation,
+ * until the reader goes on.
+ *
+ * @returns the checkpoint, and the position to go on from
+ * @throws {ReaderRefused}
+ */
+export async function resume(
+  { pool, store }: { pool: Pool; store: EventStore },
+  name: string,
+): Promise<{ checkpoint: Checkpoint | undefined; position: LogPosition | undefined }> {
+  const checkpoint = await openCheckpoint(pool, name);
+  try {
+    const position = await resumePosition(store, name, checkpoint);
+    await admitReader(pool, name);
+    return { checkpoint, position };
+  } catch (error) {
+    if (error instanceof LogReplaced) await refuseReader(pool, name, error);
+    throw error;
+  }
+}
+
+/**
+ * Finds out for all readers whether the log was replaced, and records it, so that nothing is admitted before the readers
+ * themselves have begun.
+ */
+export async function recordRefusals(
+  { pool, store }: { pool: Pool; store: EventStore },
+  names: readonly string[],
+): Promise<void> {
+  const checkpoints = await readCheckpoints(pool);
+  for (const name of names) {
+    const refusal = await refusalOf(store, name, checkpoints.get(name));
+    if (refusal instanceof LogReplaced) await refuseReader(pool, name, refusal);
+  }
+}
+
+/** Why a reader may not go on from its checkpoint in this log; undefined if it may. @throws {EventStoreUnavailable} */
+export async function refusalOf(
+  store: Pick<EventStore, 'read' | 'headPosition'>,
+  name: string,
+  checkpoint: Checkpoint | undefined,
+): Promise<ReaderRefused | undefined> {
+  try {
+    await resumePosition(store, name, checkpoint);
+    return undefined;
+  } catch (error) {
+    if (error instanceof ReaderRefused) return error;
+    throw error;
+  }
+}
+
+/**
+ * A position after the last record cannot be told from one of a replaced log. Until the log has an event there, the reader goes
+ * on from the newest event that it knows: between the two there was no event for it.
+ *
+ * @throws {ReaderRefused} @throws {LogReplaced} if the log has lost events that the reader has taken
+ */
+export async function resumePosition(
+  store: Pick<EventStore, 'read' | 'headPosition'>,
+  name: string,
+  checkpoint: Checkpoint | undefined,
+): Promise<LogPosition | undefined> {
+  if (!checkpoint) return undefined;
+  const { position, eventPosition, seen } = checkpoint;
+  if (!isPosition(position)) {
+    throw new ReaderRefused(
+      `the checkpoint of ${name} (${String(position.commit)}) is no position of a log, although events were ` +
+        `applied: "projections rebuild ${name} --from-older-log" makes the read model anew`,
+    );
+  }
+  const head = await store.headPosition();
+  const replaced = (finding: string) =>
+    new LogReplaced(
+      `${finding}: the log was replaced by an older one; "projections rebuild all --from-older-log" makes the read models anew from it`,
+      head,
+    );
+  const newest = seen?.position ?? eventPosition;
+  if (newest !== undefined && (head ?? -1n) < newest)
+    throw replaced(`the checkpoint of ${name} (${String(newest)}) is ahead of the log (${String(head ?? 'empty')})`);
+  if (seen) {
+    const [found] = await store.read(seen.stream, seen.revision, 1);
+    if (found?.id !== seen.id || found.position !== seen.position)
+      throw replaced(`the log does not have the event of the checkpoint of ${name} (${String(seen.position)})`);
+  }
+  if ((head ?? -1n) >= position.commit) return position;
+  return newest === undefined ? undefined : positionOfEvent(newest);
+}
+
+async function refuseReader(pool: Pool, name: string, { message, head }: LogReplaced): Promise<void> {
+  await pool.query(
+    'insert into refused_readers (name, reason, log_position) values ($1, $2, $3) on conflict (name) do nothing',
+    [name, message, head === undefined ? null : String(head)],
+  );
+}
+
+/** A reader that goes on is refused no more. */
+export async function admitReader(client: Pool | PoolClient, name: string): Promise<void> {
+  await client.query('delete from refused_readers where name = $1', [name]);
+}
+
+/** True while a reader of the installation is refused: what the rows say may be in no log. */
+export const anyRefusedSql = 'exists (select from refused_readers)';
+
+/** @param name of a reader; without it, any of the installation @returns why it is refused; undefined if it is not */
+export async function readRefusal(pool: Pool, name?: string): Promise<string | undefined> {
+  const { rows } = await pool.query<{ reason: string }>(
+    'select reason from refused_readers where name = coalesce($1, name) order by name limit 1',
+    [name],
+  );
+  return rows[0]?.reason;
+}
+
+/** The newest event of the log when a reader was refused; undefined if it is not, or the log was empty. */
+export async function readRefusedAt(pool: Pool, name: string): Promise<bigint | undefined> {
+  const { rows } = await pool.query<{ position: string | null }>(
+    'select log_position::text as position from refused_readers where name = $1',
+    [name],
+  );
+  const position = rows[0]?.position ?? null;
+  return position === null ? undefined : BigInt(position);
+}
+
+/** @throws {ReaderRefused} while a reader of the installation is refused */
+export async function requireReaders(pool: Pool): Promise<void> {
+  const reason = await readRefusal(pool);
+  if (reason !== undefined) throw new ReaderRefused(reason);
+}
