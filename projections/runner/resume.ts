@@ -96,7 +96,9 @@ export async function resumePosition(
       throw replaced(`the log does not have the event of the checkpoint of ${name} (${String(seen.position)})`);
   }
   if ((head ?? -1n) >= position.commit) return position;
-  return newest === undefined ? undefined : positionOfEvent(newest);
+  // An earlier version that has run since has taken events, and noted none of them.
+  const from = eventPosition !== undefined && eventPosition <= (head ?? -1n) ? eventPosition : newest;
+  return from === undefined ? undefined : positionOfEvent(from);
 }
 
 async function refuseReader(pool: Pool, name: string, { message, head }: LogReplaced): Promise<void> {

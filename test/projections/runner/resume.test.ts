@@ -50,6 +50,14 @@ it.each<[string, (seen: SeenEvent) => SeenEvent]>([
   await expect(resuming).rejects.toThrow('"projections rebuild all --from-older-log" makes the read models anew');
 });
 
+it('a reader goes on behind what an earlier version has taken, which notes no event', async () => {
+  const seen = await lastEvent();
+  const { position: taken } = await lastEvent();
+  const beyondEnd = { commit: taken + 1_000_000n, prepare: taken + 999_999n };
+  const resumed = await resumePosition(log.store, name, { position: beyondEnd, eventPosition: taken, seen });
+  expect(resumed).toEqual(positionOfEvent(taken));
+});
+
 it('the refusal is recorded for the whole installation, until the reader goes on', async () => {
   await using models = await createReadModels();
   const { pool } = models;
