@@ -80,7 +80,10 @@ export interface SignInLinks {
 }
 
 export interface ConsoleSessions {
-  /** @returns undefined for an unknown secret, a session that has ended, and a person who was removed */
+  /**
+   * @returns undefined for an unknown secret, a session that has ended, and a person who was removed
+   * @throws {ReaderRefused} while a reader of the log is refused, for a session
+   */
   find(secret: string): Promise<ConsoleSession | undefined>;
   list(session: ConsoleSession): Promise<ListedSession[]>;
   /** Ends a session of the same person. @throws {NotOnStandby} once it has ended: it may be alive after a promotion */

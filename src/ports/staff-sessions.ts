@@ -18,6 +18,7 @@ export interface StaffSessions {
   /**
    * @returns undefined for an unknown secret and a session that has ended; `role` is that of the sign-in, and nobody has asked
    *   whether the person is still staff
+   * @throws {ReaderRefused} while a reader of the log is refused, for a session
    */
   find(secret: string): Promise<StaffSession | undefined>;
   /** @param start replaces: secret of the session that this browser had before, which ends @returns the secret of the session */

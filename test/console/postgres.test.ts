@@ -52,6 +52,14 @@ it('a page asks Postgres one to three times, besides for its session', async () 
   }
 });
 
+it('while a reader of the log is refused, no page shows its rows', async () => {
+  await service.sql("insert into refused_readers (name, reason) values ('usage_and_jobs', 'the log was replaced')");
+  const { status } = await browser.get(`/console/downloads/${things['token'] ?? ''}`);
+  expect(status).toBe(503);
+  await service.sql('delete from refused_readers');
+  expect((await browser.get(`/console/downloads/${things['token'] ?? ''}`)).status).toBe(200);
+});
+
 it('while Postgres is away, every page and action says so, changes nothing, and works again afterwards', async () => {
   const readEvents = async () => (await readLog(service.installation.environment.EVENTSTORE_URL, '')).length;
   const before = await readEvents();

@@ -1,8 +1,8 @@
 import type { Pool } from 'pg';
 import type { ConsoleSession, ConsoleSessions } from '../../ports/console-sessions.ts';
 import type { RowMacs } from '../../ports/row-macs.ts';
-import { formTokenOf, hashOfSecret, listedSession } from './session-rows.ts';
-import type { ListedRow } from './session-rows.ts';
+import { formTokenOf, hashOfSecret, listedSession, refusalSql, requireNoRefusal } from './session-rows.ts';
+import type { ListedRow, RefusalColumn } from './session-rows.ts';
 import type { StoreOnStandby } from './store-on-standby.ts';
 
 /** Table `console_sessions`. A row without a MAC of this installation is no session. */
@@ -11,6 +11,14 @@ const sessionIdle = '1 day';
 export const sessionLifetime = '30 days';
 const isAlive = `s.started_at > clock_timestamp() - interval '${sessionLifetime}'
   and s.seen_at > clock_timestamp() - interval '${sessionIdle}'`;
+
+interface SessionRow {
+  session_id: string;
+  account_id: string;
+  person_id: string;
+  started_at: Date;
+  mac: string;
+}
 
 /** The part of a row that its MAC covers. */
 export const sessionText = (row: {
@@ -31,13 +39,7 @@ export function createConsoleSessions(pool: Pool, { macs, storeOnStandby }: Depe
   return {
     find: async (secret) => {
       const secretHash = hashOfSecret(secret);
-      const { rows } = await pool.query<{
-        session_id: string;
-        account_id: string;
-        person_id: string;
-        started_at: Date;
-        mac: string;
-      }>({
+      const { rows } = await pool.query<SessionRow & RefusalColumn>({
         name: 'find-console-session',
         text: `with found as (
            select s.* from console_sessions s
@@ -47,11 +49,12 @@ export function createConsoleSessions(pool: Pool, { macs, storeOnStandby }: Depe
            update console_sessions s set seen_at = clock_timestamp() from found f
            where s.secret_hash = f.secret_hash and f.seen_at < clock_timestamp() - interval '1 minute'
          )
-         select session_id, account_id, person_id, started_at, mac from found`,
+         select session_id, account_id, person_id, started_at, mac, ${refusalSql} from found`,
         values: [secretHash],
       });
       const [row] = rows;
       if (!row) return undefined;
+      requireNoRefusal(row);
       const { session_id: sessionId, account_id: accountId, person_id: personId, started_at: startedAt, mac } = row;
       const text = sessionText({ secretHash, accountId, personId, startedAt });
       if (!macs.verifies({ table: 'console_sessions', name: sessionId, text, mac })) return undefined;

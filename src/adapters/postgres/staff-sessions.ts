@@ -2,8 +2,16 @@ import type { Pool } from 'pg';
 import type { StaffRole } from '../../domain/staff-events.ts';
 import type { RowMacs } from '../../ports/row-macs.ts';
 import type { StaffSessions } from '../../ports/staff-sessions.ts';
-import { formTokenOf, hashOfSecret, listedSession, maxBrowserCharacters, newSecret } from './session-rows.ts';
-import type { ListedRow } from './session-rows.ts';
+import {
+  formTokenOf,
+  hashOfSecret,
+  listedSession,
+  maxBrowserCharacters,
+  newSecret,
+  refusalSql,
+  requireNoRefusal,
+} from './session-rows.ts';
+import type { ListedRow, RefusalColumn } from './session-rows.ts';
 import type { StoreOnStandby } from './store-on-standby.ts';
 
 /** Table `staff_sessions`. A row without a MAC of this installation is no session. */
@@ -37,18 +45,19 @@ export function createStaffSessions(pool: Pool, { macs, storeOnStandby, randomBi
   return {
     find: async (secret) => {
       const secretHash = hashOfSecret(secret);
-      const { rows } = await pool.query<SessionRow>({
+      const { rows } = await pool.query<SessionRow & RefusalColumn>({
         name: 'find-staff-session',
         text: `with found as (select * from staff_sessions where secret_hash = $1 and ${isAlive}),
          seen as (
            update staff_sessions s set seen_at = clock_timestamp() from found f
            where s.secret_hash = f.secret_hash and f.seen_at < clock_timestamp() - interval '1 minute'
          )
-         select session_id, staff_id, role, started_at, mac from found`,
+         select session_id, staff_id, role, started_at, mac, ${refusalSql} from found`,
         values: [secretHash],
       });
       const [row] = rows;
       if (!row) return undefined;
+      requireNoRefusal(row);
       const { session_id: sessionId, staff_id: staffId, role, mac } = row;
       const text = sessionText(secretHash, row);
       if (!macs.verifies({ table: 'staff_sessions', name: sessionId, text, mac })) return undefined;
