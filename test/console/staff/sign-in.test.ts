@@ -201,7 +201,7 @@ describe('a session', () => {
   it.each(['staff_id', 'role', 'started_at'])('is none once its %s was changed', async (column) => {
     const [own, admin] = [await service.invite('support'), await service.invite('admin')];
     const browser = await service.newStaffSession(own);
-    const values = { staff_id: `'${admin.staffId}'`, role: "'admin'", started_at: 'clock_timestamp()' };
+    const values = { staff_id: `'${admin.staffId}'`, role: "'admin'", started_at: "started_at + interval '1 second'" };
     await service.sql(
       `update staff_sessions set ${column} = ${values[column as keyof typeof values]} where staff_id = $1`,
       [own.staffId],
