@@ -1,5 +1,6 @@
 import { beforeAll, expect, it } from 'vitest';
 import { readLog } from '../../support/log.ts';
+import { waitFor } from '../../support/wait-for.ts';
 import type { Browser, Page } from '../browser.ts';
 import { chargedAccount, closeAndInvoice, failDownloads } from './charged-accounts.ts';
 import type { ChargedAccount } from './charged-accounts.ts';
@@ -123,8 +124,9 @@ it('is given back by one correction for each account and period, once under one 
   expect(byOther).toContain('This reference has given something back');
   expect(await corrections()).toEqual(stored);
 
-  const left = textOf(await finance.get(`/staff/corrections/outage?${query()}`));
-  expect(left).toMatch(/\$0\.75 for 3 charges/);
+  // The page is of the read model, which follows the log.
+  const left = async () => textOf(await finance.get(`/staff/corrections/outage?${query()}`));
+  await waitFor(async () => (await left()).includes('$0.75 for 3 charges'), { what: 'the charges that are left' });
 });
 
 it('with more charges is another correction: under the same reference the page says that it cannot be', async () => {
