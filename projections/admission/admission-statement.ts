@@ -30,6 +30,15 @@ const separator = '\0';
  */
 const rebaseAfterMs = 1_000_000_000;
 
+/**
+ * The number of instants that have left the window. Postgres's clock may be further from the base than int4 holds.
+ *
+ * @param nowMs SQL of the present, in milliseconds after the base
+ * @param instants SQL of the instants, in ascending order
+ */
+export const goneSql = (nowMs: string, instants: string): string =>
+  `width_bucket(greatest(least(${nowMs} - ${String(windowMs)} - 1, 2000000000), -2000000000)::int4, ${instants})`;
+
 /** The columns of a row that are the key's own. */
 const ownColumns = [
   'g.hash',
@@ -67,8 +76,7 @@ with locked as materialized (
   -- For a key it never goes backwards.
   select *, greatest(clock_ms, at[cardinality(at)]) as now_ms from read
 ), counted as materialized (
-  -- gone: the number of instants, in ascending order, that have left the window.
-  select *, width_bucket(greatest(least(now_ms - ${String(windowMs)} - 1, 2000000000), -2000000000)::int4, at) as gone from timed
+  select *, ${goneSql('now_ms', 'at')} as gone from timed
 ), granted as materialized (
   select *, cardinality(at) - gone as kept, least(requests, greatest(hourly_limit - cardinality(at) + gone, 0)) as granted
   from counted

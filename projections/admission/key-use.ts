@@ -1,6 +1,8 @@
 import type { PoolClient } from 'pg';
 import type { ApiKeyRow } from '../api-keys.ts';
-import { windowMs } from './admission-statement.ts';
+import { goneSql } from './admission-statement.ts';
+
+const sinceBaseMs = 'extract(epoch from clock_timestamp() - w.base) * 1000';
 
 /** An API key with its use. A request that was given back counts as none. */
 export interface KeyWithUse extends ApiKeyRow {
@@ -18,9 +20,7 @@ export async function listKeysWithUse(client: Pick<PoolClient, 'query'>, account
   const { rows } = await client.query<ApiKeyRow & { last_used_at: Date | null; used: number }>(
     `select k.key_id, k.account_id, k.key_prefix, k.label, k.created_at, k.revoked_at,
             w.base + w.admitted_ms[cardinality(w.admitted_ms)] * interval '1 millisecond' as last_used_at,
-            coalesce(cardinality(w.admitted_ms) - width_bucket(
-              greatest(least(extract(epoch from clock_timestamp() - w.base) * 1000 - ${String(windowMs)} - 1, 2000000000), -2000000000)::int4,
-              w.admitted_ms), 0) as used
+            coalesce(cardinality(w.admitted_ms) - ${goneSql(sinceBaseMs, 'w.admitted_ms')}, 0) as used
      from api_keys k left join api_key_window w using (key_id)
      where k.account_id = $1 order by k.created_at, k.key_id`,
     [accountId],

@@ -62,7 +62,7 @@ function checkpointOf(row: Row | undefined): Checkpoint | undefined {
   if (row.prepare_position === null) {
     // Nothing was ever applied at an invalid position: it stands for the start of the log.
     if (!isPosition(positionOfEvent(commit)) && row.applied_events === 0) return undefined;
-    return { position: positionOfEvent(commit), eventPosition: commit, seen };
+    return checkpointAt(commit, seen);
   }
   return {
     seen,
@@ -109,6 +109,13 @@ export async function openCheckpoint(pool: Pool, name: string): Promise<Checkpoi
   );
   return readCheckpoint(pool, name);
 }
+
+/** The checkpoint at the event of a commit position. */
+export const checkpointAt = (position: bigint, seen?: SeenEvent): Checkpoint => ({
+  position: positionOfEvent(position),
+  eventPosition: position,
+  seen,
+});
 
 /** The checkpoint after a batch. */
 export function checkpointAfter(before: Checkpoint | undefined, { events, position }: LogBatch): Checkpoint {

@@ -1,6 +1,6 @@
 import type { Pool, PoolClient } from 'pg';
-import { lockCheckpoint, readCheckpoint, writeCheckpoint } from './checkpoints.ts';
-import type { Checkpoint, SeenEvent } from './checkpoints.ts';
+import { checkpointAt, lockCheckpoint, readCheckpoint, writeCheckpoint } from './checkpoints.ts';
+import type { Checkpoint } from './checkpoints.ts';
 import { createMissingTables } from './missing-tables.ts';
 import { admitReader, refusalOf } from './resume.ts';
 import { lockTables } from './retry-table-locks.ts';
@@ -18,7 +18,6 @@ import type { Projection, RebuildableProjection } from './projection.ts';
 import { Replay, replayTogether } from './replay.ts';
 import type { ReplayDependencies, ReplayGoal } from './replay.ts';
 import { inTransaction } from './transaction.ts';
-import { positionOfEvent } from '../../src/ports/log-position.ts';
 
 export interface RebuildDependencies extends ReplayDependencies {
   /** Without a statement timeout, because whole tables are compared. It needs `connectionsOfRebuild` connections. */
@@ -218,7 +217,7 @@ async function replace(
     }
     for (const table of tables) await swapTable(table, schema, lock);
     if (isLogReplaced) {
-      await writeCheckpoint(lock, name, checkpointAtEnd(position, replay.seen));
+      await writeCheckpoint(lock, name, position === 0n ? undefined : checkpointAt(position, replay.seen));
       await admitReader(lock, name);
     }
     // Last, because requests wait for the rows that it locks.
@@ -228,6 +227,3 @@ async function replace(
     return { name, position, before, isLogReplaced, events: replay.events, tables: differences };
   });
 }
-
-const checkpointAtEnd = (position: bigint, seen: SeenEvent | undefined): Checkpoint | undefined =>
-  position === 0n ? undefined : { position: positionOfEvent(position), eventPosition: position, seen };

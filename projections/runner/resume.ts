@@ -6,8 +6,8 @@ import { openCheckpoint, readCheckpoints } from './checkpoints.ts';
 import type { Checkpoint } from './checkpoints.ts';
 
 /**
- * Whether a reader may go on from its checkpoint: the log must have the events that the reader has taken. In a log that was
- * replaced by an older one, the reader would skip what was written since, up to its old place.
+ * A reader may go on from its checkpoint if the log has the events that it has taken. In a log that was replaced by an older one,
+ * it would skip what was written since, up to its old place.
  */
 
 /**
@@ -41,10 +41,11 @@ export async function recordRefusals(
   names: readonly string[],
 ): Promise<void> {
   const checkpoints = await readCheckpoints(pool);
-  for (const name of names) {
+  const recording = names.map(async (name) => {
     const refusal = await refusalOf(store, name, checkpoints.get(name));
     if (refusal instanceof LogReplaced) await refuseReader(pool, name, refusal);
-  }
+  });
+  await Promise.all(recording);
 }
 
 /** Why a reader may not go on from its checkpoint in this log; undefined if it may. @throws {EventStoreUnavailable} */

@@ -4,10 +4,14 @@ import { projections } from '../../projections/all.ts';
 import { measureProgress } from '../../projections/runner/wait-for-checkpoint.ts';
 import { RebuildRefused, rebuildTogether } from '../../projections/runner/rebuild.ts';
 import type { Rebuilt } from '../../projections/runner/rebuild.ts';
-import { dispatchCheckpoint, readCheckpoint, writeCheckpoint } from '../../projections/runner/checkpoints.ts';
+import {
+  checkpointAt,
+  dispatchCheckpoint,
+  readCheckpoint,
+  writeCheckpoint,
+} from '../../projections/runner/checkpoints.ts';
 import { admitReader, readRefusedAt, refusalOf } from '../../projections/runner/resume.ts';
 import { usageAndJobs } from '../../projections/usage-and-jobs.ts';
-import { positionOfEvent } from '../ports/log-position.ts';
 import { table } from '../documents/text.ts';
 import { CommandFailed, print } from './output.ts';
 import type { Output } from './output.ts';
@@ -110,8 +114,7 @@ async function putDispatcherBack({ store, pool }: CliDependencies, end: bigint):
   const refusal = await refusalOf(store, dispatchCheckpoint, await readCheckpoint(pool, dispatchCheckpoint));
   if (!refusal) return;
   const position = (await readRefusedAt(pool, dispatchCheckpoint)) ?? end;
-  const checkpoint = { position: positionOfEvent(position), eventPosition: position, seen: undefined };
-  await writeCheckpoint(pool, dispatchCheckpoint, checkpoint);
+  await writeCheckpoint(pool, dispatchCheckpoint, checkpointAt(position));
   await admitReader(pool, dispatchCheckpoint);
 }
 

@@ -184,7 +184,7 @@ export function watchNodes(
   leadership: Leadership,
 ): void {
   const help = 'Servers of a cluster that are away, or whose copy of the work queue is behind';
-  const name = 'reeltally_nodes_missing';
+  const name = 'reeltally_nodes_missing' as const;
   const read = async () => {
     const [eventStore, nats, isAlone] = await Promise.all([
       countMissingNodes(addresses.eventStoreUrl, serverTimeoutMs),
@@ -195,11 +195,9 @@ export function watchNodes(
       { name, of: 'event_store', value: eventStore },
       { name, of: 'nats', value: nats },
       { name, of: 'postgres', value: isAlone ? 1 : 0 },
-    ] as const;
+    ];
   };
-  metrics.collect('nodes', { [name]: { help, label: 'server' } }, async () =>
-    leadership.leading ? [...(await read())] : [],
-  );
+  metrics.collect('nodes', { [name]: { help, label: 'server' } }, async () => (leadership.leading ? await read() : []));
 }
 
 /** @param leadership of the dispatcher */

@@ -1,8 +1,9 @@
-import { expect, it } from 'vitest';
+import { expect, it, onTestFinished } from 'vitest';
 import { projections } from '../../projections/all.ts';
 import { readAuditState, writeAuditState } from '../../projections/audit-state.ts';
 import { createReadModelQueries } from '../../src/adapters/postgres/read-model-queries.ts';
 import { auditContinuously } from '../../src/dispatcher/audit-continuously.ts';
+import type { AuditDependencies } from '../../src/dispatcher/audit-continuously.ts';
 import { acknowledgementsStream } from '../../src/domain/audit-events.ts';
 import { logUnderTest } from '../commands/log-under-test.ts';
 import { noteReads } from '../commands/noted-reads.ts';
@@ -105,50 +106,41 @@ it('keeps what an earlier look has found until one has come to the end', async (
   expect(await said()).toMatchObject({ unknown: 0, divergences: [], ...before });
 });
 
+/** An audit that has verified everything, until the test ends. */
+async function caughtUpAudit(times: Pick<AuditDependencies, 'startOverMs' | 'lookAgainMs'>) {
+  const { pool } = await readModelsOfTest(log.store, projections);
+  const { logger, text } = rememberingLogger();
+  const said: { caughtUpAt: string | null }[] = [];
+  const { state, stop } = auditContinuously({
+    ...{ log: log.store, queries: createReadModelQueries(pool), logger, lookEveryMs: 20, now: () => midNovember },
+    ...times,
+    record: async (now) => void said.push(now),
+  });
+  onTestFinished(stop);
+  await waitFor(() => typeof said.at(-1)?.caughtUpAt === 'string', { what: 'everything to be verified' });
+  return { state, pool, text };
+}
+
 it.each(['overage_ledger', 'invoices'])('finds a row of %s that is deleted after it was verified', async (table) => {
-  const models = await readModelsOfTest(log.store, projections);
   const account = new GeneratedAccount();
   await appendAll(log.store, [...account.open(), account.queue(5)]);
   await appendAll(log.store, [account.invoice()]);
-  const { logger, text } = rememberingLogger();
-  const queries = createReadModelQueries(models.pool);
-  const said: { caughtUpAt: string | null }[] = [];
-  const audit = auditContinuously({
-    ...{ log: log.store, queries, logger, lookEveryMs: 20, startOverMs: 20, now: () => midNovember },
-    record: async (now) => void said.push(now),
-  });
-  try {
-    await waitFor(() => typeof said.at(-1)?.caughtUpAt === 'string', { what: 'everything to be verified' });
-    expect(audit.state.divergences).toBe(0);
-    await models.pool.query(`delete from ${table} where ctid = (select min(ctid) from ${table})`);
-    await waitFor(() => audit.state.divergences > 0, { what: 'the divergence' });
-    await waitFor(() => text().includes('"row_missing"'), { what: 'its rule to be named' });
-  } finally {
-    await audit.stop();
-  }
+  const { state, pool, text } = await caughtUpAudit({ startOverMs: 20 });
+  expect(state.divergences).toBe(0);
+  await pool.query(`delete from ${table} where ctid = (select min(ctid) from ${table})`);
+  await waitFor(() => state.divergences > 0, { what: 'the divergence' });
+  await waitFor(() => text().includes('"row_missing"'), { what: 'its rule to be named' });
 });
 
 it('looks again at what it has verified, in time', async () => {
-  const models = await readModelsOfTest(log.store, projections);
   const account = new GeneratedAccount();
   await appendAll(log.store, [...account.open(), account.issueKey().append, account.queue(5)]);
-  const { logger, text } = rememberingLogger();
-  const queries = createReadModelQueries(models.pool);
-  const said: { caughtUpAt: string | null }[] = [];
-  const audit = auditContinuously({
-    ...{ log: log.store, queries, logger, lookEveryMs: 20, lookAgainMs: 200, now: () => midNovember },
-    record: async (now) => void said.push(now),
-  });
-  try {
-    await waitFor(() => typeof said.at(-1)?.caughtUpAt === 'string', { what: 'everything to be verified' });
-    // The same number of rows, which a look at new events alone does not compare.
-    await models.pool.query(`update overage_ledger set cents = cents + 1 where type = 'OverageCharged'`);
-    const isNamed = () => text().includes('overage_ledger.cents');
-    // Ten times as long as it took on this machine.
-    await waitFor(isNamed, { timeoutMs: 25_000, what: 'the changed rows to be named' });
-  } finally {
-    await audit.stop();
-  }
+  const { pool, text } = await caughtUpAudit({ lookAgainMs: 200 });
+  // The same number of rows, which a look at new events alone does not compare.
+  await pool.query(`update overage_ledger set cents = cents + 1 where type = 'OverageCharged'`);
+  const isNamed = () => text().includes('overage_ledger.cents');
+  // Ten times as long as it took on this machine.
+  await waitFor(isNamed, { timeoutMs: 25_000, what: 'the changed rows to be named' });
 });
 
 it('stops at once while it waits for read models that nobody writes', { timeout: 10_000 }, async () => {

@@ -14,7 +14,7 @@ export async function countMissingNodes(address: string, timeoutMs: number): Pro
   return accepting.filter((accepts) => !accepts).length;
 }
 
-/** Whether a connection is accepted within the time; it is closed at once, before TLS. */
+/** Connects, and closes the connection at once, before TLS. @returns whether it was accepted within the time */
 function acceptsConnections(at: { host: string; port: number }, timeoutMs: number): Promise<boolean> {
   return new Promise((resolve) => {
     const end = (isAccepted: boolean) => () => {

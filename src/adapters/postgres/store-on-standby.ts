@@ -26,7 +26,7 @@ export const createStoreOnStandby =
   (work) =>
     inOwnSession(waiting, 'begin', work, (client) => commit(client, cancelling));
 
-/** Whether Postgres is told to wait for a standby, and none is connected. Which one it is, administrators alone may see. */
+/** Tells whether Postgres waits for a standby, and none is connected. Administrators alone may see which one it is. */
 export async function isStandbyMissing(pool: Pool): Promise<boolean> {
   const { rows } = await pool.query<{ is_missing: boolean }>(
     `select current_setting('synchronous_standby_names') <> '' and not exists (select from pg_stat_replication) as is_missing`,

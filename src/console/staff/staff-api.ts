@@ -64,7 +64,7 @@ const forms = endpoints.map(({ method, path }) => ({
   form: new RegExp(`^${apiBase}${path.replaceAll(/\{\w+\}/g, '[^/]+')}$`),
 }));
 
-/** Whether an address is one of the API for staff, also where no endpoint takes it, or it cannot be decoded. */
+/** Tells whether an address is one of the API for staff, also where no endpoint takes it, or it cannot be decoded. */
 export const isOfStaffApi = (request: FastifyRequest): boolean => `${pathOf(request)}/`.startsWith(`${apiBase}/`);
 
 const pathOf = ({ url }: FastifyRequest): string => url.split(/[?#]/, 1)[0] ?? '';

@@ -1,11 +1,10 @@
 import type { Pool } from 'pg';
 import { beginClosing } from '../../../projections/due-periods.ts';
-import { dispatchCheckpoint, writeCheckpoint } from '../../../projections/runner/checkpoints.ts';
+import { checkpointAt, dispatchCheckpoint, writeCheckpoint } from '../../../projections/runner/checkpoints.ts';
 import { readAccount } from '../../commands/accounts.ts';
 import { accountIdOf } from '../../commands/reference-ids.ts';
 import { demoKeyLabel } from './prepare-demo.ts';
 import type { EventStore } from '../../ports/event-store.ts';
-import { positionOfEvent } from '../../ports/log-position.ts';
 import { bundledPlansFile } from '../settings/config.ts';
 import type { Config } from '../settings/config.ts';
 import type { Connections } from '../connect.ts';
@@ -70,8 +69,7 @@ export async function tellStory(
 async function passOver(pool: Pool, store: EventStore): Promise<void> {
   const head = await store.headPosition();
   if (head === undefined) return;
-  const checkpoint = { position: positionOfEvent(head), eventPosition: head, seen: undefined };
-  await writeCheckpoint(pool, dispatchCheckpoint, checkpoint);
+  await writeCheckpoint(pool, dispatchCheckpoint, checkpointAt(head));
 }
 
 /** The last day of a story that was begun: it may be completed on a later day. */
