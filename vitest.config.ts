@@ -83,9 +83,10 @@ export const settings = {
   // Much of a test's time is spent waiting for other processes, so that there may be more files at a time than cores.
   maxWorkers: 8,
   sequence: { seed, sequencer: LongestFirst },
-  testTimeout: isLong ? 600_000 : 30_000,
-  hookTimeout: 30_000,
-  teardownTimeout: 30_000,
+  // Only there for a run to end, as is `patienceMs` of the waits in tests.
+  testTimeout: isLong ? 7_200_000 : 600_000,
+  hookTimeout: isLong ? 7_200_000 : 600_000,
+  teardownTimeout: 60_000,
 } satisfies ViteUserConfig['test'];
 
 export default defineConfig({

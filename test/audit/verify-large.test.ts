@@ -10,25 +10,24 @@ import { silent } from '../projections/read-models-under-test.ts';
 import { installationOfFile } from '../support/installation.ts';
 import { scaled } from '../support/proof-scale.ts';
 import { spawnCommand } from '../support/service.ts';
-import { waitFor } from '../support/wait-for.ts';
+import { patienceMs, waitFor } from '../support/wait-for.ts';
 
 /** The audit of a long log by the command itself: some thousand events to see that it works, long a million. */
 const accounts = scaled(5, 2_080);
 const downloadsEach = 100;
-const timeoutMs = scaled(120_000, 3_000_000);
 /** The audit keeps what is not finished: here, a hundred charges of each open period, and a fifth of all jobs. */
 const mostMemoryMib = 1_000;
 
 const installation = installationOfFile();
 
-it('verifies a long log within bounds of memory', { timeout: timeoutMs }, async () => {
+it('verifies a long log within bounds of memory', async () => {
   const { environment } = installation;
   const store = connectEventStore({ url: environment.EVENTSTORE_URL });
-  const pool = openPool(environment.DATABASE_URL, { logger: silent, max: 2, queryTimeoutMs: timeoutMs });
+  const pool = openPool(environment.DATABASE_URL, { logger: silent, max: 2, queryTimeoutMs: patienceMs });
   try {
     await using projector = await installation.startRole('projector');
     for (let written = 0; written < accounts; written += 1) await appendUsedAccount(store, downloadsEach);
-    for (const projection of projections) expect(await catchUp({ store, pool }, projection, timeoutMs)).toBe(true);
+    for (const projection of projections) expect(await catchUp({ store, pool }, projection, patienceMs)).toBe(true);
     expect(projector.pid).toBeGreaterThan(0);
     const { code, stdout, peakMib, seconds } = await verify(environment);
     expect(code, stdout).toBe(0);
@@ -58,7 +57,7 @@ async function verify(environment: Readonly<Record<string, string>>) {
     if (peak !== undefined) peakMib = Math.round(Number(peak) / 1024);
     return false;
   };
-  await waitFor(look, { what: 'the audit to end', timeoutMs });
+  await waitFor(look, { what: 'the audit to end' });
   const [code] = await closed;
   return { code, stdout, peakMib, seconds: (performance.now() - startedMs) / 1000 };
 }

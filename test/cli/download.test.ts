@@ -19,7 +19,7 @@ const environment = (more: Record<string, string> = {}) => ({
 });
 
 describe('download', () => {
-  it('queues, waits, and saves the whole file', { timeout: 60_000 }, async () => {
+  it('queues, waits, and saves the whole file', async () => {
     const file = join(temporaryDirectory(), 'bars.mp4');
     const words = ['download', service.sampleUrl('bars'), '-o', file, '--quality', '360'];
     const ran = await runInLoadedProcess(words, environment());
@@ -27,7 +27,7 @@ describe('download', () => {
     expect(ran.stdout).toContain(`: ${String(statSync(file).size)} bytes`);
   });
 
-  it('finds the API through the data folder, and tells a program the token', { timeout: 60_000 }, async () => {
+  it('finds the API through the data folder, and tells a program the token', async () => {
     const file = join(temporaryDirectory(), 'sound.m4a');
     const given = { REELTALLY_KEY: demoOf(service).key, REELTALLY_DATA: service.dataDirectory };
     const options = ['--format', 'audio', '--audio-format', 'm4a', '--out', file, '--json'];
@@ -40,7 +40,7 @@ describe('download', () => {
     });
   });
 
-  it('shows on a terminal how far it is, and leaves the result alone', { timeout: 60_000 }, async () => {
+  it('shows on a terminal how far it is, and leaves the result alone', async () => {
     const file = join(temporaryDirectory(), 'a.mp4');
     const { code, screen } = await runOnTerminal(['download', service.sampleUrl('bars'), '-o', file], environment());
     expect(code).toBe(0);
@@ -48,7 +48,7 @@ describe('download', () => {
     expect(screen.split('\r\u001b[K').at(-1)).toMatch(/^\S+a\.mp4: \d+ bytes, video\/mp4\n$/);
   });
 
-  it('says why a download has failed, with its token, and leaves no file', { timeout: 60_000 }, async () => {
+  it('says why a download has failed, with its token, and leaves no file', async () => {
     const directory = temporaryDirectory();
     const words = ['download', service.sampleUrl('private'), '-o', join(directory, 'a.mp4')];
     const ran = await runInLoadedProcess(words, environment());
@@ -96,7 +96,7 @@ describe('download', () => {
     expect(readdirSync(folder)).toEqual([]);
   });
 
-  it('writes the file at the end of a link, and into a pipe', { timeout: 60_000 }, async () => {
+  it('writes the file at the end of a link, and into a pipe', async () => {
     const directory = temporaryDirectory();
     const [link, pipe] = [join(directory, 'link.mp4'), join(directory, 'pipe')];
     mkdirSync(join(directory, 'films'));
@@ -112,7 +112,7 @@ describe('download', () => {
     expect(readdirSync(directory).sort()).toEqual(['films', 'link.mp4', 'pipe']);
   });
 
-  it('says how a charged download that could not be saved is fetched', { timeout: 60_000 }, async () => {
+  it('says how a charged download that could not be saved is fetched', async () => {
     const pipe = join(temporaryDirectory(), 'pipe');
     execFileSync('mkfifo', [pipe]);
     const words = ['download', service.sampleUrl('bars'), '-o', pipe];
@@ -127,7 +127,7 @@ describe('download', () => {
     expect(data['download_url']).toMatch(/^http/);
   });
 
-  it('goes on trying while the API is away, and then says so', { timeout: 60_000 }, async () => {
+  it('goes on trying while the API is away, and then says so', async () => {
     const url = `http://127.0.0.1:${String(await freePort())}`;
     const out = join(temporaryDirectory(), 'a.mp4');
     const words = ['download', service.sampleUrl('bars'), '-o', out];

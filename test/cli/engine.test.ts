@@ -11,26 +11,22 @@ interface Shown {
   warnings: string[];
 }
 
-it(
-  'engine show tells versions, checksums, age and guards, without a running service',
-  { timeout: 120_000 },
-  async () => {
-    const { code, stdout, stderr } = await runIn({ REELTALLY_DATA: temporaryDirectory() })('engine', 'show', '--json');
-    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
-    const shown = JSON.parse(stdout) as Shown;
-    expect(shown.programs.map(({ program }) => program).slice(0, 3)).toEqual(['yt-dlp', 'ffmpeg', 'ffprobe']);
-    for (const { version } of shown.programs) expect(version).toMatch(/^\S+$/);
-    const [ytDlp] = shown.programs;
-    expect(ytDlp?.expected_sha256 ?? ytDlp?.sha256).toBe(ytDlp?.sha256);
-    expect(shown.guards.map(({ guard }) => guard)).toEqual([
-      ...['proxy', 'network', 'files', 'processes', 'privileges', 'environment', 'disk', 'memory', 'ending'],
-    ]);
-    expect(shown.guards.filter(({ state }) => state === 'failed')).toEqual([]);
-    expect(shown.warnings.some((warning) => warning.includes('days old'))).toBe(shown.age_days > 60);
-  },
-);
+it('engine show tells versions, checksums, age and guards, without a running service', async () => {
+  const { code, stdout, stderr } = await runIn({ REELTALLY_DATA: temporaryDirectory() })('engine', 'show', '--json');
+  expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+  const shown = JSON.parse(stdout) as Shown;
+  expect(shown.programs.map(({ program }) => program).slice(0, 3)).toEqual(['yt-dlp', 'ffmpeg', 'ffprobe']);
+  for (const { version } of shown.programs) expect(version).toMatch(/^\S+$/);
+  const [ytDlp] = shown.programs;
+  expect(ytDlp?.expected_sha256 ?? ytDlp?.sha256).toBe(ytDlp?.sha256);
+  expect(shown.guards.map(({ guard }) => guard)).toEqual([
+    ...['proxy', 'network', 'files', 'processes', 'privileges', 'environment', 'disk', 'memory', 'ending'],
+  ]);
+  expect(shown.guards.filter(({ state }) => state === 'failed')).toEqual([]);
+  expect(shown.warnings.some((warning) => warning.includes('days old'))).toBe(shown.age_days > 60);
+});
 
-it('engine show fails where a program does not start, and says which', { timeout: 120_000 }, async () => {
+it('engine show fails where a program does not start, and says which', async () => {
   const directory = temporaryDirectory();
   const ytDlp = join(directory, 'yt-dlp');
   writeFileSync(ytDlp, '#!/bin/sh\necho broken >&2\nexit 1\n');

@@ -20,7 +20,7 @@ async function twoDownloads() {
   return account;
 }
 
-describe('jobs show and timeline', { timeout: 120_000 }, () => {
+describe('jobs show and timeline', () => {
   let downloads: Awaited<ReturnType<typeof twoDownloads>>;
   beforeAll(async () => {
     downloads = await twoDownloads();

@@ -27,7 +27,7 @@ beforeAll(async () => {
   // Until the last is in the read model.
   await service.cli('jobs', 'timeline', first.tokens.at(-1) ?? '');
   await service.cli('ledger', 'show', first.accountId);
-}, 60_000);
+});
 
 const ids = ({ accounts }: Accounts) => accounts.map(({ account_id: id }) => id);
 
@@ -63,7 +63,7 @@ describe('accounts list', () => {
   });
 });
 
-describe('a page after an account that is none', { timeout: 120_000 }, () => {
+describe('a page after an account that is none', () => {
   it.each([
     ['list', '--after', 'xx'],
     ['list', '--after', 'acc_aaaaaaaaaaaaaaaa'],
@@ -73,7 +73,7 @@ describe('a page after an account that is none', { timeout: 120_000 }, () => {
   });
 });
 
-describe('accounts find', { timeout: 120_000 }, () => {
+describe('accounts find', () => {
   it('knows an account by its id, its e-mail address and the start of a key', async () => {
     const { cli } = service;
     const { account_id: own } = await cli<{ account_id: string }>(
@@ -101,7 +101,7 @@ describe('accounts find', { timeout: 120_000 }, () => {
   );
 });
 
-describe('jobs list', { timeout: 120_000 }, () => {
+describe('jobs list', () => {
   const listed = ({ jobs }: Jobs) => jobs.map(({ token }) => token);
 
   it('has the newest first, by account, status and time, a page at a time', async () => {

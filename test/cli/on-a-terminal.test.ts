@@ -13,7 +13,7 @@ let account: AccountWithDownloads;
 
 beforeAll(async () => {
   account = await accountWithDownloads(service, ['private', 'private']);
-}, 60_000);
+});
 
 const wordsOf = (command: string) =>
   command

@@ -34,12 +34,12 @@ beforeAll(async () => {
   await installation.cli(['jobs', 'timeline', seen]);
   await projector.kill();
   ({ request_token: unseen } = await queue(api.url, key, body));
-}, 60_000);
+});
 
 const run = (...words: string[]) => within(installation.environment)(...words);
 const names = projections.map(({ name }) => name);
 
-it('without a projector, every answer from a read model says that it is behind', { timeout: 60_000 }, async () => {
+it('without a projector, every answer from a read model says that it is behind', async () => {
   // Side by side, because each waits in vain for the read models.
   const [timeline, unknown, ledger, status, text] = await Promise.all([
     run('jobs', 'timeline', seen, '--json'),
@@ -75,7 +75,7 @@ it('without a projector, every answer from a read model says that it is behind',
   expect(text.stdout).toMatch(/\njob_timeline +\d+ +2 +0 +stands still\n/);
 });
 
-it('with a projector again, they are as the log', { timeout: 120_000 }, async () => {
+it('with a projector again, they are as the log', async () => {
   await installation.startRole('projector');
   const timeline = await installation.cli<{ behind: boolean; rows: unknown[] }>(['jobs', 'timeline', unseen]);
   expect([timeline.behind, timeline.rows.length]).toEqual([false, 2]);
@@ -105,7 +105,7 @@ const readDispatched = () =>
     return (await client.query<{ position: string }>(text)).rows[0]?.position;
   });
 
-it('all are rebuilt together, with one document for a program and no word beside it', { timeout: 60_000 }, async () => {
+it('all are rebuilt together, with one document for a program and no word beside it', async () => {
   const { code, stdout, stderr } = await run('projections', 'rebuild', 'all', '--json');
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
   const { projections: rebuilt } = JSON.parse(stdout) as RebuiltAll;
@@ -118,32 +118,28 @@ it('all are rebuilt together, with one document for a program and no word beside
   expect(text.stderr).toMatch(/^all {2}100 % {2}\d+ events {2}\d+\/s$/m);
 });
 
-it(
-  'where they stand beyond the log, a rebuild refuses until it is told to give that up',
-  { timeout: 60_000 },
-  async () => {
-    const beyond = '900000000000';
-    await pretendLongerLog(beyond);
-    expectRefusal(
-      await run('projections', 'rebuild', 'all'),
-      /beyond the end of the log .*--from-older-log gives that up/,
-    );
-    const { code, stdout, stderr } = await run('projections', 'rebuild', 'all', '--from-older-log', '--json');
-    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
-    const { projections: rebuilt } = JSON.parse(stdout) as RebuiltAll;
-    const { head } = await installation.cli<Status>(['projections', 'status']);
-    expect(rebuilt.map(({ name, before, position }) => ({ name, before, position }))).toEqual(
-      names.map((name) => ({ name, before: beyond, position: head })),
-    );
-    // The dispatcher goes on from there too, and the runners by themselves.
-    expect(await readDispatched()).toBe(head);
-    await installation.cli(['accounts', 'cap', accountId, '100']);
-    await waitFor(
-      async () => {
-        const { projections } = await installation.cli<Status>(['projections', 'status']);
-        return projections.every(({ lag }) => lag === 0);
-      },
-      { what: 'the read models to follow', timeoutMs: 20_000 },
-    );
-  },
-);
+it('where they stand beyond the log, a rebuild refuses until it is told to give that up', async () => {
+  const beyond = '900000000000';
+  await pretendLongerLog(beyond);
+  expectRefusal(
+    await run('projections', 'rebuild', 'all'),
+    /beyond the end of the log .*--from-older-log gives that up/,
+  );
+  const { code, stdout, stderr } = await run('projections', 'rebuild', 'all', '--from-older-log', '--json');
+  expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+  const { projections: rebuilt } = JSON.parse(stdout) as RebuiltAll;
+  const { head } = await installation.cli<Status>(['projections', 'status']);
+  expect(rebuilt.map(({ name, before, position }) => ({ name, before, position }))).toEqual(
+    names.map((name) => ({ name, before: beyond, position: head })),
+  );
+  // The dispatcher goes on from there too, and the runners by themselves.
+  expect(await readDispatched()).toBe(head);
+  await installation.cli(['accounts', 'cap', accountId, '100']);
+  await waitFor(
+    async () => {
+      const { projections } = await installation.cli<Status>(['projections', 'status']);
+      return projections.every(({ lag }) => lag === 0);
+    },
+    { what: 'the read models to follow' },
+  );
+});

@@ -16,23 +16,19 @@ const answered = (ran: { code: number | null; stdout: string; stderr: string }) 
 };
 
 describe('a reference', () => {
-  it(
-    'given again, by several processes at once too, changes nothing and prints the same account',
-    { timeout: 90_000 },
-    async () => {
-      const [first, second] = (await Promise.all([open('order-1'), open('order-1')])).map(answered);
-      const third = answered(await open('order-1'));
-      expect([second, third]).toEqual([first, first]);
-      const accountId = String(first?.['account_id']);
-      const { invoices } = await service.cli<{ invoices: unknown[] }>('invoices', 'list', accountId);
-      expect(invoices).toHaveLength(1);
-      // Another plan by now is no difference from what was asked for then.
-      await service.cli('accounts', 'plan', accountId, 'studio_500');
-      expect(answered(await open('order-1'))).toEqual(first);
-    },
-  );
+  it('given again, by several processes at once too, changes nothing and prints the same account', async () => {
+    const [first, second] = (await Promise.all([open('order-1'), open('order-1')])).map(answered);
+    const third = answered(await open('order-1'));
+    expect([second, third]).toEqual([first, first]);
+    const accountId = String(first?.['account_id']);
+    const { invoices } = await service.cli<{ invoices: unknown[] }>('invoices', 'list', accountId);
+    expect(invoices).toHaveLength(1);
+    // Another plan by now is no difference from what was asked for then.
+    await service.cli('accounts', 'plan', accountId, 'studio_500');
+    expect(answered(await open('order-1'))).toEqual(first);
+  });
 
-  it('given again for something else is refused, with what differs', { timeout: 90_000 }, async () => {
+  it('given again for something else is refused, with what differs', async () => {
     const { account_id: accountId } = answered(await open('order-2'));
     const already = `the reference order-2 has already opened ${String(accountId)}, with`;
     expectRefusal(
@@ -43,7 +39,7 @@ describe('a reference', () => {
     expectRefusal(await open('order 2'), /a reference is up to 100 letters/);
   });
 
-  it('of a key: one key, shown to one of those who ask', { timeout: 90_000 }, async () => {
+  it('of a key: one key, shown to one of those who ask', async () => {
     const accountId = String(answered(await open('order-3'))['account_id']);
     const issued = (await Promise.all([issue(accountId), issue(accountId)])).map(answered);
     const shown = issued.filter(({ key }) => key !== null);

@@ -24,7 +24,7 @@ it('are free to differ while no service has run', async () => {
     expect(ran.stderr).not.toMatch(/CLOSING_GRACE|PLANS_FILE/);
 });
 
-it('are refused, with the setting and both values', { timeout: 120_000 }, async () => {
+it('are refused, with the setting and both values', async () => {
   await installation.startRole('projector');
   const api = await installation.startRole('api');
   const dispatcher = await installation.startRole('dispatcher');

@@ -21,12 +21,12 @@ const installation = installationOfFile({ PLANS_FILE: file });
 beforeAll(async () => {
   await installation.startRole('projector');
   apis = await Promise.all([installation.startRole('api'), installation.startRole('api')]);
-}, 60_000);
+});
 
 afterAll(async () => {
   await Promise.all(apis.map((api) => api.stop()));
   for (const api of apis) expect(unexpectedLines(api.log())).toEqual([]);
-}, 60_000);
+});
 
 const cli = (...words: string[]) => installation.cli(words);
 

@@ -16,7 +16,7 @@ const directory = temporaryDirectoryOfFile();
 let client: InstalledClient;
 beforeAll(async () => {
   client = await installClient(directory);
-}, 120_000);
+});
 
 const environment = (more: Record<string, string> = {}) => ({
   REELTALLY_URL: service.url,
@@ -80,7 +80,7 @@ describe('the package', () => {
     ]);
   });
 
-  it('does what its README says, in a program', { timeout: 60_000 }, async () => {
+  it('does what its README says, in a program', async () => {
     writeFileSync(join(client.folder, 'readme.ts'), block('ts'));
     const ran = await client.run(process.execPath, ['readme.ts'], environment());
     expect(ran).toMatchObject({ code: 0, stderr: '' });
@@ -90,7 +90,7 @@ describe('the package', () => {
     expect(refused).toMatchObject({ code: 1, stderr: expect.stringMatching(/ \(unauthorized\)\n$/) as string });
   });
 
-  it('does what its README says, at a shell', { timeout: 60_000 }, async () => {
+  it('does what its README says, at a shell', async () => {
     const ran = await client.run('sh', ['-euc', block('sh', 1)], environment());
     expect(ran.stderr).toBe('');
     const [credits, metadata, download] = JSON.parse(`[${ran.stdout.trim().replaceAll('}\n{', '},{')}]`) as object[];
@@ -105,7 +105,7 @@ describe('its program', () => {
   const program = (words: readonly string[], given: Record<string, string> = environment()) =>
     client.run('node_modules/.bin/reeltally-client', words, given);
 
-  it('charges a download once for a key that is given again', { timeout: 60_000 }, async () => {
+  it('charges a download once for a key that is given again', async () => {
     const { key } = await service.openAccount('dev_100');
     const words = ['download', service.sampleUrl('bars'), '-o', 'once.mp4', '--idempotency-key', 'order-1'];
     const given = environment({ REELTALLY_KEY: key });
@@ -116,7 +116,7 @@ describe('its program', () => {
     expect(JSON.parse(credits.stdout)).toMatchObject({ downloads: { used: 1 } });
   });
 
-  it('says why there is no file, with the token of what is charged', { timeout: 60_000 }, async () => {
+  it('says why there is no file, with the token of what is charged', async () => {
     mkdirSync(join(client.folder, 'empty'));
     const failed = await program(['download', service.sampleUrl('private'), '-o', 'empty/film.mp4']);
     expect(failed).toMatchObject({ code: 1, stdout: '' });

@@ -104,7 +104,7 @@ beforeAll(async () => {
   await installation.startRole('dispatcher');
   own = await makeThings('own');
   foreign = await makeThings('foreign');
-}, 120_000);
+});
 
 async function makeThings(name: string): Promise<Things> {
   const email = `${name}-account@example.com`;
@@ -139,7 +139,7 @@ async function makeThings(name: string): Promise<Things> {
   const token = String(data['request_token']);
   const done = async () =>
     (await call(service.api.url, `/video/status?token=${token}`, { key })).data['status'] === 'done';
-  await waitFor(done, { what: 'the download', timeoutMs: 60_000 });
+  await waitFor(done, { what: 'the download' });
   const personId = openerOf(accountId);
   await service.newSession({ accountId, personId });
   const [session] = await service.sql<{ session_id: string }>(
@@ -478,7 +478,7 @@ async function startApiAt(publicUrl: string): Promise<[url: string, origin: stri
 
 // The last one: it uses up what the others look at.
 describe('the owner', () => {
-  it('is answered by every page and action as the table says', { timeout: 60_000 }, async () => {
+  it('is answered by every page and action as the table says', async () => {
     for (const request of requests) {
       const browser = await service.newSession(personOf(own));
       const answer = await ask(browser, request, own);

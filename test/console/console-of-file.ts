@@ -84,7 +84,7 @@ export async function consoleOfFile(given: Environment = {}): Promise<ConsoleOfF
         return browser;
       },
     } satisfies Partial<ConsoleOfFile>);
-  }, 60_000);
+  });
   afterAll(async () => {
     await client.end();
     await mails.close();

@@ -24,8 +24,7 @@ it('while the event store is silent, pages that need it say so, all others go on
   installation.wakeEventStore();
   await waitFor(async () => (await browser.get('/console')).status === 200, {
     what: 'the overview',
-    timeoutMs: 20_000,
   });
   expect((await browser.post('/console/settings/cap', { dollars: '7', effective: 'now' })).status).toBe(303);
   expect((await browser.get('/console')).text).toContain('Cap $7.00');
-}, 90_000);
+});

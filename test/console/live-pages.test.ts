@@ -6,26 +6,22 @@ import { consoleOfFile } from './console-of-file.ts';
 const service = await consoleOfFile();
 const { installation } = service;
 
-it(
-  'a live page shows downloads of its own account alone, and ends when the process does',
-  { timeout: 90_000 },
-  async () => {
-    const [own, foreign] = [await opened('own@example.com'), await opened('foreign@example.com')];
-    const browser = await service.newSession({ accountId: own.accountId, personId: openerOf(own.accountId) });
-    const cookie = [...browser.cookies].map(([name, value]) => `${name}=${value}`).join('; ');
-    const address = `${service.api.url}/console/downloads/live?token=${foreign.token}&token=${own.token}`;
-    const page = await fetch(address, { headers: { cookie } });
-    expect([page.status, page.headers.get('content-type')]).toEqual([200, 'text/event-stream']);
-    const reader = page.body!.pipeThrough(new TextDecoderStream()).getReader();
-    let seen = '';
-    while (!seen.includes('data: ')) seen += (await reader.read()).value ?? '';
-    expect(seen).toContain(`"token":"${own.token}","status":"queued"`);
-    expect(seen).not.toContain(foreign.token);
+it('a live page shows downloads of its own account alone, and ends when the process does', async () => {
+  const [own, foreign] = [await opened('own@example.com'), await opened('foreign@example.com')];
+  const browser = await service.newSession({ accountId: own.accountId, personId: openerOf(own.accountId) });
+  const cookie = [...browser.cookies].map(([name, value]) => `${name}=${value}`).join('; ');
+  const address = `${service.api.url}/console/downloads/live?token=${foreign.token}&token=${own.token}`;
+  const page = await fetch(address, { headers: { cookie } });
+  expect([page.status, page.headers.get('content-type')]).toEqual([200, 'text/event-stream']);
+  const reader = page.body!.pipeThrough(new TextDecoderStream()).getReader();
+  let seen = '';
+  while (!seen.includes('data: ')) seen += (await reader.read()).value ?? '';
+  expect(seen).toContain(`"token":"${own.token}","status":"queued"`);
+  expect(seen).not.toContain(foreign.token);
 
-    expect(await service.api.stop()).toBe(0);
-    while (!(await reader.read()).done);
-  },
-);
+  expect(await service.api.stop()).toBe(0);
+  while (!(await reader.read()).done);
+});
 
 /** An account with a download that waits: no worker runs. */
 async function opened(email: string): Promise<{ accountId: string; token: string }> {

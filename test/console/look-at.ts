@@ -38,7 +38,7 @@ export function lookAtPages<By extends string, World extends Looking<By>>(
   let world: World;
   beforeAll(async () => {
     world = await prepare(browser);
-  }, 120_000);
+  });
   afterAll(() => {
     const heaviest = Math.max(...[...weights.values()].map(({ bytes }) => bytes));
     const latest = Math.max(...[...weights.values()].map(({ firstPaintMs }) => firstPaintMs));
@@ -47,7 +47,7 @@ export function lookAtPages<By extends string, World extends Looking<By>>(
     );
   });
 
-  test.each(pages)('$name', { timeout: 60_000 }, async (looked) => {
+  test.each(pages)('$name', async (looked) => {
     const found: string[] = [];
     const comparer = await browser.blank();
     await lookAt(looked, { browser, world }, async (page, look) => {

@@ -56,7 +56,7 @@ const pathOf = ({ account }: Console, which: 'done' | 'failed') => `/console/dow
 
 async function watchDownload(page: Page, { token }: Lookers): Promise<void> {
   await page.goto(`/console/downloads/${token}`);
-  await page.getByText('running', { exact: true }).waitFor({ timeout: 20_000 });
+  await page.getByText('running', { exact: true }).waitFor();
 }
 
 async function askForLink(page: Page): Promise<void> {
@@ -92,6 +92,6 @@ export async function prepareLookers(browser: BrowserOfFile, console: Console, f
   const session = await sessionOf(browser, console, email);
   const { request_token: token } = await queue(console.url, key, { url: console.sampleUrl('slow') });
   const isRunning = async () => (await statusOf(console.url, key, token)).data['status'] === 'running';
-  await waitFor(isRunning, { what: 'the slow download to run', timeoutMs: 20_000, pollMs: pollEveryMs });
+  await waitFor(isRunning, { what: 'the slow download to run', pollMs: pollEveryMs });
   return { url: console.url, sessions: { example: console.account.session, busy: session }, console, token };
 }

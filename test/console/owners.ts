@@ -15,7 +15,7 @@ export function consoleOfFile(): Console {
   beforeAll(async () => {
     const { running, environment, account } = await askFor<ConsoleOfRun>('console');
     Object.assign(used, inUse(running, environment), { account });
-  }, 90_000);
+  });
   return used as Console;
 }
 

@@ -32,7 +32,7 @@ beforeAll(async () => {
   things = { token, key: keyId, number: '1', plan: 'studio_500' };
   const isThere = async () => (await browser.get(`/console/downloads/${token}`)).status === 200;
   await waitFor(isThere, { what: 'the download' });
-}, 60_000);
+});
 
 afterAll(() => proxy[Symbol.asyncDispose]());
 

@@ -30,7 +30,6 @@ it('while the projector stands still, a page says that a change is recorded and 
   });
   await waitFor(async () => (await browser.get('/console/keys')).text.includes('Revoked keys (1)'), {
     what: 'the key',
-    timeoutMs: 20_000,
   });
   expect((await browser.get('/console/keys')).text).toContain('never shown');
 });

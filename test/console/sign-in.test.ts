@@ -76,7 +76,7 @@ describe('a sign-in link', () => {
     expect(opened.status).toBe(works ? 303 : 404);
   });
 
-  it('lets exactly one of two browsers in, through whichever process', { timeout: 120_000 }, async () => {
+  it('lets exactly one of two browsers in, through whichever process', async () => {
     const other = await installation.startRole('api');
     const email = newEmail();
     const accountId = await service.openAccount(email);

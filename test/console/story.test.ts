@@ -35,7 +35,6 @@ describe.skipIf(isWithoutBrowser)('an owner', () => {
 
   test.each(tellers)(
     'signs in, downloads with a new key, meets the cap and prints the invoice: $name',
-    { timeout: 90_000 },
     async ({ name, viewport, colorScheme, handsOf, item }) => {
       const { accountId, email } = await openSmallAccount(service, name);
       const page = await browser.open(service.url, { viewport, colorScheme });
@@ -65,8 +64,8 @@ describe.skipIf(isWithoutBrowser)('an owner', () => {
       // The list follows the log a moment later.
       while ((await inPlan.count()) === 0) await page.reload();
       await page.evaluate('globalThis.isTheSamePage = true');
-      if (item === 'slow') await inPlan.getByRole('progressbar').waitFor({ timeout: 30_000 });
-      await inPlan.getByText('done', { exact: true }).waitFor({ timeout: 60_000 });
+      if (item === 'slow') await inPlan.getByRole('progressbar').waitFor();
+      await inPlan.getByText('done', { exact: true }).waitFor();
       expect(await page.evaluate('globalThis.isTheSamePage')).toBe(true);
       await fits();
       await hands.follow(`sample ${item}`);
@@ -104,7 +103,7 @@ describe.skipIf(isWithoutBrowser)('an owner', () => {
     },
   );
 
-  test('does everything without script', { timeout: 60_000 }, async () => {
+  test('does everything without script', async () => {
     const { email } = await openSmallAccount(service, 'plain');
     const page = await browser.open(service.url, { hasScript: false });
     const hands = pointer(page);

@@ -41,7 +41,7 @@ beforeAll(async () => {
       ? []
       : { name, labels: Object.fromEntries(pairs.map(([, label = '', of = '']) => [label, of])) };
   });
-}, 60_000);
+});
 
 /** What a running service does not have of it. */
 function missingOf({ metric, labels, matchers }: Selected): string[] {

@@ -17,8 +17,6 @@ const messageOf = (number: number): JobMessage => ({
 
 it.skipIf(!canStartNatsCluster)(
   'three servers of NATS with the files of the profile cluster keep the queue while any one of them is away',
-  // Most of it is spent on two elections.
-  { timeout: 120_000 },
   async () => {
     const { serverOf, stop, url } = await startNatsCluster(temporaryDirectory());
     onTestFinished(stop);

@@ -80,7 +80,7 @@ export async function startPrometheus({
     fetch(`${url}/-/ready`)
       .then(({ ok }) => ok)
       .catch(() => false);
-  await waitFor(ready, { what: 'Prometheus', timeoutMs: 30_000 });
+  await waitFor(ready, { what: 'Prometheus' });
   return {
     url,
     watch,

@@ -140,10 +140,10 @@ it('looks again at what it has verified, in time', async () => {
   await pool.query(`update overage_ledger set cents = cents + 1 where type = 'OverageCharged'`);
   const isNamed = () => text().includes('overage_ledger.cents');
   // Ten times as long as it took on this machine.
-  await waitFor(isNamed, { timeoutMs: 25_000, what: 'the changed rows to be named' });
+  await waitFor(isNamed, { what: 'the changed rows to be named' });
 });
 
-it('stops at once while it waits for read models that nobody writes', { timeout: 10_000 }, async () => {
+it('stops at once while it waits for read models that nobody writes', async () => {
   const models = await readModelsOfTest(log.store);
   const account = new GeneratedAccount();
   await appendAll(log.store, [...account.open(), account.issueKey().append, account.queue(5)]);

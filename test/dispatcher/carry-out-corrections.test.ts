@@ -87,5 +87,5 @@ it('a correction does not wait behind many that cannot be carried out', async ()
     [correctionId],
   );
   start({ setAsideMs: 60_000 });
-  await waitFor(isMade, { what: 'the correction to be made', timeoutMs: 20_000 });
+  await waitFor(isMade, { what: 'the correction to be made' });
 });

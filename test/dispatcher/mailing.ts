@@ -109,7 +109,7 @@ export function mailed(store: EventStore, account: UsageAccount, count: number):
       const ids = await recordedIds(store, account);
       return ids.length >= count && ids;
     },
-    { what: `${count} warnings of ${account.accountId} to be mailed`, timeoutMs: 20_000 },
+    { what: `${count} warnings of ${account.accountId} to be mailed` },
   );
 }
 

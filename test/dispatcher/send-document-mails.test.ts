@@ -59,7 +59,7 @@ const mailed = (account: UsageAccount, count: number): Promise<Recorded[]> =>
       const mails = await recorded(account);
       return mails.length >= count && mails;
     },
-    { what: `${count} mails about documents of ${account.accountId}`, timeoutMs: 20_000 },
+    { what: `${count} mails about documents of ${account.accountId}` },
   );
 
 const openerOf = ({ accountId }: UsageAccount) => accountId.replace('acc_', 'per_');

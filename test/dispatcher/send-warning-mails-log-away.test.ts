@@ -50,7 +50,7 @@ async function takeWithLogAway(leader: Leader, meanwhile: () => Promise<void> = 
     mailFailed: (_about: string, reason: string) => void failed.push(reason),
   };
   const leading = mailing.start({ ...leader, observer, recordTimeoutMs: 300 });
-  await waitFor(() => failed.length > 0, { what: 'an attempt to record it in vain', timeoutMs: 20_000 });
+  await waitFor(() => failed.length > 0, { what: 'an attempt to record it in vain' });
   expect(failed[0]).toBe('other');
   return { account, leading };
 }

@@ -29,7 +29,7 @@ beforeAll(async () => {
   const client = await installClient(directory);
   installed = client.folder;
   for (const name of Object.keys(interpreters)) cpSync(join(folder, name), join(installed, name));
-}, 120_000);
+});
 
 interface Given {
   key: string;
@@ -58,7 +58,7 @@ it('each example is run here', () => {
 describe.each(Object.keys(interpreters))('docs/examples/client/%s', (name) => {
   const bars = () => service.sampleUrl('bars');
 
-  it('saves the file, charged once, though answers are lost and the service is busy', { timeout: 90_000 }, async () => {
+  it('saves the file, charged once, though answers are lost and the service is busy', async () => {
     const key = await newKey();
     const busy = { status: 503, code: 'unavailable', retryAfterSeconds: 1 };
     await using proxy = await startInterferingProxy(service.url, {

@@ -54,12 +54,12 @@ beforeAll(async () => {
   // What a page leaves to the reader's eye is a failure here: curl says nothing of a status that is no success.
   writeFileSync(join(directory, '.curlrc'), 'fail-with-body\n');
   service = await startService({ REELTALLY_DATA: join(directory, 'data') });
-}, 60_000);
+});
 afterAll(async () => {
   loaded.close();
   await service.stop();
   rmSync(directory, { recursive: true, force: true });
-}, 60_000);
+});
 
 interface Reader {
   page: string;
@@ -166,11 +166,7 @@ it('docs/command-line.md lists every command that there is', async () => {
 });
 
 describe('the commands', () => {
-  it.each(pages().filter((page) => commandBlocks(page).length > 0))(
-    'of %s work as they stand',
-    { timeout: 240_000 },
-    async (page) => {
-      await runPage(page);
-    },
-  );
+  it.each(pages().filter((page) => commandBlocks(page).length > 0))('of %s work as they stand', async (page) => {
+    await runPage(page);
+  });
 });

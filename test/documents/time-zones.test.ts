@@ -17,7 +17,7 @@ function render(): string {
   return [...documents, creditNotePage(note), creditNoteCsv(note), ...periods].join('\n');
 }
 
-it('invoices and credit notes are the same bytes in every time zone', { timeout: 120_000 }, () => {
+it('invoices and credit notes are the same bytes in every time zone', () => {
   const digests = inEachZone(Intl.supportedValuesOf('timeZone'), () => ({
     offset: new Date(2027, 0, 1).getTimezoneOffset(),
     digest: hash('sha256', render()),

@@ -107,7 +107,7 @@ describe('a download under way', () => {
     const progress: DownloadProgress[] = [];
     const onProgress = (step: DownloadProgress) => progress.push(step);
     const result = download('slow', best, { directory, signal: abort.signal, onProgress });
-    await waitFor(() => progress.length >= 3, { what: 'three reports of progress', timeoutMs: 20_000 });
+    await waitFor(() => progress.length >= 3, { what: 'three reports of progress' });
     expect(processesNaming(directory).length).toBeGreaterThan(0);
     const abortedMs = performance.now();
     abort.abort();

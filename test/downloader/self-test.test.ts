@@ -42,7 +42,7 @@ const failedOf = (reports: readonly GuardReport[]) => reports.filter(({ state })
 const namesOf = (reports: readonly GuardReport[]) => failedOf(reports).map(({ guard }) => guard);
 const isToBeHad = (name: string) => openedSandbox().missing.every(({ guard }) => guard !== name);
 
-describe('the test at start', { timeout: 120_000 }, () => {
+describe('the test at start', () => {
   test('finds a proxy that lets a child reach this machine', async () => {
     const guard: EgressGuard = { connect: async (host, port) => connect({ host, port }) };
     expect(namesOf(await tryGuards({ guard }))).toContain('proxy');

@@ -26,7 +26,7 @@ async function keptMessages(url: string): Promise<number> {
   }
 }
 
-describe('an embedded nats-server', { timeout: 60_000 }, () => {
+describe('an embedded nats-server', () => {
   it('keeps its messages from one start to the next', async () => {
     const directory = temporaryDirectory();
     const first = await launch(directory);

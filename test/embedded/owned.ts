@@ -41,7 +41,6 @@ export function startOwner(part: string, directory: string, environment: Record<
   });
   const ready = waitFor(() => output.endsWith('\n') || child.exitCode !== null, {
     what: `the owner of ${part} is ready`,
-    timeoutMs: 25_000,
   }).then(() => JSON.parse(output) as { pid: number; url: string });
   // A test that kills the owner early does not ask.
   ready.catch(() => undefined);
@@ -71,7 +70,7 @@ export function isAlive(pid: number): boolean {
 }
 
 export function waitUntilGone(pid: number): Promise<true> {
-  return waitFor(() => !isAlive(pid) || undefined, { what: `process ${pid} is gone`, timeoutMs: 25_000 });
+  return waitFor(() => !isAlive(pid) || undefined, { what: `process ${pid} is gone` });
 }
 
 export const parentPid = (pid: number): number => readProcess(pid)!.parent;

@@ -26,7 +26,7 @@ const launch = (dataDirectory: string, options: Partial<PostgresOptions> = {}) =
 const template = temporaryDirectoryOfFile(inMemoryIfPossible());
 beforeAll(async () => {
   await (await launchPostgres({ dataDirectory: template })).stop();
-}, 60_000);
+});
 
 /** As an earlier start leaves it, for tests that are not about the first: that takes a second of processor time. */
 function usedDirectory(): string {
@@ -47,7 +47,7 @@ async function query(url: string, statement: string): Promise<Record<string, unk
   }
 }
 
-describe('an embedded Postgres', { timeout: 60_000 }, () => {
+describe('an embedded Postgres', () => {
   it('is UTF-8, durable and reachable on loopback only, and keeps its data from one start to the next', async () => {
     const directory = temporaryDirectory();
     const sentences: string[] = [];
@@ -131,7 +131,7 @@ describe('an embedded Postgres', { timeout: 60_000 }, () => {
   });
 });
 
-describe('an embedded Postgres whose owner is killed', { timeout: 60_000 }, () => {
+describe('an embedded Postgres whose owner is killed', () => {
   it('ends with it', async () => {
     const owner = startOwner('postgres', usedDirectory());
     const server = await owner.ready;

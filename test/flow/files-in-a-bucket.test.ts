@@ -37,7 +37,7 @@ beforeAll(async () => {
     { postgres: 'of the run' },
   );
   ({ key } = await service.openAccount('test'));
-}, 60_000);
+});
 beforeEach(() => {
   s3.failWith(undefined);
 });
@@ -54,7 +54,7 @@ const download = async () =>
 const objectOf = (token: string) => `reeltally/files/${token}/0/media.mp4`;
 const status = (token: string) => statusOf(service.url, key, token);
 
-describe('a download', { timeout: 90_000 }, () => {
+describe('a download', () => {
   it('is put into the bucket, and served from there by another link at each poll', async () => {
     const token = await download();
     const done = await ended(service.url, key, token);
@@ -91,11 +91,11 @@ describe('a download', { timeout: 90_000 }, () => {
     s3.hold(true);
     const token = await download();
     const uploads = () => s3.requests.filter((request) => request.startsWith('PUT') && request.includes(token)).length;
-    await waitFor(() => uploads() > 0, { what: 'an upload', timeoutMs: 60_000 });
+    await waitFor(() => uploads() > 0, { what: 'an upload' });
     const events = async () =>
       (await readLog(eventStoreUrl(), `job-${token}`)).map(({ type, data }) => ({ type, data }));
     const isOver = async () => (await events()).some(({ type }) => type === 'JobReleased');
-    await waitFor(isOver, { what: 'the end of the attempt', timeoutMs: 60_000, pollMs: 200 });
+    await waitFor(isOver, { what: 'the end of the attempt', pollMs: 200 });
     s3.hold(false);
     expect(await ended(service.url, key, token)).toMatchObject({ status: 'done' });
     expect(await events()).toMatchObject([
@@ -116,7 +116,7 @@ describe('a download', { timeout: 90_000 }, () => {
     const token = await download();
     // The client tries three times by itself.
     const refused = () => s3.requests.filter((request) => request.startsWith('PUT') && request.includes(token)).length;
-    await waitFor(() => refused() > 3, { what: 'a second upload', timeoutMs: 60_000 });
+    await waitFor(() => refused() > 3, { what: 'a second upload' });
     s3.failWith(undefined);
     expect(await ended(service.url, key, token)).toMatchObject({ status: 'done' });
     const types = (await readLog(eventStoreUrl(), `job-${token}`)).map(({ type }) => type);
@@ -125,7 +125,7 @@ describe('a download', { timeout: 90_000 }, () => {
   });
 });
 
-it('a bucket that cannot be used is refused at the start, without its secret', { timeout: 60_000 }, async () => {
+it('a bucket that cannot be used is refused at the start, without its secret', async () => {
   const data = temporaryDirectory();
   const wrong = { ...settingsFor(s3.url), S3_SECRET_ACCESS_KEY: 'a wrong secret', REELTALLY_DATA: data };
   const ran = await runIn(wrong)('serve', '--json');

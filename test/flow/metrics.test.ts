@@ -46,7 +46,7 @@ beforeAll(async () => {
   await exhaust(url, second);
   await call(url, '/credits', { key: second });
   keys = [key, second];
-}, 90_000);
+});
 
 describe('GET /metrics', () => {
   it('answers without a key, in Prometheus’ format, outside the API', async () => {

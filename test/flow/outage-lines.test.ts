@@ -32,12 +32,12 @@ beforeAll(async () => {
   processes = [];
   for (const role of roles.toReversed()) processes.push(await installation.startRole(role));
   ({ key } = await installation.openAccount());
-}, 120_000);
+});
 
 afterAll(async () => {
   await installation[Symbol.asyncDispose]();
   await Promise.all([...servers.values()].map((server) => server.stop()));
-}, 60_000);
+});
 
 interface Line {
   level: number;
@@ -63,7 +63,7 @@ it.each([
   ['DATABASE_URL', ['the admission of requests', 'the leadership of the projector']],
   ['NATS_URL', ['NATS']],
   ['EVENTSTORE_URL', ['the event store', 'the subscription of read models']],
-])('an outage of %s is two lines for each part, whatever is tried', { timeout: 120_000 }, async (name, among) => {
+])('an outage of %s is two lines for each part, whatever is tried', async (name, among) => {
   const server = servers.get(name)!;
   const before = processes.map((process) => linesOf(process).length);
   const written = () => processes.map((process, index) => linesOf(process).slice(before[index]));
@@ -85,7 +85,6 @@ it.each([
         .filter(({ msg }) => msg === 'a part is still lost').length >= 40,
     {
       what: 'forty failures that are not worth a line',
-      timeoutMs: 60_000,
     },
   );
   for (const { url } of processes) {
@@ -99,7 +98,7 @@ it.each([
       const back = new Set(lines.filter(isReturn).map(({ part }) => part));
       return lines.filter((line) => isLoss(line) && !back.has(line.part)).map(({ part }) => part);
     });
-  await waitFor(() => stillLost().length === 0, { what: 'every part to be back', timeoutMs: 60_000 }).catch(() => {
+  await waitFor(() => stillLost().length === 0, { what: 'every part to be back' }).catch(() => {
     expect(stillLost()).toEqual([]);
   });
   asking.isOver = true;

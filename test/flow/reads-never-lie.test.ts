@@ -13,7 +13,7 @@ let projector: ServiceProcess;
 beforeAll(async () => {
   projector = await installation.startRole('projector');
   apis = await Promise.all([installation.startRole('api'), installation.startRole('api')]);
-}, 60_000);
+});
 
 const openAccount = () => installation.openAccount('enterprise');
 
@@ -43,12 +43,12 @@ async function queueAndLook(key: string, rounds: number): Promise<void> {
 }
 
 describe('right after a 202', () => {
-  test('every process knows the job and the charge', { timeout: 60_000 }, async () => {
+  test('every process knows the job and the charge', async () => {
     const { key } = await openAccount();
     await queueAndLook(key, scaled(20, 70));
   });
 
-  test('so it is with the projector stopped, and a foreign token stays unknown', { timeout: 60_000 }, async () => {
+  test('so it is with the projector stopped, and a foreign token stays unknown', async () => {
     const [{ key }, other] = [await openAccount(), await openAccount()];
     projector.pause();
     try {

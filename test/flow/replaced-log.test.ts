@@ -21,12 +21,12 @@ beforeAll(async () => {
   service = await startService({ ...noDownloads, PLANS_FILE: plans }, { postgres: 'of the run' });
   used = await service.openAccount('test');
   fresh = await service.openAccount('test');
-}, 60_000);
+});
 
 afterAll(async () => {
   await service[Symbol.asyncDispose]();
   rmSync(directory, { recursive: true, force: true });
-}, 60_000);
+});
 
 const download = ({ key }: OpenedAccount) =>
   call(service.url, '/video/download', { key, body: { url: service.sampleUrl('private') } });
@@ -47,7 +47,7 @@ async function replaceLog(change: () => void): Promise<void> {
 
 const reason = /the log was replaced by an older one; \\?"projections rebuild all --from-older-log\\?"/;
 
-it('nothing is accepted, charged or shown until the read models are made anew', { timeout: 240_000 }, async () => {
+it('nothing is accepted, charged or shown until the read models are made anew', async () => {
   const [folder, copy] = [join(service.dataDirectory, 'event-store'), join(directory, 'copy')];
   await replaceLog(() => cpSync(folder, copy, { recursive: true }));
   for (let number = 0; number < 8; number += 1) expect((await download(used)).status).toBe(202);

@@ -100,7 +100,6 @@ async function openAccount({ environment }: Installation, started: StartedBy): P
 
 test.runIf(whyNoEarlierVersion() === undefined)(
   'while roles are replaced one by one, every request is answered and every download ends, charged once',
-  { timeout: scaled(240_000, 590_000) },
   async () => {
     const earlier = unpackEarlierVersion(join(temporaryDirectory(), 'earlier'));
     // Empty: the earlier version makes its schema, and the one under test migrates it beside running processes.
@@ -114,7 +113,6 @@ test.runIf(whyNoEarlierVersion() === undefined)(
       const target = load.ended() + downloadsBetweenSteps;
       return waitFor(() => load.ended() >= target, {
         what: `downloads to end ${what}`,
-        timeoutMs: 120_000,
         pollMs: 50,
       });
     };

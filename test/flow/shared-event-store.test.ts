@@ -29,7 +29,7 @@ beforeAll(async () => {
   projector = await installation.startRole('projector', first);
   // A process without a setting takes the fixed prefix.
   api = await installation.startRole('api');
-}, 120_000);
+});
 afterAll(() => client.dispose());
 
 const eventStoreUrl = () => installation.environment.EVENTSTORE_URL;
@@ -48,28 +48,24 @@ async function skipped(): Promise<number> {
 
 let accountId: string;
 
-it(
-  'is used under names of our own, and the streams of others are skipped and counted',
-  { timeout: 60_000 },
-  async () => {
-    const { key, ...opened } = await installation.openAccount('dev_100');
-    ({ accountId } = opened);
-    const { request_token: token } = await queue(api!.url, key, { url: installation.sampleUrl('bars') });
-    await writeForeignStreams();
-    expect(await installation.cli(['jobs', 'timeline', token])).toMatchObject({ behind: false });
-    expect((await run('ledger', 'verify')).code).toBe(0);
+it('is used under names of our own, and the streams of others are skipped and counted', async () => {
+  const { key, ...opened } = await installation.openAccount('dev_100');
+  ({ accountId } = opened);
+  const { request_token: token } = await queue(api!.url, key, { url: installation.sampleUrl('bars') });
+  await writeForeignStreams();
+  expect(await installation.cli(['jobs', 'timeline', token])).toMatchObject({ behind: false });
+  expect((await run('ledger', 'verify')).code).toBe(0);
 
-    const written = (await readLog(eventStoreUrl(), '')).map(({ stream }) => stream);
-    const ours = new Set(written.filter((stream) => !foreign.includes(stream)));
-    for (const stream of ours) expect(stream).toMatch(/^mine-(?:account|usage|job|invoices)-/);
-    expect(ours).toContain(`${prefix}account-${accountId}`);
-    // The four under our prefix, twice.
-    await waitFor(async () => (await skipped()) >= 8, { what: 'the streams of others to be counted' });
-    expect(projector!.log()).not.toContain('SomethingOfOthers');
-  },
-);
+  const written = (await readLog(eventStoreUrl(), '')).map(({ stream }) => stream);
+  const ours = new Set(written.filter((stream) => !foreign.includes(stream)));
+  for (const stream of ours) expect(stream).toMatch(/^mine-(?:account|usage|job|invoices)-/);
+  expect(ours).toContain(`${prefix}account-${accountId}`);
+  // The four under our prefix, twice.
+  await waitFor(async () => (await skipped()) >= 8, { what: 'the streams of others to be counted' });
+  expect(projector!.log()).not.toContain('SomethingOfOthers');
+});
 
-it('keeps the prefix of its first start', { timeout: 60_000 }, async () => {
+it('keeps the prefix of its first start', async () => {
   for (const other of ['other-', 'mine2-']) {
     const refused = await within({ ...installation.environment, EVENTSTORE_PREFIX: other })(
       'accounts',
@@ -88,33 +84,29 @@ it('keeps the prefix of its first start', { timeout: 60_000 }, async () => {
   expect(same.code).toBe(0);
 });
 
-it(
-  'an event of ours that cannot be read is said once by each read model that it stops, with the command that shows it',
-  { timeout: 60_000 },
-  async () => {
-    const stream = `account-${accountId}`;
-    const events = (await readLog(eventStoreUrl(), `${prefix}${stream}`)).length;
-    await client.appendToStream(`${prefix}${stream}`, jsonEvent({ type: 'AccountTeleported', data: { to: 'Mars' } }));
-    const command = `reeltally log show ${stream} --revision ${events}`;
-    const lines = () => jsonLines(projector!.log()).filter((line) => JSON.stringify(line).includes('cannot be read'));
-    const stopped = ['api_keys', 'people'];
-    await waitFor(() => lines().length >= stopped.length, { what: 'the complaints' });
-    for (const subscription of stopped)
-      expect(lines()).toContainEqual(expect.objectContaining({ level: 50, subscription, command }));
+it('an event of ours that cannot be read is said once by each read model that it stops, with the command that shows it', async () => {
+  const stream = `account-${accountId}`;
+  const events = (await readLog(eventStoreUrl(), `${prefix}${stream}`)).length;
+  await client.appendToStream(`${prefix}${stream}`, jsonEvent({ type: 'AccountTeleported', data: { to: 'Mars' } }));
+  const command = `reeltally log show ${stream} --revision ${events}`;
+  const lines = () => jsonLines(projector!.log()).filter((line) => JSON.stringify(line).includes('cannot be read'));
+  const stopped = ['api_keys', 'people'];
+  await waitFor(() => lines().length >= stopped.length, { what: 'the complaints' });
+  for (const subscription of stopped)
+    expect(lines()).toContainEqual(expect.objectContaining({ level: 50, subscription, command }));
 
-    const before = projector!.log().length;
-    const words = command.split(' ').slice(1);
-    expect(await installation.cli(words)).toMatchObject({
-      stream,
-      events: [{ revision: events, type: 'AccountTeleported', data: { to: 'Mars' } }],
-    });
-    expect((await run(...words)).stdout).toContain('{"to":"Mars"}');
-    expect(await installation.cli(['log', 'show', stream])).toMatchObject({ events: { length: events + 1 } });
-    expect(await run('log', 'show', 'account-nobody')).toMatchObject({ code: 1, stdout: '' });
-    // Several attempts later.
-    const { metrics } = await scrape(projector!.url);
-    expect(metrics.length).toBeGreaterThan(0);
-    expect(lines()).toHaveLength(stopped.length);
-    expect(projector!.log().length).toBe(before);
-  },
-);
+  const before = projector!.log().length;
+  const words = command.split(' ').slice(1);
+  expect(await installation.cli(words)).toMatchObject({
+    stream,
+    events: [{ revision: events, type: 'AccountTeleported', data: { to: 'Mars' } }],
+  });
+  expect((await run(...words)).stdout).toContain('{"to":"Mars"}');
+  expect(await installation.cli(['log', 'show', stream])).toMatchObject({ events: { length: events + 1 } });
+  expect(await run('log', 'show', 'account-nobody')).toMatchObject({ code: 1, stdout: '' });
+  // Several attempts later.
+  const { metrics } = await scrape(projector!.url);
+  expect(metrics.length).toBeGreaterThan(0);
+  expect(lines()).toHaveLength(stopped.length);
+  expect(projector!.log().length).toBe(before);
+});

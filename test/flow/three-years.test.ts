@@ -88,7 +88,7 @@ beforeAll(async () => {
     const opened = await installation.openAccount(plan, clock((index % 31) * daySeconds));
     accounts.push({ ...opened, sent: [], waivers: [] });
   }
-}, 240_000);
+});
 
 /** @returns undefined where the connection was cut before an answer came */
 async function post(url: string, key: string, idempotencyKey: string | undefined): Promise<Answer | undefined> {
@@ -156,7 +156,6 @@ async function live(number: number): Promise<void> {
   const total = ofMonth.reduce((sum, { step: { downloads } }) => sum + downloads, 0);
   const killing = waitFor(() => month.answers >= Math.min(planned.afterAnswers, total), {
     what: 'answers before the kill',
-    timeoutMs: 120_000,
   }).then(() => month.replace(planned.killed));
   for (let from = 0; from < ofMonth.length; from += atOnce) {
     await Promise.all(ofMonth.slice(from, from + atOnce).map(({ account, step }) => use(account, step, month)));
@@ -184,7 +183,7 @@ async function closeAllBooks(): Promise<void> {
     return notClosed + invoices === 0;
   };
   // A period that was ended late is closed once its grace, which begins then, is over.
-  await waitFor(isAllDone, { what: 'all books to be closed', timeoutMs: 300_000, pollMs: 200 });
+  await waitFor(isAllDone, { what: 'all books to be closed', pollMs: 200 });
   await dispatcher.stop();
   await pool.end();
 }
@@ -211,45 +210,41 @@ function expectAnswersKept({ sent }: Account, charged: ReadonlyMap<string, strin
   }
 }
 
-test(
-  'every account is asked to pay what a plain model makes of its downloads',
-  { timeout: scaled(280_000, 3_600_000) },
-  async () => {
-    for (let number = 0; number < months; number += 1) {
-      await live(number);
-      console.log(`month ${String(number + 1)} of ${String(months)}`);
-    }
-    await closeAllBooks();
+test('every account is asked to pay what a plain model makes of its downloads', async () => {
+  for (let number = 0; number < months; number += 1) {
+    await live(number);
+    console.log(`month ${String(number + 1)} of ${String(months)}`);
+  }
+  await closeAllBooks();
 
-    const url = installation.environment.EVENTSTORE_URL;
-    const [usage, issued] = [await readLog(url, 'usage-'), await readLog(url, 'invoices-')];
-    const figures = { charges: 0, periods: 0, invoices: 0, cents: 0, waivers: 0 };
-    for (const account of accounts) {
-      const { accountId, waivers } = account;
-      const events = usage.filter(({ stream }) => stream.startsWith(`usage-${accountId}-`));
-      const model = rateAgain(events);
-      const charges = events.filter(({ type }) => type === 'DownloadCreditDebited' || type === 'OverageCharged');
-      const voided = new Set(events.flatMap(({ type, data }) => (type === 'DownloadVoided' ? [tokenOf(data)] : [])));
-      const standing = charges.filter(({ data }) => !voided.has(tokenOf(data)));
-      expectAnswersKept(account, new Map(standing.map(({ type, data }) => [tokenOf(data), type])));
-      const invoices = issued.filter(
-        ({ stream, type }) => stream === `invoices-${accountId}` && type === 'InvoiceIssued',
-      );
-      const totals = invoices.map(({ data }) => (data as InvoiceIssued).total_cents);
-      expect(totals, accountId).toEqual(billsOf(model));
-      const waived = events.filter(({ type }) => type === 'ChargeWaived');
-      expect(waived.map(({ data }) => (data as { reference: string }).reference).sort()).toEqual([...waivers].sort());
-      figures.charges += charges.length;
-      figures.periods += model.periods.length;
-      figures.invoices += totals.length;
-      figures.cents += totals.reduce((sum, cents) => sum + cents, 0);
-      figures.waivers += waived.length;
-    }
-    expect(figures.charges).toBeGreaterThan(accountCount);
-    // The second set of rules agrees, and so does every read model.
-    await installation.cli(['ledger', 'verify'], clock((months + 2) * monthSeconds));
-    console.log(`seed ${process.env['PROOF_SEED'] ?? ''}: ${JSON.stringify(figures)}, ${String(months)} kills`);
-  },
-);
+  const url = installation.environment.EVENTSTORE_URL;
+  const [usage, issued] = [await readLog(url, 'usage-'), await readLog(url, 'invoices-')];
+  const figures = { charges: 0, periods: 0, invoices: 0, cents: 0, waivers: 0 };
+  for (const account of accounts) {
+    const { accountId, waivers } = account;
+    const events = usage.filter(({ stream }) => stream.startsWith(`usage-${accountId}-`));
+    const model = rateAgain(events);
+    const charges = events.filter(({ type }) => type === 'DownloadCreditDebited' || type === 'OverageCharged');
+    const voided = new Set(events.flatMap(({ type, data }) => (type === 'DownloadVoided' ? [tokenOf(data)] : [])));
+    const standing = charges.filter(({ data }) => !voided.has(tokenOf(data)));
+    expectAnswersKept(account, new Map(standing.map(({ type, data }) => [tokenOf(data), type])));
+    const invoices = issued.filter(
+      ({ stream, type }) => stream === `invoices-${accountId}` && type === 'InvoiceIssued',
+    );
+    const totals = invoices.map(({ data }) => (data as InvoiceIssued).total_cents);
+    expect(totals, accountId).toEqual(billsOf(model));
+    const waived = events.filter(({ type }) => type === 'ChargeWaived');
+    expect(waived.map(({ data }) => (data as { reference: string }).reference).sort()).toEqual([...waivers].sort());
+    figures.charges += charges.length;
+    figures.periods += model.periods.length;
+    figures.invoices += totals.length;
+    figures.cents += totals.reduce((sum, cents) => sum + cents, 0);
+    figures.waivers += waived.length;
+  }
+  expect(figures.charges).toBeGreaterThan(accountCount);
+  // The second set of rules agrees, and so does every read model.
+  await installation.cli(['ledger', 'verify'], clock((months + 2) * monthSeconds));
+  console.log(`seed ${process.env['PROOF_SEED'] ?? ''}: ${JSON.stringify(figures)}, ${String(months)} kills`);
+});
 
 const tokenOf = (data: unknown): string => (data as { token: string }).token;

@@ -39,12 +39,12 @@ beforeAll(async () => {
     installation.startRole('projector'),
   ]);
   apis = { healthy, unheard, lost };
-}, 60_000);
+});
 
 afterAll(async () => {
   await pool.end();
   await Promise.all(proxies.map((proxy) => proxy.close()));
-}, 60_000);
+});
 
 interface Asked {
   account: OpenedAccount;
@@ -184,75 +184,70 @@ async function resolve(told: readonly Asked[], lost: OpenedAccount): Promise<voi
   const during = repeat(thirds(1));
   await waitFor(async () => (await countOf(endedJobs)) > before || (await countOf(promises)) === 0, {
     what: 'a first job to be ended',
-    timeoutMs: 60_000,
   });
   await killed.kill();
   await during;
   const finishing = await installation.startRole('dispatcher');
-  await waitFor(async () => (await countOf(promises)) === 0, { what: 'every promise to be kept', timeoutMs: 60_000 });
+  await waitFor(async () => (await countOf(promises)) === 0, { what: 'every promise to be kept' });
   await finishing.kill();
   await repeat(thirds(2));
 }
 
-test(
-  'nobody is charged for a 502, and no download that was answered is voided',
-  { timeout: scaled(150_000, 900_000) },
-  async () => {
-    const [unheard, lost] = [await installation.openAccount(), await installation.openAccount()];
-    const accounts = { unheard, lost, both: await installation.openAccount(), alone: await installation.openAccount() };
-    const target = scaled(8, 500);
-    const each = scaled(12, 20);
-    let promised = 0;
-    let rounds = 0;
-    for (let round = 0; promised < target || round < 2; round += 1) {
-      if (round > 0) apis.lost = await startLost();
-      const silenced = await silence({ each, ...accounts });
-      expect(silenced.promised).toBeGreaterThan(0);
-      promised += silenced.promised;
-      rounds += 1;
-      await resolve(silenced.told, accounts.lost);
-    }
+test('nobody is charged for a 502, and no download that was answered is voided', async () => {
+  const [unheard, lost] = [await installation.openAccount(), await installation.openAccount()];
+  const accounts = { unheard, lost, both: await installation.openAccount(), alone: await installation.openAccount() };
+  const target = scaled(8, 500);
+  const each = scaled(12, 20);
+  let promised = 0;
+  let rounds = 0;
+  for (let round = 0; promised < target || round < 2; round += 1) {
+    if (round > 0) apis.lost = await startLost();
+    const silenced = await silence({ each, ...accounts });
+    expect(silenced.promised).toBeGreaterThan(0);
+    promised += silenced.promised;
+    rounds += 1;
+    await resolve(silenced.told, accounts.lost);
+  }
 
-    const { EVENTSTORE_URL: url } = installation.environment;
-    const voided = new Map<OpenedAccount, number>();
-    for (const account of Object.values(accounts)) {
-      const downloads = await downloadsOf(url, account.accountId);
-      const own = asked.filter((each) => each.account === account);
-      const answered = new Set(own.flatMap(({ token }) => token ?? []));
-      const taken = new Set(downloads.filter((each) => each.voided).map(({ token }) => token));
-      voided.set(account, taken.size);
-      // No answered job is voided, and what stands was answered, each key's once; unless nothing was answered at all.
-      expect([...answered].filter((token) => taken.has(token))).toEqual([]);
-      const cut = own.filter(({ status, idempotencyKey }) => status === 0 && idempotencyKey === undefined).length;
-      const unanswered = downloads.filter((each) => !each.voided && !answered.has(each.token));
-      expect(unanswered.length).toBeLessThanOrEqual(cut);
-      for (const [idempotencyKey, sends] of Map.groupBy(own, (send) => send.idempotencyKey)) {
-        if (idempotencyKey === undefined) continue;
-        const tokens = new Set(sends.flatMap(({ token }) => token ?? []));
-        expect([...tokens]).toEqual(standing(downloads, idempotencyKey));
-        expect(tokens.size).toBeLessThanOrEqual(1);
-      }
-      const { data } = await call(apis.healthy.url, '/credits', { key: account.key });
-      expect(data['downloads']).toMatchObject({ used: downloads.length - taken.size });
-      for (const token of taken) {
-        const [failed, ...more] = await readLog(url, `job-${token}`);
-        expect([failed?.type, failed?.data, more]).toEqual([
-          'JobFailed',
-          { token, reason: 'voided', fault: 'video' },
-          [],
-        ]);
-      }
+  const { EVENTSTORE_URL: url } = installation.environment;
+  const voided = new Map<OpenedAccount, number>();
+  for (const account of Object.values(accounts)) {
+    const downloads = await downloadsOf(url, account.accountId);
+    const own = asked.filter((each) => each.account === account);
+    const answered = new Set(own.flatMap(({ token }) => token ?? []));
+    const taken = new Set(downloads.filter((each) => each.voided).map(({ token }) => token));
+    voided.set(account, taken.size);
+    // No answered job is voided, and what stands was answered, each key's once; unless nothing was answered at all.
+    expect([...answered].filter((token) => taken.has(token))).toEqual([]);
+    const cut = own.filter(({ status, idempotencyKey }) => status === 0 && idempotencyKey === undefined).length;
+    const unanswered = downloads.filter((each) => !each.voided && !answered.has(each.token));
+    expect(unanswered.length).toBeLessThanOrEqual(cut);
+    for (const [idempotencyKey, sends] of Map.groupBy(own, (send) => send.idempotencyKey)) {
+      if (idempotencyKey === undefined) continue;
+      const tokens = new Set(sends.flatMap(({ token }) => token ?? []));
+      expect([...tokens]).toEqual(standing(downloads, idempotencyKey));
+      expect(tokens.size).toBeLessThanOrEqual(1);
     }
-    // Of the other accounts it may be none: a repeat with the key confirms what it finds, and is first where nothing arrived.
-    expect(voided.get(accounts.alone)).toBe(rounds);
-    const statuses = Map.groupBy(asked, ({ status }) => status);
-    const counts = [...statuses].map(
-      ([status, all]) => `${String(all.length)} × ${status === 0 ? 'cut' : String(status)}`,
+    const { data } = await call(apis.healthy.url, '/credits', { key: account.key });
+    expect(data['downloads']).toMatchObject({ used: downloads.length - taken.size });
+    for (const token of taken) {
+      const [failed, ...more] = await readLog(url, `job-${token}`);
+      expect([failed?.type, failed?.data, more]).toEqual([
+        'JobFailed',
+        { token, reason: 'voided', fault: 'video' },
+        [],
+      ]);
+    }
+  }
+  // Of the other accounts it may be none: a repeat with the key confirms what it finds, and is first where nothing arrived.
+  expect(voided.get(accounts.alone)).toBe(rounds);
+  const statuses = Map.groupBy(asked, ({ status }) => status);
+  const counts = [...statuses].map(
+    ([status, all]) => `${String(all.length)} × ${status === 0 ? 'cut' : String(status)}`,
+  );
+  if (isLongProof)
+    console.log(
+      `seed ${process.env['PROOF_SEED'] ?? ''}: ${String(promised)} unknown outcomes; ${counts.join(', ')}; ${[...voided.values()].join(' + ')} voided`,
     );
-    if (isLongProof)
-      console.log(
-        `seed ${process.env['PROOF_SEED'] ?? ''}: ${String(promised)} unknown outcomes; ${counts.join(', ')}; ${[...voided.values()].join(' + ')} voided`,
-      );
-    expect(statuses.get(0) ?? []).toEqual([]);
-  },
-);
+  expect(statuses.get(0) ?? []).toEqual([]);
+});

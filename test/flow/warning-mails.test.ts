@@ -21,7 +21,7 @@ beforeAll(async () => {
   mailServer = await startMailServer();
   await installation.startRole('projector');
   api = await installation.startRole('api');
-}, 60_000);
+});
 
 afterAll(() => mailServer.close());
 
@@ -49,7 +49,7 @@ const mailed = (accountId: string, count = 1) =>
       const ids = await mailedOf(accountId);
       return ids.length >= count && ids;
     },
-    { what: `${count} mails of ${accountId}`, timeoutMs: 30_000 },
+    { what: `${count} mails of ${accountId}` },
   );
 
 const idsOfMailsAbout = (accountId: string) =>
@@ -80,7 +80,6 @@ async function killOnceNoted(): Promise<void> {
   const dispatcher = await startDispatcher();
   await waitFor(async () => (await queryWarningMails('select from mail_claims where taken_at is not null')) === 1, {
     what: 'the mail to be noted as taken',
-    timeoutMs: 30_000,
   });
   await dispatcher.kill();
   installation.wakeEventStore();
@@ -93,7 +92,7 @@ describe('a dispatcher that is killed', () => {
   test.each([
     { instant: 'before it has noted the answer of the mail server sends the same Message-ID again', mails: 2 },
     { instant: 'between its note of that answer and its event sends nothing again', mails: 1 },
-  ])('$instant, and one event is stored', { timeout: scaled(60_000, 600_000) }, async ({ mails }) => {
+  ])('$instant, and one event is stored', async ({ mails }) => {
     for (let round = 0; round < scaled(1, 10); round += 1) {
       const { accountId } = await warnedAccount();
       await (mails === 2 ? killWhileMailing() : killOnceNoted());
@@ -115,12 +114,12 @@ describe('a dispatcher that is killed', () => {
 });
 
 describe('while the mail server is away', () => {
-  test('everything else goes on, and the mails follow when it is back', { timeout: 60_000 }, async () => {
+  test('everything else goes on, and the mails follow when it is back', async () => {
     await mailServer.close();
     await using dispatcher = await startDispatcher();
     const { accountId, key } = await warnedAccount();
     const failed = async () => (await countOf(dispatcher, 'reeltally_mail_failures_total')) > 0;
-    await waitFor(failed, { what: 'an attempt in vain', timeoutMs: 20_000 });
+    await waitFor(failed, { what: 'an attempt in vain' });
     const { metrics } = await scrape(dispatcher.url);
     expect(valueOf(metrics, 'reeltally_mails_waiting', { about: 'warning' })).toBe(1);
     expect(valueOf(metrics, 'reeltally_oldest_waiting_mail_seconds', { about: 'warning' })).toBeGreaterThan(0);

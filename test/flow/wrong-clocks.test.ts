@@ -71,26 +71,22 @@ describe('an API process', () => {
   });
 });
 
-test.each(wrongBySeconds)(
-  'no command on a machine that is wrong by %i s changes anything',
-  async (seconds) => {
-    const { accountId } = await installation.openAccount('enterprise');
-    const before = (await eventsOf()).length;
-    const environment = { ...installation.environment, ...wrongClock(seconds).environment };
-    for (const words of [
-      ['accounts', 'open', '--email', 'a@example.com', '--plan', 'enterprise'],
-      ['accounts', 'cap', accountId, '100'],
-      ['keys', 'issue', accountId, '--label', 'x'],
-      ['invoices', 'issue-due'],
-    ]) {
-      const { code, stderr } = await runCommand(words, environment);
-      expect(stderr).toMatch(new RegExp(`^reeltally: .*differ by ${String(seconds)} s; set them right\\n$`));
-      expect(code).toBe(1);
-    }
-    expect(await eventsOf()).toHaveLength(before);
-  },
-  60_000,
-);
+test.each(wrongBySeconds)('no command on a machine that is wrong by %i s changes anything', async (seconds) => {
+  const { accountId } = await installation.openAccount('enterprise');
+  const before = (await eventsOf()).length;
+  const environment = { ...installation.environment, ...wrongClock(seconds).environment };
+  for (const words of [
+    ['accounts', 'open', '--email', 'a@example.com', '--plan', 'enterprise'],
+    ['accounts', 'cap', accountId, '100'],
+    ['keys', 'issue', accountId, '--label', 'x'],
+    ['invoices', 'issue-due'],
+  ]) {
+    const { code, stderr } = await runCommand(words, environment);
+    expect(stderr).toMatch(new RegExp(`^reeltally: .*differ by ${String(seconds)} s; set them right\\n$`));
+    expect(code).toBe(1);
+  }
+  expect(await eventsOf()).toHaveLength(before);
+});
 
 test('dispatcher and worker do nothing while they are wrong, say so once, and go on once they are right', async () => {
   const { accountId, key } = await installation.openAccount('enterprise');
@@ -110,9 +106,8 @@ test('dispatcher and worker do nothing while they are wrong, say so once, and go
   const token = queued.data['request_token'] as string;
   await waitFor(async () => (await eventsOf(`job-${token}`)).some(({ type }) => type === 'JobClaimed'), {
     what: 'the job to be claimed',
-    timeoutMs: 60_000,
   });
   for (const process of wrong) expect(linesOf(process)).toEqual(['the clock is wrong', 'the clock is right again']);
   const usage = await eventsOf(`usage-${accountId}-`);
   expect(new Set(usage.map(({ stream }) => stream)).size).toBe(1);
-}, 120_000);
+});

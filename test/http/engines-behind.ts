@@ -87,9 +87,7 @@ async function recordStep(service: Started, command: JobCommand): Promise<void> 
 }
 
 async function waitForRow(service: Started, what: string, query: { text: string; values: unknown[] }): Promise<void> {
-  await withPostgres(service, (client) =>
-    waitFor(async () => (await client.query(query)).rowCount === 1, { what, timeoutMs: 30_000 }),
-  );
+  await withPostgres(service, (client) => waitFor(async () => (await client.query(query)).rowCount === 1, { what }));
 }
 
 export async function waitForEnd(service: Started, token: string): Promise<void> {

@@ -10,7 +10,7 @@ let api: ServiceProcess;
 beforeAll(async () => {
   await installation.startRole('projector');
   api = await installation.startRole('api');
-}, 60_000);
+});
 
 const told = ({ status, code, headers }: Answer) => ({
   answer: `${String(status)} ${String(code)}`,
@@ -39,4 +39,4 @@ it('requests that a silent event store fails take no place of the hour, and are 
   for (const answer of second) expect(retryAfterOf(answer)).toBeGreaterThan(enqueueFailed);
   for (const answer of second) expect(retryAfterOf(answer)).toBeLessThanOrEqual(30);
   expect(told(await credits())).toEqual({ answer: '200 undefined', remaining: before.remaining - 1 });
-}, 60_000);
+});

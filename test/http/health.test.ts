@@ -54,7 +54,6 @@ describe('health checks', () => {
     const why = /wait for free disk space: .*, of the 999000000 MiB in MIN_FREE_DISK_MIB/;
     const url = await waitFor(() => /http:\S+(?=\/readyz)/.exec(screen)?.[0], {
       what: 'the worker is ready',
-      timeoutMs: 25_000,
     });
     // In lines of 80 columns.
     const said = () => screen.replaceAll(/\s+/g, ' ');

@@ -21,12 +21,12 @@ let before: { credits: Credits; events: number };
 beforeAll(async () => {
   ({ key } = await service.openAccount('test'));
   before = { credits: await creditsOf(service.url, key), events: await countEvents(service) };
-}, 60_000);
+});
 
 afterAll(async () => {
   const credits = await creditsOf(service.url, key);
   expect({ credits, events: await countEvents(service) }).toEqual(before);
-}, 60_000);
+});
 
 const video = 'https://www.youtube.com/watch?v=dQw4w9WgXcQ';
 const ok = 'download_quota_exceeded';

@@ -19,7 +19,7 @@ beforeAll(async () => {
   const keys = await Promise.all(Array.from({ length: 5 }, () => issueKey(url, key)));
   await together(50, (index) => call(url, metadataPath(sampleUrl('bars')), { key: keys[index % 5] ?? '' }));
   await exhaust(url, limited);
-}, 60_000);
+});
 
 const statusOf = async (path: string, asked: Asked) => (await call(service.url, path, asked)).status;
 const tooLarge = 'x'.repeat(20_000);

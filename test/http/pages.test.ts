@@ -48,7 +48,7 @@ describe('the start page', () => {
 });
 
 describe('a dead link', () => {
-  it('says to people what happened and what to do, and to programs its code', { timeout: 90_000 }, async () => {
+  it('says to people what happened and what to do, and to programs its code', async () => {
     const { url, sampleUrl, dataDirectory } = service;
     const { key } = demoOf(service);
     const { request_token: token } = await queue(url, key, { url: sampleUrl('bars'), quality: '360' });

@@ -12,7 +12,7 @@ beforeAll(async () => {
   const opened = await service.openAccount('sandbox');
   await service.cli('accounts', 'terms', opened.accountId, '--keys', '100');
   firstKey = opened.key;
-}, 60_000);
+});
 
 /** A key of the free plan with an untouched window. */
 const freshKey = () => issueKey(service.url, firstKey);

@@ -19,7 +19,7 @@ beforeAll(async () => {
   ({ key } = await installation.openAccount('dev_100'));
   // The first request opens the connection, which takes round trips of its own.
   await call(url, '/credits', { key });
-}, 60_000);
+});
 
 afterAll(() => proxy[Symbol.asyncDispose]());
 

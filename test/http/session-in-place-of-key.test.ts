@@ -18,7 +18,7 @@ beforeAll(async () => {
   other = await service.installation.startRole('api');
   accountId = await service.openAccount('owner@example.com');
   browser = await service.newSession({ accountId, personId: openerOf(accountId) });
-}, 60_000);
+});
 
 type Fields = Record<string, string>;
 const cookieOf = ({ session = ['', ''] }: Browser) => session.join('=');

@@ -13,7 +13,7 @@ export function shareService(environment: Environment = {}): ServiceInUse {
   beforeAll(async () => {
     const used = inUse(await askFor<Running>('service', environment));
     Object.assign(service, used, { demo: await used.openAccount('enterprise') });
-  }, 60_000);
+  });
   return service as ServiceInUse;
 }
 
@@ -31,12 +31,12 @@ export function ownService(
   const service: Partial<Service> = {};
   beforeAll(async () => {
     Object.assign(service, await startService(environment, { postgres }));
-  }, 60_000);
+  });
   afterAll(async () => {
     await using stopping = service as Service;
     expect(await stopping.stop()).toBe(0);
     expect(unexpectedLines(stopping.log(), expectedErrors)).toEqual([]);
-  }, 60_000);
+  });
   return service as Service;
 }
 

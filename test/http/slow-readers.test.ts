@@ -32,7 +32,7 @@ beforeAll(async () => {
   expect(await ended(url, key, token)).toMatchObject({ status: 'done' });
   // More than the kernel takes for a client that reads nothing.
   truncateSync(join(dataDirectory, 'files', token, revisionOf(await newLink()), 'media.mp4'), largeBytes);
-}, 90_000);
+});
 
 const revisionOf = (link: string): string => new URL(link).pathname.split('/')[3] ?? '';
 
@@ -64,7 +64,7 @@ function residentBytes(pid: number): number {
 }
 
 describe('readers that take a file slowly', () => {
-  it('hold a quarter of a mebibyte each, at most', { timeout: 60_000 }, async () => {
+  it('hold a quarter of a mebibyte each, at most', async () => {
     const readers = scaled(200, 1_000);
     const wide = { MAX_CONNECTIONS_PER_LINK: '10000', MAX_CONNECTIONS_PER_ADDRESS: '10000', LINK_IDLE_SECONDS: '600' };
     await using api = await service.startRole('api', wide);
@@ -86,11 +86,11 @@ describe('readers that take a file slowly', () => {
     const startedMs = performance.now();
     await begin(await newLink());
     const what = 'the connection of a client that reads nothing to be cut';
-    await waitFor(async () => (await cut()) > before, { what, timeoutMs: idleSeconds * 3_000, pollMs: 100 });
+    await waitFor(async () => (await cut()) > before, { what, pollMs: 100 });
     expect((performance.now() - startedMs) / 1000).toBeGreaterThan(idleSeconds);
   });
 
-  it('are never cut while they take some of it', { timeout: 60_000 }, async () => {
+  it('are never cut while they take some of it', async () => {
     const response = await begin(await newLink());
     const untilMs = performance.now() + idleSeconds * 4_000;
     let takenBytes = 0;
@@ -105,7 +105,7 @@ describe('readers that take a file slowly', () => {
 });
 
 describe('429 too_many_connections', () => {
-  it('beyond what a link may have at a time; each that ends makes room', { timeout: 60_000 }, async () => {
+  it('beyond what a link may have at a time; each that ends makes room', async () => {
     // None of these readers is cut before the others are there, however busy the machine is.
     await using api = await service.startRole('api', { LINK_IDLE_SECONDS: '600' });
     const newLinkThere = async () => (await newLink()).replace(service.url, api.url);
@@ -146,30 +146,26 @@ describe('429 too_many_connections', () => {
 });
 
 describe('the connections of a process', () => {
-  it(
-    'are fewer than its file descriptors, so that its own servers stay within reach',
-    { timeout: 60_000 },
-    async () => {
-      const limited = (command: readonly string[]) => ['prlimit', '--nofile=400', '--', ...command];
-      await using api = await startProcess('api', { REELTALLY_DATA: service.dataDirectory, PORT: '0' }, limited);
-      const sockets = Array.from({ length: 500 }, () =>
-        connect({ port: Number(new URL(api.url).port), host: '127.0.0.1' }),
-      );
-      onTestFinished(() => sockets.forEach((socket) => socket.destroy()));
-      const closed = sockets.map((socket) =>
-        once(
-          socket.on('error', () => undefined),
-          'close',
-        ),
-      );
-      await waitFor(() => api.log().includes('more connections than'), { what: 'the log to say so' });
-      await Promise.race(closed);
-      for (const socket of sockets) socket.destroy();
-      await Promise.all(closed);
-      const ready = async () => (await fetch(`${api.url}/readyz`)).ok;
-      await waitFor(() => ready().catch(() => false), { what: 'the service to answer again' });
-      expect(api.log()).not.toContain('EMFILE');
-      expect(api.log().split('more connections than')).toHaveLength(2);
-    },
-  );
+  it('are fewer than its file descriptors, so that its own servers stay within reach', async () => {
+    const limited = (command: readonly string[]) => ['prlimit', '--nofile=400', '--', ...command];
+    await using api = await startProcess('api', { REELTALLY_DATA: service.dataDirectory, PORT: '0' }, limited);
+    const sockets = Array.from({ length: 500 }, () =>
+      connect({ port: Number(new URL(api.url).port), host: '127.0.0.1' }),
+    );
+    onTestFinished(() => sockets.forEach((socket) => socket.destroy()));
+    const closed = sockets.map((socket) =>
+      once(
+        socket.on('error', () => undefined),
+        'close',
+      ),
+    );
+    await waitFor(() => api.log().includes('more connections than'), { what: 'the log to say so' });
+    await Promise.race(closed);
+    for (const socket of sockets) socket.destroy();
+    await Promise.all(closed);
+    const ready = async () => (await fetch(`${api.url}/readyz`)).ok;
+    await waitFor(() => ready().catch(() => false), { what: 'the service to answer again' });
+    expect(api.log()).not.toContain('EMFILE');
+    expect(api.log().split('more connections than')).toHaveLength(2);
+  });
 });

@@ -52,5 +52,5 @@ describe.runIf(canMountSmallDisk)('a full disk', () => {
     disk.empty();
     const again = await start();
     expect((await call(again.url, '/credits', { key })).status).toBe(200);
-  }, 120_000);
+  });
 });

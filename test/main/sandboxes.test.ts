@@ -74,7 +74,7 @@ function guardsMissingOnMac(): string[] {
   return [...named.matchAll(/`(\w+)`/g)].map(([, guard = '']) => guard);
 }
 
-describe('a downloader that is hostile', { timeout: 120_000 }, () => {
+describe('a downloader that is hostile', () => {
   beforeAll(() => {
     // Loudly, and not left out: a machine on which this cannot be shown shows nothing.
     if (process.getuid?.() !== 0) throw new Error('Other users and other machines can be played by root alone.');
@@ -140,7 +140,7 @@ describe('a downloader that is hostile', { timeout: 120_000 }, () => {
 const noticesOfSandbox = ({ notices }: { notices: readonly string[] }) =>
   notices.filter((notice) => /sandbox/i.test(notice));
 
-describe('without namespaces', { timeout: 180_000 }, () => {
+describe('without namespaces', () => {
   test('root installs below a folder of its own, keeps data in another, and downloads all the same', async () => {
     const dataDirectory = dataDirectoryOf(0);
     const startedBy = rootWithoutBelow(temporaryDirectory());
@@ -150,7 +150,7 @@ describe('without namespaces', { timeout: 180_000 }, () => {
     const key = service.demo?.key ?? '';
     const film = { url: `${service.samplePlatformUrl ?? ''}/watch/bars`, quality: '720' } as const;
     const { request_token: token } = await queue(service.url, key, film);
-    const status = await ended(service.url, key, token, 120_000);
+    const status = await ended(service.url, key, token);
     expect({ status, log: service.log() }).toMatchObject({ status: { status: 'done' } });
     const file = await fetch('download_url' in status ? status.download_url : '');
     expect(file.status).toBe(200);

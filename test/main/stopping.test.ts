@@ -33,7 +33,7 @@ beforeAll(async () => {
   // The schema is there, so that a start meets the part that does not answer, and nothing else that takes long.
   await (await installation.startRole('projector')).stop();
   await prepareEngine();
-}, 60_000);
+});
 
 const addressOf = (part: (typeof parts)[number]) => installation.environment[part] ?? '';
 const withPort = (url: string, port: number) => url.replace(/(@|\/\/)127\.0\.0\.1:\d+/, `$1127.0.0.1:${String(port)}`);
@@ -57,12 +57,12 @@ async function stopped(child: ChildProcess): Promise<{ code: number | null; inTi
 }
 
 describe('SIGTERM while a part has never said a word', () => {
-  it.each(parts)('%s: each role ends in time', { timeout: 90_000 }, async (part) => {
+  it.each(parts)('%s: each role ends in time', async (part) => {
     const ended = await Promise.all(
       rolesAt(part).map(async (role) => {
         await using silent: SilentServer = await startSilentServer();
         const child = serve(role, { [part]: withPort(addressOf(part), silent.port) });
-        await waitFor(() => silent.hasCallers(), { what: `${role} to call ${part}`, timeoutMs: 60_000 });
+        await waitFor(() => silent.hasCallers(), { what: `${role} to call ${part}` });
         return { role, ...(await stopped(child)) };
       }),
     );
@@ -93,11 +93,11 @@ async function silenceable() {
 async function isReady(stdout: Readable, who: string): Promise<void> {
   let told = '';
   stdout.on('data', (text: Buffer) => (told += text.toString()));
-  await waitFor(() => told.includes('http://'), { what: `${who} to be ready`, timeoutMs: 60_000 });
+  await waitFor(() => told.includes('http://'), { what: `${who} to be ready` });
 }
 
 describe('SIGTERM once every part has fallen silent', () => {
-  it('each role ends in time', { timeout: 120_000 }, async () => {
+  it('each role ends in time', async () => {
     await using behind = await silenceable();
     const running = roles.map((role) => ({ role, child: serve(role, behind.environment) }));
     await Promise.all(running.map(({ child, role }) => isReady(child.stdout, role)));
@@ -122,16 +122,16 @@ describe('the end of the npm that started it', () => {
     return Number.parseInt(line.toString(), 10);
   };
 
-  it('ends it in time too, while it starts and a part never says a word', { timeout: 60_000 }, async () => {
+  it('ends it in time too, while it starts and a part never says a word', async () => {
     await using silent = await startSilentServer();
     const npm = startByNpm({ DATABASE_URL: withPort(addressOf('DATABASE_URL'), silent.port) });
     const pid = await pidFrom(npm.stdout);
-    await waitFor(() => silent.hasCallers(), { what: 'it to call Postgres', timeoutMs: 60_000 });
+    await waitFor(() => silent.hasCallers(), { what: 'it to call Postgres' });
     npm.kill('SIGKILL');
     await waitFor(() => !isAlive(pid), { what: 'it to end', timeoutMs: stopLimitMs });
   });
 
-  it('ends it in time too, once every part has fallen silent', { timeout: 120_000 }, async () => {
+  it('ends it in time too, once every part has fallen silent', async () => {
     await using behind = await silenceable();
     const npm = startByNpm(behind.environment);
     const pid = await pidFrom(npm.stdout);
@@ -155,7 +155,7 @@ const startsInVain = (part: (typeof parts)[number], url: string) =>
 describe('a server that is away at the start', () => {
   const names = { EVENTSTORE_URL: 'The event store', DATABASE_URL: 'Postgres', NATS_URL: 'NATS' } as const;
 
-  it.each(parts)('%s: one line with its name, host and variable', { timeout: 90_000 }, async (part) => {
+  it.each(parts)('%s: one line with its name, host and variable', async (part) => {
     const port = await freePort();
     const told = await startsInVain(part, withPort(addressOf(part), port));
     const line = `reeltally: ${names[part]} at 127.0.0.1:${String(port)} (${part}) cannot be used: no server listens there\n`;
@@ -169,11 +169,11 @@ describe('a server that refuses us at the start', () => {
   it.each([
     ['Postgres', 'DATABASE_URL'],
     ['NATS', 'NATS_URL'],
-  ] as const)('%s: one line and exit 1', { timeout: 60_000 }, async (name, part) => {
+  ] as const)('%s: one line and exit 1', async (name, part) => {
     await expectRefusals(name, part, withWrongPassword(part));
   });
 
-  it('the event store: one line and exit 1', { timeout: 60_000 }, async () => {
+  it('the event store: one line and exit 1', async () => {
     await using refusing = await startRefusingEventStore();
     await expectRefusals('The event store', 'EVENTSTORE_URL', refusing.url);
   });

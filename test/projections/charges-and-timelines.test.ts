@@ -15,6 +15,7 @@ import { ask, freshCause, freshToken, writersOf, midNovember, openUsage } from '
 import type { UsageAccount } from '../commands/usage-account.ts';
 import { lookUp, video } from '../domain/usage-examples.ts';
 import { createReadModels, readModelsOfFile } from './read-models-under-test.ts';
+import { waitFor } from '../support/wait-for.ts';
 
 const log = logUnderTest();
 // Two of each, of which only one may apply an event.
@@ -219,7 +220,7 @@ describe('progress', () => {
         events += batch.events.length;
       },
     });
-    await expect.poll(() => counting.caughtUp, { timeout: 10_000 }).toBe(true);
+    await waitFor(() => counting.caughtUp, { what: 'the end of the log' });
     await counting.close();
     return events;
   }

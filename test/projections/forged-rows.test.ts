@@ -234,7 +234,7 @@ describe('rows of before', () => {
       macs,
       logger: silent,
     });
-    await waitFor(async () => (await unsigned(ids)) === 0, { what: 'rows with MACs', timeoutMs: 20_000 });
+    await waitFor(async () => (await unsigned(ids)) === 0, { what: 'rows with MACs' });
     await rebuilding.stop();
   });
 

@@ -112,7 +112,7 @@ it('rows under a secret that is not named any more are made anew when a projecto
   expect(await find()).toEqual([]);
   const pool = fresh.openAnother();
   const rebuilding = rebuildUnsigned([people], { store: log.store, pool, macs, logger: silent });
-  await waitFor(async () => (await find()).length === 1, { what: 'rows under the new secret', timeoutMs: 20_000 });
+  await waitFor(async () => (await find()).length === 1, { what: 'rows under the new secret' });
   await rebuilding.stop();
   expect(await find()).toEqual([{ ...own, since: midNovember }]);
 });

@@ -51,61 +51,57 @@ const uuidOf = (text: string) => md5(text).replace(/^(.{8})(.{4})(.{4})(.{4})/, 
 const accountOf = (n: number) => `acc_${n.toString(16).padStart(20, '0')}`;
 const queuedAt = (second: number) => new Date(Date.UTC(2026, 0, 1) + second * 1000).toISOString();
 
-beforeAll(
-  async () => {
-    // Some of these statements make hundreds of thousands of rows.
-    models = await createReadModels({ queryTimeoutMs: 120_000 });
-    const { pool } = models;
-    const acc = "case when n % 3 = 0 then $1 else 'acc_' || lpad(to_hex(n % $2::int), 20, '0') end";
-    const account = "'acc_' || lpad(to_hex(n), 20, '0')";
-    await pool.query(
-      `insert into jobs (token, account_id, usage_stream, usage_revision, platform, video_id, url, format, quality, overage,
+beforeAll(async () => {
+  // Some of these statements make hundreds of thousands of rows.
+  models = await createReadModels({ queryTimeoutMs: 120_000 });
+  const { pool } = models;
+  const acc = "case when n % 3 = 0 then $1 else 'acc_' || lpad(to_hex(n % $2::int), 20, '0') end";
+  const account = "'acc_' || lpad(to_hex(n), 20, '0')";
+  await pool.query(
+    `insert into jobs (token, account_id, usage_stream, usage_revision, platform, video_id, url, format, quality, overage,
        status, revision, attempts, queued_at, waiting_since, key_id, cents)
      select 'A' || md5(n::text), ${acc}, 'usage', n, 'youtube', n::text, 'https://youtube.com/' || n, 'video', 'best', false,
        'done', 3, 1, timestamptz '2026-01-01T00:00Z' + n * interval '1 second', now(), 'key_' || n % 7, 0
      from generate_series(1, $3::int) n`,
-      [largest, accounts, jobs],
-    );
-    await pool.query(
-      `insert into people select ${account}, 'per_' || n, now(), null, 'mac of ' || n from generate_series(1, $1::int) n`,
-      [accounts],
-    );
-    await pool.query(
-      `insert into usage_days select 'usage-' || ${account} || '-202601' || lpad((d % 2 * 10 + 1)::text, 2, '0'),
+    [largest, accounts, jobs],
+  );
+  await pool.query(
+    `insert into people select ${account}, 'per_' || n, now(), null, 'mac of ' || n from generate_series(1, $1::int) n`,
+    [accounts],
+  );
+  await pool.query(
+    `insert into usage_days select 'usage-' || ${account} || '-202601' || lpad((d % 2 * 10 + 1)::text, 2, '0'),
        ${account}, date '2026-01-01' + d, 1, 0, 0, 0, 0, 0, 0, 0
      from generate_series(1, $1::int) n, generate_series(1, 20) d`,
-      [accounts],
-    );
-    await pool.query(
-      `insert into credits
+    [accounts],
+  );
+  await pool.query(
+    `insert into credits
      select ${account}, m, m + interval '1 month', 'usage-' || n || '-' || m, 0, '', m, 'open', 1, 'dev', '{}', 0, 0, 0, 0, 0, null
      from generate_series(1, $1::int) n, generate_series(timestamptz '2026-01-01', '2026-12-01', interval '1 month') m`,
-      [accounts],
-    );
-    await pool.query(
-      `insert into api_keys select 'key_' || n || '_' || k, ${account}, md5(n::text || k), 'rtk', 'a key', now(), null
+    [accounts],
+  );
+  await pool.query(
+    `insert into api_keys select 'key_' || n || '_' || k, ${account}, md5(n::text || k), 'rtk', 'a key', now(), null
      from generate_series(1, $1::int) n, generate_series(1, 3) k`,
-      [accounts],
-    );
-    await pool.query(
-      `insert into api_key_window (hash, key_id, account_id, hourly_limit) select key_hash::uuid, key_id, account_id, 9 from api_keys`,
-    );
-    await pool.query(
-      `insert into job_timeline
+    [accounts],
+  );
+  await pool.query(
+    `insert into api_key_window (hash, key_id, account_id, hourly_limit) select key_hash::uuid, key_id, account_id, 9 from api_keys`,
+  );
+  await pool.query(
+    `insert into job_timeline
      select token, n, 'JobStarted', 'job', n, md5(token || n)::uuid, now(), '{}', null, '{}' from jobs, generate_series(1, 3) n
      where usage_revision <= 60000`,
-    );
-    await pool.query(
-      `insert into invoices
+  );
+  await pool.query(
+    `insert into invoices
      select account_id, 'InvoiceIssued', n, md5(account_id || n)::uuid, n, '', n, now(), 'period', period_start, 0, '{}', '{}'
      from (select *, row_number() over (partition by account_id order by period_start) as n from credits) c`,
-    );
-    await fillForStaff(pool);
-    await pool.query('vacuum analyze');
-  },
-  // These rows took 10 s on a quiet machine and more than 60 s on a busy one.
-  scaled(180_000, 900_000),
-);
+  );
+  await fillForStaff(pool);
+  await pool.query('vacuum analyze');
+});
 
 afterAll(() => models[Symbol.asyncDispose]());
 

@@ -22,6 +22,7 @@ import { deriveKeys } from '../../src/adapters/derive-keys.ts';
 import type { EventStore, Subscription } from '../../src/ports/event-store.ts';
 import { positionOfEvent } from '../../src/ports/log-position.ts';
 import { createMigratedDatabase } from '../support/postgres.ts';
+import { patienceMs } from '../support/wait-for.ts';
 
 /** The checkpoint of a reader that has taken the event at a position. */
 export const checkpointAt = (commit: bigint): Checkpoint => ({
@@ -53,7 +54,7 @@ export interface TestReadModels extends AsyncDisposable {
   /** Keeps read models up to date, each over connections of its own as another process would, until it is closed with all. */
   run: (store: EventStore, ...projections: readonly Projection[]) => Subscription[];
   /** Waits until all that run have applied what is in the log now. */
-  caughtUp: (timeoutMs?: number) => Promise<void>;
+  caughtUp: () => Promise<void>;
 }
 
 interface ReadModelOptions {
@@ -94,9 +95,9 @@ export async function createReadModels({
         running.push({ store, projection, runner });
         return runner;
       }),
-    caughtUp: async (timeoutMs = 20_000) => {
+    caughtUp: async () => {
       for (const { store, projection } of running)
-        expect(await catchUp({ store, pool }, projection, timeoutMs)).toBe(true);
+        expect(await catchUp({ store, pool }, projection, patienceMs)).toBe(true);
     },
     [Symbol.asyncDispose]: async () => {
       await Promise.all(running.map(({ runner }) => runner.close()));

@@ -3,6 +3,7 @@ import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playw
 import { afterAll, afterEach, beforeAll, expect } from 'vitest';
 import { whyNoBrowser } from './browser-of-run.ts';
 import { askFor } from './offers.ts';
+import { patienceMs } from './wait-for.ts';
 
 /** Whether tests in a browser are left out, which the end of the run says; in CI they fail instead. */
 export const isWithoutBrowser: boolean = whyNoBrowser() !== undefined && process.env['CI'] !== 'true';
@@ -47,7 +48,7 @@ export function browserOfFile(): BrowserOfFile {
   beforeAll(async () => {
     const { endpoint } = await askFor<{ endpoint: string }>('browser');
     browser = await chromium.connect(endpoint);
-  }, 60_000);
+  });
   afterAll(() => browser?.close());
   afterEach(async () => {
     await Promise.all(contexts.splice(0).map((context) => context.close()));
@@ -67,6 +68,7 @@ export function browserOfFile(): BrowserOfFile {
         ...(session && { storageState: session }),
       });
       contexts.push(context);
+      context.setDefaultTimeout(patienceMs);
       await watch(context, { origin, report: (problem) => problems.push(problem), isExpected: (s) => expected.has(s) });
       return context.newPage();
     },

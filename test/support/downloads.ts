@@ -37,7 +37,7 @@ export const statusOf = (url: string, key: string, token: string): Promise<Answe
   call(url, `/video/status?token=${token}`, { key });
 
 /** Polls until a job has ended. @returns the last answer's data */
-export async function ended(url: string, key: string, token: string, timeoutMs = 60_000): Promise<Ended> {
+export async function ended(url: string, key: string, token: string): Promise<Ended> {
   const api = apiClient(url, key);
   return await waitFor(
     async () => {
@@ -46,6 +46,6 @@ export async function ended(url: string, key: string, token: string, timeoutMs =
       const { data: status } = data;
       return (status.status === 'done' || status.status === 'failed') && status;
     },
-    { what: `job ${token} to end`, timeoutMs, pollMs: pollEveryMs },
+    { what: `job ${token} to end`, pollMs: pollEveryMs },
   );
 }

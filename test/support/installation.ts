@@ -88,7 +88,7 @@ export function installationOfFile(given: Environment = {}): Installation {
   const installation: Partial<Installation> = {};
   beforeAll(async () => {
     Object.assign(installation, await startInstallation(given));
-  }, 60_000);
-  afterAll(() => installation[Symbol.asyncDispose]?.(), 60_000);
+  });
+  afterAll(() => installation[Symbol.asyncDispose]?.());
   return installation as Installation;
 }

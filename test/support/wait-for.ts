@@ -4,6 +4,9 @@ import { scaled } from './proof-scale.ts';
 /** Between two looks, the longer the more time has gone by: a look may ask other processes, which then have less time to work. */
 const pauseMs = (waitedMs: number) => Math.min(5 + waitedMs / 20, 50);
 
+/** Only there for a run to end: no test depends on how fast a busy machine is. */
+export const patienceMs = scaled(180_000, 3_600_000);
+
 /**
  * Waits until a condition holds; the only way in which tests wait.
  *
@@ -12,7 +15,7 @@ const pauseMs = (waitedMs: number) => Math.min(5 + waitedMs / 20, 50);
  */
 export async function waitFor<Result>(
   condition: () => Result | undefined | false | Promise<Result | undefined | false>,
-  { timeoutMs = 10_000, pollMs, what }: { timeoutMs?: number; pollMs?: number; what: string },
+  { timeoutMs = patienceMs, pollMs, what }: { timeoutMs?: number; pollMs?: number; what: string },
 ): Promise<Result> {
   const startedMs = performance.now();
   for (;;) {

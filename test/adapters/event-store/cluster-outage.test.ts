@@ -11,7 +11,6 @@ import { temporaryDirectory } from '../../support/temporary-directory.ts';
 import { waitFor } from '../../support/wait-for.ts';
 
 const outageMs = scaled(3_000, 15_000);
-const timeoutMs = outageMs + 40_000;
 
 const hosts = (proxies: readonly EventStoreProxy[]) => proxies.map(({ url }) => new URL(url).host);
 const addresses = {
@@ -46,7 +45,6 @@ const outages: Record<string, Outage> = {
 describe.each(Object.keys(addresses) as (keyof typeof addresses)[])('a cluster at %s', (form) => {
   test.each(Object.entries(outages))(
     'is used again after a time in which none of it answered (%s)',
-    { timeout: timeoutMs },
     async (_name, { begin, isFelt, end }) => {
       const dataDirectory = temporaryDirectory();
       let server = await startEventStore({ dataDirectory });
@@ -71,7 +69,6 @@ describe.each(Object.keys(addresses) as (keyof typeof addresses)[])('a cluster a
       });
       await waitFor(() => isFelt(logged()) && performance.now() - beganMs > outageMs, {
         what: 'the end of the outage',
-        timeoutMs,
       });
       expect(await store.ready({ timeoutMs: 100 })).toBe(false);
       server = await end(server, () => startEventStore({ dataDirectory, port }));

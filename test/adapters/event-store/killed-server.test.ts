@@ -38,7 +38,7 @@ describe.runIf(isOurs)('a server that is killed with appends in flight', () => {
     const total = (): number => writers.reduce((sum, writer) => sum + writer.acknowledged + 1, 0);
     for (let round = 0; round < scaled(4, 40); round += 1) {
       const before = total();
-      await waitFor(() => total() > before + 100, { what: `appends in round ${round}`, timeoutMs: 20_000 });
+      await waitFor(() => total() > before + 100, { what: `appends in round ${round}` });
       await server.kill();
       // Read from the file as the crash left it, by another server: what was acknowledged is there already.
       const acknowledged = writers.map((writer) => writer.acknowledged);

@@ -239,7 +239,7 @@ describe.runIf(foreignUrl === undefined)('a subscription across restarts of the 
       await appended;
       written += 20;
     }
-    await waitFor(() => consumer.events.length > written, { what: 'all events', timeoutMs: 20_000 });
+    await waitFor(() => consumer.events.length > written, { what: 'all events' });
     expect(consumer.numbers).toEqual(upTo(written));
     await waitFor(() => subscription.caughtUp, { what: 'the subscription has caught up' });
   });

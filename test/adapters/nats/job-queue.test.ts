@@ -182,7 +182,7 @@ describe.skipIf(givenEngines.natsUrl !== undefined)('a server that comes back', 
           (value) => ({ value }),
           () => false as const,
         ),
-      { timeoutMs: 20_000, what: 'the queue to work again' },
+      { what: 'the queue to work again' },
     ).then(({ value }) => value);
 
   it('has what it had', async () => {

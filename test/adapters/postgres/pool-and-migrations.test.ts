@@ -118,7 +118,7 @@ describe('a pool', () => {
     await expect(pool!.query('insert into locked values (1)')).rejects.toThrow(/timeout/i);
     const waiting = "select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'";
     const isOver = async () => (await locking.query(waiting)).rowCount === 0;
-    await waitFor(isOver, { what: 'the end of the statement', timeoutMs: 5_000 });
+    await waitFor(isOver, { what: 'the end of the statement' });
     await locking.query('rollback');
     locking.release();
   });

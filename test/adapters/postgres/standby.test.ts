@@ -33,7 +33,7 @@ beforeAll(async () => {
   pair = await startPostgresPair();
   pool = openOne(pair.primaryUrl, 2);
   observing = openOne(pair.primaryUrl, 1);
-}, 60_000);
+});
 afterAll(async () => {
   await Promise.all(open.map((each) => each.end()));
   await pair[Symbol.asyncDispose]();

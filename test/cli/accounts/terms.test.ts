@@ -17,7 +17,7 @@ interface Shown {
 const show = (accountId: string) => service.cli<Shown>('accounts', 'show', accountId);
 const open = (plan: string) => service.openAccount(plan);
 
-describe('accounts plan', { timeout: 120_000 }, () => {
+describe('accounts plan', () => {
   it('brings a dearer plan into force at once, and says what more the period costs', async () => {
     const { accountId } = await open('dev_100');
     const changed = await cli('accounts', 'plan', accountId, 'studio_500');
@@ -87,7 +87,7 @@ describe('accounts plan', { timeout: 120_000 }, () => {
   });
 });
 
-describe('accounts terms', { timeout: 120_000 }, () => {
+describe('accounts terms', () => {
   it('change what is named, and keep the plan’s name and everything else', async () => {
     const { accountId } = await open('dev_100');
     const today = (await show(accountId)).period_start.slice(0, 10);
@@ -146,7 +146,7 @@ describe('accounts terms', { timeout: 120_000 }, () => {
   });
 });
 
-describe('accounts terms beside a plan that is due', { timeout: 120_000 }, () => {
+describe('accounts terms beside a plan that is due', () => {
   it('keep it, hold in it too, and say so; the books are as the audit has them', async () => {
     const { accountId } = await open('studio_500');
     await cli('accounts', 'plan', accountId, 'dev_100');
@@ -171,7 +171,7 @@ describe('accounts terms beside a plan that is due', { timeout: 120_000 }, () =>
   });
 });
 
-describe('accounts cap', { timeout: 120_000 }, () => {
+describe('accounts cap', () => {
   it('waits for the next period where that is asked for', async () => {
     const { accountId } = await open('dev_100');
     const { period_end: end } = await show(accountId);

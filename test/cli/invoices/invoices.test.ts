@@ -46,13 +46,13 @@ beforeAll(async () => {
   expect(invoices.filter(({ account_id: id }) => id === account)).toMatchObject([
     { number: 2, covers: 'period', total_cents: 1950 },
   ]);
-}, 90_000);
+});
 
 const otherEvent = '8fe20dcc-db5c-5fa6-a408-d047d73c8a1c';
 const show = <Answer>(...words: string[]) => service.cli<Answer>('invoices', 'show', account, ...words);
 const credit = (...words: string[]) => run('invoices', 'credit', account, '2', '--reason', 'it failed', ...words);
 
-describe('invoices', { timeout: 120_000 }, () => {
+describe('invoices', () => {
   it('issue-due has nothing to do when it is asked again, and says so to people', async () => {
     const { stdout, stderr } = await later('invoices', 'issue-due');
     expect(stdout).toMatch(/\n\n0 periods ended, 0 closed, 0 invoices issued\n$/);

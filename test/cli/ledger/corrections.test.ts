@@ -15,7 +15,7 @@ const day = async (accountId: string) =>
 const waive = (token: string, ...more: string[]) => ['ledger', 'waive', token, '--by', 'Ada', ...more];
 const because = (reference: string) => ['--reason', 'the file was broken', '--reference', reference];
 
-describe('ledger waive', { timeout: 120_000 }, () => {
+describe('ledger waive', () => {
   it('takes back a charge in parts, once for each reference, and never more than it was', async () => {
     const { accountId, tokens } = await chargedAccount(service, 1);
     const [, charged = ''] = tokens;
@@ -115,7 +115,7 @@ describe('ledger waive', { timeout: 120_000 }, () => {
   });
 });
 
-describe('ledger export', { timeout: 120_000 }, () => {
+describe('ledger export', () => {
   it('gives every row as CSV and as JSON, to standard output or into a file', async () => {
     const { accountId, tokens } = await chargedAccount(service, 2);
     await service.cli(
@@ -200,7 +200,7 @@ describe('ledger export', { timeout: 120_000 }, () => {
   });
 });
 
-describe('accounts usage', { timeout: 120_000 }, () => {
+describe('accounts usage', () => {
   it('shows every period, or one', async () => {
     const { accountId } = await chargedAccount(service, 2);
     await service.cli('accounts', 'cap', accountId, '500');

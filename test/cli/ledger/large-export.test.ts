@@ -10,7 +10,7 @@ import { isLongProof, scaled } from '../../support/proof-scale.ts';
 /** A period of more rows than are read at once; real log and read model, without the processes around them. */
 const log = logUnderTest();
 
-it('a large period is exported page by page, and every row is compared', { timeout: 120_000 }, async () => {
+it('a large period is exported page by page, and every row is compared', async () => {
   const models = await readModelsOfTest(log.store, [overageLedger]);
   const writers = writersOf(log.store);
   const account = await openUsage(log.store, { downloads_limit: 100, overage_cents: 3 });

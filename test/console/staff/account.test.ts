@@ -19,7 +19,7 @@ beforeAll(async () => {
   await service.installation.cli(['people', 'invite', complaint.accountId, 'mate@example.com']);
   person = await service.invite('support');
   browser = await service.newStaffSession(person);
-}, 120_000);
+});
 
 const textOf = (html: string) => html.replaceAll(/<[^>]*>/g, ' ').replaceAll(/\s+/g, ' ');
 const show = async (path = '') => (await browser.get(`/staff/accounts/${complaint.accountId}${path}`)).text;

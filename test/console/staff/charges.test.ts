@@ -68,7 +68,7 @@ beforeAll(async () => {
   rateCents = ledger?.rate ?? NaN;
   support = await service.invite('support');
   browser = await service.newStaffSession(support);
-}, 60_000);
+});
 
 describe('the charges of a period', () => {
   it('stand in the order of the log, with the total after each, and credits are none of them', async () => {

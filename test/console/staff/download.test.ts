@@ -24,7 +24,7 @@ beforeAll(async () => {
   correctionId = await askFor(service, complaint);
   person = await service.invite('support');
   browser = await service.newStaffSession(person);
-}, 120_000);
+});
 
 const show = async (token: string, query = '') => (await browser.get(`/staff/downloads/${token}${query}`)).text;
 const titlesOf = (text: string) => [...text.matchAll(/<strong>([^<]*)<\/strong>/g)].map(([, title]) => title);

@@ -21,7 +21,7 @@ beforeAll(async () => {
   person = await service.invite('support');
   browser = await service.newStaffSession(person);
   ({ token: secret } = await service.issueToken(person.staffId, ['accounts']));
-}, 120_000);
+});
 
 async function eventAt(id: string): Promise<EventShown> {
   const { text } = await send(service.staffUrl, {

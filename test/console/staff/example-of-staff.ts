@@ -79,7 +79,6 @@ export async function makeExampleOfStaff(): Promise<ExampleOfStaff> {
   const supporterId = await issueToken(admin);
   await waitFor(async () => (await admin.get('/staff/operation')).text.includes('note good'), {
     what: 'the verification',
-    timeoutMs: 60_000,
   });
   const slow = await startSlow(service, finance);
   // The file ends it.
@@ -140,7 +139,7 @@ async function startSlow({ url, demo, sampleUrl }: Service, browser: Browser): P
     const status = await client.GET('/video/status', { params: { query: { token } } });
     return status.data?.data.status === 'running';
   };
-  await waitFor(isRunning, { what: 'the slow download to run', timeoutMs: 20_000, pollMs: 250 });
+  await waitFor(isRunning, { what: 'the slow download to run', pollMs: 250 });
   // Each of its pages shows this look, and no page shows another one.
   const isLookedAt = async () => (await browser.get(`/staff/downloads/${token}`)).text.includes('Looked at by staff');
   await waitFor(isLookedAt, { what: 'the look at the slow download' });

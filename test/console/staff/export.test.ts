@@ -13,6 +13,7 @@ import type { ExportForm, ExportLimits } from '../../../src/console/staff/export
 import { staffSite } from '../../../src/console/staff/staff-site.ts';
 import { listenerOptions } from '../../../src/http/listener-options.ts';
 import { Outages } from '../../../src/ports/outage.ts';
+import { waitFor } from '../../support/wait-for.ts';
 
 /** How files are sent, whatever they have: rows come from generators here. */
 
@@ -125,7 +126,7 @@ it('ends where its reader stops', async () => {
   answer.on('error', () => undefined);
   expect(exports.begin()).toBeUndefined();
   await ended;
-  await expect.poll(() => exports.begin()).toBeDefined();
+  await waitFor(() => exports.begin(), { what: 'room for another export' });
 });
 
 it('ends after its limit, and does not look whole', async () => {
@@ -151,7 +152,7 @@ it('tells its source at once that its reader has left, before the first row and 
   await begun.promise;
   sent.destroy();
   await left.promise;
-  await expect.poll(() => exports.begin()).toBeDefined();
+  await waitFor(() => exports.begin(), { what: 'room for another export' });
 
   const { rows, ended } = endless();
   const other = await serve(rows);

@@ -40,38 +40,34 @@ const toldIn = (text: string): Told[] =>
 
 const titlesOf = (told: readonly Told[]) => told.filter(({ name }) => name === 'step').map(({ data }) => data.title);
 
-it(
-  'a download is followed to its end, and behind the place at which the stream was lost',
-  { timeout: 120_000 },
-  async () => {
-    const { installation, api, staffUrl } = service;
-    const { key } = await installation.openAccount('enterprise');
-    const { request_token: token } = await queue(api.url, key, { url: installation.sampleUrl('private') });
-    const browser = await service.signedInAs('support');
-    await waitFor(async () => (await browser.get(`/staff/downloads/${token}`)).text.includes('Queued:'), {
-      what: 'the timeline',
-    });
-    const cookie = [...browser.cookies].map(([name, value]) => `${name}=${value}`).join('; ');
-    const follow = (headers: Record<string, string> = {}, query = '') =>
-      fetch(`${staffUrl}/staff/downloads/${token}/live${query}`, { headers: { cookie, ...headers } });
+it('a download is followed to its end, and behind the place at which the stream was lost', async () => {
+  const { installation, api, staffUrl } = service;
+  const { key } = await installation.openAccount('enterprise');
+  const { request_token: token } = await queue(api.url, key, { url: installation.sampleUrl('private') });
+  const browser = await service.signedInAs('support');
+  await waitFor(async () => (await browser.get(`/staff/downloads/${token}`)).text.includes('Queued:'), {
+    what: 'the timeline',
+  });
+  const cookie = [...browser.cookies].map(([name, value]) => `${name}=${value}`).join('; ');
+  const follow = (headers: Record<string, string> = {}, query = '') =>
+    fetch(`${staffUrl}/staff/downloads/${token}/live${query}`, { headers: { cookie, ...headers } });
 
-    const first = await follow();
-    expect([first.status, first.headers.get('content-type')]).toEqual([200, 'text/event-stream']);
-    const seen = await readUntil(first, (told) => told.some(({ name }) => name === 'change'));
-    expect(titlesOf(seen)).toEqual(['Charged', 'Queued:']);
-    expect(seen.at(-1)?.data.status).toBe('queued');
-    const last = seen.findLast(({ id }) => id !== undefined)?.id ?? '';
+  const first = await follow();
+  expect([first.status, first.headers.get('content-type')]).toEqual([200, 'text/event-stream']);
+  const seen = await readUntil(first, (told) => told.some(({ name }) => name === 'change'));
+  expect(titlesOf(seen)).toEqual(['Charged', 'Queued:']);
+  expect(seen.at(-1)?.data.status).toBe('queued');
+  const last = seen.findLast(({ id }) => id !== undefined)?.id ?? '';
 
-    const again = readUntil(await follow({ 'last-event-id': last }, '?after=0'), () => false);
-    await Promise.all([installation.startRole('worker'), installation.startRole('dispatcher')]);
-    const rest = await again;
-    expect(titlesOf(rest)).toEqual(['Taken by a worker:', 'Started', 'Failed:']);
-    expect(rest.at(-1)?.name).toBe('end');
-    expect((await follow({ 'last-event-id': 'x' })).status).toBe(400);
-  },
-);
+  const again = readUntil(await follow({ 'last-event-id': last }, '?after=0'), () => false);
+  await Promise.all([installation.startRole('worker'), installation.startRole('dispatcher')]);
+  const rest = await again;
+  expect(titlesOf(rest)).toEqual(['Taken by a worker:', 'Started', 'Failed:']);
+  expect(rest.at(-1)?.name).toBe('end');
+  expect((await follow({ 'last-event-id': 'x' })).status).toBe(400);
+});
 
-it('a stream ends when the process does', { timeout: 60_000 }, async () => {
+it('a stream ends when the process does', async () => {
   const { installation, api, staffUrl } = service;
   const { key } = await installation.openAccount('enterprise');
   const { request_token: token } = await queue(api.url, key, { url: installation.sampleUrl('slow') });

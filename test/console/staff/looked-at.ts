@@ -145,7 +145,7 @@ async function showWork(page: Page): Promise<void> {
     const text = await page.getByRole('main').innerText();
     return text.includes('0 of 4') && text.includes('28.6 %');
   };
-  await waitFor(open, { what: 'the slow download to end', timeoutMs: 40_000, pollMs: 1_000 });
+  await waitFor(open, { what: 'the slow download to end', pollMs: 1_000 });
   await fix(page, {
     'th .soft': 'host',
     'tbody tr:first-child td:nth-child(4) div': 'guard',

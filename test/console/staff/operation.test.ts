@@ -112,7 +112,7 @@ describe('the work', () => {
     expect(series[0]?.values.at(-1)).toBe(10);
   });
 
-  it('says while NATS does not answer that downloads wait', { timeout: 60_000 }, async () => {
+  it('says while NATS does not answer that downloads wait', async () => {
     const dataDirectory = makeTemporaryDirectory();
     const nats = await restartable((at) => launchNatsServer({ dataDirectory, ...at }));
     try {
@@ -135,7 +135,7 @@ describe('the work', () => {
     }
   });
 
-  it('shows a worker with its slots, guards and versions', { timeout: 60_000 }, async () => {
+  it('shows a worker with its slots, guards and versions', async () => {
     const worker = await service.installation.startRole('worker');
     const [row] = await service.sql<{ about: object }>('select about from worker_heartbeats');
     expect(row?.about).toMatchObject({

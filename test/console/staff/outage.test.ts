@@ -32,7 +32,7 @@ beforeAll(async () => {
   await failDownloads(service, closed);
   await closeAndInvoice(service, closed);
   await service.sql("update jobs set finished_at = $1::timestamptz + interval '10 minutes'", [`${time.from}Z`]);
-}, 60_000);
+});
 
 const textOf = ({ text }: Page) =>
   text

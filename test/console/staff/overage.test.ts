@@ -62,7 +62,7 @@ beforeAll(async () => {
   bearer = (await service.issueToken(staffId, ['money'])).token;
   await addPeriods(sql, '2020-03', 450);
   await addPeriods(sql, '2020-04', 3);
-}, 60_000);
+});
 
 describe('the table', () => {
   it('of the newest month has what its events add up to, and leads to them', async () => {
@@ -230,7 +230,7 @@ describe('an export', () => {
       expect((await finance.get('/staff/operation/notices')).status).toBe(200);
       expect((await finance.get(path)).status).toBe(503);
       for (const one of asked) one.destroy();
-      await waitFor(async () => (await waiting()) === 0, { what: 'both to end', timeoutMs: 5_000 });
+      await waitFor(async () => (await waiting()) === 0, { what: 'both to end' });
     } finally {
       await sql('rollback');
     }

@@ -7,6 +7,7 @@ import { openIdClient, startOpenIdProvider } from '../../support/openid-provider
 import { Browser } from '../browser.ts';
 import type { Page } from '../browser.ts';
 import { staffOfFile } from './staff-of-file.ts';
+import { waitFor } from '../../support/wait-for.ts';
 
 const port = await freePort();
 const origin = `http://localhost:${String(port)}`;
@@ -124,7 +125,7 @@ describe('a person of the provider', () => {
     await removeStaff(service.commands, { staffId: staffId(person), by: service.operator, timeoutMs: 10_000 });
     const [answer] = await signIn(person);
     expectRefused(answer, 'You were removed');
-    await expect.poll(() => roleOf(browser)).toBeUndefined();
+    await waitFor(async () => (await roleOf(browser)) === undefined, { what: 'the session to end' });
   });
 
   it('who cancels is not signed in', async () => {

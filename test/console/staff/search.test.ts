@@ -24,7 +24,7 @@ beforeAll(async () => {
     [complaint.failed],
   );
   chargeId = charge?.event_id ?? '';
-}, 120_000);
+});
 
 const find = (text: string) => browser.post('/staff/search', { search: text });
 const account = () => `/staff/accounts/${complaint.accountId}`;

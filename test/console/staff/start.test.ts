@@ -14,7 +14,7 @@ let complaint: Complaint;
 beforeAll(async () => {
   browser = await service.signedInAs('support');
   await Promise.all([service.installation.startRole('worker'), service.installation.startRole('dispatcher')]);
-}, 60_000);
+});
 
 const textOf = (html: string) => html.replaceAll(/<[^>]*>/g, ' ').replaceAll(/\s+/g, ' ');
 
@@ -24,7 +24,7 @@ it('says that nothing waits where nothing does', async () => {
   expect(text).toContain('None that is known here.');
 });
 
-it('shows what waits and the newest failures, and nobody’s videos', { timeout: 90_000 }, async () => {
+it('shows what waits and the newest failures, and nobody’s videos', async () => {
   complaint = await makeComplaint(service);
   const correctionId = await askFor(service, complaint);
   const { text } = await browser.get('/staff');

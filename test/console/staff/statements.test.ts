@@ -44,7 +44,7 @@ beforeAll(async () => {
   await service.installation.cli(['keys', 'issue', about.opened]);
   await makeThings();
   await addPeriods((...given) => service.sql(...given), '2020-03', 450);
-}, 60_000);
+});
 
 afterAll(() => proxy[Symbol.asyncDispose]());
 

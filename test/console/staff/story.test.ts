@@ -43,7 +43,7 @@ describe.skipIf(isWithoutBrowser)('staff', () => {
   beforeAll(async () => {
     dispatcher = await installation.startRole('dispatcher');
     worker = await installation.startRole('worker');
-  }, 60_000);
+  });
   afterAll(() => door.close());
 
   const pageOf = async (person: StaffMember) =>
@@ -77,7 +77,7 @@ describe.skipIf(isWithoutBrowser)('staff', () => {
     expect(await csvOf(page, ['event_id'])).toContainEqual([eventId]);
   });
 
-  test('support watches a download from the queue to its end', { timeout: 120_000 }, async () => {
+  test('support watches a download from the queue to its end', async () => {
     await worker.stop();
     const { key } = await installation.openAccount('enterprise');
     const { request_token: token } = await queue(service.api.url, key, { url: installation.sampleUrl('slow') });
@@ -95,7 +95,7 @@ describe.skipIf(isWithoutBrowser)('staff', () => {
     worker = await installation.startRole('worker');
     const steps = page.locator('[data-step]');
     for (const title of ['Taken by a worker:', 'Started']) await steps.filter({ hasText: title }).waitFor();
-    await main(page).getByRole('progressbar').waitFor({ timeout: 30_000 });
+    await main(page).getByRole('progressbar').waitFor();
 
     // What happens meanwhile is told when the browser is back.
     door.cut();
@@ -105,7 +105,7 @@ describe.skipIf(isWithoutBrowser)('staff', () => {
     );
     await waitFor(
       async () => (await service.sql("select from jobs where token = $1 and status = 'done'", [token])).length === 1,
-      { what: 'the end of the download', timeoutMs: 60_000 },
+      { what: 'the end of the download' },
     );
     expect(await steps.filter({ hasText: 'Finished:' }).count()).toBe(0);
     door.open();
@@ -122,7 +122,7 @@ describe.skipIf(isWithoutBrowser)('staff', () => {
     expect(new Set(ids).size).toBe(ids.length);
   });
 
-  test('support reads every page of the way without script', { timeout: 60_000 }, async () => {
+  test('support reads every page of the way without script', async () => {
     const complaint = await makeComplaint(service);
     const page = await browser.open(service.staffUrl, { hasScript: false });
     const hands = pointer(page);
@@ -180,14 +180,14 @@ describe.skipIf(isWithoutBrowser)('staff', () => {
     await says(page, 'You are signed out.');
   });
 
-  test('a complaint is found, understood and given back with the keyboard alone', { timeout: 60_000 }, async () => {
+  test('a complaint is found, understood and given back with the keyboard alone', async () => {
     const complaint = await makeComplaint(service);
     await settle(complaint, { handsOf: keyboard, search: searchByKey, fillTime: typeTime });
     await expectDraft(complaint);
   });
 
   // The last one: its dispatcher ends the month of every account.
-  test('a complaint takes six clicks, and is on the next invoice', { timeout: 120_000 }, async () => {
+  test('a complaint takes six clicks, and is on the next invoice', async () => {
     const complaint = await makeComplaint(service);
     const clicks = await settle(complaint, { handsOf: clicking, search: searchByClick, fillTime });
     expect(clicks).toBe(6);
@@ -203,7 +203,7 @@ describe.skipIf(isWithoutBrowser)('staff', () => {
     const isIssued = async () =>
       (await service.sql('select from invoices where account_id = $1 and covers = $2', [accountId, 'period'])).length >
       0;
-    await waitFor(isIssued, { what: 'the invoice of the month', timeoutMs: 30_000 });
+    await waitFor(isIssued, { what: 'the invoice of the month' });
     const owner = await ownersPage(complaint);
     await owner.goto('/console/invoices/2');
     await row(owner, 'Charges waived').getByText('-$0.25').waitFor();

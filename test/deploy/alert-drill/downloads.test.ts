@@ -87,7 +87,7 @@ describe.runIf(isDrill)('faults of workers, files and platforms', () => {
     ytDlp.does('exec /bin/sleep 3600');
     await queueMany(2 * slots, 'bars');
     const areFull = async () => (await service.prometheus.valueOf('sum(reeltally_downloads_running)')) === `${slots}`;
-    await waitFor(areFull, { what: 'downloads in all slots', timeoutMs: 120_000, pollMs: 500 });
+    await waitFor(areFull, { what: 'downloads in all slots', pollMs: 500 });
     const video = encodeURIComponent(service.installation.sampleUrl('bars'));
     let end = () => Promise.resolve();
     await raises(

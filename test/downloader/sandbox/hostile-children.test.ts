@@ -30,7 +30,7 @@ function makeNeighbour(path: string): () => string {
       .join();
 }
 
-test('children that do their worst harm nobody, and leave nothing', { timeout: 900_000 }, async () => {
+test('children that do their worst harm nobody, and leave nothing', async () => {
   const sandbox = openedSandbox();
   // Children of both kinds: started as programs, and forked by the engine.
   await using warm = await startTestParent(directory);
@@ -63,7 +63,7 @@ test('children that do their worst harm nobody, and leave nothing', { timeout: 9
     const startedMs = performance.now();
     const slowness = Math.max((startedMs - idleMs) / usualMs, 1);
     const result = await run(script);
-    await waitFor(() => processesNaming(attempt).length === 0, { what: `the end of ${kind}`, timeoutMs: 20_000 });
+    await waitFor(() => processesNaming(attempt).length === 0, { what: `the end of ${kind}` });
     const goneAfterMs = performance.now() - startedMs;
     const { bytesOnDisk } = await measureDirectory(attempt, 1e6);
     expect({ kind, found: readdirSync(attempt).includes('found'), picture: picture() }).toEqual({

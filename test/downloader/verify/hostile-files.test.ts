@@ -49,7 +49,7 @@ const all = [
   ...Object.entries(stills).map(([what, script]) => ({ what, script, output: 'jpg' }) as const),
 ];
 
-test.each(all)('$what is no finished $output', { timeout: 60_000 }, async ({ script, output }) => {
+test.each(all)('$what is no finished $output', async ({ script, output }) => {
   const folder = temporaryDirectory();
   const goodFile = join(folder, 'good');
   writeFileSync(goodFile, good[output]);

@@ -67,4 +67,4 @@ it('the engine has every extractor of the table, by one name each, and it takes 
       .soft(answers[index], canonicalUrl)
       .toEqual({ counts: names.map(() => 1), reader: expect.stringMatching(new RegExp(`^${first}$`, 'i')) as unknown });
   });
-}, 90_000);
+});

@@ -52,7 +52,7 @@ describe('finding the engine', () => {
   });
 });
 
-describe('installing the engine', { timeout: 120_000 }, () => {
+describe('installing the engine', () => {
   const packageDirectory = bundlePackageDirectory() ?? '';
 
   /** The package again, as links to its files, which take no room. */
@@ -106,7 +106,7 @@ describe('installing the engine', { timeout: 120_000 }, () => {
 describe('starting the engine', () => {
   const signal = new AbortController().signal;
 
-  test('the bundled one is unpacked once, and again when its files were damaged', { timeout: 120_000 }, async () => {
+  test('the bundled one is unpacked once, and again when its files were damaged', async () => {
     const engineDirectory = join(platform.directory, 'work', 'engine');
     expect(await platform.source().probe(platform.reference('bars'), { signal })).toMatchObject({ ok: true });
     const [unpacked = '', ...others] = readdirSync(engineDirectory);

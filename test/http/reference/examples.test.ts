@@ -67,14 +67,13 @@ describe('the examples of the reference', () => {
   };
   let slow: string;
 
-  it('getDownloadStatus, while it is under way', { timeout: 90_000 }, async () => {
+  it('getDownloadStatus, while it is under way', async () => {
     const { url, sampleUrl } = service;
     const { key } = demoOf(service);
     const keyOfRunning = await freshKey();
     slow = (await queue(url, key, { url: sampleUrl('slow') })).request_token;
     await waitFor(async () => (await statusOf(url, key, slow)).data['progress'] !== undefined, {
       what: 'the slow download to tell how far it is',
-      timeoutMs: 60_000,
       pollMs: pollEveryMs,
     });
     await expectExample('getDownloadStatus.200-running', 'One that is being fetched', polled(slow, keyOfRunning));
@@ -127,7 +126,7 @@ describe('the examples of the reference', () => {
   });
 
   // The slow download has had the time of the other tests.
-  it('getDownloadStatus, at its end', { timeout: 90_000 }, async () => {
+  it('getDownloadStatus, at its end', async () => {
     await ended(service.url, demoOf(service).key, slow);
     await expectExample('getDownloadStatus.200-done', 'One that is done', polled(slow, await freshKey()));
   });

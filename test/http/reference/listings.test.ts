@@ -37,14 +37,14 @@ async function inNode(code: string): Promise<unknown> {
 }
 
 describe('the requests that the reference lists', () => {
-  it.each(operations.map(({ operationId }) => operationId))('%s does what it says', { timeout: 60_000 }, async (id) => {
+  it.each(operations.map(({ operationId }) => operationId))('%s does what it says', async (id) => {
     const { stdout } = await run('sh', ['-c', await listingFor(id, 'curl')], { env: environment() });
     expect(JSON.parse(stdout)).toMatchObject({ success: true });
     const printed = `${await listingFor(id, 'typescript')}\nconsole.log(JSON.stringify({ success, data, error }));`;
     expect(await inNode(printed)).toMatchObject({ success: true });
   });
 
-  it('the retried download is queued once, however often it is sent', { timeout: 60_000 }, async () => {
+  it('the retried download is queued once, however often it is sent', async () => {
     const chapter = await ofThisService(retries(operations, `${service.url}/api/v1`).text);
     const listed = (language: string) => {
       const [, text = ''] = new RegExp(`<pre class="${language}"><code>([^<]*)</code>`).exec(chapter) ?? [];

@@ -55,7 +55,7 @@ async function killAt(percent: number, environment: Environment): Promise<void> 
   await using start = startOnTerminal([...sayPid, ...cliCommand, 'serve'], environment);
   const hasTold = () =>
     [...start.screen().matchAll(/story of the demo: (\d+) %/g)].some(([, shown]) => Number(shown) >= percent);
-  await waitFor(hasTold, { what: `${String(percent)} % of the story`, timeoutMs: 60_000, pollMs: 1 });
+  await waitFor(hasTold, { what: `${String(percent)} % of the story`, pollMs: 1 });
   process.kill(Number(/pid (\d+)\./.exec(start.screen())?.[1]), 'SIGKILL');
   await start.code;
   expect(start.screen()).not.toContain('Ctrl-C stops it');
@@ -73,7 +73,7 @@ const eventsOfStory = Object.values(told).reduce((sum, count) => sum + count, 0)
 const listAccounts = async (environment: Environment) =>
   (await runCli<{ accounts: { account_id: string; email: string }[] }>(['accounts', 'list'], environment)).accounts;
 
-it('is told once, however often a start is killed on the way', { timeout: 600_000 }, async () => {
+it('is told once, however often a start is killed on the way', async () => {
   const environment = environmentOf(temporaryDirectory());
   for (const percent of instants) await killAt(percent, environment);
   await using service = await startProcess('all', environment);
@@ -90,7 +90,7 @@ it('is told once, however often a start is killed on the way', { timeout: 600_00
   expect(again.demo?.accountId).toBe(service.demo?.accountId);
 });
 
-it('is not told where DEMO=empty, nor later into a log that holds anything', { timeout: 120_000 }, async () => {
+it('is not told where DEMO=empty, nor later into a log that holds anything', async () => {
   const environment = environmentOf(temporaryDirectory());
   const empty = await startProcess('all', { ...environment, DEMO: 'empty' });
   const [only, ...others] = await listAccounts(environment);

@@ -59,7 +59,7 @@ async function expectRowsOfLog(store: ConnectedEventStore, models: TestReadModel
 /** The streams of others: no read model wants them. */
 const others = (store: ConnectedEventStore) => appendNumbers(store, freshStream(), 0, 2);
 
-describe.each(endsOfCatchUp)('a log whose catch-ups end with the position of the %s', { timeout: 120_000 }, (form) => {
+describe.each(endsOfCatchUp)('a log whose catch-ups end with the position of the %s', (form) => {
   const isBehind = form === 'behind-last-event';
   let server: TestEventStore;
   let store: ConnectedEventStore;
@@ -158,7 +158,7 @@ describe('a log that was replaced by an older one while the read models stood be
     }
   }
 
-  it('is refused where it has lost events that were applied', { timeout: 120_000 }, async () => {
+  it('is refused where it has lost events that were applied', async () => {
     const loseApplied = async (store: ConnectedEventStore) => {
       await writeLog(store, 1);
       await others(store);
@@ -173,27 +173,23 @@ describe('a log that was replaced by an older one while the read models stood be
     });
   });
 
-  it(
-    'is followed, with nothing skipped, where it has lost only what was passed over',
-    { timeout: 120_000 },
-    async () => {
-      await replaced(
-        (store) => writeLog(store, 1),
-        async (store) => {
-          for (let stream = 0; stream < 20; stream += 1) await others(store);
-        },
-        async (store, models) => {
-          // Before the position of the checkpoint, which this log has not reached.
-          await writeLog(store, 1);
-          for (const projection of projections) {
-            const { tables } = await rebuildOn(store, models, projection);
-            for (const { missing, surplus } of tables) expect({ missing, surplus }).toEqual({ missing: 0, surplus: 0 });
-          }
-          await project(store, models, () => expectRowsSoon(store, models));
-        },
-      );
-    },
-  );
+  it('is followed, with nothing skipped, where it has lost only what was passed over', async () => {
+    await replaced(
+      (store) => writeLog(store, 1),
+      async (store) => {
+        for (let stream = 0; stream < 20; stream += 1) await others(store);
+      },
+      async (store, models) => {
+        // Before the position of the checkpoint, which this log has not reached.
+        await writeLog(store, 1);
+        for (const projection of projections) {
+          const { tables } = await rebuildOn(store, models, projection);
+          for (const { missing, surplus } of tables) expect({ missing, surplus }).toEqual({ missing: 0, surplus: 0 });
+        }
+        await project(store, models, () => expectRowsSoon(store, models));
+      },
+    );
+  });
 });
 
 /** A read model that stands behind the end of its log cannot say how far it is; its rows can. */

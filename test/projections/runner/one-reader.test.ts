@@ -11,7 +11,7 @@ import type { EventStore } from '../../../src/ports/event-store.ts';
 import { logUnderTest } from '../../commands/log-under-test.ts';
 import { changedLog } from '../../commands/noted-reads.ts';
 import { scaled } from '../../support/proof-scale.ts';
-import { waitFor } from '../../support/wait-for.ts';
+import { patienceMs, waitFor } from '../../support/wait-for.ts';
 import { GeneratedAccount, appendAll } from '../generated-account.ts';
 import { readModelsOfTest, silent, testMacs } from '../read-models-under-test.ts';
 import type { TestReadModels } from '../read-models-under-test.ts';
@@ -58,12 +58,8 @@ async function runAll(
   return { models, readers, close };
 }
 
-const caughtUp = async (
-  { pool }: { pool: Pool },
-  of: readonly RebuildableProjection[] = projections,
-  timeoutMs = 20_000,
-) => {
-  for (const projection of of) expect(await catchUp({ store: log.store, pool }, projection, timeoutMs)).toBe(true);
+const caughtUp = async ({ pool }: { pool: Pool }, of: readonly RebuildableProjection[] = projections) => {
+  for (const projection of of) expect(await catchUp({ store: log.store, pool }, projection, patienceMs)).toBe(true);
 };
 
 /** As the last step of a rebuild does it. @returns what lets go of it again */
@@ -88,7 +84,7 @@ async function expectTogetherAgain({ models, readers }: Running): Promise<void> 
 const without = (one: RebuildableProjection) => projections.filter((projection) => projection !== one);
 const others = without(overageLedger);
 
-describe('read models that read the log together', { timeout: 60_000 }, () => {
+describe('read models that read the log together', () => {
   it('have the rows of those that read it alone, over a log that grows and over one that is there', async () => {
     const live = await runAll();
     await writeLog(log.store, 10);
@@ -145,7 +141,7 @@ describe('read models that read the log together', { timeout: 60_000 }, () => {
     await appendAll(log.store, [account.issueKey().append]);
     while (performance.now() - beginMs < scaled(5_000, 30_000)) {
       await appendAll(log.store, [account.queue(1)]);
-      await caughtUp(live.models, without(locked), 8_000);
+      await caughtUp(live.models, without(locked));
     }
     await unlock();
     await expectTogetherAgain(live);
@@ -173,7 +169,7 @@ describe('read models that read the log together', { timeout: 60_000 }, () => {
     isBroken = true;
     // One event for both.
     await appendAll(log.store, [account.queue(1)]);
-    await caughtUp(live.models, without(overageLedger), 8_000);
+    await caughtUp(live.models, without(overageLedger));
     await unlock();
     await expectTogetherAgain(live);
   });

@@ -39,7 +39,7 @@ async function use(admissions: Admissions, { keyHash }: { keyHash: string }, tim
   }
 }
 
-describe('a rebuild of api_keys', { timeout: 60_000 }, () => {
+describe('a rebuild of api_keys', () => {
   it('while requests go on lets in at no moment who is revoked or has used up an hour', async () => {
     const live = await readModelsOfTest(log.store, [apiKeys]);
     const limit = 3;

@@ -14,6 +14,7 @@ import { GeneratedAccount, appendAll } from '../generated-account.ts';
 import type { GeneratedKey } from '../generated-account.ts';
 import { createReadModels, testMacs } from '../read-models-under-test.ts';
 import type { TestReadModels } from '../read-models-under-test.ts';
+import { patienceMs } from '../../support/wait-for.ts';
 
 /**
  * A long log: each account has a key, and a hundred downloads whose jobs have ended or are under way. Small: some thousand
@@ -23,7 +24,6 @@ const accounts = scaled(5, 2_080);
 const downloadsPerAccount = 100;
 const downloadsPerAppend = 50;
 const accountsAtOnce = 4;
-const timeoutMs = scaled(120_000, 1_500_000);
 
 /** One row for a day or a month of all accounts. */
 const sumsOfAll = ['job_days', 'month_money'];
@@ -33,7 +33,7 @@ let models: TestReadModels;
 const keys: GeneratedKey[] = [];
 
 beforeAll(async () => {
-  models = await createReadModels({ queryTimeoutMs: timeoutMs });
+  models = await createReadModels({ queryTimeoutMs: patienceMs });
   const startedMs = performance.now();
   for (let first = 0; first < accounts; first += accountsAtOnce) {
     const some = Array.from({ length: Math.min(accountsAtOnce, accounts - first) }, () => new GeneratedAccount());
@@ -41,7 +41,7 @@ beforeAll(async () => {
   }
   const events = Number(await log.store.headPosition());
   report('the log', { events, ...rateOf(events, startedMs) });
-}, timeoutMs);
+});
 
 afterAll(() => models[Symbol.asyncDispose]());
 
@@ -93,17 +93,16 @@ async function appliedEvents(): Promise<number> {
 }
 
 describe('a long log', () => {
-  it('is projected by live runners, all at once', { timeout: timeoutMs }, async () => {
+  it('is projected by live runners, all at once', async () => {
     const startedMs = performance.now();
     models.run(log.store, ...projections);
-    await models.caughtUp(timeoutMs);
+    await models.caughtUp();
     const applied = await appliedEvents();
     report('live projection of all read models', { applied_events: applied, ...rateOf(applied, startedMs) });
   });
 
   it.each(projections.map((projection) => ({ name: projection.name, projection })))(
     'gives identical rows of $name when that is rebuilt under load',
-    { timeout: timeoutMs },
     async ({ name, projection }) => {
       const progress: ReplayProgress[] = [];
       let isDone = false;

@@ -42,91 +42,83 @@ async function whileStopped(change: () => void): Promise<void> {
   await waitFor(() => store.ready({ timeoutMs: 500 }), { what: 'the event store to be back' });
 }
 
-it(
-  'after the log was replaced by an older one, the read models refuse, until they are told to follow it',
-  { timeout: 120_000 },
-  async () => {
-    await writeLog(store, 2);
-    await whileStopped(() => cpSync(folder, backup, { recursive: true }));
-    const account = new GeneratedAccount();
-    const opened = account.open();
-    const key = account.issueKey();
-    await writeLog(store, 3);
-    await appendAll(store, [...opened, key.append, account.queue(4)]);
+it('after the log was replaced by an older one, the read models refuse, until they are told to follow it', async () => {
+  await writeLog(store, 2);
+  await whileStopped(() => cpSync(folder, backup, { recursive: true }));
+  const account = new GeneratedAccount();
+  const opened = account.open();
+  const key = account.issueKey();
+  await writeLog(store, 3);
+  await appendAll(store, [...opened, key.append, account.queue(4)]);
 
-    const live = await readModelsOfTest(store, projections, { logger });
-    await live.caughtUp();
-    const before = new Map<string, bigint>();
-    for (const { name } of projections) before.set(name, await readReached(live.pool, name));
+  const live = await readModelsOfTest(store, projections, { logger });
+  await live.caughtUp();
+  const before = new Map<string, bigint>();
+  for (const { name } of projections) before.set(name, await readReached(live.pool, name));
 
-    await whileStopped(() => {
-      rmSync(folder, { recursive: true });
-      cpSync(backup, folder, { recursive: true });
-    });
-    const head = (await store.headPosition()) ?? 0n;
+  await whileStopped(() => {
+    rmSync(folder, { recursive: true });
+    cpSync(backup, folder, { recursive: true });
+  });
+  const head = (await store.headPosition()) ?? 0n;
 
-    for (const projection of projections) {
-      const { name } = projection;
-      const refusal = `the checkpoint of ${name} (`;
-      await waitFor(() => logged().includes(refusal), { what: `the refusal of ${name}` });
-      await expect(rebuildOn(store, live, projection)).rejects.toThrow('beyond the end of the log');
-      expect(await readReached(live.pool, name)).toBe(before.get(name));
+  for (const projection of projections) {
+    const { name } = projection;
+    const refusal = `the checkpoint of ${name} (`;
+    await waitFor(() => logged().includes(refusal), { what: `the refusal of ${name}` });
+    await expect(rebuildOn(store, live, projection)).rejects.toThrow('beyond the end of the log');
+    expect(await readReached(live.pool, name)).toBe(before.get(name));
 
-      const { position, before: shown, tables } = await rebuildOn(store, live, projection, { fromOlderLog: true });
-      expect({ position, shown }).toEqual({ position: head, shown: before.get(name) });
-      for (const { surplus } of tables) expect(surplus).toBeGreaterThan(0);
-      expect(await rowsOf(live, projection)).toEqual(await rowsOfQuietRunner(store, projection));
-    }
-    const { rows } = await live.pool.query('select from api_key_window where key_id = $1', [key.keyId]);
-    expect(rows).toEqual([]);
+    const { position, before: shown, tables } = await rebuildOn(store, live, projection, { fromOlderLog: true });
+    expect({ position, shown }).toEqual({ position: head, shown: before.get(name) });
+    for (const { surplus } of tables) expect(surplus).toBeGreaterThan(0);
+    expect(await rowsOf(live, projection)).toEqual(await rowsOfQuietRunner(store, projection));
+  }
+  const { rows } = await live.pool.query('select from api_key_window where key_id = $1', [key.keyId]);
+  expect(rows).toEqual([]);
 
-    // The runners go on by themselves, with the first event that the older log did not have.
-    await writeLog(store, 2);
-    await live.caughtUp();
-    for (const projection of projections) {
-      expect(await rowsOf(live, projection)).toEqual(await rowsOfQuietRunner(store, projection));
-      const again = await rebuildOn(store, live, projection);
-      for (const { missing, surplus } of again.tables) expect({ missing, surplus }).toEqual({ missing: 0, surplus: 0 });
-    }
-    expect((await rowsOf(live, apiKeys))['api_key_window']!.length).toBeGreaterThan(0);
-  },
-);
+  // The runners go on by themselves, with the first event that the older log did not have.
+  await writeLog(store, 2);
+  await live.caughtUp();
+  for (const projection of projections) {
+    expect(await rowsOf(live, projection)).toEqual(await rowsOfQuietRunner(store, projection));
+    const again = await rebuildOn(store, live, projection);
+    for (const { missing, surplus } of again.tables) expect({ missing, surplus }).toEqual({ missing: 0, surplus: 0 });
+  }
+  expect((await rowsOf(live, apiKeys))['api_key_window']!.length).toBeGreaterThan(0);
+});
 
-it(
-  'after the older log has grown beyond the checkpoints, the read models refuse, and are made anew from it',
-  { timeout: 120_000 },
-  async () => {
-    await writeLog(store, 2);
-    await whileStopped(() => {
-      rmSync(backup, { recursive: true, force: true });
-      cpSync(folder, backup, { recursive: true });
-    });
-    const live = await readModelsOfTest(store, projections, { logger });
-    await writeLog(store, 2);
-    await live.caughtUp();
-    const shown = (await store.headPosition()) ?? 0n;
-    await whileStopped(() => {
-      rmSync(folder, { recursive: true });
-      cpSync(backup, folder, { recursive: true });
-    });
-    await writeLog(store, 6);
-    expect((await store.headPosition()) ?? 0n).toBeGreaterThan(shown);
+it('after the older log has grown beyond the checkpoints, the read models refuse, and are made anew from it', async () => {
+  await writeLog(store, 2);
+  await whileStopped(() => {
+    rmSync(backup, { recursive: true, force: true });
+    cpSync(folder, backup, { recursive: true });
+  });
+  const live = await readModelsOfTest(store, projections, { logger });
+  await writeLog(store, 2);
+  await live.caughtUp();
+  const shown = (await store.headPosition()) ?? 0n;
+  await whileStopped(() => {
+    rmSync(folder, { recursive: true });
+    cpSync(backup, folder, { recursive: true });
+  });
+  await writeLog(store, 6);
+  expect((await store.headPosition()) ?? 0n).toBeGreaterThan(shown);
 
-    const names = projections.map(({ name }) => name).sort();
-    await waitFor(async () => (await refusals(live)).length === names.length, { what: 'all to refuse' });
-    expect(await refusals(live)).toEqual(names);
-    for (const projection of projections) {
-      await expect(live.caughtUp()).rejects.toThrow('the log was replaced by an older one');
-      await expect(rebuildOn(store, live, projection)).rejects.toThrow('an event there that the log does not have');
-      const { isLogReplaced } = await rebuildOn(store, live, projection, { fromOlderLog: true });
-      expect(isLogReplaced).toBe(true);
-    }
-    await live.caughtUp();
-    expect(await refusals(live)).toEqual([]);
-    // The runners go on by themselves, and nothing between the two logs was skipped.
-    await writeLog(store, 1);
-    await live.caughtUp();
-    for (const projection of projections)
-      expect(await rowsOf(live, projection)).toEqual(await rowsOfQuietRunner(store, projection));
-  },
-);
+  const names = projections.map(({ name }) => name).sort();
+  await waitFor(async () => (await refusals(live)).length === names.length, { what: 'all to refuse' });
+  expect(await refusals(live)).toEqual(names);
+  for (const projection of projections) {
+    await expect(live.caughtUp()).rejects.toThrow('the log was replaced by an older one');
+    await expect(rebuildOn(store, live, projection)).rejects.toThrow('an event there that the log does not have');
+    const { isLogReplaced } = await rebuildOn(store, live, projection, { fromOlderLog: true });
+    expect(isLogReplaced).toBe(true);
+  }
+  await live.caughtUp();
+  expect(await refusals(live)).toEqual([]);
+  // The runners go on by themselves, and nothing between the two logs was skipped.
+  await writeLog(store, 1);
+  await live.caughtUp();
+  for (const projection of projections)
+    expect(await rowsOf(live, projection)).toEqual(await rowsOfQuietRunner(store, projection));
+});

@@ -40,7 +40,7 @@ const identical = (projection: RebuildableProjection) =>
   tablesOf(projection).map((name) => ({ name, rows: expect.any(Number) as number, missing: 0, surplus: 0 }));
 
 // First, while the log is short.
-describe('a rebuild', { timeout: 120_000 }, () => {
+describe('a rebuild', () => {
   it('says what was wrong, and sets it right', async () => {
     const live = await readModelsOfTest(log.store, [overageLedger]);
     await writeLog(log.store, 2);
@@ -178,7 +178,6 @@ const alone = isLongProof ? projections : oneOfEachKind;
 
 describe.each(alone.map((projection) => ({ name: projection.name, projection })))(
   'a rebuild of $name',
-  { timeout: 60_000 },
   ({ projection }) => {
     it('while the log grows ends with the rows of a runner that nothing happened to', async () => {
       const live = await readModelsOfTest(log.store, [projection]);
