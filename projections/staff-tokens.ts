@@ -7,6 +7,8 @@ import { staffStream } from '../src/domain/staff-events.ts';
 import type { StaffEvent, StaffScope } from '../src/domain/staff-events.ts';
 import { notBelieved } from './credits-macs.ts';
 import type { NotBelieved } from './credits-macs.ts';
+import { refusalSql, requireNoRefusal } from './runner/refused-readers.ts';
+import type { RefusalColumn } from './runner/refused-readers.ts';
 
 /** Tokens of staff for programs: table `staff_tokens`, a part of the read model `staff`. Instants are UTC ISO-8601. */
 export interface StaffToken {
@@ -122,12 +124,19 @@ async function readIssued(
  * The token with a hash, whether or not it is revoked or has expired.
  *
  * @returns `notBelieved` for a row that this installation has not written
+ * @throws {ReaderRefused} while a reader of the log is refused, for a token
  */
 export async function readStaffToken(
   client: Pick<PoolClient, 'query'>,
   tokenHash: string,
   macs: RowMacs,
 ): Promise<StaffToken | NotBelieved | undefined> {
-  const { rows } = await client.query<TokenRow>('select * from staff_tokens where token_hash = $1', [tokenHash]);
-  return rows[0] && believed(rows[0], macs);
+  const { rows } = await client.query<TokenRow & RefusalColumn>(
+    `select *, ${refusalSql} from staff_tokens where token_hash = $1`,
+    [tokenHash],
+  );
+  const [row] = rows;
+  if (!row) return undefined;
+  requireNoRefusal(row);
+  return believed(row, macs);
 }

@@ -14,7 +14,7 @@ import { keyedDownloadColumns, keyedDownloadFromText } from '../idempotency-keys
 import { polledJobColumns, polledJobFromText } from '../jobs.ts';
 import type { PolledJob } from '../jobs.ts';
 import { coveredEventFromText, coveredEventSql } from '../runner/checkpoints.ts';
-import { anyRefusedSql } from '../runner/resume.ts';
+import { anyRefusedSql } from '../runner/refused-readers.ts';
 import { usageAndJobs } from '../usage-and-jobs.ts';
 
 /** The statement behind `admission.ts`, and the reading of its rows. */

@@ -2,7 +2,8 @@ import type { Pool, PoolClient } from 'pg';
 import { checkpointAt, lockCheckpoint, readCheckpoint, writeCheckpoint } from './checkpoints.ts';
 import type { Checkpoint } from './checkpoints.ts';
 import { createMissingTables } from './missing-tables.ts';
-import { admitReader, refusalOf } from './resume.ts';
+import { admitReader } from './refused-readers.ts';
+import { refusalOf } from './resume.ts';
 import { lockTables } from './retry-table-locks.ts';
 import {
   compareTable,

@@ -1,9 +1,10 @@
-import type { Pool, PoolClient } from 'pg';
+import type { Pool } from 'pg';
 import { isPosition, positionOfEvent } from '../../src/ports/log-position.ts';
 import { LogReplaced, ReaderRefused } from '../../src/ports/event-store.ts';
 import type { EventStore, LogPosition } from '../../src/ports/event-store.ts';
 import { openCheckpoint, readCheckpoints } from './checkpoints.ts';
 import type { Checkpoint } from './checkpoints.ts';
+import { admitReader, refuseReader } from './refused-readers.ts';
 
 /**
  * A reader may go on from its checkpoint if the log has the events that it has taken. In a log that was replaced by an older one,
@@ -100,44 +101,4 @@ export async function resumePosition(
   // An earlier version that has run since has taken events, and noted none of them.
   const from = eventPosition !== undefined && eventPosition <= (head ?? -1n) ? eventPosition : newest;
   return from === undefined ? undefined : positionOfEvent(from);
-}
-
-async function refuseReader(pool: Pool, name: string, { message, head }: LogReplaced): Promise<void> {
-  await pool.query(
-    'insert into refused_readers (name, reason, log_position) values ($1, $2, $3) on conflict (name) do nothing',
-    [name, message, head === undefined ? null : String(head)],
-  );
-}
-
-/** A reader that goes on is refused no more. */
-export async function admitReader(client: Pool | PoolClient, name: string): Promise<void> {
-  await client.query('delete from refused_readers where name = $1', [name]);
-}
-
-/** True while a reader of the installation is refused: what the rows say may be in no log. */
-export const anyRefusedSql = 'exists (select from refused_readers)';
-
-/** @param name of a reader; without it, any of the installation @returns why it is refused; undefined if it is not */
-export async function readRefusal(pool: Pool, name?: string): Promise<string | undefined> {
-  const { rows } = await pool.query<{ reason: string }>(
-    'select reason from refused_readers where name = coalesce($1, name) order by name limit 1',
-    [name],
-  );
-  return rows[0]?.reason;
-}
-
-/** The newest event of the log when a reader was refused; undefined if it is not, or the log was empty. */
-export async function readRefusedAt(pool: Pool, name: string): Promise<bigint | undefined> {
-  const { rows } = await pool.query<{ position: string | null }>(
-    'select log_position::text as position from refused_readers where name = $1',
-    [name],
-  );
-  const position = rows[0]?.position ?? null;
-  return position === null ? undefined : BigInt(position);
-}
-
-/** @throws {ReaderRefused} while a reader of the installation is refused */
-export async function requireReaders(pool: Pool): Promise<void> {
-  const reason = await readRefusal(pool);
-  if (reason !== undefined) throw new ReaderRefused(reason);
 }

@@ -13,7 +13,8 @@ import {
 } from './checkpoints.ts';
 import type { ReachedRow } from './checkpoints.ts';
 import type { Projection } from './projection.ts';
-import { readRefusal, refusalOf, resumePosition } from './resume.ts';
+import { readRefusal } from './refused-readers.ts';
+import { refusalOf, resumePosition } from './resume.ts';
 
 /** The progress of the read models, seen from outside their runners. */
 

@@ -10,7 +10,8 @@ import {
   readCheckpoint,
   writeCheckpoint,
 } from '../../projections/runner/checkpoints.ts';
-import { admitReader, readRefusedAt, refusalOf } from '../../projections/runner/resume.ts';
+import { admitReader, readRefusedAt } from '../../projections/runner/refused-readers.ts';
+import { refusalOf } from '../../projections/runner/resume.ts';
 import { usageAndJobs } from '../../projections/usage-and-jobs.ts';
 import { table } from '../documents/text.ts';
 import { CommandFailed, print } from './output.ts';

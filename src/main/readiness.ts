@@ -3,7 +3,7 @@ import { withDeadline } from '../async/deadline.ts';
 import type { Pool } from 'pg';
 import { projections } from '../../projections/all.ts';
 import { findMissingTables } from '../../projections/runner/missing-tables.ts';
-import { readRefusal } from '../../projections/runner/resume.ts';
+import { readRefusal } from '../../projections/runner/refused-readers.ts';
 import { tablesOf } from '../../projections/runner/projection.ts';
 import { measureClock } from '../adapters/postgres/measure-clock.ts';
 import type { Connections } from './connect.ts';

@@ -3,7 +3,7 @@ import { freePort } from '../embedded/free-port.ts';
 import { lockDataDirectory } from '../embedded/data-directory.ts';
 import { putPendingVoidsBack } from './backups/restored-pending-voids.ts';
 import { requireParts } from './required-parts.ts';
-import { readRefusal } from '../../projections/runner/resume.ts';
+import { readRefusal } from '../../projections/runner/refused-readers.ts';
 import type { Config } from './settings/config.ts';
 import type { Started } from '../cli/start-screen.ts';
 import { connect } from './connect.ts';

@@ -1,8 +1,10 @@
 import type { Pool } from 'pg';
+import { refusalSql, requireNoRefusal } from '../../../projections/runner/refused-readers.ts';
+import type { RefusalColumn } from '../../../projections/runner/refused-readers.ts';
 import type { ConsoleSession, ConsoleSessions } from '../../ports/console-sessions.ts';
 import type { RowMacs } from '../../ports/row-macs.ts';
-import { formTokenOf, hashOfSecret, listedSession, refusalSql, requireNoRefusal } from './session-rows.ts';
-import type { ListedRow, RefusalColumn } from './session-rows.ts';
+import { formTokenOf, hashOfSecret, listedSession } from './session-rows.ts';
+import type { ListedRow } from './session-rows.ts';
 import type { StoreOnStandby } from './store-on-standby.ts';
 
 /** Table `console_sessions`. A row without a MAC of this installation is no session. */

@@ -1,6 +1,5 @@
 import { hash } from 'node:crypto';
 import type { ListedSession } from '../../ports/console-sessions.ts';
-import { ReaderRefused } from '../../ports/event-store.ts';
 
 /** What sessions and links of both consoles have in common. */
 
@@ -17,21 +16,6 @@ export const formTokenOf = (secret: string): string => hash('sha256', `form ${se
 /** Whether a link was asked for in this browser; one that the service prints is of none. */
 export const isOfBrowser = (browserHash: Buffer | null, browser: string | undefined): boolean =>
   browser !== undefined && browserHash?.equals(hashOfSecret(browser)) === true;
-
-/**
- * Why a reader of the log is refused, if one is: the rows may then be those of another log, so that no session shows them, and
- * nothing is decided by them. Read with the session, so that a page does not wait for Postgres once more.
- */
-export const refusalSql = '(select reason from refused_readers order by name limit 1) as refusal';
-
-export interface RefusalColumn {
-  refusal: string | null;
-}
-
-/** @throws {ReaderRefused} */
-export function requireNoRefusal({ refusal }: RefusalColumn): void {
-  if (refusal !== null) throw new ReaderRefused(refusal);
-}
 
 export interface ListedRow {
   session_id: string;

@@ -5,7 +5,7 @@ import { createAdmissions } from '../../../projections/admission/admission.ts';
 import { readNewestCredits } from '../../../projections/credits.ts';
 import { projections } from '../../../projections/all.ts';
 import { dispatchCheckpoint } from '../../../projections/runner/checkpoints.ts';
-import { recordRefusals, requireReaders } from '../../../projections/runner/resume.ts';
+import { recordRefusals } from '../../../projections/runner/resume.ts';
 import { listChangedJobs } from '../../../projections/jobs.ts';
 import type { JobStatus } from '../../../projections/jobs.ts';
 import type { LocalFileStore } from '../../adapters/files/local-file-store.ts';
@@ -91,10 +91,7 @@ export const startApi: StartRole = async (connections, secrets) => {
     store,
     pendingVoids,
     ownerSessions: createOwnerSessions(connections, publicUrl),
-    readUsage: async (accountId) => {
-      await requireReaders(pool);
-      return await readNewestCredits(pool, accountId, macs);
-    },
+    readUsage: (accountId) => readNewestCredits(pool, accountId, macs),
     fileRetentionSeconds: config.FILE_RETENTION_SECONDS,
     keyInForce: (keyId) => waitForKey(pool, keyId, { revoked: false, timeoutMs: keyInForceMs }),
     now,

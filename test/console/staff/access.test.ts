@@ -426,6 +426,15 @@ describe('a token', () => {
     }
   });
 
+  it('shows no rows while a reader of the log is refused', async () => {
+    const { token } = await service.issueToken(admin.staffId, scopes);
+    await service.sql("insert into refused_readers (name, reason) values ('usage_and_jobs', 'the log was replaced')");
+    for (const name of Object.keys(programs))
+      expect([name, await call(name, `Bearer ${token}`)]).toMatchObject([name, { status: 503, code: 'unavailable' }]);
+    await service.sql('delete from refused_readers');
+    expect((await call('GET /operation', `Bearer ${token}`)).status).toBe(200);
+  });
+
   it('opens no page, and a session no endpoint', async () => {
     const { token } = await service.issueToken(admin.staffId, scopes);
     const browser = await service.newStaffSession(admin);

@@ -2,7 +2,8 @@ import { expect, it } from 'vitest';
 
 import { readCheckpoint, writeCheckpoint } from '../../../projections/runner/checkpoints.ts';
 import type { Checkpoint, SeenEvent } from '../../../projections/runner/checkpoints.ts';
-import { readRefusal, recordRefusals, resume, resumePosition } from '../../../projections/runner/resume.ts';
+import { readRefusal } from '../../../projections/runner/refused-readers.ts';
+import { recordRefusals, resume, resumePosition } from '../../../projections/runner/resume.ts';
 import { runProjection } from '../../../projections/runner/runner.ts';
 import { usageAndJobs } from '../../../projections/usage-and-jobs.ts';
 import { LogReplaced } from '../../../src/ports/event-store.ts';
