@@ -260,7 +260,9 @@ async function lookedAt<Result>(
       values,
     );
     for (const { Plan: plan } of explained.rows[0]!['QUERY PLAN']) {
-      const scans = nodesOf(plan).filter((node) => node['Relation Name'] !== undefined);
+      // At most a row for each reader of the log.
+      const isCounted = ({ 'Relation Name': table }: Plan) => table !== undefined && table !== 'refused_readers';
+      const scans = nodesOf(plan).filter(isCounted);
       looked.whole.push(
         ...scans.filter((node) => node['Node Type'] === 'Seq Scan').map((node) => node['Relation Name']!),
       );
