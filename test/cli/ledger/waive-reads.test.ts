@@ -34,6 +34,7 @@ it('a waiver reads its period from the charge on, however much stands before', a
   const why = { reason: 'the file was broken', reference: 'CASE-1', by: 'Ada' };
   await waiveCommand(cli, token(18), { ...why, cents: 1 });
   expect(reads(stream)).toEqual([35]);
+  await models.caughtUp();
   await waiveFailedCommand(cli, { ...why, account: accountId, period: '2026-11-01' });
   // At 41 is the event that the read model has received last: the command asks whether the log has it.
   expect(reads(stream)).toEqual([35, 41, 37]);
