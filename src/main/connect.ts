@@ -1,5 +1,4 @@
 import { hostname } from 'node:os';
-import { join } from 'node:path';
 import type { NatsConnection } from 'nats';
 import type { Pool } from 'pg';
 import type { Logger } from 'pino';
@@ -25,10 +24,10 @@ import type { RowMacs } from '../ports/row-macs.ts';
 import type { Tracer } from '../ports/tracing.ts';
 import { isOurStream } from '../domain/is-our-stream.ts';
 import { isDemo } from './downloader-sandbox.ts';
-import { projectDirectory } from './settings/config.ts';
 import type { Config } from './settings/config.ts';
 import type { Addresses } from './settings/instance.ts';
 import type { Secrets } from './settings/secrets.ts';
+import { migrationsDirectory } from './schema.ts';
 import { serverUnreachable } from './server-unreachable.ts';
 import { fixShiftedClock, shiftedClockWarning } from './settings/shifted-clock.ts';
 import { fixStreamPrefix } from './settings/stream-prefix.ts';
@@ -85,7 +84,7 @@ async function connectBeside(
   const metrics = new Metrics({ logger });
   const macs = createRowMacs(secrets, { logger, observer: metrics.observer(observeRows) });
   const postgres = { server: 'Postgres', url: addresses.databaseUrl, setting: settingOf(config, 'DATABASE_URL') };
-  const migrated = await naming(postgres, migrate(pool, join(projectDirectory, 'projections/migrations')));
+  const migrated = await naming(postgres, migrate(pool, migrationsDirectory));
   if (migrated.includes('0007-row-macs.sql')) await naming(postgres, signOlderVoids(pool, macs));
   const clock = createClock({
     realNowMs,

@@ -23,6 +23,7 @@ import { refuseShiftedClock } from './settings/shifted-clock.ts';
 import { sharedGraceSeconds, sharedPlans } from './settings/settings-of-the-service.ts';
 import { findAddresses, findStaffOrigin } from './settings/instance.ts';
 import { createLogger } from './logger.ts';
+import { requireSchema } from './schema.ts';
 import { serverUnreachable } from './server-unreachable.ts';
 import { createStaffInvitations } from './staff-invitations.ts';
 import { readStreamPrefix } from './settings/stream-prefix.ts';
@@ -46,7 +47,8 @@ export async function runCommand(
     queryTimeoutMs,
     connectionTimeoutMs: commandTimeoutMs,
   });
-  const prefix = await readStreamPrefix(pool, config).catch(async (error: unknown) => {
+  const opening = requireSchema(pool).then(() => readStreamPrefix(pool, config));
+  const prefix = await opening.catch(async (error: unknown) => {
     await pool.end();
     if (error instanceof ConfigurationRefused) throw error;
     throw serverUnreachable('Postgres', { url: databaseUrl, setting: config.DATABASE_URL && 'DATABASE_URL' }, error);

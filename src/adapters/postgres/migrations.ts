@@ -4,9 +4,24 @@ import type { Pool } from 'pg';
 /** Keeps two processes from migrating at once. Any number will do that other programs do not use. */
 const migrationLock = 7_325_001;
 
+const undefinedTable = '42P01';
+
+const migrationsIn = async (directory: string): Promise<string[]> =>
+  (await readdir(directory)).filter((name) => /^\d{4}-[\w-]+\.sql$/.test(name)).sort();
+
+/** The migrations that the database lacks, in order. */
+export async function missingMigrations(pool: Pool, directory: string): Promise<string[]> {
+  const { rows } = await pool.query<{ name: string }>('select name from schema_migrations').catch((error: unknown) => {
+    if ((error as { code?: string }).code !== undefinedTable) throw error;
+    return { rows: [] };
+  });
+  const applied = new Set(rows.map(({ name }) => name));
+  return (await migrationsIn(directory)).filter((name) => !applied.has(name));
+}
+
 /** Applies the numbered migrations, each once, in order, and in a transaction of its own. @returns the newly applied ones */
 export async function migrate(pool: Pool, directory: string): Promise<string[]> {
-  const files = (await readdir(directory)).filter((name) => /^\d{4}-[\w-]+\.sql$/.test(name)).sort();
+  const files = await migrationsIn(directory);
   const client = await pool.connect();
   try {
     await client.query('select pg_advisory_lock($1)', [migrationLock]);
