@@ -4,6 +4,7 @@ import { ClientError, textOf } from '../client/client-error.ts';
 import type { ApiClient } from '../client/client.ts';
 import { downloadToFile } from '../client/download-to-file.ts';
 import type { DownloadRequest } from '../client/download-to-file.ts';
+import { interruptible } from '../client/interruption.ts';
 import type { DownloadStatus } from '../client/wait-for-download.ts';
 import { replacesFile } from './output-file.ts';
 import { CommandFailed, print } from './output.ts';
@@ -55,7 +56,10 @@ async function downloadCommand(
     show(`${status.status}${'progress' in status ? progressText(status.progress) : ''}`);
   };
   try {
-    const saved = await downloadToFile(api, request, file, { idempotencyKey: newUuid(), onStatus });
+    const idempotencyKey = newUuid();
+    const saved = await interruptible((signal) =>
+      downloadToFile(api, request, file, { idempotencyKey, onStatus, signal }),
+    );
     const { request_token, file_size_bytes, file_mime } = saved;
     show('');
     const text = `${file}: ${String(file_size_bytes)} bytes, ${file_mime}`;

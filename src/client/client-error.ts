@@ -3,7 +3,7 @@ export class ClientError extends Error {
   override readonly name = 'ClientError';
   /**
    * The API's own code, such as `overage_cap_reached`; why a download failed, such as `private_video`; or the client's own:
-   * `unreachable`, `unexpected_answer`, `not_writable`, `transfer_failed`.
+   * `unreachable`, `unexpected_answer`, `not_writable`, `transfer_failed`, `interrupted`.
    */
   readonly code: string;
   /** The token of a download that was queued, and therefore charged, before the error. */

@@ -15,6 +15,7 @@ export interface ToFile {
   idempotencyKey: string;
   /** Told each status of the download. */
   onStatus?: (status: DownloadStatus) => void;
+  /** Ends the wait and the transfer. A request to queue that is under way gets its answer first, as it may be charged. */
   signal?: AbortSignal;
 }
 
@@ -35,7 +36,7 @@ export async function downloadToFile(
   const given = signal && { signal };
   try {
     const header = { 'Idempotency-Key': idempotencyKey };
-    const queue = () => api.POST('/video/download', { params: { header }, body: request, ...given });
+    const queue = () => api.POST('/video/download', { params: { header }, body: request });
     const { request_token: requestToken } = await sendWithRetries(queue, given);
     try {
       const ended = await waitForDownload(api, requestToken, { ...given, ...(onStatus && { onStatus }) });

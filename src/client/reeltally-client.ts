@@ -9,6 +9,8 @@ import { createApiClient } from './client.ts';
 import type { ApiClient } from './client.ts';
 import { downloadToFile } from './download-to-file.ts';
 import type { DownloadRequest } from './download-to-file.ts';
+import { interruptible } from './interruption.ts';
+import type { DownloadStatus } from './wait-for-download.ts';
 import { sendWithRetries } from './with-retries.ts';
 
 const help = `Usage:
@@ -81,10 +83,10 @@ async function download(url: string, given: Given): Promise<object> {
     ...(audioFormat !== undefined && { audio_format: audioFormat }),
     ...(given.item !== undefined && { item: Number(given.item) }),
   } as DownloadRequest;
-  const { request_token, file_size_bytes, file_mime } = await downloadToFile(openApi(), request, file, {
-    idempotencyKey,
-    onStatus: ({ status }) => show(status === 'done' ? '' : status),
-  });
+  const onStatus = ({ status }: DownloadStatus) => show(status === 'done' ? '' : status);
+  const { request_token, file_size_bytes, file_mime } = await interruptible((signal) =>
+    downloadToFile(openApi(), request, file, { idempotencyKey, onStatus, signal }),
+  );
   return { request_token, file, file_size_bytes, file_mime };
 }
 

@@ -5,9 +5,10 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { freePort } from '../../src/embedded/free-port.ts';
 import { demoOf, shareService } from '../http/shared-service.ts';
-import { runInLoadedProcess, runOnTerminal } from '../support/service.ts';
+import { cliCommand, runInLoadedProcess, runOnTerminal, startOnTerminal } from '../support/service.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 import { call } from '../support/client.ts';
+import { waitFor } from '../support/wait-for.ts';
 import { expectRefusal, expectText } from './command-line.ts';
 
 const service = shareService();
@@ -17,6 +18,11 @@ const environment = (more: Record<string, string> = {}) => ({
   REELTALLY_URL: service.url,
   ...more,
 });
+
+interface Instant {
+  directory: string;
+  screen: string;
+}
 
 describe('download', () => {
   it('queues, waits, and saves the whole file', async () => {
@@ -125,6 +131,22 @@ describe('download', () => {
     expect(ran.stderr).toContain(`request token ${token}. `);
     const { data } = await call(service.url, path, { key: demoOf(service).key });
     expect(data['download_url']).toMatch(/^http/);
+  });
+
+  it.each([
+    ['its file is begun', ({ directory }: Instant) => readdirSync(directory).length > 0],
+    ['it runs', ({ screen }: Instant) => screen.includes('running')],
+  ])('stopped by Ctrl-C when %s, says its token and leaves no file', async (what, isThere) => {
+    const directory = temporaryDirectory();
+    const words = ['download', service.sampleUrl('slow'), '-o', join(directory, 'a.mp4')];
+    await using command = startOnTerminal([...cliCommand, ...words], environment(), 1_000);
+    await waitFor(() => isThere({ directory, screen: command.screen() }), { what, pollMs: 1 });
+    command.type('\u0003');
+    expect(await command.code).toBe(1);
+    expect(readdirSync(directory)).toEqual([]);
+    const said = / \(interrupted\); request token ([\w-]+)\. The download is charged: GET /;
+    const [, token = ''] = said.exec(command.screen()) ?? [];
+    expect((await call(service.url, `/video/status?token=${token}`, { key: demoOf(service).key })).status).toBe(200);
   });
 
   it('goes on trying while the API is away, and then says so', async () => {
