@@ -25,6 +25,7 @@ import { startHealthServer, startRole } from './roles/start-roles.ts';
 import { keepSettings } from './settings/settings-of-the-service.ts';
 import { readSecrets, requireSharedSecret } from './settings/secrets.ts';
 import { Shutdown } from './shutdown.ts';
+import { warnOfWaitingCommits } from './waiting-commits.ts';
 
 export interface ServeOptions {
   role: Role | 'all';
@@ -184,6 +185,7 @@ async function openConnections(
   await requireSharedSecret(pool, options.secrets);
   await keepSettings(pool, config, options.role);
   warnOfExcessRights(connections);
+  warnOfWaitingCommits(connections);
   return connections;
 }
 

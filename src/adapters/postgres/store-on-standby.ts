@@ -34,6 +34,15 @@ export async function isStandbyMissing(pool: Pool): Promise<boolean> {
   return rows[0]?.is_missing === true;
 }
 
+/** Tells whether every commit of this user waits for a standby, and not only those that `StoreOnStandby` makes. */
+export async function everyCommitWaits(pool: Pool): Promise<boolean> {
+  const { rows } = await pool.query<{ waits: boolean }>(
+    `select current_setting('synchronous_standby_names') <> ''
+       and current_setting('synchronous_commit') not in ('local', 'off') as waits`,
+  );
+  return rows[0]?.waits === true;
+}
+
 /**
  * A commit that waits is stored already. Nothing but a cancellation ends its wait: `statement_timeout` does not count there, and
  * the server does not notice that its client is gone. Then Postgres warns, and calls the commit a success. So the warning is the

@@ -6,7 +6,11 @@ import { createPendingVoids } from '../../../src/adapters/postgres/pending-voids
 import { openPool } from '../../../src/adapters/postgres/pool.ts';
 import { refusalOf } from '../../../src/console/failures.ts';
 import { createStaffSessions } from '../../../src/adapters/postgres/staff-sessions.ts';
-import { createStoreOnStandby, isStandbyMissing } from '../../../src/adapters/postgres/store-on-standby.ts';
+import {
+  createStoreOnStandby,
+  everyCommitWaits,
+  isStandbyMissing,
+} from '../../../src/adapters/postgres/store-on-standby.ts';
 import type { StoreOnStandby } from '../../../src/adapters/postgres/store-on-standby.ts';
 import type { UnknownAppend } from '../../../src/ports/billing.ts';
 import { NotOnStandby } from '../../../src/ports/standby.ts';
@@ -165,6 +169,14 @@ it('a standby that does not follow is missing', async () => {
   await waitFor(() => isStandbyMissing(pool), { what: 'the standby to be missing' });
   pair.between.setAway(false);
   await waitFor(async () => !(await isStandbyMissing(pool)), { what: 'the standby to be back' });
+});
+
+it('a user for whom every commit waits is found', async () => {
+  expect(await everyCommitWaits(pool)).toBe(false);
+  for (const [setting, waits] of Object.entries({ on: true, remote_apply: true, remote_write: true, off: false }))
+    expect([setting, await everyCommitWaits(openOne(pair.primaryUrl, 1, `-c synchronous_commit=${setting}`))]).toEqual([
+      ...[setting, waits],
+    ]);
 });
 
 it('what was confirmed is there when the standby is promoted', async () => {
