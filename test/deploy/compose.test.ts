@@ -167,6 +167,16 @@ describe('the profile cluster', () => {
     expect(services[first!]?.depends_on).toEqual({ 'event-store-volumes': { ...looks, required: false } });
   });
 
+  it.each(roles)('starts with a command of the role %s all nodes that elect a leader', (role) => {
+    const started = new Set<string>([role]);
+    // What is added is looked at as well.
+    for (const name of started) for (const other of Object.keys(services[name]?.depends_on ?? {})) started.add(other);
+    expect([...started]).toEqual(expect.arrayContaining([...servers['event-store'], ...servers.nats]));
+    const isForNodes = ([name]: [string, unknown]) => /-[23]$/.test(name);
+    const onNodes = Object.values(services).flatMap(({ depends_on: all }) => Object.entries(all).filter(isForNodes));
+    for (const [, condition] of onNodes) expect(condition).toEqual({ condition: 'service_started', required: false });
+  });
+
   it.each(Object.values(servers))('has in %s and its like the same but for name and volume', (first, ...others) => {
     const same = ({
       environment,

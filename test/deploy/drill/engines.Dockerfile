@@ -16,6 +16,8 @@ RUN apt-get update && apt-get install -y --no-install-recommends postgresql-15 &
   && install -d -o postgres /var/lib/postgresql /var/run/postgresql
 COPY test/deploy/drill/postgres-entrypoint.sh /usr/local/bin/docker-entrypoint.sh
 ENV PATH=/usr/lib/postgresql/15/bin:/usr/local/bin:/usr/bin:/bin PGDATA=/var/lib/postgresql/15/docker
+# As that image: without it Postgres would wait for its clients to go.
+STOPSIGNAL SIGINT
 ENTRYPOINT ["docker-entrypoint.sh"]
 
 FROM ${BASE_IMAGE} AS nats
