@@ -23,8 +23,8 @@ trap 'rm -rf "$incomplete"' EXIT
 trap 'exit 1' HUP INT TERM
 
 in_api() { (cd "$deploy" && docker compose exec -T api "$@"); }
-# An archive on standard output. Code 1: a file went or changed while it was read.
-archive() { "$@" -cf - . > "$incomplete/files.tar" || [ $? -eq 1 ]; }
+# An archive on standard output. Code 1: a file went or changed while it was read; without a byte, the container was not there.
+archive() { { "$@" -cf - . > "$incomplete/files.tar" || [ $? -eq 1 ]; } && [ -s "$incomplete/files.tar" ]; }
 
 # 1. Postgres, before the log: its read models may be older than the log, but never newer. Left out without PGDATABASE, because
 #    most of it is made again from the log. pg_dump takes PGHOST, PGUSER and PGPASSFILE from the environment: an address on its

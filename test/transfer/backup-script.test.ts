@@ -58,6 +58,16 @@ it('deploy/backup.sh exports the log, copies the finished files, and never repla
   expect(await filesOf(composed)).toEqual(['./film.mp4']);
   expect(readdirSync(inContainer)).toEqual([]);
 
+  const gone = 'echo "service is not running" >&2; exit 1';
+  writeFileSync(join(programs, 'docker'), docker.replace('\ncd', `\n[ "$1" != tar ] || { ${gone}; }\ncd`), {
+    mode: 0o755,
+  });
+  const withoutFiles = join(directory, 'without-files');
+  await expect(backUp(withoutFiles, { PATH: path, REELTALLY_DATA: inContainer }, '--compose')).rejects.toThrow(
+    /is not running/,
+  );
+  expect(existsSync(withoutFiles)).toBe(false);
+
   await expect(backUp(target)).rejects.toThrow(/exists: name a new folder/);
   const failed = join(directory, 'failed');
   await expect(backUp(failed, { EVENTSTORE_DB: join(directory, 'missing') })).rejects.toThrow();
