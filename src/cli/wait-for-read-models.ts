@@ -2,6 +2,7 @@ import type { Pool } from 'pg';
 import type { Projection } from '../../projections/runner/projection.ts';
 import { catchUp } from '../../projections/runner/wait-for-checkpoint.ts';
 import type { EventStore } from '../ports/event-store.ts';
+import { isPostgresAway } from '../ports/outage.ts';
 import type { Output } from './output.ts';
 
 /** How long commands wait for the log and the read models, and what they print meanwhile. */
@@ -36,14 +37,23 @@ interface Waiting {
   hasProjector: () => Promise<boolean>;
 }
 
-/** Waits until read models show something. @returns whether they do */
+/**
+ * Waits until read models show something. Without Postgres they do not: what the command has recorded is told all the same.
+ *
+ * @returns whether they do
+ */
 export async function untilShown(
   { output, hasProjector }: Pick<Waiting, 'output' | 'hasProjector'>,
   wait: (timeoutMs: number) => Promise<boolean>,
 ): Promise<boolean> {
-  if (await tellWait(output, 'the read models to follow the log', wait(abandonedTimeoutMs))) return true;
-  if (!(await hasProjector())) return false;
-  return await tellWait(output, 'the read models to follow the log', wait(commandTimeoutMs - abandonedTimeoutMs));
+  try {
+    if (await tellWait(output, 'the read models to follow the log', wait(abandonedTimeoutMs))) return true;
+    if (!(await hasProjector())) return false;
+    return await tellWait(output, 'the read models to follow the log', wait(commandTimeoutMs - abandonedTimeoutMs));
+  } catch (error) {
+    if (!isPostgresAway(error)) throw error;
+    return false;
+  }
 }
 
 /** Waits until a read model holds everything that is in the log now. @returns whether it does */

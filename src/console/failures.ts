@@ -2,6 +2,7 @@ import { ItemsMissing } from '../../projections/line-items.ts';
 import { NotStored, OutcomeUnknown } from '../commands/handle-command.ts';
 import { ClockIsWrong } from '../ports/clock.ts';
 import { EventStoreUnavailable, ReaderRefused } from '../ports/event-store.ts';
+import { isPostgresAway } from '../ports/outage.ts';
 import { NotOnStandby } from '../ports/standby.ts';
 import { away, outcomeUnknown, Refusal } from './visit.ts';
 
@@ -18,10 +19,3 @@ export function refusalOf(error: unknown): { refusal: Refusal; isOutage: boolean
 
 /** Tells whether a part of the service is away, or has not answered in time. */
 export const isOutage = (error: unknown): boolean => refusalOf(error)?.isOutage === true;
-
-/** Errors of connections have a code of the system; errors in statements have one of SQL, which begins with a digit. */
-function isPostgresAway(error: unknown): boolean {
-  const { code, message } = error as { code?: unknown; message?: unknown };
-  const isOfSystem = typeof code === 'string' && /^(?:E[A-Z]+|57P0\d|08\d\d\d)$/.test(code);
-  return isOfSystem || /^(?:Query read timeout|Connection terminated|timeout exceeded)/.test(String(message));
-}

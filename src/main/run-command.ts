@@ -13,6 +13,7 @@ import type { RunCommand } from '../cli/dependencies.ts';
 import type { Output } from '../cli/output.ts';
 import { commandTimeoutMs, tellWait } from '../cli/wait-for-read-models.ts';
 import type { EventStore, WholeLog } from '../ports/event-store.ts';
+import { isPostgresAway } from '../ports/outage.ts';
 import { WriterRegistry } from '../commands/usage/writer-registry.ts';
 import { closePeriods } from '../dispatcher/close-periods.ts';
 import { isOurStream } from '../domain/is-our-stream.ts';
@@ -48,10 +49,11 @@ export async function runCommand(
     connectionTimeoutMs: commandTimeoutMs,
   });
   const opening = requireSchema(pool).then(() => readStreamPrefix(pool, config));
+  const postgresUnreachable = (error: unknown) =>
+    serverUnreachable('Postgres', { url: databaseUrl, setting: config.DATABASE_URL && 'DATABASE_URL' }, error);
   const prefix = await opening.catch(async (error: unknown) => {
     await pool.end();
-    if (error instanceof ConfigurationRefused) throw error;
-    throw serverUnreachable('Postgres', { url: databaseUrl, setting: config.DATABASE_URL && 'DATABASE_URL' }, error);
+    throw error instanceof ConfigurationRefused ? error : postgresUnreachable(error);
   });
   const streams = { prefix, isOurs: isOurStream };
   const connected = connectEventStore({ url: eventStoreUrl, logger, streams, readTimeoutMs: commandTimeoutMs });
@@ -98,6 +100,8 @@ export async function runCommand(
       ...(staffOrigin !== undefined && { createStaffLink }),
       mailStaffInvitation: createStaffInvitations(config, now),
     });
+  } catch (error) {
+    throw isPostgresAway(error) ? postgresUnreachable(error) : error;
   } finally {
     await connected.close();
     await measuring.stop();

@@ -72,3 +72,10 @@ export const outageOf = (
   { outages, logger }: { outages?: Outages | undefined; logger: OutageLogger },
   part: string,
 ): Outage => outages?.of(part) ?? new Outage(part, logger);
+
+/** Tells whether Postgres has not answered a statement. Errors of connections have a code of the system; errors in statements have one of SQL, which begins with a digit. */
+export function isPostgresAway(error: unknown): boolean {
+  const { code, message } = error as { code?: unknown; message?: unknown };
+  const isOfSystem = typeof code === 'string' && /^(?:E[A-Z]+|57P0\d|08\d\d\d)$/.test(code);
+  return isOfSystem || /^(?:Query read timeout|Connection terminated|timeout exceeded)/.test(String(message));
+}

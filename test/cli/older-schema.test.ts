@@ -17,7 +17,7 @@ afterAll(() => empty.drop());
 
 const commands = [
   ['projections', 'status'],
-  ['accounts', 'open', '--email', 'owner@example.com', '--plan', 'test'],
+  ['accounts', 'open', '--email', 'owner@example.com', '--plan', 'dev_100'],
   ['ledger', 'verify', '--json'],
 ];
 
