@@ -73,9 +73,13 @@ export const outageOf = (
   part: string,
 ): Outage => outages?.of(part) ?? new Outage(part, logger);
 
-/** Tells whether Postgres has not answered a statement. Errors of connections have a code of the system; errors in statements have one of SQL, which begins with a digit. */
+/** Codes of the system for connections, and of SQL for a server that stops or drops one. Files have other codes. */
+const awayCodes =
+  /^(?:ECONN(?:REFUSED|RESET|ABORTED)|EPIPE|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|ENOTFOUND|EAI_AGAIN|57P0\d|08\d\d\d)$/;
+
+/** Tells whether Postgres cannot be reached, or has not answered a statement. */
 export function isPostgresAway(error: unknown): boolean {
   const { code, message } = error as { code?: unknown; message?: unknown };
-  const isOfSystem = typeof code === 'string' && /^(?:E[A-Z]+|57P0\d|08\d\d\d)$/.test(code);
-  return isOfSystem || /^(?:Query read timeout|Connection terminated|timeout exceeded)/.test(String(message));
+  const isAway = typeof code === 'string' && awayCodes.test(code);
+  return isAway || /^(?:Query read timeout|Connection terminated|timeout exceeded)/.test(String(message));
 }
