@@ -17,7 +17,7 @@ export function mailedLink(dataDirectory: string, email: string): Promise<string
 }
 
 /** Long lines of a mail are folded by its encoding (RFC 2045, 6.7). */
-const linksOf = (mail: string): string[] =>
+export const linksOf = (mail: string): string[] =>
   mail
     .replaceAll(/=\r?\n/g, '')
     .replaceAll('=3D', '=')

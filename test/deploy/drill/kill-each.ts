@@ -8,20 +8,19 @@
  * DRILL_COMPOSE: the command for `docker compose` with its files.
  */
 
-import { execFile } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
-import { readFile, writeFile } from 'node:fs/promises';
 import process from 'node:process';
 import { setTimeout as delay } from 'node:timers/promises';
-import { setDefaultCACertificates } from 'node:tls';
-import { parseArgs, promisify } from 'node:util';
+import { parseArgs } from 'node:util';
 import { createApiClient } from '../../../src/client/client.ts';
 import { ClientError } from '../../../src/client/client-error.ts';
 import { waitForDownload } from '../../../src/client/wait-for-download.ts';
 import type { EndedDownload } from '../../../src/client/wait-for-download.ts';
 import { sendWithRetries } from '../../../src/client/with-retries.ts';
 import { waitFor } from '../../support/wait-for.ts';
-import { compose } from './run-compose.ts';
+import { isLeader } from './leaders.ts';
+import { postgresServices, promote, psql } from './promotion.ts';
+import { chargedDownloads, compose, containersOf, docker, openAccount, reeltally, trustProxy } from './run-compose.ts';
 
 const { values: flags } = parseArgs({
   options: {
@@ -39,10 +38,6 @@ if (flags.help) {
   process.exit();
 }
 
-const run = promisify(execFile);
-const service = ['node', '--disable-warning=ExperimentalWarning', 'src/main/reeltally.js'];
-const reeltally = async <Result>(...given: string[]) =>
-  JSON.parse(await compose('exec', '-T', 'api', ...service, ...given, '--json')) as Result;
 const say = (text: string) => flags.json || process.stdout.write(`${text}\n`);
 
 /** The services that are killed, one container after the other; those that do not run are left out. */
@@ -54,12 +49,8 @@ const killed = [
 // Of the sample platform: a video that ends well, and others that fail for reasons of their own.
 const videos = ['bars', 'song', 'private', 'gone', 'geo'];
 
-setDefaultCACertificates([await compose('exec', '-T', 'proxy', 'cat', '/data/caddy/pki/authorities/local/root.crt')]);
-const { account_id: account } = await reeltally<{ account_id: string }>(
-  ...['accounts', 'open', '--email', 'drill@example.com', '--plan', 'dev_100'],
-);
-await reeltally('accounts', 'terms', account, '--hourly', '10000');
-const { key } = await reeltally<{ key: string }>('keys', 'issue', account);
+await trustProxy();
+const { account, key } = await openAccount('drill@example.com');
 const api = createApiClient(flags.url, key);
 const retries = { attempts: 60, longestPauseSeconds: 60 };
 
@@ -107,43 +98,11 @@ async function load(): Promise<void> {
   await Promise.all(all);
 }
 
-const containers = async (name: string) => {
-  const ids = (await compose('ps', '--all', '--quiet', name).catch(() => '')).split('\n');
-  return ids.filter((id) => id !== '');
-};
-const docker = async (...given: string[]) => (await run('docker', given)).stdout.trim();
 const stateFormat = '{{.State.Pid}} {{.RestartCount}} {{if .State.Health}}{{.State.Health.Status}}{{end}}';
 const stateOf = async (id: string) => {
   const [pid, restarts, health] = (await docker('inspect', '--format', stateFormat, id)).split(' ');
   return { pid: Number(pid), restarts: Number(restarts), health };
 };
-
-/** The leader of each kind answers this, within its own container. */
-const leads: readonly { kind: RegExp; ask: readonly string[]; answer: RegExp }[] = [
-  {
-    kind: /^event-store/,
-    ask: ['curl', '--silent', '--insecure', 'https://localhost:2113/info'],
-    answer: /"state":\s*"leader"/,
-  },
-  {
-    kind: /^(?:projector|dispatcher)/,
-    ask: ['node', '-e', "fetch('http://127.0.0.1:8080/metrics').then((a) => a.text()).then(console.log)"],
-    answer: /^reeltally_\w+_leading 1$/m,
-  },
-  {
-    kind: /^nats/,
-    ask: ['wget', '--quiet', '--output-document=-', 'http://127.0.0.1:8222/jsz?streams=1'],
-    answer: /"name":\s*"DOWNLOADS"[^]*"leader":\s*"@"/,
-  },
-  { kind: /^postgres/, ask: ['sh', '-c', 'ls $PGDATA/standby.signal || echo primary'], answer: /^primary/ },
-];
-
-async function isLeader(name: string, id: string): Promise<boolean> {
-  const lead = leads.find(({ kind }) => kind.test(name));
-  if (!lead) return false;
-  const answer = await docker('exec', id, ...lead.ask).catch(() => '');
-  return new RegExp(lead.answer.source.replace('@', name), lead.answer.flags).test(answer);
-}
 
 /** As a crash would: a container that is stopped by its engine is not started again. @returns seconds until it is healthy */
 async function kill(name: string, id: string): Promise<number> {
@@ -158,18 +117,14 @@ async function kill(name: string, id: string): Promise<number> {
   return (performance.now() - killedAt) / 1_000;
 }
 
-const psql = async (name: string, question: string) =>
-  (await compose('exec', '-T', '--user', 'postgres', name, 'psql', '--tuples-only', '--command', question)).trim();
-
 /**
  * Cuts the standby off for a while, so that it lacks rows, and loses the primary. Then the steps of docs/operations.md, without the
  * new standby.
  */
-async function promote(): Promise<{ seconds: number; missingBytes: number }> {
-  const settings = await readFile('deploy/.env', 'utf8');
-  const [, primary = ''] = /^POSTGRES_PRIMARY=(.*)$/m.exec(settings) ?? [];
-  const standby = primary === 'postgres' ? 'postgres-standby' : 'postgres';
-  const [id = ''] = await containers(standby);
+async function loseThePrimary(): Promise<{ seconds: number; missingBytes: number }> {
+  const services = await postgresServices();
+  const { primary, standby } = services;
+  const [id = ''] = await containersOf(standby);
   const network = await docker(
     'inspect',
     '--format',
@@ -184,10 +139,7 @@ async function promote(): Promise<{ seconds: number; missingBytes: number }> {
   await compose('rm', '--force', primary);
   await docker('network', 'connect', '--alias', standby, network, id);
   const missingBytes = Number(await psql(standby, `select '${written}' - pg_last_wal_replay_lsn()`));
-  await compose('exec', '-T', '--user', 'postgres', standby, 'sh', '-c', 'pg_ctl promote --wait');
-  await writeFile('deploy/.env', settings.replace(/^POSTGRES_PRIMARY=.*$/m, `POSTGRES_PRIMARY=${standby}`));
-  await run('deploy/prepare.sh', []);
-  await compose('up', '--detach', '--no-deps', '--wait', standby, 'projector', 'dispatcher', 'worker', 'api');
+  await promote(services);
   await sendWithRetries(() => api.GET('/credits'), retries);
   return { seconds: Number(((performance.now() - lostAt) / 1_000).toFixed(1)), missingBytes };
 }
@@ -197,7 +149,7 @@ const loading = load();
 const seconds: Record<string, number> = {};
 for (let round = 0; round < Number(flags.rounds); round += 1)
   for (const service of killed)
-    for (const [index, id] of (await containers(service)).entries()) {
+    for (const [index, id] of (await containersOf(service)).entries()) {
       await delay(5_000);
       const name = `${service} ${String(index + 1)}${(await isLeader(service, id)) ? ', leading' : ''}`;
       seconds[name] = Number((await kill(name, id)).toFixed(1));
@@ -205,7 +157,7 @@ for (let round = 0; round < Number(flags.rounds); round += 1)
         `${name} was killed, and is healthy after ${String(seconds[name])} s; ${String(ended.length)} downloads have ended`,
       );
     }
-const promoted = flags.promote ? await promote() : undefined;
+const promoted = flags.promote ? await loseThePrimary() : undefined;
 if (promoted) {
   say(
     `the standby leads without ${String(promoted.missingBytes)} bytes; the API answers after ${String(promoted.seconds)} s`,
@@ -215,10 +167,7 @@ if (promoted) {
 isLoading = false;
 await loading;
 
-const { downloads, overage } = await reeltally<{ downloads: { used: number }; overage: { downloads: number } }>(
-  ...['accounts', 'show', account],
-);
-const charged = downloads.used + overage.downloads;
+const charged = await chargedDownloads(account);
 const verified = await reeltally<object>('ledger', 'verify');
 const counted = (status: string) => ended.filter((each) => each === status).length;
 const result = {
