@@ -41,8 +41,7 @@ const run = (...words: string[]) => runCommand(words, { REELTALLY_DATA: service.
 async function replaceLog(change: () => void): Promise<void> {
   await service.stop();
   change();
-  const dispose = service[Symbol.asyncDispose];
-  service = { ...(await service.restart()), [Symbol.asyncDispose]: dispose };
+  service = await service.restart();
 }
 
 const reason = /the log was replaced by an older one; \\?"projections rebuild all --from-older-log\\?"/;

@@ -4,6 +4,7 @@ import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 
 import { launchPostgres } from '../../src/embedded/postgres/launch.ts';
+import { readProcessFile } from '../../src/system/processes.ts';
 import { makeBrowser, whyNoBrowser } from './browser-of-run.ts';
 import { whyNoEarlierVersion } from './earlier-version.ts';
 import { readGivenEngines } from './given-engines.ts';
@@ -12,8 +13,10 @@ import { offer } from './offers.ts';
 import { prepareMigratedDatabase } from './postgres.ts';
 import { makeConsole } from './console-of-run.ts';
 import { whyNoPython } from './python.ts';
+import { processesNaming } from './named-processes.ts';
 import { makeService } from './services-of-run.ts';
 import { makeDataDirectory, makeTemporaryDirectory } from './temporary-directory.ts';
+import { waitFor } from './wait-for.ts';
 
 /** The processes of the test files find what is made here by these variables. */
 export default async function setUp(): Promise<() => Promise<void>> {
@@ -23,6 +26,7 @@ export default async function setUp(): Promise<() => Promise<void>> {
   // What the tests start is compiled once: it starts in half the time.
   process.env['NODE_COMPILE_CACHE'] = join(directory, 'compile-cache');
   process.env['TEST_MADE_ONCE'] = directory;
+  undo.defer(() => requireServicesEnded(directory));
   linkEngine(directory);
   process.env['TEST_POSTGRES'] = readGivenEngines().databaseUrl ?? (await startPostgres(undo));
   await prepareMigratedDatabase();
@@ -50,6 +54,15 @@ async function startPostgres(undo: AsyncDisposableStack): Promise<string> {
     await server.stop();
   });
   return server.url;
+}
+
+/** One that a test has left behind takes time from all others, and stays beside the next run. */
+async function requireServicesEnded(directory: string): Promise<void> {
+  const dataOf = (pid: number) => /REELTALLY_DATA=[^\0]*/.exec(readProcessFile(pid, 'environ') ?? '')?.[0] ?? '';
+  const isService = (pid: number) => readProcessFile(pid, 'cmdline')?.includes('reeltally.js') === true;
+  const left = () => processesNaming(directory).filter(isService);
+  const what = `the end of services (${left().map(dataOf).join(', ')})`;
+  await waitFor(() => left().length === 0, { what, timeoutMs: 30_000 });
 }
 
 /** Below the summary of the run, where nobody overlooks it. */
