@@ -8,7 +8,8 @@
 
 import { createHash } from 'node:crypto';
 import { createReadStream, createWriteStream, existsSync, statSync } from 'node:fs';
-import { rename, rm } from 'node:fs/promises';
+import { mkdtemp, rename, rm } from 'node:fs/promises';
+import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { createGunzip, createGzip } from 'node:zlib';
@@ -41,17 +42,17 @@ export async function writeLogFile(
 ): Promise<LogHead> {
   if (existsSync(file)) throw new LogFileRefused(`${file} exists: name another file`);
   const head = new LogHead();
-  const incomplete = `${file}.incomplete`;
+  // In a folder of its own, so that two commands never write the same file.
+  const folder = await mkdtemp(`${file}.incomplete-`);
+  const incomplete = join(folder, 'log');
   const sink = () => createWriteStream(incomplete, { mode: 0o600, flags: 'wx', flush: true });
   const lines = linesOf({ format, version: formatVersion, source, exported }, pages, head);
-  await rm(incomplete, { force: true });
   try {
     if (isCompressed(file)) await pipeline(lines, createGzip(), sink());
     else await pipeline(lines, sink());
     await rename(incomplete, file);
-  } catch (error) {
-    await rm(incomplete, { force: true });
-    throw error;
+  } finally {
+    await rm(folder, { recursive: true, force: true });
   }
   return head;
 }

@@ -1,10 +1,10 @@
 import { once } from 'node:events';
-import { readFileSync, statSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gunzipSync, gzipSync } from 'node:zlib';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 
-import { writeLogFile } from '../../src/transfer/log-file.ts';
+import { checkLogFile, writeLogFile } from '../../src/transfer/log-file.ts';
 import { Chain } from '../../src/audit/rules/chain.ts';
 import { expectRefusal, within } from '../cli/command-line.ts';
 import { EventStoreProxy } from '../support/event-store-proxy.ts';
@@ -175,6 +175,29 @@ describe('an import whose appends are not all answered goes on behind what was s
     await closed;
     expect(importing.exitCode, told).toBe(0);
   });
+});
+
+it('two exports at once to one file both write the whole of it', async () => {
+  const folder = temporaryDirectory();
+  const file = join(folder, 'log.ndjson');
+  const [begun, goOn] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const exported = { source: 'a test', exported: '2026-01-01T00:00:00.000Z' };
+  const early = async function* () {
+    yield* generatedLog(9);
+    await begun.promise;
+  };
+  const late = async function* () {
+    begun.resolve();
+    yield* generatedLog(9);
+    await goOn.promise;
+  };
+  const heads = [writeLogFile(file, exported, early()), writeLogFile(file, exported, late())];
+  await heads[0];
+  await checkLogFile(file, () => undefined);
+  goOn.resolve();
+  await heads[1];
+  await checkLogFile(file, () => undefined);
+  expect(readdirSync(folder)).toEqual(['log.ndjson']);
 });
 
 describe('an import', () => {
