@@ -180,21 +180,21 @@ describe('an import whose appends are not all answered goes on behind what was s
 it('two exports at once to one file both write the whole of it', async () => {
   const folder = temporaryDirectory();
   const file = join(folder, 'log.ndjson');
-  const [begun, goOn] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const [begun, goOn] = [Promise.withResolvers<undefined>(), Promise.withResolvers<undefined>()];
   const exported = { source: 'a test', exported: '2026-01-01T00:00:00.000Z' };
   const early = async function* () {
     yield* generatedLog(9);
     await begun.promise;
   };
   const late = async function* () {
-    begun.resolve();
+    begun.resolve(undefined);
     yield* generatedLog(9);
     await goOn.promise;
   };
   const heads = [writeLogFile(file, exported, early()), writeLogFile(file, exported, late())];
   await heads[0];
   await checkLogFile(file, () => undefined);
-  goOn.resolve();
+  goOn.resolve(undefined);
   await heads[1];
   await checkLogFile(file, () => undefined);
   expect(readdirSync(folder)).toEqual(['log.ndjson']);
