@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { openerOf } from '../../src/domain/people.ts';
 import { routes } from '../../src/console/routes.ts';
 import { call } from '../support/client.ts';
-import { freePort } from '../support/free-port.ts';
+import { freePort } from '../../src/embedded/free-port.ts';
 import { readLog } from '../support/log.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { Browser } from './browser.ts';

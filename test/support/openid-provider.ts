@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { Server } from 'node:http';
 import { Provider } from 'oidc-provider';
-import { freePort } from './free-port.ts';
+import { freePort } from '../../src/embedded/free-port.ts';
 
 export interface OpenIdProvider extends AsyncDisposable {
   issuer: string;

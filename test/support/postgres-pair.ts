@@ -6,7 +6,7 @@ import { preparePostgresProgram } from '../../src/embedded/postgres/program.ts';
 import { startServerProcess } from '../../src/embedded/server-process.ts';
 import { sharedDirectory } from '../../src/system/access-of-other-users.ts';
 import { sendSignal } from '../../src/system/processes.ts';
-import { freePort } from './free-port.ts';
+import { freePort } from '../../src/embedded/free-port.ts';
 import { migrateDatabase, withClient } from './postgres.ts';
 import { startPostgresProxy } from './postgres-proxy.ts';
 import type { PostgresProxy } from './postgres-proxy.ts';

@@ -50,10 +50,13 @@ export interface SandboxOptions {
 const programDirectories = ['/usr/local/sbin', '/usr/local/bin', '/usr/sbin', '/usr/bin', '/sbin', '/bin'];
 const startTimeoutMs = 5_000;
 
-/** Runs in the new network: opens a listening socket there, hands it over, and waits for the parent to disconnect. */
+/**
+ * Runs in the new network: opens a listening socket there, hands it over, and ends with its standard input, which its parent
+ * closes. Node does not tell of a parent that is killed before it has taken the socket: no `disconnect` follows.
+ */
 const listenerProgram = `
   const server = require('node:net').createServer();
-  process.once('disconnect', () => process.exit());
+  process.stdin.once('end', () => process.exit()).resume();
   server.listen(0, '127.0.0.1', () => process.send('listening', server));
 `;
 
@@ -98,7 +101,7 @@ async function openNetwork(unshare: string): Promise<Network | { why: string }> 
       cwd: '/',
       detached: true,
       env: { PATH: programDirectories.join(':') },
-      stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
+      stdio: ['pipe', 'ignore', 'pipe', 'ipc'],
     },
   );
   const ended = exitOf(child);
@@ -107,11 +110,11 @@ async function openNetwork(unshare: string): Promise<Network | { why: string }> 
   });
   const listener = await Promise.race([listening, ended.then(() => undefined)]);
   if (listener === undefined || child.pid === undefined) {
-    if (child.connected) child.disconnect();
+    child.stdin?.destroy();
     return { why: (await ended).stderr || 'the network did not come up' };
   }
   const [user, network] = await Promise.all(['user', 'net'].map((name) => open(`/proc/${child.pid}/ns/${name}`)));
-  child.disconnect();
+  child.stdin?.destroy();
   await ended;
   return user === undefined || network === undefined ? { why: 'no handle of it' } : { user, network, listener };
 }

@@ -7,7 +7,7 @@ import { openerOf } from '../../../src/domain/people.ts';
 import { staffRoles } from '../../../src/domain/staff-events.ts';
 import type { StaffRole } from '../../../src/domain/staff-events.ts';
 import { queue } from '../../support/downloads.ts';
-import { freePort } from '../../support/free-port.ts';
+import { freePort } from '../../../src/embedded/free-port.ts';
 import { readLog } from '../../support/log.ts';
 import { waitFor } from '../../support/wait-for.ts';
 import { Browser, send } from '../browser.ts';

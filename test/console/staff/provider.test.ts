@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { staffIdOf } from '../../../src/commands/reference-ids.ts';
 import { removeStaff } from '../../../src/commands/staff.ts';
-import { freePort } from '../../support/free-port.ts';
+import { freePort } from '../../../src/embedded/free-port.ts';
 import { readLog } from '../../support/log.ts';
 import { openIdClient, startOpenIdProvider } from '../../support/openid-provider.ts';
 import { Browser } from '../browser.ts';

@@ -6,7 +6,7 @@ import { openerOf } from '../../../src/domain/people.ts';
 import { browserOfFile, isWithoutBrowser } from '../../support/browser.ts';
 import type { Session } from '../../support/browser.ts';
 import { queue } from '../../support/downloads.ts';
-import { freePort } from '../../support/free-port.ts';
+import { freePort } from '../../../src/embedded/free-port.ts';
 import type { ServiceProcess } from '../../support/service.ts';
 import { waitFor } from '../../support/wait-for.ts';
 import type { Browser as CookieBrowser } from '../browser.ts';
