@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
+import { isPortFree } from '../../src/embedded/free-port.ts';
 import { runLoaded } from './command-process.ts';
 import type { Ran } from './command-process.ts';
 import { givenEngines } from './given-engines.ts';
@@ -157,11 +158,24 @@ export function inUse(
   };
 }
 
+/** Above the ports of outgoing connections and of embedded servers: these may take one between its choice and its use. */
+const firstPort = 61_000;
+/** For each process of tests. */
+const ownPorts = 500;
+let portsTaken = process.pid % ownPorts;
+
+async function ownPort(): Promise<string> {
+  portsTaken += 1;
+  const port = firstPort + ownPorts * Number(process.env['VITEST_POOL_ID'] ?? 0) + (portsTaken % ownPorts);
+  return (await isPortFree(port)) ? String(port) : await ownPort();
+}
+
 export async function startProcess(
   role: string,
-  environment: Environment,
+  given: Environment,
   started: StartedBy = asItIs,
 ): Promise<ServiceProcess> {
+  const environment = given['PORT'] === '0' ? { ...given, PORT: await ownPort() } : given;
   const child = spawnCommand(['serve', '--role', role, '--json'], environment, started);
   let log = '';
   child.stderr.setEncoding('utf8').on('data', (text: string) => (log += text));
