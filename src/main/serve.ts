@@ -1,4 +1,5 @@
 import type { Logger } from 'pino';
+import { onInterrupt } from '../client/interruption.ts';
 import { freePort } from '../embedded/free-port.ts';
 import { lockDataDirectory } from '../embedded/data-directory.ts';
 import { putPendingVoidsBack } from './backups/restored-pending-voids.ts';
@@ -52,14 +53,12 @@ export async function serve(config: Config, { role, parentPid, progress, ready }
   requireParts(config, role);
   const shutdown = new Shutdown(logger);
   const { promise: ended, resolve: end, reject: fail } = Promise.withResolvers<number>();
-  let toldMs: number | undefined;
-  const tell = () => {
-    // A second signal means now: children end with this process.
-    if (toldMs !== undefined && performance.now() - toldMs > samePressMs) process.exit(130);
-    toldMs ??= performance.now();
+  let isTold = false;
+  // Children end with this process, also at a second signal.
+  onInterrupt(() => {
+    isTold = true;
     end(0);
-  };
-  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, tell);
+  });
   // npm passes no signal on when it is killed alone: the service would go on with nobody left to stop it.
   const watch = config.npm_lifecycle_event ? watchParent(parentPid, () => end(0)) : undefined;
   const starting =
@@ -69,8 +68,7 @@ export async function serve(config: Config, { role, parentPid, progress, ready }
   try {
     starting
       .then((started) => {
-        if (toldMs === undefined)
-          ready({ role, version: config.version, dataDirectory: config.dataDirectory, ...started });
+        if (!isTold) ready({ role, version: config.version, dataDirectory: config.dataDirectory, ...started });
       })
       .catch(fail);
     const code = await ended;
@@ -85,8 +83,6 @@ export async function serve(config: Config, { role, parentPid, progress, ready }
   }
 }
 
-/** One Ctrl-C may come as two signals: one from the terminal, and the same again from npm, which passes it on. */
-const samePressMs = 1_000;
 const parentCheckMs = 500;
 
 function watchParent(parentPid: number, gone: () => void): NodeJS.Timeout {

@@ -1,4 +1,3 @@
-import { fileURLToPath } from 'node:url';
 import pg from 'pg';
 import { pino } from 'pino';
 import { projections } from '../../projections/all.ts';
@@ -9,6 +8,7 @@ import { runProjection } from '../../projections/runner/runner.ts';
 import { createRowMacs } from '../../src/adapters/postgres/row-macs.ts';
 import { deriveKeys } from '../../src/adapters/derive-keys.ts';
 import { migrate } from '../../src/adapters/postgres/migrations.ts';
+import { migrationsDirectory } from '../../src/main/schema.ts';
 import { openPool } from '../../src/adapters/postgres/pool.ts';
 import type { EventStore } from '../../src/ports/event-store.ts';
 import { secondsOfCopy } from '../projections/runner/bare-copy.ts';
@@ -19,7 +19,6 @@ import type { Results } from './figures.ts';
 
 const logger = pino({ level: 'silent' });
 const database = 'bench_projections';
-const migrations = fileURLToPath(new URL('../../projections/migrations', import.meta.url));
 
 const accounts = 400;
 const downloadsEach = 100;
@@ -70,7 +69,7 @@ async function measureOne(bench: Bench, store: EventStore, projection: Rebuildab
   const url = new URL(bench.addresses.DATABASE_URL);
   url.pathname = `/${database}`;
   const pool = openPool(url.href, { logger, max: 4, queryTimeoutMs: 600_000 });
-  await migrate(pool, migrations);
+  await migrate(pool, migrationsDirectory);
   const macs = createRowMacs({ current: deriveKeys('the secret of a benchmark'), others: [] }, { logger });
   const startedMs = performance.now();
   const runner = runProjection(projection, { store, macs, pool, logger });

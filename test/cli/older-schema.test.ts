@@ -1,9 +1,8 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { createDatabase } from '../support/postgres.ts';
+import { createDatabase, withClient } from '../support/postgres.ts';
 import type { TestDatabase } from '../support/postgres.ts';
 import { installationOfFile } from '../support/installation.ts';
 import { readLog } from '../support/log.ts';
-import { withClient } from '../support/postgres.ts';
 import { expectRefusal, within } from './command-line.ts';
 
 /** Commands of a version that no process of the service has started yet. */

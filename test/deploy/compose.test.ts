@@ -169,7 +169,7 @@ describe('the profile cluster', () => {
 
   it.each(roles)('starts with a command of the role %s all nodes that elect a leader', (role) => {
     const started = new Set<string>([role]);
-    // What is added is looked at as well.
+    // The loop also looks at what it adds.
     for (const name of started) for (const other of Object.keys(services[name]?.depends_on ?? {})) started.add(other);
     expect([...started]).toEqual(expect.arrayContaining([...servers['event-store'], ...servers.nats]));
     const isForNodes = ([name]: [string, unknown]) => /-[23]$/.test(name);

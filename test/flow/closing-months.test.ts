@@ -81,7 +81,7 @@ test('each period of each account is closed once and invoiced once, whenever the
     return rows[0]?.applied ?? 0;
   };
   try {
-    // Of a month come an end and an opening of each account, and a close and an invoice of what ended before.
+    // A month gives each account an end and an opening, and a close and an invoice of what ended before.
     const survived = fc.sample(fc.integer({ min: 1, max: 3 * accounts }), kills);
     for (const [index, events] of survived.entries()) {
       const before = await applied();

@@ -239,9 +239,8 @@ test('nobody is charged for a 502, and no download that was answered is voided',
       ]);
     }
   }
-  // Of the other accounts it may be none: a repeat with the key confirms what it finds, and is first where nothing arrived.
+  // The other accounts may have none: a repeat with the key confirms what it finds, and is first where nothing arrived.
   expect(voided.get(accounts.alone)).toBe(rounds);
-  // On a busy machine a pending void may not be recorded in time: then the connection is cut, and its charge is counted above.
   const statuses = Map.groupBy(asked, ({ status }) => status);
   const counts = [...statuses].map(
     ([status, all]) => `${String(all.length)} × ${status === 0 ? 'cut' : String(status)}`,
@@ -250,4 +249,6 @@ test('nobody is charged for a 502, and no download that was answered is voided',
     console.log(
       `seed ${process.env['PROOF_SEED'] ?? ''}: ${String(promised)} unknown outcomes; ${counts.join(', ')}; ${[...voided.values()].join(' + ')} voided`,
     );
+  // A busy machine may record a pending void too late. Then the connection is cut, and its charge is counted above.
+  expect(statuses.get(0)?.length ?? 0).toBeLessThan(statuses.get(502)?.length ?? 0);
 });

@@ -5,7 +5,6 @@ import { afterAll, beforeAll, expect, onTestFinished } from 'vitest';
 
 import { projections } from '../../projections/all.ts';
 import { admissionSessionSettings } from '../../projections/admission/admission-statement.ts';
-import type { Checkpoint } from '../../projections/runner/checkpoints.ts';
 import { catchUp } from '../../projections/runner/wait-for-checkpoint.ts';
 import type { Projection } from '../../projections/runner/projection.ts';
 import { connectionsOfRebuild } from '../../projections/runner/rebuild.ts';
@@ -20,16 +19,8 @@ import type { StoreOnStandby } from '../../src/adapters/postgres/store-on-standb
 import { createRowMacs } from '../../src/adapters/postgres/row-macs.ts';
 import { deriveKeys } from '../../src/adapters/derive-keys.ts';
 import type { EventStore, Subscription } from '../../src/ports/event-store.ts';
-import { positionOfEvent } from '../../src/ports/log-position.ts';
 import { createMigratedDatabase } from '../support/postgres.ts';
 import { patienceMs } from '../support/wait-for.ts';
-
-/** The checkpoint of a reader that has taken the event at a position. */
-export const checkpointAt = (commit: bigint): Checkpoint => ({
-  position: positionOfEvent(commit),
-  eventPosition: commit,
-  seen: undefined,
-});
 
 export const silent: Logger = pino({ level: 'silent' });
 

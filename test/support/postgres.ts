@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
-import { fileURLToPath } from 'node:url';
 import pg from 'pg';
 import { migrate } from '../../src/adapters/postgres/migrations.ts';
+import { migrationsDirectory } from '../../src/main/schema.ts';
 
 export interface TestDatabase extends AsyncDisposable {
   url: string;
@@ -29,7 +29,6 @@ export async function createDatabase(template = 'template0'): Promise<TestDataba
 export const createMigratedDatabase = (): Promise<TestDatabase> => createDatabase(migratedTemplate);
 
 const migratedTemplate = 'migrated_template';
-const migrationsDirectory = fileURLToPath(new URL('../../projections/migrations', import.meta.url));
 
 /** For `createMigratedDatabase`; once for the run. */
 export async function prepareMigratedDatabase(): Promise<void> {

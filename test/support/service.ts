@@ -162,6 +162,7 @@ export function inUse(
 const firstPort = 61_000;
 /** For each process of tests. */
 const ownPorts = 500;
+/** Another run at the same time begins elsewhere. */
 let portsTaken = process.pid % ownPorts;
 
 async function ownPort(): Promise<string> {

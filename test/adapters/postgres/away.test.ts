@@ -3,12 +3,8 @@ import pg from 'pg';
 import { expect, it } from 'vitest';
 import { freePort } from '../../../src/embedded/free-port.ts';
 import { isPostgresAway } from '../../../src/ports/outage.ts';
+import { errorOf } from '../../support/event-store-under-test.ts';
 
-const errorOf = (work: Promise<unknown>): Promise<unknown> =>
-  work.then(
-    () => undefined,
-    (error: unknown) => error,
-  );
 const connect = (host: string, port: number) => new pg.Client({ host, port }).connect();
 
 it.each([

@@ -1,19 +1,18 @@
 import { readdirSync, writeFileSync } from 'node:fs';
 import { cp } from 'node:fs/promises';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { pino } from 'pino';
 import type { Pool } from 'pg';
 import { describe, expect, it, onTestFinished } from 'vitest';
 
 import { startHeartbeat } from '../../../src/adapters/postgres/heartbeat.ts';
 import { migrate } from '../../../src/adapters/postgres/migrations.ts';
+import { migrationsDirectory } from '../../../src/main/schema.ts';
 import { openPool } from '../../../src/adapters/postgres/pool.ts';
 import { createDatabase } from '../../support/postgres.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 import { waitFor } from '../../support/wait-for.ts';
 
-const migrations = fileURLToPath(new URL('../../../projections/migrations', import.meta.url));
 const logger = pino({ level: 'silent' });
 
 /** As many pools on one fresh database as there are processes. */
@@ -33,16 +32,16 @@ const tablesOf = async (pool: Pool): Promise<unknown[]> =>
 describe('migrations', () => {
   it('run once each, by whichever of several processes that start at one time', async () => {
     const pools = await openPools(4);
-    await Promise.all(pools.map((pool) => migrate(pool, migrations)));
+    await Promise.all(pools.map((pool) => migrate(pool, migrationsDirectory)));
     const [pool] = pools;
     const { rows } = await pool!.query('select name from schema_migrations order by name');
     expect(rows).toEqual(
-      readdirSync(migrations)
+      readdirSync(migrationsDirectory)
         .sort()
         .map((name) => ({ name })),
     );
     const tables = await tablesOf(pool!);
-    await migrate(pool!, migrations);
+    await migrate(pool!, migrationsDirectory);
     expect(await tablesOf(pool!)).toEqual(tables);
   });
 
@@ -72,10 +71,12 @@ describe('migrations', () => {
   it('of a newer version are refused by an older one', async () => {
     const [pool] = await openPools(1);
     const directory = temporaryDirectory();
-    await cp(migrations, directory, { recursive: true });
+    await cp(migrationsDirectory, directory, { recursive: true });
     writeFileSync(join(directory, '9999-future.sql'), 'create table future (id int)');
     await migrate(pool!, directory);
-    await expect(migrate(pool!, migrations)).rejects.toThrow('9999-future.sql, which this version does not know');
+    await expect(migrate(pool!, migrationsDirectory)).rejects.toThrow(
+      '9999-future.sql, which this version does not know',
+    );
   });
 });
 
@@ -126,7 +127,7 @@ describe('a pool', () => {
 
 it('a heart beats as a row, which goes when it is stopped in order', async () => {
   const [pool] = await openPools(1);
-  await migrate(pool!, migrations);
+  await migrate(pool!, migrationsDirectory);
   const beats = async (): Promise<unknown[]> =>
     (
       await pool!.query<object>(

@@ -230,7 +230,7 @@ describe('an export', () => {
       expect((await finance.get('/staff/operation/notices')).status).toBe(200);
       expect((await finance.get(path)).status).toBe(503);
       for (const one of asked) one.destroy();
-      await waitFor(async () => (await waiting()) === 0, { what: 'both to end' });
+      await waitFor(async () => (await waiting()) === 0, { what: 'both to end', timeoutMs: 5_000 });
     } finally {
       await sql('rollback');
     }

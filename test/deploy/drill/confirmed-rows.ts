@@ -22,12 +22,12 @@ import { chargedDownloads, compose, containersOf, docker, openAccount, reeltally
 
 const { values: flags } = parseArgs({ options: { url: { type: 'string', default: 'https://localhost' } } });
 const { url } = flags;
-const wait = { timeoutMs: 180_000, pollMs: 1_000 };
+const wait = { pollMs: 1_000 };
 
 interface Asked {
   account: string;
   key: string;
-  /** What was answered; undefined where the connection was closed. */
+  /** The status of each answer; undefined where the connection was closed. */
   statuses: (number | undefined)[];
 }
 

@@ -12,8 +12,8 @@ const program = `
 
 const listens = (pid: number) => readProcessFile(pid, 'net/tcp')?.includes(' 0A ');
 
-/** Stopped first, so that it has not taken what the other one hands over. */
-it('a process that is killed while it opens its sandbox leaves the maker of its network not behind', async () => {
+/** It is stopped first, so that it does not take the socket. */
+it('a process that is killed while it opens its sandbox does not leave the maker of its network behind', async () => {
   const child = spawn(process.execPath, ['--input-type=module', '-e', program, temporaryDirectory()]);
   const isMaker = ({ pid, parent }: ProcessFacts) =>
     parent === child.pid && readProcessFile(pid, 'cmdline')?.includes('createServer');

@@ -95,7 +95,7 @@ describe('children of other users', () => {
 
   test('count together for their memory, also what has left the group', async () => {
     const attempt = attemptIn(openDirectory(), 'attempt');
-    // It keeps what nobody takes from it, and rests.
+    // `tail` holds all of its bytes while nobody reads its output.
     const hold = "(setsid sh -c 'head -c 90000000 /dev/zero | tail -c 90000000 | sleep 60' > /dev/null 2>&1 &)";
     const { ending } = await run(attempt, `${hold}; ${hold}; ${hold}; ${forever}`, {
       ...{ maxMemoryBytes: 200_000_000, timeoutMs: 50_000 },

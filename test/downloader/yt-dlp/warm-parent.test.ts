@@ -139,6 +139,7 @@ test('a parent that does not answer is ended', async ({ skip }) => {
   if (warm === undefined) return skip('children are not forked here');
   const before = processesOf(warm);
   const parent = await warm.startAnother({ forkTimeoutMs: 200 });
+  expect(before).not.toEqual([]);
   // Not the last of them all: ids of processes begin anew at their limit.
   const [second = 0] = processesOf(warm).filter((pid) => !before.includes(pid));
   process.kill(second, 'SIGSTOP');
