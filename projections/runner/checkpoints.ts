@@ -128,7 +128,7 @@ export function checkpointAfter(before: Checkpoint | undefined, { events, positi
 }
 
 /** The values of the columns `position` and `prepare_position`. */
-function positionValues(checkpoint: Checkpoint | undefined): (string | null)[] {
+export function positionValues(checkpoint: Checkpoint | undefined): (string | null)[] {
   if (!checkpoint) return [null, null];
   const { commit, prepare } = checkpoint.position;
   return [String(commit), prepare >= commit ? null : String(prepare)];

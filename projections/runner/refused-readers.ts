@@ -1,13 +1,28 @@
 import type { Pool, PoolClient } from 'pg';
 import { ReaderRefused } from '../../src/ports/event-store.ts';
 import type { LogReplaced } from '../../src/ports/event-store.ts';
+import { positionValues } from './checkpoints.ts';
+import type { Checkpoint } from './checkpoints.ts';
 
 /** Table `refused_readers`: readers that do not go on, because the log was replaced. The rows may then be those of another log. */
 
-export async function refuseReader(pool: Pool, name: string, { message, head }: LogReplaced): Promise<void> {
+/** @param checkpoint that the log does not have; once a rebuild has replaced it, nothing is recorded */
+export async function refuseReader(
+  pool: Pool,
+  { name, checkpoint }: { name: string; checkpoint: Checkpoint | undefined },
+  { message, head }: LogReplaced,
+): Promise<void> {
   await pool.query(
-    'insert into refused_readers (name, reason, log_position) values ($1, $2, $3) on conflict (name) do nothing',
-    [name, message, head === undefined ? null : String(head)],
+    `insert into refused_readers (name, reason, log_position)
+     select c.name, $2, $3 from checkpoints c
+     where c.name = $1 and (c.position, c.prepare_position, c.seen_id) is not distinct from ($4::numeric, $5::numeric, $6::uuid)
+       and not exists (select from refused_readers r where r.name = c.name)
+     for share of c
+     on conflict (name) do nothing`,
+    [
+      ...[name, message, head === undefined ? null : String(head)],
+      ...[...positionValues(checkpoint), checkpoint?.seen?.id ?? null],
+    ],
   );
 }
 

@@ -28,7 +28,7 @@ export async function resume(
     await admitReader(pool, name);
     return { checkpoint, position };
   } catch (error) {
-    if (error instanceof LogReplaced) await refuseReader(pool, name, error);
+    if (error instanceof LogReplaced) await refuseReader(pool, { name, checkpoint }, error);
     throw error;
   }
 }
@@ -43,8 +43,9 @@ export async function recordRefusals(
 ): Promise<void> {
   const checkpoints = await readCheckpoints(pool);
   const recording = names.map(async (name) => {
-    const refusal = await refusalOf(store, name, checkpoints.get(name));
-    if (refusal instanceof LogReplaced) await refuseReader(pool, name, refusal);
+    const checkpoint = checkpoints.get(name);
+    const refusal = await refusalOf(store, name, checkpoint);
+    if (refusal instanceof LogReplaced) await refuseReader(pool, { name, checkpoint }, refusal);
   });
   await Promise.all(recording);
 }

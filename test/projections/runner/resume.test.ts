@@ -7,6 +7,7 @@ import { recordRefusals, resume, resumePosition } from '../../../projections/run
 import { runProjection } from '../../../projections/runner/runner.ts';
 import { usageAndJobs } from '../../../projections/usage-and-jobs.ts';
 import { LogReplaced } from '../../../src/ports/event-store.ts';
+import type { EventStore } from '../../../src/ports/event-store.ts';
 import { positionOfEvent } from '../../../src/ports/log-position.ts';
 import { newUuid } from '../../../src/system/clock-and-chance.ts';
 import { logUnderTest } from '../../commands/log-under-test.ts';
@@ -74,6 +75,25 @@ it('the refusal is recorded for the whole installation, until the reader goes on
   await writeCheckpoint(pool, name, other);
   await recordRefusals({ pool, store: log.store }, [name, 'dispatch']);
   expect(await readRefusal(pool)).toContain('the checkpoint of usage_and_jobs');
+});
+
+it('no refusal is recorded for a checkpoint that was replaced meanwhile, as by a rebuild', async () => {
+  await using models = await createReadModels();
+  const { pool } = models;
+  const seen = await lastEvent();
+  const other = checkpointOf({ ...seen, id: newUuid() });
+  const read: EventStore['read'] = async (...asked) => {
+    const events = await log.store.read(...asked);
+    await writeCheckpoint(pool, name, checkpointOf(seen));
+    return events;
+  };
+  const store = { ...log.store, read };
+  await writeCheckpoint(pool, name, other);
+  await expect(resume({ pool, store }, name)).rejects.toThrow(LogReplaced);
+  expect(await readRefusal(pool)).toBeUndefined();
+  await writeCheckpoint(pool, name, other);
+  await recordRefusals({ pool, store }, [name]);
+  expect(await readRefusal(pool)).toBeUndefined();
 });
 
 it('a checkpoint of an earlier version has no event: the reader goes on, and notes the next one', async () => {
