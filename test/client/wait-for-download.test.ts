@@ -1,22 +1,38 @@
 import { describe, expect, it } from 'vitest';
 import { ClientError } from '../../src/client/client-error.ts';
 import { waitForDownload } from '../../src/client/wait-for-download.ts';
+import type { DownloadStatus } from '../../src/client/wait-for-download.ts';
 import { apiClient, call } from '../support/client.ts';
-import { queue } from '../support/downloads.ts';
+import { queue, underWay } from '../support/downloads.ts';
 import { shareService } from '../http/shared-service.ts';
 
 const service = shareService();
 
 describe('the typed client', () => {
-  it('waits for a download with a request for each of its steps', async () => {
+  it('waits for a download with a request for each of its steps, and few for a long one', async () => {
     const { url, sampleUrl } = service;
     const { key } = await service.openAccount('dev_100');
     const { request_token: token } = await queue(url, key, { url: sampleUrl('bars'), quality: '360' });
-    expect(await waitForDownload(apiClient(url, key), token)).toMatchObject({ status: 'done', request_token: token });
+    const told: string[] = [];
+    const startedMs = performance.now();
+    const ended = await waitForDownload(apiClient(url, key), token, { onStatus: ({ status }) => told.push(status) });
+    const waitedSeconds = (performance.now() - startedMs) / 1_000;
+    expect(ended).toMatchObject({ status: 'done', request_token: token });
+    // A wait in which nothing changes takes 2 s, the next one twice as long.
+    expect(told.length - new Set(told).size).toBeLessThanOrEqual(waitedSeconds / 2);
     const { headers } = await call(url, '/credits', { key });
-    // The download itself, at most claimed, running and done, and this.
     const used = Number(headers.get('x-ratelimit-limit')) - Number(headers.get('x-ratelimit-remaining'));
-    expect(used).toBeLessThanOrEqual(5);
+    expect(used, 'the download itself, and this').toBe(told.length + 2);
+  });
+
+  it('tells soon that a download runs, although nothing changes', async () => {
+    const { url, sampleUrl } = service;
+    const { key } = await service.openAccount('dev_100');
+    const { request_token: token } = await queue(url, key, { url: sampleUrl('slow') });
+    await underWay(url, key, token);
+    const told: DownloadStatus[] = [];
+    await waitForDownload(apiClient(url, key), token, { onStatus: (status) => told.push(status) });
+    expect(told.map(({ status }) => status)).toContain('running');
   });
 
   it('says why there is nothing to wait for', async () => {

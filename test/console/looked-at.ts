@@ -1,7 +1,6 @@
 import type { Page } from 'playwright-core';
 import type { BrowserOfFile } from '../support/browser.ts';
-import { pollEveryMs, queue, statusOf } from '../support/downloads.ts';
-import { waitFor } from '../support/wait-for.ts';
+import { queue, underWay } from '../support/downloads.ts';
 import type { LookedAt, Looking } from './look-at.ts';
 import { openSmallAccount, sessionOf } from './owners.ts';
 import type { Console } from './owners.ts';
@@ -91,7 +90,6 @@ export async function prepareLookers(browser: BrowserOfFile, console: Console, f
   const { key } = await console.cli<{ key: string }>('keys', 'issue', accountId);
   const session = await sessionOf(browser, console, email);
   const { request_token: token } = await queue(console.url, key, { url: console.sampleUrl('slow') });
-  const isRunning = async () => (await statusOf(console.url, key, token)).data['status'] === 'running';
-  await waitFor(isRunning, { what: 'the slow download to run', pollMs: pollEveryMs });
+  await underWay(console.url, key, token);
   return { url: console.url, sessions: { example: console.account.session, busy: session }, console, token };
 }

@@ -1,4 +1,5 @@
 import type { components, paths } from '../../src/client/paths.ts';
+import type { DownloadStatus, EndedDownload } from '../../src/client/wait-for-download.ts';
 import { apiClient, call } from './client.ts';
 import type { Answer } from './client.ts';
 import type { Service } from './service.ts';
@@ -6,7 +7,6 @@ import { waitFor } from './wait-for.ts';
 
 type DownloadRequest = paths['/video/download']['post']['requestBody']['content']['application/json'];
 type Queued = components['schemas']['QueuedDownload'];
-type Ended = components['schemas']['DownloadDone'] | components['schemas']['DownloadFailed'];
 
 /** Queues a download. @throws unless it is accepted */
 export async function queue(url: string, key: string, body: DownloadRequest): Promise<Queued> {
@@ -36,16 +36,36 @@ export const pollEveryMs = 250;
 export const statusOf = (url: string, key: string, token: string): Promise<Answer> =>
   call(url, `/video/status?token=${token}`, { key });
 
-/** Polls until a job has ended. @returns the last answer's data */
-export async function ended(url: string, key: string, token: string): Promise<Ended> {
+/**
+ * Polls until an answer about a download is wanted. Each poll waits at the service, so that a busy machine uses up no hourly limit.
+ *
+ * @returns that answer's data
+ */
+async function polledUntil<Wanted extends DownloadStatus>(
+  [url, key, token]: readonly [url: string, key: string, token: string],
+  what: string,
+  wanted: (status: DownloadStatus) => Wanted | false,
+): Promise<Wanted> {
   const api = apiClient(url, key);
   return await waitFor(
     async () => {
-      const { data, error } = await api.GET('/video/status', { params: { query: { token } } });
+      const asked = { params: { query: { token }, header: { Prefer: 'wait=2' } } };
+      const { data, error } = await api.GET('/video/status', asked);
       if (error) throw new Error(`the status of ${token} cannot be read: ${JSON.stringify(error)}`);
-      const { data: status } = data;
-      return (status.status === 'done' || status.status === 'failed') && status;
+      return wanted(data.data);
     },
-    { what: `job ${token} to end`, pollMs: pollEveryMs },
+    { what: `job ${token} to ${what}`, pollMs: pollEveryMs },
   );
 }
+
+/** Polls until a job has ended. @returns the last answer's data */
+export const ended = (url: string, key: string, token: string): Promise<EndedDownload> =>
+  polledUntil([url, key, token], 'end', (status) => (status.status === 'done' || status.status === 'failed') && status);
+
+/** Polls until a worker has told how far a download is: `slow` of the sample platform runs for 24 seconds. */
+export const underWay = (url: string, key: string, token: string): Promise<DownloadStatus> =>
+  polledUntil(
+    [url, key, token],
+    'be under way',
+    (status) => status.status === 'running' && status.progress !== undefined && status,
+  );

@@ -3,9 +3,11 @@ import { createApiClient } from '../../../src/client/client.ts';
 import { waitForDownload } from '../../../src/client/wait-for-download.ts';
 import type { StaffRole } from '../../../src/domain/staff-events.ts';
 import type { Session } from '../../support/browser.ts';
+import { queue, underWay } from '../../support/downloads.ts';
 import { startService } from '../../support/service.ts';
 import type { Environment, OpenedAccount, Service } from '../../support/service.ts';
 import { waitFor } from '../../support/wait-for.ts';
+import { demoOf } from '../../http/shared-service.ts';
 import { Browser, formTokenOf } from '../browser.ts';
 
 /**
@@ -132,14 +134,9 @@ async function issueToken(admin: Browser): Promise<string> {
 
 /** A download that is looked at while it runs. @returns its token */
 async function startSlow({ url, demo, sampleUrl }: Service, browser: Browser): Promise<string> {
-  const client = createApiClient(url, demo?.key ?? '');
-  const { data } = await client.POST('/video/download', { body: { url: sampleUrl('slow') } });
-  const token = data?.data.request_token ?? '';
-  const isRunning = async () => {
-    const status = await client.GET('/video/status', { params: { query: { token } } });
-    return status.data?.data.status === 'running';
-  };
-  await waitFor(isRunning, { what: 'the slow download to run', pollMs: 250 });
+  const { key } = demoOf({ demo });
+  const { request_token: token } = await queue(url, key, { url: sampleUrl('slow') });
+  await underWay(url, key, token);
   // Each of its pages shows this look, and no page shows another one.
   const isLookedAt = async () => (await browser.get(`/staff/downloads/${token}`)).text.includes('Looked at by staff');
   await waitFor(isLookedAt, { what: 'the look at the slow download' });

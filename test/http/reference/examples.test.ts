@@ -2,8 +2,7 @@ import { afterAll, describe, expect, it } from 'vitest';
 import { endpoints } from '../../../src/http/endpoints.ts';
 import { examplesDirectory, readExamples } from '../../../src/http/reference/examples.ts';
 import { call } from '../../support/client.ts';
-import { ended, pollEveryMs, queue, statusOf } from '../../support/downloads.ts';
-import { waitFor } from '../../support/wait-for.ts';
+import { ended, queue, underWay } from '../../support/downloads.ts';
 import { exhaust } from '../requests.ts';
 import { demoOf, ownService } from '../shared-service.ts';
 import { steady } from './steady.ts';
@@ -72,10 +71,7 @@ describe('the examples of the reference', () => {
     const { key } = demoOf(service);
     const keyOfRunning = await freshKey();
     slow = (await queue(url, key, { url: sampleUrl('slow') })).request_token;
-    await waitFor(async () => (await statusOf(url, key, slow)).data['progress'] !== undefined, {
-      what: 'the slow download to tell how far it is',
-      pollMs: pollEveryMs,
-    });
+    await underWay(url, key, slow);
     await expectExample('getDownloadStatus.200-running', 'One that is being fetched', polled(slow, keyOfRunning));
     const failed = (await queue(url, key, { url: sampleUrl('private') })).request_token;
     await ended(url, key, failed);
