@@ -11,7 +11,7 @@ export interface DocumentMailDependencies extends MailDependencies {
   /** Name of the issuer by the settings, until its first details. */
   issuer: string;
   /** Address of the console, as people reach it, without a slash at its end. */
-  publicUrl: string;
+  publicUrl: () => string;
 }
 
 /** Mails each invoice and credit note to the people of the account whom it names, but not to those removed since. */
@@ -36,7 +36,7 @@ async function readMail(dependencies: DocumentMailDependencies, waiting: Waiting
     compose: async () => {
       const partiesAt = await readParties(store, { accountId, issuerName });
       const { issuer } = partiesAt(logged.position);
-      return documentMail(logged, { id, to: person.email, issuer, publicUrl });
+      return documentMail(logged, { id, to: person.email, issuer, publicUrl: publicUrl() });
     },
     record,
     drop: person.removed ? ({ timeoutMs }) => record({ messageId: null, timeoutMs }) : undefined,

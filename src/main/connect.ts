@@ -27,6 +27,7 @@ import { isDemo } from './downloader-sandbox.ts';
 import type { Config } from './settings/config.ts';
 import type { Addresses } from './settings/instance.ts';
 import type { Secrets } from './settings/secrets.ts';
+import { localUrl } from './listen.ts';
 import { migrationsDirectory } from './schema.ts';
 import { serverUnreachable } from './server-unreachable.ts';
 import { fixShiftedClock, shiftedClockWarning } from './settings/shifted-clock.ts';
@@ -48,6 +49,8 @@ export interface Connections {
   storeOnStandby: StoreOnStandby;
   /** Undefined if traces are off. */
   tracer: Tracer | undefined;
+  /** Address of the API on this machine. PORT=0 leaves the port to the system: known once the API listens in this process. */
+  localUrl: string;
   /** The work that may have to wait, by name: each function tells the reason, or undefined while nothing waits. */
   waiting: Map<string, () => Promise<string | undefined>>;
   close(): Promise<void>;
@@ -133,6 +136,7 @@ async function connectBeside(
     pendingVoids: createPendingVoids(pool, { storeOnStandby, macs, now: clock.now, process: processName(role) }),
     storeOnStandby,
     tracer: tracing?.tracer,
+    localUrl: localUrl(config),
     waiting: new Map(),
     close: async () => {
       // Side by side: a server that does not answer must not delay the other connections.

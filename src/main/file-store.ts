@@ -12,7 +12,6 @@ import { ConfigurationRefused } from './settings/configuration-refused.ts';
 import type { Config } from './settings/config.ts';
 import type { Connections } from './connect.ts';
 import type { Secrets } from './settings/secrets.ts';
-import { localUrl } from './listen.ts';
 import { serverUnreachable } from './server-unreachable.ts';
 
 /** The folder of finished files; undefined if they lie in a bucket. */
@@ -25,21 +24,27 @@ export const filesDirectory = ({ S3_BUCKET, FILES_DIRECTORY, dataDirectory }: Co
  * @throws {ConfigurationRefused} when the bucket cannot be used
  */
 export async function openFiles(
-  { config, clock, logger, outages }: Pick<Connections, 'config' | 'clock' | 'logger' | 'outages'>,
+  connections: Pick<Connections, 'config' | 'clock' | 'logger' | 'outages' | 'localUrl'>,
   secrets: Secrets,
 ): Promise<{ files: FileStore; served: LocalFileStore | undefined }> {
+  const { config, clock, logger, outages } = connections;
   const directory = filesDirectory(config);
   if (directory === undefined)
     return { files: await openBucket(config, clock.realNowMs, { logger, outages }), served: undefined };
-  const files = openDirectory(config, directory, secrets);
+  const files = openDirectory(connections, directory, secrets);
   return { files, served: files };
 }
 
-function openDirectory(config: Config, directory: string, { current, others }: Secrets): LocalFileStore {
+function openDirectory(
+  connections: Pick<Connections, 'config' | 'localUrl'>,
+  directory: string,
+  { current, others }: Secrets,
+): LocalFileStore {
+  const { DOWNLOAD_URL, PUBLIC_URL } = connections.config;
   const signingKey = ({ id, linkKey }: DerivedKeys) => ({ id, key: linkKey });
   return createLocalFileStore({
     directory,
-    downloadBaseUrl: config.DOWNLOAD_URL ?? config.PUBLIC_URL ?? localUrl(config),
+    downloadBaseUrl: () => DOWNLOAD_URL ?? PUBLIC_URL ?? connections.localUrl,
     signingKeys: { current: signingKey(current), others: others.map(signingKey) },
     nonce: newUuid,
   });

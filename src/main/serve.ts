@@ -1,6 +1,5 @@
 import type { Logger } from 'pino';
 import { onInterrupt } from '../client/interruption.ts';
-import { freePort } from '../embedded/free-port.ts';
 import { lockDataDirectory } from '../embedded/data-directory.ts';
 import { putPendingVoidsBack } from './backups/restored-pending-voids.ts';
 import { requireParts } from './required-parts.ts';
@@ -102,7 +101,7 @@ async function startAll(
   const lock = lockDataDirectory(given.dataDirectory);
   shutdown.add('data directory', async () => lock.release());
   // Whoever runs everything in one process has the staff console too.
-  const ported = { ...(await withPort(given)), STAFF_PORT: given.STAFF_PORT ?? 0 };
+  const ported = { ...given, STAFF_PORT: given.STAFF_PORT ?? 0 };
   const config: Config = isLocalDemo(ported) ? { ...ported, SANDBOX: 'weak' } : ported;
   await requireFreePort({ host: config.HOST, port: config.PORT, setting: 'PORT' });
   await requireStaffPort(config);
@@ -143,12 +142,11 @@ async function startAll(
 }
 
 async function startOne(
-  given: Config,
+  config: Config,
   role: Role,
   { logger, shutdown }: { logger: Logger; shutdown: Shutdown },
 ): Promise<StartedParts> {
-  const addresses = findAddresses(given);
-  const config = await withPort(given);
+  const addresses = findAddresses(config);
   const setting = role === 'api' ? 'PORT' : 'HEALTH_PORT';
   await requireFreePort({ host: config.HOST, port: config[setting], setting });
   if (role === 'api') await requireStaffPort(config);
@@ -190,9 +188,4 @@ const waitingNotices = async (connections: Connections) =>
 
 async function requireStaffPort({ STAFF_HOST: host, STAFF_PORT: port }: Config): Promise<void> {
   if (port !== undefined && port !== 0) await requireFreePort({ host, port, setting: 'STAFF_PORT' });
-}
-
-/** Links name the port, so a free one is chosen before anything that makes them. */
-async function withPort(config: Config): Promise<Config> {
-  return config.PORT === 0 ? { ...config, PORT: await freePort() } : config;
 }

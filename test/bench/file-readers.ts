@@ -97,7 +97,7 @@ async function startOurs(bench: Bench, content: Buffer): Promise<{ url: string; 
   const { id, linkKey: key } = deriveKeys(bench.secret);
   const directory = join(bench.directory, 'files');
   const signingKeys = { current: { id, key }, others: [] };
-  const files = createLocalFileStore({ directory, downloadBaseUrl: api.url, signingKeys, nonce: newUuid });
+  const files = createLocalFileStore({ directory, downloadBaseUrl: () => api.url, signingKeys, nonce: newUuid });
   const incoming = join(bench.directory, 'incoming');
   await writeFile(incoming, content);
   await files.put(file, incoming, 'video/mp4');

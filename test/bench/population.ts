@@ -128,7 +128,7 @@ export async function putFiles(directory: string, secret: string, accounts: read
   const { id, linkKey: key } = deriveKeys(secret);
   const files = createLocalFileStore({
     directory: join(directory, 'files'),
-    downloadBaseUrl: '',
+    downloadBaseUrl: () => '',
     signingKeys: { current: { id, key }, others: [] },
     nonce: newUuid,
   });

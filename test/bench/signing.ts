@@ -9,7 +9,7 @@ const links = 50_000;
 export async function benchSigning(rounds: number): Promise<Figure> {
   const files = createLocalFileStore({
     directory: '/nonexistent',
-    downloadBaseUrl: 'https://files.example.com',
+    downloadBaseUrl: () => 'https://files.example.com',
     signingKeys: { current: { id: 'bench', key: createSecretKey(randomBytes(32)) }, others: [] },
     nonce: newUuid,
   });

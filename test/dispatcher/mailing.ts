@@ -63,7 +63,9 @@ export function mailingUnderTest(log: { readonly store: EventStore }): Mailing {
     };
     const start: Mailing['start'] = (changed = {}) => stopped(startMailingWarnings(given(changed)));
     const startDocuments: Mailing['startDocuments'] = (changed = {}) =>
-      stopped(startMailingDocuments({ ...given(changed), issuer: 'Tally & Co', publicUrl: 'https://reeltally.test' }));
+      stopped(
+        startMailingDocuments({ ...given(changed), issuer: 'Tally & Co', publicUrl: () => 'https://reeltally.test' }),
+      );
     Object.assign(parts, { models, server, start, startDocuments, stopProjecting });
   });
   return parts as Mailing;

@@ -46,7 +46,6 @@ export async function startInstallation(given: Environment = {}): Promise<Instal
     DATABASE_URL: database.url,
     NATS_URL: nats.url,
     SAMPLE_PLATFORM_URL: platform.url,
-    PORT: '0',
     ...engineOfRun(),
     ...given,
   };

@@ -132,7 +132,7 @@ async function givenAddresses(
 
 async function serviceOn(dataDirectory: string, given: Environment): Promise<Service> {
   const environment = { REELTALLY_DATA: dataDirectory, ...given };
-  const running = await startProcess('all', { PORT: '0', ...environment });
+  const running = await startProcess('all', environment);
   return {
     ...running,
     ...inUse(running, environment),
@@ -152,7 +152,7 @@ export function inUse(
   return {
     ...started,
     sampleUrl: (item) => `${started.samplePlatformUrl ?? ''}/watch/${item}`,
-    startRole: (role, more = {}) => startProcess(role, { PORT: '0', ...environment, ...more }),
+    startRole: (role, more = {}) => startProcess(role, { ...environment, ...more }),
     cli: (...words) => runCli(words, environment),
     openAccount: (plan) => openAccount(plan, environment),
   };
@@ -176,7 +176,7 @@ export async function startProcess(
   given: Environment,
   started: StartedBy = asItIs,
 ): Promise<ServiceProcess> {
-  const environment = given['PORT'] === '0' ? { ...given, PORT: await ownPort() } : given;
+  const environment = { PORT: await ownPort(), ...given };
   const child = spawnCommand(['serve', '--role', role, '--json'], environment, started);
   let log = '';
   child.stderr.setEncoding('utf8').on('data', (text: string) => (log += text));

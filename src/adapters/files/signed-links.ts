@@ -13,7 +13,7 @@ export interface SigningKey {
 
 export interface LinkOptions {
   /** The part of links before `/files/`, without a slash at its end. */
-  downloadBaseUrl: string;
+  downloadBaseUrl: () => string;
   signingKeys: { current: SigningKey; others: readonly SigningKey[] };
   /** Differs at every call, so that every link is different. */
   nonce: () => string;
@@ -58,7 +58,7 @@ export function createSignedLinks({ downloadBaseUrl, signingKeys: { current, oth
       const expires = String(expiresAtSeconds);
       const query = { download: downloadName.toWellFormed(), key: current.id, expires, nonce: nonce() };
       const signature = sign(current.key, path, query).toString('base64url');
-      return `${downloadBaseUrl}${path}?${new URLSearchParams({ ...query, signature }).toString()}`;
+      return `${downloadBaseUrl()}${path}?${new URLSearchParams({ ...query, signature }).toString()}`;
     },
     /** @returns the content of a genuine link. The signature is verified first: nothing in the URL is trusted before. */
     read(url: string): GenuineLink | undefined {

@@ -15,16 +15,19 @@ interface Reference {
  * The reference, for programs and for people. It stands outside the API: no key, none of its headers. It is made for its first
  * reader, so that the start does not wait for it.
  */
-export function registerReferenceRoutes(server: FastifyInstance, options: { version: string; origin: string }): void {
+export function registerReferenceRoutes(
+  server: FastifyInstance,
+  options: { version: string; origin: () => string },
+): void {
   let made: Reference | undefined;
-  const reference = () => (made ??= makeReference(options));
+  const reference = () => (made ??= makeReference(options.version, options.origin()));
   server.get('/openapi.json', (_request, reply) =>
     inHalfAMinute(reply).type('application/json').send(reference().json),
   );
   server.get('/docs', (_request, reply) => inHalfAMinute(reply).headers(reference().headers).send(reference().page));
 }
 
-function makeReference({ version, origin }: { version: string; origin: string }): Reference {
+function makeReference(version: string, origin: string): Reference {
   const document = createOpenApi({ version, examples: readExamples() });
   const page = renderPage(document, origin);
   // As bytes, so that the media type stays without a charset, which JSON does not have.

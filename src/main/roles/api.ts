@@ -37,7 +37,7 @@ import { createTokens } from '../settings/secrets.ts';
 import type { Connections } from '../connect.ts';
 import { openFiles } from '../file-store.ts';
 import { addConsole, createOwnerSessions } from './console.ts';
-import { listen, listeningUrl, localUrl } from '../listen.ts';
+import { listen } from '../listen.ts';
 import type { StartRole } from './role.ts';
 import { startStaffListener } from './staff.ts';
 import { watchReaders, watchWaitingPolls } from '../gauges.ts';
@@ -63,8 +63,7 @@ export const startApi: StartRole = async (connections, secrets) => {
     queryTimeoutMs: 5_000,
     options: admissionSessionSettings,
   });
-  // Asked once the server listens: PORT=0 leaves the port to the system.
-  const publicUrl = () => config.PUBLIC_URL ?? listeningUrl(server, config);
+  const publicUrl = () => config.PUBLIC_URL ?? connections.localUrl;
   const { files, served } = await openFiles(connections, secrets);
   const { now, realNowMs } = clock;
   const writers = new WriterRegistry({ store, now, newId: newUuid, tracer, rows: macs });
@@ -109,12 +108,12 @@ export const startApi: StartRole = async (connections, secrets) => {
   registerStartPage(server);
   registerHealthRoutes(server, createReadiness(connections));
   registerMetricsRoute(server, () => metrics.scrape());
-  registerReferenceRoutes(server, { version: config.version, origin: config.PUBLIC_URL ?? localUrl(config) });
-  const url = await listen(server, { host: config.HOST, port: config.PORT, setting: 'PORT' });
+  registerReferenceRoutes(server, { version: config.version, origin: publicUrl });
+  connections.localUrl = await listen(server, { host: config.HOST, port: config.PORT, setting: 'PORT' });
   const staff =
     config.STAFF_PORT === undefined ? undefined : await startStaffListener(connections, shared, config.STAFF_PORT);
   return {
-    url: config.PUBLIC_URL ?? url,
+    url: publicUrl(),
     ...(staff && { staffUrl: staff.url }),
     close: async () => {
       // Slow readers of files do not delay the stop for ever.

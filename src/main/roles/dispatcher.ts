@@ -20,7 +20,6 @@ import { startMailingDocuments } from '../../dispatcher/send-document-mails.ts';
 import { startMailingWarnings } from '../../dispatcher/send-warning-mails.ts';
 import { startSweeping } from '../../dispatcher/sweep-lost-jobs.ts';
 import { openFiles } from '../file-store.ts';
-import { localUrl } from '../listen.ts';
 import { createMailer } from '../mailer.ts';
 import {
   watchAudit,
@@ -44,7 +43,7 @@ export const startDispatcher: StartRole = async (connections, secrets) => {
   const { files } = await openFiles(connections, secrets);
   const retentionSeconds = config.FILE_RETENTION_SECONDS;
   const fileObserver = metrics.observer(observeFiles);
-  const publicUrl = config.PUBLIC_URL ?? localUrl(config);
+  const publicUrl = () => config.PUBLIC_URL ?? connections.localUrl;
   const mailerId = newUuid();
   const takenMails = new Set<string>();
   /** Dependencies of nearly every loop. */

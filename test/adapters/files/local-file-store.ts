@@ -30,7 +30,12 @@ export interface ServedStore {
 /** A store in a fresh directory, behind a real HTTP route. */
 export function serveLocalStore(keys: { current: SigningKey; others: SigningKey[] }): ServedStore {
   const directory = temporaryDirectory();
-  const store = createLocalFileStore({ directory, downloadBaseUrl, signingKeys: keys, nonce: randomUUID });
+  const store = createLocalFileStore({
+    directory,
+    downloadBaseUrl: () => downloadBaseUrl,
+    signingKeys: keys,
+    nonce: randomUUID,
+  });
   const clock = { nowMs: Date.now() };
   const server = Fastify();
   const served: ServedStore = { directory, store, server, clock, digest: undefined };
