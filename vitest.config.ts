@@ -17,7 +17,7 @@ const unitTests = [
   // The schema is read from a database.
   'test/tidy/!(schema).test.ts',
   'test/{adapters/postgres/business-clock,adapters/derive-keys,audit/known-divergences,dispatcher/warning-mail-text,docs/billing,deploy/{alerts,dashboards,kubernetes}}.test.ts',
-  'test/cli/{progress-bar,table}.test.ts',
+  'test/cli/{disk-failure,progress-bar,table}.test.ts',
   'test/client/with-retries.test.ts',
   'test/console/{cookies,forecast,origins,read-dollars}.test.ts',
   'test/commands/{api-key,event-metadata,request-token}.test.ts',

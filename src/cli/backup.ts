@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import type { CliDependencies, RunCommand } from './dependencies.ts';
-import { CommandFailed, print } from './output.ts';
+import { sayingDisk } from './disk-failure.ts';
+import { print } from './output.ts';
 import type { Output } from './output.ts';
 import { wholeTableMs } from './dependencies.ts';
 
@@ -76,15 +77,4 @@ function tell(output: Output, folder: string, { createdAt, prefix, log, files }:
     `${said} It is of ${createdAt}, with ${String(events)} events up to position ${position}, and ${String(files.length)} ` +
     `files of ${String(Math.ceil(bytes / 2 ** 20))} MiB.${brokenLinks > 0 ? broken : ''}`;
   print(output, data, text);
-}
-
-/** A failure of a disk is told in one sentence. */
-async function sayingDisk<Made>(folder: string, work: () => Promise<Made>): Promise<Made> {
-  try {
-    return await work();
-  } catch (error) {
-    const { code, syscall, message } = error as NodeJS.ErrnoException;
-    if (code === undefined || syscall === undefined || !/^E[A-Z]+$/.test(code)) throw error;
-    throw new CommandFailed(`${folder} cannot be read or written: ${message}`);
-  }
 }

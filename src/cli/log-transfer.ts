@@ -5,6 +5,7 @@ import type { ConnectImport } from '../transfer/import-log.ts';
 import { checkLogFile, LogFileRefused, writeLogFile } from '../transfer/log-file.ts';
 import { readWholeLog } from '../transfer/whole-log.ts';
 import type { CliDependencies, RunCommand } from './dependencies.ts';
+import { sayingDisk } from './disk-failure.ts';
 import { CommandFailed, print } from './output.ts';
 import type { Output } from './output.ts';
 import { createCountBar, createProgressBar } from './progress-bar.ts';
@@ -81,13 +82,10 @@ async function importCommand(output: Output, file: string, withTarget: WithImpor
 }
 
 /** A failure that the person can mend is told in one sentence. */
-async function saying(file: string, work: () => Promise<void>): Promise<void> {
-  try {
-    await work();
-  } catch (error) {
-    if (error instanceof LogFileRefused || error instanceof ImportRefused) throw new CommandFailed(error.message);
-    const { code, syscall } = error as NodeJS.ErrnoException;
-    if (code === undefined || syscall === undefined || !/^E[A-Z]+$/.test(code)) throw error;
-    throw new CommandFailed(`${file} cannot be read or written (${code})`);
-  }
-}
+const saying = (file: string, work: () => Promise<void>): Promise<void> =>
+  sayingDisk(file, () =>
+    work().catch((error: unknown) => {
+      const isRefused = error instanceof LogFileRefused || error instanceof ImportRefused;
+      throw isRefused ? new CommandFailed(error.message) : error;
+    }),
+  );

@@ -106,7 +106,7 @@ describe('serve refuses beside a running service', () => {
     const inUse = new RegExp(
       `^reeltally: The data folder \\S+ is in use by process ${String(pid)}\\. Stop that process`,
     );
-    await expectNoStart({ REELTALLY_DATA: dataDirectory, PORT: '0' }, inUse);
+    await expectNoStart({ REELTALLY_DATA: dataDirectory }, inUse);
   });
 
   it('a port that is taken, before anything is started', async () => {
@@ -125,7 +125,7 @@ describe('serve refuses beside a running service', () => {
   });
 
   it('a process with another secret', async () => {
-    const environment = { REELTALLY_DATA: service.dataDirectory, PORT: '0', REELTALLY_SECRET: 'x'.repeat(40) };
+    const environment = { REELTALLY_DATA: service.dataDirectory, REELTALLY_SECRET: 'x'.repeat(40) };
     await expectNoStart(environment, /^reeltally: The secret differs from that of the other processes/, 'api');
   });
 

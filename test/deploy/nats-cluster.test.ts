@@ -27,7 +27,7 @@ it.skipIf(!canStartNatsCluster)(
     const withoutAuthority = url.replace(/@.*/, `@${connection.getServer()}`);
     await expect(connectNats(withoutAuthority, { name: 'test', logger: silent })).rejects.toThrow(/certificate/);
     const queue = createJobQueue(connection, { replicas: 3, logger: silent });
-    const waiting = { timeoutMs: 40_000, what: 'the queue to work' };
+    const waiting = { what: 'the queue to work' };
     const publish = (number: number) => {
       const attempt = () => queue.publish(messageOf(number), String(number));
       return waitFor(
@@ -47,7 +47,7 @@ it.skipIf(!canStartNatsCluster)(
     expect(config.num_replicas).toBe(3);
     const missing = (count: number) =>
       waitFor(async () => (await queue.missingReplicas().catch(() => -1)) === count, {
-        ...{ timeoutMs: 40_000, what: `${String(count)} missing replicas` },
+        what: `${String(count)} missing replicas`,
       });
     await missing(0);
     // The one that leads the queue.

@@ -148,7 +148,7 @@ describe('429 too_many_connections', () => {
 describe('the connections of a process', () => {
   it('are fewer than its file descriptors, so that its own servers stay within reach', async () => {
     const limited = (command: readonly string[]) => ['prlimit', '--nofile=400', '--', ...command];
-    await using api = await startProcess('api', { REELTALLY_DATA: service.dataDirectory, PORT: '0' }, limited);
+    await using api = await startProcess('api', { REELTALLY_DATA: service.dataDirectory }, limited);
     const sockets = Array.from({ length: 500 }, () =>
       connect({ port: Number(new URL(api.url).port), host: '127.0.0.1' }),
     );

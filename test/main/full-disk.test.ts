@@ -12,7 +12,7 @@ const lastLine = (text: string) => text.trimEnd().split('\n').at(-1) ?? '';
 async function environmentOn({ directory }: SmallDisk) {
   const database = await createDatabase();
   onTestFinished(() => database.drop());
-  return { REELTALLY_DATA: `${directory}/data`, DATABASE_URL: database.url, PORT: '0', MIN_FREE_DISK_MIB: '0' };
+  return { REELTALLY_DATA: `${directory}/data`, DATABASE_URL: database.url, MIN_FREE_DISK_MIB: '0' };
 }
 
 describe.runIf(canMountSmallDisk)('a full disk', () => {

@@ -67,7 +67,7 @@ async function endOf(start: OnTerminal, instant: string): Promise<number | null>
 describe('Ctrl-C on a terminal', () => {
   it('ends a start cleanly whenever it comes, and lets the next one go on', async () => {
     const directory = join(temporaryDirectory(), 'data');
-    const environment = { REELTALLY_DATA: directory, PORT: '0' };
+    const environment = { REELTALLY_DATA: directory };
     for (const [instant, isThere] of instants) {
       await using start = startOnTerminal([...begun, ...cliCommand, 'serve'], environment);
       await waitFor(() => isThere(start.screen()), { what: instant, pollMs: 1 });
@@ -87,7 +87,7 @@ describe('Ctrl-C on a terminal', () => {
 
   it('through npm, too, which passes the signal on', async () => {
     const fresh = join(temporaryDirectory(), 'data');
-    await using start = startOnTerminal(['npm', 'start'], { REELTALLY_DATA: fresh, PORT: '0' });
+    await using start = startOnTerminal(['npm', 'start'], { REELTALLY_DATA: fresh });
     await waitFor(() => start.screen().includes('Making a new'), { what: 'the start', pollMs: 1 });
     start.type('\u0003');
     await start.code;
@@ -98,7 +98,7 @@ describe('Ctrl-C on a terminal', () => {
 
 it('the same Ctrl-C twice, from the terminal and from npm, still ends it in order', async () => {
   const directory = join(temporaryDirectory(), 'data');
-  const child = spawnCommand(['serve'], { REELTALLY_DATA: directory, PORT: '0', DEMO: 'empty' });
+  const child = spawnCommand(['serve'], { REELTALLY_DATA: directory, DEMO: 'empty' });
   let screen = '';
   child.stdout.setEncoding('utf8').on('data', (text: string) => (screen += text));
   const ended = once(child, 'close') as Promise<[number | null]>;

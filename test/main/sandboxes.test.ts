@@ -122,7 +122,6 @@ describe('a downloader that is hostile', () => {
       ['serve', '--role', 'all', '--json'],
       {
         REELTALLY_DATA: dataDirectory,
-        PORT: '0',
         DEMO: '0',
         ...openEngine(),
         YTDLP_PATH: fakeDownloader(`touch '${dataDirectory}/started'`),
@@ -144,7 +143,7 @@ describe('without namespaces', () => {
   test('root installs below a folder of its own, keeps data in another, and downloads all the same', async () => {
     const dataDirectory = dataDirectoryOf(0);
     const startedBy = rootWithoutBelow(temporaryDirectory());
-    const environment = { REELTALLY_DATA: dataDirectory, PORT: '0', DEMO: 'empty', ...openEngine() };
+    const environment = { REELTALLY_DATA: dataDirectory, DEMO: 'empty', ...openEngine() };
     await using service = await startProcess('all', environment, startedBy);
     await prepareDataDirectory(dataDirectory);
     const key = service.demo?.key ?? '';
@@ -162,7 +161,7 @@ describe('without namespaces', () => {
   });
 
   test('a demo that only this machine reaches starts for a plain user too, and says that it is weak', async () => {
-    const environment = { REELTALLY_DATA: dataDirectoryOf(plainUser), PORT: '0', DEMO: 'empty' };
+    const environment = { REELTALLY_DATA: dataDirectoryOf(plainUser), DEMO: 'empty' };
     await using service = await startProcess('all', { ...environment, ...openEngine() }, userWithout);
     expect(noticesOfSandbox(service)).toEqual([expect.stringMatching(/^Weak sandbox: .{1,66}$/)]);
   });

@@ -36,7 +36,7 @@ async function pasted(lines: readonly string[], environment: Environment): Promi
 }
 
 it('the screen of a start fits a terminal, and each of its lines works', async () => {
-  const environment = { REELTALLY_DATA: join(temporaryDirectory(), 'data'), PORT: '0', DEMO: 'empty' };
+  const environment = { REELTALLY_DATA: join(temporaryDirectory(), 'data'), DEMO: 'empty' };
   await using start = startOnTerminal([...cliCommand, 'serve'], environment);
   onTestFailed(() => console.error(start.screen()));
   await waitFor(() => isWhole(start.screen()), { what: 'the screen' });

@@ -327,5 +327,5 @@ export async function openAccount(
 function environmentWith(given: Environment): Environment {
   const { PATH = '', HOME = '/nonexistent', NODE_COMPILE_CACHE = '' } = process.env;
   const engine = given['ENGINE_DIRECTORY'] === undefined ? engineOfRun() : {};
-  return { PATH, HOME, NODE_COMPILE_CACHE, ...engine, ...given };
+  return { PATH, HOME, NODE_COMPILE_CACHE, PORT: '0', ...engine, ...given };
 }

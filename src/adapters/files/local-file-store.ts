@@ -112,10 +112,14 @@ export function createLocalFileStore(options: LocalFileStoreOptions): LocalFileS
       const target = pathOf(key);
       if (contentTypeOf(key) !== mime) throw new RangeError(`${key.name} is not served as ${mime}.`);
       const directory = dirname(target);
-      await mkdir(directory, { recursive: true, mode: 0o700 });
+      const isNew = (await mkdir(directory, { recursive: true, mode: 0o700 })) !== undefined;
       // No link can have this name, and it is never taken for a finished file.
       await moveFile(path, target, join(directory, `.${key.name}.incoming`));
       await fsyncPath(directory);
+      if (!isNew) return;
+      // A new folder is an entry of the one above it: of the token, and of all.
+      await fsyncPath(dirname(directory));
+      await fsyncPath(options.directory);
     },
     sizeBytes: (key) => sizeOf(pathOf(key)),
     async remove(key) {

@@ -47,7 +47,7 @@ const told = {
 /** Percents of the story at which a start is killed, one after the other. */
 const instants = isLongProof ? [0, 2, 5, 9, 14, 20, 27, 33, 40, 48, 55, 60, 66, 71, 77, 83, 88, 93, 97] : [3, 30, 75];
 
-const environmentOf = (directory: string): Environment => ({ REELTALLY_DATA: join(directory, 'data'), PORT: '0' });
+const environmentOf = (directory: string): Environment => ({ REELTALLY_DATA: join(directory, 'data') });
 
 /** Kills a start once so much of the story is told. */
 async function killAt(percent: number, environment: Environment): Promise<void> {
