@@ -238,9 +238,10 @@ describe('an export', () => {
   });
 });
 
-const exporting = () =>
-  sql<{ pid: number }>(
-    "select pid from pg_stat_activity where state like 'idle in transaction%' and query like 'fetch%' and datname = current_database()",
+/** The connections of exports between two of their reads. */
+const exporting = (column = 'pid') =>
+  sql(
+    `select ${column} from pg_stat_activity where state like 'idle in transaction%' and query like 'fetch%' and datname = current_database()`,
   );
 
 function askFor(path: string): ClientRequest {
@@ -257,15 +258,23 @@ async function begin(path: string): Promise<IncomingMessage> {
 /** Reads an export whose connection to Postgres is lost after its beginning. */
 async function cutOff(path: string) {
   const answer = await begin(path);
-  // What is not read yet waits in the service.
-  await waitFor(async () => (await exporting()).length === 1, { what: 'the export to wait' });
-  for (const { pid } of await exporting()) await sql('select pg_terminate_backend($1)', [pid]);
-  const chunks: Buffer[] = [];
-  let isCut = false;
-  answer.on('data', (chunk: Buffer) => chunks.push(chunk));
-  await new Promise<void>((resolve) => {
+  let text = '';
+  let [isLost, isCut] = [false, false];
+  answer.setEncoding('utf8').on('data', (chunk: string) => {
+    text += chunk;
+    // What is not read yet waits in the service.
+    if (!isLost && text.length > 1_000) answer.pause();
+  });
+  const closed = new Promise<void>((resolve) => {
     answer.on('error', () => (isCut = true));
     answer.on('close', resolve);
   });
-  return { status: answer.statusCode, isComplete: answer.complete && !isCut, text: Buffer.concat(chunks).toString() };
+  await waitFor(() => text.length > 1_000, { what: 'the beginning of the export' });
+  await waitFor(async () => (await exporting('pg_terminate_backend(pid)')).length === 1, {
+    what: 'the export to wait',
+  });
+  isLost = true;
+  answer.resume();
+  await closed;
+  return { status: answer.statusCode, isComplete: answer.complete && !isCut, text };
 }
