@@ -58,7 +58,8 @@ async function downloadCommand(
   try {
     const idempotencyKey = newUuid();
     const saved = await interruptible((signal) =>
-      downloadToFile(api, request, file, { idempotencyKey, onStatus, signal }),
+      // Whoever watches costs some requests more.
+      downloadToFile(api, request, file, { idempotencyKey, ...(output.terminal && { onStatus }), signal }),
     );
     const { request_token, file_size_bytes, file_mime } = saved;
     show('');
