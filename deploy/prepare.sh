@@ -1,6 +1,6 @@
 #!/bin/sh
 # Makes deploy/.env and deploy/secrets for compose.yaml; what is there already stays as it is, except the addresses of the servers in
-# compose.yaml, which follow from deploy/.env and the passwords. It needs openssl.
+# compose.yaml, which follow from deploy/.env and the passwords, and the rights in NATS, which follow the version. It needs openssl.
 #
 #   deploy/prepare.sh             one of each server and role
 #   deploy/prepare.sh --cluster   the profile cluster: puts deploy/cluster.env at the end of deploy/.env
@@ -51,8 +51,9 @@ echo "postgres://reeltally:$(cat postgres_reeltally_password)@${postgres:-postgr
 echo "tls://reeltally:$(cat .nats)@$nats?tlsCAFile=$ca" | address nats_url .nats
 echo "esdb://reeltally:$(cat .eventstore)@$event_stores?tls=true&tlsCAFile=$ca" | address eventstore_url .eventstore
 
-# It publishes and reads what the service uses, and removes neither the queue nor its messages.
-cat <<USERS | new nats_users
+# It publishes and reads what the service uses, and removes neither the queue nor its messages. The rights are those of this version.
+rights=$(cat nats_users 2> /dev/null || true)
+cat <<USERS | write nats_users
 authorization {
   users: [
     {
@@ -70,6 +71,9 @@ authorization {
   ]
 }
 USERS
+if [ "${rights:-$(cat nats_users)}" != "$(cat nats_users)" ]; then
+  echo 'prepare.sh: the rights of the user of NATS have changed: restart nats (and nats-2, nats-3, one after the other)'
+fi
 cat <<ROUTES | new nats_routes
 authorization { user: routes, password: "$(cat .nats-routes)" }
 routes: [

@@ -16,7 +16,8 @@ primary="host=$PRIMARY user=replicator passfile=$run/passfile sslmode=verify-ful
 if [ "$SELF" = "$PRIMARY" ]; then
   [ ! -e "$PGDATA/standby.signal" ] || refuse 'this folder is that of a standby, which must be promoted before it leads.'
 elif [ -e "$PGDATA/PG_VERSION" ]; then
-  [ -e "$PGDATA/standby.signal" ] || refuse "this folder is that of a primary, and $PRIMARY leads now: remove the volume of this service."
+  [ -e "$PGDATA/standby.signal" ] || refuse "this folder is that of a primary, and $PRIMARY is to lead. If it was promoted, keep it, and \
+set POSTGRES_PRIMARY=$SELF in deploy/.env. If $PRIMARY was promoted in its place and leads, remove the volume of this service."
 else
   until pg_isready --quiet --host="$PRIMARY"; do sleep 1; done
   mkdir -p "$(dirname "$PGDATA")"

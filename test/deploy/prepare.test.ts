@@ -40,6 +40,17 @@ it('deploy/prepare.sh makes every secret that compose.yaml names, and keeps it',
   expect(secretsOf(deploy)).toEqual(before);
 });
 
+it('deploy/prepare.sh gives the user of NATS the rights of this version, with the password of before, and says so', async () => {
+  const { deploy, read, prepare } = deployment();
+  await prepare();
+  const users = read('secrets/nats_users');
+  writeFileSync(join(deploy, 'secrets/nats_users'), users.replace('"short-links", ', ''));
+  const { stdout } = await prepare();
+  expect(read('secrets/nats_users')).toBe(users);
+  expect(stdout).toMatch(/restart nats/);
+  expect((await prepare()).stdout).toBe('');
+});
+
 it('deploy/prepare.sh that openssl failed makes every secret the next time', async () => {
   const { deploy, prepare } = deployment();
   const programs = temporaryDirectory();
