@@ -3,6 +3,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { stringify } from 'yaml';
+import { whyNoPromtool } from '../support/promtool.ts';
 import { temporaryDirectoryOfFile } from '../support/temporary-directory.ts';
 import { sections, tableOf } from '../tidy/markdown.ts';
 import { root } from '../tidy/source-files.ts';
@@ -127,10 +128,8 @@ describe('docs/service-levels.md', () => {
   });
 });
 
-/** Debian's package `prometheus` has it. Without it the expressions are still parsed, by the tests above. */
-const isWithoutPromtool = spawnSync('promtool', ['--version']).status !== 0;
-
-describe.skipIf(isWithoutPromtool)('promtool', () => {
+/** Without it the expressions are still parsed, by the tests above. */
+describe.skipIf(whyNoPromtool() !== undefined)('promtool', () => {
   const directory = temporaryDirectoryOfFile();
   const promtool = (...words: string[]) => spawnSync('promtool', words, { cwd: root, encoding: 'utf8' });
 

@@ -12,6 +12,7 @@ import { linkEngine } from './made-once.ts';
 import { offer } from './offers.ts';
 import { prepareMigratedDatabase } from './postgres.ts';
 import { makeConsole } from './console-of-run.ts';
+import { whyNoPromtool } from './promtool.ts';
 import { whyNoPython } from './python.ts';
 import { processesNaming } from './named-processes.ts';
 import { makeService } from './services-of-run.ts';
@@ -71,6 +72,7 @@ function warnOfLeftOut(): void {
     'BROWSER TESTS': whyNoBrowser(),
     'EXAMPLES IN PYTHON': whyNoPython(),
     'ROLLING UPGRADE': whyNoEarlierVersion(),
+    'ALERTS BY PROMTOOL': whyNoPromtool(),
   };
   for (const [what, why] of Object.entries(reasons))
     if (why !== undefined) console.error(`\nLEFT OUT: THE ${what}. ${why}\n`);
