@@ -1,7 +1,7 @@
 #!/bin/sh
 # Backs up an installation on servers of its own into a new folder, in the order that matters. The service may run.
 #
-#   deploy/backup.sh FOLDER             takes the settings of the service from the environment
+#   deploy/backup.sh FOLDER             takes the settings of the service, and PGDATABASE and its like, from the environment
 #   deploy/backup.sh --compose FOLDER   the installation of compose.yaml: its containers do the work
 #
 # The folder holds personal data: only its owner may enter it. The secret is not in it; keep REELTALLY_SECRET, or deploy/secrets,
@@ -18,23 +18,55 @@ esac
 case "${1:-}" in '' | -*) echo "$usage" >&2; exit 2 ;; esac
 target=$1 deploy=$(dirname "$0")
 [ ! -e "$target" ] || { echo "backup.sh: $target exists: name a new folder" >&2; exit 1; }
+if [ -z "$with_compose${PGDATABASE:-}" ]; then
+  echo "backup.sh: PGDATABASE is not set: pending voids are in Postgres alone (docs/operations.md, \"Back up\")" >&2
+  exit 1
+fi
 incomplete=$(mktemp -d "$target.incomplete-XXXXXX")
 trap 'rm -rf "$incomplete"' EXIT
 trap 'exit 1' HUP INT TERM
 
-in_api() { (cd "$deploy" && docker compose exec -T api "$@"); }
+in_container() { (cd "$deploy" && docker compose exec -T "$@"); }
+in_api() { in_container api "$@"; }
 # An archive on standard output. Code 1: a file went or changed while it was read; without a byte, the container was not there.
 archive() { { "$@" -cf - . > "$incomplete/files.tar" || [ $? -eq 1 ]; } && [ -s "$incomplete/files.tar" ]; }
 
-# 1. Postgres, before the log: its read models may be older than the log, but never newer. Left out without PGDATABASE, because
-#    most of it is made again from the log. pg_dump takes PGHOST, PGUSER and PGPASSFILE from the environment: an address on its
-#    command line would show the password to everybody on this machine. An exported log gets other positions when it is imported,
-#    so that the Postgres of before is of no use: left out with --compose.
-if [ -n "$with_compose" ]; then
-  :
-elif [ -n "${PGDATABASE:-}" ]; then
+# 1. Postgres, before the log: its read models may be older than the log, but never newer. Only with the files of a node: an
+#    exported log gets other positions when it is imported, so that the Postgres of before is of no use beside it. pg_dump and psql
+#    take PGHOST, PGUSER and PGPASSFILE from the environment: an address on their command line would show the password to everybody
+#    on this machine.
+if [ -z "$with_compose" ] && [ -n "${EVENTSTORE_DB:-}" ]; then
   pg_dump --format=custom --file="$incomplete/postgres.dump"
 fi
+
+# Pending voids are in Postgres alone: each is the word given to a client that a charge is taken back. They are read before the log
+# and after it, and both readings are kept. The dispatcher appends a void before it removes its row. So of a charge in the copied
+# log, whose pending void was added
+#   before the first reading: that reading has it, unless it was removed. Then its void is older than the copy of the log begins,
+#     and is in it. The second reading alone would miss one that is voided behind the end of the copied log.
+#   after the first reading: the second has it, unless it was removed. Then its void is in the copied log, or behind its end. The
+#     latter, like everything that was acknowledged after the backup began, may be lost.
+# A reading is one statement for each row, which may run again: it adds the charges that the row does not have yet. A charge that
+# is voided already stays as it is: the dispatcher looks into the log first.
+read_pending_voids() {
+  set -- psql --no-psqlrc --quiet --tuples-only --no-align --set=ON_ERROR_STOP=1 --command "
+    select format(
+      'insert into pending_voids (append_id, account_id, stream, expected_revision, events, voids, created_at) '
+      'values (%L, %L, %L, %L, %L, %L, %L) on conflict (append_id) do update set voids = (select jsonb_agg(distinct charge) '
+      'from jsonb_array_elements(pending_voids.voids || excluded.voids) charge);',
+      append_id, account_id, stream, expected_revision, events, voids, created_at)
+    from pending_voids order by created_at, append_id"
+  if [ -n "$with_compose" ]; then
+    in_container --user postgres --env PGDATABASE=reeltally "${postgres:-postgres}" "$@"
+  else
+    "$@"
+  fi >> "$incomplete/pending-voids.sql"
+}
+# The primary, as prepare.sh reads it.
+if [ -n "$with_compose" ] && [ -e "$deploy/.env" ]; then
+  postgres=$(sed -n "s/^POSTGRES_PRIMARY=[\"']\{0,1\}\([^\"' ]*\).*/\1/p" "$deploy/.env" | tail -n 1)
+fi
+read_pending_voids
 
 # 2. The log. With EVENTSTORE_DB, the folder of a node of EventStoreDB on this machine, its files are copied in the order that its
 #    manual asks for (checkpoints before what they point to; not while a scavenge runs). Without it, every event is exported.
@@ -62,6 +94,8 @@ elif [ -n "${EVENTSTORE_DB:-}" ]; then
 else
   npm --prefix "$deploy/.." run -s reeltally -- log export "$(realpath "$incomplete")/log.ndjson.gz"
 fi
+
+read_pending_voids
 
 # 3. Finished files, after the log. One that belongs to an event behind the end of the copied log is only surplus.
 #    One that expires meanwhile is left out.

@@ -10,6 +10,7 @@ import { foreignUrl } from '../support/event-store-under-test.ts';
 
 export interface LogUnderTest {
   store: ConnectedEventStore;
+  url: string;
 }
 
 /** A log for the tests of one file, and the one connection to it that a process may have. */
@@ -20,7 +21,8 @@ export function logUnderTest(endOfCatchUp?: EndOfCatchUp): LogUnderTest {
   beforeEach(() => onTestFailed(() => console.error(text())));
   beforeAll(async () => {
     own = foreignUrl === undefined ? await openEventStore(endOfCatchUp) : undefined;
-    log.store = connectEventStore({ url: own?.url ?? foreignUrl ?? '', logger });
+    log.url = own?.url ?? foreignUrl ?? '';
+    log.store = connectEventStore({ url: log.url, logger });
   });
   afterAll(async () => {
     await log.store?.close();

@@ -9,6 +9,7 @@ import { openEventStore } from '../support/shared-event-stores.ts';
 import { createMigratedDatabase } from '../support/postgres.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 import { root } from '../tidy/source-files.ts';
+import { postgresPrograms } from './postgres-programs.ts';
 
 const execute = promisify(execFile);
 
@@ -20,11 +21,12 @@ it('deploy/backup.sh exports the log, copies the finished files, and never repla
     await database.drop();
   });
   const directory = temporaryDirectory();
-  const files = join(directory, 'files');
-  mkdirSync(files);
+  const [files, programs] = [join(directory, 'files'), join(directory, 'programs')];
+  for (const folder of [files, programs]) mkdirSync(folder);
   writeFileSync(join(files, 'film.mp4'), 'a film');
   const environment = {
-    ...{ PATH: process.env['PATH'] ?? '', HOME: directory, FILES_DIRECTORY: files, NATS_URL: 'nats://127.0.0.1:9' },
+    ...{ HOME: directory, FILES_DIRECTORY: files, NATS_URL: 'nats://127.0.0.1:9' },
+    ...postgresPrograms(programs, database.url),
     ...{ EVENTSTORE_URL: store.url, DATABASE_URL: database.url },
     REELTALLY_SECRET: 'a secret that is long enough for a test',
   };
@@ -34,7 +36,9 @@ it('deploy/backup.sh exports the log, copies the finished files, and never repla
   expect(opened.code).toBe(0);
 
   const target = join(directory, 'backup');
+  await expect(backUp(target, { PGDATABASE: '' })).rejects.toThrow(/PGDATABASE is not set/);
   await backUp(target);
+  expect(readdirSync(target).sort()).toEqual(['SHA256SUMS', 'files.tar', 'log.ndjson.gz', 'pending-voids.sql']);
   expect(statSync(target).mode & 0o777).toBe(0o700);
   expect(await filesOf(target)).toEqual(['./film.mp4']);
   await execute('sha256sum', ['--quiet', '-c', 'SHA256SUMS'], { cwd: target });
@@ -45,16 +49,15 @@ it('deploy/backup.sh exports the log, copies the finished files, and never repla
   expect(JSON.parse(stdout)).toMatchObject({ events: 1 });
 
   // Compose runs the commands in a container, whose program is that of the service.
-  const docker = `#!/bin/sh\n[ "$1 $2 $3 $4" = 'compose exec -T api' ] || exit 9\nshift 4\ncd ${root} && exec "$@"\n`;
-  const programs = join(directory, 'programs');
-  mkdirSync(programs);
+  const inPostgres = '--user postgres --env PGDATABASE=reeltally postgres';
+  const docker = `#!/bin/sh\n[ "$1 $2 $3" = 'compose exec -T' ] || exit 9\nshift 3\ncase "$*" in\n  'api '*) shift ;;\n  '${inPostgres} '*) shift 5 ;;\n  *) exit 9 ;;\nesac\ncd ${root} && exec "$@"\n`;
   writeFileSync(join(programs, 'docker'), docker, { mode: 0o755 });
   const inContainer = join(directory, 'data');
   mkdirSync(inContainer);
   const composed = join(directory, 'composed');
   const path = [programs, dirname(process.execPath), environment.PATH].join(':');
   await backUp(composed, { PATH: path, REELTALLY_DATA: inContainer }, '--compose');
-  expect(readdirSync(composed).sort()).toEqual(['SHA256SUMS', 'files.tar', 'log.ndjson.gz']);
+  expect(readdirSync(composed).sort()).toEqual(['SHA256SUMS', 'files.tar', 'log.ndjson.gz', 'pending-voids.sql']);
   expect(await filesOf(composed)).toEqual(['./film.mp4']);
   expect(readdirSync(inContainer)).toEqual([]);
 
@@ -81,10 +84,19 @@ it('deploy/backup.sh copies the files of a node: checkpoints before what they po
   const inOrder = ['index/indexmap.chk', 'index/table', 'chaser.chk', 'writer.chk', 'chunk-000000.000000'];
   for (const file of inOrder) writeFileSync(join(node, file), file);
   const target = join(directory, 'backup');
-  const env = { PATH: process.env['PATH'] ?? '', EVENTSTORE_DB: node };
+  const env = { PATH: silentPostgres(directory), PGDATABASE: 'reeltally', EVENTSTORE_DB: node };
   const { stderr } = await execute('sh', ['-x', join(root, 'deploy/backup.sh'), target], { cwd: root, env });
   expect(stderr).toContain('finished files are not in this backup');
-  const places = ['find index -name', 'find index -type f', 'writer.chk', 'chunk-000000.000000', 'truncate.chk'];
+  const places = [
+    '+ pg_dump',
+    '+ psql',
+    'find index -name',
+    'find index -type f',
+    'writer.chk',
+    'chunk-000000.000000',
+    'truncate.chk',
+  ];
+  expect(stderr.lastIndexOf('+ psql')).toBeGreaterThan(stderr.indexOf('truncate.chk'));
   const found = places.map((place) => stderr.indexOf(place));
   expect(found).not.toContain(-1);
   expect(found).toEqual(found.toSorted((one, other) => one - other));
@@ -101,8 +113,9 @@ it('deploy/backup.sh fails where a file of the node cannot be copied', async () 
   // As on a full disk.
   const cp = `#!/bin/sh\ncase "$*" in *index/table*) exit 1 ;; esac\nPATH="$REAL_PATH" exec cp "$@"\n`;
   writeFileSync(join(programs, 'cp'), cp, { mode: 0o755 });
-  const path = process.env['PATH'] ?? '';
-  const env = { PATH: `${programs}:${path}`, REAL_PATH: path, EVENTSTORE_DB: join(directory, 'node') };
+  const path = silentPostgres(programs);
+  const all = { PATH: `${programs}:${path}`, REAL_PATH: path, PGDATABASE: 'reeltally' };
+  const env = { ...all, EVENTSTORE_DB: join(directory, 'node') };
   const target = join(directory, 'backup');
   await expect(execute(join(root, 'deploy/backup.sh'), [target], { cwd: root, env })).rejects.toThrow();
   expect(readdirSync(directory).sort()).toEqual(['node', 'programs']);
@@ -116,12 +129,12 @@ it('deploy/backup.sh leaves out a finished file that expires meanwhile, and fail
   }) as [string, string, string];
   for (const file of ['chaser.chk', 'chunk-000000.000000']) writeFileSync(join(node, '..', file), file);
   for (const film of ['one.mp4', 'two.mp4']) writeFileSync(join(files, film), 'a film');
-  const env = { EVENTSTORE_DB: join(node, '..'), FILES_DIRECTORY: join(files, '..') };
+  const env = { PGDATABASE: 'reeltally', EVENTSTORE_DB: join(node, '..'), FILES_DIRECTORY: join(files, '..') };
   /** `tar` that finds a film of its list gone, or one that it may not read. */
   const backUp = (target: string, code: number) => {
     const tar = `#!/bin/sh\n/usr/bin/env PATH="$REAL_PATH" tar --exclude=one.mp4 "$@"; exit ${String(code)}\n`;
     writeFileSync(join(programs, 'tar'), tar, { mode: 0o755 });
-    const path = process.env['PATH'] ?? '';
+    const path = silentPostgres(programs);
     const all = { ...env, PATH: `${programs}:${path}`, REAL_PATH: path };
     return execute(join(root, 'deploy/backup.sh'), [join(directory, target)], { cwd: root, env: all });
   };
@@ -130,6 +143,14 @@ it('deploy/backup.sh leaves out a finished file that expires meanwhile, and fail
   await backUp('backup', 1);
   expect(await filesOf(join(directory, 'backup'))).toEqual(['./token/two.mp4']);
 });
+
+/** Programs of Postgres that find nothing. @returns a PATH that begins with them */
+function silentPostgres(directory: string): string {
+  const folder = join(directory, 'of-postgres');
+  mkdirSync(folder, { recursive: true });
+  for (const name of ['psql', 'pg_dump']) writeFileSync(join(folder, name), '#!/bin/sh\n', { mode: 0o755 });
+  return `${folder}:${process.env['PATH'] ?? ''}`;
+}
 
 async function filesOf(backup: string): Promise<string[]> {
   const { stdout } = await execute('tar', ['-tf', join(backup, 'files.tar')]);

@@ -1,0 +1,116 @@
+import { execFile } from 'node:child_process';
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { expect, it, onTestFinished } from 'vitest';
+
+import { connectEventStore } from '../../src/adapters/event-store/event-store.ts';
+import { createPendingVoids } from '../../src/adapters/postgres/pending-voids.ts';
+import { within } from '../cli/command-line.ts';
+import { ask, downloadOf, freshToken, openUsage, readUsage, writersOf } from '../commands/usage-account.ts';
+import { chargeFor, promised, resolvingUnderTest } from '../dispatcher/resolving.ts';
+import { createReadModels, silent, testMacs } from '../projections/read-models-under-test.ts';
+import { openEventStore } from '../support/shared-event-stores.ts';
+import { temporaryDirectory } from '../support/temporary-directory.ts';
+import { waitFor } from '../support/wait-for.ts';
+import { root } from '../tidy/source-files.ts';
+import { postgresPrograms } from './postgres-programs.ts';
+
+const execute = promisify(execFile);
+const { log, parts, noting, appendOf, resolving, resolved, eventsIn } = resolvingUnderTest();
+
+it('a pending void of deploy/backup.sh is resolved after the restore into an empty database, whenever it was open', async () => {
+  const { pool } = parts.models;
+  const account = await openUsage(log.store, { downloads_limit: 0 });
+  const { stream } = account;
+  const pend = async () => {
+    const token = freshToken();
+    const append = await appendOf(account, downloadOf(token), { isStored: true });
+    await parts.pendingVoids.add(append, chargeFor(token));
+    return token;
+  };
+  /** Rows as they are now, for later. */
+  const keepRows = (name: string, where = 'true') =>
+    pool.query(`create table ${name} as select * from pending_voids where ${where}`);
+  const has = (token: string) => `voids @> '[{"token":"${token}"}]'`;
+
+  const voidedBefore = await pend();
+  await keepRows('voided_before');
+  const resolver = resolving();
+  await resolved(stream);
+  await resolver.stop();
+  await pool.query('insert into pending_voids select * from voided_before');
+
+  const [open, resolvedMeanwhile, addedMeanwhile] = [await pend(), await pend(), await pend()];
+  await keepRows('added_meanwhile', has(addedMeanwhile));
+  await pool.query(`delete from pending_voids where ${has(addedMeanwhile)}`);
+
+  // Two charges of one append: one of its two voids is resolved, and the other one added.
+  const { store, appends } = noting(true);
+  const writers = writersOf(store);
+  const together = [freshToken(), freshToken(), freshToken()];
+  await Promise.all(together.map((token) => ask(writers, account, downloadOf(token))));
+  const append = appends.find(({ events }) => events.filter(({ data }) => data['token'] !== undefined).length > 1);
+  const [first, second] = together.filter((token) => append?.events.some(({ data }) => data['token'] === token));
+  if (!append || first === undefined || second === undefined) throw new Error('no append has two charges');
+  await parts.pendingVoids.add(append, chargeFor(second));
+  await keepRows('second_of_two', has(second));
+  await pool.query(`delete from pending_voids where ${has(second)}`);
+  await parts.pendingVoids.add(append, chargeFor(first));
+
+  const directory = temporaryDirectory();
+  const meanwhile = `
+    delete from pending_voids where ${has(resolvedMeanwhile)} or ${has(first)};
+    insert into pending_voids select * from added_meanwhile union all select * from second_of_two;`;
+  const copied = await backUp(directory, meanwhile);
+
+  await using models = await createReadModels();
+  const target = await openEventStore();
+  const restored = connectEventStore({ url: target.url, logger: silent });
+  onTestFinished(async () => {
+    await restored.close();
+    await target.stop();
+  });
+  const environment = environmentOf(target.url, models.url);
+  expect(await within(environment)('log', 'import', join(copied, 'log.ndjson.gz'))).toMatchObject({ code: 0 });
+  const restoreVoids = () =>
+    execute('psql', ['--quiet', '--set=ON_ERROR_STOP=1', `--file=${join(copied, 'pending-voids.sql')}`], {
+      env: postgresPrograms(directory, models.url),
+    });
+  await restoreVoids();
+  await restoreVoids();
+  const pendingVoids = createPendingVoids(models.pool, {
+    ...{ storeOnStandby: models.storeOnStandby, macs: testMacs, now: () => promised.at, process: promised.process },
+  });
+  resolving(restored, pendingVoids);
+  await waitFor(async () => (await pendingVoids.list(10)).length === 0, { what: 'the restored pending voids to end' });
+  const events = (await readUsage(restored, stream)).map(({ event }) => event);
+  const voided = events.flatMap(({ type, data }) => (type === 'DownloadVoided' ? [data.token] : []));
+  expect(voided.sort()).toEqual([voidedBefore, open, resolvedMeanwhile, addedMeanwhile, first, second].sort());
+  expect(await eventsIn(stream)).toEqual(events.slice(0, (await eventsIn(stream)).length));
+});
+
+const environmentOf = (eventStoreUrl: string, databaseUrl: string) => ({
+  EVENTSTORE_URL: eventStoreUrl,
+  DATABASE_URL: databaseUrl,
+  NATS_URL: 'nats://127.0.0.1:9',
+  REELTALLY_SECRET: 'a secret that is long enough for a test',
+});
+
+/** @param meanwhile what happens to the rows between the export of the log and the end of the backup. @returns the backup */
+async function backUp(directory: string, meanwhile: string): Promise<string> {
+  const programs = join(directory, 'programs');
+  mkdirSync(programs);
+  const file = join(directory, 'meanwhile.sql');
+  writeFileSync(file, meanwhile);
+  const npm = `#!/bin/sh\nPATH="$REAL_PATH" npm "$@" && psql --quiet --set=ON_ERROR_STOP=1 --file=${file}\n`;
+  writeFileSync(join(programs, 'npm'), npm, { mode: 0o755 });
+  const postgres = postgresPrograms(directory, parts.models.url);
+  const env = {
+    ...{ ...environmentOf(log.url, parts.models.url), HOME: directory },
+    ...{ ...postgres, REAL_PATH: postgres.PATH, PATH: `${programs}:${postgres.PATH}` },
+  };
+  const target = join(directory, 'backup');
+  await execute(join(root, 'deploy/backup.sh'), [target], { cwd: directory, env });
+  return target;
+}
