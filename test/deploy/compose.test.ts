@@ -249,14 +249,29 @@ describe('the settings of the services', () => {
     return name === undefined || value === undefined ? [] : [{ name, value }];
   });
 
-  it('stand in env.example, all of them and no others', () => {
-    expect(example.map(({ name }) => name).sort()).toEqual(settings.sort());
+  /** What compose.yaml itself asks for, with its default; cluster.env has the rest. */
+  const ofCompose = Object.fromEntries(
+    [...deployFile('compose.yaml').matchAll(/\$\{(\w+(?:_IMAGE|_PORT)):-([^}]*)\}/g)].map(([, name, value]) => [
+      name!,
+      value!,
+    ]),
+  );
+
+  it('stand in env.example, all of them, those of compose.yaml, and no others', () => {
+    expect(example.map(({ name }) => name).sort()).toEqual([...settings, ...Object.keys(ofCompose)].sort());
+  });
+
+  it('of compose.yaml have in env.example their defaults', () => {
+    expect(Object.keys(ofCompose)).toContain('HTTPS_PORT');
+    const shown = Object.fromEntries(example.map(({ name, value }) => [name, value]));
+    expect(shown).toMatchObject(ofCompose);
   });
 
   it('have in env.example a default or an example that the service takes', () => {
     const set = Object.fromEntries(example.map(({ name, value }) => [name, value]));
     // The plan file of the image is not here, and files have one place.
-    expect(() => readConfig({ ...set, PLANS_FILE: '', S3_BUCKET: '' })).not.toThrow();
+    const config = readConfig({ ...set, PLANS_FILE: '', S3_BUCKET: '' });
+    expect(config).toMatchObject({ OIDC_SCOPE: set['OIDC_SCOPE'], similarNames: [] });
   });
 
   it.each(roles)('come to the role %s from files where they are secret', (role) => {

@@ -25,6 +25,13 @@ const valuesOf = (instruction: string | undefined) =>
   Object.fromEntries([...(instruction ?? '').matchAll(/(\w+)=(\S+)/g)].map(([, name, value]) => [name!, value!]));
 
 describe('the image', () => {
+  it('has the version of the service', () => {
+    const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { version: string };
+    expect(slim).toContain(`ARG VERSION=${version}`);
+    const tags = deployFile('kubernetes/overlays/production/kustomization.yaml').match(/newTag: \S+/g);
+    expect(tags).toEqual([`newTag: slim-${version}`, `newTag: worker-${version}`]);
+  });
+
   it('takes its base images and the registry of npm as arguments', () => {
     expect(stages.get('')).toEqual(['ARG NODE_IMAGE=node:24-bookworm-slim', 'ARG BASE_IMAGE=debian:bookworm-slim']);
     expect(packages).toContain('ARG NPM_REGISTRY=https://registry.npmjs.org/');
