@@ -135,6 +135,18 @@ export async function readPendingVoidRows(pool: Pool): Promise<PendingVoidRow[]>
   return rows;
 }
 
+/** Joins readings of different times. Meanwhile a row may have got a charge, and lost another one that was resolved. */
+export function joinPendingVoidRows(...readings: (readonly PendingVoidRow[])[]): PendingVoidRow[] {
+  const joined = new Map<string, PendingVoidRow>();
+  for (const row of readings.flat()) {
+    const earlier = joined.get(row.append_id)?.voids ?? '[]';
+    const charges = [earlier, row.voids].flatMap((voids) => JSON.parse(voids) as StoredCharge[]);
+    const distinct = new Map(charges.map((charge) => [JSON.stringify(charge), charge]));
+    joined.set(row.append_id, { ...row, voids: JSON.stringify([...distinct.values()]) });
+  }
+  return [...joined.values()];
+}
+
 /** The dispatcher resolves them as any others. A row that is there already stays. */
 export async function restorePendingVoidRows(pool: Pool, rows: readonly PendingVoidRow[]): Promise<void> {
   await pool.query(

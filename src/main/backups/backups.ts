@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { mkdir, mkdtemp, readdir, rename, rm } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
-import { readPendingVoidRows } from '../../adapters/postgres/pending-voids.ts';
+import { joinPendingVoidRows, readPendingVoidRows } from '../../adapters/postgres/pending-voids.ts';
 import type { Backups } from '../../cli/backup.ts';
 import { CommandFailed } from '../../cli/output.ts';
 import { requestBackup } from '../../embedded/event-store/online-backup.ts';
@@ -64,8 +64,8 @@ async function createBackup(
     await requestBackup(eventStoreUrl, join(data, logFile)).catch((error: unknown) => {
       throw new CommandFailed(`the event store cannot copy its log: ${(error as Error).message}`);
     });
-    const pending = new Map([...before, ...(await readPendingVoidRows(pool))].map((row) => [row.append_id, row]));
-    if (pending.size > 0) writePrivateFile(join(data, pendingVoidsFile), JSON.stringify([...pending.values()]));
+    const pending = joinPendingVoidRows(before, await readPendingVoidRows(pool));
+    if (pending.length > 0) writePrivateFile(join(data, pendingVoidsFile), JSON.stringify(pending));
     await copyFiles(dataDirectory, data, await copiedFiles(config, withFiles));
     const made: Manifest = {
       format: 'reeltally-backup',
