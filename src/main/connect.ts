@@ -87,7 +87,7 @@ async function connectBeside(
   const metrics = new Metrics({ logger });
   const macs = createRowMacs(secrets, { logger, observer: metrics.observer(observeRows) });
   const postgres = { server: 'Postgres', url: addresses.databaseUrl, setting: settingOf(config, 'DATABASE_URL') };
-  const migrated = await naming(postgres, migrate(pool, migrationsDirectory));
+  const migrated = await naming(postgres, migrate(pool, migrationsDirectory, logger));
   if (migrated.includes('0007-row-macs.sql')) await naming(postgres, signOlderVoids(pool, macs));
   const clock = createClock({
     realNowMs,

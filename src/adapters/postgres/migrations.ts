@@ -1,49 +1,95 @@
 import { readFile, readdir } from 'node:fs/promises';
-import type { Pool } from 'pg';
+import type { Pool, PoolClient } from 'pg';
+import type { Logger } from 'pino';
+import { sleep } from '../../async/sleep.ts';
 
 /** Keeps two processes from migrating at once. Any number will do that other programs do not use. */
 const migrationLock = 7_325_001;
 
 const undefinedTable = '42P01';
+/** Postgres's codes for a lock that was not available in time and for a deadlock. */
+const lockFailures = ['55P03', '40P01'];
+/** While a migration waits for a table that others use, every request for that table waits behind it: so no attempt is long. */
+const lockTimeoutMs = 1_000;
+const pauseMs = 500;
+/** The longest that a timer can be: a migration of a large database takes as long as it takes. */
+const query_timeout = 2 ** 31 - 1;
+
+type Run = (text: string, values?: unknown[]) => Promise<unknown>;
 
 const migrationsIn = async (directory: string): Promise<string[]> =>
   (await readdir(directory)).filter((name) => /^\d{4}-[\w-]+\.sql$/.test(name)).sort();
 
-/** The migrations that the database lacks, in order. */
-export async function missingMigrations(pool: Pool, directory: string): Promise<string[]> {
-  const { rows } = await pool.query<{ name: string }>('select name from schema_migrations').catch((error: unknown) => {
+async function appliedMigrations(connection: Pick<Pool, 'query'>): Promise<Set<string>> {
+  const read = connection.query<{ name: string }>('select name from schema_migrations');
+  const { rows } = await read.catch((error: unknown) => {
     if ((error as { code?: string }).code !== undefinedTable) throw error;
     return { rows: [] };
   });
-  const applied = new Set(rows.map(({ name }) => name));
+  return new Set(rows.map(({ name }) => name));
+}
+
+/** The migrations that the database lacks, in order. */
+export async function missingMigrations(connection: Pick<Pool, 'query'>, directory: string): Promise<string[]> {
+  const applied = await appliedMigrations(connection);
   return (await migrationsIn(directory)).filter((name) => !applied.has(name));
 }
 
-/** Applies the numbered migrations, each once, in order, and in a transaction of its own. @returns the newly applied ones */
-export async function migrate(pool: Pool, directory: string): Promise<string[]> {
-  const files = await migrationsIn(directory);
+/**
+ * Applies the numbered migrations, each once, in order, and in a transaction of its own.
+ *
+ * @returns the newly applied ones
+ * @throws for a database that a newer version has migrated
+ */
+export async function migrate(pool: Pool, directory: string, logger?: Logger): Promise<string[]> {
+  const known = await migrationsIn(directory);
+  for (const name of await appliedMigrations(pool)) {
+    if (!known.includes(name))
+      throw new Error(`the database has migration ${name}, which this version does not know: it is newer`);
+  }
+  // A start that has nothing to migrate waits for no lock.
+  if ((await missingMigrations(pool, directory)).length === 0) return [];
   const client = await pool.connect();
   try {
-    await client.query('select pg_advisory_lock($1)', [migrationLock]);
-    await client.query(
-      'create table if not exists schema_migrations (name text primary key, applied_at timestamptz not null default now())',
-    );
-    const { rows } = await client.query<{ name: string }>('select name from schema_migrations');
-    const applied = new Set(rows.map(({ name }) => name));
-    for (const { name } of rows) {
-      if (!files.includes(name))
-        throw new Error(`the database has migration ${name}, which this version does not know: it is newer`);
-    }
-    const fresh = files.filter((name) => !applied.has(name));
-    for (const name of fresh) {
-      await client.query('begin');
-      await client.query(await readFile(`${directory}/${name}`, 'utf8'));
-      await client.query('insert into schema_migrations (name) values ($1)', [name]);
-      await client.query('commit');
-    }
-    return fresh;
+    return await migrateAlone(client, directory, logger);
   } finally {
     // Ends the session, and with it the lock and an open transaction of a failed migration.
     client.release(true);
+  }
+}
+
+async function migrateAlone(client: PoolClient, directory: string, logger: Logger | undefined): Promise<string[]> {
+  const run: Run = (text, values) => client.query({ text, ...(values && { values }), ...{ query_timeout } });
+  await run('set statement_timeout = 0');
+  await run('select pg_advisory_lock($1)', [migrationLock]);
+  await run(
+    'create table if not exists schema_migrations (name text primary key, applied_at timestamptz not null default now())',
+  );
+  const missing = await missingMigrations(client, directory);
+  for (const name of missing) {
+    logger?.info({ migration: name }, 'the database is being migrated');
+    const statements = await readFile(`${directory}/${name}`, 'utf8');
+    const waits = () => logger?.warn({ migration: name }, 'a migration waits for tables that others use');
+    for (let attempt = 1; !(await hasApplied(name, statements, run)); attempt += 1) {
+      if (attempt === 1) waits();
+      await sleep(pauseMs);
+    }
+  }
+  return missing;
+}
+
+/** @returns false where others held a lock for too long; then nothing has changed */
+async function hasApplied(name: string, statements: string, run: Run): Promise<boolean> {
+  try {
+    await run('begin');
+    await run(`set local lock_timeout = ${String(lockTimeoutMs)}`);
+    await run(statements);
+    await run('insert into schema_migrations (name) values ($1)', [name]);
+    await run('commit');
+    return true;
+  } catch (error) {
+    if (!lockFailures.includes(String((error as { code?: unknown }).code))) throw error;
+    await run('rollback');
+    return false;
   }
 }

@@ -68,6 +68,31 @@ describe('migrations', () => {
     expect(await tablesOf(pools[1]!)).toHaveLength(3);
   });
 
+  it('take as long as they take, whatever the limit for statements is', async () => {
+    const [pool] = await openPools(1, 200);
+    const directory = temporaryDirectory();
+    writeFileSync(join(directory, '0001-slow.sql'), 'select pg_sleep(2); create table slow (id int)');
+    await migrate(pool!, directory);
+    await pool!.query('select id from slow');
+  });
+
+  it('let others read the tables that they wait for', async () => {
+    const [pool, other] = await openPools(2);
+    const directory = temporaryDirectory();
+    await pool!.query('create table wanted (id int)');
+    const reading = await other!.connect();
+    await reading.query('begin; select from wanted');
+    writeFileSync(join(directory, '0001-first.sql'), 'alter table wanted add column name text');
+    const migrated = migrate(pool!, directory);
+    const waiting = "select from pg_locks where not granted and relation = 'wanted'::regclass";
+    await waitFor(async () => (await reading.query(waiting)).rowCount === 1, { what: 'the migration to wait' });
+    await other!.query('select from wanted');
+    await reading.query('rollback');
+    reading.release();
+    await migrated;
+    await pool!.query('select name from wanted');
+  });
+
   it('of a newer version are refused by an older one', async () => {
     const [pool] = await openPools(1);
     const directory = temporaryDirectory();
