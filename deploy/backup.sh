@@ -42,10 +42,10 @@ fi
 # Pending voids are in Postgres alone: each is the word given to a client that a charge is taken back. They are read before the log
 # and after it, and both readings are kept. The dispatcher appends a void before it removes its row. So of a charge in the copied
 # log, whose pending void was added
-#   before the first reading: that reading has it, unless it was removed. Then its void is older than the copy of the log begins,
-#     and is in it. The second reading alone would miss one that is voided behind the end of the copied log.
-#   after the first reading: the second has it, unless it was removed. Then its void is in the copied log, or behind its end. The
-#     latter, like everything that was acknowledged after the backup began, may be lost.
+#   before the first reading: that reading has the row. If it was removed before, its void was appended before the log was copied,
+#     and is in the copy. The second reading alone would miss a row whose void is behind the end of the copied log.
+#   after the first reading: the second reading has the row. If it was removed before, its void is in the copied log or behind the
+#     end of it. The latter may be lost, like everything that was acknowledged after the backup began.
 # A reading is one statement for each row, which may run again: it adds the charges that the row does not have yet. A charge that
 # is voided already stays as it is: the dispatcher looks into the log first.
 read_pending_voids() {
