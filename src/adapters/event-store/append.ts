@@ -89,6 +89,8 @@ export class PendingAppend {
   readonly #outcome = Promise.withResolvers<AppendOutcome>();
   #timer: NodeJS.Timeout | undefined;
   #attempts = 0;
+  /** The attempt whose failure leads to another one; undefined once another one is under way. */
+  #newest: number | undefined;
   #isSettled = false;
 
   constructor(connection: Connection, append: PreparedAppend, options: PendingAppendOptions) {
@@ -123,11 +125,13 @@ export class PendingAppend {
     this.#attempts += 1;
     if (this.#attempts > 1) this.#options.onResend();
     const attempt = this.#attempts;
+    this.#newest = attempt;
     const generation = this.#connection.generation;
     const { stream, expected, events } = this.#append;
     this.#timer = setTimeout(() => {
       this.#options.logger?.debug({ stream, attempt }, 'an append has no answer yet and is sent again');
       if (!this.#isSentAgain()) return;
+      this.#newest = undefined;
       this.#connection.suspect(generation, false);
       void this.#attempt();
     }, this.#options.resendAfterMs);
@@ -151,7 +155,8 @@ export class PendingAppend {
       this.#settle(() => this.#outcome.reject(refusal));
       return;
     }
-    if (attempt !== this.#attempts) return;
+    if (attempt !== this.#newest) return;
+    this.#newest = undefined;
     this.#options.logger?.debug(
       { stream: this.#append.stream, attempt, err: error },
       'the outcome of an append is unknown',

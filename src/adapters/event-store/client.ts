@@ -4,15 +4,19 @@
  */
 
 import { EventStoreDBClient } from '@eventstore/db-client';
-import type { Channel } from '@grpc/grpc-js';
+import type { Channel, ClientDuplexStream } from '@grpc/grpc-js';
 import { withDeadline } from '../../async/deadline.ts';
 
 /** Ending streams needs no server. After this time, the client is no longer waited for. */
 const ABANDON_TIMEOUT_MS = 1000;
 
-/** A private member of the pinned client version: the only place that makes a channel. */
+type AppendStream = ClientDuplexStream<unknown, unknown>;
+type MakeStream = (client: unknown) => AppendStream | Promise<AppendStream>;
+
+/** Private members of the pinned client version: the only places that make a channel, and a stream. */
 interface ClientInternals {
   createChannel: () => Promise<Channel>;
+  GRPCStreamCreator: (Client: unknown, name: string, make: MakeStream, cache: unknown) => () => Promise<AppendStream>;
 }
 
 export class DisposableClient {
@@ -23,7 +27,7 @@ export class DisposableClient {
   constructor(url: string) {
     this.client = EventStoreDBClient.connectionString(url);
     const internals = this.client as unknown as ClientInternals;
-    const createChannel = internals.createChannel;
+    const { createChannel, GRPCStreamCreator: createStream } = internals;
     internals.createChannel = async () => {
       this.#requireUse();
       const channel = await createChannel();
@@ -32,6 +36,8 @@ export class DisposableClient {
       this.#requireUse();
       return channel;
     };
+    internals.GRPCStreamCreator = (Client, name, make, cache) =>
+      createStream(Client, name, name === 'appendToStream' ? async (of) => neverFull(await make(of)) : make, cache);
   }
 
   /** Ends all open streams. */
@@ -61,4 +67,18 @@ export class DisposableClient {
     for (const channel of this.#channels) channel.close();
     this.#channels.clear();
   }
+}
+
+/**
+ * Says of each write that the stream takes more. While one is full, as that of a silent server, the client keeps further appends
+ * in a queue, and at the end of the stream it rejects promises of theirs that nobody holds, which ends the process. The stream
+ * keeps them instead; the adapter has their bytes in any case, as it sends them again.
+ */
+function neverFull(stream: AppendStream): AppendStream {
+  const write = stream.write.bind(stream) as (message: unknown) => boolean;
+  stream.write = (message: unknown) => {
+    write(message);
+    return true;
+  };
+  return stream;
 }

@@ -64,6 +64,35 @@ it('tells of each append how it ended, how often it was sent again, and which ar
   expect(told.slice(-2)).toEqual(['stored true', 'conflict true']);
 });
 
+/** Does something while the server is silent, until the connection is given up, and with it the attempts made over it. */
+async function silentFor<Result>(work: () => Promise<Result>): Promise<Result> {
+  const before = proxy.connections;
+  proxy.silence();
+  const working = work();
+  await waitFor(() => proxy.connections > before, { what: 'another connection' });
+  proxy.heal();
+  return await working;
+}
+
+it('sends an append again once when a silent server speaks again, however its earlier attempt ends', async () => {
+  let resent = 0;
+  const observer = { appendEnded: () => undefined, appendResent: () => void (resent += 1) };
+  const store = openAdapter({ url: proxy.url, observer });
+  expect(await store.ready({ timeoutMs: 10_000 })).toBe(true);
+  const appending = silentFor(() => store.append(freshStream(), 'no_stream', [eventToAppend(0)]));
+  expect(await appending).toBe('stored');
+  expect(resent).toBe(1);
+});
+
+it('keeps appends of a silent server that are more than the connection takes', async () => {
+  const store = openAdapter({ url: proxy.url });
+  expect(await store.ready({ timeoutMs: 10_000 })).toBe(true);
+  const pad = 'x'.repeat(2_000);
+  const append = () => store.append(freshStream(), 'no_stream', [eventToAppend(0, { pad })]);
+  const outcomes = await silentFor(() => Promise.all(Array.from({ length: 2_000 }, append)));
+  expect(new Set(outcomes)).toEqual(new Set(['stored']));
+});
+
 describe('a connection that is cut', () => {
   test.each<{ way: WayThrough; usual: number; leastCuts: number }>([
     { way: 'to_server', usual: 24, leastCuts: 8 },
