@@ -22,6 +22,7 @@ interface DownloadOptions {
   quality?: (typeof qualities)[number];
   audioFormat?: (typeof audioFormats)[number];
   item?: number;
+  idempotencyKey?: string;
 }
 
 /** `reeltally download`: the one command that is a client like any other, and speaks to nothing but the API. */
@@ -35,19 +36,23 @@ export function addDownload(program: Command, output: Output, openApiClient: Ope
     .addOption(new Option('--quality <quality>', "the picture's smaller side in pixels").choices(qualities))
     .addOption(new Option('--audio-format <format>', 'file type of the sound').choices(audioFormats))
     .option('--item <number>', 'number of the still in an image post', wholeArgument(1, maxItem))
-    .action(async (url: string, { out, audioFormat, ...more }: DownloadOptions) => {
+    .option('--idempotency-key <key>', 'the same key for the same download is charged once; a new one unless given')
+    .action(async (url: string, { out, audioFormat, idempotencyKey, ...more }: DownloadOptions) => {
       const request = { url, ...more, ...(audioFormat && { audio_format: audioFormat }) };
-      await downloadCommand({ output, ...openApiClient() }, request, out);
+      const { api, newUuid } = openApiClient();
+      await downloadCommand({ output, api, idempotencyKey: idempotencyKey ?? newUuid() }, request, out);
     });
 }
 
-interface Downloading extends ReturnType<OpenApiClient> {
+interface Downloading {
   output: Output;
+  api: ApiClient;
+  idempotencyKey: string;
 }
 
 /** As a client outside does, with what the package for clients has for it. @throws {CommandFailed} with the token, if queued */
 async function downloadCommand(
-  { output, api, newUuid }: Downloading,
+  { output, api, idempotencyKey }: Downloading,
   request: DownloadRequest,
   file: string,
 ): Promise<void> {
@@ -56,7 +61,6 @@ async function downloadCommand(
     show(`${status.status}${'progress' in status ? progressText(status.progress) : ''}`);
   };
   try {
-    const idempotencyKey = newUuid();
     const saved = await interruptible((signal) =>
       // Whoever watches costs some requests more.
       downloadToFile(api, request, file, { idempotencyKey, ...(output.terminal && { onStatus }), signal }),

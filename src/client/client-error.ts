@@ -1,3 +1,10 @@
+interface About {
+  requestToken?: string | undefined;
+  hasFailed?: boolean;
+  idempotencyKey?: string;
+  cause?: unknown;
+}
+
 /** A call of the client that came to nothing. The message is a sentence for people. */
 export class ClientError extends Error {
   override readonly name = 'ClientError';
@@ -10,22 +17,23 @@ export class ClientError extends Error {
   readonly requestToken: string | undefined;
   /** The service could not make the file, so that its status will never link to one. */
   readonly hasFailed: boolean;
+  /** The `Idempotency-Key` of a request to queue whose outcome is not known: repeated with it, the download is charged once. */
+  readonly idempotencyKey: string | undefined;
 
-  constructor(
-    code: string,
-    message: string,
-    { requestToken, hasFailed = false, cause }: { requestToken?: string; hasFailed?: boolean; cause?: unknown } = {},
-  ) {
+  constructor(code: string, message: string, { requestToken, hasFailed = false, idempotencyKey, cause }: About = {}) {
     super(message, { cause });
     this.code = code;
     this.requestToken = requestToken;
     this.hasFailed = hasFailed;
+    this.idempotencyKey = idempotencyKey;
   }
 }
 
-/** An error in one line for people; for a download that is charged, with its token and the way to its file. */
-export function textOf({ message, code, requestToken, hasFailed }: ClientError): string {
+/** An error in one line for people; for a download that is or may be charged, with the way to its file. */
+export function textOf({ message, code, requestToken, hasFailed, idempotencyKey }: ClientError): string {
   const text = `${message} (${code})`;
+  if (idempotencyKey !== undefined)
+    return `${text}. The download may be charged: the same command with --idempotency-key ${idempotencyKey} goes on with it`;
   if (requestToken === undefined) return text;
   const withToken = `${text}; request token ${requestToken}`;
   if (hasFailed) return withToken;

@@ -5,7 +5,7 @@ import { openOutputFile } from './output-file.ts';
 import type { components, paths } from './paths.ts';
 import { waitForDownload } from './wait-for-download.ts';
 import type { DownloadStatus } from './wait-for-download.ts';
-import { sendWithRetries } from './with-retries.ts';
+import { mayBeTaken, refusalOf, sendWithRetries } from './with-retries.ts';
 
 export type DownloadRequest = paths['/video/download']['post']['requestBody']['content']['application/json'];
 type DownloadDone = components['schemas']['DownloadDone'];
@@ -23,7 +23,8 @@ export interface ToFile {
  * Queues a download, waits for its end, and saves the file, for programs on Node. A file that exists is replaced once the new one
  * is whole, links are followed, and a device or a pipe is written straight into.
  *
- * @throws {ClientError} `not_writable` before anything is queued; with the request token once the download is queued
+ * @throws {ClientError} `not_writable` before anything is queued; with the request token once the download is queued, or with
+ *   the key where nobody has answered whether it is
  */
 export async function downloadToFile(
   api: ApiClient,
@@ -37,7 +38,9 @@ export async function downloadToFile(
   try {
     const header = { 'Idempotency-Key': idempotencyKey };
     const queue = () => api.POST('/video/download', { params: { header }, body: request });
-    const { request_token: requestToken } = await sendWithRetries(queue, given);
+    const { request_token: requestToken } = await namingKey(idempotencyKey, queue, (send) =>
+      sendWithRetries(send, given),
+    );
     try {
       const ended = await waitForDownload(api, requestToken, { ...given, ...(onStatus && { onStatus }) });
       if (ended.status === 'failed') throw new ClientError(ended.error, ended.message, { hasFailed: true });
@@ -51,6 +54,33 @@ export async function downloadToFile(
     }
   } finally {
     await output.close();
+  }
+}
+
+/** @throws {ClientError} with the key, if a request was sent that nobody of the API has answered */
+async function namingKey<Answered extends { error?: unknown; response: Response }, Queued>(
+  idempotencyKey: string,
+  queue: () => Promise<Answered>,
+  work: (send: () => Promise<Answered>) => Promise<Queued>,
+): Promise<Queued> {
+  const sent = { isOpen: false };
+  const send = async () => {
+    try {
+      const answered = await queue();
+      // A proxy has answered in the place of the API.
+      if (answered.error !== undefined && refusalOf(answered.error, answered.response).code === 'unexpected_answer')
+        sent.isOpen = true;
+      return answered;
+    } catch (failure) {
+      sent.isOpen ||= mayBeTaken(failure);
+      throw failure;
+    }
+  };
+  try {
+    return await work(send);
+  } catch (error) {
+    if (!sent.isOpen || !(error instanceof ClientError)) throw error;
+    throw new ClientError(error.code, error.message, { idempotencyKey, cause: error });
   }
 }
 

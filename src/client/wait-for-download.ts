@@ -40,7 +40,7 @@ export async function waitForDownload(
     if (!now && !isRepeated) throw refusalOf(error, response);
     waitSeconds = now?.status === known ? Math.min(waitSeconds * 2, longestWaitSeconds) : shortestWaitSeconds;
     known = now?.status;
-    if (response.headers.has('Preference-Applied')) continue;
+    if (now && response.headers.has('Preference-Applied')) continue;
     await pause(retryAfterSeconds(response) ?? pauseSeconds, signal);
     pauseSeconds = Math.min(pauseSeconds * 2, longestPauseSeconds);
   }

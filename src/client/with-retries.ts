@@ -65,6 +65,12 @@ export async function reach<Value>(
   }
 }
 
+/** Codes of connections that were never made, so that nothing was sent. */
+const neverMade = /^(?:ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|UND_ERR_CONNECT_TIMEOUT)$/;
+
+/** Tells whether a request may have been taken, though nobody answered it. @param failure what `fetch` has thrown */
+export const mayBeTaken = (failure: unknown): boolean => !neverMade.test(reasonOf(failure));
+
 /** @returns undefined where the answer does not say it in seconds */
 export function retryAfterSeconds({ headers }: Response): number | undefined {
   const value = headers.get('Retry-After');

@@ -1,11 +1,14 @@
 import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, symlinkSync } from 'node:fs';
 import { open, readFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
 import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { describe, expect, it } from 'vitest';
 import { freePort } from '../../src/embedded/free-port.ts';
 import { demoOf, shareService } from '../http/shared-service.ts';
 import { cliCommand, runInLoadedProcess, runOnTerminal, startOnTerminal } from '../support/service.ts';
+import { listen } from '../support/listen.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 import { call } from '../support/client.ts';
 import { waitFor } from '../support/wait-for.ts';
@@ -147,6 +150,40 @@ describe('download', () => {
     const said = / \(interrupted\); request token ([\w-]+)\. The download is charged: GET /;
     const [, token = ''] = said.exec(command.screen()) ?? [];
     expect((await call(service.url, `/video/status?token=${token}`, { key: demoOf(service).key })).status).toBe(200);
+  });
+
+  it('whose requests nobody answers names the key with which it is charged once', async () => {
+    const { key } = await service.openAccount('dev_100');
+    // Takes each request to the API, and loses the answer.
+    const losing = createServer((request, response) => {
+      void text(request)
+        .then((body) =>
+          call(service.url, '/video/download', {
+            key,
+            body,
+            headers: { 'idempotency-key': String(request.headers['idempotency-key']) },
+          }),
+        )
+        .finally(() => response.destroy());
+    });
+    await using listening = await listen(losing);
+    const words = [
+      'download',
+      service.sampleUrl('bars'),
+      '-o',
+      join(temporaryDirectory(), 'a.mp4'),
+      '--quality',
+      '360',
+    ];
+    const lost = { REELTALLY_KEY: key, REELTALLY_URL: `http://127.0.0.1:${String(listening.port)}` };
+    const ran = await runInLoadedProcess(words, environment(lost));
+    expectRefusal(ran, / \(unreachable\)\. The download may be charged: the same command with --idempotency-key \S+ /);
+    const [, named = ''] = /--idempotency-key (\S+)/.exec(ran.stderr) ?? [];
+    expectText(
+      await runInLoadedProcess([...words, '--idempotency-key', named], environment({ REELTALLY_KEY: key })),
+      /a\.mp4: \d+ bytes/,
+    );
+    expect((await call(service.url, '/credits', { key })).data).toMatchObject({ downloads: { used: 1 } });
   });
 
   it('goes on trying while the API is away, and then says so', async () => {

@@ -1,9 +1,12 @@
+import { createServer } from 'node:http';
 import { describe, expect, it } from 'vitest';
 import { ClientError } from '../../src/client/client-error.ts';
+import { createApiClient } from '../../src/client/client.ts';
 import { waitForDownload } from '../../src/client/wait-for-download.ts';
 import type { DownloadStatus } from '../../src/client/wait-for-download.ts';
 import { apiClient, call } from '../support/client.ts';
-import { queue, underWay } from '../support/downloads.ts';
+import { ended, queue, statusOf, underWay } from '../support/downloads.ts';
+import { listen } from '../support/listen.ts';
 import { shareService } from '../http/shared-service.ts';
 
 const service = shareService();
@@ -15,9 +18,9 @@ describe('the typed client', () => {
     const { request_token: token } = await queue(url, key, { url: sampleUrl('bars'), quality: '360' });
     const told: string[] = [];
     const startedMs = performance.now();
-    const ended = await waitForDownload(apiClient(url, key), token, { onStatus: ({ status }) => told.push(status) });
+    const last = await waitForDownload(apiClient(url, key), token, { onStatus: ({ status }) => told.push(status) });
     const waitedSeconds = (performance.now() - startedMs) / 1_000;
-    expect(ended).toMatchObject({ status: 'done', request_token: token });
+    expect(last).toMatchObject({ status: 'done', request_token: token });
     // A wait in which nothing changes takes 5 s, the next one twice as long.
     expect(told.length - new Set(told).size).toBeLessThanOrEqual(waitedSeconds / 5);
     const { headers } = await call(url, '/credits', { key });
@@ -41,6 +44,27 @@ describe('the typed client', () => {
     const waiting = waitForDownload(apiClient(url, key), 'no-such-token');
     await expect(waiting).rejects.toThrow(ClientError);
     await expect(waiting).rejects.toMatchObject({ code: 'not_found' });
+  });
+
+  it('waits as long as an error asks, also where the service has waited for the status before it', async () => {
+    const { url, sampleUrl } = service;
+    const { key } = await service.openAccount('dev_100');
+    const { request_token: token } = await queue(url, key, { url: sampleUrl('bars'), quality: '360' });
+    await ended(url, key, token);
+    const askedMs: number[] = [];
+    const away = { success: false, error: { code: 'unavailable', message: 'The files are away.' } };
+    const headers = { 'content-type': 'application/json', 'retry-after': '1', 'preference-applied': 'wait=60' };
+    const server = createServer((_request, response) => {
+      askedMs.push(performance.now());
+      if (askedMs.length === 1) response.writeHead(503, headers).end(JSON.stringify(away));
+      else
+        void statusOf(url, key, token).then((answer) =>
+          response.setHeader('content-type', 'application/json').end(answer.text),
+        );
+    });
+    await using listening = await listen(server);
+    await waitForDownload(createApiClient(`http://127.0.0.1:${String(listening.port)}`, key), token);
+    expect(askedMs[1]! - askedMs[0]!).toBeGreaterThan(900);
   });
 
   it('gives up when it is told to', async () => {
