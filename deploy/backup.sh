@@ -40,8 +40,8 @@ if [ -z "$with_compose" ] && [ -n "${EVENTSTORE_DB:-}" ]; then
 fi
 
 # Pending voids are in Postgres alone: each is the word given to a client that a charge is taken back. They are read before the log
-# and after it, and both readings are kept. The dispatcher appends a void before it removes its row. So of a charge in the copied
-# log, whose pending void was added
+# and after it, and both readings are kept. The dispatcher appends a void before it removes its row. A charge in the copied log
+# may have got its pending void
 #   before the first reading: that reading has the row. If it was removed before, its void was appended before the log was copied,
 #     and is in the copy. The second reading alone would miss a row whose void is behind the end of the copied log.
 #   after the first reading: the second reading has the row. If it was removed before, its void is in the copied log or behind the

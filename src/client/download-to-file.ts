@@ -67,9 +67,11 @@ async function namingKey<Answered extends { error?: unknown; response: Response 
   const send = async () => {
     try {
       const answered = await queue();
+      const { ok, status } = answered.response;
       // A proxy has answered in the place of the API.
-      if (answered.error !== undefined && refusalOf(answered.error, answered.response).code === 'unexpected_answer')
-        sent.isOpen = true;
+      if (!ok && refusalOf(answered.error, answered.response).code === 'unexpected_answer') sent.isOpen = true;
+      // These say of the key itself that no download has it.
+      else if (status === 400 || status === 402) sent.isOpen = false;
       return answered;
     } catch (failure) {
       sent.isOpen ||= mayBeTaken(failure);

@@ -66,7 +66,8 @@ export async function reach<Value>(
 }
 
 /** Codes of connections that were never made, so that nothing was sent. */
-const neverMade = /^(?:ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|UND_ERR_CONNECT_TIMEOUT)$/;
+const neverMade =
+  /^(?:ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|UND_ERR_CONNECT_TIMEOUT|ERR_TLS_\w+|CERT_\w+|\w*SELF_SIGNED_CERT\w*|UNABLE_TO_\w+)$/;
 
 /** Tells whether a request may have been taken, though nobody answered it. @param failure what `fetch` has thrown */
 export const mayBeTaken = (failure: unknown): boolean => !neverMade.test(reasonOf(failure));

@@ -155,12 +155,12 @@ export class PendingAppend {
       this.#settle(() => this.#outcome.reject(refusal));
       return;
     }
-    if (attempt !== this.#newest) return;
-    this.#newest = undefined;
     this.#options.logger?.debug(
       { stream: this.#append.stream, attempt, err: error },
       'the outcome of an append is unknown',
     );
+    if (attempt !== this.#newest) return;
+    this.#newest = undefined;
     if (!this.#isSentAgain()) return;
     clearTimeout(this.#timer);
     this.#connection.suspect(generation, isConnectionBroken(error));

@@ -37,7 +37,12 @@ export class DisposableClient {
       return channel;
     };
     internals.GRPCStreamCreator = (Client, name, make, cache) =>
-      createStream(Client, name, name === 'appendToStream' ? async (of) => neverFull(await make(of)) : make, cache);
+      createStream(
+        Client,
+        name,
+        name === 'appendToStream' ? async (grpcClient) => neverFull(await make(grpcClient)) : make,
+        cache,
+      );
   }
 
   /** Ends all open streams. */
@@ -71,8 +76,8 @@ export class DisposableClient {
 
 /**
  * Says of each write that the stream takes more. While one is full, as that of a silent server, the client keeps further appends
- * in a queue, and at the end of the stream it rejects promises of theirs that nobody holds, which ends the process. The stream
- * keeps them instead; the adapter has their bytes in any case, as it sends them again.
+ * in a queue. When the stream ends, it rejects the promises of those writes; nothing handles them, and an unhandled rejection
+ * ends the process. So the stream keeps them; the adapter has their bytes in any case, as it sends them again.
  */
 function neverFull(stream: AppendStream): AppendStream {
   const write = stream.write.bind(stream) as (message: unknown) => boolean;

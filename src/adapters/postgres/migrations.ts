@@ -35,6 +35,17 @@ export async function missingMigrations(connection: Pick<Pool, 'query'>, directo
   return (await migrationsIn(directory)).filter((name) => !applied.has(name));
 }
 
+/** As `missingMigrations`. @throws for a database that a newer version has migrated */
+async function missingHere(connection: Pick<Pool, 'query'>, directory: string): Promise<string[]> {
+  const known = await migrationsIn(directory);
+  const applied = await appliedMigrations(connection);
+  for (const name of applied) {
+    if (!known.includes(name))
+      throw new Error(`the database has migration ${name}, which this version does not know: it is newer`);
+  }
+  return known.filter((name) => !applied.has(name));
+}
+
 /**
  * Applies the numbered migrations, each once, in order, and in a transaction of its own.
  *
@@ -42,13 +53,8 @@ export async function missingMigrations(connection: Pick<Pool, 'query'>, directo
  * @throws for a database that a newer version has migrated
  */
 export async function migrate(pool: Pool, directory: string, logger?: Logger): Promise<string[]> {
-  const known = await migrationsIn(directory);
-  for (const name of await appliedMigrations(pool)) {
-    if (!known.includes(name))
-      throw new Error(`the database has migration ${name}, which this version does not know: it is newer`);
-  }
   // A start that has nothing to migrate waits for no lock.
-  if ((await missingMigrations(pool, directory)).length === 0) return [];
+  if ((await missingHere(pool, directory)).length === 0) return [];
   const client = await pool.connect();
   try {
     return await migrateAlone(client, directory, logger);
@@ -65,7 +71,7 @@ async function migrateAlone(client: PoolClient, directory: string, logger: Logge
   await run(
     'create table if not exists schema_migrations (name text primary key, applied_at timestamptz not null default now())',
   );
-  const missing = await missingMigrations(client, directory);
+  const missing = await missingHere(client, directory);
   for (const name of missing) {
     logger?.info({ migration: name }, 'the database is being migrated');
     const statements = await readFile(`${directory}/${name}`, 'utf8');

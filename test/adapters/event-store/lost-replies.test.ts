@@ -77,7 +77,8 @@ async function silentFor<Result>(work: () => Promise<Result>): Promise<Result> {
 it('sends an append again once when a silent server speaks again, however its earlier attempt ends', async () => {
   let resent = 0;
   const observer = { appendEnded: () => undefined, appendResent: () => void (resent += 1) };
-  const store = openAdapter({ url: proxy.url, observer });
+  // An answer that takes longer than this would be a second reason to send it again.
+  const store = openAdapter({ url: proxy.url, observer, resendAfterMs: 3_000 });
   expect(await store.ready({ timeoutMs: 10_000 })).toBe(true);
   const appending = silentFor(() => store.append(freshStream(), 'no_stream', [eventToAppend(0)]));
   expect(await appending).toBe('stored');

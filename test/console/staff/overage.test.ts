@@ -239,10 +239,10 @@ describe('an export', () => {
 });
 
 /** The connections of exports between two of their reads. */
-const exporting = (column = 'pid') =>
-  sql(
-    `select ${column} from pg_stat_activity where state like 'idle in transaction%' and query like 'fetch%' and datname = current_database()`,
-  );
+const betweenReads =
+  "pg_stat_activity where state like 'idle in transaction%' and query like 'fetch%' and datname = current_database()";
+const exporting = () => sql(`select from ${betweenReads}`);
+const cutExports = () => sql(`select pg_terminate_backend(pid) from ${betweenReads}`);
 
 function askFor(path: string): ClientRequest {
   const cookie = [...finance.cookies].map(([name, value]) => `${name}=${value}`).join('; ');
@@ -270,7 +270,7 @@ async function cutOff(path: string) {
     answer.on('close', resolve);
   });
   await waitFor(() => text.length > 1_000, { what: 'the beginning of the export' });
-  await waitFor(async () => (await exporting('pg_terminate_backend(pid)')).length === 1, {
+  await waitFor(async () => (await cutExports()).length === 1, {
     what: 'the export to wait',
   });
   isLost = true;
