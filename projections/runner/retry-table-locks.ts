@@ -1,6 +1,6 @@
-import { DatabaseError } from 'pg';
 import type { PoolClient } from 'pg';
 import { sleep } from '../../src/async/sleep.ts';
+import { isLockFailure } from '../../src/ports/outage.ts';
 
 /**
  * Waiting time of each attempt. Most are below the second after which Postgres looks for deadlocks, so that the swap does not
@@ -8,8 +8,6 @@ import { sleep } from '../../src/async/sleep.ts';
  */
 const attemptsMs = [200, 200, 200, 200, 1_500, 200, 200, 200, 200, 1_500];
 const pauseMs = 100;
-/** Postgres's codes for a lock that was not available in time and for a deadlock. */
-const lockFailures = ['55P03', '40P01'];
 
 /**
  * Locks the tables for the swap. Requests read several of these tables in one statement, in an order of their own, which could
@@ -27,7 +25,7 @@ export async function lockTables(tables: readonly string[], client: PoolClient):
       await client.query('set local lock_timeout = default');
       return true;
     } catch (error) {
-      if (!(error instanceof DatabaseError) || !lockFailures.includes(error.code ?? '')) throw error;
+      if (!isLockFailure(error)) throw error;
       await client.query('rollback to savepoint before_locks');
       await sleep(pauseMs);
     }

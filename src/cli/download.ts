@@ -62,7 +62,6 @@ async function downloadCommand(
   };
   try {
     const saved = await interruptible((signal) =>
-      // Whoever watches costs some requests more.
       downloadToFile(api, request, file, { idempotencyKey, ...(output.terminal && { onStatus }), signal }),
     );
     const { request_token, file_size_bytes, file_mime } = saved;

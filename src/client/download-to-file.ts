@@ -13,7 +13,7 @@ type DownloadDone = components['schemas']['DownloadDone'];
 export interface ToFile {
   /** A key for each download that is wanted: however often it is sent, it is queued and charged once. */
   idempotencyKey: string;
-  /** Told each status of the download. */
+  /** Told each status of the download. To tell it soon takes more requests: leave it out where nobody watches. */
   onStatus?: (status: DownloadStatus) => void;
   /** Ends the wait and the transfer. A request to queue that is under way gets its answer first, as it may be charged. */
   signal?: AbortSignal;
@@ -36,11 +36,7 @@ export async function downloadToFile(
   const output = await openOutputFile(file);
   const given = signal && { signal };
   try {
-    const header = { 'Idempotency-Key': idempotencyKey };
-    const queue = () => api.POST('/video/download', { params: { header }, body: request });
-    const { request_token: requestToken } = await namingKey(idempotencyKey, queue, (send) =>
-      sendWithRetries(send, given),
-    );
+    const requestToken = await queue(api, request, { idempotencyKey, ...given });
     try {
       const ended = await waitForDownload(api, requestToken, { ...given, ...(onStatus && { onStatus }) });
       if (ended.status === 'failed') throw new ClientError(ended.error, ended.message, { hasFailed: true });
@@ -57,29 +53,28 @@ export async function downloadToFile(
   }
 }
 
-/** @throws {ClientError} with the key, if a request was sent that nobody of the API has answered */
-async function namingKey<Answered extends { error?: unknown; response: Response }, Queued>(
-  idempotencyKey: string,
-  queue: () => Promise<Answered>,
-  work: (send: () => Promise<Answered>) => Promise<Queued>,
-): Promise<Queued> {
+/** @returns its request token @throws {ClientError} with the key, if a request was sent that nobody of the API has answered */
+async function queue(
+  api: ApiClient,
+  body: DownloadRequest,
+  { idempotencyKey, ...given }: Pick<ToFile, 'idempotencyKey' | 'signal'>,
+): Promise<string> {
+  const header = { 'Idempotency-Key': idempotencyKey };
   const sent = { isOpen: false };
   const send = async () => {
-    try {
-      const answered = await queue();
-      const { ok, status } = answered.response;
-      // A proxy has answered in the place of the API.
-      if (!ok && refusalOf(answered.error, answered.response).code === 'unexpected_answer') sent.isOpen = true;
-      // These say of the key itself that no download has it.
-      else if (status === 400 || status === 402) sent.isOpen = false;
-      return answered;
-    } catch (failure) {
+    const answered = await api.POST('/video/download', { params: { header }, body }).catch((failure: unknown) => {
       sent.isOpen ||= mayBeTaken(failure);
       throw failure;
-    }
+    });
+    const { ok, status } = answered.response;
+    // A proxy has answered in the place of the API.
+    if (!ok && refusalOf(answered.error, answered.response).code === 'unexpected_answer') sent.isOpen = true;
+    // These say of the key itself that no download has it.
+    else if (status === 400 || status === 402) sent.isOpen = false;
+    return answered;
   };
   try {
-    return await work(send);
+    return (await sendWithRetries(send, given)).request_token;
   } catch (error) {
     if (!sent.isOpen || !(error instanceof ClientError)) throw error;
     throw new ClientError(error.code, error.message, { idempotencyKey, cause: error });

@@ -85,7 +85,6 @@ async function download(url: string, given: Given): Promise<object> {
   } as DownloadRequest;
   const onStatus = ({ status }: DownloadStatus) => show(status === 'done' ? '' : status);
   const { request_token, file_size_bytes, file_mime } = await interruptible((signal) =>
-    // Whoever watches costs some requests more.
     downloadToFile(openApi(), request, file, { idempotencyKey, ...(process.stderr.isTTY && { onStatus }), signal }),
   );
   return { request_token, file, file_size_bytes, file_mime };

@@ -49,8 +49,8 @@ export interface Connections {
   storeOnStandby: StoreOnStandby;
   /** Undefined if traces are off. */
   tracer: Tracer | undefined;
-  /** Address of the API on this machine. PORT=0 leaves the port to the system: known once the API listens in this process. */
-  localUrl: string;
+  /** Address of the API for its clients. PORT=0 leaves the port to the system: known once the API listens in this process. */
+  publicUrl: string;
   /** The work that may have to wait, by name: each function tells the reason, or undefined while nothing waits. */
   waiting: Map<string, () => Promise<string | undefined>>;
   close(): Promise<void>;
@@ -136,7 +136,7 @@ async function connectBeside(
     pendingVoids: createPendingVoids(pool, { storeOnStandby, macs, now: clock.now, process: processName(role) }),
     storeOnStandby,
     tracer: tracing?.tracer,
-    localUrl: localUrl(config),
+    publicUrl: config.PUBLIC_URL ?? localUrl(config),
     waiting: new Map(),
     close: async () => {
       // Side by side: a server that does not answer must not delay the other connections.

@@ -24,7 +24,7 @@ export const filesDirectory = ({ S3_BUCKET, FILES_DIRECTORY, dataDirectory }: Co
  * @throws {ConfigurationRefused} when the bucket cannot be used
  */
 export async function openFiles(
-  connections: Pick<Connections, 'config' | 'clock' | 'logger' | 'outages' | 'localUrl'>,
+  connections: Pick<Connections, 'config' | 'clock' | 'logger' | 'outages' | 'publicUrl'>,
   secrets: Secrets,
 ): Promise<{ files: FileStore; served: LocalFileStore | undefined }> {
   const { config, clock, logger, outages } = connections;
@@ -36,15 +36,14 @@ export async function openFiles(
 }
 
 function openDirectory(
-  connections: Pick<Connections, 'config' | 'localUrl'>,
+  connections: Pick<Connections, 'config' | 'publicUrl'>,
   directory: string,
   { current, others }: Secrets,
 ): LocalFileStore {
-  const { DOWNLOAD_URL, PUBLIC_URL } = connections.config;
   const signingKey = ({ id, linkKey }: DerivedKeys) => ({ id, key: linkKey });
   return createLocalFileStore({
     directory,
-    downloadBaseUrl: () => DOWNLOAD_URL ?? PUBLIC_URL ?? connections.localUrl,
+    downloadBaseUrl: () => connections.config.DOWNLOAD_URL ?? connections.publicUrl,
     signingKeys: { current: signingKey(current), others: others.map(signingKey) },
     nonce: newUuid,
   });

@@ -83,3 +83,7 @@ export function isPostgresAway(error: unknown): boolean {
   const isAway = typeof code === 'string' && awayCodes.test(code);
   return isAway || /^(?:Query read timeout|Connection terminated|timeout exceeded)/.test(String(message));
 }
+
+/** Tells whether Postgres gave up a statement for a lock: one that was not available in time, or a deadlock. */
+export const isLockFailure = (error: unknown): boolean =>
+  ['55P03', '40P01'].includes(String((error as { code?: unknown }).code));

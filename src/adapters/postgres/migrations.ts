@@ -2,13 +2,12 @@ import { readFile, readdir } from 'node:fs/promises';
 import type { Pool, PoolClient } from 'pg';
 import type { Logger } from 'pino';
 import { sleep } from '../../async/sleep.ts';
+import { isLockFailure } from '../../ports/outage.ts';
 
 /** Keeps two processes from migrating at once. Any number will do that other programs do not use. */
 const migrationLock = 7_325_001;
 
 const undefinedTable = '42P01';
-/** Postgres's codes for a lock that was not available in time and for a deadlock. */
-const lockFailures = ['55P03', '40P01'];
 /** While a migration waits for a table that others use, every request for that table waits behind it: so no attempt is long. */
 const lockTimeoutMs = 1_000;
 const pauseMs = 500;
@@ -20,30 +19,30 @@ type Run = (text: string, values?: unknown[]) => Promise<unknown>;
 const migrationsIn = async (directory: string): Promise<string[]> =>
   (await readdir(directory)).filter((name) => /^\d{4}-[\w-]+\.sql$/.test(name)).sort();
 
-async function appliedMigrations(connection: Pick<Pool, 'query'>): Promise<Set<string>> {
-  const read = connection.query<{ name: string }>('select name from schema_migrations');
+/** Compares a database with the migrations of this version, both in order. */
+async function compare(connection: Pick<Pool, 'query'>, directory: string) {
+  const read = connection.query<{ name: string }>('select name from schema_migrations order by name');
   const { rows } = await read.catch((error: unknown) => {
     if ((error as { code?: string }).code !== undefinedTable) throw error;
     return { rows: [] };
   });
-  return new Set(rows.map(({ name }) => name));
+  const applied = rows.map(({ name }) => name);
+  const known = await migrationsIn(directory);
+  return {
+    missing: known.filter((name) => !applied.includes(name)),
+    unknown: applied.filter((name) => !known.includes(name)),
+  };
 }
 
 /** The migrations that the database lacks, in order. */
-export async function missingMigrations(connection: Pick<Pool, 'query'>, directory: string): Promise<string[]> {
-  const applied = await appliedMigrations(connection);
-  return (await migrationsIn(directory)).filter((name) => !applied.has(name));
-}
+export const missingMigrations = async (pool: Pool, directory: string): Promise<string[]> =>
+  (await compare(pool, directory)).missing;
 
 /** As `missingMigrations`. @throws for a database that a newer version has migrated */
 async function missingHere(connection: Pick<Pool, 'query'>, directory: string): Promise<string[]> {
-  const known = await migrationsIn(directory);
-  const applied = await appliedMigrations(connection);
-  for (const name of applied) {
-    if (!known.includes(name))
-      throw new Error(`the database has migration ${name}, which this version does not know: it is newer`);
-  }
-  return known.filter((name) => !applied.has(name));
+  const { missing, unknown } = await compare(connection, directory);
+  if (unknown[0] === undefined) return missing;
+  throw new Error(`the database has migration ${unknown[0]}, which this version does not know: it is newer`);
 }
 
 /**
@@ -75,9 +74,8 @@ async function migrateAlone(client: PoolClient, directory: string, logger: Logge
   for (const name of missing) {
     logger?.info({ migration: name }, 'the database is being migrated');
     const statements = await readFile(`${directory}/${name}`, 'utf8');
-    const waits = () => logger?.warn({ migration: name }, 'a migration waits for tables that others use');
-    for (let attempt = 1; !(await hasApplied(name, statements, run)); attempt += 1) {
-      if (attempt === 1) waits();
+    for (let waits = false; !(await hasApplied(name, statements, run)); waits = true) {
+      if (!waits) logger?.warn({ migration: name }, 'a migration waits for tables that others use');
       await sleep(pauseMs);
     }
   }
@@ -94,7 +92,7 @@ async function hasApplied(name: string, statements: string, run: Run): Promise<b
     await run('commit');
     return true;
   } catch (error) {
-    if (!lockFailures.includes(String((error as { code?: unknown }).code))) throw error;
+    if (!isLockFailure(error)) throw error;
     await run('rollback');
     return false;
   }

@@ -63,7 +63,7 @@ export const startApi: StartRole = async (connections, secrets) => {
     queryTimeoutMs: 5_000,
     options: admissionSessionSettings,
   });
-  const publicUrl = () => config.PUBLIC_URL ?? connections.localUrl;
+  const publicUrl = () => connections.publicUrl;
   const { files, served } = await openFiles(connections, secrets);
   const { now, realNowMs } = clock;
   const writers = new WriterRegistry({ store, now, newId: newUuid, tracer, rows: macs });
@@ -109,11 +109,12 @@ export const startApi: StartRole = async (connections, secrets) => {
   registerHealthRoutes(server, createReadiness(connections));
   registerMetricsRoute(server, () => metrics.scrape());
   registerReferenceRoutes(server, { version: config.version, origin: publicUrl });
-  connections.localUrl = await listen(server, { host: config.HOST, port: config.PORT, setting: 'PORT' });
+  const url = await listen(server, { host: config.HOST, port: config.PORT, setting: 'PORT' });
+  connections.publicUrl = config.PUBLIC_URL ?? url;
   const staff =
     config.STAFF_PORT === undefined ? undefined : await startStaffListener(connections, shared, config.STAFF_PORT);
   return {
-    url: publicUrl(),
+    url: connections.publicUrl,
     ...(staff && { staffUrl: staff.url }),
     close: async () => {
       // Slow readers of files do not delay the stop for ever.

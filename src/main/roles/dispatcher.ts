@@ -43,7 +43,7 @@ export const startDispatcher: StartRole = async (connections, secrets) => {
   const { files } = await openFiles(connections, secrets);
   const retentionSeconds = config.FILE_RETENTION_SECONDS;
   const fileObserver = metrics.observer(observeFiles);
-  const publicUrl = () => config.PUBLIC_URL ?? connections.localUrl;
+  const publicUrl = () => connections.publicUrl;
   const mailerId = newUuid();
   const takenMails = new Set<string>();
   /** Dependencies of nearly every loop. */

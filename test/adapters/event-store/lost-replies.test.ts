@@ -80,8 +80,7 @@ it('sends an append again once when a silent server speaks again, however its ea
   // An answer that takes longer than this would be a second reason to send it again.
   const store = openAdapter({ url: proxy.url, observer, resendAfterMs: 3_000 });
   expect(await store.ready({ timeoutMs: 10_000 })).toBe(true);
-  const appending = silentFor(() => store.append(freshStream(), 'no_stream', [eventToAppend(0)]));
-  expect(await appending).toBe('stored');
+  expect(await silentFor(() => store.append(freshStream(), 'no_stream', [eventToAppend(0)]))).toBe('stored');
   expect(resent).toBe(1);
 });
 

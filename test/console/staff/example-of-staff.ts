@@ -114,10 +114,9 @@ async function downloads(service: Service, { key }: OpenedAccount, items: readon
   const client = createApiClient(service.url, key);
   const tokens: string[] = [];
   for (const item of items) {
-    const { data } = await client.POST('/video/download', { body: { url: service.sampleUrl(item) } });
-    if (!data) throw new Error(`the download of ${item} was not queued`);
-    tokens.push(data.data.request_token);
-    await waitForDownload(client, data.data.request_token);
+    const { request_token: token } = await queue(service.url, key, { url: service.sampleUrl(item) });
+    tokens.push(token);
+    await waitForDownload(client, token);
   }
   return tokens;
 }

@@ -262,7 +262,7 @@ async function cutOff(path: string) {
   let [isLost, isCut] = [false, false];
   answer.setEncoding('utf8').on('data', (chunk: string) => {
     text += chunk;
-    // What is not read yet waits in the service.
+    // The service keeps what is not read yet.
     if (!isLost && text.length > 1_000) answer.pause();
   });
   const closed = new Promise<void>((resolve) => {
