@@ -86,8 +86,10 @@ export async function handle<State, Event extends DomainEvent>(
   const loaded = knownAtFirst(aggregate);
   let isPresumed = aggregate.presumedCurrent ?? false;
   let conflictedAt: number | undefined;
+  let away: EventStoreUnavailable | undefined;
   while (performance.now() < deadlineMs) {
-    if (!isPresumed && !(await loadIfReachable(store, aggregate, { loaded, conflictedAt }))) continue;
+    away = isPresumed ? undefined : await loadIfReachable(store, aggregate, { loaded, conflictedAt });
+    if (away) continue;
     const mayBeWrong = isPresumed;
     isPresumed = false;
     // The decision and the stored events use the same instant.
@@ -124,7 +126,7 @@ export async function handle<State, Event extends DomainEvent>(
       return { state, events, revision, loaded: { state, revision, lastHash: chained.lastHash, lastTime: time } };
     }
   }
-  throw new NotStored(`${aggregate.stream} could not be written in time`);
+  throw new NotStored(`${aggregate.stream} could not be written in time`, { cause: away });
 }
 
 export interface Loaded<State> {
@@ -162,25 +164,25 @@ const atStart = <State, Event extends DomainEvent>({ stream, initial }: Aggregat
  * A conflict without a later event says that the stream ends before the state: the log was replaced, say. The state is then
  * folded anew, from the stream's first event.
  *
- * @returns whether the log could be read; if not, after a pause
+ * @returns why the log could not be read, after a pause; undefined if it could
  */
 async function loadIfReachable<State, Event extends DomainEvent>(
   store: EventStore,
   aggregate: Aggregate<State, Event>,
   { loaded, conflictedAt }: { loaded: Loaded<State>; conflictedAt: number | undefined },
-): Promise<boolean> {
+): Promise<EventStoreUnavailable | undefined> {
   try {
     await loadTail(store, aggregate, loaded);
-    if (loaded.revision !== conflictedAt) return true;
+    if (loaded.revision !== conflictedAt) return undefined;
     Object.assign(loaded, atStart(aggregate));
     // A log that contradicts its own events must not be asked without a pause.
     await sleep(readRetryMs);
     await loadTail(store, aggregate, loaded);
-    return true;
+    return undefined;
   } catch (error) {
     if (!(error instanceof EventStoreUnavailable)) throw error;
     await sleep(readRetryMs);
-    return false;
+    return error;
   }
 }
 

@@ -8,7 +8,7 @@ import { withAdapter } from '../support/event-store-adapter.ts';
 import { EventStoreProxy } from '../support/event-store-proxy.ts';
 import { deadUrl, portOf, startEventStore } from '../support/event-store.ts';
 import type { TestEventStore } from '../support/event-store.ts';
-import { waitFor } from '../support/wait-for.ts';
+import { patienceMs, waitFor } from '../support/wait-for.ts';
 import {
   ask,
   freshCause,
@@ -119,7 +119,7 @@ describe.each(silences)('when $what', ({ fall, end }) => {
       };
       const jobToken = freshToken();
       // The command's time is for the silence: on a busy machine, connecting alone may take as long.
-      expect(await store.ready({ timeoutMs: 10_000 })).toBe(true);
+      expect(await store.ready({ timeoutMs: patienceMs })).toBe(true);
       try {
         await expect(claim(store, { jobToken, timeoutMs: 500, now: fallSilent })).rejects.toMatchObject({
           name: 'OutcomeUnknown',
@@ -155,9 +155,15 @@ describe('when the log is away from the start', () => {
     expect(await withAdapter({ url: own.url }, (store) => store.read(account.stream, 1))).toEqual([]);
   });
 
-  it('a command of its own stream says that nothing was stored', async () => {
+  it('a command of its own stream says that nothing was stored, and why', async () => {
     await withAdapter({ url: await deadUrl(), readTimeoutMs: 200 }, async (store) => {
-      await expect(claim(store, { jobToken: token(1), timeoutMs: 500 })).rejects.toMatchObject({ name: 'NotStored' });
+      await expect(claim(store, { jobToken: token(1), timeoutMs: 500 })).rejects.toMatchObject({
+        name: 'NotStored',
+        cause: {
+          name: 'EventStoreUnavailable',
+          cause: { message: expect.stringContaining('ECONNREFUSED') as string },
+        },
+      });
     });
   });
 });

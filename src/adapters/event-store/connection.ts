@@ -51,6 +51,7 @@ export class Connection {
   #isBroken = false;
   #isClosed = false;
   #wasReady = false;
+  #failure: unknown;
 
   constructor(options: ConnectionOptions) {
     this.#options = options;
@@ -70,6 +71,11 @@ export class Connection {
 
   get isClosed(): boolean {
     return this.#isClosed;
+  }
+
+  /** Why the server could not be reached the last time; undefined since it can be. */
+  get failure(): unknown {
+    return this.#failure;
   }
 
   /**
@@ -149,6 +155,7 @@ export class Connection {
       }
       this.#isBroken = false;
       const failure = await this.#checkHealth(this.#options.answerTimeoutMs);
+      this.#failure = failure;
       if (failure === undefined && !this.#mustRestart()) {
         this.#isReady = true;
         this.#wasReady = true;

@@ -57,7 +57,7 @@ export async function readEvents(
       await connection.pause(Math.min(connection.pauseMs(attempt), limit.untilMs - performance.now()));
     }
   }
-  throw new EventStoreUnavailable('The event store does not answer reads.', { cause });
+  throw new EventStoreUnavailable('The event store does not answer reads.', { cause: cause ?? connection.failure });
 }
 
 /** The connection was given up, or the read made no progress; the reason is unknown. */
