@@ -80,8 +80,9 @@ export const settings = {
   pool: 'forks',
   // Files share them, with everything that is loaded: loading it takes longer than many of these tests.
   isolate: false,
-  // Much of a test's time is spent waiting for other processes, so that there may be more files at a time than cores.
-  maxWorkers: 8,
+  // Tests wait for other processes, so that five files keep two cores busy. More would only make each process wait longer for
+  // its turn, up to limits of the service itself.
+  maxWorkers: 5,
   sequence: { seed, sequencer: LongestFirst },
   // Only there for a run to end, as is `patienceMs` of the waits in tests.
   testTimeout: isLong ? 7_200_000 : 600_000,
