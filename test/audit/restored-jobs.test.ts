@@ -8,6 +8,7 @@ import { logUnderTest } from '../commands/log-under-test.ts';
 import { readModelsOfFile } from '../projections/read-models-under-test.ts';
 import { Random } from './random.ts';
 import { RichHistory } from './rich-history.ts';
+import { patienceMs } from '../support/wait-for.ts';
 
 const log = logUnderTest();
 const models = readModelsOfFile(log, ...projections);
@@ -26,7 +27,7 @@ it('an audit that goes on restores the jobs that it had forgotten when their fil
   for (const { token } of rows) {
     const commandId = newUuid();
     const actor = { type: 'system', id: 'file-expiry' } as const;
-    const cause = { correlationId: commandId, causationId: commandId, actor, timeoutMs: 5_000 };
+    const cause = { correlationId: commandId, causationId: commandId, actor, timeoutMs: patienceMs };
     const dependencies = { store: log.store, now: () => later, newUuid };
     await recordJobProgress(dependencies, { kind: 'expire_file', token, completedUntil: later }, cause);
   }

@@ -22,6 +22,7 @@ import { logUnderTest } from './log-under-test.ts';
 import { appendingBy } from './noted-reads.ts';
 import { expectUnbrokenChain } from './unbroken-chain.ts';
 import { freshCause, readUsage } from './usage-account.ts';
+import { patienceMs } from '../support/wait-for.ts';
 
 const log = logUnderTest();
 
@@ -31,7 +32,7 @@ const request = {
   correlationId: 'req-1',
   actor: { type: 'staff', id: 'ann', role: 'support', reason: 'asked' } as const,
 };
-const asked = { ...request, timeoutMs: 10_000 };
+const asked = { ...request, timeoutMs: patienceMs };
 const maxKeys = 20;
 const owner = { email: 'owner@example.com', terms: plan };
 

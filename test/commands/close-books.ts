@@ -5,6 +5,7 @@ import { isRefused } from '../../src/domain/refusals.ts';
 import type { EventStore } from '../../src/ports/event-store.ts';
 import { ask, freshCause, writersOf } from './usage-account.ts';
 import type { UsageAccount } from './usage-account.ts';
+import { patienceMs } from '../support/wait-for.ts';
 
 /** Ends the periods of an account that are over. @param now UTC ISO-8601 */
 export const endPeriods = (store: EventStore, account: UsageAccount, now: string) =>
@@ -29,7 +30,7 @@ export async function closeBooks(store: EventStore, stream: string, now: string)
       decide: (state, at) => decideClosing(state, 0, at),
       cause: freshCause(),
       now: () => now,
-      timeoutMs: 60_000,
+      timeoutMs: patienceMs,
     },
   );
   if (isRefused(closed)) throw new Error(`${stream} was not closed: ${closed.refusal}`);

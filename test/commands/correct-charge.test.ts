@@ -4,7 +4,7 @@ import { correctCharge } from '../../src/commands/correct-charge.ts';
 import { isRefused } from '../../src/domain/refusals.ts';
 import { token } from '../domain/usage-examples.ts';
 import { scaled } from '../support/proof-scale.ts';
-import { pauseOfClient } from '../support/wait-for.ts';
+import { patienceMs, pauseOfClient } from '../support/wait-for.ts';
 import { logUnderTest } from './log-under-test.ts';
 import {
   freshCause,
@@ -43,7 +43,7 @@ it('a correction is recorded though downloads are charged in the same stream all
         stream: account.stream,
         command: { kind: 'waive_charge', token: token(number), reference: `case-${String(number)}` },
         cause: { ...freshCause(), actor: { type: 'staff', id: 'Ada', role: 'operator', reason: 'busy' } },
-        timeoutMs: 60_000,
+        timeoutMs: patienceMs,
       },
     );
     expect(isRefused(waived)).toBe(false);

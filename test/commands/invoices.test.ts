@@ -13,6 +13,7 @@ import { logUnderTest } from './log-under-test.ts';
 import { expectUnbrokenChain } from './unbroken-chain.ts';
 import { writersOf, openUsage, queueAll, upFrom } from './usage-account.ts';
 import type { UsageAccount } from './usage-account.ts';
+import { patienceMs } from '../support/wait-for.ts';
 
 const log = logUnderTest();
 
@@ -21,7 +22,7 @@ const actor = { type: 'system', id: 'test' } as const;
 const dependencies = () => ({ store: log.store, now: () => december, newUuid });
 
 const issue = (stream: string, covers: 'opening' | 'period') =>
-  issueInvoice(dependencies(), { stream, covers, actor, timeoutMs: 20_000 });
+  issueInvoice(dependencies(), { stream, covers, actor, timeoutMs: patienceMs });
 
 /** An account whose November is closed: five downloads, of which three were charged with 25 cents each. */
 async function closedAccount(): Promise<UsageAccount> {
@@ -69,7 +70,7 @@ describe('an invoice', () => {
   });
 
   it('of the first fee comes with the opening of an account, and once', async () => {
-    const request = { correlationId: newUuid(), actor, timeoutMs: 20_000 };
+    const request = { correlationId: newUuid(), actor, timeoutMs: patienceMs };
     const accounts = { ...dependencies(), newId, randomBits };
     const opened = await openAccount(accounts, { email: 'owner@example.com', terms: plan, ...request });
     if (isRefused(opened)) throw new Error(opened.refusal);
@@ -111,7 +112,7 @@ describe('a credit note', () => {
           ...note,
         },
         actor: staff,
-        timeoutMs: 20_000,
+        timeoutMs: patienceMs,
       });
     return { accountId, charges: charges.map(({ id }) => id), credit };
   }

@@ -4,11 +4,12 @@ import { changeIssuerDetails, readIssuer } from '../../src/commands/issuer.ts';
 import { newUuid } from '../../src/system/clock-and-chance.ts';
 import { logUnderTest } from './log-under-test.ts';
 import { expectUnbrokenChain } from './unbroken-chain.ts';
+import { patienceMs } from '../support/wait-for.ts';
 
 const log = logUnderTest();
 
 const actor = { type: 'staff', id: 'R. Example', role: 'operator', reason: 'command line' } as const;
-const request = () => ({ correlationId: newUuid(), actor, timeoutMs: 20_000 });
+const request = () => ({ correlationId: newUuid(), actor, timeoutMs: patienceMs });
 
 // One test: the issuer has one stream, which tests of one log share.
 it('the issuer has the name of the settings until a change, which keeps what it does not name', async () => {

@@ -12,6 +12,7 @@ import type { Actor } from '../../src/domain/parse-event.ts';
 import { token, video } from '../domain/usage-examples.ts';
 import { freshCause, midNovember } from './usage-account.ts';
 import type { UsageAccount } from './usage-account.ts';
+import { patienceMs } from '../support/wait-for.ts';
 
 export interface Process {
   store: EventStore;
@@ -24,7 +25,7 @@ export function queueKeyed(
   { store, writers, now = () => midNovember }: Process,
   { accountId, origin }: UsageAccount,
   key: string,
-  { number = 1, timeoutMs = 20_000, quality = 'best', ...request }: KeyedRequest = {},
+  { number = 1, timeoutMs = patienceMs, quality = 'best', ...request }: KeyedRequest = {},
 ): Promise<QueueDownloadAnswer> {
   return queueDownload(
     { writers, store, now, newUuid },
@@ -52,5 +53,5 @@ export function correct(
   { now = midNovember, ...by }: { now?: string; actor?: Actor } = {},
 ): ReturnType<typeof correctCharge> {
   const cause = { ...freshCause(), ...by };
-  return correctCharge({ store, now: () => now }, { stream, command, cause, timeoutMs: 20_000 });
+  return correctCharge({ store, now: () => now }, { stream, command, cause, timeoutMs: patienceMs });
 }

@@ -15,6 +15,7 @@ import { logUnderTest } from './log-under-test.ts';
 import { appendingBy, noteReads } from './noted-reads.ts';
 import { ask, freshCause, writersOf, midNovember, openUsage, queueAll, readUsage, upFrom } from './usage-account.ts';
 import type { UsageAccount } from './usage-account.ts';
+import { patienceMs } from '../support/wait-for.ts';
 
 /** Commands about a charge cost no more in a period with very many charges before it, because those are not read. */
 const log = logUnderTest();
@@ -64,7 +65,7 @@ describe('a correction that reads from the charge on', () => {
       void_download: find('OverageCharged', token(6)),
       void_lookup: find('MetadataCreditDebited'),
     }[kind];
-    const request = { stream, command, cause: freshCause(), timeoutMs: 10_000 };
+    const request = { stream, command, cause: freshCause(), timeoutMs: patienceMs };
     const correction = (asked: CorrectionRequest) => appendOf((store) => correctCharge({ store, now }, asked));
     const whole = await correction(request);
     expect(whole).toHaveLength(1);
@@ -83,7 +84,7 @@ describe('a correction that reads from the charge on', () => {
 
   it('writes nothing where the stream ends before it', async () => {
     const { account } = await usedAccount();
-    const request = { stream: account.stream, cause: freshCause(), fromRevision: 1_000, timeoutMs: 10_000 };
+    const request = { stream: account.stream, cause: freshCause(), fromRevision: 1_000, timeoutMs: patienceMs };
     const command = { kind: 'void_download', token: token(6) } as const;
     expect(await correctCharge({ store: log.store, now }, { ...request, command })).toEqual({
       refusal: 'charge_not_found',
@@ -101,13 +102,13 @@ it('the mail of a warning is recorded from the warning on', async () => {
   const record = (covers: LoggedWarning['covers']) =>
     appendOf((only) => {
       const dependencies = { store: only, now, newUuid: () => commandId };
-      return recordWarningMail(dependencies, { ...warning!, covers }, { messageId, timeoutMs: 10_000 });
+      return recordWarningMail(dependencies, { ...warning!, covers }, { messageId, timeoutMs: patienceMs });
     });
   const whole = await record(warning!.covers.map((notice) => ({ ...notice, revision: 0 })));
   expect(whole).toHaveLength(1);
   expect(await record(warning!.covers)).toEqual(whole);
   for (let time = 0; time < 2; time += 1) {
-    await recordWarningMail({ store, now, newUuid }, warning!, { messageId, timeoutMs: 10_000 });
+    await recordWarningMail({ store, now, newUuid }, warning!, { messageId, timeoutMs: patienceMs });
   }
   expect(reads(stream)).toEqual([fromRevision, fromRevision]);
   expect(await readWarning(log.store, { stream, eventId })).toMatchObject({ covers: [] });

@@ -16,6 +16,7 @@ import { logUnderTest } from './log-under-test.ts';
 import { noteReads } from './noted-reads.ts';
 import { expectUnbrokenChain } from './unbroken-chain.ts';
 import { ask, downloadOf, freshCause, freshToken, writersOf, openUsage } from './usage-account.ts';
+import { patienceMs } from '../support/wait-for.ts';
 
 const log = logUnderTest();
 
@@ -35,13 +36,13 @@ async function queuedJob(): Promise<{ message: JobMessage; job: QueuedJob; corre
 }
 
 function claim({ message, job }: { message: JobMessage; job: QueuedJob }, presumedNew = false) {
-  return claimJob(dependencies(), { workerId: newId('wrk'), job, message, timeoutMs: 10_000, presumedNew });
+  return claimJob(dependencies(), { workerId: newId('wrk'), job, message, timeoutMs: patienceMs, presumedNew });
 }
 
 function step(job: QueuedJob, command: JobCommand, now?: string) {
   const { correlationId, eventId: causationId } = job;
   const actor = { type: 'system', id: 'wrk' } as const;
-  return recordJobProgress(dependencies(now), command, { correlationId, causationId, actor, timeoutMs: 10_000 });
+  return recordJobProgress(dependencies(now), command, { correlationId, causationId, actor, timeoutMs: patienceMs });
 }
 
 function proofOf(answer: Awaited<ReturnType<typeof claim>>): ClaimProof {
@@ -83,7 +84,7 @@ describe('a claim', () => {
     const queued = await queuedJob();
     const { token } = queued.message;
     const { store, reads } = noteReads(log.store);
-    const presuming = { ...queued, workerId: newId('wrk'), timeoutMs: 10_000, presumedNew: true };
+    const presuming = { ...queued, workerId: newId('wrk'), timeoutMs: patienceMs, presumedNew: true };
     const first = proofOf(await claimJob({ ...dependencies(), store }, presuming));
     expect([first.revision, reads(`job-${token}`)]).toEqual([0, []]);
     expect(await claimJob({ ...dependencies(), store }, presuming)).toEqual({ refusal: 'job_not_claimable' });
@@ -95,7 +96,7 @@ describe('a claim', () => {
     const unclaimed = await queuedJob();
     const lost = { kind: 'shut_down', token: unclaimed.message.token, claim: first } as const;
     const cause = { correlationId: newUuid(), causationId: newUuid(), actor: { type: 'system', id: 'wrk' } } as const;
-    expect(await recordJobProgress(later, lost, { ...cause, timeoutMs: 10_000 }, 'new')).toEqual({
+    expect(await recordJobProgress(later, lost, { ...cause, timeoutMs: patienceMs }, 'new')).toEqual({
       refusal: 'claim_lost',
     });
     expect(reads(`job-${unclaimed.message.token}`)).toEqual([0]);
@@ -106,9 +107,9 @@ describe('a claim', () => {
     const { token } = queued.message;
     const { store, reads } = noteReads(log.store);
     const cause = { correlationId: newUuid(), causationId: newUuid(), actor: { type: 'system', id: 'wrk' } } as const;
-    const asked = { ...cause, timeoutMs: 10_000 };
+    const asked = { ...cause, timeoutMs: patienceMs };
     const claim = proofOf(
-      await claimJob({ ...dependencies(), store }, { ...queued, workerId: newId('wrk'), timeoutMs: 10_000 }),
+      await claimJob({ ...dependencies(), store }, { ...queued, workerId: newId('wrk'), timeoutMs: patienceMs }),
     );
     const claimed = await recordJobProgress(dependencies(), { kind: 'start', token, claim }, asked);
     if (isRefused(claimed)) throw new Error(claimed.refusal);
@@ -140,7 +141,7 @@ describe('a claim', () => {
     const old = proofOf(await claim(queued));
     await step(queued.job, { kind: 'start', token, claim: old });
     await step(queued.job, { kind: 'expire_lease', token, claim: old });
-    const again = { ...queued, workerId: newId('wrk'), timeoutMs: 10_000 };
+    const again = { ...queued, workerId: newId('wrk'), timeoutMs: patienceMs };
     const current = proofOf(await claimJob(dependencies('2026-11-14T10:00:02.000Z'), again));
     expect(current.revision).toBe(3);
     expect(await step(queued.job, { kind: 'complete', token, claim: old, file })).toEqual({ refusal: 'claim_lost' });

@@ -5,8 +5,9 @@ import type { EventStore } from '../../src/ports/event-store.ts';
 import { newId, newUuid, randomBits } from '../../src/system/clock-and-chance.ts';
 import { accepted } from '../support/accepted.ts';
 import { midNovember } from './usage-account.ts';
+import { patienceMs } from '../support/wait-for.ts';
 
-export const timeoutMs = 20_000;
+export const timeoutMs = patienceMs;
 export const operator = { type: 'staff', id: 'root', role: 'operator', reason: 'the team grows' } as const;
 
 /** What a process has that serves staff. */

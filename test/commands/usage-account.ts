@@ -17,6 +17,7 @@ import type { UsageEvent } from '../../src/domain/usage-events.ts';
 import type { UsageSnapshot } from '../../src/domain/usage-state.ts';
 import { opened, queueDownload } from '../domain/usage-examples.ts';
 import { expectUnbrokenChain } from './unbroken-chain.ts';
+import { patienceMs } from '../support/wait-for.ts';
 
 /** An account whose usage is in the log, as the requests of one or more processes meet it. */
 export interface UsageAccount {
@@ -63,7 +64,7 @@ export function ask(
   writers: WriterRegistry,
   { accountId, origin }: UsageAccount,
   command: WriterCommand,
-  { timeoutMs = 20_000, ...request }: { timeoutMs?: number } & Partial<WriterRequest> = {},
+  { timeoutMs = patienceMs, ...request }: { timeoutMs?: number } & Partial<WriterRequest> = {},
 ): Promise<UsageAnswer> {
   const deadlineMs = performance.now() + timeoutMs;
   return writers.ask(accountId, { command, snapshot: origin, cause: freshCause(), deadlineMs, ...request });

@@ -11,6 +11,7 @@ import { logUnderTest } from './log-under-test.ts';
 import { appendingBy, noteReads } from './noted-reads.ts';
 import { writersOf, midNovember, openUsage, queueAll, readUsage, upFrom } from './usage-account.ts';
 import type { UsageAccount } from './usage-account.ts';
+import { patienceMs } from '../support/wait-for.ts';
 
 const log = logUnderTest();
 const now = () => midNovember;
@@ -31,7 +32,10 @@ const chargesOf = (numbers: readonly number[]) =>
   numbers.map((number) => ({ token: token(number), revision: 2 * number - 1 }));
 
 const waive = (store: EventStore, { stream }: UsageAccount, numbers: readonly number[], reference = 'CASE-1') =>
-  waiveCharges({ store, now, newUuid }, { stream, charges: chargesOf(numbers), reference, actor, timeoutMs: 20_000 });
+  waiveCharges(
+    { store, now, newUuid },
+    { stream, charges: chargesOf(numbers), reference, actor, timeoutMs: patienceMs },
+  );
 
 async function waivedIn({ stream }: UsageAccount) {
   const stored = await readUsage(log.store, stream);
@@ -105,7 +109,7 @@ describe('waiving many charges', () => {
 
   it('leaves an invoice that fits, however many they are', async () => {
     const account = await chargedAccount(4_600);
-    const request = { stream: account.stream, reference: 'CASE-1', timeoutMs: 60_000 };
+    const request = { stream: account.stream, reference: 'CASE-1', timeoutMs: patienceMs };
     const brief = { ...actor, reason: 'outage' };
     await waiveCharges(
       { store: log.store, now, newUuid },
@@ -114,7 +118,7 @@ describe('waiving many charges', () => {
     await endAndClose(log.store, account, december);
     const invoice = await issueInvoice(
       { store: log.store, now: () => december, newUuid },
-      { stream: account.stream, covers: 'period', actor: { type: 'system', id: 'test' }, timeoutMs: 60_000 },
+      { stream: account.stream, covers: 'period', actor: { type: 'system', id: 'test' }, timeoutMs: patienceMs },
     );
     expect(invoice?.lines).toMatchObject([
       { kind: 'overage', quantity: 4_600, cents: 23_000 },

@@ -19,7 +19,7 @@ import { readModelsOfFile } from '../projections/read-models-under-test.ts';
 import type { TestReadModels } from '../projections/read-models-under-test.ts';
 import { connectTo, startNatsServer } from '../support/nats.ts';
 import type { TestNatsServer } from '../support/nats.ts';
-import { waitFor } from '../support/wait-for.ts';
+import { patienceMs, waitFor } from '../support/wait-for.ts';
 
 /** Log, queue and read models, all real, with the projection running. */
 export interface Dispatching {
@@ -62,13 +62,13 @@ export async function claimOne(
 ): Promise<ClaimProof> {
   const job = await readQueuedJob(store, message);
   const dependencies = { store, now: () => now, newUuid };
-  const proof = await claimJob(dependencies, { workerId, job: job!, message, timeoutMs: 10_000 });
+  const proof = await claimJob(dependencies, { workerId, job: job!, message, timeoutMs: patienceMs });
   if (isRefused(proof)) throw new Error(proof.refusal);
   return proof;
 }
 
 export async function stepOne({ store }: Dispatching, command: JobCommand, now: string): Promise<void> {
-  await recordJobProgress({ store, now: () => now, newUuid }, command, { ...freshCause(), timeoutMs: 10_000 });
+  await recordJobProgress({ store, now: () => now, newUuid }, command, { ...freshCause(), timeoutMs: patienceMs });
 }
 
 /** The holder gives a job back, with a failure that may pass. */

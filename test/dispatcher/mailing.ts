@@ -20,7 +20,7 @@ import { readModelsOfTest, silent } from '../projections/read-models-under-test.
 import type { TestReadModels } from '../projections/read-models-under-test.ts';
 import { startMailServer } from '../support/mail-server.ts';
 import type { ReceivedMail, TestMailServer } from '../support/mail-server.ts';
-import { waitFor } from '../support/wait-for.ts';
+import { patienceMs, waitFor } from '../support/wait-for.ts';
 
 /** Read models with their projection running, and a mail server; fresh for each test, and gone with it. */
 export interface Mailing {
@@ -71,7 +71,8 @@ export function mailingUnderTest(log: { readonly store: EventStore }): Mailing {
   return parts as Mailing;
 }
 
-export const mailerTo = ({ url }: { url: string }): Mailer => createSmtpMailer({ url, from: sender, timeoutMs: 5_000 });
+export const mailerTo = ({ url }: { url: string }): Mailer =>
+  createSmtpMailer({ url, from: sender, timeoutMs: patienceMs });
 
 const ownersOf = new WeakMap<UsageAccount, string>();
 export const ownerOf = (account: UsageAccount): string => ownersOf.get(account) ?? '';
@@ -79,7 +80,7 @@ export const ownerOf = (account: UsageAccount): string => ownersOf.get(account) 
 /** An account with an owner, on a plan of five downloads. */
 export async function openOwned(store: EventStore, terms: Partial<PlanTerms> = {}): Promise<UsageAccount> {
   const email = `${newUuid()}@example.com`;
-  const asked = { correlationId: newUuid(), actor: freshCause().actor, timeoutMs: 20_000 };
+  const asked = { correlationId: newUuid(), actor: freshCause().actor, timeoutMs: patienceMs };
   const bought = { ...plan, downloads_limit: 5, metadata_limit: 5, warning_percents: [80, 100], ...terms };
   const dependencies = { store, now: () => midNovember, newUuid, newId, randomBits };
   const opened = await openAccount(dependencies, { email, terms: bought, ...asked });

@@ -18,7 +18,7 @@ import {
   midNovember,
   openUsage,
 } from '../commands/usage-account.ts';
-import { waitFor } from '../support/wait-for.ts';
+import { patienceMs, waitFor } from '../support/wait-for.ts';
 
 import { chargeFor, promised, resolvingUnderTest } from './resolving.ts';
 
@@ -187,16 +187,16 @@ describe('the resolver', () => {
     const dependencies = { store: log.store, now: () => midNovember, newUuid };
     const message = { token: jobToken, usageStream: account.stream, usageRevision: 2 };
     const job = await readQueuedJob(log.store, message);
-    const claim = await claimJob(dependencies, { workerId: newId('wrk'), job: job!, message, timeoutMs: 5_000 });
+    const claim = await claimJob(dependencies, { workerId: newId('wrk'), job: job!, message, timeoutMs: patienceMs });
     if (isRefused(claim)) throw new Error(claim.refusal);
     await parts.pendingVoids.add(append, chargeFor(jobToken));
     resolving();
     await resolved(account.stream);
-    const step = { ...freshCause(), timeoutMs: 5_000 };
+    const step = { ...freshCause(), timeoutMs: patienceMs };
     expect(await recordJobProgress(dependencies, { kind: 'start', token: jobToken, claim }, step)).toEqual({
       refusal: 'claim_lost',
     });
-    const again = { workerId: newId('wrk'), job: job!, message, timeoutMs: 5_000 };
+    const again = { workerId: newId('wrk'), job: job!, message, timeoutMs: patienceMs };
     expect(await claimJob(dependencies, again)).toEqual({ refusal: 'job_not_claimable' });
   });
 

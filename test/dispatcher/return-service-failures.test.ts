@@ -26,7 +26,7 @@ import {
 } from '../commands/usage-account.ts';
 import type { UsageAccount } from '../commands/usage-account.ts';
 import { believed, silent, testMacs } from '../projections/read-models-under-test.ts';
-import { waitFor } from '../support/wait-for.ts';
+import { patienceMs, waitFor } from '../support/wait-for.ts';
 import { claimOne, dispatchingUnderTest, stepOne } from './dispatching.ts';
 
 const parts = dispatchingUnderTest();
@@ -63,7 +63,7 @@ const close = ({ account }: Used) => closeBooks(parts.store, account.stream, dec
 const issue = ({ account }: Used) =>
   issueInvoice(
     { store: parts.store, now: () => december, newUuid },
-    { stream: account.stream, covers: 'period', actor: { type: 'system', id: 'test' }, timeoutMs: 20_000 },
+    { stream: account.stream, covers: 'period', actor: { type: 'system', id: 'test' }, timeoutMs: patienceMs },
   );
 
 /** The dispatcher's part: notes failures on its way through the log, and gives their charges back. */
@@ -204,7 +204,7 @@ describe('a failure of the service', () => {
       {
         note: { ...note, charge_event_id: null },
         actor: { type: 'staff', id: 'Ada', role: 'operator', reason: 'outage' },
-        timeoutMs: 20_000,
+        timeoutMs: patienceMs,
       },
     );
     await giveBack();

@@ -17,7 +17,7 @@ import { freshCause, midNovember, readUsage } from '../commands/usage-account.ts
 import type { UsageAccount } from '../commands/usage-account.ts';
 import { testMacs } from '../projections/read-models-under-test.ts';
 import { scaled } from '../support/proof-scale.ts';
-import { waitFor } from '../support/wait-for.ts';
+import { patienceMs, waitFor } from '../support/wait-for.ts';
 import { mailerTo, mailingUnderTest, mailsTo, openOwned } from './mailing.ts';
 
 const log = logUnderTest();
@@ -25,7 +25,7 @@ const mailing = mailingUnderTest(log);
 
 const dependencies = () => ({ store: log.store, now: () => midNovember, newUuid, newId, randomBits });
 const staff = { type: 'staff', id: 'R. Example', role: 'operator', reason: 'half a day away' } as const;
-const request = () => ({ correlationId: newUuid(), actor: staff, timeoutMs: 20_000 });
+const request = () => ({ correlationId: newUuid(), actor: staff, timeoutMs: patienceMs });
 
 async function invite({ accountId }: UsageAccount, email = `${newUuid()}@example.com`) {
   const person = await invitePerson(dependencies(), { accountId, email, ...request() });
@@ -38,7 +38,7 @@ const remove = ({ accountId }: UsageAccount, personId: string) =>
 
 async function credit({ accountId }: UsageAccount, reference = 'CASE-1', mails?: boolean): Promise<void> {
   const note = { account_id: accountId, reference, invoice_number: 1, line: 1, cents: 1, charge_event_id: null };
-  const asked = { note, actor: staff, timeoutMs: 20_000, ...(mails !== undefined && { mails }) };
+  const asked = { note, actor: staff, timeoutMs: patienceMs, ...(mails !== undefined && { mails }) };
   expect(isRefused(await issueCreditNote(dependencies(), asked))).toBe(false);
 }
 

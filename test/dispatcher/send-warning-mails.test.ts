@@ -14,7 +14,7 @@ import { lookUp } from '../domain/usage-examples.ts';
 import { readModelsOfTest, rememberingLogger, testMacs } from '../projections/read-models-under-test.ts';
 import { startMailServer } from '../support/mail-server.ts';
 import { scaled } from '../support/proof-scale.ts';
-import { waitFor } from '../support/wait-for.ts';
+import { patienceMs, waitFor } from '../support/wait-for.ts';
 import {
   mailed,
   mailerTo,
@@ -56,7 +56,7 @@ describe('warning mails', () => {
     const account = await openOwned(log.store);
     const people = { store: log.store, now: () => midNovember, newUuid, newId, randomBits };
     const { accountId } = account;
-    const asked = { accountId, correlationId: newUuid(), actor: freshCause().actor, timeoutMs: 20_000 };
+    const asked = { accountId, correlationId: newUuid(), actor: freshCause().actor, timeoutMs: patienceMs };
     const [staying, leaving] = [`${newUuid()}@example.com`, `${newUuid()}@example.com`];
     await invitePerson(people, { ...asked, email: staying });
     const removed = await invitePerson(people, { ...asked, email: leaving });

@@ -3,7 +3,7 @@ import { createShortLinkResolver } from '../../src/downloader/short-links.ts';
 import type { ShortLinkResult } from '../../src/downloader/short-links.ts';
 import { redirectTo, startShortLinkHosts } from '../support/short-link-hosts.ts';
 import type { ShortLinkHosts } from '../support/short-link-hosts.ts';
-import { waitFor } from '../support/wait-for.ts';
+import { patienceMs, waitFor } from '../support/wait-for.ts';
 
 const link = 'https://vm.tiktok.com/ZSabc123/';
 const item = 'https://www.tiktok.com/@somebody/video/7000000000000000001';
@@ -12,7 +12,7 @@ const unresolved = (detail: string) => ({ ok: false, detail: expect.stringContai
 
 async function resolve(
   answers: Parameters<typeof startShortLinkHosts>[0],
-  { url = link, timeoutMs = 10_000 }: { url?: string; timeoutMs?: number } = {},
+  { url = link, timeoutMs = patienceMs }: { url?: string; timeoutMs?: number } = {},
 ): Promise<{ result: ShortLinkResult; hosts: Pick<ShortLinkHosts, 'connections' | 'requests'> }> {
   await using hosts = await startShortLinkHosts(answers);
   const { connect, certificateAuthorities } = hosts;

@@ -11,7 +11,7 @@ import { readLog } from '../support/log.ts';
 import type { LoggedEvent } from '../support/log.ts';
 import { planFile } from '../support/plans.ts';
 import { scaled } from '../support/proof-scale.ts';
-import { waitFor } from '../support/wait-for.ts';
+import { patienceMs, waitFor } from '../support/wait-for.ts';
 
 /** Months that a dispatcher ends, closes and invoices by the clock, killed in each of them in the middle of its work. */
 const small = { downloads_limit: 1, overage_cents: 25, fee_cents: 1900 };
@@ -72,7 +72,7 @@ test('each period of each account is closed once and invoiced once, whenever the
   const pool = openPool(installation.environment.DATABASE_URL, {
     logger: silent,
     max: 2,
-    queryTimeoutMs: 5_000,
+    queryTimeoutMs: patienceMs,
   });
   const applied = async () => {
     const { rows } = await pool.query<{ applied: number }>(

@@ -11,7 +11,7 @@ import { silent } from '../projections/read-models-under-test.ts';
 import { installationOfFile } from '../support/installation.ts';
 import { readLog } from '../support/log.ts';
 import { scaled } from '../support/proof-scale.ts';
-import { waitFor } from '../support/wait-for.ts';
+import { patienceMs, waitFor } from '../support/wait-for.ts';
 
 /** A dispatcher that expires and removes files, killed over and over in the middle of it. */
 const installation = installationOfFile();
@@ -28,7 +28,7 @@ const foreign = 'of-another-installation';
 beforeAll(async () => {
   const { environment } = installation;
   filesDirectory = join(environment['REELTALLY_DATA'] ?? '', 'files');
-  pool = openPool(environment.DATABASE_URL, { logger: silent, max: 2, queryTimeoutMs: 10_000 });
+  pool = openPool(environment.DATABASE_URL, { logger: silent, max: 2, queryTimeoutMs: patienceMs });
   await installation.startRole('projector');
   const store = connectEventStore({ url: environment.EVENTSTORE_URL });
   try {

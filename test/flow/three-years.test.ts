@@ -10,7 +10,7 @@ import { installationOfFile } from '../support/installation.ts';
 import { readLog } from '../support/log.ts';
 import { planFile } from '../support/plans.ts';
 import { scaled } from '../support/proof-scale.ts';
-import { waitFor } from '../support/wait-for.ts';
+import { patienceMs, waitFor } from '../support/wait-for.ts';
 import { clock, daySeconds, Month, monthSeconds } from './billing-month.ts';
 import { billsOf, rateAgain } from './plain-billing.ts';
 
@@ -173,7 +173,7 @@ async function closeAllBooks(): Promise<void> {
   const pool = openPool(installation.environment.DATABASE_URL, {
     logger: silent,
     max: 2,
-    queryTimeoutMs: 10_000,
+    queryTimeoutMs: patienceMs,
   });
   const seconds = (months + 2) * monthSeconds;
   const dispatcher = await installation.startRole('dispatcher', clock(seconds));

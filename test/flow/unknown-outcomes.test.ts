@@ -13,7 +13,7 @@ import { readLog } from '../support/log.ts';
 import { planFile } from '../support/plans.ts';
 import { isLongProof, scaled } from '../support/proof-scale.ts';
 import type { OpenedAccount, ServiceProcess } from '../support/service.ts';
-import { waitFor } from '../support/wait-for.ts';
+import { patienceMs, waitFor } from '../support/wait-for.ts';
 import { downloadsOf, standing } from './charged-downloads.ts';
 
 /**
@@ -30,7 +30,7 @@ const startLost = () => installation.startRole('api', { EVENTSTORE_URL: proxies[
 
 beforeAll(async () => {
   const { EVENTSTORE_URL: url, DATABASE_URL } = installation.environment;
-  pool = openPool(DATABASE_URL, { logger: silent, max: 2, queryTimeoutMs: 10_000 });
+  pool = openPool(DATABASE_URL, { logger: silent, max: 2, queryTimeoutMs: patienceMs });
   proxies = [await EventStoreProxy.start(portOf(url)), await EventStoreProxy.start(portOf(url))];
   const [healthy, unheard, lost] = await Promise.all([
     installation.startRole('api'),

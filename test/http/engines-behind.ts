@@ -10,7 +10,7 @@ import { freshCause } from '../commands/usage-account.ts';
 import { readLog } from '../support/log.ts';
 import { withClient } from '../support/postgres.ts';
 import type { Started } from '../support/service.ts';
-import { waitFor } from '../support/wait-for.ts';
+import { patienceMs, waitFor } from '../support/wait-for.ts';
 
 /** Where a running service's own engines are. */
 function addressesOf({ dataDirectory }: Started): { eventStoreUrl: string; databaseUrl: string } {
@@ -78,7 +78,7 @@ async function recordStep(service: Started, command: JobCommand): Promise<void> 
   const store = connectEventStore({ url: addressesOf(service).eventStoreUrl });
   try {
     const now = () => new Date().toISOString();
-    const cause = { ...freshCause(), actor: { type: 'system', id: 'test' }, timeoutMs: 10_000 } as const;
+    const cause = { ...freshCause(), actor: { type: 'system', id: 'test' }, timeoutMs: patienceMs } as const;
     const recorded = await recordJobProgress({ store, now, newUuid }, command, cause);
     if (isRefused(recorded)) throw new Error(`${command.kind} was refused: ${recorded.refusal}`);
   } finally {

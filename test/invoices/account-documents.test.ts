@@ -20,6 +20,7 @@ import { openOwned } from '../dispatcher/mailing.ts';
 import { plan, video } from '../domain/usage-examples.ts';
 import { readModelsOfTest } from '../projections/read-models-under-test.ts';
 import type { TestReadModels } from '../projections/read-models-under-test.ts';
+import { patienceMs } from '../support/wait-for.ts';
 
 const log = logUnderTest();
 let models: TestReadModels;
@@ -31,7 +32,7 @@ const january = '2027-01-01T00:00:00.000Z';
 const dependencies = () => ({ store: log.store, now: () => january, newUuid, newId, randomBits });
 const shown = () => ({ store: log.store, pool: models.pool, issuer: 'By Setting' });
 const staff = { type: 'staff', id: 'R. Example', role: 'operator', reason: 'the file was broken' } as const;
-const request = () => ({ correlationId: newUuid(), actor: staff, timeoutMs: 20_000 });
+const request = () => ({ correlationId: newUuid(), actor: staff, timeoutMs: patienceMs });
 
 async function download(account: UsageAccount): Promise<string> {
   const token = freshToken();
@@ -60,7 +61,7 @@ async function invoicedAccount() {
   );
   await endAndClose(log.store, account, january);
   const actor = { type: 'system', id: 'test' } as const;
-  await issueInvoice(dependencies(), { stream: account.stream, covers: 'period', actor, timeoutMs: 20_000 });
+  await issueInvoice(dependencies(), { stream: account.stream, covers: 'period', actor, timeoutMs: patienceMs });
   return { account, accountId: account.accountId, dear, cheap };
 }
 
@@ -122,7 +123,7 @@ describe('names and addresses', () => {
       issueCreditNote(dependencies(), {
         note: { account_id: accountId, reference, invoice_number: 1, line: 1, cents: 1, charge_event_id: null },
         actor: staff,
-        timeoutMs: 20_000,
+        timeoutMs: patienceMs,
       });
     await rename('Ada');
     await credit('CASE-7');

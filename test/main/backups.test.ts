@@ -17,7 +17,7 @@ import { runCommand, startService } from '../support/service.ts';
 import type { OpenedAccount, Service } from '../support/service.ts';
 import { canMountSmallDisk, mountSmallDisk } from '../support/small-disk.ts';
 import { temporaryDirectory, temporaryDirectoryOfFile } from '../support/temporary-directory.ts';
-import { pauseOfClient, waitFor } from '../support/wait-for.ts';
+import { patienceMs, pauseOfClient, waitFor } from '../support/wait-for.ts';
 
 /** Backups of a running service: each is restored elsewhere, and a service is started on it. */
 const backups = temporaryDirectoryOfFile();
@@ -102,7 +102,7 @@ it('a backup at any moment under load has everything that was acknowledged befor
 });
 
 it('a pending void is restored too', async () => {
-  const pool = openPool(database.url, { logger: silent, max: 1, queryTimeoutMs: 10_000 });
+  const pool = openPool(database.url, { logger: silent, max: 1, queryTimeoutMs: patienceMs });
   onTestFinished(() => pool.end());
   // Without a MAC the dispatcher leaves it where it is.
   const id = randomUUID();
@@ -119,7 +119,7 @@ it('a pending void is restored too', async () => {
   const other = await createMigratedDatabase();
   onTestFinished(() => other.drop());
   await using _restored = await startService({ ...environment, REELTALLY_DATA: data, DATABASE_URL: other.url });
-  const otherPool = openPool(other.url, { logger: silent, max: 1, queryTimeoutMs: 10_000 });
+  const otherPool = openPool(other.url, { logger: silent, max: 1, queryTimeoutMs: patienceMs });
   const { rows } = await otherPool.query('select append_id, voids from pending_voids');
   await otherPool.end();
   expect(rows).toEqual([{ append_id: id, voids: [{ kind: 'download', token: 't' }] }]);
@@ -150,7 +150,7 @@ describe('a backup', () => {
 
   it.each([[[]], [['--without-files']]])('has a mail that was written while the log was copied %s', async (flags) => {
     const backup = join(backups, `mail${flags.length}`);
-    const pool = openPool(database.url, { logger: silent, max: 1, queryTimeoutMs: 10_000 });
+    const pool = openPool(database.url, { logger: silent, max: 1, queryTimeoutMs: patienceMs });
     const client = await pool.connect();
     // What the backup reads right before the log.
     await client.query('begin; lock table pending_voids in access exclusive mode');

@@ -12,6 +12,7 @@ import { logUnderTest } from '../commands/log-under-test.ts';
 import { ask, downloadOf, freshCause, freshToken, openUsage, writersOf } from '../commands/usage-account.ts';
 import type { UsageAccount } from '../commands/usage-account.ts';
 import { readModelsOfFile, readModelsOfTest } from './read-models-under-test.ts';
+import { patienceMs } from '../support/wait-for.ts';
 
 const log = logUnderTest();
 const models = readModelsOfFile(log, usageAndJobs, jobTimeline);
@@ -41,7 +42,7 @@ async function claim(account: UsageAccount, token: string, usageRevision: number
   const job = await readQueuedJob(log.store, message);
   await claimJob(
     { store: log.store, now: () => at(50), newUuid },
-    { workerId: newId('wrk'), job: job!, message, timeoutMs: 20_000 },
+    { workerId: newId('wrk'), job: job!, message, timeoutMs: patienceMs },
   );
 }
 

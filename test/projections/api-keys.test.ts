@@ -10,12 +10,13 @@ import { logUnderTest } from '../commands/log-under-test.ts';
 import { ask, writersOf, midNovember } from '../commands/usage-account.ts';
 import { plan } from '../domain/usage-examples.ts';
 import { readModelsOfFile } from './read-models-under-test.ts';
+import { patienceMs } from '../support/wait-for.ts';
 
 const log = logUnderTest();
 const models = readModelsOfFile(log, apiKeys, usageAndJobs);
 
 const dependencies = () => ({ store: log.store, now: () => midNovember, newUuid, newId, randomBits });
-const request = { correlationId: 'req-1', actor: { type: 'system', id: 'test' } as const, timeoutMs: 10_000 };
+const request = { correlationId: 'req-1', actor: { type: 'system', id: 'test' } as const, timeoutMs: patienceMs };
 
 async function open(): Promise<string> {
   const opened = await openAccount(dependencies(), { ...request, email: 'owner@example.com', terms: plan });
@@ -26,20 +27,20 @@ async function open(): Promise<string> {
 async function issue(accountId: string, label: string) {
   const issued = await issueApiKey(dependencies(), { ...request, accountId, label, maxKeys: 10 });
   if (isRefused(issued)) throw new Error(issued.refusal);
-  expect(await waitForKey(models.pool, issued.keyId, { revoked: false, timeoutMs: 10_000 })).toBe(true);
+  expect(await waitForKey(models.pool, issued.keyId, { revoked: false, timeoutMs: patienceMs })).toBe(true);
   return issued;
 }
 
 async function revoke(accountId: string, keyId: string): Promise<void> {
   await revokeApiKey(dependencies(), { ...request, accountId, keyId });
-  expect(await waitForKey(models.pool, keyId, { revoked: true, timeoutMs: 10_000 })).toBe(true);
+  expect(await waitForKey(models.pool, keyId, { revoked: true, timeoutMs: patienceMs })).toBe(true);
 }
 
 async function changeHourlyLimit(accountId: string, hourlyLimit: number): Promise<void> {
   const account = { accountId, stream: '', origin: usageOrigin(`usage-${accountId}-20261114`) };
   const terms = { ...plan, hourly_limit: hourlyLimit };
   await ask(writersOf(log.store), account, { kind: 'change_plan', terms, effective: 'now' });
-  expect(await waitForHourlyLimit(models.pool, accountId, { hourlyLimit, timeoutMs: 10_000 })).toBe(true);
+  expect(await waitForHourlyLimit(models.pool, accountId, { hourlyLimit, timeoutMs: patienceMs })).toBe(true);
 }
 
 async function windowOf(keyId: string) {

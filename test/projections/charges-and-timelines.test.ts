@@ -15,7 +15,7 @@ import { ask, freshCause, freshToken, writersOf, midNovember, openUsage } from '
 import type { UsageAccount } from '../commands/usage-account.ts';
 import { lookUp, video } from '../domain/usage-examples.ts';
 import { createReadModels, readModelsOfFile } from './read-models-under-test.ts';
-import { waitFor } from '../support/wait-for.ts';
+import { patienceMs, waitFor } from '../support/wait-for.ts';
 
 const log = logUnderTest();
 // Two of each, of which only one may apply an event.
@@ -140,7 +140,7 @@ describe('a timeline', () => {
     const message = { token, usageStream: account.stream, usageRevision: 2 };
     const job = await readQueuedJob(log.store, message);
     const dependencies = { store: log.store, now: () => '2026-11-14T12:00:01.500Z', newUuid };
-    await claimJob(dependencies, { workerId: 'wrk_aaaaaaaaaaaaaaaa', job: job!, message, timeoutMs: 20_000 });
+    await claimJob(dependencies, { workerId: 'wrk_aaaaaaaaaaaaaaaa', job: job!, message, timeoutMs: patienceMs });
     await models.caughtUp();
     const usage = await log.store.read(account.stream, 1, 2);
     const stored = [...usage, ...(await log.store.read(`job-${token}`, 0))];

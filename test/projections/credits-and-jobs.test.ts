@@ -23,6 +23,7 @@ import {
 import type { UsageAccount } from '../commands/usage-account.ts';
 import { plan, queueDownload, video } from '../domain/usage-examples.ts';
 import { believed, readModelsOfFile, testMacs } from './read-models-under-test.ts';
+import { patienceMs } from '../support/wait-for.ts';
 
 const log = logUnderTest();
 const models = readModelsOfFile(log, usageAndJobs);
@@ -104,7 +105,7 @@ describe('the row of a job', () => {
     const { account, token } = await queuedJob();
     for (const [time, command] of steps) {
       const now = () => `2026-11-14T${time}.000Z`;
-      const cause = { ...freshCause(), timeoutMs: 10_000 };
+      const cause = { ...freshCause(), timeoutMs: patienceMs };
       await recordJobProgress({ store: log.store, now, newUuid }, command(token), cause);
     }
     await models.caughtUp();

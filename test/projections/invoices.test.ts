@@ -16,6 +16,7 @@ import { plan, token } from '../domain/usage-examples.ts';
 import { readModelsOfTest } from './read-models-under-test.ts';
 import { rebuildOn, rowsOf } from './runner/rebuilding.ts';
 import type { TestReadModels } from './read-models-under-test.ts';
+import { patienceMs } from '../support/wait-for.ts';
 
 const log = logUnderTest();
 let models: TestReadModels;
@@ -27,7 +28,7 @@ const actor = { type: 'system', id: 'test' } as const;
 const december = '2026-12-01T00:00:00.000Z';
 
 const issue = ({ stream }: UsageAccount, covers: 'opening' | 'period', now = december) =>
-  issueInvoice({ store: log.store, now: () => now, newUuid }, { stream, covers, actor, timeoutMs: 5_000 });
+  issueInvoice({ store: log.store, now: () => now, newUuid }, { stream, covers, actor, timeoutMs: patienceMs });
 
 /** The invoices due of an account, as the read model has them. */
 async function dueOf({ accountId }: UsageAccount): Promise<string[]> {
@@ -96,7 +97,7 @@ describe('the read model of invoices', () => {
     const staff = { type: 'staff', id: 'R. Example', role: 'operator', reason: 'half a day away' } as const;
     await issueCreditNote(
       { store: log.store, now: () => december, newUuid },
-      { note: { ...note, charge_event_id: null }, actor: staff, timeoutMs: 5_000 },
+      { note: { ...note, charge_event_id: null }, actor: staff, timeoutMs: patienceMs },
     );
     await models.caughtUp();
     const recorded = await log.store.read(`invoices-${accountId}`, 0);

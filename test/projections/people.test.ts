@@ -12,14 +12,14 @@ import { newId, newUuid, randomBits } from '../../src/system/clock-and-chance.ts
 import { logUnderTest } from '../commands/log-under-test.ts';
 import { midNovember } from '../commands/usage-account.ts';
 import { plan } from '../domain/usage-examples.ts';
-import { waitFor } from '../support/wait-for.ts';
+import { patienceMs, waitFor } from '../support/wait-for.ts';
 import { readModelsOfFile, readModelsOfTest, silent, testMacs, testSecrets } from './read-models-under-test.ts';
 
 const log = logUnderTest();
 const models = readModelsOfFile(log, people);
 
 const dependencies = (now = midNovember) => ({ store: log.store, now: () => now, newUuid, newId, randomBits });
-const request = { correlationId: 'req-1', actor: { type: 'system', id: 'test' } as const, timeoutMs: 10_000 };
+const request = { correlationId: 'req-1', actor: { type: 'system', id: 'test' } as const, timeoutMs: patienceMs };
 const later = '2026-11-15T12:00:00.000Z';
 
 /** An address that no other test has. */

@@ -36,6 +36,7 @@ import { readWhatWaits } from '../../projections/what-waits.ts';
 import { scaled } from '../support/proof-scale.ts';
 import { createReadModels, testMacs } from './read-models-under-test.ts';
 import type { TestReadModels } from './read-models-under-test.ts';
+import { patienceMs } from '../support/wait-for.ts';
 
 /**
  * What the queries behind pages look at, in tables of many accounts: never a whole table, and never more rows than they say. One
@@ -53,7 +54,7 @@ const queuedAt = (second: number) => new Date(Date.UTC(2026, 0, 1) + second * 10
 
 beforeAll(async () => {
   // Some of these statements make hundreds of thousands of rows.
-  models = await createReadModels({ queryTimeoutMs: 120_000 });
+  models = await createReadModels({ queryTimeoutMs: patienceMs });
   const { pool } = models;
   const acc = "case when n % 3 = 0 then $1 else 'acc_' || lpad(to_hex(n % $2::int), 20, '0') end";
   const account = "'acc_' || lpad(to_hex(n), 20, '0')";

@@ -55,7 +55,7 @@ interface ReadModelOptions {
 
 /** A fresh database with the current schema. */
 export async function createReadModels({
-  queryTimeoutMs = 10_000,
+  queryTimeoutMs = patienceMs,
   logger = silent,
 }: ReadModelOptions = {}): Promise<TestReadModels> {
   const database = await createMigratedDatabase();

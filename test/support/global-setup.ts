@@ -63,7 +63,7 @@ async function requireServicesEnded(directory: string): Promise<void> {
   const isService = (pid: number) => readProcessFile(pid, 'cmdline')?.includes('reeltally.js') === true;
   const left = () => processesNaming(directory).filter(isService);
   const what = `the end of services (${left().map(dataOf).join(', ')})`;
-  await waitFor(() => left().length === 0, { what, timeoutMs: 30_000 });
+  await waitFor(() => left().length === 0, { what });
 }
 
 /** Below the summary of the run, where nobody overlooks it. */

@@ -21,6 +21,7 @@ import { parseVideoUrl } from '../../src/domain/parse-video-url.ts';
 import { startSamplePlatform } from '../../src/embedded/sample-platform/sample-platform.ts';
 import { engineDirectoryOfRun, filmsOfRun, prepareEngine } from './made-once.ts';
 import { makeTemporaryDirectory, temporaryDirectory } from './temporary-directory.ts';
+import { patienceMs } from './wait-for.ts';
 
 /** Where the sample platform's extractor lies. */
 export const pluginsDirectory = fileURLToPath(new URL('../../src/downloader/yt-dlp/plugins', import.meta.url));
@@ -28,8 +29,8 @@ export const pluginsDirectory = fileURLToPath(new URL('../../src/downloader/yt-d
 const testLimits: DownloaderLimits = {
   maxFileSizeBytes: 50_000_000,
   maxDurationSeconds: 3600,
-  attemptTimeoutMs: 60_000,
-  metadataTimeoutMs: 30_000,
+  attemptTimeoutMs: patienceMs,
+  metadataTimeoutMs: patienceMs,
   maxVideoSide: 2160,
 };
 

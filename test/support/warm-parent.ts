@@ -13,6 +13,7 @@ import { startWarmParent } from '../../src/downloader/yt-dlp/warm-parent.ts';
 import type { WarmParent } from '../../src/downloader/yt-dlp/warm-parent.ts';
 import { engineDirectoryOfRun } from './made-once.ts';
 import { findDownloader, pluginsDirectory, throughOtherProxy } from './sample-platform.ts';
+import { patienceMs } from './wait-for.ts';
 
 const hostilePlugins = fileURLToPath(new URL('hostile-plugins', import.meta.url));
 
@@ -75,7 +76,7 @@ export async function startTestParent(directory: string): Promise<TestParent | u
       return runSandboxed({
         command: from,
         arguments: ['--ignore-config', '--no-plugin-dirs', '--plugin-dirs', plugins, '--ies', extractor, '--', url],
-        ...{ searchPath: ['/usr/bin', '/bin'], timeoutMs: 30_000, signal: new AbortController().signal, reaper },
+        ...{ searchPath: ['/usr/bin', '/bin'], timeoutMs: patienceMs, signal: new AbortController().signal, reaper },
         ...{ maxOutputBytes: 1_000_000, onLine: () => undefined },
         ...more,
       });
@@ -85,7 +86,7 @@ export async function startTestParent(directory: string): Promise<TestParent | u
       const options = { ...programs, namespaces, reaper, egress, limits: { maxFileSizeBytes: 1_000_000 } };
       const context = { options, ytDlp: () => Promise.resolve(ytDlp), forker: () => Promise.resolve(from) };
       const signal = new AbortController().signal;
-      return runYtDlp(context, { ...run, fetches: false, timeoutMs: 30_000, signal });
+      return runYtDlp(context, { ...run, fetches: false, timeoutMs: patienceMs, signal });
     },
     [Symbol.asyncDispose]: async () => {
       reaper.close();

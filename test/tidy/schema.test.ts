@@ -7,6 +7,7 @@ import type { TestReadModels } from '../projections/read-models-under-test.ts';
 import { createDatabase } from '../support/postgres.ts';
 import { dumpSchema } from './schema-dump.ts';
 import { root } from './source-files.ts';
+import { patienceMs } from '../support/wait-for.ts';
 
 const heading = `-- What the migrations in projections/migrations make, all together; they say what it is for.
 -- Written by "npm run update:schema" from a migrated Postgres, and compared with one by "npm run check".
@@ -29,7 +30,7 @@ describe('docs/schema.sql', () => {
 
   it('makes the same schema again', async () => {
     await using database = await createDatabase();
-    const pool = openPool(database.url, { logger: silent, max: 1, queryTimeoutMs: 10_000 });
+    const pool = openPool(database.url, { logger: silent, max: 1, queryTimeoutMs: patienceMs });
     try {
       await pool.query(await describeSchema());
       expect(await dumpSchema(pool)).toBe(await dumpSchema(migrated.pool));

@@ -17,6 +17,7 @@ import { claimOne, dispatchingUnderTest, queueOne, releaseOne } from '../dispatc
 import { rememberingLogger, silent } from '../projections/read-models-under-test.ts';
 import { s3Account, startS3Server } from '../support/s3/server.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
+import { patienceMs } from '../support/wait-for.ts';
 
 const parts = dispatchingUnderTest();
 
@@ -50,7 +51,7 @@ async function attempt(
   const claim = await claimOne(parts, message, { workerId, now });
   const job = await readQueuedJob(parts.store, message);
   const dependencies: DownloadDependencies = {
-    ...{ store: parts.store, now: () => now, newUuid, workerId, logger: silent, attemptTimeoutMs: 60_000 },
+    ...{ store: parts.store, now: () => now, newUuid, workerId, logger: silent, attemptTimeoutMs: patienceMs },
     ...{ progress: { report: () => undefined }, kindOf: () => 'video' },
     ...given,
   };
@@ -78,7 +79,7 @@ test('an attempt that runs into its time limit is the fault of the video', async
 test('an attempt that fails inside the service is the fault of the service', async () => {
   const workDirectory = join(temporaryDirectory(), 'a-file');
   writeFileSync(workDirectory, 'in the place of the folder');
-  const ended = await lastAttempt({ attemptTimeoutMs: 60_000, workDirectory });
+  const ended = await lastAttempt({ attemptTimeoutMs: patienceMs, workDirectory });
   expect(ended).toMatchObject({ type: 'JobFailed', data: { reason: 'internal_error', fault: 'service' } });
 });
 

@@ -9,6 +9,7 @@ import type { EventToAppend } from '../../../src/ports/event-store.ts';
 import { appendNumbers, eventToAppend, numberOf, openAdapter, upTo } from '../../support/event-store-adapter.ts';
 import { deadUrl } from '../../support/event-store.ts';
 import { eventStoreUnderTest, freshStream } from '../../support/event-store-under-test.ts';
+import { patienceMs } from '../../support/wait-for.ts';
 
 const server = eventStoreUnderTest();
 
@@ -91,7 +92,7 @@ describe('an append', () => {
   test('is not sent after its time, even where somebody listens', async () => {
     const store = openAdapter({ url: server.url });
     const stream = freshStream();
-    expect(await store.ready({ timeoutMs: 5000 })).toBe(true);
+    expect(await store.ready({ timeoutMs: patienceMs })).toBe(true);
     const options = { sendBeforeMs: performance.now() - 1 };
     expect(await store.append(stream, 'no_stream', [eventToAppend(0)], options)).toBe('not_sent');
     expect(await store.read(stream, 0)).toEqual([]);

@@ -5,9 +5,10 @@ import { deadUrl } from '../../support/event-store.ts';
 import { openAdapter } from '../../support/event-store-adapter.ts';
 import { collect, eventStoreUnderTest, freshStream } from '../../support/event-store-under-test.ts';
 import { startRefusingEventStore } from '../../support/refusing-event-store.ts';
+import { patienceMs } from '../../support/wait-for.ts';
 
 const server = eventStoreUnderTest();
-const timeoutMs = 5_000;
+const timeoutMs = patienceMs;
 
 test('a server without users allows everything, and asking it leaves nothing in the log', async () => {
   const prefix = freshStream();

@@ -8,7 +8,7 @@ import type { WayThrough } from '../../support/event-store-proxy.ts';
 import { portOf } from '../../support/event-store.ts';
 import { eventStoreUnderTest, freshStream } from '../../support/event-store-under-test.ts';
 import { isLongProof } from '../../support/proof-scale.ts';
-import { waitFor } from '../../support/wait-for.ts';
+import { patienceMs, waitFor } from '../../support/wait-for.ts';
 
 const server = eventStoreUnderTest();
 let proxy: EventStoreProxy;
@@ -23,7 +23,7 @@ async function cutEveryStep(store: ConnectedEventStore, way: WayThrough, stepByt
   const numbers: number[] = [];
   let cutsSeen = 0;
   for (let afterBytes = 0; ; afterBytes += stepBytes) {
-    expect(await store.ready({ timeoutMs: 10_000 })).toBe(true);
+    expect(await store.ready({ timeoutMs: patienceMs })).toBe(true);
     const cutsBefore = proxy.cuts;
     const next = numbers.length;
     proxy.cutAfter(way, afterBytes);
@@ -49,7 +49,7 @@ it('tells of each append how it ended, how often it was sent again, and which ar
   };
   const store = openAdapter({ url: proxy.url, observer });
   const stream = freshStream();
-  expect(await store.ready({ timeoutMs: 10_000 })).toBe(true);
+  expect(await store.ready({ timeoutMs: patienceMs })).toBe(true);
   expect(store.openAppends()).toEqual({ count: 0, oldestSeconds: 0 });
   proxy.cutAfter('to_client', 0);
   const appending = store.append(stream, 'no_stream', [eventToAppend(0)]);
@@ -79,14 +79,14 @@ it('sends an append again once when a silent server speaks again, however its ea
   const observer = { appendEnded: () => undefined, appendResent: () => void (resent += 1) };
   // An answer that takes longer than this would be a second reason to send it again.
   const store = openAdapter({ url: proxy.url, observer, resendAfterMs: 3_000 });
-  expect(await store.ready({ timeoutMs: 10_000 })).toBe(true);
+  expect(await store.ready({ timeoutMs: patienceMs })).toBe(true);
   expect(await silentFor(() => store.append(freshStream(), 'no_stream', [eventToAppend(0)]))).toBe('stored');
   expect(resent).toBe(1);
 });
 
 it('keeps appends of a silent server that are more than the connection takes', async () => {
   const store = openAdapter({ url: proxy.url });
-  expect(await store.ready({ timeoutMs: 10_000 })).toBe(true);
+  expect(await store.ready({ timeoutMs: patienceMs })).toBe(true);
   const pad = 'x'.repeat(2_000);
   const append = () => store.append(freshStream(), 'no_stream', [eventToAppend(0, { pad })]);
   const outcomes = await silentFor(() => Promise.all(Array.from({ length: 2_000 }, append)));
@@ -109,7 +109,7 @@ describe('a connection that is cut', () => {
       ['to_client', 500],
       ['to_client', 2000],
     ] as const) {
-      expect(await store.ready({ timeoutMs: 10_000 })).toBe(true);
+      expect(await store.ready({ timeoutMs: patienceMs })).toBe(true);
       const streams = Array.from({ length: 40 }, () => freshStream());
       const cutsBefore = proxy.cuts;
       proxy.cutAfter(way, afterBytes);

@@ -10,7 +10,7 @@ import type { ShortLinkAnswer, VideoReference } from '../../../src/ports/videos.
 import { createShortLinkAnswerer } from '../../../src/worker/answer-short-links.ts';
 import { connectTo, startNatsServer } from '../../support/nats.ts';
 import type { TestNatsServer } from '../../support/nats.ts';
-import { waitFor } from '../../support/wait-for.ts';
+import { patienceMs, waitFor } from '../../support/wait-for.ts';
 
 let server: TestNatsServer;
 let api: NatsConnection;
@@ -46,7 +46,7 @@ describe('a question about a video', () => {
       if (about.videoId === 'clip') return Promise.resolve({ ok: true, metadata });
       return Promise.resolve({ ok: false, reason: 'private_video', detail: 'members only' });
     });
-    const client = createProbeClient(api, { timeoutMs: 5_000 });
+    const client = createProbeClient(api, { timeoutMs: patienceMs });
     expect(await client.probe(video)).toEqual({ ok: true, metadata });
     expect(asked).toEqual([video]);
     expect(await client.probe({ ...video, videoId: 'other' })).toEqual({
@@ -64,14 +64,14 @@ describe('a question about a video', () => {
     };
     await answerWith(answer);
     await answerWith(answer);
-    const client = createProbeClient(api, { timeoutMs: 5_000 });
+    const client = createProbeClient(api, { timeoutMs: patienceMs });
     await Promise.all(Array.from({ length: 20 }, () => client.probe(video)));
     expect(answered).toBe(20);
   });
 
   it('fails at once when there is no worker, however long one would wait', async () => {
     const startedAtMs = performance.now();
-    const answer = await createProbeClient(api, { timeoutMs: 20_000 }).probe(video);
+    const answer = await createProbeClient(api, { timeoutMs: patienceMs }).probe(video);
     expect(answer).toMatchObject({ ok: false, reason: 'platform_error' });
     expect(performance.now() - startedAtMs).toBeLessThan(3_000);
   });
@@ -97,7 +97,7 @@ describe('a question about a video', () => {
       return { ok: true, metadata };
     });
     await worker.flush();
-    const asked = createProbeClient(api, { timeoutMs: 5_000 }).probe(video);
+    const asked = createProbeClient(api, { timeoutMs: patienceMs }).probe(video);
     await api.flush();
     await answering.stop();
     found.resolve(undefined);
@@ -109,7 +109,7 @@ describe('a question about a video', () => {
     await answerWith(() => Promise.resolve({ ok: true, metadata }));
     api.publish('probes', 'not JSON', { reply: 'nobody' });
     api.publish('probes', '{}');
-    expect(await createProbeClient(api, { timeoutMs: 5_000 }).probe(video)).toEqual({ ok: true, metadata });
+    expect(await createProbeClient(api, { timeoutMs: patienceMs }).probe(video)).toEqual({ ok: true, metadata });
   });
 });
 

@@ -11,12 +11,12 @@ import { migrationsDirectory } from '../../../src/main/schema.ts';
 import { openPool } from '../../../src/adapters/postgres/pool.ts';
 import { createDatabase } from '../../support/postgres.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
-import { waitFor } from '../../support/wait-for.ts';
+import { patienceMs, waitFor } from '../../support/wait-for.ts';
 
 const logger = pino({ level: 'silent' });
 
 /** As many pools on one fresh database as there are processes. */
-async function openPools(processes: number, queryTimeoutMs = 10_000): Promise<Pool[]> {
+async function openPools(processes: number, queryTimeoutMs = patienceMs): Promise<Pool[]> {
   const database = await createDatabase();
   const pools = Array.from({ length: processes }, () => openPool(database.url, { logger, max: 2, queryTimeoutMs }));
   onTestFinished(async () => {

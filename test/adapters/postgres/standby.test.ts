@@ -19,7 +19,7 @@ import { silent, testMacs } from '../../projections/read-models-under-test.ts';
 import { withClient } from '../../support/postgres.ts';
 import { startPostgresPair } from '../../support/postgres-pair.ts';
 import type { PostgresPair } from '../../support/postgres-pair.ts';
-import { waitFor } from '../../support/wait-for.ts';
+import { patienceMs, waitFor } from '../../support/wait-for.ts';
 
 let pair: PostgresPair;
 let pool: Pool;
@@ -28,7 +28,7 @@ let observing: Pool;
 const open: Pool[] = [];
 
 function openOne(url: string, max: number, options = ''): Pool {
-  const opened = openPool(url, { logger: silent, max, options, queryTimeoutMs: 10_000 });
+  const opened = openPool(url, { logger: silent, max, options, queryTimeoutMs: patienceMs });
   open.push(opened);
   return opened;
 }

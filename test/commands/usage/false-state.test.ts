@@ -17,6 +17,7 @@ import { logUnderTest } from '../log-under-test.ts';
 import { appendingBy } from '../noted-reads.ts';
 import { ask, foldUsage, freshCause, midNovember, readUsage, tokensOf } from '../usage-account.ts';
 import type { UsageAccount } from '../usage-account.ts';
+import { patienceMs } from '../../support/wait-for.ts';
 
 const log = logUnderTest();
 
@@ -155,7 +156,7 @@ it('a command whose known state is ahead of its stream folds the stream, without
       known: { ...row, state: 9 },
       presumedCurrent: true,
     },
-    { decide: () => [warning], cause: freshCause(), now: () => midNovember, timeoutMs: 5_000 },
+    { decide: () => [warning], cause: freshCause(), now: () => midNovember, timeoutMs: patienceMs },
   );
   expect(handled).toMatchObject({ state: 4, revision: 3 });
   expect(appends()).toBe(2);

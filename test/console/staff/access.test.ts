@@ -9,7 +9,7 @@ import type { StaffRole } from '../../../src/domain/staff-events.ts';
 import { queue } from '../../support/downloads.ts';
 import { freePort } from '../../../src/embedded/free-port.ts';
 import { readLog } from '../../support/log.ts';
-import { waitFor } from '../../support/wait-for.ts';
+import { patienceMs, waitFor } from '../../support/wait-for.ts';
 import { Browser, send } from '../browser.ts';
 import type { Page } from '../browser.ts';
 import { staffOfFile } from './staff-of-file.ts';
@@ -195,7 +195,7 @@ const inRead = (table: 'staff' | 'staff_tokens', condition: string, id: string) 
   });
 
 async function removed(person: StaffMember): Promise<void> {
-  await removeStaff(service.commands, { staffId: person.staffId, by: service.operator, timeoutMs: 10_000 });
+  await removeStaff(service.commands, { staffId: person.staffId, by: service.operator, timeoutMs: patienceMs });
   await inRead('staff', 'staff_id = $1 and removed_at is not null', person.staffId);
 }
 
@@ -273,7 +273,7 @@ describe('a session', () => {
     expect(text).toContain('>admin<');
     const { changeStaffRole } = await import('../../../src/commands/staff.ts');
     await changeStaffRole(service.commands, {
-      ...{ staffId: person.staffId, role: 'support', by: service.operator, timeoutMs: 10_000 },
+      ...{ staffId: person.staffId, role: 'support', by: service.operator, timeoutMs: patienceMs },
     });
     await inRead('staff', "staff_id = $1 and role = 'support'", person.staffId);
     expect((await browser.get('/staff/operation')).text).toContain('>support<');
@@ -385,7 +385,7 @@ describe('a token', () => {
     );
     const revoked = await service.issueToken(admin.staffId, scopes);
     await revokeStaffToken(service.commands, {
-      ...{ staffId: admin.staffId, tokenId: revoked.tokenId, by: service.operator, timeoutMs: 10_000 },
+      ...{ staffId: admin.staffId, tokenId: revoked.tokenId, by: service.operator, timeoutMs: patienceMs },
     });
     await inRead('staff_tokens', 'token_id = $1 and revoked_at is not null', revoked.tokenId);
     const leaver = await service.invite('admin');
@@ -414,7 +414,7 @@ describe('a token', () => {
       return (await Promise.all(answers)).map(({ status }) => status);
     };
     expect(await answersOf()).toEqual([200, 200]);
-    const order = { staffId: leaver.staffId, by: service.operator, timeoutMs: 10_000 };
+    const order = { staffId: leaver.staffId, by: service.operator, timeoutMs: patienceMs };
     service.projector.pause();
     try {
       await revokeStaffToken(service.commands, { ...order, tokenId: revoked.tokenId });

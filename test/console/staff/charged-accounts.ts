@@ -10,7 +10,7 @@ import { endAndClose } from '../../commands/close-books.ts';
 import { ask, downloadOf, openUsage, writersOf } from '../../commands/usage-account.ts';
 import type { UsageAccount } from '../../commands/usage-account.ts';
 import type { Terms } from '../../../src/domain/plans.ts';
-import { waitFor } from '../../support/wait-for.ts';
+import { patienceMs, waitFor } from '../../support/wait-for.ts';
 import type { StaffOfFile } from './staff-of-file.ts';
 
 export interface ChargedAccount extends UsageAccount {
@@ -46,7 +46,7 @@ export async function closeAndInvoice(
   { accountId, stream, origin }: UsageAccount,
 ): Promise<void> {
   await endAndClose(store, { accountId, stream, origin }, december);
-  const invoice = { stream, covers: 'period', actor: { type: 'system', id: 'test' }, timeoutMs: 10_000 } as const;
+  const invoice = { stream, covers: 'period', actor: { type: 'system', id: 'test' }, timeoutMs: patienceMs } as const;
   await issueInvoice({ store, now: () => december, newUuid }, invoice);
   await waitFor(async () => (await sql('select from invoices where account_id = $1', [accountId])).length === 1, {
     what: 'the invoice in the read model',
@@ -68,7 +68,7 @@ export async function failDownloads(
   for (const token of which) {
     const usageRevision = 2 + 2 * tokens.indexOf(token);
     const step = async (command: JobCommand) => {
-      const step = await recordJobProgress({ store, now, newUuid }, command, { ...cause, timeoutMs: 10_000 });
+      const step = await recordJobProgress({ store, now, newUuid }, command, { ...cause, timeoutMs: patienceMs });
       if (isRefused(step)) throw new Error(`refused: ${step.refusal}`);
       return step.revision;
     };

@@ -3,7 +3,7 @@ import { askCorrection } from '../../../src/commands/correct.ts';
 import { accepted } from '../../support/accepted.ts';
 import { call } from '../../support/client.ts';
 import { ended } from '../../support/downloads.ts';
-import { waitFor } from '../../support/wait-for.ts';
+import { patienceMs, waitFor } from '../../support/wait-for.ts';
 import type { StaffOfFile } from './staff-of-file.ts';
 
 /** An account with a download in its plan, which is done, and a failed one beyond it, about which somebody has complained. */
@@ -70,7 +70,7 @@ export async function askFor(service: StaffOfFile, { accountId, failed }: Compla
         correctionId,
         reference: `ask-${correctionId.slice(0, 8)}`,
         limitCents: 5_000,
-        timeoutMs: 10_000,
+        timeoutMs: patienceMs,
       },
       by: { staffId, reason: 'the customer is right' },
       correction: { kind: 'waive_charge', stream: job?.usage_stream ?? '', ...charge },

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { correctCharge } from '../../../src/commands/correct-charge.ts';
 import { freshCause } from '../../commands/usage-account.ts';
-import { waitFor } from '../../support/wait-for.ts';
+import { patienceMs, waitFor } from '../../support/wait-for.ts';
 import { send } from '../browser.ts';
 import type { Browser, Page } from '../browser.ts';
 import { chargedAccount } from './charged-accounts.ts';
@@ -56,7 +56,7 @@ describe('with corrections', () => {
     await correctCharge(
       { store: service.commands.store, now: () => new Date().toISOString() },
       {
-        ...{ stream: account.stream, timeoutMs: 10_000 },
+        ...{ stream: account.stream, timeoutMs: patienceMs },
         command: { kind: 'waive_charge', token: third ?? '', cents: 5, reference: 'OLD-1' },
         cause: { ...freshCause(), actor: { type: 'staff', id: 'root', role: 'operator', reason: 'by hand' } },
       },

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { returnServiceFailure } from '../../../src/commands/return-service-failure.ts';
 import { readLog } from '../../support/log.ts';
-import { waitFor } from '../../support/wait-for.ts';
+import { patienceMs, waitFor } from '../../support/wait-for.ts';
 import type { Browser, Page } from '../browser.ts';
 import { chargedAccount, closeAndInvoice, failDownloads } from './charged-accounts.ts';
 import { staffOfFile } from './staff-of-file.ts';
@@ -42,7 +42,7 @@ it('a credit that the service has given back is shown as such', async () => {
   await failDownloads(service, account, { fault: 'service' });
   expect(textOf(await support.get(`/staff/downloads/${token}`))).toContain('Cost 1 credit of the plan Token');
   const dependencies = { ...service.commands, readCredits: () => Promise.resolve(undefined) };
-  expect(await returnServiceFailure(dependencies, { token, timeoutMs: 10_000 })).toBe('credit_returned');
+  expect(await returnServiceFailure(dependencies, { token, timeoutMs: patienceMs })).toBe('credit_returned');
   const isReturned = async () =>
     textOf(await support.get(`/staff/downloads/${token}`)).includes('Cost 1 credit of the plan, given back Token');
   await waitFor(isReturned, { what: 'the return of the credit on the page' });

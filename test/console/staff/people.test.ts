@@ -3,7 +3,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { recordLooks, recordSignIn } from '../../../src/commands/staff.ts';
 import { accepted } from '../../support/accepted.ts';
 import { readLog } from '../../support/log.ts';
-import { waitFor } from '../../support/wait-for.ts';
+import { patienceMs, waitFor } from '../../support/wait-for.ts';
 import { Browser, send } from '../browser.ts';
 import type { Page } from '../browser.ts';
 import { staffOfFile } from './staff-of-file.ts';
@@ -137,7 +137,7 @@ describe('a role', () => {
   it('of somebody of the OpenID provider is changed there', async () => {
     const staffId = `stf_${randomUUID().replaceAll('-', '').slice(0, 24)}`;
     const signIn = { by: 'provider', role: 'finance', email: 'ida@example.com', issuer: 'https://id', subject: 's' };
-    accepted(await recordSignIn(service.commands, { staffId, signIn: { ...signIn } as never, timeoutMs: 10_000 }));
+    accepted(await recordSignIn(service.commands, { staffId, signIn: { ...signIn } as never, timeoutMs: patienceMs }));
     await waitFor(async () => (await admin.get(pathOf({ staffId }))).status === 200, { what: 'the person' });
     const page = await admin.get(pathOf({ staffId }));
     expect(textOf(page)).toMatch(/finance Signs in by the OpenID provider, which says the role/);
@@ -240,7 +240,7 @@ describe('looks at personal data', () => {
       [fay, two],
     ] as const) {
       const looks = [{ accountId, token: null, page: 'account' }] as const;
-      accepted((await recordLooks(service.commands, { staffId: person.staffId, looks, timeoutMs: 10_000 })) ?? {});
+      accepted((await recordLooks(service.commands, { staffId: person.staffId, looks, timeoutMs: patienceMs })) ?? {});
     }
     await waitFor(async () => (await service.sql('select from staff_looks')).length === 3, { what: 'the looks' });
     const looksOf = async (query: string) => {

@@ -7,7 +7,7 @@ import { openIdClient, startOpenIdProvider } from '../../support/openid-provider
 import { Browser } from '../browser.ts';
 import type { Page } from '../browser.ts';
 import { staffOfFile } from './staff-of-file.ts';
-import { waitFor } from '../../support/wait-for.ts';
+import { patienceMs, waitFor } from '../../support/wait-for.ts';
 
 const port = await freePort();
 const origin = `http://localhost:${String(port)}`;
@@ -122,7 +122,7 @@ describe('a person of the provider', () => {
   it('who was removed is refused, whatever the provider says', async () => {
     const person = newPerson({ roles: ['admin'] });
     const [, browser] = await signIn(person);
-    await removeStaff(service.commands, { staffId: staffId(person), by: service.operator, timeoutMs: 10_000 });
+    await removeStaff(service.commands, { staffId: staffId(person), by: service.operator, timeoutMs: patienceMs });
     const [answer] = await signIn(person);
     expectRefused(answer, 'You were removed');
     await waitFor(async () => (await roleOf(browser)) === undefined, { what: 'the session to end' });

@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { removeStaff } from '../../../src/commands/staff.ts';
 import { readLog } from '../../support/log.ts';
-import { waitFor } from '../../support/wait-for.ts';
+import { patienceMs, waitFor } from '../../support/wait-for.ts';
 import { Browser } from '../browser.ts';
 import type { Page } from '../browser.ts';
 import { staffOfFile } from './staff-of-file.ts';
@@ -31,7 +31,7 @@ async function askForLink(browser: Browser, person: StaffMember, next = ''): Pro
 }
 
 const remove = async ({ staffId }: StaffMember) =>
-  removeStaff(service.commands, { staffId, by: service.operator, timeoutMs: 10_000 });
+  removeStaff(service.commands, { staffId, by: service.operator, timeoutMs: patienceMs });
 const isSignedIn = async (browser: Browser) => (await browser.get('/staff/operation')).status === 200;
 const expectUnusable = ({ status, text, setCookies }: Page) => {
   expect([status, text.includes('This link does not work'), setCookies]).toEqual([404, true, []]);

@@ -10,7 +10,7 @@ import type { StaffRole, StaffScope } from '../../../src/domain/staff-events.ts'
 import { newId } from '../../../src/system/clock-and-chance.ts';
 import { accepted } from '../../support/accepted.ts';
 import type { Environment } from '../../support/service.ts';
-import { waitFor } from '../../support/wait-for.ts';
+import { patienceMs, waitFor } from '../../support/wait-for.ts';
 import { Browser } from '../browser.ts';
 import { consoleOfFile } from '../console-of-file.ts';
 import type { ConsoleOfFile } from '../console-of-file.ts';
@@ -56,7 +56,7 @@ export async function staffOfFile(given: Environment = {}): Promise<StaffOfFile>
       staffCache: newStaffCache(),
     };
     const by = { operator: { type: 'staff', id: 'a test', role: 'operator', reason: 'a test' } } as const;
-    const order = { by, timeoutMs: 10_000 };
+    const order = { by, timeoutMs: patienceMs };
     const rowIsThere = (table: 'staff' | 'staff_tokens', column: string, id: string) =>
       waitFor(async () => (await ground.sql(`select from ${table} where ${column} = $1`, [id])).length === 1, {
         what: `${id} in the read model`,

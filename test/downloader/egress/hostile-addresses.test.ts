@@ -20,6 +20,7 @@ import { downloadFrom, findDownloader } from '../../support/sample-platform.ts';
 import { temporaryDirectoryOfFile } from '../../support/temporary-directory.ts';
 import { allPluginsIn } from '../../support/warm-parent.ts';
 import { exchange } from './exchange.ts';
+import { patienceMs } from '../../support/wait-for.ts';
 
 const seed = Number(process.env['PROOF_SEED']);
 const directory = temporaryDirectoryOfFile();
@@ -128,7 +129,12 @@ test('no answer of a platform leads yt-dlp there either', async () => {
         unpackedDirectory: join(directory, 'work', 'engine'),
         extractorOf: () => 'hostile',
         limits: {
-          ...{ maxFileSizeBytes: 1e7, maxDurationSeconds: 60, attemptTimeoutMs: 120_000, metadataTimeoutMs: 60_000 },
+          ...{
+            maxFileSizeBytes: 1e7,
+            maxDurationSeconds: 60,
+            attemptTimeoutMs: patienceMs,
+            metadataTimeoutMs: patienceMs,
+          },
           maxVideoSide: 2160,
         },
       });

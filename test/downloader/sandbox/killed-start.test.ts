@@ -26,5 +26,5 @@ it('a process that is killed while it opens its sandbox does not leave the maker
     ...{ what: 'its socket to listen', pollMs: 1 },
   });
   child.kill('SIGKILL');
-  await waitFor(() => ['Z', undefined].includes(readProcess(maker)?.state), { what: 'its end', timeoutMs: 20_000 });
+  await waitFor(() => ['Z', undefined].includes(readProcess(maker)?.state), { what: 'its end' });
 });

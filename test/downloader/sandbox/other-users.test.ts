@@ -20,7 +20,7 @@ import { startReaper } from '../../../src/downloader/sandbox/child-reaper.ts';
 import { runSandboxed } from '../../../src/downloader/sandbox/run-sandboxed.ts';
 import type { SandboxedProcess } from '../../../src/downloader/sandbox/run-sandboxed.ts';
 import { processesOf } from '../../../src/downloader/sandbox/resource-use.ts';
-import { waitFor } from '../../support/wait-for.ts';
+import { patienceMs, waitFor } from '../../support/wait-for.ts';
 import { openDirectory } from '../../support/without-namespaces.ts';
 
 /** Without namespaces, as in most containers: each attempt as a user that nobody is. */
@@ -46,7 +46,7 @@ async function run(directory: string, script: string, more: Partial<SandboxedPro
   const lines: string[] = [];
   const result = await runSandboxed({
     ...{ command: '/bin/sh', arguments: ['-c', script], directory, searchPath: ['/usr/bin', '/bin'] },
-    ...{ timeoutMs: 20_000, signal: new AbortController().signal, maxOutputBytes: 100_000, reaper },
+    ...{ timeoutMs: patienceMs, signal: new AbortController().signal, maxOutputBytes: 100_000, reaper },
     ...{ onLine: (line) => lines.push(line), namespaces: { users, setpriv }, ...more },
   });
   reaper.close();
@@ -98,7 +98,7 @@ describe('children of other users', () => {
     // `tail` holds all of its bytes while nobody reads its output.
     const hold = "(setsid sh -c 'head -c 90000000 /dev/zero | tail -c 90000000 | sleep 60' > /dev/null 2>&1 &)";
     const { ending } = await run(attempt, `${hold}; ${hold}; ${hold}; ${forever}`, {
-      ...{ maxMemoryBytes: 200_000_000, timeoutMs: 50_000 },
+      ...{ maxMemoryBytes: 200_000_000, timeoutMs: patienceMs },
     });
     expect(ending).toBe('memory_full');
   });

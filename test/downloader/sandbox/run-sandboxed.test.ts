@@ -8,7 +8,7 @@ import type { ProcessEnding, SandboxedProcess } from '../../../src/downloader/sa
 import type { ChildObserver } from '../../../src/ports/observers.ts';
 import { isAlive } from '../../embedded/owned.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
-import { waitFor } from '../../support/wait-for.ts';
+import { patienceMs, waitFor } from '../../support/wait-for.ts';
 
 const reaper = startReaper();
 afterAll(() => reaper.close());
@@ -21,7 +21,7 @@ async function run(program: string, limits: Partial<SandboxedProcess> = {}) {
     arguments: ['-e', program],
     directory: temporaryDirectory(),
     searchPath: ['/nowhere'],
-    timeoutMs: 20_000,
+    timeoutMs: patienceMs,
     signal: new AbortController().signal,
     maxOutputBytes: 1_000_000,
     onLine: (line) => lines.push(line),

@@ -9,6 +9,7 @@ import { onlyFile, verifyFile } from '../../../src/downloader/verify/verify-file
 import type { DownloaderPrograms } from '../../../src/downloader/yt-dlp/programs.ts';
 import { findDownloader } from '../../support/sample-platform.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
+import { patienceMs } from '../../support/wait-for.ts';
 
 const reaper = startReaper();
 let engine: DownloaderPrograms;
@@ -29,7 +30,7 @@ function make(name: string, ...ffmpegArguments: string[]): string {
 }
 
 const limits = () => ({
-  timeoutMs: 20_000,
+  timeoutMs: patienceMs,
   signal: new AbortController().signal,
   directory: temporaryDirectory(),
 });

@@ -16,7 +16,7 @@ import {
   upFrom,
 } from '../../commands/usage-account.ts';
 import { scaled } from '../../support/proof-scale.ts';
-import { waitFor } from '../../support/wait-for.ts';
+import { patienceMs, waitFor } from '../../support/wait-for.ts';
 import { readModelsOfTest } from '../read-models-under-test.ts';
 import type { TestReadModels } from '../read-models-under-test.ts';
 import { rowsOf, rowsOfQuietRunner } from './rebuilding.ts';
@@ -40,7 +40,7 @@ async function queueDownloads(accountCount: number, downloadsEach: number): Prom
       const message = { token, usageStream: account.stream, usageRevision: 2 };
       const job = await readQueuedJob(log.store, message);
       const dependencies = { store: log.store, now: () => midNovember, newUuid };
-      await claimJob(dependencies, { workerId: 'wrk_aaaaaaaaaaaaaaaa', job: job!, message, timeoutMs: 20_000 });
+      await claimJob(dependencies, { workerId: 'wrk_aaaaaaaaaaaaaaaa', job: job!, message, timeoutMs: patienceMs });
     }),
   );
 }
