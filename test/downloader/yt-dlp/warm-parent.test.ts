@@ -30,6 +30,14 @@ async function warmParent(): Promise<(TestParent & { folder: (name: string) => s
 /** The process and its children, which all look the same from outside. */
 const processesOf = ({ plugins }: TestParent) => processesNaming(plugins);
 
+/** Never 0, which would stand for this process and all beside it. */
+function newParent(warm: TestParent, before: readonly number[] = []): number {
+  // Not the last of them all: ids of processes begin anew at their limit.
+  const pid = processesOf(warm).find((each) => !before.includes(each));
+  if (pid === undefined) throw new Error('The process of the parent is not found.');
+  return pid;
+}
+
 async function memoryHas(pid: number, text: string): Promise<boolean> {
   const maps = readFileSync(`/proc/${pid}/maps`, 'utf8').split('\n');
   const memory = await open(`/proc/${pid}/mem`);
@@ -98,7 +106,7 @@ test('children that are stopped at any moment leave nothing, and others are fork
 test('a parent that is killed takes its children along, and their attempts end', async ({ skip }) => {
   const warm = await warmParent();
   if (warm === undefined) return skip('children are not forked here');
-  const [parent = 0] = processesOf(warm);
+  const parent = newParent(warm);
   const directory = warm.folder('cut-off');
   const running = warm.run('script', ['echo under way; sleep 60', 'sh', directory], {
     ...{ directory, onLine: (line) => line === 'under way' && process.kill(parent, 'SIGKILL') },
@@ -113,7 +121,7 @@ test('a parent that is killed takes its children along, and their attempts end',
 test('a parent that cannot fork says why, and goes on with the children that it has', async ({ skip }) => {
   const warm = await warmParent();
   if (warm === undefined) return skip('children are not forked here');
-  const [parent = 0] = processesOf(warm);
+  const parent = newParent(warm);
   const limitFiles = (limit: string) => spawnSync('prlimit', ['--pid', String(parent), `--nofile=${limit}:`]);
   const limited = warm.run('script', ['echo under way; read -r line < "$0"', join(warm.folder('one'), 'pipe')], {
     directory: warm.folder('one'),
@@ -140,9 +148,7 @@ test('a parent that does not answer is ended', async ({ skip }) => {
   const before = processesOf(warm);
   const parent = await warm.startAnother({ forkTimeoutMs: 200 });
   expect(before).not.toEqual([]);
-  // Not the last of them all: ids of processes begin anew at their limit.
-  const [second = 0] = processesOf(warm).filter((pid) => !before.includes(pid));
-  process.kill(second, 'SIGSTOP');
+  process.kill(newParent(warm, before), 'SIGSTOP');
   const { ending } = await warm.run('script', [':'], { directory: warm.folder('unanswered') }, parent);
   expect(ending).toBe('not_started');
   await parent.ended;
