@@ -31,6 +31,19 @@ in_api() { in_container api "$@"; }
 # An archive on standard output. Code 1: a file went or changed while it was read; without a byte, the container was not there.
 archive() { { "$@" -cf - . > "$incomplete/files.tar" || [ $? -eq 1 ]; } && [ -s "$incomplete/files.tar" ]; }
 
+# The primary, as prepare.sh reads it.
+if [ -n "$with_compose" ] && [ -e "$deploy/.env" ]; then
+  postgres=$(sed -n "s/^POSTGRES_PRIMARY=[\"']\{0,1\}\([^\"' ]*\).*/\1/p" "$deploy/.env" | tail -n 1)
+fi
+# The answer to one statement.
+in_postgres() {
+  set -- psql --no-psqlrc --quiet --tuples-only --no-align --set=ON_ERROR_STOP=1 --command "$1"
+  [ -z "$with_compose" ] || set -- in_container --user postgres --env PGDATABASE=reeltally "${postgres:-postgres}" "$@"
+  "$@"
+}
+# An hour early: the clock of a promoted standby may be behind.
+before_log=$(in_postgres "select (clock_timestamp() - interval '1 hour')::text")
+
 # 1. Postgres, before the log: its read models may be older than the log, but never newer. Only with the files of a node: an
 #    exported log gets other positions when it is imported, so that the Postgres of before is of no use beside it. pg_dump and psql
 #    take PGHOST, PGUSER and PGPASSFILE from the environment: an address on their command line would show the password to everybody
@@ -38,35 +51,6 @@ archive() { { "$@" -cf - . > "$incomplete/files.tar" || [ $? -eq 1 ]; } && [ -s 
 if [ -z "$with_compose" ] && [ -n "${EVENTSTORE_DB:-}" ]; then
   pg_dump --format=custom --file="$incomplete/postgres.dump"
 fi
-
-# Pending voids are in Postgres alone: each is the word given to a client that a charge is taken back. They are read before the log
-# and after it, and both readings are kept. The dispatcher appends a void before it removes its row. A charge in the copied log
-# may have got its pending void
-#   before the first reading: that reading has the row. If it was removed before, its void was appended before the log was copied,
-#     and is in the copy. The second reading alone would miss a row whose void is behind the end of the copied log.
-#   after the first reading: the second reading has the row. If it was removed before, its void is in the copied log or behind the
-#     end of it. The latter may be lost, like everything that was acknowledged after the backup began.
-# A reading is one statement for each row, which may run again: it adds the charges that the row does not have yet. A charge that
-# is voided already stays as it is: the dispatcher looks into the log first.
-read_pending_voids() {
-  set -- psql --no-psqlrc --quiet --tuples-only --no-align --set=ON_ERROR_STOP=1 --command "
-    select format(
-      'insert into pending_voids (append_id, account_id, stream, expected_revision, events, voids, created_at) '
-      'values (%L, %L, %L, %L, %L, %L, %L) on conflict (append_id) do update set voids = (select jsonb_agg(distinct charge) '
-      'from jsonb_array_elements(pending_voids.voids || excluded.voids) charge);',
-      append_id, account_id, stream, expected_revision, events, voids, created_at)
-    from pending_voids order by created_at, append_id"
-  if [ -n "$with_compose" ]; then
-    in_container --user postgres --env PGDATABASE=reeltally "${postgres:-postgres}" "$@"
-  else
-    "$@"
-  fi >> "$incomplete/pending-voids.sql"
-}
-# The primary, as prepare.sh reads it.
-if [ -n "$with_compose" ] && [ -e "$deploy/.env" ]; then
-  postgres=$(sed -n "s/^POSTGRES_PRIMARY=[\"']\{0,1\}\([^\"' ]*\).*/\1/p" "$deploy/.env" | tail -n 1)
-fi
-read_pending_voids
 
 # 2. The log. With EVENTSTORE_DB, the folder of a node of EventStoreDB on this machine, its files are copied in the order that its
 #    manual asks for (checkpoints before what they point to; not while a scavenge runs). Without it, every event is exported.
@@ -95,9 +79,24 @@ else
   npm --prefix "$deploy/.." run -s reeltally -- log export "$(realpath "$incomplete")/log.ndjson.gz"
 fi
 
-read_pending_voids
+# 3. Pending voids, which are in Postgres alone: each is the word given to a client that a charge is taken back. After the log, and
+#    with those that were resolved since it was begun: the void of such a one may be behind its end. There is a statement for each,
+#    which may run again: it adds the charges that the row does not have yet. A charge that is voided already stays as it is: the
+#    dispatcher looks into the log first.
+in_postgres "
+  select format(
+    'insert into pending_voids (append_id, account_id, stream, expected_revision, events, voids, created_at) '
+    'values (%L, %L, %L, %L, %L, %L, %L) on conflict (append_id) do update set voids = (select jsonb_agg(distinct charge) '
+    'from jsonb_array_elements(pending_voids.voids || excluded.voids) charge);',
+    append_id, account_id, stream, expected_revision, events, voids, created_at)
+  from (
+    select append_id, account_id, stream, expected_revision, events, voids, created_at from pending_voids
+    union all
+    select append_id, account_id, stream, expected_revision, events, voids, created_at from resolved_voids
+    where resolved_at >= '$before_log'
+  ) each order by created_at, append_id" > "$incomplete/pending-voids.sql"
 
-# 3. Finished files, after the log. One that belongs to an event behind the end of the copied log is only surplus.
+# 4. Finished files, after the log. One that belongs to an event behind the end of the copied log is only surplus.
 #    One that expires meanwhile is left out.
 if [ -n "$with_compose" ]; then
   S3_BUCKET=$(in_api printenv S3_BUCKET || true)

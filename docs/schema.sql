@@ -408,6 +408,19 @@ create table refused_readers (
   constraint refused_readers_pkey PRIMARY KEY (name)
 );
 
+create table resolved_voids (
+  append_id uuid not null,
+  account_id text not null,
+  stream text not null,
+  expected_revision bigint not null,
+  events text not null,
+  voids jsonb not null,
+  created_at timestamp with time zone not null,
+  resolved_at timestamp with time zone not null default clock_timestamp(),
+  constraint resolved_voids_pkey PRIMARY KEY (append_id)
+);
+CREATE INDEX resolved_voids_by_time ON resolved_voids USING btree (resolved_at);
+
 create table schema_migrations (
   name text not null,
   applied_at timestamp with time zone not null default now(),

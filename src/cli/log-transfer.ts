@@ -37,7 +37,7 @@ async function exportCommand(
   file: string,
   version: string,
 ): Promise<void> {
-  const openBefore = await readPendingVoids(pool);
+  const { rows: begun } = await pool.query<{ now: string }>('select clock_timestamp()::text as now');
   const target = (await store.headPosition()) ?? 0n;
   const bar = createProgressBar(output, 'export');
   const pages = async function* () {
@@ -50,17 +50,22 @@ async function exportCommand(
   };
   const about = { source: `reeltally ${version} on ${hostname()}`, exported: now() };
   const head = await writeLogFile(file, about, pages()).finally(bar.end);
-  // One that is resolved meanwhile has its void behind the end of the file.
-  const pendingVoids = new Set([...openBefore, ...(await readPendingVoids(pool))]).size;
+  const pendingVoids = await countPendingVoids(pool, begun[0]?.now);
   const data = { file, events: head.events, head: head.hash, pending_voids: pendingVoids };
   const waiting = `\n${String(pendingVoids)} pending voids are not in the file: before a move, let the dispatcher resolve them, and export again.`;
   const text = `${String(head.events)} events are in ${file}. Chain head ${head.hash}.`;
   print(output, data, pendingVoids > 0 ? text + waiting : text);
 }
 
-async function readPendingVoids(pool: CliDependencies['pool']): Promise<string[]> {
-  const { rows } = await pool.query<{ append_id: string }>('select append_id from pending_voids');
-  return rows.map(({ append_id }) => append_id);
+/** With those that were resolved meanwhile: their voids may be behind the end of the file. */
+async function countPendingVoids(pool: CliDependencies['pool'], since: string | undefined): Promise<number> {
+  const { rows } = await pool.query<{ count: number }>(
+    `select count(*)::float8 as count from (
+       select append_id from pending_voids union select append_id from resolved_voids where resolved_at >= $1
+     ) either`,
+    [since],
+  );
+  return rows[0]?.count ?? 0;
 }
 
 async function importCommand(output: Output, file: string, withTarget: WithImportTarget): Promise<void> {

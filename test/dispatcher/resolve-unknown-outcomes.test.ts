@@ -1,7 +1,12 @@
 import { setImmediate } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 
-import { measurePendingVoids } from '../../src/adapters/postgres/pending-voids.ts';
+import {
+  measurePendingVoids,
+  readPendingVoidRows,
+  restorePendingVoidRows,
+  timeBeforeCopy,
+} from '../../src/adapters/postgres/pending-voids.ts';
 import { newId, newUuid } from '../../src/system/clock-and-chance.ts';
 import type { EventStore } from '../../src/ports/event-store.ts';
 import { claimJob, readQueuedJob, recordJobProgress } from '../../src/commands/record-job-progress.ts';
@@ -259,5 +264,50 @@ describe('a promise', () => {
     expect(await measurePendingVoids(parts.models.pool)).toMatchObject({ count: 1 });
     await parts.models.pool.query('delete from pending_voids');
     expect(await measurePendingVoids(parts.models.pool)).toEqual({ count: 0, oldestSeconds: 0 });
+  });
+
+  it('that is resolved while the log is copied is pending again after the restore, and is forgotten after a week', async () => {
+    const { pool } = parts.models;
+    const listOf = async ({ stream }: { stream: string }) =>
+      (await parts.pendingVoids.list(1_000)).filter((each) => each.append.stream === stream);
+    const pend = async () => {
+      const account = await openUsage(log.store);
+      const append = await appendOf(account, downloadOf(freshToken()), { isStored: true });
+      await parts.pendingVoids.add(append, chargeFor(token(1)));
+      return { account, append };
+    };
+    const resolveAll = async () => {
+      for (const pending of await parts.pendingVoids.list(1_000)) await parts.pendingVoids.remove(pending);
+    };
+    const ofBefore = await pend();
+    await resolveAll();
+    await pool.query(`update resolved_voids set resolved_at = resolved_at - interval '6 days'`);
+
+    const copiedSince = await timeBeforeCopy(pool);
+    const { account, append } = await pend();
+    await resolveAll();
+    await parts.pendingVoids.add(append, chargeFor(token(2)));
+    await resolveAll();
+    await parts.pendingVoids.add(append, chargeFor(token(3)));
+    const rows = await readPendingVoidRows(pool, copiedSince);
+    await resolveAll();
+    expect(rows.map((row) => row.append_id)).toEqual([append.events[0]?.id, append.events[0]?.id]);
+    await restorePendingVoidRows(pool, rows);
+    await restorePendingVoidRows(pool, rows);
+    const [restored, ...others] = await listOf(account);
+    expect(others).toEqual([]);
+    expect(restored?.append).toEqual(append);
+    expect(restored?.voids.map(({ kind, ...charge }) => charge)).toEqual(
+      expect.arrayContaining([1, 2, 3].map((each) => expect.objectContaining({ token: token(each) }) as unknown)),
+    );
+    expect(restored?.voids).toHaveLength(3);
+
+    const isKept = async ({ append: { events } }: { append: typeof append }) =>
+      (await pool.query('select from resolved_voids where append_id = $1', [events[0]?.id])).rowCount === 1;
+    expect(await isKept(ofBefore)).toBe(true);
+    await pool.query(`update resolved_voids set resolved_at = resolved_at - interval '2 days'`);
+    await resolveAll();
+    expect(await isKept(ofBefore)).toBe(false);
+    expect(await isKept({ append })).toBe(true);
   });
 });

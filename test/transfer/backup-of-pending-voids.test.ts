@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, it, onTestFinished } from 'vitest';
@@ -23,28 +23,32 @@ it('a pending void of deploy/backup.sh is resolved after the restore into an emp
   const { pool } = parts.models;
   const account = await openUsage(log.store, { downloads_limit: 0 });
   const { stream } = account;
-  const pend = async () => {
+  const charge = async () => {
     const token = freshToken();
-    const append = await appendOf(account, downloadOf(token), { isStored: true });
+    return { token, append: await appendOf(account, downloadOf(token), { isStored: true }) };
+  };
+  const pend = async () => {
+    const { token, append } = await charge();
     await parts.pendingVoids.add(append, chargeFor(token));
     return token;
   };
-  /** Rows as they are now, for later. */
-  const keepRows = (name: string, where = 'true') =>
-    pool.query(`create table ${name} as select * from pending_voids where ${where}`);
   const has = (token: string) => `voids @> '[{"token":"${token}"}]'`;
+  /** As by a void that is behind the end of the copied log. */
+  const forget = async (token: string) => {
+    const pending = await parts.pendingVoids.list(1_000);
+    for (const { append, voids } of pending) {
+      const resolved = voids.filter((charge) => charge.kind === 'download' && charge.token === token);
+      if (resolved.length > 0) await parts.pendingVoids.remove({ append, voids: resolved });
+    }
+    expect((await pool.query(`select from pending_voids where ${has(token)}`)).rowCount).toBe(0);
+  };
 
   const voidedBefore = await pend();
-  await keepRows('voided_before');
   const resolver = resolving();
   await resolved(stream);
   await resolver.stop();
-  await pool.query('insert into pending_voids select * from voided_before');
 
-  const [open, resolvedMeanwhile, addedMeanwhile] = [await pend(), await pend(), await pend()];
-  await keepRows('added_meanwhile', has(addedMeanwhile));
-  await pool.query(`delete from pending_voids where ${has(addedMeanwhile)}`);
-
+  const [open, resolvedMeanwhile] = [await pend(), await pend()];
   // Two charges of one append: one of its two voids is resolved, and the other one added.
   const { store, appends } = noting(true);
   const writers = writersOf(store);
@@ -53,16 +57,18 @@ it('a pending void of deploy/backup.sh is resolved after the restore into an emp
   const append = appends.find(({ events }) => events.filter(({ data }) => data['token'] !== undefined).length > 1);
   const [first, second] = together.filter((token) => append?.events.some(({ data }) => data['token'] === token));
   if (!append || first === undefined || second === undefined) throw new Error('no append has two charges');
-  await parts.pendingVoids.add(append, chargeFor(second));
-  await keepRows('second_of_two', has(second));
-  await pool.query(`delete from pending_voids where ${has(second)}`);
   await parts.pendingVoids.add(append, chargeFor(first));
+  // Charges that are in the copied log; their clients are answered meanwhile.
+  const late = [await charge(), await charge()] as const;
 
   const directory = temporaryDirectory();
-  const meanwhile = `
-    delete from pending_voids where ${has(resolvedMeanwhile)} or ${has(first)};
-    insert into pending_voids select * from added_meanwhile union all select * from second_of_two;`;
-  const copied = await backUp(directory, meanwhile);
+  const copied = await backUp(directory, async () => {
+    await forget(resolvedMeanwhile);
+    await forget(first);
+    await parts.pendingVoids.add(append, chargeFor(second));
+    for (const each of late) await parts.pendingVoids.add(each.append, chargeFor(each.token));
+    await forget(late[0].token);
+  });
 
   await using models = await createReadModels();
   const target = await openEventStore();
@@ -86,7 +92,9 @@ it('a pending void of deploy/backup.sh is resolved after the restore into an emp
   await waitFor(async () => (await pendingVoids.list(10)).length === 0, { what: 'the restored pending voids to end' });
   const events = (await readUsage(restored, stream)).map(({ event }) => event);
   const voided = events.flatMap(({ type, data }) => (type === 'DownloadVoided' ? [data.token] : []));
-  expect(voided.sort()).toEqual([voidedBefore, open, resolvedMeanwhile, addedMeanwhile, first, second].sort());
+  expect(voided.sort()).toEqual(
+    [voidedBefore, open, resolvedMeanwhile, first, second, ...late.map(({ token }) => token)].sort(),
+  );
   expect(await eventsIn(stream)).toEqual(events.slice(0, (await eventsIn(stream)).length));
 });
 
@@ -97,13 +105,15 @@ const environmentOf = (eventStoreUrl: string, databaseUrl: string) => ({
   REELTALLY_SECRET: 'a secret that is long enough for a test',
 });
 
-/** @param meanwhile what happens to the rows between the export of the log and the end of the backup. @returns the backup */
-async function backUp(directory: string, meanwhile: string): Promise<string> {
+/** @param meanwhile done between the export of the log and the end of the backup. @returns the backup */
+async function backUp(directory: string, meanwhile: () => Promise<void>): Promise<string> {
   const programs = join(directory, 'programs');
   mkdirSync(programs);
-  const file = join(directory, 'meanwhile.sql');
-  writeFileSync(file, meanwhile);
-  const npm = `#!/bin/sh\nPATH="$REAL_PATH" npm "$@" && psql --quiet --set=ON_ERROR_STOP=1 --file=${file}\n`;
+  const [exported, goOn] = [join(directory, 'exported'), join(directory, 'go-on')];
+  const npm = `#!/bin/sh
+    PATH=$REAL_PATH npm "$@" && touch ${exported}
+    while [ ! -e ${goOn} ]; do sleep 0.05; done
+  `;
   writeFileSync(join(programs, 'npm'), npm, { mode: 0o755 });
   const postgres = postgresPrograms(directory, parts.models.url);
   const env = {
@@ -111,6 +121,10 @@ async function backUp(directory: string, meanwhile: string): Promise<string> {
     ...{ ...postgres, REAL_PATH: postgres.PATH, PATH: `${programs}:${postgres.PATH}` },
   };
   const target = join(directory, 'backup');
-  await execute(join(root, 'deploy/backup.sh'), [target], { cwd: directory, env });
+  const done = execute(join(root, 'deploy/backup.sh'), [target], { cwd: directory, env });
+  await Promise.race([done, waitFor(() => existsSync(exported), { what: 'the export of the log' })]);
+  await meanwhile();
+  writeFileSync(goOn, '');
+  await done;
   return target;
 }

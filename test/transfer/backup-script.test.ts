@@ -88,8 +88,8 @@ it('deploy/backup.sh copies the files of a node: checkpoints before what they po
   const { stderr } = await execute('sh', ['-x', join(root, 'deploy/backup.sh'), target], { cwd: root, env });
   expect(stderr).toContain('finished files are not in this backup');
   const places = [
-    '+ pg_dump',
     '+ psql',
+    '+ pg_dump',
     'find index -name',
     'find index -type f',
     'writer.chk',

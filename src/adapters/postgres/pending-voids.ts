@@ -90,15 +90,22 @@ export function createPendingVoids(pool: Pool, dependencies: PendingVoidDependen
     },
     remove: async ({ append, voids }) => {
       await pool.query(
-        `with kept as (
-           select append_id, (
+        `with row as (
+           select p.*, (
              select jsonb_agg(charge) from jsonb_array_elements(voids) charge where not $2::jsonb @> jsonb_build_array(charge)
-           ) as voids
-           from pending_voids where append_id = $1 for update
+           ) as kept
+           from pending_voids p where append_id = $1 for update
+         ), resolved as (
+           insert into resolved_voids (append_id, account_id, stream, expected_revision, events, voids, created_at)
+           select append_id, account_id, stream, expected_revision, events, $2, created_at from row
+           on conflict (append_id) do update
+             set voids = resolved_voids.voids || excluded.voids, resolved_at = clock_timestamp()
+         ), forgotten as (
+           delete from resolved_voids where append_id <> $1 and resolved_at < clock_timestamp() - interval '${keptFor}'
          ), done as (
-           delete from pending_voids p using kept where p.append_id = kept.append_id and kept.voids is null
+           delete from pending_voids p using row where p.append_id = row.append_id and row.kept is null
          )
-         update pending_voids p set voids = kept.voids from kept where p.append_id = kept.append_id and kept.voids is not null`,
+         update pending_voids p set voids = row.kept from row where p.append_id = row.append_id and row.kept is not null`,
         [append.events[0]?.id, JSON.stringify(voids)],
       );
     },
@@ -106,6 +113,9 @@ export function createPendingVoids(pool: Pool, dependencies: PendingVoidDependen
 }
 
 const maxIgnored = 10_000;
+
+/** Longer than a backup of the log takes. */
+const keptFor = '7 days';
 
 const rowOf = ({ accountId, stream, expected, events }: UnknownAppend) => ({
   account_id: accountId,
@@ -127,36 +137,38 @@ export interface PendingVoidRow extends Omit<Row, 'voids'> {
   created_at: string;
 }
 
-export async function readPendingVoidRows(pool: Pool): Promise<PendingVoidRow[]> {
+/** To be asked before a log is copied. An hour early, because the clock of a promoted standby may be behind. */
+export async function timeBeforeCopy(pool: Pool): Promise<string> {
+  const { rows } = await pool.query<{ time: string }>(`select (clock_timestamp() - interval '1 hour')::text as time`);
+  return rows[0]?.time ?? '-infinity';
+}
+
+/**
+ * The rows that a copy of the log needs beside it, read once it is made: what is pending, and what was resolved meanwhile, maybe by
+ * an event behind the end of the copy. What was resolved before has that event in the copy. An append may have a row of each kind.
+ *
+ * @param copiedSince from `timeBeforeCopy`
+ */
+export async function readPendingVoidRows(pool: Pool, copiedSince: string): Promise<PendingVoidRow[]> {
+  const columns = 'append_id, account_id, stream, expected_revision, events, voids::text, created_at::text';
   const { rows } = await pool.query<PendingVoidRow>(
-    `select append_id, account_id, stream, expected_revision, events, voids::text, created_at::text
-     from pending_voids order by created_at, append_id`,
+    `select ${columns} from pending_voids union all select ${columns} from resolved_voids where resolved_at >= $1
+     order by created_at, append_id`,
+    [copiedSince],
   );
   return rows;
 }
 
-/** Joins readings of different times. Meanwhile a row may have got a charge, and lost another one that was resolved. */
-export function joinPendingVoidRows(...readings: (readonly PendingVoidRow[])[]): PendingVoidRow[] {
-  const joined = new Map<string, PendingVoidRow>();
-  for (const row of readings.flat()) {
-    const earlier = joined.get(row.append_id)?.voids ?? '[]';
-    const charges = [earlier, row.voids].flatMap((voids) => JSON.parse(voids) as StoredCharge[]);
-    const distinct = new Map(charges.map((charge) => [JSON.stringify(charge), charge]));
-    joined.set(row.append_id, { ...row, voids: JSON.stringify([...distinct.values()]) });
-  }
-  return [...joined.values()];
-}
-
-/** The dispatcher resolves them as any others. A row that is there already stays. */
+/** Makes the rows pending, for the dispatcher to resolve as any others: one that is resolved already ends at once. */
 export async function restorePendingVoidRows(pool: Pool, rows: readonly PendingVoidRow[]): Promise<void> {
-  await pool.query(
-    `insert into pending_voids
-     select * from jsonb_to_recordset($1) as restored (
-       append_id uuid, account_id text, stream text, expected_revision bigint, events text, voids jsonb,
-       created_at timestamptz
-     ) on conflict do nothing`,
-    [JSON.stringify(rows.map((row) => ({ ...row, voids: JSON.parse(row.voids) as unknown })))],
-  );
+  for (const { append_id, account_id, stream, expected_revision, events, voids, created_at } of rows)
+    await pool.query(
+      `insert into pending_voids (append_id, account_id, stream, expected_revision, events, voids, created_at)
+       values ($1, $2, $3, $4, $5, $6, $7) on conflict (append_id) do update set voids = (
+         select jsonb_agg(distinct charge) from jsonb_array_elements(pending_voids.voids || excluded.voids) charge
+       )`,
+      [append_id, account_id, stream, expected_revision, events, voids, created_at],
+    );
 }
 
 /** Signs the pending voids of an older version, once, in the process that migrates the schema. */

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { mkdir, mkdtemp, readdir, rename, rm } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
-import { joinPendingVoidRows, readPendingVoidRows } from '../../adapters/postgres/pending-voids.ts';
+import { readPendingVoidRows, timeBeforeCopy } from '../../adapters/postgres/pending-voids.ts';
 import type { Backups } from '../../cli/backup.ts';
 import { CommandFailed } from '../../cli/output.ts';
 import { requestBackup } from '../../embedded/event-store/online-backup.ts';
@@ -35,8 +35,7 @@ export const createBackups = (config: Config): Backups => ({
 });
 
 /**
- * The log comes first: whatever is copied later may be newer than it, and belongs to events that it does not have. Pending voids
- * are read on both sides of it, because one may be resolved meanwhile by an event that the copy does not have.
+ * The log comes first: whatever is copied later may be newer than it, and belongs to events that it does not have.
  */
 async function createBackup(
   config: Config,
@@ -60,11 +59,11 @@ async function createBackup(
   return wholeOrNothing(resolve(backup), async (incomplete) => {
     const data = dataOf(incomplete);
     await mkdir(join(data, dirname(logFile)), { recursive: true, mode: 0o700 });
-    const before = await readPendingVoidRows(pool);
+    const copiedSince = await timeBeforeCopy(pool);
     await requestBackup(eventStoreUrl, join(data, logFile)).catch((error: unknown) => {
       throw new CommandFailed(`the event store cannot copy its log: ${(error as Error).message}`);
     });
-    const pending = joinPendingVoidRows(before, await readPendingVoidRows(pool));
+    const pending = await readPendingVoidRows(pool, copiedSince);
     if (pending.length > 0) writePrivateFile(join(data, pendingVoidsFile), JSON.stringify(pending));
     await copyFiles(dataDirectory, data, await copiedFiles(config, withFiles));
     const made: Manifest = {
