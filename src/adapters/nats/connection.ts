@@ -6,6 +6,11 @@ import type { Outage, Outages } from '../../ports/outage.ts';
 import { withDeadline } from '../../async/deadline.ts';
 import { readNatsAddress } from './address.ts';
 
+/** Private members of the pinned client version. */
+interface ClientInternals {
+  protocol: { servers: { getServers(): { src: string; tlsName: string }[]; addServer(server: string): void } };
+}
+
 /**
  * Connects, and reconnects for ever, so that this process outlives outages of NATS.
  *
@@ -29,8 +34,24 @@ export async function connectNats(
     pingInterval: 10_000,
     maxPingOut: 2,
   });
+  tryAllServers(connection, address.servers);
   void watch(connection, outageOf(reporting, 'NATS'));
   return connection;
+}
+
+/**
+ * The client forgets the servers that it does not reach at its first attempt, and would not try them again when the others are
+ * away. Ours do not tell it of each other, because the names in their certificate are those of the address.
+ */
+function tryAllServers(connection: NatsConnection, wanted: readonly string[]): void {
+  const { servers } = (connection as unknown as ClientInternals).protocol;
+  const kept = new Set(servers.getServers().map(({ src }) => src));
+  for (const server of wanted) {
+    if (kept.has(server)) continue;
+    servers.addServer(server);
+    // Else one that is named by its IP address would have to show the name of the server that is connected now.
+    Object.assign(servers.getServers().at(-1) ?? {}, { tlsName: '' });
+  }
 }
 
 /** `ok` if NATS answers this process now, else why not. A connection that waits for its server knows it at once. */
