@@ -80,8 +80,8 @@ export const settings = {
   pool: 'forks',
   // Files share them, with everything that is loaded: loading it takes longer than many of these tests.
   isolate: false,
-  // Tests wait for other processes, so that five files keep two cores busy. More would only make each process wait longer for
-  // its turn, up to limits of the service itself.
+  // Tests wait for other processes, so that five files keep two cores busy. With more, each process waits longer for its turn, and
+  // limits of the service itself expire.
   maxWorkers: 5,
   sequence: { seed, sequencer: LongestFirst },
   // Only there for a run to end, as is `patienceMs` of the waits in tests.

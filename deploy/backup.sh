@@ -41,8 +41,11 @@ in_postgres() {
   [ -z "$with_compose" ] || set -- in_container --user postgres --env PGDATABASE=reeltally "${postgres:-postgres}" "$@"
   "$@"
 }
-# An hour early: the clock of a promoted standby may be behind.
-before_log=$(in_postgres "select (clock_timestamp() - interval '1 hour')::text")
+# An hour early: the clock of a promoted standby may be behind. A database of an earlier version has no table for what is resolved.
+before_log=$(in_postgres "select (clock_timestamp() - interval '1 hour')::text from (select count(*) from resolved_voids) known") || {
+  echo "backup.sh: without this answer of Postgres there is no backup. Before an upgrade, take the script of the version that runs" >&2
+  exit 1
+}
 
 # 1. Postgres, before the log: its read models may be older than the log, but never newer. Only with the files of a node: an
 #    exported log gets other positions when it is imported, so that the Postgres of before is of no use beside it. pg_dump and psql
@@ -79,10 +82,10 @@ else
   npm --prefix "$deploy/.." run -s reeltally -- log export "$(realpath "$incomplete")/log.ndjson.gz"
 fi
 
-# 3. Pending voids, which are in Postgres alone: each is the word given to a client that a charge is taken back. After the log, and
-#    with those that were resolved since it was begun: the void of such a one may be behind its end. There is a statement for each,
-#    which may run again: it adds the charges that the row does not have yet. A charge that is voided already stays as it is: the
-#    dispatcher looks into the log first.
+# 3. Pending voids, which are in Postgres alone: each is the word given to a client that a charge is taken back. They are read after
+#    the log is copied. Those that were resolved since the copy began are read too, because their voids may be behind its end. Each
+#    row becomes one statement, which may run again: it adds the charges that the row does not have yet. A charge that is voided
+#    already stays as it is, because the dispatcher looks into the log first.
 in_postgres "
   select format(
     'insert into pending_voids (append_id, account_id, stream, expected_revision, events, voids, created_at) '

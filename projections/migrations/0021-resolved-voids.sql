@@ -1,5 +1,5 @@
--- Pending voids that were resolved in the last days. The event that resolved one may be behind the end of a log that was copied
--- meanwhile: the backup takes such rows too, and its restore makes them pending again.
+-- Pending voids that were resolved, for at least seven days. The event that resolved one may be behind the end of a log that was
+-- copied meanwhile: the backup takes such rows too, and its restore makes them pending again.
 create table resolved_voids (
   append_id uuid primary key,
   account_id text not null,

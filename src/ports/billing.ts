@@ -33,7 +33,11 @@ export interface PendingVoids {
   add(append: UnknownAppend, charge: ChargeToVoid): Promise<boolean>;
   /** The oldest ones that this installation has written. @throws when Postgres is away */
   list(limit: number): Promise<PendingVoid[]>;
-  /** Removes one that is resolved; not if another charge was added to it meanwhile. @throws when Postgres is away */
+  /**
+   * Takes one that is resolved out of the list, and keeps it for backups. A charge that was added meanwhile stays.
+   *
+   * @throws when Postgres is away
+   */
   remove(pending: PendingVoid): Promise<void>;
 }
 

@@ -12,7 +12,7 @@ import { ask, writersOf, midNovember, readUsage } from '../commands/usage-accoun
 import type { UsageAccount } from '../commands/usage-account.ts';
 import { readModelsOfFile, silent, testMacs } from '../projections/read-models-under-test.ts';
 import type { TestReadModels } from '../projections/read-models-under-test.ts';
-import { waitFor } from '../support/wait-for.ts';
+import { patienceMs, waitFor } from '../support/wait-for.ts';
 
 /** The process and the time that every pending void of these tests names. */
 export const promised = { process: 'api test 1', at: '2026-11-14T11:59:59.000Z' };
@@ -49,7 +49,7 @@ export function resolvingUnderTest() {
     { isStored }: { isStored: boolean },
   ): Promise<UnknownAppend> {
     const { store, appends } = noting(isStored);
-    await ask(writersOf(store), account, command, { timeoutMs: isStored ? 10_000 : 400 });
+    await ask(writersOf(store), account, command, { timeoutMs: isStored ? patienceMs : 400 });
     const [append] = appends;
     if (!append) throw new Error('nothing was appended');
     return append;

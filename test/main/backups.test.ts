@@ -152,11 +152,16 @@ describe('a backup', () => {
     const backup = join(backups, `mail${flags.length}`);
     const pool = openPool(database.url, { logger: silent, max: 1, queryTimeoutMs: patienceMs });
     const client = await pool.connect();
-    // What the backup reads right before the log.
+    // What the backup reads once the log is copied.
     await client.query('begin; lock table pending_voids in access exclusive mode');
     const made = service.cli('backup', 'create', backup, ...flags);
-    const hasBegun = () => readdirSync(backups).some((name) => name.startsWith(`mail${flags.length}.incomplete`));
-    await waitFor(hasBegun, { what: 'the backup to begin' });
+    const hasLog = () =>
+      readdirSync(backups).some(
+        (name) =>
+          name.startsWith(`mail${flags.length}.incomplete`) &&
+          existsSync(join(backups, name, 'data/event-store/events.sqlite')),
+      );
+    await waitFor(hasLog, { what: 'the copy of the log' });
     mkdirSync(join(service.dataDirectory, 'mails'), { recursive: true });
     writeFileSync(join(service.dataDirectory, 'mails', `late${flags.length}.eml`), 'a mail');
     await client.query('commit');

@@ -111,7 +111,8 @@ async function backUp(directory: string, meanwhile: () => Promise<void>): Promis
   mkdirSync(programs);
   const [exported, goOn] = [join(directory, 'exported'), join(directory, 'go-on')];
   const npm = `#!/bin/sh
-    PATH=$REAL_PATH npm "$@" && touch ${exported}
+    PATH=$REAL_PATH npm "$@" || exit
+    touch ${exported}
     while [ ! -e ${goOn} ]; do sleep 0.05; done
   `;
   writeFileSync(join(programs, 'npm'), npm, { mode: 0o755 });
@@ -122,9 +123,12 @@ async function backUp(directory: string, meanwhile: () => Promise<void>): Promis
   };
   const target = join(directory, 'backup');
   const done = execute(join(root, 'deploy/backup.sh'), [target], { cwd: directory, env });
-  await Promise.race([done, waitFor(() => existsSync(exported), { what: 'the export of the log' })]);
-  await meanwhile();
-  writeFileSync(goOn, '');
+  try {
+    await Promise.race([done, waitFor(() => existsSync(exported), { what: 'the export of the log' })]);
+    await meanwhile();
+  } finally {
+    writeFileSync(goOn, '');
+  }
   await done;
   return target;
 }

@@ -73,7 +73,7 @@ export class Connection {
     return this.#isClosed;
   }
 
-  /** Why the server could not be reached the last time; undefined since it can be. */
+  /** The failure of the last health check; undefined after one that succeeded. */
   get failure(): unknown {
     return this.#failure;
   }

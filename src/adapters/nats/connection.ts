@@ -8,7 +8,7 @@ import { readNatsAddress } from './address.ts';
 
 /** Private members of the pinned client version. */
 interface ClientInternals {
-  protocol: { servers: { getServers(): { src: string; tlsName: string }[]; addServer(server: string): void } };
+  protocol: { servers: { getServers(): { src: string }[]; addServer(server: string): void } };
 }
 
 /**
@@ -30,6 +30,8 @@ export async function connectNats(
     ...(address.tls && { tls: address.tls }),
     timeout: timeoutMs,
     maxReconnectAttempts: -1,
+    // Else the second refusal of our password, by any of the servers, closes the connection for good.
+    ignoreAuthErrorAbort: true,
     reconnectTimeWait: 500,
     pingInterval: 10_000,
     maxPingOut: 2,
@@ -46,12 +48,7 @@ export async function connectNats(
 function tryAllServers(connection: NatsConnection, wanted: readonly string[]): void {
   const { servers } = (connection as unknown as ClientInternals).protocol;
   const kept = new Set(servers.getServers().map(({ src }) => src));
-  for (const server of wanted) {
-    if (kept.has(server)) continue;
-    servers.addServer(server);
-    // Else one that is named by its IP address would have to show the name of the server that is connected now.
-    Object.assign(servers.getServers().at(-1) ?? {}, { tlsName: '' });
-  }
+  for (const server of wanted) if (!kept.has(server)) servers.addServer(server);
 }
 
 /** `ok` if NATS answers this process now, else why not. A connection that waits for its server knows it at once. */

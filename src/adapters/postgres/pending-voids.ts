@@ -36,7 +36,8 @@ export interface PendingVoidDependencies {
 }
 
 /**
- * Table `pending_voids`. The closing of a period takes the same lock, records itself in `period_closings`, and checks for
+ * Table `pending_voids`. What is resolved moves to `resolved_voids`, because its void may be behind the end of a log that is being
+ * copied. The closing of a period takes the same lock, records itself in `period_closings`, and checks for
  * pending voids of the period. So one of the two always sees the other.
  *
  * A pending void without a MAC of this installation is neither executed nor removed: an operator has to examine it.
@@ -90,24 +91,23 @@ export function createPendingVoids(pool: Pool, dependencies: PendingVoidDependen
     },
     remove: async ({ append, voids }) => {
       await pool.query(
-        `with row as (
+        `with locked as (
            select p.*, (
              select jsonb_agg(charge) from jsonb_array_elements(voids) charge where not $2::jsonb @> jsonb_build_array(charge)
            ) as kept
            from pending_voids p where append_id = $1 for update
          ), resolved as (
            insert into resolved_voids (append_id, account_id, stream, expected_revision, events, voids, created_at)
-           select append_id, account_id, stream, expected_revision, events, $2, created_at from row
+           select append_id, account_id, stream, expected_revision, events, $2, created_at from locked
            on conflict (append_id) do update
              set voids = resolved_voids.voids || excluded.voids, resolved_at = clock_timestamp()
-         ), forgotten as (
-           delete from resolved_voids where append_id <> $1 and resolved_at < clock_timestamp() - interval '${keptFor}'
          ), done as (
-           delete from pending_voids p using row where p.append_id = row.append_id and row.kept is null
+           delete from pending_voids p using locked where p.append_id = locked.append_id and kept is null
          )
-         update pending_voids p set voids = row.kept from row where p.append_id = row.append_id and row.kept is not null`,
+         update pending_voids p set voids = kept from locked where p.append_id = locked.append_id and kept is not null`,
         [append.events[0]?.id, JSON.stringify(voids)],
       );
+      await pool.query(`delete from resolved_voids where resolved_at < now() - interval '${keptFor}'`);
     },
   };
 }
@@ -144,8 +144,8 @@ export async function timeBeforeCopy(pool: Pool): Promise<string> {
 }
 
 /**
- * The rows that a copy of the log needs beside it, read once it is made: what is pending, and what was resolved meanwhile, maybe by
- * an event behind the end of the copy. What was resolved before has that event in the copy. An append may have a row of each kind.
+ * Reads the rows that belong beside a copy of the log, once the copy is made: those that are pending, and those that were resolved
+ * since the copy began, whose voids may be behind its end. An append may have a row of each kind.
  *
  * @param copiedSince from `timeBeforeCopy`
  */
@@ -159,7 +159,7 @@ export async function readPendingVoidRows(pool: Pool, copiedSince: string): Prom
   return rows;
 }
 
-/** Makes the rows pending, for the dispatcher to resolve as any others: one that is resolved already ends at once. */
+/** The dispatcher resolves them like any others. It appends nothing for one that is resolved already. */
 export async function restorePendingVoidRows(pool: Pool, rows: readonly PendingVoidRow[]): Promise<void> {
   for (const { append_id, account_id, stream, expected_revision, events, voids, created_at } of rows)
     await pool.query(
