@@ -86,17 +86,16 @@ fi
 #    the log is copied. Those that were resolved since the copy began are read too, because their voids may be behind its end. Each
 #    row becomes one statement, which may run again: it adds the charges that the row does not have yet. A charge that is voided
 #    already stays as it is, because the dispatcher looks into the log first.
+columns='append_id, account_id, stream, expected_revision, events, voids, created_at'
 in_postgres "
   select format(
-    'insert into pending_voids (append_id, account_id, stream, expected_revision, events, voids, created_at) '
+    'insert into pending_voids ($columns) '
     'values (%L, %L, %L, %L, %L, %L, %L) on conflict (append_id) do update set voids = (select jsonb_agg(distinct charge) '
     'from jsonb_array_elements(pending_voids.voids || excluded.voids) charge);',
-    append_id, account_id, stream, expected_revision, events, voids, created_at)
+    $columns)
   from (
-    select append_id, account_id, stream, expected_revision, events, voids, created_at from pending_voids
-    union all
-    select append_id, account_id, stream, expected_revision, events, voids, created_at from resolved_voids
-    where resolved_at >= '$before_log'
+    select $columns from pending_voids union all
+    select $columns from resolved_voids where resolved_at >= '$before_log'
   ) each order by created_at, append_id" > "$incomplete/pending-voids.sql"
 
 # 4. Finished files, after the log. One that belongs to an event behind the end of the copied log is only surplus.

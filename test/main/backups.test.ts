@@ -152,7 +152,7 @@ describe('a backup', () => {
     const backup = join(backups, `mail${flags.length}`);
     const pool = openPool(database.url, { logger: silent, max: 1, queryTimeoutMs: patienceMs });
     const client = await pool.connect();
-    // What the backup reads once the log is copied.
+    // The backup reads this table once the log is copied.
     await client.query('begin; lock table pending_voids in access exclusive mode');
     const made = service.cli('backup', 'create', backup, ...flags);
     const hasLog = () =>

@@ -37,8 +37,10 @@ export interface PendingVoidDependencies {
 
 /**
  * Table `pending_voids`. What is resolved moves to `resolved_voids`, because its void may be behind the end of a log that is being
- * copied. The closing of a period takes the same lock, records itself in `period_closings`, and checks for
- * pending voids of the period. So one of the two always sees the other.
+ * copied.
+ *
+ * The closing of a period takes the same lock as `add`, records itself in `period_closings`, and checks for pending voids of the
+ * period. So one of the two always sees the other.
  *
  * A pending void without a MAC of this installation is neither executed nor removed: an operator has to examine it.
  */

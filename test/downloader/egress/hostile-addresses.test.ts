@@ -129,12 +129,10 @@ test('no answer of a platform leads yt-dlp there either', async () => {
         unpackedDirectory: join(directory, 'work', 'engine'),
         extractorOf: () => 'hostile',
         limits: {
-          ...{
-            maxFileSizeBytes: 1e7,
-            maxDurationSeconds: 60,
-            attemptTimeoutMs: patienceMs,
-            metadataTimeoutMs: patienceMs,
-          },
+          maxFileSizeBytes: 1e7,
+          maxDurationSeconds: 60,
+          attemptTimeoutMs: patienceMs,
+          metadataTimeoutMs: patienceMs,
           maxVideoSide: 2160,
         },
       });
