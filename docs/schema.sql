@@ -275,6 +275,7 @@ create table jobs (
 );
 CREATE INDEX jobs_failed ON jobs USING btree (finished_at, token) WHERE (status = 'failed'::text);
 CREATE INDEX jobs_failed_overage ON jobs USING btree (finished_at) WHERE ((status = 'failed'::text) AND overage);
+CREATE INDEX jobs_in_turn ON jobs USING btree (status, account_id, waiting_since) WHERE (status = ANY (ARRAY['queued'::text, 'claimed'::text, 'running'::text]));
 CREATE INDEX jobs_of_account ON jobs USING btree (account_id, queued_at DESC, token DESC);
 CREATE INDEX jobs_unfinished ON jobs USING btree (status, waiting_since) WHERE (status = ANY (ARRAY['queued'::text, 'claimed'::text, 'running'::text]));
 CREATE INDEX jobs_with_file ON jobs USING btree (finished_at) WHERE ((status = 'done'::text) AND (file_expired_at IS NULL));

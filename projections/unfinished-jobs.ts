@@ -48,19 +48,6 @@ export async function oldestWaitingSeconds(pool: Pool, now: string): Promise<num
   return rows[0]?.seconds ?? 0;
 }
 
-/** Number of an account's claimed or running jobs, without those of one worker. */
-export async function countHeldElsewhere(
-  pool: Pool,
-  { accountId, workerId }: { accountId: string; workerId: string },
-): Promise<number> {
-  const { rows } = await pool.query<{ held: number }>(
-    `select count(*)::int as held from jobs
-     where status in ('claimed', 'running') and account_id = $1 and worker_id <> $2`,
-    [accountId, workerId],
-  );
-  return rows[0]?.held ?? 0;
-}
-
 export interface ClaimedJob {
   token: string;
   worker_id: string;

@@ -85,7 +85,7 @@ export const jobs = dashboard('jobs', 'jobs', [
     unit: 'cpm',
     series: { '{{reason}}': '60 * sum by (reason) (rate(reeltally_jobs_released_total[$__rate_interval])) > 0' },
   }),
-  plot('Jobs put back', 'Per minute, because an account or a platform had reached its limit.', {
+  plot('Jobs held back', 'Looks of free slots per minute that found jobs waiting for a limit of their account or platform.', {
     unit: 'cpm',
     series: { '{{quota}}': '60 * sum by (quota) (rate(reeltally_jobs_postponed_total[$__rate_interval]))' },
   }),

@@ -1,6 +1,9 @@
 import type { DownloadProgress } from './videos.ts';
 
-/** The place at which a download was queued and charged. The message is a hint: the worker trusts only the event it names. */
+/**
+ * The place at which a download was queued and charged. The message is a hint that something waits: the worker chooses the job
+ * whose turn it is, and trusts only events.
+ */
 export interface JobMessage {
   token: string;
   usageStream: string;
@@ -11,8 +14,8 @@ export interface ReceivedJob {
   message: JobMessage;
   /** Identifies the span that sent the message, if it was traced. */
   traceparent: string | undefined;
-  /** The job had no step yet when the message was sent. */
-  isNew: boolean;
+  /** Revision of the job's last event when the message was sent, -1 if it had none; undefined in a message of another form. */
+  jobRevision: number | undefined;
   /** Number of deliveries, this one included. */
   deliveries: number;
   /** Ends the message: the log has the claim now, or there is nothing to do. */
@@ -33,7 +36,10 @@ export const messageId = (token: JobMessage['token'], jobRevision: number, repet
   `${token}:${String(jobRevision)}:${String(repetition)}`;
 
 /** @param id a `messageId` */
-export const isOfNewJob = (id: string): boolean => /:-1:\d+$/.test(id);
+export function jobRevisionIn(id: string): number | undefined {
+  const revision = /:(-1|\d+):\d+$/.exec(id)?.[1];
+  return revision === undefined ? undefined : Number(revision);
+}
 
 /** Name of the queue of downloads. */
 export const downloadQueue = 'downloads.queued';
@@ -46,8 +52,13 @@ export interface JobQueue {
    * @throws when the queue is away
    */
   publish(message: JobMessage, messageId: string, traceparent?: string): Promise<void>;
-  /** The next message. Waits a few seconds at most, or until `stopping` is aborted. @throws when the queue is away */
-  next(stopping: AbortSignal): Promise<ReceivedJob | undefined>;
+  /**
+   * The next message. If there is none, waits for one, a few seconds at most or until `stopping` is aborted.
+   *
+   * @param wait false: does not wait
+   * @throws when the queue is away
+   */
+  next(stopping: AbortSignal, wait?: boolean): Promise<ReceivedJob | undefined>;
 }
 
 /** Progress of running downloads, from worker to API. It may get lost, and is never in the log. */

@@ -72,13 +72,13 @@ export interface DownloadObserver {
    * A job that no worker held before is claimed.
    *
    * @param waitedSeconds since it was queued
-   * @param wasPostponed the queue has delivered it before, as it does for a job over a quota
+   * @param wasPostponed it was queued before its account or its platform was last seen at its limit
    */
   firstClaimed(waitedSeconds: number, wasPostponed: boolean): void;
   /** This worker has recorded a step of a job of that platform. */
   stepOfPlatform(platform: string, event: JobEvent): void;
   downloadEnded(): void;
-  /** The quota of its account or platform is full. */
+  /** A free slot found jobs that wait because their account or their platform is at its limit. */
   jobPostponed(quota: QuotaName): void;
 }
 

@@ -1,12 +1,10 @@
 import { outageOf } from '../ports/outage.ts';
 import type { Outages } from '../ports/outage.ts';
-import { readUsageStreamName } from '../domain/billing-period.ts';
 import { claimJob, readJob, readQueuedJob } from '../commands/record-job-progress.ts';
 import type { QueuedJob } from '../commands/record-job-progress.ts';
-import type { QuotaName } from '../ports/observers.ts';
 import { ClockIsWrong } from '../ports/clock.ts';
 import { downloadQueue } from '../ports/job-queue.ts';
-import type { JobQueue, ReceivedJob } from '../ports/job-queue.ts';
+import type { JobMessage, JobQueue, ReceivedJob } from '../ports/job-queue.ts';
 import { inSpan } from '../ports/tracing.ts';
 import type { Span, Tracer } from '../ports/tracing.ts';
 import type { ClaimProof } from '../domain/download-job.ts';
@@ -14,8 +12,8 @@ import { isRefused } from '../domain/refusals.ts';
 import { downloadJob } from './download.ts';
 import type { DownloadDependencies } from './download.ts';
 import type { DiskWatermark } from './disk-watermark.ts';
-import { quotaDelayMs } from './concurrency-limits.ts';
-import type { Quotas } from './concurrency-limits.ts';
+import type { Chooser, Chosen, Hint, HintState } from './choose-job.ts';
+import { backoffMs } from '../async/backoff.ts';
 import { runInBackground } from '../async/background.ts';
 import { sleep } from '../async/sleep.ts';
 
@@ -23,7 +21,7 @@ export interface WorkerDependencies extends DownloadDependencies {
   queue: JobQueue;
   /** Downloads at a time. */
   slots: number;
-  quotas: Quotas;
+  chooser: Chooser;
   disk: Pick<DiskWatermark, 'hasRoom'>;
   outages?: Outages;
 }
@@ -40,8 +38,10 @@ const roomRetryMs = 2_000;
 const keepAliveMs = 10_000;
 /** The wait for a claim is long: nothing else can be done about the job before its outcome is known. */
 const claimTimeoutMs = 600_000;
+/** Other workers may be faster so often before a slot goes on to the next message. */
+const maxConflicts = 8;
 
-/** Pulls a job only for a free slot; from the claim on, lease and sweeper carry the job, not the queue. */
+/** Takes a job only for a free slot; from the claim on, lease and sweeper carry the job, not the queue. */
 export function runWorker(dependencies: WorkerDependencies): Worker {
   const { stop } = runInBackground((stopping) =>
     Promise.all(Array.from({ length: dependencies.slots }, () => runSlot(dependencies, stopping))),
@@ -49,11 +49,17 @@ export function runWorker(dependencies: WorkerDependencies): Worker {
   return { close: stop };
 }
 
+/**
+ * A message wakes a free slot, and its own job is one of those to choose from. A slot also chooses without one: after each job, and
+ * every few seconds. So a job that was put off for its account's limit needs no message to be found, nor does one whose message
+ * was lost.
+ */
 async function runSlot(dependencies: WorkerDependencies, stopping: AbortSignal): Promise<void> {
   const { queue, disk, now } = dependencies;
   const taking = outageOf(dependencies, 'the work queue');
   const working = outageOf(dependencies, 'the taking of jobs');
   const pause = (ms: number) => sleep(ms, stopping);
+  let mayWait = false;
   while (!stopping.aborted) {
     let received: ReceivedJob | undefined;
     try {
@@ -63,7 +69,7 @@ async function runSlot(dependencies: WorkerDependencies, stopping: AbortSignal):
         await pause(roomRetryMs);
         continue;
       }
-      received = await queue.next(stopping);
+      received = await queue.next(stopping, mayWait);
       taking.works();
     } catch (error) {
       // The process reports a wrong clock once.
@@ -71,9 +77,8 @@ async function runSlot(dependencies: WorkerDependencies, stopping: AbortSignal):
       await pause(retryMs);
       continue;
     }
-    if (!received) continue;
     try {
-      await work(dependencies, received, stopping);
+      mayWait = !(await work(dependencies, received, stopping));
       working.works();
     } catch (error) {
       if (!(error instanceof ClockIsWrong)) working.failed('a job', error);
@@ -82,20 +87,27 @@ async function runSlot(dependencies: WorkerDependencies, stopping: AbortSignal):
   }
 }
 
-async function work(dependencies: WorkerDependencies, received: ReceivedJob, stopping: AbortSignal): Promise<void> {
-  const keptAlive = setInterval(() => {
-    received.keepAlive();
-  }, keepAliveMs);
+/** @returns whether there was a job */
+async function work(
+  dependencies: WorkerDependencies,
+  received: ReceivedJob | undefined,
+  stopping: AbortSignal,
+): Promise<boolean> {
+  if (stopping.aborted) {
+    received?.postpone(0);
+    return false;
+  }
+  const keptAlive = setInterval(() => received?.keepAlive(), keepAliveMs);
   let claimed: Claimed | undefined;
   try {
     claimed = await takeJob(dependencies, received);
   } catch (error) {
-    received.postpone(retryMs);
+    received?.postpone(retryMs);
     throw error;
   } finally {
     clearInterval(keptAlive);
   }
-  if (!claimed) return;
+  if (!claimed) return false;
   dependencies.downloads?.downloadStarted();
   try {
     await downloadJob(dependencies, claimed, stopping);
@@ -104,6 +116,7 @@ async function work(dependencies: WorkerDependencies, received: ReceivedJob, sto
     claimed.giveBack();
     claimed.span?.end();
   }
+  return true;
 }
 
 interface Claimed {
@@ -111,13 +124,12 @@ interface Claimed {
   claim: ClaimProof;
   /** Covers everything that this worker does about the job. */
   span: Span | undefined;
-  /** Gives back its place in the quotas. */
+  /** The job counts no more for its account and its platform. */
   giveBack: () => void;
 }
 
-/** The sweeper publishes lost messages again without the header, so the trace is read from the event as well. */
-function startProcessing(tracer: Tracer | undefined, received: ReceivedJob, job: QueuedJob): Span | undefined {
-  const parent = received.traceparent ?? job.traceparent;
+/** @param parent of the message or, if the job was chosen without it, of the event */
+function startProcessing(tracer: Tracer | undefined, parent: string | undefined, job: QueuedJob): Span | undefined {
   if (parent === undefined) return undefined;
   return tracer?.start(`process ${downloadQueue}`, {
     kind: 'consumer',
@@ -132,51 +144,77 @@ function startProcessing(tracer: Tracer | undefined, received: ReceivedJob, job:
   });
 }
 
-/** The message is only a hint: the log holds the job, and the claim makes it this worker's. */
-async function takeJob(dependencies: WorkerDependencies, received: ReceivedJob): Promise<Claimed | undefined> {
-  const { store, logger, quotas } = dependencies;
-  const { message } = received;
-  const accountId = readUsageStreamName(message.usageStream)?.accountId ?? '';
-  if (quotas.isFull(accountId)) {
-    postpone(dependencies, received, 'account');
-    return undefined;
+/** Claims the job whose turn it is, and ends or postpones the message. */
+async function takeJob(
+  dependencies: WorkerDependencies,
+  received: ReceivedJob | undefined,
+): Promise<Claimed | undefined> {
+  const { store, chooser } = dependencies;
+  // The log is read while Postgres chooses.
+  const hint = received && { received, queued: readQueuedJob(store, received.message) };
+  hint?.queued.catch(() => undefined);
+  let ofHint: HintState = { state: 'unknown' };
+  let claimed: Claimed | undefined;
+  for (let conflicts = 0; !claimed && conflicts < maxConflicts; conflicts += 1) {
+    const { chosen, hint: state } = await chooser.choose(ofHint.state === 'unknown' ? hint : undefined, conflicts > 0);
+    if (ofHint.state === 'unknown') ofHint = state;
+    if (!chosen) break;
+    claimed = await claimChosen(dependencies, chosen, hint);
+    if (chosen.isHint) ofHint = claimed ? { state: 'known' } : await stateAfterRefusal(dependencies, chosen);
   }
-  // Postgres counts while the log is read.
-  const elsewhere = quotas.countElsewhere(accountId);
-  const queued = await readQueuedJob(store, message);
-  if (!queued) {
-    logger.warn({ token: message.token, stream: message.usageStream }, 'a message names no queued download');
-    received.acknowledge();
-    return undefined;
-  }
-  const place = await quotas.take(queued, elsewhere);
-  if (!place.ok) {
-    postpone(dependencies, received, place.quota);
-    return undefined;
-  }
-  let claimed: Omit<Claimed, 'giveBack'> | undefined;
-  try {
-    claimed = await claimQueued(dependencies, received, queued);
-  } finally {
-    if (!claimed) place.giveBack();
-  }
-  return claimed && { ...claimed, giveBack: place.giveBack };
+  if (hint) await endMessage(dependencies, hint, ofHint);
+  return claimed;
 }
 
-/** The job stays queued and unclaimed; others are delivered meanwhile. */
-function postpone({ downloads }: WorkerDependencies, received: ReceivedJob, quota: QuotaName): void {
-  received.postpone(quotaDelayMs(received.deliveries));
-  downloads?.jobPostponed(quota);
+async function claimChosen(
+  dependencies: WorkerDependencies,
+  chosen: Chosen,
+  hint: Hint | undefined,
+): Promise<Claimed | undefined> {
+  let claimed: Omit<Claimed, 'giveBack'> | undefined;
+  try {
+    const queued = await (chosen.isHint ? hint?.queued : readQueuedJob(dependencies.store, chosen.message));
+    if (queued) claimed = await claimQueued(dependencies, { chosen, queued, received: hint?.received });
+    else warnOfNoJob(dependencies, chosen.message);
+    if (claimed || !chosen.isHint) chosen.settle();
+  } finally {
+    if (!claimed) chosen.giveBack();
+  }
+  return claimed && { ...claimed, giveBack: chosen.giveBack };
+}
+
+/** No fault: the message came before its time, or another worker was faster. */
+async function stateAfterRefusal({ store, now }: WorkerDependencies, { message, settle }: Chosen): Promise<HintState> {
+  const { status, notBefore } = await readJob(store, message.token);
+  if (status === 'queued') return { state: 'early', notBefore: notBefore ?? now() };
+  settle();
+  return { state: 'known' };
+}
+
+/** The message of a job that the read model has is not needed any more: the job is chosen when its turn comes. */
+async function endMessage(dependencies: WorkerDependencies, hint: Hint, ofHint: HintState): Promise<void> {
+  const { received, queued } = hint;
+  if (ofHint.state === 'known') received.acknowledge();
+  else if (ofHint.state === 'early')
+    received.postpone(Math.max(Date.parse(ofHint.notBefore) - Date.parse(dependencies.now()), 0));
+  else if (await queued) received.postpone(backoffMs(received.deliveries, { firstMs: 1_000, longestMs: 15_000 }));
+  else {
+    warnOfNoJob(dependencies, received.message);
+    received.acknowledge();
+  }
+}
+
+function warnOfNoJob({ logger }: WorkerDependencies, { token, usageStream: stream }: JobMessage): void {
+  logger.warn({ token, stream }, 'a message names no queued download');
 }
 
 async function claimQueued(
   dependencies: WorkerDependencies,
-  received: ReceivedJob,
-  queued: QueuedJob,
+  { chosen, queued, received }: { chosen: Chosen; queued: QueuedJob; received: ReceivedJob | undefined },
 ): Promise<Omit<Claimed, 'giveBack'> | undefined> {
-  const { store, workerId, now, tracer } = dependencies;
-  const { message } = received;
-  const span = startProcessing(tracer, received, queued);
+  const { workerId, now, tracer, chooser } = dependencies;
+  const { message, jobRevision, isHint } = chosen;
+  const span = startProcessing(tracer, (isHint ? received?.traceparent : undefined) ?? queued.traceparent, queued);
   const job = span ? { ...queued, traceparent: span.traceparent } : queued;
   const proof = await inSpan(tracer, { name: 'claim', parent: job.traceparent }, (traceparent) =>
     claimJob(dependencies, {
@@ -184,26 +222,20 @@ async function claimQueued(
       job: { ...job, traceparent },
       message,
       timeoutMs: claimTimeoutMs,
-      presumedNew: received.isNew,
+      presumedNew: jobRevision === -1,
     }),
   ).catch((error: unknown) => {
     span?.end({ errorType: 'unavailable' });
     throw error;
   });
-  if (!isRefused(proof)) {
-    received.acknowledge();
-    // The first event of a job's stream is its first claim.
-    if (proof.revision === 0) {
-      const waitedSeconds = (Date.parse(now()) - Date.parse(queued.queuedAt)) / 1000;
-      dependencies.downloads?.firstClaimed(Math.max(waitedSeconds, 0), received.deliveries > 1);
-    }
-    return { job, claim: proof, span };
+  if (isRefused(proof)) {
+    span?.end({ attributes: { 'reeltally.refusal': proof.refusal } });
+    return undefined;
   }
-  // No fault: the message came before its time, or another worker was faster.
-  span?.end({ attributes: { 'reeltally.refusal': proof.refusal } });
-  const { status, notBefore } = await readJob(store, message.token);
-  const waitMs = status === 'queued' && notBefore !== null ? Date.parse(notBefore) - Date.parse(now()) : 0;
-  if (status === 'queued') received.postpone(Math.max(waitMs, 0));
-  else received.acknowledge();
-  return undefined;
+  // The first event of a job's stream is its first claim.
+  if (proof.revision === 0) {
+    const waitedSeconds = (Date.parse(now()) - Date.parse(queued.queuedAt)) / 1000;
+    dependencies.downloads?.firstClaimed(Math.max(waitedSeconds, 0), chooser.wasHeldBack(queued));
+  }
+  return { job, claim: proof, span };
 }

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 
 import { readReached } from '../../projections/runner/checkpoints.ts';
 import { dispatchDownloads } from '../../src/dispatcher/dispatch-downloads.ts';
-import { isOfNewJob, messageId } from '../../src/ports/job-queue.ts';
+import { jobRevisionIn, messageId } from '../../src/ports/job-queue.ts';
 import type { JobMessage } from '../../src/ports/job-queue.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { claimOne, dispatchingUnderTest, queueOne, releaseOne, takeMessages } from './dispatching.ts';
@@ -51,10 +51,10 @@ describe('the dispatcher', () => {
 it('a message is named by the job, its last event and the repetition', () => {
   expect(messageId('TokenOfDownload-0001', -1, 0)).toBe('TokenOfDownload-0001:-1:0');
   expect(messageId('TokenOfDownload-0001', 3, 2)).toBe('TokenOfDownload-0001:3:2');
-  expect([messageId('a', -1, 0), messageId('a', -1, 4), messageId('a', 1, 0), ''].map(isOfNewJob)).toEqual([
-    true,
-    true,
-    false,
-    false,
+  expect([messageId('a', -1, 0), messageId('a', -1, 4), messageId('a', 1, 0), ''].map(jobRevisionIn)).toEqual([
+    -1,
+    -1,
+    1,
+    undefined,
   ]);
 });

@@ -2,7 +2,7 @@ import { AckPolicy, DiscardPolicy, RetentionPolicy, StorageType, headers, nanos,
 import type { Consumer, ConsumerInfo, JetStreamClient, JetStreamManager, JsMsg, MsgHdrs, NatsConnection } from 'nats';
 import type { Logger } from 'pino';
 import { z } from 'zod';
-import { downloadQueue, isOfNewJob } from '../../ports/job-queue.ts';
+import { downloadQueue, jobRevisionIn } from '../../ports/job-queue.ts';
 import type { JobMessage, JobQueue, ReceivedJob } from '../../ports/job-queue.ts';
 import { inSpan } from '../../ports/tracing.ts';
 import type { Tracer } from '../../ports/tracing.ts';
@@ -90,10 +90,11 @@ export function createJobQueue(connection: NatsConnection, { tracer, ...making }
         await withStream((client) => client.publish(subject, payload, options));
       });
     },
-    next: (stopping) =>
+    next: (stopping, wait = true) =>
       withStream(async (client) => {
+        if (stopping.aborted) return undefined;
         consumer ??= client.consumers.get(streamName, consumerName);
-        const received = await pull(await consumer, stopping);
+        const received = wait ? await pull(await consumer, stopping) : await pullAtOnce(client);
         return received ? receivedJob(received) : undefined;
       }),
     depth: async () => {
@@ -130,7 +131,6 @@ function headersOf(traceparent: string): MsgHdrs {
 }
 
 async function pull(consumer: Consumer, stopping: AbortSignal): Promise<JsMsg | undefined> {
-  if (stopping.aborted) return undefined;
   const messages = await consumer.fetch({ max_messages: 1, expires: pullExpiresMs });
   const stop = () => messages.stop();
   stopping.addEventListener('abort', stop, { once: true });
@@ -139,6 +139,18 @@ async function pull(consumer: Consumer, stopping: AbortSignal): Promise<JsMsg | 
     return undefined;
   } finally {
     stopping.removeEventListener('abort', stop);
+  }
+}
+
+const noMessages = '404';
+
+async function pullAtOnce(client: JetStreamClient): Promise<JsMsg | undefined> {
+  try {
+    // eslint-disable-next-line @typescript-eslint/no-deprecated -- what replaces it waits for at least a second
+    return await client.pull(streamName, consumerName);
+  } catch (error) {
+    if (error instanceof NatsError && error.code === noMessages) return undefined;
+    throw error;
   }
 }
 
@@ -190,7 +202,7 @@ function receivedJob(received: JsMsg): ReceivedJob | undefined {
   return {
     message,
     traceparent: received.headers?.has('traceparent') ? received.headers.get('traceparent') : undefined,
-    isNew: isOfNewJob(received.headers?.get('Nats-Msg-Id') ?? ''),
+    jobRevision: jobRevisionIn(received.headers?.get('Nats-Msg-Id') ?? ''),
     deliveries: received.info.deliveryCount,
     acknowledge: () => received.ack(),
     keepAlive: () => received.working(),

@@ -20,7 +20,7 @@ export function observeDownloads(
   const available = new Gauge({ name: 'reeltally_worker_slots', help: 'Downloads that this worker takes', registers });
   const postponed = new Counter({
     name: 'reeltally_jobs_postponed_total',
-    help: 'Jobs put back because their account or their platform has reached its limit of downloads',
+    help: 'Looks of a free slot that found jobs waiting because their account or their platform is at its limit',
     labelNames: ['quota'],
     registers,
   });

@@ -1,5 +1,5 @@
 import { hostname } from 'node:os';
-import { countHeldElsewhere } from '../../../projections/unfinished-jobs.ts';
+import { readTurn } from '../../../projections/jobs-in-turn.ts';
 import { diskFreeBytes } from '../../system/disk.ts';
 import { listLivingWorkers, startHeartbeat } from '../../adapters/postgres/heartbeat.ts';
 import { createJobQueue } from '../../adapters/nats/job-queue.ts';
@@ -19,8 +19,8 @@ import { createProber } from '../../worker/answer-metadata-requests.ts';
 import { createShortLinkAnswerer } from '../../worker/answer-short-links.ts';
 import { openAttemptsDirectory } from '../../worker/attempts-directory.ts';
 import { createDiskWatermark } from '../../worker/disk-watermark.ts';
-import { createQuotas } from '../../worker/concurrency-limits.ts';
-import type { Quotas } from '../../worker/concurrency-limits.ts';
+import { createChooser } from '../../worker/choose-job.ts';
+import type { Chooser, ChooserDependencies } from '../../worker/choose-job.ts';
 import { runWorker } from '../../worker/pull-jobs.ts';
 import { weakSandboxNotice } from '../downloader-sandbox.ts';
 import type { DownloaderSandbox } from '../downloader-sandbox.ts';
@@ -89,6 +89,10 @@ export const startWorker: StartRole = async (connections, secrets) => {
     nats,
     createShortLinkAnswerer({ resolve, logger, maxConcurrent: maxConcurrentLookUps }),
   );
+  const downloads = observeDownloads([metrics.registry], {
+    slots: config.WORKER_SLOTS,
+    platforms: platformNames({ samplePlatformOrigin }),
+  });
   const worker = runWorker({
     workerId,
     store,
@@ -110,12 +114,14 @@ export const startWorker: StartRole = async (connections, secrets) => {
     progress: createProgressReporter(nats),
     slots: config.WORKER_SLOTS,
     disk,
-    quotas: quotasOf(connections, workerId),
-    observer: metrics.observer(observeJobs),
-    downloads: observeDownloads([metrics.registry], {
-      slots: config.WORKER_SLOTS,
-      platforms: platformNames({ samplePlatformOrigin }),
+    chooser: chooserOf(connections, {
+      workerId,
+      heldBack: (quota) => {
+        downloads.jobPostponed(quota);
+      },
     }),
+    observer: metrics.observer(observeJobs),
+    downloads,
   });
   return {
     notices,
@@ -158,12 +164,15 @@ function directoriesOf(config: Config, work: string): Record<string, string> {
   return { work, ...(files !== undefined && { files }) };
 }
 
-function quotasOf({ config, pool, logger, outages }: Connections, workerId: string): Quotas {
-  return createQuotas({
+function chooserOf(
+  { config, pool, logger, outages, clock }: Connections,
+  { workerId, heldBack }: Pick<ChooserDependencies, 'workerId' | 'heldBack'>,
+): Chooser {
+  return createChooser({
+    ...{ workerId, heldBack, logger, outages, now: clock.now },
     maxJobsPerAccount: config.MAX_JOBS_PER_ACCOUNT,
     maxJobsPerPlatform: config.MAX_JOBS_PER_PLATFORM,
-    countElsewhere: (accountId) => countHeldElsewhere(pool, { accountId, workerId }),
-    logger,
-    outages,
+    firstTurn: newId('acc'),
+    readTurn: (wanted) => readTurn(pool, wanted),
   });
 }
