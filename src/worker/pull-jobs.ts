@@ -173,8 +173,10 @@ async function claimChosen(
 ): Promise<Claimed | undefined> {
   let claimed: Omit<Claimed, 'giveBack'> | undefined;
   try {
-    const queued = await (chosen.isHint ? hint?.queued : readQueuedJob(dependencies.store, chosen.message));
-    if (queued) claimed = await claimQueued(dependencies, { chosen, queued, received: hint?.received });
+    const named = hint?.received.message.token === chosen.message.token ? hint : undefined;
+    const queued = (await named?.queued) ?? (await readQueuedJob(dependencies.store, chosen.message));
+    const traceparent = named?.received.traceparent ?? queued?.traceparent;
+    if (queued) claimed = await claimQueued(dependencies, { chosen, queued, traceparent });
     else warnOfNoJob(dependencies, chosen.message);
     if (claimed || !chosen.isHint) chosen.settle();
   } finally {
@@ -197,7 +199,9 @@ async function endMessage(dependencies: WorkerDependencies, hint: Hint, ofHint: 
   if (ofHint.state === 'known') received.acknowledge();
   else if (ofHint.state === 'early')
     received.postpone(Math.max(Date.parse(ofHint.notBefore) - Date.parse(dependencies.now()), 0));
-  else if (await queued) received.postpone(backoffMs(received.deliveries, { firstMs: 1_000, longestMs: 15_000 }));
+  // A log that did not answer says nothing of the message.
+  else if (await queued.catch(() => true))
+    received.postpone(backoffMs(received.deliveries, { firstMs: 1_000, longestMs: 15_000 }));
   else {
     warnOfNoJob(dependencies, received.message);
     received.acknowledge();
@@ -210,11 +214,11 @@ function warnOfNoJob({ logger }: WorkerDependencies, { token, usageStream: strea
 
 async function claimQueued(
   dependencies: WorkerDependencies,
-  { chosen, queued, received }: { chosen: Chosen; queued: QueuedJob; received: ReceivedJob | undefined },
+  { chosen, queued, traceparent: parent }: { chosen: Chosen; queued: QueuedJob; traceparent: string | undefined },
 ): Promise<Omit<Claimed, 'giveBack'> | undefined> {
   const { workerId, now, tracer, chooser } = dependencies;
-  const { message, jobRevision, isHint } = chosen;
-  const span = startProcessing(tracer, (isHint ? received?.traceparent : undefined) ?? queued.traceparent, queued);
+  const { message, jobRevision } = chosen;
+  const span = startProcessing(tracer, parent, queued);
   const job = span ? { ...queued, traceparent: span.traceparent } : queued;
   const proof = await inSpan(tracer, { name: 'claim', parent: job.traceparent }, (traceparent) =>
     claimJob(dependencies, {
