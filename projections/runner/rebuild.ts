@@ -70,6 +70,13 @@ export async function* rebuildTogether(
   dependencies: RebuildDependencies,
 ): AsyncGenerator<Rebuilt> {
   const { pool } = dependencies;
+  const needed = connectionsOfRebuild(projections.length);
+  // One that waits for a connection while it holds all others would wait for ever.
+  if (pool.options.max < needed) {
+    throw new RebuildRefused(
+      `to rebuild ${projections.length} read models takes ${needed} connections to Postgres, and the pool has ${pool.options.max}`,
+    );
+  }
   const lock = await pool.connect();
   const shadows: PoolClient[] = [];
   try {

@@ -48,7 +48,7 @@ const parts = [
   'storage',
   'memory',
 ] as const;
-const { rounds, seconds, only, cases, jobs, requests, json } = new Command('bench')
+const { rounds, seconds, only, cases, accounts, jobs, requests, json } = new Command('bench')
   .description(
     'measures the service beside what could stand in its place; on loopback only, for about a quarter of an hour',
   )
@@ -56,6 +56,7 @@ const { rounds, seconds, only, cases, jobs, requests, json } = new Command('benc
   .option('--seconds <n>', 'how long each server is under load in a round', count, 2)
   .addOption(new Option('--only <part>', 'measure this part alone').choices(parts))
   .option('--cases <name>', 'of the part "http", only the requests whose names begin so, e.g. "downloads"', '')
+  .option('--accounts <n>', 'how many accounts are opened; the parts that write whole logs take fewer', count, 10_000)
   .option(
     '--jobs <n>',
     'of the parts "sizes", "console" and "staff", how many jobs the read model has, 100 of each account',
@@ -70,10 +71,13 @@ const { rounds, seconds, only, cases, jobs, requests, json } = new Command('benc
     seconds: number;
     only?: (typeof parts)[number];
     cases: string;
+    accounts: number;
     jobs: number;
     requests: number;
     json?: true;
   }>();
+/** Accounts with a hundred downloads each. */
+const withHistory = Math.ceil(accounts / 25);
 const wanted = (part: (typeof parts)[number]) => only === undefined || only === part;
 
 /**
@@ -124,7 +128,7 @@ const add = (result: Results) => {
   progress(tableOf('ratio', result.ratios));
 };
 if (wanted('http') || wanted('appends') || wanted('waiting') || wanted('processes')) {
-  await withAccounts({ accounts: 10_000, jobs: 30_000 }, async (prepared) => {
+  await withAccounts({ accounts, jobs: 3 * accounts }, async (prepared) => {
     const { bench, pool, store } = prepared;
     if (wanted('http')) add(await benchHttp(bench, pool, prepared, { ...prepared, rounds, seconds, cases }));
     if (wanted('waiting')) add(await benchWaiting(bench, pool, prepared, { rounds, seconds }));
@@ -137,13 +141,13 @@ if (wanted('http')) add({ ratios: [], figures: [await benchSigning(rounds)] });
 if (wanted('parser')) add(benchParser(rounds));
 if (wanted('projections')) {
   await withAccounts({ accounts: 1, jobs: 2 }, async ({ bench, store }) => {
-    add(await benchProjections(bench, store, Math.min(rounds, 3)));
+    add(await benchProjections(bench, store, { accounts: withHistory, rounds: Math.min(rounds, 3) }));
   });
 }
 if (wanted('verify')) {
   // Engines of its own: rows of the read models that are not in the log would be a divergence.
   await using bench = await startBench();
-  add(await benchVerify(bench, rounds));
+  add(await benchVerify(bench, { accounts: withHistory, rounds }));
 }
 if (wanted('jobs')) add(await benchJobs(rounds));
 if (wanted('claims') || wanted('lookups')) {
@@ -156,10 +160,10 @@ if (wanted('claims') || wanted('lookups')) {
 if (wanted('files')) add(await benchFiles(rounds));
 if (wanted('storage')) {
   await using bench = await startBench();
-  add(await benchStorage(bench));
+  add(await benchStorage(bench, { accounts: Math.ceil(accounts / 10) }));
 }
 if (wanted('sizes')) {
-  const few = { accounts: 500, jobs: 1_000 };
+  const few = { accounts: Math.min(accounts, 500), jobs: 1_000 };
   await withAccounts(few, async (small) => {
     // A process has one connection to a log.
     await small.store.close();
@@ -170,19 +174,22 @@ if (wanted('sizes')) {
   });
 }
 if (wanted('console')) {
-  await withAccounts({ accounts: Math.max(jobs / 100, 500), jobs }, async (prepared) => {
+  await withAccounts({ accounts: Math.max(jobs / 100, Math.min(accounts, 500)), jobs }, async (prepared) => {
     add(await benchConsole(prepared.bench, prepared.pool, prepared, { rounds, seconds }));
   });
 }
 if (wanted('staff')) {
-  await withAccounts({ accounts: Math.max(jobs / 100, 500), jobs }, async ({ bench, pool, store }) => {
-    add(await benchStaff(bench, { pool, store, rounds }));
-  });
+  await withAccounts(
+    { accounts: Math.max(jobs / 100, Math.min(accounts, 500)), jobs },
+    async ({ bench, pool, store }) => {
+      add(await benchStaff(bench, { pool, store, rounds }));
+    },
+  );
 }
 if (wanted('memory')) {
   // Rows that are not in the log would be divergences, and the audit remembers those.
-  await withAccounts({ accounts: 10_000, jobs: 0 }, async (prepared) => {
-    add(await benchMemory(prepared.bench, prepared.pool, prepared, { requests }));
+  await withAccounts({ accounts, jobs: 0 }, async (prepared) => {
+    add(await benchMemory(prepared.bench, prepared.pool, prepared, { requests, seconds }));
   });
 }
 const all = {

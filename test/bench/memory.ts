@@ -10,7 +10,6 @@ import type { Askers } from './http-cases.ts';
 import { measure } from './load.ts';
 import { resetWindows } from './population.ts';
 
-const secondsAtATime = 10;
 /** For what the answers have left behind. */
 const restMs = 2_000;
 
@@ -19,8 +18,9 @@ export async function benchMemory(
   bench: Bench,
   pool: Pool,
   { projector, ...askers }: Askers & { projector: ServiceProcess },
-  { requests }: { requests: number },
+  { requests, seconds }: { requests: number; seconds: number },
 ): Promise<Results> {
+  const secondsAtATime = 5 * seconds;
   const roles = {
     API: await bench.startRole('api'),
     projector,

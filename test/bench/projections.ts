@@ -2,7 +2,7 @@ import pg from 'pg';
 import { pino } from 'pino';
 import { projections } from '../../projections/all.ts';
 import { catchUp } from '../../projections/runner/wait-for-checkpoint.ts';
-import { rebuild } from '../../projections/runner/rebuild.ts';
+import { connectionsOfRebuild, rebuild } from '../../projections/runner/rebuild.ts';
 import type { RebuildableProjection } from '../../projections/runner/projection.ts';
 import { runProjection } from '../../projections/runner/runner.ts';
 import { createRowMacs } from '../../src/adapters/postgres/row-macs.ts';
@@ -20,7 +20,6 @@ import type { Results } from './figures.ts';
 const logger = pino({ level: 'silent' });
 const database = 'bench_projections';
 
-const accounts = 400;
 const downloadsEach = 100;
 
 interface Measured {
@@ -30,7 +29,11 @@ interface Measured {
 }
 
 /** Every read model from the beginning of the log: followed, rebuilt, and copied. */
-export async function benchProjections(bench: Bench, store: EventStore, rounds: number): Promise<Results> {
+export async function benchProjections(
+  bench: Bench,
+  store: EventStore,
+  { accounts, rounds }: { accounts: number; rounds: number },
+): Promise<Results> {
   progress(`writing a log of ${accounts} accounts, ${accounts * downloadsEach} downloads and their jobs`);
   for (let account = 0; account < accounts; account += 1) await appendUsedAccount(store, downloadsEach);
   const measured = new Map<string, Measured[]>(projections.map(({ name }) => [name, []]));
@@ -68,7 +71,7 @@ async function measureOne(bench: Bench, store: EventStore, projection: Rebuildab
   await administrator.query(`create database ${database}`);
   const url = new URL(bench.addresses.DATABASE_URL);
   url.pathname = `/${database}`;
-  const pool = openPool(url.href, { logger, max: 4, queryTimeoutMs: 600_000 });
+  const pool = openPool(url.href, { logger, max: connectionsOfRebuild(1) + 1, queryTimeoutMs: 600_000 });
   await migrate(pool, migrationsDirectory);
   const macs = createRowMacs({ current: deriveKeys('the secret of a benchmark'), others: [] }, { logger });
   const startedMs = performance.now();

@@ -223,7 +223,7 @@ export async function pickThings(pool: Pool, count: number, staffId: string): Pr
   const charged = "type = 'OverageCharged'";
   return {
     madeUp: await pick(
-      `select * from overage_ledger tablesample bernoulli (1) where ${charged} and position >= 1000000000 limit ${count}`,
+      `select * from overage_ledger tablesample bernoulli (1) where ${charged} and position >= 1000000000 and token !~ '^L[0-9a-f]{32}$' limit ${count}`,
     ),
     real: await pick(
       `select * from overage_ledger where ${charged} and account_id in (select account_id from invoices where last_hash <> '')`,

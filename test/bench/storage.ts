@@ -12,9 +12,7 @@ import { progress } from './figures.ts';
 import type { Figure, Results } from './figures.ts';
 import { processorMicros } from './processor-time.ts';
 
-const accounts = 1_000;
 const downloadsEach = 20;
-const downloads = accounts * downloadsEach;
 
 /** Tables with a row or more for each download. */
 const ofDownloads = ['jobs', 'job_timeline', 'overage_ledger'];
@@ -23,12 +21,13 @@ const ofPeriods = ['credits', 'period_money', 'invoices', 'document_mails'];
 const ofAccounts = ['api_keys', 'api_key_window', 'hourly_limits', 'account_heads', 'people'];
 
 /** What downloads leave behind in log and Postgres once their files have expired, and what applying one event to all read models costs. */
-export async function benchStorage(bench: Bench): Promise<Results> {
+export async function benchStorage(bench: Bench, { accounts }: { accounts: number }): Promise<Results> {
+  const downloads = accounts * downloadsEach;
   const store = connectEventStore({ url: bench.addresses.EVENTSTORE_URL, logger: pino({ level: 'silent' }) });
   const pool = new pg.Pool({ connectionString: bench.addresses.DATABASE_URL });
   try {
     progress(`writing a log of ${accounts} accounts, ${downloads} downloads and their jobs`);
-    const { events, payloadBytes } = await writeLog((appends) => appendAll(store, appends));
+    const { events, payloadBytes } = await writeLog(accounts, (appends) => appendAll(store, appends));
     const logBytes = statSync(join(bench.directory, 'log', 'events.sqlite')).size;
 
     progress(`applying ${events} events to all read models`);
@@ -61,7 +60,7 @@ export async function benchStorage(bench: Bench): Promise<Results> {
   }
 }
 
-async function writeLog(append: (appends: Append[]) => Promise<void>) {
+async function writeLog(accounts: number, append: (appends: Append[]) => Promise<void>) {
   let [events, payloadBytes] = [0, 0];
   const write = async (appends: Append[]) => {
     for (const { data, metadata } of appends.flatMap((each) => each.events)) {

@@ -1,7 +1,7 @@
 import { EventStoreDBClient, START } from '@eventstore/db-client';
 import { pino } from 'pino';
 import { projections } from '../../projections/all.ts';
-import { rebuildTogether } from '../../projections/runner/rebuild.ts';
+import { connectionsOfRebuild, rebuildTogether } from '../../projections/runner/rebuild.ts';
 import type { RebuildDependencies } from '../../projections/runner/rebuild.ts';
 import { catchUp } from '../../projections/runner/wait-for-checkpoint.ts';
 import { connectEventStore } from '../../src/adapters/event-store/event-store.ts';
@@ -16,15 +16,21 @@ import { progress, ratio } from './figures.ts';
 import type { Results } from './figures.ts';
 
 const logger = pino({ level: 'silent' });
-const accounts = 400;
 const downloadsEach = 100;
 
 /** The audit of a whole log with its read models, and the rebuild of them all, beside nothing but reading that log to its end. */
-export async function benchVerify(bench: Bench, rounds: number): Promise<Results> {
+export async function benchVerify(
+  bench: Bench,
+  { accounts, rounds }: { accounts: number; rounds: number },
+): Promise<Results> {
   progress(`writing a log of ${accounts} accounts, ${accounts * downloadsEach} downloads and their jobs`);
   const projector = await bench.startRole('projector');
   const store = connectEventStore({ url: bench.addresses.EVENTSTORE_URL, logger });
-  const pool = openPool(bench.addresses.DATABASE_URL, { logger, max: 8, queryTimeoutMs: 600_000 });
+  const pool = openPool(bench.addresses.DATABASE_URL, {
+    logger,
+    max: connectionsOfRebuild(projections.length),
+    queryTimeoutMs: 600_000,
+  });
   const macs = createRowMacs({ current: deriveKeys(bench.secret), others: [] }, { logger });
   const client = EventStoreDBClient.connectionString(bench.addresses.EVENTSTORE_URL);
   const bare: number[] = [];

@@ -15,7 +15,8 @@ import { residentMebibytes } from './memory.ts';
 import { resetWindows } from './population.ts';
 import { processorMicros } from './processor-time.ts';
 
-const waitingPolls = 2_000;
+/** As many as a process takes. */
+const mostWaiting = 2_000;
 /** Too many at a time would not find room among the connections that wait to be accepted. */
 const openedAtOnce = 100;
 
@@ -26,6 +27,7 @@ export async function benchWaiting(
   askers: Askers,
   { rounds, seconds }: { rounds: number; seconds: number },
 ): Promise<Results> {
+  const waitingPolls = Math.min(askers.many.length, mostWaiting);
   const api = await bench.startRole('api');
   const target = { url: api.url, processes: { service: api.pid, Postgres: bench.processes.postgres } };
   const polls = httpCases(askers).find(({ name }) => name === 'status poll');
@@ -50,10 +52,11 @@ export async function benchWaiting(
     for (const socket of sockets) socket.destroy();
     await waitFor(async () => (await countWaiting(target)) === 0, { what: 'all places to be free again' });
   }
-  return figuresOf(target, { without, beside, kibibytes, idle });
+  return figuresOf(target, { waitingPolls, without, beside, kibibytes, idle });
 }
 
 interface WaitingSeries {
+  waitingPolls: number;
   without: Measured[];
   beside: Measured[];
   /** Of each waiting poll. */
@@ -63,6 +66,7 @@ interface WaitingSeries {
 }
 
 function figuresOf(target: Target, series: WaitingSeries): Results {
+  const { waitingPolls } = series;
   const [without, beside] = [series.without.slice(1), series.beside.slice(1)];
   const rates = (load: readonly Measured[]) => load.map(({ perSecond }) => perSecond);
   const named = `beside ${waitingPolls} waiting polls`;
@@ -107,7 +111,7 @@ async function microsASecond({ processes }: Target): Promise<Record<string, numb
 async function startWaiting(target: Target, { many }: Askers): Promise<Socket[]> {
   const { hostname, port } = new URL(target.url);
   const sockets: Socket[] = [];
-  for (const { keys, queuedToken } of many.slice(0, waitingPolls)) {
+  for (const { keys, queuedToken } of many.slice(0, mostWaiting)) {
     const request = `GET /api/v1/video/status?token=${queuedToken} HTTP/1.1\r\nHost: ${hostname}\r\nPrefer: wait=60\r\n`;
     const socket = connect({ host: hostname, port: Number(port) });
     socket.on('error', () => undefined).write(`${request}Authorization: Bearer ${keys[0]?.key ?? ''}\r\n\r\n`);

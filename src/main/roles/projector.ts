@@ -1,5 +1,6 @@
 import { apiKeys } from '../../../projections/api-keys.ts';
 import { projections } from '../../../projections/all.ts';
+import { connectionsOfRebuild } from '../../../projections/runner/rebuild.ts';
 import { runProjections } from '../../../projections/runner/runner.ts';
 import { rebuildUnsigned } from '../../../projections/runner/unsigned-rows.ts';
 import { leadWhenAlone } from '../../adapters/postgres/leadership.ts';
@@ -23,7 +24,8 @@ export const startProjector: StartRole = (connections) => {
     lead: () => {
       observer.begin();
       const running = runProjections(inOrder, { store, pool, macs, logger, observer });
-      const wholeTables = openPool(addresses.databaseUrl, { logger, outages, max: 4, queryTimeoutMs: wholeTableMs });
+      const oneRebuild = { max: connectionsOfRebuild(1), queryTimeoutMs: wholeTableMs };
+      const wholeTables = openPool(addresses.databaseUrl, { logger, outages, ...oneRebuild });
       const signing = rebuildUnsigned(projections, { store, pool: wholeTables, macs, logger });
       return async () => {
         await Promise.all([signing.stop(), running.close()]);

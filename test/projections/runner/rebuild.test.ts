@@ -13,8 +13,9 @@ import { checkpointAt, readReached, writeCheckpoint } from '../../../projections
 import { usageAndJobs } from '../../../projections/usage-and-jobs.ts';
 import { logUnderTest } from '../../commands/log-under-test.ts';
 import { isLongProof, scaled } from '../../support/proof-scale.ts';
-import { waitFor } from '../../support/wait-for.ts';
-import { readModelsOfTest, testMacs } from '../read-models-under-test.ts';
+import { patienceMs, waitFor } from '../../support/wait-for.ts';
+import { openPool } from '../../../src/adapters/postgres/pool.ts';
+import { readModelsOfTest, silent, testMacs } from '../read-models-under-test.ts';
 import type { TestReadModels } from '../read-models-under-test.ts';
 import { rebuildTogether } from '../../../projections/runner/rebuild.ts';
 import { changedLog } from '../../commands/noted-reads.ts';
@@ -101,6 +102,24 @@ describe('a rebuild', () => {
     await live.caughtUp();
     for (const projection of projections)
       expect(await rowsOf(live, projection)).toEqual(await rowsOfQuietRunner(log.store, projection));
+  });
+
+  it.each([1, 2])('says at once that a pool of %i is too small, where it would wait for itself', async (max) => {
+    const live = await readModelsOfTest(log.store, [jobTimeline]);
+    const pool = openPool(live.url, { logger: silent, max, queryTimeoutMs: patienceMs });
+    try {
+      const rebuilding = rebuildTogether([jobTimeline], {
+        store: log.store,
+        macs: testMacs,
+        pool,
+        progress: () => undefined,
+      });
+      await expect(Array.fromAsync(rebuilding)).rejects.toThrow(
+        `to rebuild 1 read models takes 3 connections to Postgres, and the pool has ${max}`,
+      );
+    } finally {
+      await pool.end();
+    }
   });
 
   it('gives up where a reader does not let go of the table, rather than keep all others waiting', async () => {
