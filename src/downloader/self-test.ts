@@ -72,6 +72,22 @@ const prisoner = `
     'GET http://127.0.0.1:' + canaryPort + '/ HTTP/1.1\\r\\nHost: x\\r\\nConnection: close\\r\\n' + credentials + '\\r\\n');
   const credentials = Buffer.from(proxy.username + ':' + proxy.password).toString('base64');
   const status = (heard) => Number((heard.match(/HTTP\\/1\\.1 (\\d+)/) || [])[1] || 0);
+  // Opened, and not written to.
+  const openToWrite = (path) => fs.closeSync(fs.openSync(path, fs.constants.O_WRONLY | fs.constants.O_NONBLOCK));
+  // A file that everybody may open, as those of /proc/pressure, takes nothing without privileges.
+  const isForAll = (path) => (fs.statSync(path).mode & 0o002) !== 0;
+  const filesOf = (folder) => {
+    let entries = [];
+    try { entries = fs.readdirSync(folder, { withFileTypes: true }); } catch {}
+    return entries.flatMap((entry) => {
+      const path = folder + '/' + entry.name;
+      if (folder === '/proc' && /^\\d+$/.test(entry.name)) return [];
+      return entry.isDirectory() ? filesOf(path) : entry.isFile() ? [path] : [];
+    });
+  };
+  // Those by which a process could become root outside, or stop the machine; /sys as a whole is too large for a start.
+  const kernelFiles = ['/proc/sysrq-trigger', '/proc/sys/kernel/core_pattern', '/proc/sys/kernel/modprobe',
+    '/sys/kernel/uevent_helper', '/sys/power/state', '/sys/fs/cgroup/cgroup.procs'];
   const own = fs.existsSync('/proc/self/status') ? fs.readFileSync('/proc/self/status', 'latin1') : '';
   (async () => console.log(JSON.stringify({
     direct: await talk('127.0.0.1', canaryPort),
@@ -81,6 +97,7 @@ const prisoner = `
     reads: attempt(() => fs.readFileSync(outside)),
     writes: attempt(() => fs.writeFileSync(outside + '.written', '')),
     ids: (own.match(/^(?:Uid|Gid|Groups):.*$/gm) || []).flatMap((line) => line.split(/\\s+/).slice(1).filter(Boolean)),
+    kernelFiles: [...filesOf('/proc'), ...kernelFiles].filter((path) => attempt(() => openToWrite(path)) && !isForAll(path)),
     privileges: (own.match(/^(?:CapEff|NoNewPrivs):.*$/gm) || []).map((line) => line.split(/\\s+/)[1]),
   })))();
 `;
@@ -96,6 +113,8 @@ interface Findings {
   ids: string[];
   /** Its effective capabilities, and `1` if it can gain no new ones. */
   privileges: string[];
+  /** Files of the kernel that it could write to. */
+  kernelFiles: string[];
 }
 
 /**
@@ -164,8 +183,8 @@ function objections({ findings, ...outcome }: Outcome): Record<GuardName, string
     ),
     processes: outcome.survivor ? 'a process was left behind' : '',
     privileges: when(
-      findings && findings.privileges.join() !== '0000000000000000,1',
-      `a child has privileges: ${findings?.privileges.join(', ')}`,
+      findings && (findings.privileges.join() !== '0000000000000000,1' || findings.kernelFiles.length > 0),
+      `a child has privileges: ${findings?.privileges.join(', ')}; it could write to ${findings?.kernelFiles.slice(0, 3).join(', ')}`,
     ),
     environment: when(unexpected && unexpected.length > 0, `a child sees ${unexpected?.join(', ')}`),
     disk:
@@ -189,7 +208,8 @@ async function observe(options: SelfTestOptions, directory: string): Promise<Out
   const outside = join(directory, 'outside');
   const { users } = options.sandbox.namespaces;
   // Another user may not be able to reach the program by its path, and inherits it as an open file.
-  const program = users === undefined ? undefined : await open(process.execPath);
+  const isSomebodyElse = users !== undefined && users.shared === undefined;
+  const program = isSomebodyElse ? await open(process.execPath) : undefined;
   await writeFile(outside, 'secret', { mode: 0o600 });
   const run = async (
     folder: string,
@@ -238,7 +258,7 @@ async function observe(options: SelfTestOptions, directory: string): Promise<Out
       filledBytes: (await measureDirectory(join(directory, 'hoarder'), 1_000)).bytesOnDisk,
       ended,
       survivor: namedSo(name),
-      isSomebodyElse: users !== undefined,
+      isSomebodyElse,
     };
   } finally {
     await program?.close();

@@ -74,7 +74,8 @@ export function linkEngine(directory: string): void {
   const packageDirectory = bundlePackageDirectory();
   if (packageDirectory === undefined) return;
   const target = installedAt({ directory: join(directory, 'engine'), name: 'bundle', sha256: bundleSha256 });
-  mkdirSync(dirname(target), { recursive: true, mode: 0o700 });
+  // Children of root, who are other users, pass through it.
+  mkdirSync(dirname(target), { recursive: true, mode: 0o711 });
   const { status } = spawnSync('cp', ['-al', packageDirectory, target], { stdio: 'ignore' });
   if (status !== 0) rmSync(target, { recursive: true, force: true });
 }

@@ -110,9 +110,11 @@ export async function startTestPlatform(
     proxyUrl?: string | undefined;
     ytDlpPath?: string | undefined;
   }) => {
-    const { nsenter, view, ...others } = sandbox.namespaces;
+    const { nsenter, view, users, ...others } = sandbox.namespaces;
     return {
       ...others,
+      // Of another user without its whole place it would be too little that it can reach.
+      ...(proxyUrl === undefined && ytDlpPath === undefined && users && { users }),
       ...(proxyUrl === undefined && nsenter && { nsenter }),
       ...(ytDlpPath === undefined && view && { view }),
     };

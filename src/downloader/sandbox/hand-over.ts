@@ -31,6 +31,8 @@ export interface Job {
   arguments: readonly string[];
   directory: string;
   environment: Readonly<Record<string, string>>;
+  /** As whom it is done, if not as the user whom the namespaces call root. */
+  user: number | undefined;
 }
 
 /** Of a holder without a child. */

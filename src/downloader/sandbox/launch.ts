@@ -23,7 +23,7 @@ export interface Namespaces {
   view?: View;
   /** Joins the network: file descriptors of its namespaces. */
   nsenter?: { program: string; user: number; network: number };
-  /** Without namespaces: other users for the children of a root process. */
+  /** Other users for the children of a root process. */
   users?: Users;
 }
 
@@ -50,7 +50,7 @@ export interface Launch extends Place {
 }
 
 const maxOpenFiles = 1_024;
-/** For the user, in the child's own user namespace if it has one. */
+/** For the user: of one attempt, where it has a user or a namespace of users of its own and the kernel counts in it (from 5.14 on). */
 const maxProcesses = 1_024;
 
 const quote = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`;
@@ -81,7 +81,10 @@ function viewCommands({ root, table, folders, files, links }: View, directory?: 
     `mount --all --fstab ${quote(table)}`,
     ...own.map((path) => `mount --rbind ${quoted([path, inside(path)])}`),
     // Without processes of its own, it has those of the machine, which only the commands below need.
-    directory === undefined ? `mount --rbind /proc ${proc}` : `mount -t proc proc ${proc}`,
+    directory === undefined
+      ? `mount --rbind /proc ${proc}`
+      : // Processes alone; kernels before 5.8 know no such mount, and the child's user may write to nothing else there.
+        `mount -t proc -o subset=pid proc ${proc} 2>/dev/null || mount -t proc proc ${proc}`,
     `cd ${quote(root)}`,
     'pivot_root . .old',
     'umount -l /.old',
@@ -119,11 +122,13 @@ const begin = [
   `path=$PATH; PATH=${ownPath}`,
 ];
 const end = 'PATH=$path; started=1; set +e; unset PWD OLDPWD';
-// From Linux 6.14 on, this limits only the namespace; before, the file cannot be written.
-const limitPids = '{ echo 512 > /proc/sys/kernel/pid_max; } 2>/dev/null || :';
 const closeHandles = 'exec 3<&- 4<&-';
 const dropAll = '--no-new-privs --inh-caps=-all --bounding-set=-all';
-const ownNamespaces = ['--user', '--map-root-user', '--mount', '--pid', '--ipc', '--fork', '--kill-child'];
+/** Those of root's children are of the users' namespace that they have joined: a new one would know root alone. */
+const ownNamespaces = ({ users }: Pick<Namespaces, 'users'>): string[] => [
+  ...(users === undefined ? ['--user', '--map-root-user'] : []),
+  ...['--mount', '--pid', '--ipc', '--fork', '--kill-child'],
+];
 
 /** Joins the network, if there is one, before the command line. */
 function joined(nsenter: Namespaces['nsenter'], [command = '', ...rest]: readonly string[]): Started {
@@ -140,12 +145,11 @@ const shell = (commands: readonly string[], words: readonly string[] = []): stri
 
 /** The commands that bring a child's shell into its place. */
 function placeCommands({ namespaces, directory, limits, mark }: Place): string[] {
-  const { unshare, view, nsenter } = namespaces;
+  const { view, nsenter } = namespaces;
   return [
     ...begin,
     ...(nsenter === undefined ? [] : [closeHandles]),
     ...(view === undefined ? [] : viewCommands(view, directory)),
-    ...(unshare === undefined ? [] : [limitPids]),
     `cd ${quote(directory)}`,
     ...limitCommands(limits, mark),
   ];
@@ -158,9 +162,10 @@ function placeCommands({ namespaces, directory, limits, mark }: Place): string[]
 export function launch(run: Launch): Started {
   const { setpriv, unshare, nsenter, users } = run.namespaces;
   // Only the root user, of a namespace or of the machine, has capabilities to lose.
-  const isRoot = process.getuid?.() === 0 && users === undefined;
+  const isRoot = process.getuid?.() === 0 && (users === undefined || users.shared !== undefined);
   const drops = unshare !== undefined || isRoot ? dropAll : '--no-new-privs --inh-caps=-all';
-  const privileges = setpriv === undefined ? '' : `${quote(setpriv)} ${drops} -- `;
+  const becomes = users?.shared && `--reuid=${users.shared.uid} --regid=${users.shared.gid} --clear-groups `;
+  const privileges = setpriv === undefined ? '' : `${quote(setpriv)} ${becomes ?? ''}${drops} -- `;
   // The first process of a namespace ignores signals without a handler, and adopts orphans: it stays the shell.
   const first = [
     `trap : TERM; ${privileges}"$@" & child=$!`,
@@ -174,11 +179,12 @@ export function launch(run: Launch): Started {
     ...(unshare === undefined ? [`exec ${privileges}"$@"`] : first),
   ];
   const child = shell(commands, [run.command, ...run.arguments]);
-  return joined(nsenter, unshare === undefined ? child : [unshare, ...ownNamespaces, '--', ...child]);
+  return joined(nsenter, unshare === undefined ? child : [unshare, ...ownNamespaces(run.namespaces), '--', ...child]);
 }
 
 /** All parts: what a child needs that is forked elsewhere and enters them. */
-export type AllNamespaces = Required<Pick<Namespaces, 'setpriv' | 'unshare' | 'view' | 'nsenter'>>;
+export type AllNamespaces = Required<Pick<Namespaces, 'setpriv' | 'unshare' | 'view' | 'nsenter'>> &
+  Pick<Namespaces, 'users'>;
 
 export function hasAll(namespaces: Namespaces): namespaces is AllNamespaces {
   const { setpriv, unshare, view, nsenter } = namespaces;
@@ -195,7 +201,7 @@ export const jobDescriptor = 5;
 export function launchHolder(run: Place & { namespaces: AllNamespaces }): Started {
   const { unshare, nsenter } = run.namespaces;
   const commands = [...placeCommands(run), end, `echo >&${jobDescriptor}; read -r code; exit "$code"`];
-  return joined(nsenter, [unshare, ...ownNamespaces, '--', ...shell(commands)]);
+  return joined(nsenter, [unshare, ...ownNamespaces(run.namespaces), '--', ...shell(commands)]);
 }
 
 /**

@@ -15,7 +15,8 @@ import { basename, dirname, join } from 'node:path';
 
 import { launch } from './launch.ts';
 import type { Namespaces, View } from './launch.ts';
-import type { Users } from './users.ts';
+import { openUsers, shareUser } from './users.ts';
+import type { User, Users } from './users.ts';
 import { sleep } from '../../async/sleep.ts';
 import { listPids } from '../../system/processes.ts';
 
@@ -43,7 +44,7 @@ export interface SandboxOptions {
   programs: readonly string[];
   /** Further folders that can be read. */
   readable: readonly string[];
-  /** Used instead of namespaces; other users must then be able to pass through `directory`. */
+  /** Used instead of namespaces; they must be able to pass through `directory`. */
   users?: Users;
 }
 
@@ -87,16 +88,60 @@ interface Network {
   listener: Server;
 }
 
-/** Makes a network with only a loopback interface and one listening socket, which is ours. */
-async function openNetwork(unshare: string): Promise<Network | { why: string }> {
+/** The programs that make a network, or join one. */
+interface NetworkTools {
+  unshare: string;
+  nsenter: string;
+}
+
+/**
+ * Maps root, who prepares each child's place, and the user as whom the child then runs. The map of a user's own namespace
+ * holds that user alone, so it is written from outside.
+ */
+async function mapUsers(pid: number, { uid, gid }: User): Promise<void> {
+  const map = (id: number) => `0 0 1\n${id} ${id} 1\n`;
+  await writeFile(`/proc/${pid}/uid_map`, map(uid));
+  await writeFile(`/proc/${pid}/gid_map`, map(gid));
+}
+
+/**
+ * Makes a network with only a loopback interface and one listening socket, which is ours.
+ *
+ * @param user as whom the children of root run
+ */
+async function openNetwork(
+  { unshare, nsenter }: NetworkTools,
+  user: User | undefined,
+): Promise<Network | { why: string }> {
+  if (user === undefined) return await listenIn([unshare, '--user', '--map-root-user', '--net', '--']);
+  const maker = spawn(unshare, ['--user', '--net', '--', '/bin/sh', '-c', 'echo; read -r end'], {
+    cwd: '/',
+    detached: true,
+    env: { PATH: programDirectories.join(':') },
+    stdio: ['pipe', 'pipe', 'pipe'],
+  });
+  const ended = exitOf(maker);
+  try {
+    const isMade = new Promise<boolean>((resolve) => maker.stdout.once('data', () => resolve(true)));
+    if (maker.pid === undefined || !(await Promise.race([isMade, ended.then(() => false)])))
+      return { why: (await ended).stderr || 'the network was not made' };
+    await mapUsers(maker.pid, user);
+    const of = `/proc/${maker.pid}/ns`;
+    return await listenIn([nsenter, `--user=${of}/user`, `--net=${of}/net`, '--']);
+  } catch (error) {
+    return { why: error instanceof Error ? error.message : String(error) };
+  } finally {
+    maker.stdin.destroy();
+    await ended;
+  }
+}
+
+async function listenIn([command = '', ...enter]: readonly string[]): Promise<Network | { why: string }> {
   const up =
     'ip link set lo up 2>/dev/null || ifconfig lo up 2>/dev/null || { echo "neither ip nor ifconfig" >&2; exit 1; }';
   const child = spawn(
-    unshare,
-    [
-      ...['--user', '--map-root-user', '--net', '--', '/bin/sh', '-c', `${up}; exec "$@"`, 'sh'],
-      ...[process.execPath, '-e', listenerProgram],
-    ],
+    command,
+    [...enter, '/bin/sh', '-c', `${up}; exec "$@"`, 'sh', process.execPath, '-e', listenerProgram],
     {
       cwd: '/',
       detached: true,
@@ -177,7 +222,7 @@ async function trial(options: SandboxOptions, namespaces: Namespaces): Promise<s
       detached: true,
       env: { PATH: programDirectories.join(':') },
       stdio: ['ignore', 'ignore', 'pipe', ...started.handles],
-      ...user,
+      ...(namespaces.users?.shared === undefined ? user : {}),
     });
     const { code, stderr } = await exitOf(child);
     return code === 0 ? undefined : stderr || `it ended with ${String(code)}`;
@@ -189,44 +234,84 @@ async function trial(options: SandboxOptions, namespaces: Namespaces): Promise<s
   }
 }
 
-/** Makes the namespaces that the kernel allows, tries each, and leaves out those that fail. Never throws for a missing one. */
+/** Makes the parts that the kernel allows, tries each, and leaves out those that fail. Never throws for a missing one. */
 export async function openSandbox(options: SandboxOptions): Promise<Sandbox> {
   await mkdir(options.directory, { recursive: true, mode: 0o700 });
-  const missing: Sandbox['missing'] = [];
-  const namespaces: Namespaces = {};
-  const [unshare, nsenter, setpriv] = ['unshare', 'nsenter', 'setpriv'].map(findProgram);
-  let network: Network | undefined;
-  const attempt = async (guard: Sandbox['missing'][number]['guard'], more: Namespaces): Promise<void> => {
-    const why = await trial(options, { ...namespaces, ...more });
-    if (why === undefined) Object.assign(namespaces, more);
-    else missing.push({ guard, why });
-  };
+  const opening: Opening = { options, namespaces: {}, missing: [], network: undefined };
+  const { missing } = opening;
   const { users } = options;
   if (listPids().length === 0) missing.push({ guard: 'memory', why: 'no /proc shows what a process uses' });
-  if (users !== undefined) await attempt('files', { users });
+  if (users !== undefined) await attempt(opening, 'files', { users });
+  const setpriv = findProgram('setpriv');
   if (setpriv === undefined) missing.push({ guard: 'privileges', why: 'there is no setpriv' });
-  else await attempt('privileges', { setpriv });
+  else await attempt(opening, 'privileges', { setpriv });
   if (users !== undefined) missing.push({ guard: 'network', why: 'it needs user namespaces' });
-  else if (unshare === undefined) {
-    for (const guard of ['processes', 'files', 'network'] as const) missing.push({ guard, why: 'there is no unshare' });
-  } else {
-    await attempt('processes', { unshare });
-    if (namespaces.unshare === undefined) missing.push({ guard: 'files', why: 'it needs processes of their own' });
-    else await attempt('files', { view: await writeView(options) });
-    const opened = nsenter === undefined ? { why: 'there is no nsenter' } : await openNetwork(unshare);
-    if ('why' in opened) missing.push({ guard: 'network', why: opened.why });
-    else {
-      const handles = { user: opened.user.fd, network: opened.network.fd };
-      await attempt('network', { nsenter: { program: nsenter ?? '', ...handles } });
-      network = opened;
-    }
-  }
-  const listener = namespaces.nsenter === undefined ? undefined : network?.listener;
+  else await addNamespaces(opening);
   const close = async () => {
+    const { network } = opening;
     await network?.user.close();
     await network?.network.close();
     if (network?.listener.listening === true) network.listener.close();
     await sleep(0);
   };
-  return { namespaces, listener, missing, close };
+  const { namespaces, network } = opening;
+  return { namespaces, listener: namespaces.nsenter && network?.listener, missing, close };
+}
+
+interface Opening extends Pick<Sandbox, 'namespaces' | 'missing'> {
+  options: SandboxOptions;
+  network: Network | undefined;
+}
+
+type MissingGuard = Sandbox['missing'][number]['guard'];
+
+async function attempt({ options, namespaces, missing }: Opening, guard: MissingGuard, more: Namespaces) {
+  const why = await trial(options, { ...namespaces, ...more });
+  if (why === undefined) Object.assign(namespaces, more);
+  else missing.push({ guard, why });
+}
+
+/**
+ * A child is root in namespaces of its own, which stands for the worker's user. Root itself must not be what it stands for: then
+ * they are made in those of the network, where another user is known, and the child runs as that user.
+ */
+async function addNamespaces(opening: Opening): Promise<void> {
+  const { namespaces, missing, options } = opening;
+  const [unshare, nsenter] = ['unshare', 'nsenter'].map(findProgram);
+  const leaveOut = (why: string, ...guards: MissingGuard[]) => missing.push(...guards.map((guard) => ({ guard, why })));
+  if (unshare === undefined) {
+    leaveOut('there is no unshare', 'processes', 'files', 'network');
+    return;
+  }
+  const users = openUsers();
+  const isRoot = process.getuid?.() === 0;
+  if (isRoot && (users === undefined || namespaces.setpriv === undefined)) {
+    leaveOut('a child of root would be root', 'processes', 'files', 'network');
+    return;
+  }
+  if (users !== undefined) {
+    namespaces.users = await shareUser(users, join(options.directory, 'user'));
+    await addNetwork(opening, unshare, nsenter);
+  }
+  if (users === undefined || namespaces.nsenter !== undefined) await attempt(opening, 'processes', { unshare });
+  if (namespaces.unshare === undefined) leaveOut('it needs processes of their own', 'files');
+  else await attempt(opening, 'files', { view: await writeView(options) });
+  if (users === undefined) await addNetwork(opening, unshare, nsenter);
+  // Some of them do not keep attempts of one user apart.
+  else if (namespaces.view === undefined) opening.namespaces = { setpriv: namespaces.setpriv ?? '' };
+}
+
+async function addNetwork(opening: Opening, unshare: string, nsenter: string | undefined): Promise<void> {
+  const { namespaces, missing } = opening;
+  const opened =
+    nsenter === undefined
+      ? { why: 'there is no nsenter' }
+      : await openNetwork({ unshare, nsenter }, namespaces.users?.shared);
+  if ('why' in opened) {
+    missing.push({ guard: 'network', why: opened.why });
+    return;
+  }
+  opening.network = opened;
+  const handles = { user: opened.user.fd, network: opened.network.fd };
+  await attempt(opening, 'network', { nsenter: { program: nsenter ?? '', ...handles } });
 }

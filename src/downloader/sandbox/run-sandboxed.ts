@@ -87,11 +87,14 @@ export async function runSandboxed(run: SandboxedProcess): Promise<ProcessResult
   const nothing: ProcessResult = { ending: 'aborted', exitCode: null, stderr: '' };
   const [home, temporary] = [join(run.directory, 'home'), join(run.directory, 'tmp')];
   for (const directory of [home, temporary]) await mkdir(directory, { recursive: true, mode: 0o700 });
-  if (run.signal.aborted) return nothing;
   const { command } = run;
   const forker = typeof command === 'string' ? undefined : command;
   const namespaces: Namespaces = forker?.namespaces ?? run.namespaces ?? {};
-  const user = await namespaces.users?.of(run.directory);
+  const owner = await namespaces.users?.of(run.directory);
+  // From here until the signal is listened to, nothing is waited for.
+  if (run.signal.aborted) return nothing;
+  /** From its start on, and all its processes are of this run. */
+  const user = namespaces.users?.shared === undefined ? owner : undefined;
   const mark = randomBits(6).readUIntBE(0, 6) + 1;
   const limits = kernelLimits(run);
   const started =
@@ -151,7 +154,7 @@ export async function runSandboxed(run: SandboxedProcess): Promise<ProcessResult
   const stderr = watchOutput(run, child, () => end('output_flood'));
   const watching = watchUse(run, { leaders, uid: user?.uid, stopped: stopped.signal }, end);
   if (forker !== undefined) {
-    const job = { arguments: run.arguments, directory: run.directory, environment };
+    const job = { arguments: run.arguments, directory: run.directory, environment, user: owner?.uid };
     const lost = (why: ChildEnding) => (error: unknown) => {
       if (ending === 'exited') [ending, problem] = [why, String(error)];
     };

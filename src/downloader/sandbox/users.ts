@@ -1,10 +1,10 @@
 /**
- * Unused user ids for the children of a worker that runs as root on a machine without namespaces. Each attempt has an id of
- * its own, so that attempts can neither signal nor inspect one another.
+ * Unused user ids for the children of a worker that runs as root: none of them is ever the machine's root, since the kernel
+ * lets uid 0 write to most of /proc, without a capability and from every namespace.
  */
 
 import { existsSync, readFileSync } from 'node:fs';
-import { lchown, lstat, readdir } from 'node:fs/promises';
+import { lchown, lstat, mkdir, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 
 import { readOwners } from './resource-use.ts';
@@ -12,14 +12,19 @@ import { listPids } from '../../system/processes.ts';
 import { randomBits } from '../../system/clock-and-chance.ts';
 
 /** Both have the same number, since neither means anything to this machine. */
-interface User {
+export interface User {
   uid: number;
   gid: number;
 }
 
 export interface Users {
-  /** The user of an attempt's directory. The first call gives the directory to a user that owns nothing else. */
+  /**
+   * The user of an attempt's directory, to whom the first call gives it. Each attempt has a user of its own, so that attempts can
+   * neither signal nor inspect one another.
+   */
   of(directory: string): Promise<User>;
+  /** Present where all attempts have the same user, because namespaces keep them apart: a child becomes it in its own place. */
+  shared?: User;
 }
 
 /** Distributions assign no ids of this range (systemd's "UIDS-GIDS"), and every container that maps ids maps them. */
@@ -58,12 +63,28 @@ export function openUsers(): Users | undefined {
       const before = owners.get(directory);
       const id = before ?? choose();
       owners.set(directory, id);
-      if ((await lstat(directory)).uid !== id) {
-        // All files of a fresh directory are ours: no child has run in it yet.
-        for (const name of await readdir(directory)) await lchown(join(directory, name), id, id);
-        await lchown(directory, id, id);
-      }
+      await give(directory, id);
       return { uid: id, gid: id };
+    },
+  };
+}
+
+async function give(directory: string, id: number): Promise<void> {
+  if ((await lstat(directory)).uid === id) return;
+  // All files of a fresh directory are ours: no child has run in it yet.
+  for (const name of await readdir(directory)) await lchown(join(directory, name), id, id);
+  await lchown(directory, id, id);
+}
+
+/** One user for all attempts of a worker, taken as long as the worker has this directory. */
+export async function shareUser(users: Users, directory: string): Promise<Users> {
+  await mkdir(directory, { recursive: true, mode: 0o700 });
+  const shared = await users.of(directory);
+  return {
+    shared,
+    async of(attempt) {
+      await give(attempt, shared.uid);
+      return shared;
     },
   };
 }

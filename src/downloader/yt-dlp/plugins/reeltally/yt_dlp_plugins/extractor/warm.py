@@ -7,6 +7,7 @@ the next child is forked.
 """
 
 import ctypes
+import errno
 import gc
 import json
 import os
@@ -63,26 +64,40 @@ def take_place(holder):
     taken = [checked(libc.syscall(PIDFD_GETFD, process, number, 0)) for number in (5, 1, 2)]
     for number, file in enumerate(taken):
         os.dup2(file, number)
-    os.setns(process, os.CLONE_NEWUSER | os.CLONE_NEWNS | os.CLONE_NEWIPC | os.CLONE_NEWNET)
+    try:
+        os.setns(process, os.CLONE_NEWUSER)
+    except OSError as error:
+        # So the kernel says that this process is in it already.
+        if error.errno != errno.EINVAL:
+            raise
+    os.setns(process, os.CLONE_NEWNS | os.CLONE_NEWIPC | os.CLONE_NEWNET)
     processes = os.open('/proc/1/ns/pid', os.O_RDONLY)
     os.setns(processes, os.CLONE_NEWPID)
 
 
-def drop_privileges():
+def drop_privileges(user):
     for capability in range(MAX_CAPABILITIES):
         libc.prctl(PR_CAPBSET_DROP, capability, 0, 0, 0)
     checked(libc.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
+    if user is not None:
+        os.setgroups([])
+        os.setresgid(user, user, user)
+        os.setresuid(user, user, user)
     header, none = (ctypes.c_uint32 * 2)(CAPABILITY_VERSION_3, 0), (ctypes.c_uint32 * 6)()
     checked(libc.capset(header, none))
-    # With another namespace of users the kernel has taken from it that it may read its own /proc/self.
+    # With another user, and another namespace of users, the kernel has taken from it that it may read its own /proc/self, and
+    # that it ends with the process that forked it.
     checked(libc.prctl(PR_SET_DUMPABLE, 1, 0, 0, 0))
+    checked(libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0))
 
 
-def require_place():
+def require_place(user):
     """Looks at each guard as it is, before anything of a platform is read."""
     with open('/proc/self/status') as file:
         status = dict(line.split(':', 1) for line in file)
     wrong = [name for name, value in NO_PRIVILEGES.items() if status[name].strip() != value]
+    if user is not None and (set(status['Uid'].split()) != {str(user)} or status['Groups'].strip()):
+        wrong.append('Uid')
     wrong += [name for name in os.listdir('/proc/self/fd') if int(name) > 2 and os.path.exists(f'/proc/self/fd/{name}')]
     if wrong:
         raise PermissionError(f'{", ".join(wrong)} is not as it should be')
@@ -106,8 +121,8 @@ def be_child(mark):
     os.chdir(job['directory'])
     os.environ.clear()
     os.environ.update(job['environment'])
-    drop_privileges()
-    require_place()
+    drop_privileges(job.get('user'))
+    require_place(job.get('user'))
     # Python reseeds its own generator; OpenSSL sees a fork by the process number, which may be the same in another namespace.
     ssl.RAND_add(os.urandom(32), 32)
     return job['arguments']
