@@ -35,9 +35,10 @@ archive() { { "$@" -cf - . > "$incomplete/files.tar" || [ $? -eq 1 ]; } && [ -s 
 if [ -n "$with_compose" ] && [ -e "$deploy/.env" ]; then
   postgres=$(sed -n "s/^POSTGRES_PRIMARY=[\"']\{0,1\}\([^\"' ]*\).*/\1/p" "$deploy/.env" | tail -n 1)
 fi
-# The answer to one statement.
+# The answer to one statement. Whatever the role and the database have set, times are written as the restore reads them.
+session="set datestyle = 'ISO, MDY'; set timezone = 'UTC'; set client_encoding = 'UTF8'; set standard_conforming_strings = on;"
 in_postgres() {
-  set -- psql --no-psqlrc --quiet --tuples-only --no-align --set=ON_ERROR_STOP=1 --command "$1"
+  set -- psql --no-psqlrc --quiet --tuples-only --no-align --set=ON_ERROR_STOP=1 --command "$session $1"
   [ -z "$with_compose" ] || set -- in_container --user postgres --env PGDATABASE=reeltally "${postgres:-postgres}" "$@"
   "$@"
 }
@@ -87,6 +88,7 @@ fi
 #    row becomes one statement, which may run again: it adds the charges that the row does not have yet. A charge that is voided
 #    already stays as it is, because the dispatcher looks into the log first.
 columns='append_id, account_id, stream, expected_revision, events, voids, created_at'
+echo "$session" > "$incomplete/pending-voids.sql"
 in_postgres "
   select format(
     'insert into pending_voids ($columns) '
@@ -96,7 +98,7 @@ in_postgres "
   from (
     select $columns from pending_voids union all
     select $columns from resolved_voids where resolved_at >= '$before_log'
-  ) each order by created_at, append_id" > "$incomplete/pending-voids.sql"
+  ) each order by created_at, append_id" >> "$incomplete/pending-voids.sql"
 
 # 4. Finished files, after the log. One that belongs to an event behind the end of the copied log is only surplus.
 #    One that expires meanwhile is left out.

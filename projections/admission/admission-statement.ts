@@ -151,9 +151,13 @@ const refusedAt = ownColumns.indexOf(anyRefusedSql);
 const coveredAt = ownColumns.length - 1;
 const streamAt = creditsFrom + creditsColumnIndex('stream');
 
-/** The session settings that the statement's plan, and the reading of its texts, need; a pool of its own has them. */
-export const admissionSessionSettings =
-  '-c timezone=UTC -c datestyle=ISO -c plan_cache_mode=force_generic_plan -c enable_hashjoin=off -c enable_mergejoin=off -c jit=off';
+/** The session settings that the statement's plan needs; a pool of its own has them. */
+export const admissionSessionSettings = {
+  plan_cache_mode: 'force_generic_plan',
+  enable_hashjoin: 'off',
+  enable_mergejoin: 'off',
+  jit: 'off',
+};
 
 /** The place of a counted request: a key's window, and the instant in it. */
 export interface AdmittedPlace {

@@ -22,7 +22,7 @@ export async function lockTables(tables: readonly string[], client: PoolClient):
     try {
       await client.query(`set local lock_timeout = ${String(attemptMs)}`);
       await client.query(`lock table ${tables.join(', ')} in access exclusive mode`);
-      await client.query('set local lock_timeout = default');
+      await client.query('set local lock_timeout = 0');
       return true;
     } catch (error) {
       if (!isLockFailure(error)) throw error;

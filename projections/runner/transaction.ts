@@ -1,4 +1,5 @@
 import type { Pool, PoolClient } from 'pg';
+import { isPostgresAway } from '../../src/ports/outage.ts';
 
 /** Runs work in a transaction of this connection: commits when the work fulfils, and rolls back when it throws. */
 export async function inTransaction<Result>(client: PoolClient, work: () => Promise<Result>): Promise<Result> {
@@ -7,7 +8,7 @@ export async function inTransaction<Result>(client: PoolClient, work: () => Prom
   return ended.result;
 }
 
-/** As `inTransaction`, on a connection of the pool. One that cannot roll back is broken, and is not given to others. */
+/** As `inTransaction`, on a connection of the pool. One that is broken, or whose server takes no changes, is not given to others. */
 export async function inPoolTransaction<Result>(
   pool: Pool,
   work: (client: PoolClient) => Promise<Result>,
@@ -15,7 +16,7 @@ export async function inPoolTransaction<Result>(
 ): Promise<Result> {
   const client = await pool.connect();
   const ended = await runTransaction(client, () => work(client), begin);
-  client.release('error' in ended && !ended.isRolledBack);
+  client.release('error' in ended && (!ended.isRolledBack || isPostgresAway(ended.error)));
   if ('error' in ended) throw ended.error;
   return ended.result;
 }

@@ -16,6 +16,7 @@ import { migrate } from '../adapters/postgres/migrations.ts';
 import { createStoreOnStandby } from '../adapters/postgres/store-on-standby.ts';
 import type { StoreOnStandby } from '../adapters/postgres/store-on-standby.ts';
 import { createRowMacs } from '../adapters/postgres/row-macs.ts';
+import { requireOwnSessions } from '../adapters/postgres/session.ts';
 import { random, realNowMs, uptimeMs } from '../system/clock-and-chance.ts';
 import type { Tracing } from '../adapters/telemetry/tracing.ts';
 import type { PendingVoids } from '../ports/billing.ts';
@@ -53,6 +54,8 @@ export interface Connections {
   publicUrl: string;
   /** The work that may have to wait, by name: each function tells the reason, or undefined while nothing waits. */
   waiting: Map<string, () => Promise<string | undefined>>;
+  /** False until everything works that a start promises; set by `serve`. */
+  isStarted: boolean;
   close(): Promise<void>;
 }
 
@@ -87,6 +90,7 @@ async function connectBeside(
   const metrics = new Metrics({ logger });
   const macs = createRowMacs(secrets, { logger, observer: metrics.observer(observeRows) });
   const postgres = { server: 'Postgres', url: addresses.databaseUrl, setting: settingOf(config, 'DATABASE_URL') };
+  await naming(postgres, requireOwnSessions(pool));
   const migrated = await naming(postgres, migrate(pool, migrationsDirectory, logger));
   if (migrated.includes('0007-row-macs.sql')) await naming(postgres, signOlderVoids(pool, macs));
   const clock = createClock({
@@ -138,6 +142,7 @@ async function connectBeside(
     tracer: tracing?.tracer,
     publicUrl: config.PUBLIC_URL ?? localUrl(config),
     waiting: new Map(),
+    isStarted: false,
     close: async () => {
       // Side by side: a server that does not answer must not delay the other connections.
       await Promise.all([

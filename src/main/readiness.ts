@@ -6,6 +6,8 @@ import { findMissingTables } from '../../projections/runner/missing-tables.ts';
 import { readRefusal } from '../../projections/runner/refused-readers.ts';
 import { tablesOf } from '../../projections/runner/projection.ts';
 import { measureClock } from '../adapters/postgres/measure-clock.ts';
+import { requireWritable } from '../adapters/postgres/session.ts';
+import { PostgresUnusable } from '../ports/outage.ts';
 import type { Connections } from './connect.ts';
 
 interface Readiness {
@@ -32,10 +34,12 @@ export function createReadiness(connections: Connections): () => Promise<Readine
 
 async function askParts(connections: Connections): Promise<Readiness> {
   const states = await askServers(connections, readinessTimeoutMs);
-  const { offsetSeconds } = connections.clock;
+  const { isStarted, clock } = connections;
+  const { offsetSeconds } = clock;
   return {
-    ready: Object.values(states).every((state) => state === 'ok'),
+    ready: isStarted && Object.values(states).every((state) => state === 'ok'),
     parts: {
+      ...(!isStarted && { start: 'under way' }),
       ...states,
       ...(await whatWaits(connections)),
       ...(offsetSeconds !== 0 && { clock_offset_seconds: String(offsetSeconds) }),
@@ -48,12 +52,14 @@ export async function askServers(
   { store, pool, nats, clock }: Connections,
   timeoutMs: number,
 ): Promise<Record<Server, string>> {
-  const time = measureClock(pool, clock).then(
-    async () => clock.fault()?.message ?? (await missingTable(pool)) ?? (await readRefusal(pool)) ?? 'ok',
-  );
+  const rows = async () => {
+    await requireWritable(pool);
+    await measureClock(pool, clock);
+    return clock.fault()?.message ?? (await missingTable(pool)) ?? (await readRefusal(pool)) ?? 'ok';
+  };
   const log = store.ready({ timeoutMs }).then((ready) => (ready ? 'ok' : 'does not answer'));
-  const inTime = (state: Promise<string>) => withDeadline(state.catch(silence), timeoutMs, silence);
-  const [postgres, event_store, queue] = await Promise.all([inTime(time), inTime(log), askNats(nats, timeoutMs)]);
+  const inTime = (state: Promise<string>) => withDeadline(state.catch(reason), timeoutMs, silence);
+  const [postgres, event_store, queue] = await Promise.all([inTime(rows()), inTime(log), askNats(nats, timeoutMs)]);
   return { postgres, event_store, nats: queue };
 }
 
@@ -65,10 +71,13 @@ async function missingTable(pool: Pool): Promise<string | undefined> {
 }
 
 const silence = () => 'does not answer';
+const reason = (error: unknown) => (error instanceof PostgresUnusable ? error.message : silence());
 
 /** The waiting parts of this process by name, each with the reason. */
 export async function whatWaits({ waiting }: Connections): Promise<Record<string, string>> {
-  const asked = [...waiting].map(async ([name, why]) => [name, await why().catch(() => undefined)] as const);
+  const asked = [...waiting].map(
+    async ([name, why]) => [name, await why().catch(() => 'does not say whether it waits')] as const,
+  );
   const waits = (await Promise.all(asked)).flatMap(([name, why]) => (why === undefined ? [] : [[name, why] as const]));
   return Object.fromEntries(waits);
 }

@@ -7,6 +7,7 @@ import { createReadModelQueries } from '../adapters/postgres/read-model-queries.
 import { keepMeasuring, measureClock } from '../adapters/postgres/measure-clock.ts';
 import { openPool } from '../adapters/postgres/pool.ts';
 import { createRowMacs } from '../adapters/postgres/row-macs.ts';
+import { requireOwnSessions } from '../adapters/postgres/session.ts';
 import { createStaffLinks } from '../adapters/postgres/staff-links.ts';
 import { newId, newUuid, randomBits, realNowMs, uptimeMs } from '../system/clock-and-chance.ts';
 import type { RunCommand } from '../cli/dependencies.ts';
@@ -48,7 +49,9 @@ export async function runCommand(
     queryTimeoutMs,
     connectionTimeoutMs: commandTimeoutMs,
   });
-  const opening = requireSchema(pool).then(() => readStreamPrefix(pool, config));
+  const opening = requireOwnSessions(pool)
+    .then(() => requireSchema(pool))
+    .then(() => readStreamPrefix(pool, config));
   const postgresUnreachable = (error: unknown) =>
     serverUnreachable('Postgres', { url: databaseUrl, setting: config.DATABASE_URL && 'DATABASE_URL' }, error);
   const prefix = await opening.catch(async (error: unknown) => {
@@ -60,7 +63,7 @@ export async function runCommand(
   const store = tellingWaits(connected, output);
   const macs = createRowMacs(secrets, { logger });
   const clock = createClock({ realNowMs, uptimeMs, offsetSeconds: config.REELTALLY_CLOCK_OFFSET_SECONDS });
-  // A command that needs no time also runs without Postgres.
+  // Where Postgres has no time at this moment, a command that needs none goes on.
   await measureClock(pool, clock).catch(() => undefined);
   const measuring = keepMeasuring(pool, clock);
   const { now } = clock;
@@ -75,10 +78,7 @@ export async function runCommand(
     return secret === undefined ? undefined : `${staffOrigin ?? ''}/staff/sign-in/${secret}`;
   };
   try {
-    await refuseOtherSecret(pool, secrets).catch((error: unknown) => {
-      // A command that needs no Postgres runs all the same.
-      if (error instanceof ConfigurationRefused) throw error;
-    });
+    await refuseOtherSecret(pool, secrets);
     await refuseShiftedClock(pool, config);
     await command({
       store,

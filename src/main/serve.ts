@@ -138,6 +138,7 @@ async function startAll(
   shutdown.add('instance file', async () => removeInstance(config.dataDirectory));
   writeInstance(config.dataDirectory, { pid: process.pid, publicUrl: url ?? '', staffUrl, ...addresses });
   notices.push(...(await waitingNotices(connections)));
+  connections.isStarted = true;
   return { url, staffUrl, samplePlatformUrl: addresses.samplePlatformUrl, demo: prepared, notices };
 }
 
@@ -158,6 +159,7 @@ async function startOne(
   // A process of one role often has no screen: the notices go to its log.
   for (const notice of running.notices ?? []) logger.warn(notice);
   const { staffUrl = null } = running;
+  connections.isStarted = true;
   const started = { samplePlatformUrl, staffUrl, demo: null, notices: await waitingNotices(connections) };
   if (running.url !== undefined) return { ...started, url: running.url };
   const health = await startHealthServer(connections);

@@ -1,3 +1,5 @@
+import { DatabaseError } from 'pg';
+import { PostgresUnusable } from '../ports/outage.ts';
 import { ConfigurationRefused } from './settings/configuration-refused.ts';
 
 const reasons: readonly (readonly [RegExp, string])[] = [
@@ -5,7 +7,7 @@ const reasons: readonly (readonly [RegExp, string])[] = [
   [/ENOTFOUND|EAI_AGAIN/, 'its host is unknown'],
   [/Failed to discover/, 'none of its hosts answers'],
   [/EHOSTUNREACH|ENETUNREACH/, 'its host cannot be reached'],
-  [/timeout|ETIMEDOUT|No answer within/i, 'it does not answer'],
+  [/(?<!authentication.)timeout|ETIMEDOUT|No answer within/i, 'it does not answer'],
 ];
 
 /**
@@ -29,6 +31,9 @@ function hostsOf(url: string): string {
 }
 
 function reasonOf(error: unknown): string {
+  // Whatever a server says, it does answer.
+  if (error instanceof DatabaseError) return `it answers "${error.message.replaceAll(/\s+/g, ' ')}"`;
+  if (error instanceof PostgresUnusable) return error.message;
   const { code, message } = error as { code?: unknown; message?: unknown };
   const told = `${String(code)} ${String(message)}`;
   const known = reasons.find(([pattern]) => pattern.test(told));

@@ -73,14 +73,19 @@ export const outageOf = (
   part: string,
 ): Outage => outages?.of(part) ?? new Outage(part, logger);
 
-/** Codes of the system for connections, and of SQL for a server that stops or drops one. Files have other codes. */
-const awayCodes =
-  /^(?:ECONN(?:REFUSED|RESET|ABORTED)|EPIPE|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|ENOTFOUND|EAI_AGAIN|57P0\d|08\d\d\d)$/;
+/** Postgres answers, and the service cannot work with it: it takes no changes, or a pooler before it is set otherwise. */
+export class PostgresUnusable extends Error {
+  override readonly name = 'PostgresUnusable';
+}
 
-/** Tells whether Postgres cannot be reached, or has not answered a statement. */
+/** Codes of the system for connections, and of SQL for a server that stops, drops one or takes no changes. Files have other codes. */
+const awayCodes =
+  /^(?:ECONN(?:REFUSED|RESET|ABORTED)|EPIPE|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|ENOTFOUND|EAI_AGAIN|57P0\d|08\d\d\d|25006)$/;
+
+/** Tells whether Postgres cannot be reached or used, or has not answered a statement. */
 export function isPostgresAway(error: unknown): boolean {
   const { code, message } = error as { code?: unknown; message?: unknown };
-  const isAway = typeof code === 'string' && awayCodes.test(code);
+  const isAway = error instanceof PostgresUnusable || (typeof code === 'string' && awayCodes.test(code));
   return isAway || /^(?:Query read timeout|Connection terminated|timeout exceeded)/.test(String(message));
 }
 

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import { afterAll, beforeAll } from 'vitest';
-import pg from 'pg';
+import type pg from 'pg';
 import { pino } from 'pino';
 import { deriveKeys } from '../../src/adapters/derive-keys.ts';
 import { createRowMacs } from '../../src/adapters/postgres/row-macs.ts';
@@ -14,6 +14,7 @@ import type { Environment, ServiceProcess } from '../support/service.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { Browser } from './browser.ts';
 import { signIn } from './sign-in.ts';
+import { connectClient } from '../support/postgres.ts';
 
 interface Person {
   accountId: string;
@@ -49,8 +50,7 @@ export async function consoleOfFile(given: Environment = {}): Promise<ConsoleOfF
   let sessions = 0;
   beforeAll(async () => {
     const { environment, startRole, cli } = installation;
-    client = new pg.Client({ connectionString: environment.DATABASE_URL });
-    await client.connect();
+    client = await connectClient(environment.DATABASE_URL);
     const sql: ConsoleOfFile['sql'] = async <Row extends pg.QueryResultRow>(text: string, values?: unknown[]) =>
       (await client.query<Row>(text, values)).rows;
     const current = deriveKeys(environment['REELTALLY_SECRET'] ?? '');

@@ -39,7 +39,7 @@ export interface TestReadModels extends AsyncDisposable {
   url: string;
   pool: Pool;
   /** Another pool on the same database, as another process would have. */
-  openAnother: (options?: string) => Pool;
+  openAnother: (settings?: Readonly<Record<string, string>>) => Pool;
   openAdmissions: () => Admissions;
   storeOnStandby: StoreOnStandby;
   /** Keeps read models up to date, each over connections of its own as another process would, until it is closed with all. */
@@ -61,14 +61,13 @@ export async function createReadModels({
   const database = await createMigratedDatabase();
   const pools: Pool[] = [];
   const running: { store: EventStore; projection: Projection; runner: Subscription }[] = [];
-  const openAnother = (options?: string): Pool => {
-    const settings = {
+  const openAnother = (settings?: Readonly<Record<string, string>>): Pool => {
+    const pool = openPool(database.url, {
       logger: silent,
       max: connectionsOfRebuild(projections.length),
       queryTimeoutMs,
-      ...(options !== undefined && { options }),
-    };
-    const pool = openPool(database.url, settings);
+      ...(settings && { settings }),
+    });
     pools.push(pool);
     return pool;
   };

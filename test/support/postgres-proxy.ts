@@ -12,12 +12,14 @@ export interface PostgresProxy extends AsyncDisposable {
   statements: () => number;
   /** Cuts every connection, and new ones as they come, until it is back. */
   setAway: (isAway: boolean) => void;
+  /** Sends connections from now on to another server; those that are open are cut. */
+  leadTo: (target: string) => void;
   /** Keeps what the server says from its clients, until they may hear it. */
   setHeld: (isHeld: boolean) => void;
 }
 
 export async function startPostgresProxy(target: string): Promise<PostgresProxy> {
-  const { hostname, port } = new URL(target);
+  let { hostname, port } = new URL(target);
   let roundTrips = 0;
   let statements = 0;
   let isAway = false;
@@ -55,6 +57,10 @@ export async function startPostgresProxy(target: string): Promise<PostgresProxy>
     setAway: (away) => {
       isAway = away;
       if (away) for (const client of open.keys()) client.destroy();
+    },
+    leadTo: (other) => {
+      ({ hostname, port } = new URL(other));
+      for (const client of open.keys()) client.destroy();
     },
     setHeld: (held) => {
       // A second pipe would say everything twice.

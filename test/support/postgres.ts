@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import pg from 'pg';
+import { stateSettings } from '../../src/adapters/postgres/session.ts';
 import { migrate } from '../../src/adapters/postgres/migrations.ts';
 import { migrationsDirectory } from '../../src/main/schema.ts';
 
@@ -40,7 +41,7 @@ export async function prepareMigratedDatabase(): Promise<void> {
 }
 
 export async function migrateDatabase(url: string): Promise<void> {
-  const pool = new pg.Pool({ connectionString: url });
+  const pool = openTestPool(url);
   await migrate(pool, migrationsDirectory);
   await pool.end();
 }
@@ -55,10 +56,24 @@ function urlOfRun(): string {
 
 const administer = (statement: string) => withClient(urlOfRun(), (client) => client.query(statement));
 
-/** Opens a connection of its own for some work, and closes it. */
-export async function withClient<Result>(url: string, work: (client: pg.Client) => Promise<Result>): Promise<Result> {
+/** A connection with the settings that the service's own have; of a standby too. */
+export async function connectClient(url: string): Promise<pg.Client> {
   const client = new pg.Client({ connectionString: url });
   await client.connect();
+  await stateSettings(client);
+  return client;
+}
+
+export const openTestPool = (url: string): pg.Pool =>
+  new pg.Pool({
+    connectionString: url,
+    // eslint-disable-next-line @typescript-eslint/no-misused-promises -- the pool waits for it; only its types do not say so
+    onConnect: (client) => stateSettings(client),
+  });
+
+/** Opens a connection of its own for some work, and closes it. */
+export async function withClient<Result>(url: string, work: (client: pg.Client) => Promise<Result>): Promise<Result> {
+  const client = await connectClient(url);
   try {
     return await work(client);
   } finally {

@@ -2,6 +2,7 @@ import { execFile } from 'node:child_process';
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import type { Pool } from 'pg';
 import { expect, it, onTestFinished } from 'vitest';
 
 import { connectEventStore } from '../../src/adapters/event-store/event-store.ts';
@@ -21,6 +22,7 @@ const { log, parts, noting, appendOf, resolving, resolved, eventsIn } = resolvin
 
 it('a pending void of deploy/backup.sh is resolved after the restore into an empty database, whenever it was open', async () => {
   const { pool } = parts.models;
+  await setDatabase(pool, { datestyle: 'SQL, DMY', timezone: 'Asia/Kolkata' });
   const account = await openUsage(log.store, { downloads_limit: 0 });
   const { stream } = account;
   const charge = async () => {
@@ -71,6 +73,7 @@ it('a pending void of deploy/backup.sh is resolved after the restore into an emp
   });
 
   await using models = await createReadModels();
+  await setDatabase(models.pool, { datestyle: 'SQL, MDY', standard_conforming_strings: 'off' });
   const target = await openEventStore();
   const restored = connectEventStore({ url: target.url, logger: silent });
   onTestFinished(async () => {
@@ -97,6 +100,13 @@ it('a pending void of deploy/backup.sh is resolved after the restore into an emp
   );
   expect(await eventsIn(stream)).toEqual(events.slice(0, (await eventsIn(stream)).length));
 });
+
+/** New sessions have these settings: neither the copy nor the restore may depend on what a database has set. */
+async function setDatabase(pool: Pool, settings: Readonly<Record<string, string>>): Promise<void> {
+  const { rows } = await pool.query<{ name: string }>('select current_database() as name');
+  for (const [name, value] of Object.entries(settings))
+    await pool.query(`alter database ${rows[0]!.name} set ${name} = ${value.includes(',') ? value : `'${value}'`}`);
+}
 
 const environmentOf = (eventStoreUrl: string, databaseUrl: string) => ({
   EVENTSTORE_URL: eventStoreUrl,

@@ -4,6 +4,7 @@ import type { Logger } from 'pino';
 import { outageOf } from '../../ports/outage.ts';
 import type { Outages } from '../../ports/outage.ts';
 import { endInTime } from './pool.ts';
+import { beginSession } from './session.ts';
 import { runInBackground } from '../../async/background.ts';
 import { sleep } from '../../async/sleep.ts';
 
@@ -39,11 +40,13 @@ export function leadWhenAlone(
         connectionTimeoutMillis: 3_000,
         query_timeout: 3_000,
         keepAlive: true,
+        application_name: 'reeltally',
       });
       const lost = new AbortController();
       client.on('error', () => lost.abort());
       try {
         await client.connect();
+        await beginSession(client);
         outage.works();
         if (await acquire(client, lockIds[role], stopping)) {
           logger.info({ role }, 'leading');

@@ -22,8 +22,9 @@ const migrationsIn = async (directory: string): Promise<string[]> =>
 /** Compares a database with the migrations of this version, both in order. */
 async function compare(connection: Pick<Pool, 'query'>, directory: string) {
   const read = connection.query<{ name: string }>('select name from schema_migrations order by name');
-  const { rows } = await read.catch((error: unknown) => {
+  const { rows } = await read.catch(async (error: unknown) => {
     if ((error as { code?: string }).code !== undefinedTable) throw error;
+    await refuseOtherSchema(connection);
     return { rows: [] };
   });
   const applied = rows.map(({ name }) => name);
@@ -32,6 +33,18 @@ async function compare(connection: Pick<Pool, 'query'>, directory: string) {
     missing: known.filter((name) => !applied.includes(name)),
     unknown: applied.filter((name) => !known.includes(name)),
   };
+}
+
+/** Else another `search_path` of the role or the database would begin a second, empty set of tables beside the one in use. */
+async function refuseOtherSchema(connection: Pick<Pool, 'query'>): Promise<void> {
+  const { rows } = await connection.query<{ schema: string; path: string }>(
+    `select relnamespace::regnamespace::text as schema, current_setting('search_path') as path
+     from pg_class where relname = 'schema_migrations' and relkind = 'r'
+       and relnamespace::regnamespace::name <> all(current_schemas(true))`,
+  );
+  const [found] = rows;
+  if (found)
+    throw new Error(`its tables are in the schema ${found.schema}, which is not in the search_path (${found.path})`);
 }
 
 /** The migrations that the database lacks, in order. */

@@ -1,9 +1,9 @@
 import { Pool } from 'pg';
-import type { PoolConfig } from 'pg';
 import type { Logger } from 'pino';
 import { outageOf } from '../../ports/outage.ts';
 import type { Outages } from '../../ports/outage.ts';
 import { withDeadline } from '../../async/deadline.ts';
+import { beginSession } from './session.ts';
 
 interface PoolOptions {
   logger: Logger;
@@ -11,7 +11,8 @@ interface PoolOptions {
   /** The pool's purpose, for a process that has several. */
   name?: string;
   max: number;
-  options?: string;
+  /** Settings of its sessions, beside those that all have. */
+  settings?: Readonly<Record<string, string>>;
   queryTimeoutMs: number;
   connectionTimeoutMs?: number;
 }
@@ -23,19 +24,20 @@ const serverPatienceMs = 1_000;
  * current query fail.
  */
 export function openPool(url: string, { logger, outages, name = 'Postgres', ...config }: PoolOptions): Pool {
-  const { queryTimeoutMs, connectionTimeoutMs = 3_000, ...rest } = config;
-  const settings: PoolConfig = {
+  const { queryTimeoutMs, connectionTimeoutMs = 3_000, settings, max } = config;
+  // The server gives up too: else a statement that waits for a lock would keep its connection and its own locks, and each
+  // repetition one more. It does so later than the client, whose own error callers know as an outage.
+  const session = { statementTimeoutMs: queryTimeoutMs + serverPatienceMs, ...(settings && { settings }) };
+  const pool = new Pool({
     connectionString: url,
     connectionTimeoutMillis: connectionTimeoutMs,
     query_timeout: queryTimeoutMs,
-    // The server gives up too: else a statement that waits for a lock would keep its connection and its own locks, and each
-    // repetition one more. It does so later than the client, whose own error callers know as an outage.
-    statement_timeout: queryTimeoutMs + serverPatienceMs,
     keepAlive: true,
     application_name: 'reeltally',
-    ...rest,
-  };
-  const pool = new Pool(settings);
+    max,
+    // eslint-disable-next-line @typescript-eslint/no-misused-promises -- the pool waits for it; only its types do not say so
+    onConnect: (client) => beginSession(client, session),
+  });
   const outage = outageOf({ outages, logger }, name);
   // Without a listener, losing a connection in use would end the process; its query fails anyway.
   pool.on('connect', (client) => {

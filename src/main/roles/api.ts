@@ -10,6 +10,7 @@ import { listChangedJobs } from '../../../projections/jobs.ts';
 import type { JobStatus } from '../../../projections/jobs.ts';
 import type { LocalFileStore } from '../../adapters/files/local-file-store.ts';
 import { observeAdmissions, observeConnections, observeRequests } from '../../adapters/telemetry/observers.ts';
+import { until } from '../../async/until.ts';
 import { maxOpenFiles } from '../../system/open-files.ts';
 import { endInTime, openPool } from '../../adapters/postgres/pool.ts';
 import { createProbeClient } from '../../adapters/nats/metadata-channel.ts';
@@ -33,6 +34,7 @@ import { createServer } from '../../http/server.ts';
 import { registerStartPage } from '../../http/start-page.ts';
 import { WaitingPolls } from '../../http/waiting-polls.ts';
 import { createReadiness } from '../readiness.ts';
+import { serverUnreachable } from '../server-unreachable.ts';
 import { createTokens } from '../settings/secrets.ts';
 import type { Connections } from '../connect.ts';
 import { openFiles } from '../file-store.ts';
@@ -46,22 +48,22 @@ import { metadataTimeoutMs, shortLinkTimeoutMs } from './answer-timeouts.ts';
 /** Well below what a stop may take in all. */
 const drainMs = 5_000;
 const keyInForceMs = 5_000;
+/** How long a start waits for the log. */
+const logPatienceMs = 30_000;
 const readers = [...projections.map(({ name }) => name), dispatchCheckpoint];
 
 export const startApi: StartRole = async (connections, secrets) => {
   const { config, logger, outages, clock, pool, store, nats, addresses, metrics, tracer } = connections;
   const { macs, pendingVoids } = connections;
-  // Before the first request: the projector may begin later. Without the log nothing is accepted anyway.
-  await recordRefusals(connections, readers).catch((error: unknown) => {
-    if (!(error instanceof EventStoreUnavailable)) throw error;
-  });
+  // Before the first request: the projector may begin later.
+  await recordAllRefusals(connections);
   const admissionPool = openPool(addresses.databaseUrl, {
     logger,
     outages,
     name: 'Postgres for admission',
     max: 4,
     queryTimeoutMs: 5_000,
-    options: admissionSessionSettings,
+    settings: admissionSessionSettings,
   });
   const publicUrl = () => connections.publicUrl;
   const { files, served } = await openFiles(connections, secrets);
@@ -125,6 +127,27 @@ export const startApi: StartRole = async (connections, secrets) => {
     },
   };
 };
+
+/** No answer of the log is not the answer that no reader is refused. @throws {ConfigurationRefused} if it stays silent */
+async function recordAllRefusals(connections: Connections): Promise<void> {
+  const { config, addresses } = connections;
+  const areRecorded = async () => {
+    try {
+      await recordRefusals(connections, readers);
+      return true;
+    } catch (error) {
+      if (error instanceof EventStoreUnavailable) return false;
+      throw error;
+    }
+  };
+  if (await until(areRecorded, { limitMs: logPatienceMs, pollMs: 100 })) return;
+  const setting = config.EVENTSTORE_URL === undefined ? undefined : 'EVENTSTORE_URL';
+  throw serverUnreachable(
+    'The event store',
+    { url: addresses.eventStoreUrl, setting },
+    new Error('it does not answer'),
+  );
+}
 
 function serveFiles(
   server: FastifyInstance,

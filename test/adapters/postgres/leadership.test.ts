@@ -1,9 +1,9 @@
 import { pino } from 'pino';
-import pg from 'pg';
+import type pg from 'pg';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 
 import { leadWhenAlone } from '../../../src/adapters/postgres/leadership.ts';
-import { createDatabase } from '../../support/postgres.ts';
+import { connectClient, createDatabase } from '../../support/postgres.ts';
 import type { TestDatabase } from '../../support/postgres.ts';
 import { waitFor } from '../../support/wait-for.ts';
 
@@ -13,8 +13,7 @@ let database: TestDatabase;
 let administrator: pg.Client;
 beforeAll(async () => {
   database = await createDatabase();
-  administrator = new pg.Client({ connectionString: database.url });
-  await administrator.connect();
+  administrator = await connectClient(database.url);
 });
 afterAll(async () => {
   await administrator.end();

@@ -93,6 +93,16 @@ describe('migrations', () => {
     await pool!.query('select name from wanted');
   });
 
+  it('make no second set of tables where the search path of the role or the database has changed', async () => {
+    const [pool, later] = await openPools(2);
+    await migrate(pool!, migrationsDirectory);
+    await pool!.query(`create schema other; do $$ begin
+      execute format('alter database %I set search_path = other', current_database()); end $$`);
+    await expect(migrate(later!, migrationsDirectory)).rejects.toThrow(
+      'its tables are in the schema public, which is not in the search_path (other)',
+    );
+  });
+
   it('of a newer version are refused by an older one', async () => {
     const [pool] = await openPools(1);
     const directory = temporaryDirectory();

@@ -27,8 +27,10 @@ let pool: Pool;
 let observing: Pool;
 const open: Pool[] = [];
 
-function openOne(url: string, max: number, options = ''): Pool {
-  const opened = openPool(url, { logger: silent, max, options, queryTimeoutMs: patienceMs });
+type Settings = Readonly<Record<string, string>>;
+
+function openOne(url: string, max: number, settings: Settings = {}): Pool {
+  const opened = openPool(url, { logger: silent, max, settings, queryTimeoutMs: patienceMs });
   open.push(opened);
   return opened;
 }
@@ -47,9 +49,9 @@ beforeEach(async () => {
   await pair.isFollowed();
 });
 
-/** What a process has for it. @param options of its sessions */
-const standbyOf = (options = ''): StoreOnStandby =>
-  createStoreOnStandby({ waiting: openOne(pair.primaryUrl, 4, options), cancelling: pool });
+/** What a process has for it. @param settings of its sessions */
+const standbyOf = (settings?: Settings): StoreOnStandby =>
+  createStoreOnStandby({ waiting: openOne(pair.primaryUrl, 4, settings), cancelling: pool });
 
 function add(storeOnStandby = standbyOf()): Promise<boolean> {
   const said = { macs: testMacs, now: () => '2026-11-14T11:59:59.000Z', process: 'api test 1' };
@@ -158,7 +160,7 @@ it('a commit whose wait somebody cancels is not confirmed', async () => {
 
 it('one whose session wants to hear no warnings is not confirmed either', async () => {
   pair.between.setHeld(true);
-  const adding = outcomeOf(add(standbyOf('-c client_min_messages=error')));
+  const adding = outcomeOf(add(standbyOf({ client_min_messages: 'error' })));
   await cancelOne();
   expect(await adding).toBeInstanceOf(NotOnStandby);
 });
@@ -174,7 +176,7 @@ it('a standby that does not follow is missing', async () => {
 it('a user for whom every commit waits is found', async () => {
   expect(await everyCommitWaits(pool)).toBe(false);
   for (const [setting, waits] of Object.entries({ on: true, remote_apply: true, remote_write: true, off: false }))
-    expect([setting, await everyCommitWaits(openOne(pair.primaryUrl, 1, `-c synchronous_commit=${setting}`))]).toEqual([
+    expect([setting, await everyCommitWaits(openOne(pair.primaryUrl, 1, { synchronous_commit: setting }))]).toEqual([
       ...[setting, waits],
     ]);
 });

@@ -1,10 +1,11 @@
-import pg from 'pg';
+import type pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { writeAuditState } from '../../../projections/audit-state.ts';
 import { waitFor } from '../../support/wait-for.ts';
 import type { Browser } from '../browser.ts';
 import { addPeriods, madeUpAccount } from './made-up-periods.ts';
 import { staffOfFile } from './staff-of-file.ts';
+import { connectClient, openTestPool } from '../../support/postgres.ts';
 
 const service = await staffOfFile();
 let support: Browser;
@@ -40,7 +41,7 @@ async function json(query = ''): Promise<Shown> {
 }
 
 beforeAll(async () => {
-  pool = new pg.Pool({ connectionString: service.installation.environment.DATABASE_URL });
+  pool = openTestPool(service.installation.environment.DATABASE_URL);
   const { staffId } = await service.invite('support');
   bearer = (await service.issueToken(staffId, ['money'])).token;
   support = await service.signedInAs('support');
@@ -134,8 +135,7 @@ describe('the close of a month', () => {
 
   it('has sums and rows of one instant, and the table of overage too', async () => {
     await addPeriods((...given) => service.sql(...given), '2020-06', 3);
-    const writer = new pg.Client({ connectionString: service.installation.environment.DATABASE_URL });
-    await writer.connect();
+    const writer = await connectClient(service.installation.environment.DATABASE_URL);
     let isOver = false;
     const writing = (async () => {
       while (!isOver) {

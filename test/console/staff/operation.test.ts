@@ -1,5 +1,5 @@
 import { rmSync } from 'node:fs';
-import pg from 'pg';
+import type pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { writeAuditState } from '../../../projections/audit-state.ts';
 import { nameOf } from '../../../src/audit/rules/divergence.ts';
@@ -14,6 +14,7 @@ import type { Page } from '../browser.ts';
 import { chargedAccount } from './charged-accounts.ts';
 import { staffOfFile } from './staff-of-file.ts';
 import type { StaffMember } from './staff-of-file.ts';
+import { openTestPool } from '../../support/postgres.ts';
 
 const service = await staffOfFile();
 
@@ -22,7 +23,7 @@ let admin: Browser;
 let support: Browser;
 let pool: pg.Pool;
 beforeAll(async () => {
-  pool = new pg.Pool({ connectionString: service.installation.environment.DATABASE_URL });
+  pool = openTestPool(service.installation.environment.DATABASE_URL);
   ada = await service.invite('admin');
   admin = await service.newStaffSession(ada);
   support = await service.signedInAs('support');

@@ -1,5 +1,5 @@
 import { hash, randomBytes, randomUUID } from 'node:crypto';
-import pg from 'pg';
+import type pg from 'pg';
 import { afterAll, beforeAll } from 'vitest';
 import { connectEventStore } from '../../../src/adapters/event-store/event-store.ts';
 import type { ConnectedEventStore } from '../../../src/adapters/event-store/event-store.ts';
@@ -14,6 +14,7 @@ import { patienceMs, waitFor } from '../../support/wait-for.ts';
 import { Browser } from '../browser.ts';
 import { consoleOfFile } from '../console-of-file.ts';
 import type { ConsoleOfFile } from '../console-of-file.ts';
+import { openTestPool } from '../../support/postgres.ts';
 
 export interface StaffMember {
   staffId: string;
@@ -48,7 +49,7 @@ export async function staffOfFile(given: Environment = {}): Promise<StaffOfFile>
   let sessions = 0;
   beforeAll(() => {
     store = connectEventStore({ url: ground.installation.environment.EVENTSTORE_URL });
-    pool = new pg.Pool({ connectionString: ground.installation.environment.DATABASE_URL });
+    pool = openTestPool(ground.installation.environment.DATABASE_URL);
     const links = createStaffLinks(pool, { macs: ground.macs, randomBits: randomBytes });
     const commands: StaffDependencies = {
       ...{ store, newId, newUuid: randomUUID, randomBits: randomBytes },

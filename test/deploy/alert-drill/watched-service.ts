@@ -1,7 +1,7 @@
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import pg from 'pg';
+import type pg from 'pg';
 import { afterAll, beforeAll, expect } from 'vitest';
 import { dashboards } from '../../../deploy/grafana/dashboards.ts';
 import { freePort } from '../../../src/embedded/free-port.ts';
@@ -17,6 +17,7 @@ import { waitFor } from '../../support/wait-for.ts';
 import { dashboardPage } from '../dashboard-page.ts';
 import { startPrometheus } from '../prometheus.ts';
 import type { Prometheus } from '../prometheus.ts';
+import { connectClient } from '../../support/postgres.ts';
 
 /**
  * A service of one process for each role, watched by a Prometheus of its own: `npm run drill:alerts` starts one for each file of
@@ -158,9 +159,7 @@ export function watchedService(
       return tokens;
     },
     connect: async () => {
-      const client = new pg.Client(environment().DATABASE_URL);
-      await client.connect();
-      return client;
+      return await connectClient(environment().DATABASE_URL);
     },
     draw: async (browser) => {
       const end = Math.floor(Date.now() / 1000);

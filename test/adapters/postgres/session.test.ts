@@ -1,0 +1,46 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, it, onTestFinished } from 'vitest';
+import { openPool } from '../../../src/adapters/postgres/pool.ts';
+import { sessionSettings } from '../../../src/adapters/postgres/session.ts';
+import { silent } from '../../projections/read-models-under-test.ts';
+import { createBadlySetDatabase } from '../../support/badly-set-database.ts';
+import { patienceMs } from '../../support/wait-for.ts';
+import { root } from '../../tidy/source-files.ts';
+
+async function openBadlySet(settings?: Readonly<Record<string, string>>) {
+  const database = await createBadlySetDatabase(settings);
+  const pool = openPool(database.url, { logger: silent, max: 1, queryTimeoutMs: patienceMs });
+  onTestFinished(async () => {
+    await pool.end();
+    await database.drop();
+  });
+  return pool;
+}
+
+it('a session has the settings that it states, whatever its role and database have', async () => {
+  const pool = await openBadlySet();
+  const { rows } = await pool.query<{ name: string; value: string }>(
+    `select name, current_setting(name, true) as value from unnest($1::text[]) name`,
+    [Object.keys(sessionSettings)],
+  );
+  const stated = Object.fromEntries(rows.map(({ name, value }) => [name, value]));
+  expect(stated).toEqual({ ...sessionSettings });
+});
+
+it('the decision about settings names each one that a client may change', async () => {
+  const pool = await openBadlySet({});
+  const { rows } = await pool.query<{ name: string }>(
+    `select name from pg_settings where context in ('user', 'superuser')`,
+  );
+  const decision = readFileSync(join(root, 'docs/decisions/0055-every-session-states-its-settings.md'), 'utf8');
+  const named = [...decision.matchAll(/`([\w*]+)`/g)].map(([, name = '']) => name.replaceAll('*', '\\w+'));
+  const isNamed = new RegExp(`^(?:${named.join('|')})$`);
+  expect(rows.map(({ name }) => name).filter((name) => !isNamed.test(name))).toEqual([]);
+  expect(Object.keys(sessionSettings).filter((name) => !isNamed.test(name))).toEqual([]);
+});
+
+it('a server that takes no changes is refused with the reason', async () => {
+  const pool = await openBadlySet({ default_transaction_read_only: 'on' });
+  await expect(pool.query('select 1')).rejects.toThrow('it takes no changes: default_transaction_read_only is on');
+});
