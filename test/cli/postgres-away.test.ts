@@ -11,7 +11,7 @@ async function losingPostgres(...words: string[]) {
   const { environment } = installation;
   await using proxy = await startPostgresProxy(environment.DATABASE_URL);
   const running = within({ ...environment, DATABASE_URL: proxy.url })(...words);
-  await waitFor(() => proxy.roundTrips() > 15, { what: `${words.join(' ')} to be at work`, pollMs: 1 });
+  await waitFor(() => proxy.roundTrips() > 45, { what: `${words.join(' ')} to be at work`, pollMs: 1 });
   proxy.setAway(true);
   return await running;
 }
