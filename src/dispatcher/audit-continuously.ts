@@ -132,6 +132,7 @@ export function auditContinuously({
         if (signal.aborted) return;
         if (verifier && verifier.divergences.counts.new > state.divergences) found(verifier);
         outage.failed('a look at the log', error);
+        if (verifier?.isUsable === false) verifier = undefined;
         await pause(lookEveryMs);
       }
     } while (!signal.aborted);

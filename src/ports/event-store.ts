@@ -98,7 +98,7 @@ export interface EventStore {
 /** The log as a whole, for a reader that goes from its beginning to its end. */
 export interface WholeLog extends Pick<EventStore, 'read' | 'headPosition'> {
   /**
-   * The next events after a commit position, in order, those of the log's own streams included; empty at the end.
+   * The next events after a commit position, in order, with the metadata of our streams (`$$` and the name); empty at the end.
    *
    * @param after -1n: from the start
    * @throws {EventStoreUnavailable}

@@ -296,7 +296,7 @@ function within(client: PoolClient): ReadModelQueries {
       throw error;
     }
   };
-  return { query, snapshot: (work) => work(query) };
+  return { query, snapshot: (_tables, work) => work(query) };
 }
 
 it('says nothing of what only a checkpoint in other hands could find', async () => {

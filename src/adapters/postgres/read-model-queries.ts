@@ -6,7 +6,7 @@ type Query = (sql: string, values: unknown[]) => Promise<Record<string, unknown>
 /** The audit's queries: one by one, or several as of one instant. */
 export function createReadModelQueries(pool: Pool): {
   query: Query;
-  snapshot: <Result>(work: (query: Query) => Promise<Result>) => Promise<Result>;
+  snapshot: <Result>(tables: readonly string[], work: (query: Query) => Promise<Result>) => Promise<Result>;
 } {
   const queryOf =
     (client: Pick<Pool, 'query'>): Query =>
@@ -14,16 +14,18 @@ export function createReadModelQueries(pool: Pool): {
       (await client.query<Record<string, unknown>>(sql, values)).rows;
   return {
     query: queryOf(pool),
-    snapshot: (work) =>
-      inOwnSession(pool, 'begin isolation level repeatable read read only', (client) =>
+    snapshot: (tables, work) =>
+      inOwnSession(pool, 'begin isolation level repeatable read read only', async (client) => {
+        // Before the instant is taken: the rows of a table that replaces one of them later would be those of after it, and unseen.
+        if (tables.length > 0) await client.query(`lock table ${tables.join(', ')} in access share mode`);
         // A refused query must not end the transaction.
-        work(async (sql, values) => {
+        return await work(async (sql, values) => {
           await client.query('savepoint query');
           return queryOf(client)(sql, values).catch(async (error: unknown) => {
             await client.query('rollback to savepoint query');
             throw error;
           });
-        }),
-      ),
+        });
+      }),
   };
 }

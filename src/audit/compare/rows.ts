@@ -254,15 +254,18 @@ export interface Scope {
 /** The scope of a table. The timeline has no account column, and is restricted by the account's tokens. */
 export interface TableScope extends Scope {
   tokens?: readonly string[];
+  /** Only rows of events up to this position; for a table that has a row for each event. */
+  upTo?: bigint;
 }
 
-function inScope(table: Table, { accountId, period, tokens }: TableScope): { sql: string; values: unknown[] } {
+function inScope(table: Table, { accountId, period, tokens, upTo }: TableScope): { sql: string; values: unknown[] } {
   const conditions: string[] = [];
   const values: unknown[] = [];
   const add = (sql: string, value: unknown) => conditions.push(`${sql} $${String(values.push(value))}`);
   if (table === 'job_timeline') {
     if (accountId !== undefined) conditions.push(`token = any($${String(values.push(tokens ?? []))})`);
   } else if (accountId !== undefined) add('account_id =', accountId);
+  if (upTo !== undefined) add('position <=', String(upTo));
   const { period: day } = kept[table];
   if (period !== undefined && day !== undefined) add(`right(${day}, 8) =`, period);
   return { sql: conditions.length > 0 ? `where ${conditions.join(' and ')}` : '', values };

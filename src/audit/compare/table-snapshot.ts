@@ -9,8 +9,8 @@ export class NotVerifiable extends Error {
 export interface TableSnapshot {
   table: Table;
   position: bigint;
-  /** The number of rows; undefined if they are not to be counted. */
-  count: number | undefined;
+  /** The number of rows, or how they are counted later; undefined if they are not to be counted. */
+  count: number | 'by its downloads' | undefined;
   /** Rows that differed from the log as far as it was read by then. */
   differing: { key: string; entry: Entry }[];
   found: unknown[];

@@ -3,7 +3,7 @@ import { Comparison } from './comparison.ts';
 import type { ReadModelQueries } from './comparison.ts';
 import { Divergences, nameOf } from '../rules/divergence.ts';
 import type { Facts } from '../rules/divergence.ts';
-import { acknowledgementsStream, usageStream } from '../rules/streams.ts';
+import { accountOf, acknowledgementsStream, usageStream } from '../rules/streams.ts';
 import { NotVerifiable, withinReach } from './table-snapshot.ts';
 import { Replay } from '../rules/replay.ts';
 import { ExpectedRows } from './expected-rows.ts';
@@ -50,6 +50,7 @@ export class Verifier {
   readonly #comparison: Comparison;
   readonly #pageEvents: number;
   readonly #missingSinceMs = new Map<string, number>();
+  #isUsable = true;
   #position = -1n;
   #page: RecordedEvent[] = [];
   #index = 0;
@@ -79,7 +80,7 @@ export class Verifier {
       pageRows: this.#pageEvents,
       readModelTimeoutMs: options.readModelTimeoutMs ?? 30_000,
       signal: options.signal,
-      readAgain: () => this.#readAgain(),
+      readAgain: (named) => this.#readAgain(named),
     });
   }
 
@@ -92,8 +93,10 @@ export class Verifier {
    * Verifies everything up to now, and adds to `divergences`.
    *
    * @throws {NotVerifiable} when a read model does not reach the end of the log in time
+   * @throws what log and Postgres throw; unless `isUsable` is false then, it may be called again
    */
   async catchUp(): Promise<void> {
+    if (!this.#isUsable) throw new Error('an event was taken in part: verify from the start');
     await this.#comparison.checkTables();
     const head = (await this.#options.log.headPosition()) ?? -1n;
     await this.#readTo(head, head);
@@ -129,9 +132,16 @@ export class Verifier {
     }
   }
 
+  /** False once an event was taken in part: its failure says nothing about the log, and the same event again would be a divergence. */
+  get isUsable(): boolean {
+    return this.#isUsable;
+  }
+
   async #apply(event: RecordedEvent): Promise<void> {
+    this.#isUsable = false;
     await this.replay.apply(event);
     this.#staffRows.apply(event);
+    this.#isUsable = true;
   }
 
   #requirePeriod(): void {
@@ -199,7 +209,7 @@ export class Verifier {
     }
     await read([...jobs.values()].filter(({ status, expired }) => status !== 'failed' && !expired));
     await read(withMetadata(invoices.get(accountId) ?? { stream: `invoices-${accountId}`, revision: -1 }));
-    await read([{ stream: `corrections-${accountId}`, revision: this.#staffRows.revisionOf(accountId) }]);
+    await read(withMetadata({ stream: `corrections-${accountId}`, revision: this.#staffRows.revisionOf(accountId) }));
     this.#position = upTo;
   }
 
@@ -220,14 +230,19 @@ export class Verifier {
     yield* pMapIterable(streams, read, { concurrency: streamsAtOnce });
   }
 
-  /** Reads everything in scope once more, to the current end of the log. */
-  async *#readAgain(): AsyncIterable<readonly RecordedEvent[]> {
+  /**
+   * Reads everything in scope once more, to the current end of the log.
+   *
+   * @param named streams that rows come from: they may be newer than what was read of an account
+   */
+  async *#readAgain(named: readonly string[]): AsyncIterable<readonly RecordedEvent[]> {
     const { log, scope = {} } = this.#options;
     if (scope.accountId !== undefined) {
       const { accounts, periods, jobs, invoices } = this.replay;
       const chains = [accounts, periods, jobs, invoices].flatMap((kind): { stream: string }[] => [...kind.values()]);
-      const streams = [...chains.map(({ stream }) => stream), `corrections-${scope.accountId}`];
-      yield* this.#readStreams(streams.map((stream) => ({ stream, revision: -1 })));
+      const ours = named.filter((stream) => accountOf(stream) === scope.accountId);
+      const streams = new Set([...chains.map(({ stream }) => stream), `corrections-${scope.accountId}`, ...ours]);
+      yield* this.#readStreams([...streams].map((stream) => ({ stream, revision: -1 })));
       return;
     }
     let page = await log.readAll(-1n, this.#pageEvents);

@@ -24,7 +24,7 @@ export interface Log {
   /** Position of the newest event, or undefined when the log is empty. @throws when it cannot be read now */
   headPosition(): Promise<bigint | undefined>;
   /**
-   * The next events behind a commit position, in order, including those of the log's own streams; empty at the end.
+   * The next events behind a commit position, in order, with the metadata of streams (`$$` and the name); empty at the end.
    *
    * @param after -1n for the start
    * @throws when the log cannot be read now

@@ -106,9 +106,9 @@ export class Completeness {
     for (const failure of this.#failures.values()) {
       const { event, isReturned, isJudged } = failure;
       if (isReturned || isJudged || !isOver(event.metadata.time, hourMs, `failure ${event.id}`)) continue;
+      const isOwed = await this.#isOwed(failure, position);
       failure.isJudged = true;
-      if (await this.#isOwed(failure, position))
-        failure.job.missing('service_failure_returned', event, 'data.fault', 'given back within an hour');
+      if (isOwed) failure.job.missing('service_failure_returned', event, 'data.fault', 'given back within an hour');
     }
   }
 

@@ -183,9 +183,9 @@ export class Replay {
     const known = this.#members.get(staffId)?.history ?? this.#histories.get(staffId);
     if (known) return known;
     const history = new StaffHistory();
-    this.#histories.set(staffId, history);
     for (const event of await this.#read(staffStream(staffId), 0))
       if (!findWrongField(event)) history.follow(event as Link);
+    this.#histories.set(staffId, history);
     return history;
   }
 

@@ -147,6 +147,6 @@ async function follow(cli: VerifyDependencies, options: VerifyOptions): Promise<
     if (line !== last) write(`${line}\n`);
     last = line;
     await sleep(exitCode === 1 ? startOverMs : followEveryMs);
-    if (exitCode === 1) following = await newVerifier(cli, options);
+    if (exitCode === 1 || !following.verifier.isUsable) following = await newVerifier(cli, options);
   }
 }

@@ -1,0 +1,115 @@
+import { expect, it } from 'vitest';
+import { projections } from '../../projections/all.ts';
+import { rebuild } from '../../projections/runner/rebuild.ts';
+import { usageAndJobs } from '../../projections/usage-and-jobs.ts';
+import { createReadModelQueries } from '../../src/adapters/postgres/read-model-queries.ts';
+import type { ReadModelQueries } from '../../src/audit/compare/comparison.ts';
+import { NotVerifiable } from '../../src/audit/compare/table-snapshot.ts';
+import { Verifier } from '../../src/audit/compare/verifier.ts';
+import type { EventStore, WholeLog } from '../../src/ports/event-store.ts';
+import { logUnderTest } from '../commands/log-under-test.ts';
+import { createReadModels, readModelsOfTest, testMacs } from '../projections/read-models-under-test.ts';
+import type { TestReadModels } from '../projections/read-models-under-test.ts';
+import { GeneratedAccount, appendAll } from '../projections/generated-account.ts';
+import { waitFor } from '../support/wait-for.ts';
+import { Random } from './random.ts';
+import { RichHistory } from './rich-history.ts';
+
+/** Books that are right, under read models that are late, tables that are replaced, and a log that is away for a moment. */
+const log = logUnderTest();
+
+const rulesOf = ({ divergences }: Verifier) =>
+  divergences.list().flatMap(({ divergences: found }) => found.map(({ rule, field }) => `${rule} ${field}`));
+
+it('an account whose read models are behind is not verified, and has no divergence', async () => {
+  await using models = await createReadModels();
+  const running = models.run(log.store, ...projections);
+  const account = new GeneratedAccount();
+  await appendAll(log.store, [...account.open(), account.issueKey().append, account.queue(5)]);
+  await appendAll(log.store, [account.invoice()]);
+  await models.caughtUp();
+  await Promise.all(running.map((each) => each.close()));
+  await appendAll(log.store, [account.queue(5)]);
+  const verifier = new Verifier({
+    ...{ log: log.store, queries: createReadModelQueries(models.pool), readModelTimeoutMs: 100 },
+    scope: { accountId: account.accountId },
+  });
+  await expect(verifier.catchUp()).rejects.toThrow(NotVerifiable);
+  expect(rulesOf(verifier)).toEqual([]);
+});
+
+it('tables that a rebuild replaces while they are compared are no divergence', async () => {
+  const models = await readModelsOfTest(log.store, projections);
+  const account = new GeneratedAccount();
+  await appendAll(log.store, [...account.open(), account.issueKey().append, account.queue(5)]);
+  await models.caughtUp();
+  let rebuilding: Promise<unknown> | undefined;
+  const verifier = new Verifier({
+    log: log.store,
+    queries: meanwhile(createReadModelQueries(models.pool), async () => {
+      let isOver = false;
+      rebuilding = rebuild(usageAndJobs, {
+        store: log.store,
+        macs: testMacs,
+        pool: models.pool,
+        progress: () => undefined,
+      })
+        .catch(() => undefined)
+        .finally(() => (isOver = true));
+      await waitFor(async () => isOver || (await isSwapWaiting(models)), { what: 'the swap of the rebuild' });
+    }),
+  });
+  await verifier.catchUp();
+  await rebuilding;
+  expect(rulesOf(verifier)).toEqual([]);
+});
+
+/** Does something once the instant of a snapshot is taken. */
+function meanwhile({ query, snapshot }: ReadModelQueries, work: () => Promise<void>): ReadModelQueries {
+  return {
+    query,
+    snapshot: (tables, compare) =>
+      snapshot(tables, (asked) => {
+        let isFirst = true;
+        return compare(async (sql, values) => {
+          const rows = await asked(sql, values);
+          if (isFirst) await work();
+          isFirst = false;
+          return rows;
+        });
+      }),
+  };
+}
+
+async function isSwapWaiting({ pool }: TestReadModels): Promise<boolean> {
+  const { rowCount } = await pool.query("select from pg_locks where mode = 'AccessExclusiveLock' and not granted");
+  return (rowCount ?? 0) > 0;
+}
+
+it('a log that is away in the middle of an event is no divergence, for an audit that goes on', async () => {
+  const account = new RichHistory(log.store, new Random(20_261_126), '2026-01-31T10:00:00.000Z');
+  await account.live(2, 20);
+  await account.employStaff();
+  const models = await readModelsOfTest(log.store, projections);
+  await models.caughtUp();
+  // The roles of staff are asked for after the event of theirs was chained to the one before.
+  let isAway = true;
+  const store: EventStore & WholeLog = {
+    ...log.store,
+    read: (stream, ...range) =>
+      isAway && stream.startsWith('staff-')
+        ? Promise.reject(new Error('the log is away'))
+        : log.store.read(stream, ...range),
+  };
+  const scope = { accountId: account.accountId };
+  const begin = () => new Verifier({ log: store, queries: createReadModelQueries(models.pool), scope });
+  const first = begin();
+  await expect(first.catchUp()).rejects.toThrow('the log is away');
+  isAway = false;
+  expect(first.isUsable).toBe(false);
+  await expect(first.catchUp()).rejects.toThrow('verify from the start');
+  expect(rulesOf(first)).toEqual([]);
+  const second = begin();
+  await second.catchUp();
+  expect(rulesOf(second)).toEqual([]);
+});
