@@ -24,6 +24,7 @@ const guardNames = [
   'files',
   'processes',
   'privileges',
+  'calls',
   'environment',
   'disk',
   'memory',
@@ -97,6 +98,7 @@ const prisoner = `
     reads: attempt(() => fs.readFileSync(outside)),
     writes: attempt(() => fs.writeFileSync(outside + '.written', '')),
     ids: (own.match(/^(?:Uid|Gid|Groups):.*$/gm) || []).flatMap((line) => line.split(/\\s+/).slice(1).filter(Boolean)),
+    filters: Number((own.match(/^Seccomp_filters:\\s*(\\d+)/m) || [])[1]),
     kernelFiles: [...filesOf('/proc'), ...kernelFiles].filter((path) => attempt(() => openToWrite(path)) && !isForAll(path)),
     privileges: (own.match(/^(?:CapEff|NoNewPrivs):.*$/gm) || []).map((line) => line.split(/\\s+/)[1]),
   })))();
@@ -113,6 +115,8 @@ interface Findings {
   ids: string[];
   /** Its effective capabilities, and `1` if it can gain no new ones. */
   privileges: string[];
+  /** How many filters of system calls hold it; null where the kernel does not tell (before 5.9). */
+  filters: number | null;
   /** Files of the kernel that it could write to. */
   kernelFiles: string[];
 }
@@ -186,6 +190,10 @@ function objections({ findings, ...outcome }: Outcome): Record<GuardName, string
       findings && (findings.privileges.join() !== '0000000000000000,1' || findings.kernelFiles.length > 0),
       `a child has privileges: ${findings?.privileges.join(', ')}; it could write to ${findings?.kernelFiles.slice(0, 3).join(', ')}`,
     ),
+    calls: when(
+      findings && findings.filters !== null && findings.filters <= ownFilters(),
+      'no filter of system calls holds a child',
+    ),
     environment: when(unexpected && unexpected.length > 0, `a child sees ${unexpected?.join(', ')}`),
     disk:
       filled.ending === 'directory_full' && filledBytes <= diskBytes + diskMarginBytes
@@ -198,6 +206,10 @@ function objections({ findings, ...outcome }: Outcome): Record<GuardName, string
         : `a child that would not end ended as ${ended.ending}${outcome.survivor ? ', and left a process behind' : ''}`,
   };
 }
+
+/** The worker may be in a container that has one. */
+const ownFilters = (): number =>
+  Number(/^Seccomp_filters:\s*(\d+)/m.exec(readProcessFile(process.pid, 'status') ?? '')?.[1] ?? 0);
 
 /** Runs the children side by side, and collects their findings and their traces. */
 async function observe(options: SelfTestOptions, directory: string): Promise<Outcome> {

@@ -20,7 +20,7 @@ it('engine show tells versions, checksums, age and guards, without a running ser
   const [ytDlp] = shown.programs;
   expect(ytDlp?.expected_sha256 ?? ytDlp?.sha256).toBe(ytDlp?.sha256);
   expect(shown.guards.map(({ guard }) => guard)).toEqual([
-    ...['proxy', 'network', 'files', 'processes', 'privileges', 'environment', 'disk', 'memory', 'ending'],
+    ...['proxy', 'network', 'files', 'processes', 'privileges', 'calls', 'environment', 'disk', 'memory', 'ending'],
   ]);
   expect(shown.guards.filter(({ state }) => state === 'failed')).toEqual([]);
   expect(shown.warnings.some((warning) => warning.includes('days old'))).toBe(shown.age_days > 60);

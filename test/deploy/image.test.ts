@@ -1,5 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import docker from './docker-default-calls.json' with { type: 'json' };
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { environment } from '../../src/main/settings/config.ts';
@@ -87,25 +88,39 @@ describe('the seccomp profile of workers', () => {
   const profile = z
     .object({
       defaultAction: z.string(),
-      syscalls: z.array(z.object({ names: z.array(z.string()), action: z.string() })),
+      defaultErrnoRet: z.number(),
+      syscalls: z.array(
+        z.object({
+          names: z.array(z.string()),
+          action: z.string(),
+          args: z.array(z.object({ index: z.number(), value: z.number(), op: z.string() })).optional(),
+        }),
+      ),
     })
     .parse(JSON.parse(deployFile('seccomp/worker.json')));
+  const allowed = profile.syscalls.filter(({ action }) => action === 'SCMP_ACT_ALLOW');
+  const namesOf = (rules: typeof allowed) => [...new Set(rules.flatMap(({ names }) => names))].sort();
 
-  it('allows what the sandbox needs', () => {
-    const forbidden = profile.syscalls.flatMap(({ names }) => names);
-    const needed = [
-      'unshare',
-      'setns',
-      'mount',
-      'umount2',
-      'pivot_root',
-      'clone',
-      'clone3',
-      'prctl',
-      'seccomp',
-      'prlimit64',
-    ];
-    expect(needed.filter((name) => forbidden.includes(name))).toEqual([]);
-    expect(forbidden).toEqual([...new Set(forbidden)].sort());
+  it('allows what Docker’s own does, what the sandbox needs, and nothing else', () => {
+    expect(profile).toMatchObject({ defaultAction: 'SCMP_ACT_ERRNO', defaultErrnoRet: 1 });
+    const names = namesOf(allowed);
+    expect(names.filter((name) => !docker.names.includes(name))).toEqual([
+      // mount, of older and of newer kinds, and what puts a child into its place.
+      ...['fsconfig', 'fsmount', 'fsopen', 'mount', 'mount_setattr', 'move_mount', 'open_tree'],
+      ...['pidfd_getfd', 'pivot_root', 'setns', 'umount2', 'unshare'],
+    ]);
+    expect(docker.names.filter((name) => !names.includes(name))).toEqual([
+      ...['modify_ldt', 'process_vm_readv', 'process_vm_writev', 'ptrace', 'socketcall'],
+    ]);
+  });
+
+  it('allows by their arguments what Docker’s own does, and fewer sockets', () => {
+    const withArguments = allowed.filter(({ args }) => args !== undefined);
+    expect(namesOf(withArguments)).toEqual(['clone', 'personality', 'socket']);
+    const families = withArguments.filter(({ names }) => names.includes('socket'));
+    // Local ones, both kinds of internet addresses, and netlink.
+    expect(families.flatMap(({ args }) => args?.map(({ value }) => value))).toEqual([1, 2, 10, 16]);
+    const always = allowed.filter(({ args }) => args === undefined);
+    expect(namesOf(always).filter((name) => namesOf(withArguments).includes(name))).toEqual([]);
   });
 });

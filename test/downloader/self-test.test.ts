@@ -55,7 +55,9 @@ describe('the test at start', () => {
   test('finds files and privileges that are open', async () => {
     const { view: _view, setpriv: _setpriv, ...open } = openedSandbox().namespaces;
     const missing: Sandbox['missing'] = [...openedSandbox().missing, { guard: 'network', why: 'left out' }];
-    expect(namesOf(await tryGuards({ namespaces: open, missing }))).toEqual(['files', 'privileges'].filter(isToBeHad));
+    expect(namesOf(await tryGuards({ namespaces: open, missing }))).toEqual(
+      ['files', 'privileges', 'calls'].filter(isToBeHad),
+    );
   });
 
   test('finds nothing where all is well', async () => {

@@ -33,6 +33,8 @@ export interface Job {
   environment: Readonly<Record<string, string>>;
   /** As whom it is done, if not as the user whom the namespaces call root. */
   user: number | undefined;
+  /** Refuses system calls; in hexadecimal. */
+  filter: string | undefined;
 }
 
 /** Of a holder without a child. */

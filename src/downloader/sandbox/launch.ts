@@ -2,6 +2,7 @@
 
 import { basename, dirname } from 'node:path';
 
+import type { CallFilter } from './system-calls.ts';
 import type { Users } from './users.ts';
 
 /** The files of this machine that children see. */
@@ -18,6 +19,8 @@ export interface View {
 /** Each part is present only if it was tried and works. */
 export interface Namespaces {
   setpriv?: string;
+  /** Refuses system calls; the program can make calls by their numbers, and loads it. */
+  filter?: CallFilter & { perl: string };
   /** Makes namespaces of users, processes, mounts and messages. */
   unshare?: string;
   view?: View;
@@ -122,6 +125,13 @@ const begin = [
   `path=$PATH; PATH=${ownPath}`,
 ];
 const end = 'PATH=$path; started=1; set +e; unset PWD OLDPWD';
+/** Loads a filter of system calls, and becomes the child. Perl tells about locales that are not installed, but for its variable. */
+const loadFilter = [
+  'delete $ENV{PERL_BADLANG}; my ($call, $filter) = (shift, pack "H*", shift)',
+  // PR_SET_SECCOMP, SECCOMP_MODE_FILTER, and a struct sock_fprog.
+  'syscall($call + 0, 22, 2, pack("S x6 P", length($filter) / 8, $filter), 0, 0) == 0 or die "The child could not be put into its place.\\n"',
+  'exec { $ARGV[0] } @ARGV or die "$ARGV[0] cannot be started.\\n"',
+].join('; ');
 const closeHandles = 'exec 3<&- 4<&-';
 const dropAll = '--no-new-privs --inh-caps=-all --bounding-set=-all';
 /** Those of root's children are of the users' namespace that they have joined: a new one would know root alone. */
@@ -160,12 +170,15 @@ function placeCommands({ namespaces, directory, limits, mark }: Place): string[]
  * `handles` are to be inherited as file descriptors from 3 on.
  */
 export function launch(run: Launch): Started {
-  const { setpriv, unshare, nsenter, users } = run.namespaces;
+  const { setpriv, filter, unshare, nsenter, users } = run.namespaces;
   // Only the root user, of a namespace or of the machine, has capabilities to lose.
   const isRoot = process.getuid?.() === 0 && (users === undefined || users.shared !== undefined);
   const drops = unshare !== undefined || isRoot ? dropAll : '--no-new-privs --inh-caps=-all';
   const becomes = users?.shared && `--reuid=${users.shared.uid} --regid=${users.shared.gid} --clear-groups `;
-  const privileges = setpriv === undefined ? '' : `${quote(setpriv)} ${becomes ?? ''}${drops} -- `;
+  const privileges =
+    setpriv === undefined
+      ? ''
+      : `${quote(setpriv)} ${becomes ?? ''}${drops} -- ${filter === undefined ? '' : filtered(filter)}`;
   // The first process of a namespace ignores signals without a handler, and adopts orphans: it stays the shell.
   const first = [
     `trap : TERM; ${privileges}"$@" & child=$!`,
@@ -176,15 +189,19 @@ export function launch(run: Launch): Started {
     // The view may not show the program.
     '[ -x "$1" ] || { echo "$1 cannot be started." >&2; exit 126; }',
     end,
+    ...(setpriv === undefined || filter === undefined ? [] : ['export PERL_BADLANG=0']),
     ...(unshare === undefined ? [`exec ${privileges}"$@"`] : first),
   ];
   const child = shell(commands, [run.command, ...run.arguments]);
   return joined(nsenter, unshare === undefined ? child : [unshare, ...ownNamespaces(run.namespaces), '--', ...child]);
 }
 
+const filtered = ({ perl, prctl, program }: NonNullable<Namespaces['filter']>): string =>
+  `${quoted([perl, '-e', loadFilter, String(prctl), program])} `;
+
 /** All parts: what a child needs that is forked elsewhere and enters them. */
 export type AllNamespaces = Required<Pick<Namespaces, 'setpriv' | 'unshare' | 'view' | 'nsenter'>> &
-  Pick<Namespaces, 'users'>;
+  Pick<Namespaces, 'users' | 'filter'>;
 
 export function hasAll(namespaces: Namespaces): namespaces is AllNamespaces {
   const { setpriv, unshare, view, nsenter } = namespaces;

@@ -15,6 +15,7 @@ import { basename, dirname, join } from 'node:path';
 
 import { launch } from './launch.ts';
 import type { Namespaces, View } from './launch.ts';
+import { callFilter } from './system-calls.ts';
 import { openUsers, shareUser } from './users.ts';
 import type { User, Users } from './users.ts';
 import { sleep } from '../../async/sleep.ts';
@@ -33,7 +34,7 @@ export interface Sandbox {
   /** Listens inside the children's network; its connections arrive in this process. Undefined without such a network. */
   listener: Server | undefined;
   /** The guards that this machine does not allow, each with the reason. */
-  missing: { guard: 'network' | 'processes' | 'files' | 'privileges' | 'memory'; why: string }[];
+  missing: { guard: 'network' | 'processes' | 'files' | 'privileges' | 'calls' | 'memory'; why: string }[];
   close(): Promise<void>;
 }
 
@@ -245,6 +246,7 @@ export async function openSandbox(options: SandboxOptions): Promise<Sandbox> {
   const setpriv = findProgram('setpriv');
   if (setpriv === undefined) missing.push({ guard: 'privileges', why: 'there is no setpriv' });
   else await attempt(opening, 'privileges', { setpriv });
+  await addFilter(opening);
   if (users !== undefined) missing.push({ guard: 'network', why: 'it needs user namespaces' });
   else await addNamespaces(opening);
   const close = async () => {
@@ -269,6 +271,16 @@ async function attempt({ options, namespaces, missing }: Opening, guard: Missing
   const why = await trial(options, { ...namespaces, ...more });
   if (why === undefined) Object.assign(namespaces, more);
   else missing.push({ guard, why });
+}
+
+async function addFilter(opening: Opening): Promise<void> {
+  const [perl, filter] = [findProgram('perl'), callFilter()];
+  const leaveOut = (why: string) => opening.missing.push({ guard: 'calls', why });
+  // Without the promise to gain no privileges, only root may load one.
+  if (opening.namespaces.setpriv === undefined) leaveOut('it needs setpriv');
+  else if (perl === undefined) leaveOut('there is no perl, which loads the filter');
+  else if (filter === undefined) leaveOut(`the system calls of ${process.arch} are not known`);
+  else await attempt(opening, 'calls', { filter: { perl, ...filter } });
 }
 
 /**
@@ -298,7 +310,10 @@ async function addNamespaces(opening: Opening): Promise<void> {
   else await attempt(opening, 'files', { view: await writeView(options) });
   if (users === undefined) await addNetwork(opening, unshare, nsenter);
   // Some of them do not keep attempts of one user apart.
-  else if (namespaces.view === undefined) opening.namespaces = { setpriv: namespaces.setpriv ?? '' };
+  else if (namespaces.view === undefined) {
+    const { setpriv = '', filter } = namespaces;
+    opening.namespaces = { setpriv, ...(filter && { filter }) };
+  }
 }
 
 async function addNetwork(opening: Opening, unshare: string, nsenter: string | undefined): Promise<void> {

@@ -154,7 +154,10 @@ export async function runSandboxed(run: SandboxedProcess): Promise<ProcessResult
   const stderr = watchOutput(run, child, () => end('output_flood'));
   const watching = watchUse(run, { leaders, uid: user?.uid, stopped: stopped.signal }, end);
   if (forker !== undefined) {
-    const job = { arguments: run.arguments, directory: run.directory, environment, user: owner?.uid };
+    const job = {
+      ...{ arguments: run.arguments, directory: run.directory, environment },
+      ...{ user: owner?.uid, filter: namespaces.filter?.program },
+    };
     const lost = (why: ChildEnding) => (error: unknown) => {
       if (ending === 'exited') [ending, problem] = [why, String(error)];
     };

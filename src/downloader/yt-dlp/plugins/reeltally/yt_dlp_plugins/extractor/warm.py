@@ -22,7 +22,8 @@ import yt_dlp
 from yt_dlp.extractor.common import InfoExtractor
 
 PIDFD_GETFD = 438
-PR_SET_PDEATHSIG, PR_SET_DUMPABLE, PR_CAPBSET_DROP, PR_SET_NO_NEW_PRIVS = 1, 4, 24, 38
+PR_SET_PDEATHSIG, PR_SET_DUMPABLE, PR_SET_SECCOMP, PR_CAPBSET_DROP, PR_SET_NO_NEW_PRIVS = 1, 4, 22, 24, 38
+SECCOMP_MODE_FILTER, INSTRUCTION_BYTES = 2, 8
 CAPABILITY_VERSION_3 = 0x20080522
 MAX_CAPABILITIES = 64
 MAX_LIMITS = 16
@@ -91,6 +92,15 @@ def drop_privileges(user):
     checked(libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0))
 
 
+class FilterProgram(ctypes.Structure):
+    _fields_ = [('instructions', ctypes.c_ushort), ('program', ctypes.c_char_p)]
+
+
+def refuse_calls(program):
+    loaded = FilterProgram(len(program) // INSTRUCTION_BYTES, program)
+    checked(libc.prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, ctypes.byref(loaded), 0, 0))
+
+
 def require_place(user):
     """Looks at each guard as it is, before anything of a platform is read."""
     with open('/proc/self/status') as file:
@@ -123,6 +133,8 @@ def be_child(mark):
     os.environ.update(job['environment'])
     drop_privileges(job.get('user'))
     require_place(job.get('user'))
+    if 'filter' in job:
+        refuse_calls(bytes.fromhex(job['filter']))
     # Python reseeds its own generator; OpenSSL sees a fork by the process number, which may be the same in another namespace.
     ssl.RAND_add(os.urandom(32), 32)
     return job['arguments']

@@ -1,9 +1,12 @@
 import { spawn } from 'node:child_process';
-import { chownSync, mkdirSync } from 'node:fs';
+import { chownSync, mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { describe, expect, test } from 'vitest';
+import type { TestContext } from 'vitest';
 
+import { refusedCalls } from '../../../src/downloader/sandbox/system-calls.ts';
+import { root } from '../../tidy/source-files.ts';
 import { openDirectory } from '../../support/without-namespaces.ts';
 import { startTestParent } from '../../support/warm-parent.ts';
 
@@ -49,7 +52,62 @@ async function childOfWorker(uid: number, script: string): Promise<string[]> {
   return (await text(child.stdout)).trim().split('\n');
 }
 
+async function forkedChild(script: string, skip: TestContext['skip']): Promise<string[]> {
+  const directory = openDirectory();
+  await using warm = await startTestParent(directory);
+  if (warm === undefined) return skip('children are not forked here');
+  const attempt = join(directory, 'attempt');
+  mkdirSync(attempt);
+  const lines: string[] = [];
+  await warm.run('script', [script, 'sh'], { directory: attempt, onLine: (line) => lines.push(line) });
+  // What it was told to do is printed too.
+  return lines.filter((line) => !line.startsWith('[script]'));
+}
+
+const processor = process.arch === 'arm64' ? 'arm64' : 'x64';
+const socketCall = { x64: 41, arm64: 198 }[processor];
+const cloneCall = { x64: 56, arm64: 220 }[processor];
+const newUserNamespace = 0x1000_0000;
+
+/** Each call, with arguments that do nothing where it is not refused, and the error that it must give. */
+const calls = [
+  ...refusedCalls.flatMap(({ name, numbers: { [processor]: number }, errno }) =>
+    number === undefined ? [] : [{ name, words: [number, -1, -1, 0, 0, 0], errno }],
+  ),
+  ...Object.entries({ AF_PACKET: 17, AF_ALG: 38, AF_VSOCK: 40 }).map(([name, family]) => ({
+    name,
+    words: [socketCall, family, 2, 0],
+    errno: 97,
+  })),
+  { name: 'clone with a namespace', words: [cloneCall, newUserNamespace, 0, 0, 0, 0], errno: 1 },
+  { name: 'AF_INET', words: [socketCall, 2, 1, 0], errno: 0 },
+  { name: 'AF_UNIX', words: [socketCall, 1, 1, 0], errno: 0 },
+];
+
+const makeCalls = calls
+  .map(({ name, words }) => `$! = 0; syscall(${words.join(', ')}); print "${name} ", $! + 0, "\\n";`)
+  .join(' ');
+
 describe('a child in namespaces', () => {
+  test.each([0, 65_534, 10_001])(
+    'is refused each system call of the table, as a child of a worker of uid %i',
+    async (uid) => {
+      const answers = await childOfWorker(uid, `perl -e '${makeCalls}'`);
+      expect(answers).toEqual(calls.map(({ name, errno }) => `${name} ${errno}`));
+    },
+  );
+
+  test('is refused each of them where it was forked too', async ({ skip }) => {
+    const answers = await forkedChild(`perl -e '${makeCalls}'`, skip);
+    expect(answers).toEqual(calls.map(({ name, errno }) => `${name} ${errno}`));
+  });
+
+  test('is refused what the page on it names', () => {
+    const page = readFileSync(join(root, 'docs/containment.md'), 'utf8');
+    const [, named = ''] = /^\| `calls` \|(.*?)\|/m.exec(page) ?? [];
+    expect([...named.matchAll(/`(\w+)`/g)].map(([, name]) => name)).toEqual(refusedCalls.map(({ name }) => name));
+  });
+
   test.each([0, 65_534, 10_001])(
     'can open no file of the kernel for writing, as a child of a worker of uid %i',
     async (uid) => {
@@ -58,15 +116,7 @@ describe('a child in namespaces', () => {
   );
 
   test('can open none where it was forked either', async ({ skip }) => {
-    const directory = openDirectory();
-    await using warm = await startTestParent(directory);
-    if (warm === undefined) return skip('children are not forked here');
-    const attempt = join(directory, 'attempt');
-    mkdirSync(attempt);
-    const lines: string[] = [];
-    await warm.run('script', [openAll, 'sh'], { directory: attempt, onLine: (line) => lines.push(line) });
-    // What it was told to do is printed too.
-    expect(lines.filter((line) => !line.startsWith('[script]'))).toEqual(['looked']);
+    expect(await forkedChild(openAll, skip)).toEqual(['looked']);
   });
 
   test('of a worker that is root is another user of the machine', async () => {
