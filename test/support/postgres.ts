@@ -38,6 +38,8 @@ export async function prepareMigratedDatabase(): Promise<void> {
   const url = new URL(urlOfRun());
   url.pathname = `/${migratedTemplate}`;
   await migrateDatabase(url.href);
+  // A pooler keeps the connection, and nobody may use what is copied.
+  await administer(`select pg_terminate_backend(pid) from pg_stat_activity where datname = '${migratedTemplate}'`);
 }
 
 export async function migrateDatabase(url: string): Promise<void> {
