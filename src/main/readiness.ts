@@ -6,7 +6,6 @@ import { findMissingTables } from '../../projections/runner/missing-tables.ts';
 import { readRefusal } from '../../projections/runner/refused-readers.ts';
 import { tablesOf } from '../../projections/runner/projection.ts';
 import { measureClock } from '../adapters/postgres/measure-clock.ts';
-import { requireWritable } from '../adapters/postgres/session.ts';
 import { PostgresUnusable } from '../ports/outage.ts';
 import type { Connections } from './connect.ts';
 
@@ -53,7 +52,6 @@ export async function askServers(
   timeoutMs: number,
 ): Promise<Record<Server, string>> {
   const rows = async () => {
-    await requireWritable(pool);
     await measureClock(pool, clock);
     return clock.fault()?.message ?? (await missingTable(pool)) ?? (await readRefusal(pool)) ?? 'ok';
   };

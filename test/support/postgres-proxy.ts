@@ -8,7 +8,7 @@ export interface PostgresProxy extends AsyncDisposable {
   url: string;
   /** Round trips so far: Sync and Query are the messages after which a client waits for the server. */
   roundTrips: () => number;
-  /** Those of them that do more than begin or end a transaction. */
+  /** Those of them that do more than begin a session, or begin or end a transaction. */
   statements: () => number;
   /** Cuts every connection, and new ones as they come, until it is back. */
   setAway: (isAway: boolean) => void;
@@ -36,7 +36,8 @@ export async function startPostgresProxy(target: string): Promise<PostgresProxy>
     open.set(client, upstream);
     const count = countMessages((text) => {
       roundTrips += 1;
-      if (!/^(?:begin|commit|rollback)\b[^;]*$/.test(text)) statements += 1;
+      const isOfSession = /^(?:begin|commit|rollback)\b[^;]*$/.test(text) || text.includes('reeltally.session');
+      if (!isOfSession) statements += 1;
     });
     client.once('close', () => {
       open.delete(client);

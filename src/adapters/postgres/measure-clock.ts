@@ -3,12 +3,17 @@ import { runInBackground } from '../../async/background.ts';
 import type { Background } from '../../async/background.ts';
 import { sleep } from '../../async/sleep.ts';
 import type { Clock } from './business-clock.ts';
+import { requireWritable, writableSql } from './session.ts';
+import type { WritableRow } from './session.ts';
 
-/** Asks Postgres for its time. @throws when it is away */
+/** Asks Postgres for its time. @throws when it is away @throws {PostgresUnusable} if it takes no changes */
 export async function measureClock(pool: Pool, { measureTime }: Pick<Clock, 'measureTime'>): Promise<void> {
   const told = measureTime();
-  const { rows } = await pool.query<{ ms: string }>('select extract(epoch from clock_timestamp()) * 1000 as ms');
+  const { rows } = await pool.query<WritableRow & { ms: string }>(
+    `select extract(epoch from clock_timestamp()) * 1000 as ms, ${writableSql}`,
+  );
   told(Number(rows[0]?.ms));
+  requireWritable(rows[0]);
 }
 
 const defaultMeasureEveryMs = 2_000;

@@ -49,30 +49,36 @@ interface SessionOptions {
  * @throws {PostgresUnusable} if the server takes no changes, such as a standby
  */
 export async function beginSession(client: ClientBase, options?: SessionOptions): Promise<void> {
-  if (await stateSettings(client, options)) throw new PostgresUnusable(sharedSessions);
-  await requireWritable(client);
+  const session = await stateSettings(client, options);
+  if (session?.is_used === true) throw new PostgresUnusable(sharedSessions);
+  requireWritable(session);
 }
 
-/** @returns whether somebody else has used the session before */
+/** @returns what the session was before */
 export async function stateSettings(
   client: ClientBase,
   { statementTimeoutMs = 0, settings = {} }: SessionOptions = {},
-): Promise<boolean> {
+): Promise<(WritableRow & { is_used: boolean }) | undefined> {
   const all = { ...sessionSettings, statement_timeout: String(statementTimeoutMs), ...settings };
-  const { rows } = await client.query<{ is_used: boolean }>(
-    `select coalesce(current_setting('${mark}', true), '') <> '' as is_used,
+  const { rows } = await client.query<WritableRow & { is_used: boolean }>(
+    `select coalesce(current_setting('${mark}', true), '') <> '' as is_used, ${writableSql},
        ${Object.entries(all).map(stating).join(', ')}, set_config('${mark}', 'begun', false)`,
   );
-  return rows[0]?.is_used === true;
+  return rows[0];
+}
+
+/** Columns that say whether the server takes changes. */
+export const writableSql = `pg_is_in_recovery() as is_standby, current_setting('transaction_read_only')::bool as is_read_only`;
+
+export interface WritableRow {
+  is_standby: boolean;
+  is_read_only: boolean;
 }
 
 /** @throws {PostgresUnusable} */
-export async function requireWritable(connection: Pick<ClientBase, 'query'>): Promise<void> {
-  const { rows } = await connection.query<{ is_standby: boolean; is_read_only: boolean }>(
-    `select pg_is_in_recovery() as is_standby, current_setting('transaction_read_only')::bool as is_read_only`,
-  );
-  if (rows[0]?.is_standby === true) throw new PostgresUnusable('it is a standby, which takes no changes');
-  if (rows[0]?.is_read_only === true)
+export function requireWritable(row: WritableRow | undefined): void {
+  if (row?.is_standby === true) throw new PostgresUnusable('it is a standby, which takes no changes');
+  if (row?.is_read_only === true)
     throw new PostgresUnusable('it takes no changes: default_transaction_read_only is on');
 }
 
