@@ -18,13 +18,15 @@ interface Invocation extends Omit<Output, 'json'> {
   serve: (role: string, json: boolean) => Promise<void>;
 }
 
+/** Whether these words start the service, which goes on until it is told to stop. */
+export const isService = (words: readonly string[]): boolean => words.find((word) => !word.startsWith('-')) === 'serve';
+
 /** @returns the exit code */
 export async function runCommandLine({ words, variables, serve, ...screen }: Invocation): Promise<number> {
   // Read before the arguments are parsed, because errors in the arguments are answered as JSON too.
   const json = words.includes('--json');
   // The last words of a service stand beside its log, which is text or JSON by itself.
-  const isService = words.find((word) => !word.startsWith('-')) === 'serve';
-  const errorsAreJson = json && !isService;
+  const errorsAreJson = json && !isService(words);
   const output = { ...screen, json };
   const program = createProgram({
     version: readVersion(),

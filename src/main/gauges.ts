@@ -21,6 +21,7 @@ import type { IdleReaders } from '../http/files/idle-readers.ts';
 import type { WaitingPolls } from '../http/waiting-polls.ts';
 import { plusSeconds } from '../domain/instant.ts';
 import type { Connections } from './connect.ts';
+import type { LogOutput } from './log-output.ts';
 import { askServers } from './readiness.ts';
 
 /** The gauges that are asked for at a scrape, each by the role that it belongs to. */
@@ -71,6 +72,11 @@ export function watchServers(connections: Connections): void {
       value: state === 'ok' ? 1 : 0,
     })),
   );
+}
+
+export function watchLog(metrics: Metrics, output: LogOutput): void {
+  const help = 'Log lines that were lost because nobody read the output of this process';
+  metrics.watchCount('reeltally_log_lines_lost_total', help, () => output.lost);
 }
 
 export function watchReaders(metrics: Metrics, readers: IdleReaders): void {

@@ -1,7 +1,9 @@
-import { destination, pino } from 'pino';
+import { pino } from 'pino';
 import type { DestinationStream, Logger } from 'pino';
 import { lineStart } from '../cli/progress-bar.ts';
 import type { Config } from './settings/config.ts';
+import { createLogOutput } from './log-output.ts';
+import type { LogOutput } from './log-output.ts';
 import { logText } from './log-text.ts';
 
 /** Fields that could hold a key, a link or a password; addresses of servers are never logged. */
@@ -25,7 +27,7 @@ export function createLogger(
   { LOG_LEVEL }: Config,
   role: string,
   defaultLevel: 'info' | 'warn',
-  standardError: DestinationStream = destination({ dest: 2, sync: true }),
+  standardError: DestinationStream,
 ): Logger {
   const terminal = { write: (line: string) => standardError.write(lineStart + logText(line)) };
   return pino(
@@ -36,4 +38,18 @@ export function createLogger(
     },
     process.stderr.isTTY ? terminal : standardError,
   );
+}
+
+export interface ServiceLog {
+  logger: Logger;
+  output: LogOutput;
+}
+
+/** The log of a service, which never waits for its reader. */
+export function createServiceLog(config: Config, role: string): ServiceLog {
+  const output = createLogOutput(process.stderr, (lines) => {
+    logger.warn({ lines }, 'log lines are missing here, because nobody read them');
+  });
+  const logger: Logger = createLogger(config, role, role === 'all' ? 'warn' : 'info', output);
+  return { logger, output };
 }

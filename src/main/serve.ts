@@ -1,4 +1,3 @@
-import type { Logger } from 'pino';
 import { onInterrupt } from '../client/interruption.ts';
 import { lockDataDirectory } from '../embedded/data-directory.ts';
 import { putPendingVoidsBack } from './backups/restored-pending-voids.ts';
@@ -13,17 +12,19 @@ import { prepareDemo } from './demo/prepare-demo.ts';
 import { hasStory, tellStory } from './demo/tell-story.ts';
 import { startEmbeddedServers } from './embedded-servers.ts';
 import { warnOfExcessRights } from './excess-rights.ts';
-import { watchAppends, watchServers } from './gauges.ts';
+import { watchAppends, watchLog, watchServers } from './gauges.ts';
 import { orFullDisk } from './full-disk.ts';
 import { findAddresses, removeInstance, writeInstance } from './settings/instance.ts';
 import type { Addresses } from './settings/instance.ts';
 import { whatWaits } from './readiness.ts';
-import { createLogger } from './logger.ts';
+import { createServiceLog } from './logger.ts';
+import type { ServiceLog } from './logger.ts';
 import type { Role } from './roles/role.ts';
 import { requireFreePort } from './listen.ts';
 import { startHealthServer, startRole } from './roles/start-roles.ts';
 import { keepSettings } from './settings/settings-of-the-service.ts';
 import { readSecrets, requireSharedSecret } from './settings/secrets.ts';
+import type { Secrets } from './settings/secrets.ts';
 import { Shutdown } from './shutdown.ts';
 import { warnOfWaitingCommits } from './waiting-commits.ts';
 
@@ -46,7 +47,8 @@ export interface ServeOptions {
  *   everything that was started by then is stopped
  */
 export async function serve(config: Config, { role, parentPid, progress, ready }: ServeOptions): Promise<number> {
-  const logger = createLogger(config, role, role === 'all' ? 'warn' : 'info');
+  const log = createServiceLog(config, role);
+  const { logger } = log;
   for (const { name, setting } of config.similarNames)
     logger.warn(`${name} is not a setting; did you mean ${setting}?`);
   requireParts(config, role);
@@ -62,8 +64,8 @@ export async function serve(config: Config, { role, parentPid, progress, ready }
   const watch = config.npm_lifecycle_event ? watchParent(parentPid, () => end(0)) : undefined;
   const starting =
     role === 'all'
-      ? startAll(config, { logger, progress, shutdown, failed: fail })
-      : startOne(config, role, { logger, shutdown });
+      ? startAll(config, { log, progress, shutdown, failed: fail })
+      : startOne(config, role, { log, shutdown });
   try {
     starting
       .then((started) => {
@@ -94,9 +96,9 @@ type StartedParts = Omit<Started, 'role' | 'version' | 'dataDirectory'>;
 
 async function startAll(
   given: Config,
-  context: { logger: Logger; progress: (step: string) => void; shutdown: Shutdown; failed: (reason: Error) => void },
+  context: { log: ServiceLog; progress: (step: string) => void; shutdown: Shutdown; failed: (reason: Error) => void },
 ): Promise<StartedParts> {
-  const { logger, progress, shutdown, failed } = context;
+  const { log, progress, shutdown, failed } = context;
   const demo = isDemo(given);
   const lock = lockDataDirectory(given.dataDirectory);
   shutdown.add('data directory', async () => lock.release());
@@ -110,10 +112,10 @@ async function startAll(
   shutdown.add('servers', () => servers.stop());
   const addresses = await servers.addresses;
   void servers.failed.then((ended) => {
-    logger.fatal(ended.message);
+    log.logger.fatal(ended.message);
     failed(ended);
   });
-  const connections = await openConnections(config, addresses, { logger, role: 'all', secrets, shutdown });
+  const connections = await openConnections(config, addresses, { log, role: 'all', secrets, shutdown });
   await putPendingVoidsBack(config.dataDirectory, connections.pool);
   const notices: string[] = [];
   const start = async (role: Role) => {
@@ -145,19 +147,19 @@ async function startAll(
 async function startOne(
   config: Config,
   role: Role,
-  { logger, shutdown }: { logger: Logger; shutdown: Shutdown },
+  { log, shutdown }: { log: ServiceLog; shutdown: Shutdown },
 ): Promise<StartedParts> {
   const addresses = findAddresses(config);
   const setting = role === 'api' ? 'PORT' : 'HEALTH_PORT';
   await requireFreePort({ host: config.HOST, port: config[setting], setting });
   if (role === 'api') await requireStaffPort(config);
   const secrets = readSecrets(config);
-  const connections = await openConnections(config, addresses, { logger, role, secrets, shutdown });
+  const connections = await openConnections(config, addresses, { log, role, secrets, shutdown });
   const running = await startRole(role, connections, secrets);
   shutdown.add(role, () => running.close());
   const { samplePlatformUrl } = addresses;
   // A process of one role often has no screen: the notices go to its log.
-  for (const notice of running.notices ?? []) logger.warn(notice);
+  for (const notice of running.notices ?? []) log.logger.warn(notice);
   const { staffUrl = null } = running;
   connections.isStarted = true;
   const started = { samplePlatformUrl, staffUrl, demo: null, notices: await waitingNotices(connections) };
@@ -170,12 +172,14 @@ async function startOne(
 async function openConnections(
   config: Config,
   addresses: Addresses,
-  { shutdown, ...options }: Parameters<typeof connect>[2] & { shutdown: Shutdown },
+  options: { log: ServiceLog; role: Role | 'all'; secrets: Secrets; shutdown: Shutdown },
 ): Promise<Connections> {
-  const connections = await connect(config, addresses, options);
+  const { log, shutdown, ...connecting } = options;
+  const connections = await connect(config, addresses, { ...connecting, logger: log.logger });
   shutdown.add('connections', () => connections.close());
   const { metrics, store, pool } = connections;
   metrics.watchProcess();
+  watchLog(metrics, log.output);
   watchAppends(metrics, store);
   watchServers(connections);
   await requireSharedSecret(pool, options.secrets);

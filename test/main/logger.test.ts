@@ -9,8 +9,8 @@ const logger = fileURLToPath(new URL('../../src/main/logger.ts', import.meta.url
 /** A program that logs something. */
 const logging = (facts: string, role: string) => [
   ...[process.execPath, '--input-type=module', '-e'],
-  `const { createLogger } = await import("${logger}");` +
-    `createLogger({ LOG_LEVEL: "info" }, "${role}", "info").error(${facts}, "something went wrong");`,
+  `const { createServiceLog } = await import("${logger}");` +
+    `createServiceLog({ LOG_LEVEL: "info" }, "${role}").logger.error(${facts}, "something went wrong");`,
 ];
 
 /** What a program of its own writes to standard error, into a pipe. */

@@ -324,7 +324,7 @@ export async function openAccount(
 }
 
 /** The environment of a process under test, which nothing of the caller's own settings reaches. */
-function environmentWith(given: Environment): Environment {
+export function environmentWith(given: Environment): Environment {
   const { PATH = '', HOME = '/nonexistent', NODE_COMPILE_CACHE = '' } = process.env;
   const engine = given['ENGINE_DIRECTORY'] === undefined ? engineOfRun() : {};
   return { PATH, HOME, NODE_COMPILE_CACHE, PORT: '0', ...engine, ...given };

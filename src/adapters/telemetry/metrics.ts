@@ -57,6 +57,17 @@ export class Metrics {
     collectDefaultMetrics({ register: this.registry });
   }
 
+  /** A counter of what somebody else counts. */
+  watchCount(name: string, help: string, read: () => number): void {
+    const counter: Counter = new Counter({
+      ...{ name, help, registers: [this.registry] },
+      collect: () => {
+        counter.reset();
+        counter.inc(read());
+      },
+    });
+  }
+
   /** Calls `create` once for each name, so that the roles of one process count together. */
   observer<Observer>(create: (registers: Registry[]) => Observer): Observer {
     if (!this.#observers.has(create)) this.#observers.set(create, create([this.registry]));
