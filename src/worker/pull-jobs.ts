@@ -15,6 +15,7 @@ import type { DiskWatermark } from './disk-watermark.ts';
 import type { Chooser, Chosen, Hint, HintState } from './choose-job.ts';
 import { backoffMs } from '../async/backoff.ts';
 import { runInBackground } from '../async/background.ts';
+import { unlessAborted } from '../async/deadline.ts';
 import { sleep } from '../async/sleep.ts';
 
 export interface WorkerDependencies extends DownloadDependencies {
@@ -100,7 +101,7 @@ async function work(
   const keptAlive = setInterval(() => received?.keepAlive(), keepAliveMs);
   let claimed: Claimed | undefined;
   try {
-    claimed = await takeJob(dependencies, received);
+    claimed = await takeJob(dependencies, received, stopping);
   } catch (error) {
     received?.postpone(retryMs);
     throw error;
@@ -148,6 +149,7 @@ function startProcessing(tracer: Tracer | undefined, parent: string | undefined,
 async function takeJob(
   dependencies: WorkerDependencies,
   received: ReceivedJob | undefined,
+  stopping: AbortSignal,
 ): Promise<Claimed | undefined> {
   const { store, chooser } = dependencies;
   // The log is read while Postgres chooses.
@@ -156,13 +158,18 @@ async function takeJob(
   let ofHint: HintState = { state: 'unknown' };
   let claimed: Claimed | undefined;
   for (let conflicts = 0; !claimed && conflicts < maxConflicts; conflicts += 1) {
-    const { chosen, hint: state } = await chooser.choose(ofHint.state === 'unknown' ? hint : undefined, conflicts > 0);
+    const choosing = chooser.choose(ofHint.state === 'unknown' ? hint : undefined, conflicts > 0);
+    // A stop does not wait for a Postgres that says nothing.
+    const choice = await unlessAborted(choosing, stopping, () => undefined);
+    if (!choice) break;
+    const { chosen, hint: state } = choice;
     if (ofHint.state === 'unknown') ofHint = state;
     if (!chosen) break;
     claimed = await claimChosen(dependencies, chosen, hint);
     if (chosen.isHint) ofHint = claimed ? { state: 'known' } : await stateAfterRefusal(dependencies, chosen);
   }
-  if (hint) await endMessage(dependencies, hint, ofHint);
+  if (!claimed && stopping.aborted) received?.postpone(0);
+  else if (hint) await endMessage(dependencies, hint, ofHint);
   return claimed;
 }
 
