@@ -59,6 +59,21 @@ const textOf = (row: Row): string =>
 const isGenuine = (row: Row, mac: string | null, macs: RowMacs): boolean =>
   macs.verifies({ table: 'idempotency_keys', name: `${row.account_id} ${row.key_hash}`, text: textOf(row), mac });
 
+/** The download of one key of an account, as far as the read model knows. */
+export async function readKeyedDownload(
+  client: Pick<PoolClient, 'query'>,
+  { accountId, keyHash, macs }: { accountId: string; keyHash: string; macs: RowMacs },
+): Promise<KeyedDownload | NotBelieved | undefined> {
+  const { rows } = await client.query<(string | null)[]>({
+    text: `select ${keyedDownloadColumns('k').join(', ')} from idempotency_keys k where account_id = $1 and key_hash = $2`,
+    // As they are written, which keyedDownloadFromText reads.
+    types: { getTypeParser: () => String },
+    values: [accountId, keyHash],
+    rowMode: 'array',
+  });
+  return rows[0] && keyedDownloadFromText(rows[0], macs)?.download;
+}
+
 /** A batch writes one row per key, and marks rows of earlier batches whose downloads were confirmed or voided. */
 export async function applyToIdempotencyKeys(
   events: readonly ParsedEvent<UsageEvent>[],

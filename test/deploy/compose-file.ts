@@ -24,6 +24,7 @@ const service = z.object({
   ports: z.array(z.string()).default([]),
   read_only: z.boolean().default(false),
   cap_drop: z.array(z.string()).default([]),
+  ulimits: z.record(z.string(), z.number()).default({}),
   cap_add: z.array(z.string()).default([]),
   security_opt: z.array(z.string()).default([]),
   mem_limit: z.string().optional(),

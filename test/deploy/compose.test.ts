@@ -28,6 +28,7 @@ describe('the services of compose.yaml', () => {
   it.each(Object.entries(services))('%s has no more rights than it needs, a limit and a restart', (name, service) => {
     expect(service.read_only).toBe(true);
     expect(service.cap_drop).toEqual(['ALL']);
+    expect(service.ulimits).toEqual({ core: 0 });
     expect(service.security_opt).toContain('no-new-privileges:true');
     expect(service.mem_limit).toMatch(/^\d+[mg]$/);
     const restarts: Record<string, string> = { 'event-store-users': 'on-failure:10', 'event-store-volumes': 'no' };

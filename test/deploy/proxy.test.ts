@@ -15,6 +15,7 @@ import { deployFile } from './compose-file.ts';
 const isWithoutCaddy = spawnSync('caddy', ['version']).status !== 0;
 
 interface Proxy extends AsyncDisposable {
+  url: string;
   queueDownload: () => Promise<Response>;
 }
 
@@ -34,6 +35,7 @@ async function startProxy(apiPort: number): Promise<Proxy> {
   // By a path that it answers itself.
   await waitFor(() => fetch(`${url}/healthz`).catch(() => undefined), { what: 'Caddy' });
   return {
+    url,
     queueDownload: () => fetch(`${url}/api/v1/video/download`, { method: 'POST', body: '{}' }),
     [Symbol.asyncDispose]: async () => {
       const ended = once(child, 'exit');
@@ -73,4 +75,13 @@ it.skipIf(isWithoutCaddy)('the proxy passes what the API says', async () => {
 it.skipIf(isWithoutCaddy)('the proxy says that it has reached no API', async () => {
   await using proxy = await startProxy(await freePort());
   expect((await proxy.queueDownload()).status).toBe(502);
+});
+
+it.skipIf(isWithoutCaddy)('the proxy has browsers use HTTPS alone, whatever it answers', async () => {
+  await using api = await startApi((_, response) => void response.end('{}'));
+  await using proxy = await startProxy(api.port);
+  const [passed, own] = [await proxy.queueDownload(), await fetch(`${proxy.url}/healthz`)];
+  expect([passed, own].map(({ headers }) => headers.get('Strict-Transport-Security'))).toEqual(
+    Array(2).fill('max-age=31536000'),
+  );
 });

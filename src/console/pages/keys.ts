@@ -1,7 +1,7 @@
 import { waitForKey } from '../../../projections/api-keys.ts';
 import { listKeysWithUse } from '../../../projections/admission/key-use.ts';
 import type { KeyWithUse } from '../../../projections/admission/key-use.ts';
-import { issueApiKey, revokeApiKey } from '../../commands/accounts.ts';
+import { issueReferencedKey, revokeApiKey } from '../../commands/accounts.ts';
 import { html } from '../../documents/html.ts';
 import type { Html } from '../../documents/html.ts';
 import { keyLabel } from '../../domain/account-events.ts';
@@ -11,10 +11,10 @@ import { isRefused } from '../../domain/refusals.ts';
 import { termsAt } from '../../domain/usage-periods.ts';
 import { currentUsage } from '../current-usage.ts';
 import type { ConsoleDependencies } from '../dependencies.ts';
-import { formTokenField } from '../layout.ts';
-import { requestOf } from '../owner-request.ts';
+import { formKeyField, formTokenField } from '../layout.ts';
+import { formKeyOf, requestOf } from '../owner-request.ts';
 import { count, empty, note, number, numberHead, time, wideTable } from '../parts.ts';
-import { badInput, missing, notYetInForce, page, redirect } from '../visit.ts';
+import { badInput, missing, notYetInForce, page, redirect, Refusal } from '../visit.ts';
 import type { Answer, OwnerVisit } from '../visit.ts';
 
 /** The API keys of the account: issued, watched and revoked. */
@@ -37,7 +37,7 @@ async function content(visit: OwnerVisit, dependencies: ConsoleDependencies): Pr
       active.length >= maxKeysOf(terms)
         ? note('warn', `All ${count(maxKeysOf(terms))} keys of your plan are in force. Revoke one first.`)
         : html`<form method="post" action="/console/keys" class="stack">
-            ${formTokenField(visit.session)}
+            ${formTokenField(visit.session)} ${formKeyField(dependencies.newUuid())}
             <label
               >Label, to tell it from the others
               <input name="label" maxlength="100" placeholder="for example: nightly import" autocomplete="off"
@@ -98,10 +98,12 @@ export async function issue(visit: OwnerVisit, dependencies: ConsoleDependencies
     throw badInput(`The label ${label.error.issues[0]?.message ?? 'cannot be used'}. Go back and change it.`);
   const { accountId } = visit.session;
   const maxKeys = maxKeysOf(termsAt(await currentUsage(visit, dependencies), dependencies.now()));
-  const issued = await issueApiKey(dependencies.accounts, {
+  const formKey = formKeyOf(visit);
+  const issued = await issueReferencedKey(dependencies.accounts, {
     accountId,
     label: label.data,
     maxKeys,
+    reference: formKey === undefined ? undefined : `form ${formKey}`,
     ...requestOf(visit),
   });
   if (isRefused(issued)) {
@@ -111,6 +113,12 @@ export async function issue(visit: OwnerVisit, dependencies: ConsoleDependencies
         : `${count(maxKeys)} keys are in force, as many as your plan allows. Revoke one first.`,
     );
   }
+  if (issued.key === null)
+    throw new Refusal(
+      409,
+      'This form has issued its key',
+      'The key was shown when the form was sent first, and is stored nowhere. If nobody has copied it, revoke it in the list of keys, and issue another one.',
+    );
   const inForce = await isInForce(dependencies, issued.keyId, { revoked: false });
   // A key that is shown may be used at once, and must never be answered 401.
   if (!inForce)

@@ -1,5 +1,8 @@
+import { readKeyedDownload } from '../../../projections/idempotency-keys.ts';
+import { notBelieved } from '../../../projections/credits-macs.ts';
 import { catchUp } from '../../../projections/runner/wait-for-checkpoint.ts';
 import { usageAndJobs } from '../../../projections/usage-and-jobs.ts';
+import { fingerprintOf, hashIdempotencyKey } from '../../commands/idempotency-key-hash.ts';
 import { lookUpMetadata } from '../../commands/look-up-metadata.ts';
 import { nameVideo } from '../../commands/name-video.ts';
 import { queueDownload } from '../../commands/queue-download.ts';
@@ -12,9 +15,9 @@ import type { DownloadOptions } from '../../domain/download-options.ts';
 import type { ParsedVideo } from '../../domain/parse-video-url.ts';
 import type { Refusal as RefusedReason } from '../../domain/refusals.ts';
 import { snapshotOf } from '../current-usage.ts';
-import { causeOf } from '../owner-request.ts';
+import { causeOf, formKeyOf } from '../owner-request.ts';
 import type { ConsoleDependencies } from '../dependencies.ts';
-import { formTokenField } from '../layout.ts';
+import { formKeyField, formTokenField } from '../layout.ts';
 import { option } from '../parts.ts';
 import { away, badInput, page, redirect, Refusal } from '../visit.ts';
 import type { Answer, OwnerVisit } from '../visit.ts';
@@ -29,11 +32,11 @@ export function show(visit: OwnerVisit, dependencies: ConsoleDependencies): Answ
   return page({ title: 'Try it', section: 'try', content: form(visit, dependencies) });
 }
 
-function form({ session, form: sent }: OwnerVisit, { samplePlatformOrigin }: ConsoleDependencies): Html {
+function form({ session, form: sent }: OwnerVisit, { samplePlatformOrigin, newUuid }: ConsoleDependencies): Html {
   const url = sent.get('url') ?? (samplePlatformOrigin === undefined ? '' : `${samplePlatformOrigin}/watch/bars`);
   return html`<p>Paste the address of a video. What you do here counts and costs the same as through the API.</p>
     <form method="post" action="/console/try/metadata" class="stack">
-      ${formTokenField(session)}
+      ${formTokenField(session)} ${formKeyField(newUuid())}
       <label>Address <input type="url" name="url" required maxlength="2048" value="${url}" autocomplete="off" /></label>
       <label
         >Format
@@ -111,12 +114,14 @@ export async function queue(visit: OwnerVisit, dependencies: ConsoleDependencies
   const { kind, ...video } = await readVideo(visit, dependencies);
   const wrong = misfit(kind, options);
   if (wrong) throw badInput(`The ${wrong.option} ${wrong.why}.`);
+  const { accountId } = visit.session;
+  const keyHash = keyHashOf(visit, fingerprintOf(video, options));
+  const snapshot = await snapshotOf(visit, dependencies);
+  // After the snapshot: what is in neither is read from the log.
+  const keyed = await readKeyedDownload(dependencies.pool, { accountId, keyHash, macs: dependencies.macs });
+  if (keyed === notBelieved) throw away();
   const answer = await queueDownload(dependencies, {
-    accountId: visit.session.accountId,
-    token: dependencies.tokens.issue(),
-    video,
-    options,
-    snapshot: await snapshotOf(visit, dependencies),
+    ...{ accountId, token: dependencies.tokens.issue(), video, options, keyHash, keyed, snapshot },
     cause: causeOf(visit, dependencies.newUuid()),
     deadlineMs: arrivedMs + downloadBudgetMs,
   });
@@ -129,6 +134,10 @@ export async function queue(visit: OwnerVisit, dependencies: ConsoleDependencies
   const isShown = await catchUp(dependencies, usageAndJobs, shownMs);
   return redirect(isShown ? `/console/downloads/${answer.token}` : '/console/downloads');
 }
+
+/** Of the form and what was asked with it: a form that was changed before it is sent again asks for another download. */
+const keyHashOf = (visit: OwnerVisit, fingerprint: string): string =>
+  hashIdempotencyKey(`console ${formKeyOf(visit) ?? visit.request.id} ${fingerprint}`);
 
 function readOptions({ form: sent }: OwnerVisit): DownloadOptions {
   const format = formats.find((each) => each === (sent.get('format') ?? defaultOptions.format));
