@@ -85,10 +85,14 @@ export const jobs = dashboard('jobs', 'jobs', [
     unit: 'cpm',
     series: { '{{reason}}': '60 * sum by (reason) (rate(reeltally_jobs_released_total[$__rate_interval])) > 0' },
   }),
-  plot('Jobs held back', 'Looks of free slots per minute that found jobs waiting for a limit of their account or platform.', {
-    unit: 'cpm',
-    series: { '{{quota}}': '60 * sum by (quota) (rate(reeltally_jobs_postponed_total[$__rate_interval]))' },
-  }),
+  plot(
+    'Jobs held back',
+    'Looks of free slots per minute that found jobs waiting for a limit of their account or platform.',
+    {
+      unit: 'cpm',
+      series: { '{{quota}}': '60 * sum by (quota) (rate(reeltally_jobs_postponed_total[$__rate_interval]))' },
+    },
+  ),
   plot('Lost workers', 'Claims that the sweeper ended in ten minutes.', {
     unit: 'none',
     series: { claims: 'sum(increase(reeltally_claims_expired_total[10m]))' },

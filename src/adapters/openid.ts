@@ -28,9 +28,13 @@ export function createIdentityProvider(options: Options): IdentityProvider {
     discovered ??= openid
       .discovery(server, clientId, undefined, authentication(clientSecret), {
         timeout: timeoutSeconds,
-        // For a provider on this machine, from whom nothing travels over a network.
-        // eslint-disable-next-line @typescript-eslint/no-deprecated -- only marked so that it stands out; there is no other way
-        ...(isLoopback(server) && { execute: [openid.allowInsecureRequests] }),
+        execute: [
+          // Also of a token that came from the provider itself, whose connection may not be the one that it seems.
+          openid.enableNonRepudiationChecks,
+          // For a provider on this machine, from whom nothing travels over a network.
+          // eslint-disable-next-line @typescript-eslint/no-deprecated -- only marked so that it stands out; there is no other way
+          ...(isLoopback(server) ? [openid.allowInsecureRequests] : []),
+        ],
       })
       .catch((error: unknown) => {
         discovered = undefined;

@@ -32,7 +32,7 @@ import type { Output } from './output.ts';
 import { addInvitePerson, addListPeople, addRemovePerson } from './people.ts';
 import { addProjectionStatus, addRebuild } from './projections.ts';
 import { addMonthReport } from './reports.ts';
-import { addInviteStaff, addListStaff, addRemoveStaff, addStaffTokens } from './staff.ts';
+import { addInviteStaff, addLinkStaff, addListStaff, addRemoveStaff, addStaffTokens } from './staff.ts';
 import { addExplainUrl } from './urls.ts';
 
 /** Dependencies of the program, handed in by `main/`: each is used by the commands that need it, and no earlier. */
@@ -113,6 +113,7 @@ export function createProgram(dependencies: ProgramDependencies): Command {
 
   const staff = group('staff', 'invite, list and remove staff; tokens for programs');
   addInviteStaff(staff, run);
+  addLinkStaff(staff, run);
   addListStaff(staff, run);
   addRemoveStaff(staff, run);
   addStaffTokens(staff, run);

@@ -52,6 +52,14 @@ export function addListStaff(group: Command, run: RunCommand): void {
   );
 }
 
+export function addLinkStaff(group: Command, run: RunCommand): void {
+  group
+    .command('link')
+    .description('show a link with which a member of staff who was invited signs in once, where no mail brings one')
+    .argument('<staff>', 'e-mail address or staff id; "staff list" shows both')
+    .action((person: string) => run((cli) => linkCommand(cli, person)));
+}
+
 export function addRemoveStaff(group: Command, run: RunCommand): void {
   const command = group
     .command('remove')
@@ -131,14 +139,27 @@ async function mailLink(
   }
 }
 
+const noConsole = 'No staff console is known here: set STAFF_URL where this command runs.';
+const linkHint = 'The link signs in once, within a day. It is shown this once.';
+
 function hintOf(
   cli: CliDependencies,
   { email, link, mailed }: { email: string; link: string | null; mailed: boolean },
 ) {
   if (mailed) return [`A link is on its way to ${email}. It signs in once, within a day.`];
-  if (link === null) return ['No staff console is known here: set STAFF_URL where this command runs.'];
+  if (link === null) return [noConsole];
   const told = cli.mailStaffInvitation ? ['The mail server has not taken the mail with the link.'] : [];
-  return [[...told, 'The link signs in once, within a day. It is shown this once.'].join(' ')];
+  return [[...told, linkHint].join(' ')];
+}
+
+async function linkCommand(cli: CliDependencies, person: string): Promise<void> {
+  const staffId = await findStaff(cli, person);
+  const { member, removed } = await readStaff(dependenciesOf(cli), staffId);
+  if (!member) throw new CommandFailed(whyNot(removed ? 'staff_removed' : 'staff_not_found', person));
+  if (!member.invited) throw new CommandFailed(`${person} signs in by the OpenID provider, and needs no link`);
+  const link = (await cli.createStaffLink?.(staffId)) ?? null;
+  if (link === null) throw new CommandFailed(`no link: ${noConsole}`);
+  print(cli.output, { staff_id: staffId, link }, `${facts({ staff_id: staffId, link })}\n\n${linkHint}`);
 }
 
 async function listCommand(cli: CliDependencies, { limit, after }: PageOptions): Promise<void> {

@@ -8,7 +8,7 @@ import type { Config } from './settings/config.ts';
 /** Somebody waits for the answer. */
 const timeoutMs = 10_000;
 
-/** Mails their link to people who were invited. @returns undefined without a mail server: then whoever invites is shown the link */
+/** Mails their link to people who were invited. @returns undefined without a mail server: then the command line shows the link */
 export function createStaffInvitations(
   { SMTP_URL: url, MAIL_FROM: from }: Config,
   now: () => string,

@@ -1,7 +1,7 @@
 import type { Job } from '../domain/download-job.ts';
 
 /** Where a job was queued, and the revision that its row stands for. */
-export interface JobInTurn {
+interface JobInTurn {
   token: string;
   usage_stream: string;
   usage_revision: number;

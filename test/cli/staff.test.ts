@@ -21,6 +21,17 @@ interface Invited {
   mailed: boolean;
 }
 
+describe('staff link', () => {
+  it('shows a link to a member who was invited, and to nobody else', async () => {
+    const email = newEmail();
+    await run(...invite(email));
+    expectText(await run('staff', 'link', email), /^link +http:\/\/localhost:\d+\/staff\/sign-in\/[\w-]{27}$/m);
+    await run('staff', 'remove', email);
+    expectRefusal(await run('staff', 'link', email), /there is no member of staff|is not staff any more/);
+    expectRefusal(await run('staff', 'link', newEmail()), /there is no member of staff/);
+  });
+});
+
 describe('staff invite', () => {
   it('shows the link once where there is no mail server', async () => {
     const email = newEmail();

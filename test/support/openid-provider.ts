@@ -1,4 +1,5 @@
 import { generateKeyPairSync } from 'node:crypto';
+import type { KeyPairKeyObjectResult } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { Server } from 'node:http';
@@ -25,16 +26,28 @@ interface Options {
   authMethod?: 'client_secret_basic' | 'client_secret_post' | 'none';
   /** Claims stand in the ID token too, not only in the answer about the person. */
   inIdToken?: boolean;
+  /** It publishes another key than the one that it signs with, as somebody between it and us would have to. */
+  publishesOtherKey?: boolean;
   /** Claims that it says for a scope of its own. */
   ownScope?: { name: string; claims: readonly string[] };
 }
 
 /** A real OpenID Connect provider in this process, whose person has nothing to type. */
 export async function startOpenIdProvider(options: Options): Promise<OpenIdProvider> {
-  const { redirectUri, authMethod = 'client_secret_basic', inIdToken = false, ownScope } = options;
+  const {
+    redirectUri,
+    authMethod = 'client_secret_basic',
+    inIdToken = false,
+    ownScope,
+    publishesOtherKey = false,
+  } = options;
   const port = await freePort();
   const issuer = `http://127.0.0.1:${port}`;
-  const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2_048 });
+  const [{ privateKey }, other] = [0, 1].map(() => generateKeyPairSync('rsa', { modulusLength: 2_048 })) as [
+    KeyPairKeyObjectResult,
+    KeyPairKeyObjectResult,
+  ];
+  const otherKeys = { keys: [{ ...other.publicKey.export({ format: 'jwk' }), use: 'sig', alg: 'RS256' }] };
   const claimsOf = new Map<string, Readonly<Record<string, unknown>>>();
   const ownClaims = ownScope && { [ownScope.name]: [...ownScope.claims] };
   const scopes = ['openid', 'email', 'profile', ...(ownScope ? [ownScope.name] : [])];
@@ -77,6 +90,8 @@ export async function startOpenIdProvider(options: Options): Promise<OpenIdProvi
     server = createServer((request, response) => {
       if (failure === 'never') return;
       if (failure !== undefined) response.writeHead(failure).end('failed');
+      else if (publishesOtherKey && request.url === '/jwks')
+        response.setHeader('content-type', 'application/json').end(JSON.stringify(otherKeys));
       else if (!request.url?.startsWith('/interaction')) answer(request, response);
       else if (!state.person) void provider.interactionFinished(request, response, { error: 'access_denied' });
       else {

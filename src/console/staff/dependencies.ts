@@ -21,7 +21,7 @@ export interface StaffDependencies extends SiteDependencies {
   sessions: StaffSessions;
   links: StaffLinks;
   signInMails: SignInMails;
-  /** Mails the link of somebody who was invited; undefined without a mail server: then the page shows it. @throws {MailNotTaken} */
+  /** Mails the link of somebody who was invited; undefined without a mail server: then an operator makes it on the command line. @throws {MailNotTaken} */
   mailInvitation: ((invited: { email: string; role: StaffRole; link: string }) => Promise<void>) | undefined;
   /** Undefined where nobody signs in by OpenID Connect. */
   provider: IdentityProvider | undefined;

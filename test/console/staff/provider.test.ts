@@ -270,12 +270,20 @@ describe('while the provider is away', () => {
   });
 });
 
+type OtherProvider = Omit<Parameters<typeof startOpenIdProvider>[0], 'redirectUri'>;
+
 /** Another provider, and a process of ours that asks it. @returns the role that a person with these claims has */
 async function roleBy(
-  options: Omit<Parameters<typeof startOpenIdProvider>[0], 'redirectUri'>,
+  options: OtherProvider,
   settings: Readonly<Record<string, string>>,
   claims: object,
 ): Promise<string | undefined> {
+  const { browser, answer } = await signInBy(options, settings, claims);
+  expect(answer.status).toBe(303);
+  return await roleOf(browser);
+}
+
+async function signInBy(options: OtherProvider, settings: Readonly<Record<string, string>>, claims: object) {
   const own = await freePort();
   const ownOrigin = `http://localhost:${String(own)}`;
   await using other = await startOpenIdProvider({
@@ -287,10 +295,14 @@ async function roleBy(
   });
   const browser = new Browser(api.staffUrl ?? '');
   const begun = await browser.get('/staff/sign-in/with-provider');
-  const answer = await other.visit(begun.headers['location'] ?? '');
-  expect((await browser.get(answer.replace(ownOrigin, ''))).status).toBe(303);
-  return await roleOf(browser);
+  const address = await other.visit(begun.headers['location'] ?? '');
+  return { browser, answer: await browser.get(address.replace(ownOrigin, '')) };
 }
+
+it('a token that the published keys have not signed signs nobody in', async () => {
+  const { answer } = await signInBy({ publishesOtherKey: true, inIdToken: true }, {}, { roles: ['admin'] });
+  expectRefused(answer, 'You are not signed in');
+});
 
 it.each([
   ['client_secret_post', { OIDC_CLIENT_SECRET: openIdClient.secret }],

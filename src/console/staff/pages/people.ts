@@ -109,25 +109,33 @@ export async function invite(visit: StaffVisit, dependencies: StaffDependencies)
   if (isRefused(invited)) throw refusalOf(invited.refusal);
   const { staffId } = invited;
   await untilInForce(dependencies, 'The person is invited. In a minute the list of people shows it.');
-  const secret = await dependencies.links.create({ staffId, browser: undefined });
   const { own } = dependencies.origins;
-  const link = secret === undefined ? '' : `${own}/staff/sign-in/${secret}`;
-  const invitation = { email: email.data, role, link };
   return page({
     title: 'Invited',
     section: 'people',
     content: html`${note('good', `${email.data} is staff now, in the role ${role}.`)}
-      ${(await mailed(invitation, dependencies)) ? byMail(email.data) : shown(link, dependencies)}
+      ${(await mailed({ staffId, email: email.data, role }, dependencies)) ? byMail(email.data) : notMailed(email.data, dependencies)}
       <p>From then on the person asks for a link by mail, at <code>${own}/staff/sign-in</code>.</p>
       <p class="pages"><a class="button second" href="${personPath(staffId)}">To the person</a></p>`,
   });
 }
 
-type Invitation = Parameters<NonNullable<StaffDependencies['mailInvitation']>>[0];
+interface Invited {
+  staffId: string;
+  email: string;
+  role: StaffRole;
+}
 
-/** @returns whether the mail server has taken the mail */
-async function mailed(invitation: Invitation, { mailInvitation, outages }: StaffDependencies): Promise<boolean> {
+/**
+ * The link is a way in, and is shown to nobody here: whoever invites could go it, and approve as another person what they ask for.
+ *
+ * @returns whether the mail server has taken the mail
+ */
+async function mailed({ staffId, ...invited }: Invited, dependencies: StaffDependencies): Promise<boolean> {
+  const { mailInvitation, outages, links, origins } = dependencies;
   if (!mailInvitation) return false;
+  const secret = await links.create({ staffId, browser: undefined });
+  const invitation = { ...invited, link: `${origins.own}/staff/sign-in/${secret ?? ''}` };
   const outage = outages.of('mailing invitations of staff');
   try {
     await mailInvitation(invitation);
@@ -142,12 +150,10 @@ async function mailed(invitation: Invitation, { mailInvitation, outages }: Staff
 const byMail = (email: string): Html =>
   html`<p>A link is on its way to <strong>${email}</strong>. It signs the person in, once and within a day.</p>`;
 
-const shown = (link: string, { mailInvitation }: StaffDependencies): Html =>
-  html`${mailInvitation && note('warn', 'The mail server has not taken the mail with the link.')}
-    <p>
-      This link signs the person in, once and within a day. It is shown this once: hand it over, and to nobody else.
-    </p>
-    <pre><code>${link}</code></pre>`;
+const notMailed = (email: string, { mailInvitation }: StaffDependencies): Html =>
+  html`${note('warn', mailInvitation ? 'The mail server has not taken the mail with the link.' : 'There is no mail server, so no link was sent.')}
+    <p>An operator makes a link on the command line, and hands it to the person:</p>
+    <pre><code>npm run -s reeltally -- staff link ${email}</code></pre>`;
 
 /** Two members of one address could not tell their links apart. */
 async function refuseKnown(email: string, dependencies: StaffDependencies): Promise<void> {
