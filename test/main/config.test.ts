@@ -33,8 +33,15 @@ describe('EVENTSTORE_URL', () => {
   });
 
   it.each([
+    ['kurrentdb://a:2113?tls=true', 'esdb://a:2113?tls=true'],
+    ['kurrentdb+discover://user:password@events.internal', 'esdb+discover://user:password@events.internal'],
+  ])('takes %s, as newer servers print it, as %s', (address, taken) => {
+    expect(read(address)).toBe(taken);
+  });
+
+  it.each([
     ['another protocol', 'http://user:hidden@127.0.0.1:2113'],
-    ['a protocol that the client does not know', 'kurrentdb://user:hidden@127.0.0.1:2113'],
+    ['a protocol that the client does not know', 'eventstore://user:hidden@127.0.0.1:2113'],
     ['no host', 'esdb://'],
     ['a port that is none', 'esdb://user:hidden@a:2113,b:hidden'],
     ['an option without a value', 'esdb://user:hidden@a:2113?tls'],

@@ -18,7 +18,8 @@ const parserModule = '@eventstore/db-client/dist/Client/parseConnectionString.js
  * @returns the address for the client; or why it is refused, without quoting it, because it may contain a password
  */
 export function readEventStoreAddress(given: string): { address: string } | { fault: string } {
-  const address = withoutIgnoredOptions(given);
+  // So servers from 25.0 on print it. The client knows the older name of the same form.
+  const address = withoutIgnoredOptions(given.replace(/^kurrentdb(?=:|\+discover:)/, 'esdb'));
   try {
     parser()(address);
     return { address };
