@@ -102,7 +102,9 @@ const turns = 5;
 export async function requireOwnSessions(pool: Pool): Promise<void> {
   const clients: PoolClient[] = [];
   try {
-    clients.push(await pool.connect(), await pool.connect());
+    clients.push(await pool.connect());
+    // One after the other: where the second one is refused, the first one is released.
+    clients.push(await pool.connect());
     const seen = new Map<number, PoolClient>();
     for (let turn = 0; turn < turns; turn += 1)
       for (const client of clients) {
