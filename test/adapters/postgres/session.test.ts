@@ -2,9 +2,10 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import { openPool } from '../../../src/adapters/postgres/pool.ts';
-import { sessionSettings } from '../../../src/adapters/postgres/session.ts';
+import { requireOwnSessions, sessionSettings } from '../../../src/adapters/postgres/session.ts';
 import { silent } from '../../projections/read-models-under-test.ts';
 import { createBadlySetDatabase } from '../../support/badly-set-database.ts';
+import { createDatabase } from '../../support/postgres.ts';
 import { patienceMs } from '../../support/wait-for.ts';
 import { root } from '../../tidy/source-files.ts';
 
@@ -43,4 +44,15 @@ it('the decision about settings names each one that a client may change', async 
 it('a server that takes no changes is refused with the reason', async () => {
   const pool = await openBadlySet({ default_transaction_read_only: 'on' });
   await expect(pool.query('select 1')).rejects.toThrow('it takes no changes: default_transaction_read_only is on');
+});
+
+it('a trial of sessions that gets no second connection gives back the first one', async () => {
+  const database = await createDatabase();
+  const pool = openPool(database.url, { logger: silent, max: 1, queryTimeoutMs: patienceMs, connectionTimeoutMs: 200 });
+  onTestFinished(async () => {
+    await pool.end();
+    await database.drop();
+  });
+  await expect(requireOwnSessions(pool)).rejects.toThrow('timeout exceeded when trying to connect');
+  expect(pool.idleCount).toBe(1);
 });
