@@ -82,7 +82,7 @@ async function askWho(
   const claims: Readonly<Record<string, unknown>> = { ...more, ...token };
   // A claim of the ID token may be an object that has something else in it.
   const roles = claimOf(token, roleClaim) ?? claimOf(more, roleClaim);
-  return { issuer: token.iss, subject: token.sub, email: emailOf(claims), roles: textsOf(roles) };
+  return { issuer: token.iss, subject: token.sub, ...emailOf(claims), roles: textsOf(roles) };
 }
 
 /**
@@ -100,9 +100,11 @@ function claimOf(claims: Readonly<Record<string, unknown>>, name: string): unkno
   return undefined;
 }
 
-function emailOf({ email, email_verified: verified }: Readonly<Record<string, unknown>>): string | null {
-  const address = emailAddress.safeParse(email);
-  return address.success && verified !== false ? address.data : null;
+function emailOf(claims: Readonly<Record<string, unknown>>): Pick<ProviderPerson, 'email' | 'unverifiedEmail'> {
+  const { data: address = null } = emailAddress.safeParse(claims['email']);
+  // Some providers write their booleans as texts.
+  const isVerified = !['false', false].includes(claims['email_verified'] as string | boolean);
+  return { email: isVerified ? address : null, unverifiedEmail: isVerified ? null : address };
 }
 
 function textsOf(claim: unknown): string[] {

@@ -19,7 +19,7 @@ import { parseCorrectionEvent, parseUsageEvent } from '../domain/parse-event.ts'
 import type { Actor } from '../domain/parse-event.ts';
 import { isRefused, refuse } from '../domain/refusals.ts';
 import type { Refused } from '../domain/refusals.ts';
-import { isSamePerson } from '../domain/staff.ts';
+import { maybeSamePerson } from '../domain/staff.ts';
 import type { EventStore } from '../ports/event-store.ts';
 import { ownCause } from './event-metadata.ts';
 import { handle, load } from './handle-command.ts';
@@ -129,7 +129,7 @@ async function decideAsPerson(
       return decideCorrectionRequest(requests, { ...command, alsoKnownAs: askers.filter((id) => isOwn.get(id)) }, time);
     });
     if (unknown.length === 0) return decided;
-    for (const id of unknown) isOwn.set(id, isSamePerson(own, await readStaff(dependencies, id)));
+    for (const id of unknown) isOwn.set(id, maybeSamePerson(own, await readStaff(dependencies, id)));
   }
 }
 

@@ -44,6 +44,8 @@ export const staffEventSchemas = {
     role: staffRole,
     personal: z.strictObject({
       email: storedEmail.nullable(),
+      /** One that the provider has not verified. It only finds the same person again. Events of earlier versions have none. */
+      unverified_email: storedEmail.nullable().optional(),
       /** The provider's names of itself and of the person; null for a link. */
       issuer: storedText(2_048).nullable(),
       subject: storedText(255).nullable(),

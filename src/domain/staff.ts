@@ -1,5 +1,4 @@
 import { plusSeconds } from './instant.ts';
-import { mailbox } from './people.ts';
 import { refuse } from './refusals.ts';
 import type { Refused } from './refusals.ts';
 import { staffRoles } from './staff-events.ts';
@@ -14,7 +13,7 @@ import type { StaffEvent, StaffRole, StaffScope } from './staff-events.ts';
 export interface Staff {
   member: Member | null;
   removed: boolean;
-  /** Every e-mail address that this person has had here, as mailboxes are compared. */
+  /** Every e-mail address that this person has had here, verified or not, without what stands behind a plus sign. */
   addresses: ReadonlySet<string>;
   /** The newest sign-in, UTC ISO-8601; null before the first. */
   signedInAt: string | null;
@@ -71,7 +70,7 @@ export function evolveStaff(state: Staff, event: StaffEvent, { time }: { time: s
       if (event.data.by === 'link') return { ...state, signedInAt: time };
       return {
         ...{ ...state, signedInAt: time, member: memberOfProvider(state.member, event.data, time) },
-        addresses: withAddress(state, event.data.personal.email),
+        addresses: withAddress(state, event.data.personal.email ?? event.data.personal.unverified_email),
       };
     case 'StaffTokenIssued': {
       const { token_id, token_hash, token_prefix, scopes, expires_at, personal } = event.data;
@@ -95,15 +94,19 @@ export function evolveStaff(state: Staff, event: StaffEvent, { time }: { time: s
   }
 }
 
-const withAddress = ({ addresses }: Staff, email: string | null): ReadonlySet<string> =>
-  email === null ? addresses : new Set(addresses).add(mailbox(email));
+function withAddress({ addresses }: Staff, email: string | null | undefined): ReadonlySet<string> {
+  if (typeof email !== 'string') return addresses;
+  // Mail to sue+x@ arrives at sue@ (RFC 5233).
+  const [local = '', domain = ''] = email.toLowerCase().split('@');
+  return new Set(addresses).add(`${local.split('+')[0] ?? ''}@${domain}`);
+}
 
 /**
- * Whether two members are one person, as far as the log knows: somebody may be invited and known to the OpenID provider as well,
- * or removed and invited anew, each time under another id.
+ * Whether two members may be one person, as far as the log knows: somebody may be invited and known to the OpenID provider as
+ * well, or removed and invited anew, each time under another id. Without an address of each, nobody knows that they are two.
  */
-export const isSamePerson = (one: Staff, other: Staff): boolean =>
-  [...one.addresses].some((address) => other.addresses.has(address));
+export const maybeSamePerson = ({ addresses: ofOne }: Staff, { addresses: ofOther }: Staff): boolean =>
+  ofOne.size === 0 || ofOther.size === 0 || [...ofOne].some((address) => ofOther.has(address));
 
 const isRecent = (at: string, now: string): boolean => plusSeconds(at, sameLookSeconds) > now;
 
@@ -126,7 +129,15 @@ export const hasRole = (role: StaffRole, least: StaffRole): boolean =>
 
 /** How somebody has signed in, and what the provider says about the person. */
 export type SignIn =
-  { by: 'link' } | { by: 'provider'; role: StaffRole; email: string | null; issuer: string; subject: string };
+  | { by: 'link' }
+  | {
+      by: 'provider';
+      role: StaffRole;
+      email: string | null;
+      unverified_email: string | null;
+      issuer: string;
+      subject: string;
+    };
 
 export interface IssueStaffToken {
   kind: 'issue_token';
@@ -205,7 +216,7 @@ function signIn(
     return [{ type: 'StaffSignedIn', data: { staff_id, by, role, personal } }];
   }
   if (!member?.invited) return refuse('staff_not_found');
-  const personal = { email: null, issuer: null, subject: null };
+  const personal = { email: null, unverified_email: null, issuer: null, subject: null };
   return [{ type: 'StaffSignedIn', data: { staff_id, by: 'link', role: member.role, personal } }];
 }
 

@@ -28,6 +28,8 @@ export interface ProviderPerson {
   subject: string;
   /** Null if the provider does not say it, or has not verified it. */
   email: string | null;
+  /** The address that it says and has not verified. */
+  unverifiedEmail: string | null;
   /** Of the claim of roles: one for each of its values. */
   roles: readonly string[];
 }

@@ -260,6 +260,22 @@ export const ofOnePerson: readonly EventTamper[] = edits('StaffInvited', [
     ({ fields }) => fields.role === 'admin' && Object.assign(fields, { personal: { email: 'SUPPORT@example.com' } }),
   ],
   [
+    'an approval by the person who asked, under another name of the mailbox',
+    'correction_approval',
+    ({ fields }) => fields.role === 'admin' && Object.assign(fields, { personal: { email: 'support+x@Example.com' } }),
+  ],
+  [
+    'an approval by the person who asked, at an address that is not verified',
+    'correction_approval',
+    ({ fields }) =>
+      fields.role === 'admin' && Object.assign(fields, { personal: { unverified_email: 'support@example.com' } }),
+  ],
+  [
+    'an approval by somebody without an address',
+    'correction_approval',
+    ({ fields }) => fields.role === 'admin' && Object.assign(fields, { personal: {} }),
+  ],
+  [
     'a limit that was passed under a second id',
     'correction_approval',
     ({ fields }) => fields.role === 'finance' && Object.assign(fields, { personal: { email: 'admin@example.com' } }),

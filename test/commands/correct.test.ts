@@ -202,12 +202,17 @@ describe('what needs a second person', () => {
 
 describe('somebody who is staff twice', () => {
   const provider = { by: 'provider', issuer: 'https://login.example', subject: 's' } as const;
-  const signIn = async (staffId: string, email: string) =>
+  const signIn = async (staffId: string, email: string | null, unverified_email: string | null = null) =>
     accepted(
       await recordSignIn(staffDependencies(log.store), {
-        ...{ staffId, signIn: { ...provider, role: 'finance', email }, timeoutMs },
+        ...{ staffId, signIn: { ...provider, role: 'finance', email, unverified_email }, timeoutMs },
       }),
     );
+  const ofProvider = async (email: string | null, unverified: string | null = null) => {
+    const staffId = newId('stf');
+    await signIn(staffId, email, unverified);
+    return staffId;
+  };
   const newEmail = () => `pat-${newUuid()}@example.com`;
 
   it.each<[string, (email: string) => Promise<[first: string, second: string]>]>([
@@ -227,6 +232,21 @@ describe('somebody who is staff twice', () => {
         await signIn(second, newEmail());
         return [await hire(log.store, 'finance', email), second];
       },
+    ],
+    [
+      'by an address that the provider has not verified',
+      async (email) => [await ofProvider(null, email), await ofProvider(null, email.toUpperCase())],
+    ],
+    [
+      'by an address that was verified only once',
+      async (email) => [await hire(log.store, 'finance', email), await ofProvider(null, email)],
+    ],
+    [
+      'by two names of one mailbox',
+      async (email) => [
+        await hire(log.store, 'finance', email.replace('@', '+one@')),
+        await ofProvider(email.replace('@', '+Two+x@').toUpperCase()),
+      ],
     ],
     [
       'removed, and invited anew',
@@ -249,6 +269,24 @@ describe('somebody who is staff twice', () => {
     accepted(await removeStaff(dependencies, { staffId: first, by: { operator }, timeoutMs }));
     expect(await approve(second, large.correctionId)).toEqual({ refusal: 'own_request' });
     expect(accepted(await approve(team.flo, large.correctionId)).status).toBe('permitted');
+  });
+
+  it.each<[string, (email: string) => Promise<[string, string]>]>([
+    ['neither', async () => [await ofProvider(null), await ofProvider(null)]],
+    ['not the first', async (email) => [await ofProvider(null), await ofProvider(email)]],
+    ['not the second', async (email) => [await hire(log.store, 'finance', email), await ofProvider(null)]],
+  ])('may be, if %s has an address: approves nothing of the other, and they have one limit', async (who, become) => {
+    const account = await chargedAccount(log.store, 6);
+    const [first, second] = await become(newEmail());
+    const { ask, approve } = desk(log.store, account);
+    const large = accepted(await ask(first, { correction: waiveAll(account, [1, 2, 3, 4, 5]) }));
+    expect(await approve(second, large.correctionId)).toEqual({ refusal: 'own_request' });
+    const small = accepted(await ask(second, { correction: waive(account, 6), reference: 'CASE-2' }));
+    expect(small.needsApproval).toBe(true);
+    // From the sign-in on that names an address of each, they are two.
+    await signIn(second, newEmail());
+    if (who !== 'not the second') await signIn(first, newEmail());
+    expect(accepted(await approve(second, large.correctionId)).status).toBe('permitted');
   });
 
   it('asks at the same time under both ids, and exceeds the limit under neither', async () => {

@@ -83,7 +83,7 @@ describe('members of staff', () => {
   });
 
   it('of a provider are known from their first sign-in on, and refused once removed', async () => {
-    const person = { issuer: 'https://id.example.com', subject: newId('stf') };
+    const person = { unverified_email: null, issuer: 'https://id.example.com', subject: newId('stf') };
     const staffId = staffIdOf(person);
     expect(staffId).toBe(staffIdOf({ ...person }));
     expect(staffId).not.toBe(staffIdOf({ ...person, subject: 'another' }));

@@ -25,12 +25,13 @@ const decide = (state: Staff, command: StaffCommand, at = now) => decideStaff(st
 
 const invited: StaffEvent = { type: 'StaffInvited', data: { staff_id, role: 'support', personal: { email } } };
 const removed: StaffEvent = { type: 'StaffRemoved', data: { staff_id } };
-const provider = { by: 'provider', role: 'finance', email, issuer: 'https://id.example.com', subject: 's-1' } as const;
+const known = { email, unverified_email: null, issuer: 'https://id.example.com', subject: 's-1' } as const;
+const provider = { by: 'provider', role: 'finance', ...known } as const;
 const signedIn: StaffEvent = {
   type: 'StaffSignedIn',
   data: {
     ...{ staff_id, by: 'provider', role: 'finance' },
-    personal: { email, issuer: 'https://id.example.com', subject: 's-1' },
+    personal: known,
   },
 };
 const notFound = { refusal: 'staff_not_found' };
@@ -62,7 +63,7 @@ describe('a member of staff', () => {
 
   it('signs in with a link only when invited, in the role of then', () => {
     const signIn = { kind: 'sign_in', staffId, signIn: { by: 'link' } } as const;
-    const personal = { email: null, issuer: null, subject: null };
+    const personal = { email: null, unverified_email: null, issuer: null, subject: null };
     expect(decide(given(invited), signIn)).toEqual([
       { type: 'StaffSignedIn', data: { staff_id, by: 'link', role: 'support', personal } },
     ]);

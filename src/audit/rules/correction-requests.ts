@@ -64,8 +64,8 @@ export class CorrectionRequests extends Chain<string> {
     return new Set([...this.#requests.values()].map(({ asked }) => asked.metadata.actor.id));
   }
 
-  askerOf(correctionId: string): string | undefined {
-    return this.#requests.get(correctionId)?.asked.metadata.actor.id;
+  askedFor(correctionId: string): Link | undefined {
+    return this.#requests.get(correctionId)?.asked;
   }
 
   /**

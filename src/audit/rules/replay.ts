@@ -10,6 +10,7 @@ import type { Link } from './event-schemas.ts';
 import { Invoices } from './invoices.ts';
 import { Issuer } from './issuer.ts';
 import { Job } from './job.ts';
+import type { Notice } from './notices.ts';
 import type { Log, RecordedEvent } from './audited-log.ts';
 import { Period, isServiceFailure } from './period.ts';
 import { StaffHistory, StaffMember, isBySignedIn, roleOf } from './staff.ts';
@@ -46,6 +47,8 @@ export class Replay {
   /** Those that are not forgotten, by token. */
   readonly jobs = new Map<string, Job>();
   readonly completeness: Completeness;
+  /** For finance, in the order of the log. */
+  readonly notices: Notice[] = [];
   events = 0;
   /** The newest time that an event has. */
   newestTime = '';
@@ -159,14 +162,41 @@ export class Replay {
     const [sure, possible] = [new Set([id]), new Set([id])];
     for (const other of chain.askers) {
       const history = await this.#historyOf(other);
-      if (own.isSameAs(history, event, { isSure: true })) sure.add(other);
-      if (own.isSameAs(history, event, { isSure: false })) possible.add(other);
+      if (own.maybeSameAs(history, event, { isSure: true })) sure.add(other);
+      if (own.maybeSameAs(history, event, { isSure: false })) possible.add(other);
     }
-    if (type === 'CorrectionAsked') chain.checkApproval(event, { sure, possible });
-    const asker = chain.askerOf(data.correction_id);
-    const isOther = asker === undefined || asker === id || !sure.has(asker);
-    if (type === 'CorrectionApproved')
-      chain.must('correction_approval', isOther, event, 'metadata.actor', 'another person, by no other id either');
+    if (type === 'CorrectionAsked') {
+      chain.checkApproval(event, { sure, possible });
+      return;
+    }
+    const asked = chain.askedFor(data.correction_id);
+    const asker = asked?.metadata.actor.id;
+    if (!asked || asker === undefined || asker === id) return;
+    const isOther = !sure.has(asker);
+    chain.must('correction_approval', isOther, event, 'metadata.actor', 'another person, by no other id either');
+    const isTold = ![own, await this.#historyOf(asker)].some((each) => each.isNameless(event));
+    if (isOther && !isTold) this.#notice('not_told_apart', asked, event, chain.accountId);
+    if (await this.#hasInvited(asked, event)) this.#notice('invited', asked, event, chain.accountId);
+  }
+
+  /** Whether one of the two who asked and approved has invited the other, by whatever id, within seven days. */
+  async #hasInvited(asked: Link, approved: Link): Promise<boolean> {
+    const ids = [asked.metadata.actor.id, approved.metadata.actor.id] as const;
+    for (const [one, other] of [ids, ids.toReversed()] as [string, string][]) {
+      const inviter = (await this.#historyOf(one)).invitedBy(asked.metadata.time);
+      if (inviter === undefined) continue;
+      if (inviter === other) return true;
+      const history = await this.#historyOf(other);
+      if (history.sharesAddress(await this.#historyOf(inviter), approved, { isSure: false })) return true;
+    }
+    return false;
+  }
+
+  #notice(notice: Notice['notice'], asked: Link, { stream, revision, data, metadata }: Link, account_id: string): void {
+    this.notices.push({
+      ...{ notice, account_id, stream, revision, correction_id: data.correction_id },
+      ...{ asked_by: asked.metadata.actor.id, approved_by: metadata.actor.id, approved_at: metadata.time },
+    });
   }
 
   /** Somebody of staff acts in the role that the log says at that time. */

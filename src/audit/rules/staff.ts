@@ -16,33 +16,77 @@ export const roleOf = ({ metadata: { actor } }: Link): string => (actor as { rol
 const requestBudgetMs = 10_000;
 const isSoonAfter = (time: string, change: string): boolean => Date.parse(time) <= Date.parse(change) + requestBudgetMs;
 
+const weekMs = 7 * 86_400_000;
+
+interface Personal {
+  email?: unknown;
+  unverified_email?: unknown;
+}
+
+/** The mailbox of an address: capital letters do not count, nor what stands between a plus sign and the host. */
+const withoutSuffix = (address: string): string => address.toLowerCase().replace(/\+[^@]*/, '');
+
 /** The roles that somebody had, and until when. */
 export class StaffHistory {
   readonly roles: { role: string; position: bigint; time: string }[] = [];
   invited = false;
   removed: { position: bigint; time: string } | undefined;
-  /** The e-mail addresses that somebody has had, and since when. */
+  /** The e-mail addresses that somebody has had, verified or not, and since when. */
   readonly #addresses: { address: string; position: bigint; time: string }[] = [];
+  /** Whether a version recorded them that did not keep addresses which the provider has not verified. */
+  readonly #signIns: { isOlder: boolean; position: bigint }[] = [];
+  /** The invitation, if somebody who had signed in gave it. */
+  #invitation: { by: string; time: string } | undefined;
 
-  follow({ type, data, position, metadata: { time } }: Link): void {
+  follow(event: Link): void {
+    const { type, data, position, metadata } = event;
+    const { time } = metadata;
     if (type === 'StaffInvited') this.invited = true;
+    if (type === 'StaffInvited' && isBySignedIn(event)) this.#invitation = { by: metadata.actor.id, time };
     const gives =
       type === 'StaffInvited' || type === 'StaffRoleChanged' || (type === 'StaffSignedIn' && data.by === 'provider');
     if (gives) this.roles.push({ role: data.role, position, time });
     if (type === 'StaffRemoved') this.removed ??= { position, time };
-    const { email } = Object(data.personal) as { email?: unknown };
-    if (typeof email === 'string' && (type === 'StaffInvited' || type === 'StaffSignedIn'))
-      this.#addresses.push({ address: email.toLowerCase(), position, time });
+    if (type !== 'StaffInvited' && type !== 'StaffSignedIn') return;
+    const { email, unverified_email: unverified } = Object(data.personal) as Personal;
+    for (const each of [email, unverified])
+      if (typeof each === 'string') this.#addresses.push({ address: withoutSuffix(each), position, time });
+    if (type === 'StaffSignedIn') this.#signIns.push({ isOlder: unverified === undefined, position });
   }
 
   /**
-   * Whether the log says before an event that two members are one person: they have an address in common.
+   * Whether two members may be one person, as far as the log says before an event: they have an address in common, or one of them
+   * has none.
    *
    * @param isSure leaves out what whoever decided the event may not have seen yet
    */
-  isSameAs(other: StaffHistory, event: Link, { isSure }: { isSure: boolean }): boolean {
+  maybeSameAs(other: StaffHistory, event: Link, { isSure }: { isSure: boolean }): boolean {
+    if ([this, other].some((each) => each.#isSeenNameless(event, isSure))) return true;
+    return this.sharesAddress(other, event, { isSure });
+  }
+
+  /** @param isSure see `maybeSameAs` */
+  sharesAddress(other: StaffHistory, event: Link, { isSure }: { isSure: boolean }): boolean {
     const addresses = other.#addressesBefore(event, isSure);
     return this.#addressesBefore(event, isSure).some((address) => addresses.includes(address));
+  }
+
+  /** Whether the log has no address of this member before an event. */
+  isNameless(event: Link): boolean {
+    return this.#addressesBefore(event, false).length === 0;
+  }
+
+  /** Earlier versions let somebody without an address approve: only who has signed in since is sure to be refused. */
+  #isSeenNameless(event: Link, isSure: boolean): boolean {
+    if (!isSure) return this.#addressesBefore(event, true).length === 0;
+    const signedIn = this.#signIns.findLast(({ position }) => position < event.position);
+    return signedIn?.isOlder !== true && this.isNameless(event);
+  }
+
+  /** The id of the member who invited this one, within seven days before a time or after it. */
+  invitedBy(time: string): string | undefined {
+    const { by, time: invitedAt } = this.#invitation ?? {};
+    return invitedAt !== undefined && Date.parse(time) - Date.parse(invitedAt) <= weekMs ? by : undefined;
   }
 
   #addressesBefore({ position, metadata }: Link, isSure: boolean): string[] {

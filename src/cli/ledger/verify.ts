@@ -1,5 +1,7 @@
 import type { Command } from 'commander';
 import { sleep } from '../../async/sleep.ts';
+import { noticeTexts } from '../../audit/rules/notices.ts';
+import type { Notice } from '../../audit/rules/notices.ts';
 import type { AccountDivergences, Divergence, Facts } from '../../audit/rules/divergence.ts';
 import { Verifier, readAcknowledged } from '../../audit/compare/verifier.ts';
 import { facts } from '../../documents/text.ts';
@@ -87,10 +89,15 @@ async function verifyOnce({ verifier, bar }: Following): Promise<Verdict> {
   const position = verifier.position.toString();
   const seen = { events: replay.events, accounts: replay.accounts.size, position, ...counts };
   const listed = divergences.list();
-  const data = { ...seen, ...(reason !== undefined && { reason }), divergences: listed };
+  const { notices } = replay;
+  const data = { ...seen, ...(reason !== undefined && { reason }), divergences: listed, notices };
   const first = listed.flatMap((each) => each.divergences).find(({ known }) => !known);
-  if (first) return { exitCode: 1, data: { verdict: 'divergences', ...data }, ...describeNew(listed, first, counts) };
-  const text = listed.length > 0 ? describe(listed) : '';
+  const noticed = notices.length > 0 ? describeNotices(notices) : '';
+  if (first) {
+    const { text, error } = describeNew(listed, first, counts);
+    return { exitCode: 1, data: { verdict: 'divergences', ...data }, text: noticed + text, error };
+  }
+  const text = noticed + (listed.length > 0 ? describe(listed) : '');
   if (reason !== undefined) {
     const error = `it could not be verified: ${reason}`;
     return { exitCode: 2, data: { verdict: 'not_verified', ...data }, text: `${text}Not verified.`, error };
@@ -100,7 +107,7 @@ async function verifyOnce({ verifier, bar }: Following): Promise<Verdict> {
     const error = `nothing new: all ${String(counts.known)} divergences are acknowledged`;
     return { exitCode: 3, data: { verdict: 'known_divergences', ...data }, text: `${text}Verified: ${upTo}.`, error };
   }
-  const verified = `Verified: ${upTo}. Log, ledger and invoices agree.`;
+  const verified = `${text}Verified: ${upTo}. Log, ledger and invoices agree.`;
   return { exitCode: 0, data: { verdict: 'verified', ...data }, text: verified };
 }
 
@@ -132,6 +139,12 @@ function describe(listed: readonly AccountDivergences[]): string {
     return [head, ...named, ...(more > 0 ? [`and ${String(more)} more`] : [])];
   });
   return `${parts.join('\n\n')}\n\n`;
+}
+
+/** They change no verdict. */
+function describeNotices(notices: readonly Notice[]): string {
+  const named = notices.map(({ notice, ...about }) => `${facts(about)}\n${noticeTexts[notice]}`);
+  return `For finance, no divergence:\n\n${named.join('\n\n')}\n\n`;
 }
 
 const readable = (value: unknown) => (typeof value === 'string' ? value : JSON.stringify(value ?? null));

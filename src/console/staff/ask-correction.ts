@@ -142,7 +142,8 @@ const refusalTexts: Partial<Record<Refused, string>> = {
     'This reference has given something back of it already. Nothing was changed; use another reference.',
   invoice_not_found: 'There is no such invoice or line.',
   correction_not_found: 'There is no such correction.',
-  own_request: 'Nobody approves what they have asked for themselves. Somebody else has to.',
+  own_request:
+    'Nobody approves what they have asked for themselves. Somebody else has to, and the identity provider must have named an e-mail address of both at a sign-in: without one, nobody knows that they are two.',
   correction_decided: 'Somebody has decided this correction already.',
 };
 

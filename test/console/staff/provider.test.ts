@@ -73,7 +73,12 @@ describe('a person of the provider', () => {
         'StaffSignedIn',
         {
           ...{ staff_id: staffId(person), by: 'provider', role: 'finance' },
-          personal: { email: 'f@example.com', issuer: provider.issuer, subject: person.subject },
+          personal: {
+            email: 'f@example.com',
+            unverified_email: null,
+            issuer: provider.issuer,
+            subject: person.subject,
+          },
         },
       ],
     ]);
@@ -112,11 +117,11 @@ describe('a person of the provider', () => {
     expect([await roleOf(second), await roleOf(first)]).toEqual([undefined, undefined]);
   });
 
-  it('whose address is not verified has none in the log', async () => {
+  it('whose address is not verified has it in the log as such', async () => {
     const person = newPerson({ roles: ['support'], email: 'x@example.com', email_verified: false });
     await signIn(person);
     const [signedIn] = await eventsOf(person);
-    expect(signedIn?.data).toMatchObject({ personal: { email: null } });
+    expect(signedIn?.data).toMatchObject({ personal: { email: null, unverified_email: 'x@example.com' } });
   });
 
   it('who was removed is refused, whatever the provider says', async () => {

@@ -41,7 +41,7 @@ export async function finish(visit: Visit, dependencies: StaffDependencies): Pro
   const answer = new URL(visit.request.url, dependencies.origins.own);
   const person = await asking(provider.finish(answer, attemptOf(asked.secret, dependencies)));
   const role = highestOf(person.roles);
-  const { issuer, subject, email } = person;
+  const { issuer, subject, email, unverifiedEmail: unverified_email } = person;
   const staffId = staffIdOf(person);
   if (!role) {
     // Sessions from before have the role that the provider has taken away.
@@ -49,7 +49,7 @@ export async function finish(visit: Visit, dependencies: StaffDependencies): Pro
     throw withoutRole(provider.name);
   }
   const request = { correlationId: visit.request.id, timeoutMs: recordMs };
-  const signIn = { by: 'provider', role, email, issuer, subject } as const;
+  const signIn = { by: 'provider', role, email, unverified_email, issuer, subject } as const;
   const member = await recordSignIn(dependencies.staff, { staffId, signIn, ...request });
   if (isRefused(member)) throw removed();
   return await startSession(visit, dependencies, { staffId, member });

@@ -1,0 +1,18 @@
+/** What the rules allow, and finance should look at all the same: no divergence. */
+export interface Notice {
+  notice: keyof typeof noticeTexts;
+  account_id: string;
+  /** Of the approval. */
+  stream: string;
+  revision: number;
+  correction_id: string;
+  asked_by: string;
+  approved_by: string;
+  approved_at: string;
+}
+
+export const noticeTexts = {
+  invited: 'one of the two who asked and approved had invited the other within seven days',
+  not_told_apart:
+    'one of the two who asked and approved had no e-mail address, which an earlier version allowed: they may be one person',
+} as const;
