@@ -84,6 +84,20 @@ export function uuidOfKeyHash(keyHash: string): string {
   ].join('-');
 }
 
+/** Those of the keys that admit nobody now. @param keyHashes SHA-256, hexadecimal */
+export async function listKeysNotInForce(
+  client: Pick<PoolClient, 'query'>,
+  keyHashes: readonly string[],
+): Promise<Set<string>> {
+  const { rows } = await client.query<{ key_hash: string }>(
+    // As for jobs that are waited for: an array of thousands would cost more.
+    `select key_hash from unnest(string_to_array($1, ',')) key_hash
+     where not exists (select from api_key_window where hash = left(key_hash, 32)::uuid and not revoked)`,
+    [keyHashes.join()],
+  );
+  return new Set(rows.map(({ key_hash: keyHash }) => keyHash));
+}
+
 export interface ApiKeyRow {
   key_id: string;
   account_id: string;

@@ -79,7 +79,7 @@ async function applyToMembers(
   const changing = events.filter(({ event }) => changes(event));
   if (changing.length === 0) return;
   const ids = [...new Set(changing.map(({ event }) => event.data.staff_id))];
-  const members = await readMembers(client, ids, macs);
+  const members = await readStaffMembers(client, ids, macs);
   const addresses = new Map<string, string>();
   for (const parsed of changing) {
     const { staff_id: staffId } = parsed.event.data;
@@ -135,7 +135,8 @@ function emailOf({ type, data }: StaffEvent): string | null {
   return type === 'StaffInvited' || type === 'StaffSignedIn' ? data.personal.email : null;
 }
 
-async function readMembers(
+/** By their ids: as `readStaffMember`. */
+export async function readStaffMembers(
   client: Pick<PoolClient, 'query'>,
   ids: readonly string[],
   macs: RowMacs,
@@ -183,7 +184,7 @@ export async function readStaffMember(
   staffId: string,
   macs: RowMacs,
 ): Promise<StaffMember | NotBelieved | undefined> {
-  return (await readMembers(client, [staffId], macs)).get(staffId);
+  return (await readStaffMembers(client, [staffId], macs)).get(staffId);
 }
 
 /** The members with an e-mail address, without removed ones. Rows that were made under an older secret are found too. */

@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache';
 import { decideAccount } from '../domain/account.ts';
 import type { Account, AccountCommand, ApiKey, ChangeBillingDetails } from '../domain/account.ts';
 import type { BillingDetails } from '../domain/billing-details.ts';
@@ -16,7 +17,7 @@ import type { Usage } from '../domain/usage-state.ts';
 import { accountAggregate } from './account-aggregate.ts';
 import { newApiKey } from './api-key.ts';
 import { handle, load } from './handle-command.ts';
-import type { Aggregate } from './handle-command.ts';
+import type { Aggregate, Loaded } from './handle-command.ts';
 import { issueInvoice } from './issue-invoice.ts';
 import type { EventStore } from '../ports/event-store.ts';
 import { accountIdOf, keyIdOf } from './reference-ids.ts';
@@ -193,9 +194,21 @@ export async function changeBillingDetails(
   return isRefused(changed) ? changed : changed.billing;
 }
 
-/** The account as it is now: keys, people, billing details. */
-export async function readAccount(store: EventStore, accountId: string): Promise<Account> {
-  return (await load(store, accountAggregate(accountId))).state;
+/** Accounts as they were read last. */
+export type AccountCache = LRUCache<string, Loaded<Account>>;
+
+export const newAccountCache = (): AccountCache => new LRUCache({ max: 1_000 });
+
+/**
+ * The account as it is now: keys, people, billing details.
+ *
+ * @param cache for somebody who asks again and again: only what is new is read
+ */
+export async function readAccount(store: EventStore, accountId: string, cache?: AccountCache): Promise<Account> {
+  const known = cache?.get(accountId);
+  const loaded = await load(store, { ...accountAggregate(accountId), ...(known && { known }) });
+  if (loaded.revision > (known?.revision ?? -1)) cache?.set(accountId, loaded);
+  return loaded.state;
 }
 
 async function command(

@@ -7,6 +7,7 @@ import type { Outage } from '../ports/outage.ts';
 import { readCookies } from './cookies.ts';
 import { refusalOf } from './failures.ts';
 import { layout } from './layout.ts';
+import { LongVisits } from './long-visits.ts';
 import type { Route, Site, SiteDependencies, SiteSession } from './site.ts';
 import { Refusal, badInput, missing, redirect } from './visit.ts';
 import type { Answer, Page, Visit } from './visit.ts';
@@ -23,13 +24,17 @@ export function registerSite<Session extends SiteSession, Dependencies extends S
   const assets = registerAssets(server, site.base);
   /** An outage is one line when it begins and one when it ends, however many pages are asked for meanwhile. */
   const outage = dependencies.outages.of(site.outageName);
+  const longVisits = new LongVisits<Session>({
+    findSessions: (sessions) => site.findSessions(dependencies, sessions),
+    outage,
+  });
   for (const route of [...site.routes, ...elsewhere(site)]) {
     server.route({
       method: route.method,
       url: route.path,
       handler: async (request, reply) => {
         const visitor: Visitor<Session> = { session: undefined };
-        const answer = await answerOf(route, { request, reply, site, dependencies, outage, visitor }).catch(
+        const answer = await answerOf(route, { request, reply, site, dependencies, outage, visitor, longVisits }).catch(
           (error: unknown) => answerOfError(error, { request, outage, base: site.base }),
         );
         return send(
@@ -61,18 +66,19 @@ interface Visitor<Session> {
   session: Session | undefined;
 }
 
-interface Asked<Session, Dependencies> {
+interface Asked<Session extends SiteSession, Dependencies> {
   request: FastifyRequest;
   reply: FastifyReply;
   site: Site<Session, Dependencies>;
   dependencies: Dependencies;
   outage: Outage;
   visitor: Visitor<Session>;
+  longVisits: LongVisits<Session>;
 }
 
 async function answerOf<Session extends SiteSession, Dependencies extends SiteDependencies>(
   route: Route<Session, Dependencies>,
-  { request, reply, site, dependencies, outage, visitor }: Asked<Session, Dependencies>,
+  { request, reply, site, dependencies, outage, visitor, longVisits }: Asked<Session, Dependencies>,
 ): Promise<Answer> {
   const { origins } = dependencies;
   if (!origins.isHost(request.headers.host)) return redirect(new URL(site.base, origins.own).href);
@@ -86,8 +92,15 @@ async function answerOf<Session extends SiteSession, Dependencies extends SiteDe
   if (route.access === 'everybody') return await route.handler(visit, dependencies, reply);
   if (!session) return redirect(signInPath(site.base, request));
   if (route.method === 'POST' && visit.form.get('form_token') !== session.formToken) throw fromElsewhere();
-  if (!site.mayOpen(route.access, session)) throw needsRole(route.access);
-  const answer = await route.handler({ ...visit, session }, dependencies, reply);
+  const { access } = route;
+  if (!site.mayOpen(access, session)) throw needsRole(access);
+  const stay = () =>
+    longVisits.begin({
+      session,
+      mayOpen: (now) => site.mayOpen(access, now),
+      isConfirmed: (now) => site.isConfirmed(dependencies, access, now),
+    });
+  const answer = await route.handler({ ...visit, session, stay }, dependencies, reply);
   outage.works();
   return answer;
 }

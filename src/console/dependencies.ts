@@ -1,5 +1,5 @@
 import type { Pool } from 'pg';
-import type { AccountDependencies } from '../commands/accounts.ts';
+import type { AccountCache, AccountDependencies } from '../commands/accounts.ts';
 import type { RequestTokens } from '../commands/request-token.ts';
 import type { WriterRegistry } from '../commands/usage/writer-registry.ts';
 import type { PlanCatalogue } from '../domain/plans.ts';
@@ -21,6 +21,8 @@ export interface ConsoleDependencies extends SiteDependencies {
   /** The API's own: an account has one writer in each process. */
   writers: WriterRegistry;
   accounts: AccountDependencies;
+  /** Of the accounts whose live pages are open. */
+  accountCache: AccountCache;
   plans: PlanCatalogue;
   sessions: ConsoleSessions;
   links: SignInLinks;

@@ -3,6 +3,7 @@ import type { JobStatus } from '../../projections/jobs.ts';
 import type { DownloadProgress } from '../ports/videos.ts';
 import { EventStreams } from './event-streams.ts';
 import type { EventStream } from './event-streams.ts';
+import type { LongVisit } from './long-visits.ts';
 
 /** Waits for another status of a job, together with everything else in this process that waits for one. */
 export type WaitForChange = (
@@ -38,24 +39,25 @@ export class LiveDownloads {
    * @param known their statuses as the page may have them
    * @returns false where no more streams can be open, in this process or for this account
    */
-  follow(reply: FastifyReply, { accountId, known }: { accountId: string; known: readonly JobStatus[] }): boolean {
-    return this.#streams.open(reply, accountId, (stream) => this.#send(known, stream));
+  follow(
+    reply: FastifyReply,
+    { accountId, stay, known }: { accountId: string; stay: () => LongVisit; known: readonly JobStatus[] },
+  ): boolean {
+    return this.#streams.open(reply, { reader: accountId, stay }, (stream) => this.#send(known, stream));
   }
 
   async #send(known: readonly JobStatus[], { send, gone, isOver }: EventStream): Promise<void> {
     const statuses = new Map(known.map(({ token, status }) => [token, status]));
     const sent = new Map<string, string>();
     while (!isOver()) {
-      for (const [token, status] of statuses) {
-        const change = changeOf(token, status, this.#options.progress);
-        const text = JSON.stringify(change);
-        if (sent.get(token) === text) continue;
-        sent.set(token, text);
-        send('change', change);
-      }
+      const changes = [...statuses]
+        .map(([token, status]) => changeOf(token, status, this.#options.progress))
+        .filter((change) => sent.get(change.token) !== JSON.stringify(change));
+      for (const change of changes) sent.set(change.token, JSON.stringify(change));
+      await send(changes.map((data) => ({ name: 'change', data })));
       const running = [...statuses].filter(([, status]) => status !== 'done' && status !== 'failed');
       if (running.length === 0) {
-        send('end', {});
+        await send([{ name: 'end', data: {} }]);
         return;
       }
       const changed = await this.#nextChange(running, gone);

@@ -1,3 +1,4 @@
+import { readAccount } from '../commands/accounts.ts';
 import { html } from '../documents/html.ts';
 import type { ConsoleSession } from '../ports/console-sessions.ts';
 import { ownerCookies } from './cookies.ts';
@@ -29,5 +30,13 @@ export const ownerSite: Site<ConsoleSession, ConsoleDependencies> = {
   },
   outageName: 'pages of the console',
   findSession: ({ sessions }, secret) => sessions.find(secret),
+  findSessions: async ({ sessions }, held) => {
+    const alive = await sessions.findAlive(held);
+    return new Map(held.filter(({ sessionId }) => alive.has(sessionId)).map((session) => [session.sessionId, session]));
+  },
   mayOpen: () => true,
+  isConfirmed: async ({ store, accountCache }, _access, { accountId, personId }) => {
+    const person = (await readAccount(store, accountId, accountCache)).people.get(personId);
+    return person !== undefined && !person.removed;
+  },
 };

@@ -18,7 +18,11 @@ export interface Site<Session, Dependencies> {
   /** What is away while its pages cannot be shown, as the log names it. */
   outageName: string;
   findSession: (dependencies: Dependencies, secret: string) => Promise<Session | undefined>;
+  /** Those of the sessions that have not ended, by their ids, as the read models have them now. */
+  findSessions: (dependencies: Dependencies, sessions: readonly Session[]) => Promise<ReadonlyMap<string, Session>>;
   mayOpen: (access: Exclude<Access, 'everybody'>, session: Session) => boolean;
+  /** Asks the log whether the person of a session may open a page: it knows a removal before the read models do. */
+  isConfirmed: (dependencies: Dependencies, access: Exclude<Access, 'everybody'>, session: Session) => Promise<boolean>;
 }
 
 /** Whoever may open a page: everybody, an owner, or staff of at least this role. */

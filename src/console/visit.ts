@@ -3,6 +3,7 @@ import type { FastifyRequest } from 'fastify';
 import type { ConsoleSession } from '../ports/console-sessions.ts';
 import type { StaffSession } from '../ports/staff-sessions.ts';
 import type { Html } from '../documents/html.ts';
+import type { LongVisit } from './long-visits.ts';
 
 /** A request to the console, and what a page or an action makes of it. */
 export interface Visit {
@@ -18,6 +19,8 @@ export interface Visit {
 /** A visit by a person who is signed in. */
 export interface SignedInVisit<Session> extends Visit {
   session: Session;
+  /** For an answer that goes on: it ends with the session. */
+  stay: () => LongVisit;
 }
 
 export type OwnerVisit = SignedInVisit<ConsoleSession>;

@@ -129,7 +129,8 @@ async function waitIfPreferred(
 ): Promise<'not_waited' | 'waited' | 'gone'> {
   const seconds = preferredWaitSeconds(request.headers['prefer']);
   if (seconds === undefined) return 'not_waited';
-  const { status } = callerOf(request).job ?? { status: 'queued' };
+  const { job, keyHash } = callerOf(request);
+  const { status } = job ?? { status: 'queued' };
   const applied = () => reply.header('Preference-Applied', `wait=${String(seconds)}`);
   if (status === 'done' || status === 'failed' || seconds === 0) {
     applied();
@@ -137,7 +138,7 @@ async function waitIfPreferred(
   }
   const gone = endOfAnswer(request, reply);
   const startedMs = performance.now();
-  const waiting = waitingPolls.wait({ token: request.pollToken ?? '', status }, { seconds, gone });
+  const waiting = waitingPolls.wait({ token: request.pollToken ?? '', status }, { seconds, gone, keyHash });
   if (!waiting) return 'not_waited';
   applied();
   await waiting;

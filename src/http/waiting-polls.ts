@@ -2,12 +2,15 @@ import type { JobStatus } from '../../projections/jobs.ts';
 import type { Outage } from '../ports/outage.ts';
 
 interface Waiting extends JobStatus {
+  keyHash: string | undefined;
   answer: (status?: JobStatus['status']) => void;
 }
 
 interface WaitingPollsOptions {
   /** @returns the jobs whose status has changed, with the new one */
   changedJobs: (known: readonly JobStatus[]) => Promise<JobStatus[]>;
+  /** @returns those of the keys, by their hashes, that admit nobody any more */
+  keysNotInForce: (keyHashes: readonly string[]) => Promise<ReadonlySet<string>>;
   outage: Outage;
   maxWaiting?: number;
 }
@@ -21,14 +24,16 @@ const lookEveryMs = 250;
  */
 export class WaitingPolls {
   readonly #changedJobs: WaitingPollsOptions['changedJobs'];
+  readonly #keysNotInForce: WaitingPollsOptions['keysNotInForce'];
   readonly #outage: Outage;
   readonly #maxWaiting: number;
   readonly #waiting = new Set<Waiting>();
   #isLooking = false;
   #isStopped = false;
 
-  constructor({ changedJobs, outage, maxWaiting = 2_000 }: WaitingPollsOptions) {
+  constructor({ changedJobs, keysNotInForce, outage, maxWaiting = 2_000 }: WaitingPollsOptions) {
     this.#changedJobs = changedJobs;
+    this.#keysNotInForce = keysNotInForce;
     this.#outage = outage;
     this.#maxWaiting = maxWaiting;
   }
@@ -38,14 +43,15 @@ export class WaitingPolls {
   }
 
   /**
-   * Waits until a job has another status than the one known, the time is over, or the client is gone.
+   * Waits until a job has another status than the one known, the time is over, the key is revoked, or the client is gone.
    *
+   * @param keyHash the key of the poll; none for a page of the console, whose session ends by itself
    * @param gone aborted when nobody waits for the answer any more
    * @returns the new status, or undefined at the end of the time; no promise, at once, where no more polls can wait
    */
   wait(
     known: JobStatus,
-    { seconds, gone }: { seconds: number; gone: AbortSignal },
+    { seconds, gone, keyHash }: { seconds: number; gone: AbortSignal; keyHash?: string },
   ): Promise<JobStatus['status'] | undefined> | undefined {
     if (this.#isStopped || this.#waiting.size >= this.#maxWaiting) return undefined;
     const { token, status } = known;
@@ -57,7 +63,7 @@ export class WaitingPolls {
         resolve(changed);
       };
       const answerGone = () => answer();
-      const waiting = { token, status, answer };
+      const waiting = { token, status, keyHash, answer };
       const timer = setTimeout(answerGone, seconds * 1_000);
       this.#waiting.add(waiting);
       gone.addEventListener('abort', answerGone);
@@ -80,8 +86,13 @@ export class WaitingPolls {
   async #look(): Promise<void> {
     if (this.#waiting.size > 0) {
       try {
-        const changed = await this.#changedJobs([...this.#waiting]);
+        const keyHashes = new Set([...this.#waiting].map(({ keyHash }) => keyHash ?? []).flat());
+        const [changed, notInForce] = await Promise.all([
+          this.#changedJobs([...this.#waiting]),
+          keyHashes.size === 0 ? new Set<string>() : this.#keysNotInForce([...keyHashes]),
+        ]);
         this.#outage.works();
+        this.#answerRevoked(notInForce);
         this.#answerChanged(new Map(changed.map(({ token, status }) => [token, status])));
       } catch (error) {
         // They wait on: the status is read once more at the end of their time.
@@ -90,6 +101,11 @@ export class WaitingPolls {
     }
     this.#isLooking = false;
     if (this.#waiting.size > 0) this.#lookLater();
+  }
+
+  #answerRevoked(notInForce: ReadonlySet<string>): void {
+    if (notInForce.size === 0) return;
+    for (const { keyHash, answer } of this.#waiting) if (keyHash !== undefined && notInForce.has(keyHash)) answer();
   }
 
   #answerChanged(statuses: ReadonlyMap<string, JobStatus['status']>): void {

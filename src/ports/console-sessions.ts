@@ -85,9 +85,20 @@ export interface ConsoleSessions {
    * @throws {ReaderRefused} while a reader of the log is refused, for a session
    */
   find(secret: string): Promise<ConsoleSession | undefined>;
+  /**
+   * The ids of those that have not ended, of people who were not removed.
+   *
+   * @throws {ReaderRefused} as `find`
+   */
+  findAlive(sessions: readonly ConsoleSession[]): Promise<Set<string>>;
   list(session: ConsoleSession): Promise<ListedSession[]>;
   /** Ends a session of the same person. @throws {NotOnStandby} once it has ended: it may be alive after a promotion */
   end(session: ConsoleSession, sessionId: string): Promise<void>;
-  /** Ends all sessions of this person in the account, this one included. @throws {NotOnStandby} as `end` */
+  /**
+   * Ends all sessions of this person in the account, this one included, and all links that were asked for with the person's
+   * address.
+   *
+   * @throws {NotOnStandby} as `end`
+   */
   endAll(session: ConsoleSession): Promise<void>;
 }

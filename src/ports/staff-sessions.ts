@@ -23,6 +23,8 @@ export interface StaffSessions {
   find(secret: string): Promise<StaffSession | undefined>;
   /** @param start replaces: secret of the session that this browser had before, which ends @returns the secret of the session */
   start(start: { staffId: string; role: StaffRole; browser: string; replaces: string | undefined }): Promise<string>;
+  /** The ids of those that have not ended, as `find` has them. @throws {ReaderRefused} as `find` */
+  findAlive(sessions: readonly StaffSession[]): Promise<Set<string>>;
   list(staffId: string): Promise<ListedSession[]>;
   /** Ends a session of this person. @throws {NotOnStandby} once it has ended: it may be alive after a promotion */
   end(staffId: string, sessionId: string): Promise<void>;

@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto';
 import { beforeEach, describe, expect, it } from 'vitest';
+import { openerOf } from '../../src/domain/people.ts';
 import { isLongProof, scaled } from '../support/proof-scale.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { Browser } from './browser.ts';
@@ -129,6 +130,25 @@ describe('a sign-in link', () => {
     const sent = () => mails.received.map(({ to }) => to).filter((to) => to.includes('elvin'));
     await waitFor(() => sent().length >= 2, { what: 'both mails' });
     expect(sent()).toEqual([email, email]);
+  });
+
+  it('that was asked for before "Sign out everywhere" signs nobody in after it, even in the same moment', async () => {
+    const other = await installation.startRole('api');
+    const email = newEmail();
+    const accountId = await service.openAccount(email);
+    for (let round = 0; round < scaled(10, 300); round += 1) {
+      await sql('delete from sign_in_links');
+      const [asking, elsewhere, later] = [newBrowser(), new Browser(other.url), newBrowser()];
+      const [one, two] = [await link(asking, email), await link(elsewhere, email)];
+      const signedIn = await service.newSession({ accountId, personId: openerOf(accountId) });
+      const [out, opened] = await Promise.all([signedIn.post('/console/sessions/end-all'), asking.get(one)]);
+      expect([out.status, [303, 404].includes(opened.status)]).toEqual([303, true]);
+      // The link was used before, and its session ended, or it was too late.
+      expect(await isSignedIn(asking)).toBe(false);
+      expectUnusable(await elsewhere.get(two));
+      expectUnusable(await elsewhere.post(two, { account: accountId }));
+      expect((await later.get(await link(later, email))).status).toBe(303);
+    }
   });
 
   it('is of no more use to somebody who was removed', async () => {

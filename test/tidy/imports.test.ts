@@ -31,7 +31,7 @@ const rooms: Readonly<Record<string, Room>> = {
   'src/invoices': { rooms: [...insideOfService, 'projections', 'src/documents'] },
   'src/http': { rooms: ['src/async', ...insideOfService, 'projections', 'projections/admission', 'src/documents'] },
   'src/console': {
-    rooms: [...insideOfService, ...readModels, 'projections/admission', 'src/documents', 'src/invoices'],
+    rooms: ['src/async', ...insideOfService, ...readModels, 'projections/admission', 'src/documents', 'src/invoices'],
   },
   // What runs in the reader's browser: nothing of the service.
   'src/console/browser': { rooms: [], packages: ['preact', '@preact/signals', 'htm', 'uplot'] },

@@ -15,6 +15,7 @@ const isAlive = `s.started_at > clock_timestamp() - interval '${sessionLifetime}
   and s.seen_at > clock_timestamp() - interval '${sessionIdle}'`;
 
 interface SessionRow {
+  secret_hash: Buffer;
   session_id: string;
   account_id: string;
   person_id: string;
@@ -37,30 +38,45 @@ interface Dependencies {
   storeOnStandby: StoreOnStandby;
 }
 
+/** @param which a condition on `s` */
+const found = (which: string) => `found as (
+  select s.* from console_sessions s
+  join people p on p.account_id = s.account_id and p.person_id = s.person_id and p.removed_at is null
+  where ${which} and ${isAlive}
+)`;
+const columns = `secret_hash, session_id, account_id, person_id, started_at, mac, ${refusalSql}`;
+
 export function createConsoleSessions(pool: Pool, { macs, storeOnStandby }: Dependencies): ConsoleSessions {
+  const isBelieved = (row: SessionRow & RefusalColumn): boolean => {
+    requireNoRefusal(row);
+    const { secret_hash: secretHash, session_id: name, started_at: startedAt, mac } = row;
+    const text = sessionText({ secretHash, accountId: row.account_id, personId: row.person_id, startedAt });
+    return macs.verifies({ table: 'console_sessions', name, text, mac });
+  };
+
   return {
     find: async (secret) => {
-      const secretHash = hashOfSecret(secret);
       const { rows } = await pool.query<SessionRow & RefusalColumn>({
         name: 'find-console-session',
-        text: `with found as (
-           select s.* from console_sessions s
-           join people p on p.account_id = s.account_id and p.person_id = s.person_id and p.removed_at is null
-           where s.secret_hash = $1 and ${isAlive}
-         ), seen as (
+        text: `with ${found('s.secret_hash = $1')}, seen as (
            update console_sessions s set seen_at = clock_timestamp() from found f
            where s.secret_hash = f.secret_hash and f.seen_at < clock_timestamp() - interval '1 minute'
          )
-         select session_id, account_id, person_id, started_at, mac, ${refusalSql} from found`,
-        values: [secretHash],
+         select ${columns} from found`,
+        values: [hashOfSecret(secret)],
       });
       const [row] = rows;
-      if (!row) return undefined;
-      requireNoRefusal(row);
-      const { session_id: sessionId, account_id: accountId, person_id: personId, started_at: startedAt, mac } = row;
-      const text = sessionText({ secretHash, accountId, personId, startedAt });
-      if (!macs.verifies({ table: 'console_sessions', name: sessionId, text, mac })) return undefined;
+      if (!row || !isBelieved(row)) return undefined;
+      const { session_id: sessionId, account_id: accountId, person_id: personId } = row;
       return { sessionId, accountId, personId, formToken: formTokenOf(secret) };
+    },
+    findAlive: async (sessions) => {
+      const { rows } = await pool.query<SessionRow & RefusalColumn>({
+        name: 'find-console-sessions-alive',
+        text: `with ${found('s.session_id = any($1)')} select ${columns} from found`,
+        values: [sessions.map(({ sessionId }) => sessionId)],
+      });
+      return new Set(rows.filter(isBelieved).map(({ session_id: sessionId }) => sessionId));
     },
     list: async ({ accountId, personId }) => {
       const { rows } = await pool.query<ListedRow>(
@@ -76,8 +92,16 @@ export function createConsoleSessions(pool: Pool, { macs, storeOnStandby }: Depe
       await storeOnStandby((client) => client.query(ended, [accountId, personId, sessionId]));
     },
     endAll: async ({ accountId, personId }: ConsoleSession) => {
-      const ended = 'delete from console_sessions where account_id = $1 and person_id = $2';
-      await storeOnStandby((client) => client.query(ended, [accountId, personId]));
+      await storeOnStandby(async (client) => {
+        // The links first: whoever uses one at this moment has begun the session before it is looked for, or finds the link used.
+        await client.query(
+          `update sign_in_links set used_at = clock_timestamp() where used_at is null
+             and email_hashes && (select array_agg(email_mac) from people where account_id = $1 and person_id = $2)`,
+          [accountId, personId],
+        );
+        const ended = 'delete from console_sessions where account_id = $1 and person_id = $2';
+        await client.query(ended, [accountId, personId]);
+      });
     },
   };
 }

@@ -14,6 +14,7 @@ const sessionIdle = '1 hour';
 const sessionLifetime = '12 hours';
 
 interface SessionRow {
+  secret_hash: Buffer;
   session_id: string;
   staff_id: string;
   role: StaffRole;
@@ -22,7 +23,7 @@ interface SessionRow {
 }
 
 /** The part of a row that its MAC covers. */
-const sessionText = (secretHash: Buffer, row: Omit<SessionRow, 'mac'>): string =>
+const sessionText = (secretHash: Buffer, row: Omit<SessionRow, 'mac' | 'secret_hash'>): string =>
   JSON.stringify([secretHash.toString('hex'), row.session_id, row.staff_id, row.role, row.started_at.toISOString()]);
 
 interface Dependencies {
@@ -35,10 +36,17 @@ interface Dependencies {
 const isAlive = `started_at > clock_timestamp() - interval '${sessionLifetime}'
   and seen_at > clock_timestamp() - interval '${sessionIdle}'`;
 
+const columns = `secret_hash, session_id, staff_id, role, started_at, mac, ${refusalSql}`;
+
 export function createStaffSessions(pool: Pool, { macs, storeOnStandby, randomBits }: Dependencies): StaffSessions {
+  const isBelieved = (row: SessionRow & RefusalColumn): boolean => {
+    requireNoRefusal(row);
+    const { session_id: name, mac } = row;
+    return macs.verifies({ table: 'staff_sessions', name, text: sessionText(row.secret_hash, row), mac });
+  };
+
   return {
     find: async (secret) => {
-      const secretHash = hashOfSecret(secret);
       const { rows } = await pool.query<SessionRow & RefusalColumn>({
         name: 'find-staff-session',
         text: `with found as (select * from staff_sessions where secret_hash = $1 and ${isAlive}),
@@ -46,16 +54,21 @@ export function createStaffSessions(pool: Pool, { macs, storeOnStandby, randomBi
            update staff_sessions s set seen_at = clock_timestamp() from found f
            where s.secret_hash = f.secret_hash and f.seen_at < clock_timestamp() - interval '1 minute'
          )
-         select session_id, staff_id, role, started_at, mac, ${refusalSql} from found`,
-        values: [secretHash],
+         select ${columns} from found`,
+        values: [hashOfSecret(secret)],
       });
       const [row] = rows;
-      if (!row) return undefined;
-      requireNoRefusal(row);
-      const { session_id: sessionId, staff_id: staffId, role, mac } = row;
-      const text = sessionText(secretHash, row);
-      if (!macs.verifies({ table: 'staff_sessions', name: sessionId, text, mac })) return undefined;
+      if (!row || !isBelieved(row)) return undefined;
+      const { session_id: sessionId, staff_id: staffId, role } = row;
       return { sessionId, staffId, role, formToken: formTokenOf(secret) };
+    },
+    findAlive: async (sessions) => {
+      const { rows } = await pool.query<SessionRow & RefusalColumn>({
+        name: 'find-staff-sessions-alive',
+        text: `select ${columns} from staff_sessions where session_id = any($1) and ${isAlive}`,
+        values: [sessions.map(({ sessionId }) => sessionId)],
+      });
+      return new Set(rows.filter(isBelieved).map(({ session_id: sessionId }) => sessionId));
     },
     start: async ({ staffId, role, browser, replaces }) => {
       const secret = newSecret(randomBits);

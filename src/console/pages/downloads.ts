@@ -59,13 +59,16 @@ export async function follow(
   { pool, live }: ConsoleDependencies,
   reply: FastifyReply,
 ): Promise<Answer> {
-  const { accountId } = visit.session;
+  const {
+    session: { accountId },
+    stay,
+  } = visit;
   const tokens = visit.query.getAll('token').slice(0, maxFollowed);
   const { rows } = await pool.query<Pick<JobRow, 'token' | 'status'>>(
     'select token, status from jobs where account_id = $1 and token = any($2)',
     [accountId, tokens],
   );
-  if (!live.follow(reply, { accountId, known: rows }))
+  if (!live.follow(reply, { accountId, stay, known: rows }))
     throw new Refusal(503, 'Too many live pages', 'Reload the page to see how downloads go on.');
   return { kind: 'handled' };
 }

@@ -2,7 +2,8 @@ import { Readable } from 'node:stream';
 import { stringify } from 'csv-stringify/sync';
 import type { FastifyReply } from 'fastify';
 import { Refusal } from '../visit.ts';
-import type { Answer } from '../visit.ts';
+import type { LongVisit } from '../long-visits.ts';
+import type { Answer, StaffVisit } from '../visit.ts';
 
 /**
  * Rows of a table as a file, page by page in constant memory, however many there are.
@@ -39,29 +40,31 @@ export interface ExportLimits {
 }
 
 /**
- * Answers once the first rows are there: an outage before that is a page that says so. Who leaves, stops reading or takes too long
- * ends the export at once, with the statement that is under way.
+ * Answers once the first rows are there: an outage before that is a page that says so. Whoever leaves, stops reading, takes too long
+ * or is signed out ends the export at once, with the statement that is under way.
  *
  * @throws as the rows do
  */
 export async function exportAnswer<Row extends object>(
   form: ExportForm,
   { exports }: { exports: RunningExports },
-  { raw }: Pick<FastifyReply, 'raw'>,
+  { reply: { raw }, stay }: { reply: Pick<FastifyReply, 'raw'> } & Pick<StaffVisit, 'stay'>,
   { rows, ...exported }: Exported<Row>,
 ): Promise<Answer> {
   const end = exports.begin();
   if (!end) throw tooMany();
-  const gone = new AbortController();
-  const pages = rows(gone.signal);
+  const visit = stay();
+  const pages = whileSignedIn(visit, rows(visit.ended));
   let body: Readable | undefined;
-  const leave = () => gone.abort();
-  raw.once('close', leave);
+  raw.once('close', visit.leave);
+  visit.ended.addEventListener('abort', () => {
+    if (!raw.destroyed) body?.destroy(new Error('an export was cut off'));
+  });
   const { wholeMs, stalledMs } = exports.limits;
-  const limit = setTimeout(() => (body ? body.destroy(new Error('an export took too long')) : leave()), wholeMs);
+  const limit = setTimeout(visit.leave, wholeMs);
   const finish = async () => {
     clearTimeout(limit);
-    leave();
+    visit.leave();
     await pages.return(undefined).catch(() => undefined);
     end();
   };
@@ -101,6 +104,14 @@ export class RunningExports {
 }
 
 type Pages<Row> = AsyncGenerator<readonly Row[]>;
+
+/** Looks before each page: what was read is not sent to somebody who is signed out meanwhile. */
+async function* whileSignedIn<Row>(visit: LongVisit, pages: Pages<Row>): Pages<Row> {
+  for await (const page of pages) {
+    if (!(await visit.mayGoOn())) throw new Refusal(403, 'You are signed out', 'Sign in again.');
+    yield page;
+  }
+}
 
 async function* startingWith<Row>(first: IteratorResult<readonly Row[]>, others: Pages<Row>): Pages<Row> {
   if (first.done) return;

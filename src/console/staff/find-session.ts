@@ -1,6 +1,9 @@
 import { notBelieved } from '../../../projections/credits-macs.ts';
-import { readStaffMember } from '../../../projections/staff.ts';
-import type { StaffMember } from '../../../projections/staff.ts';
+import { readStaffMembers } from '../../../projections/staff.ts';
+import { readStaff } from '../../commands/staff.ts';
+import { isRefused } from '../../domain/refusals.ts';
+import { memberOf } from '../../domain/staff.ts';
+import type { StaffRole } from '../../domain/staff-events.ts';
 import type { StaffSession } from '../../ports/staff-sessions.ts';
 import type { StaffDependencies } from './dependencies.ts';
 
@@ -10,15 +13,42 @@ export async function findStaffSession(
   secret: string,
 ): Promise<StaffSession | undefined> {
   const session = await dependencies.sessions.find(secret);
-  const member = session && (await findMember(dependencies, session.staffId));
-  return member && { ...session, role: member.role };
+  return session && (await withRolesOfNow(dependencies, [session])).get(session.sessionId);
 }
 
-/** Somebody who is staff now, as the read model has it. */
-async function findMember(
+/** Those of the sessions that have not ended, likewise. */
+export async function findStaffSessions(
+  dependencies: StaffDependencies,
+  sessions: readonly StaffSession[],
+): Promise<ReadonlyMap<string, StaffSession>> {
+  const alive = await dependencies.sessions.findAlive(sessions);
+  return await withRolesOfNow(
+    dependencies,
+    sessions.filter(({ sessionId }) => alive.has(sessionId)),
+  );
+}
+
+/** The sessions of people who are staff now, as the read model has it. */
+async function withRolesOfNow(
   { pool, macs }: Pick<StaffDependencies, 'pool' | 'macs'>,
-  staffId: string,
-): Promise<StaffMember | undefined> {
-  const member = await readStaffMember(pool, staffId, macs);
-  return member === undefined || member === notBelieved || member.removedAt !== null ? undefined : member;
+  sessions: readonly StaffSession[],
+): Promise<ReadonlyMap<string, StaffSession>> {
+  const staffIds = [...new Set(sessions.map(({ staffId }) => staffId))];
+  const members = staffIds.length === 0 ? new Map<string, never>() : await readStaffMembers(pool, staffIds, macs);
+  const held = new Map<string, StaffSession>();
+  for (const session of sessions) {
+    const member = members.get(session.staffId);
+    if (member === undefined || member === notBelieved || member.removedAt !== null) continue;
+    held.set(session.sessionId, { ...session, role: member.role });
+  }
+  return held;
+}
+
+/** Asks the log whether the person of a session has at least this role. */
+export async function isStaffConfirmed(
+  { staff }: Pick<StaffDependencies, 'staff'>,
+  { staffId }: StaffSession,
+  least: StaffRole,
+): Promise<boolean> {
+  return !isRefused(memberOf(await readStaff(staff, staffId), least));
 }

@@ -5,7 +5,7 @@ import { staffCookies } from '../cookies.ts';
 import { formTokenField } from '../layout.ts';
 import type { MenuEntry, Site } from '../site.ts';
 import type { StaffDependencies } from './dependencies.ts';
-import { findStaffSession } from './find-session.ts';
+import { findStaffSession, findStaffSessions, isStaffConfirmed } from './find-session.ts';
 import { routes } from './routes.ts';
 
 const entries: readonly MenuEntry[] = [
@@ -49,5 +49,8 @@ export const staffSite: Site<StaffSession, StaffDependencies> = {
   },
   outageName: 'pages of the staff console',
   findSession: findStaffSession,
+  findSessions: findStaffSessions,
   mayOpen: (access, { role }) => access !== 'owner' && hasRole(role, access),
+  isConfirmed: async (dependencies, access, session) =>
+    access !== 'owner' && (await isStaffConfirmed(dependencies, session, access)),
 };

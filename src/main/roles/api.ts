@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify';
-import { waitForKey } from '../../../projections/api-keys.ts';
+import { listKeysNotInForce, waitForKey } from '../../../projections/api-keys.ts';
 import { admissionSessionSettings } from '../../../projections/admission/admission-statement.ts';
 import { createAdmissions } from '../../../projections/admission/admission.ts';
 import { readNewestCredits } from '../../../projections/credits.ts';
@@ -166,7 +166,8 @@ function serveFiles(
 
 function openWaitingPolls({ pool, outages, metrics }: Connections): WaitingPolls {
   const changedJobs = (known: readonly JobStatus[]) => listChangedJobs(pool, known);
-  const waitingPolls = new WaitingPolls({ changedJobs, outage: outages.of('waiting for jobs') });
+  const keysNotInForce = (keyHashes: readonly string[]) => listKeysNotInForce(pool, keyHashes);
+  const waitingPolls = new WaitingPolls({ changedJobs, keysNotInForce, outage: outages.of('waiting for jobs') });
   watchWaitingPolls(metrics, waitingPolls);
   return waitingPolls;
 }

@@ -1,4 +1,5 @@
 import type { FastifyInstance } from 'fastify';
+import { newAccountCache } from '../../commands/accounts.ts';
 import { createConsoleSessions } from '../../adapters/postgres/console-sessions.ts';
 import { admitSession } from '../../adapters/postgres/session-windows.ts';
 import { createSignInLinks } from '../../adapters/postgres/sign-in-links.ts';
@@ -49,6 +50,7 @@ export function addConsole(server: FastifyInstance, connections: Connections, sh
     },
     plans: config.plans,
     sessions: createConsoleSessions(pool, { macs, storeOnStandby }),
+    accountCache: newAccountCache(),
     signInMails: new SignInMails({
       createLink: ({ email, browser }) => links.create({ emailHashes: emailHashes(email), browser }),
       mailer: createMailer(config),

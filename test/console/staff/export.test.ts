@@ -4,6 +4,7 @@ import type { IncomingMessage } from 'node:http';
 import { buffer } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import Fastify from 'fastify';
+import type { FastifyReply } from 'fastify';
 import { pino } from 'pino';
 import { afterEach, expect, it } from 'vitest';
 import { registerSite } from '../../../src/console/console.ts';
@@ -11,6 +12,7 @@ import { originsOf } from '../../../src/console/origins.ts';
 import { exportAnswer, exportLimitMs, RunningExports } from '../../../src/console/staff/export.ts';
 import type { ExportForm, ExportLimits } from '../../../src/console/staff/export.ts';
 import { staffSite } from '../../../src/console/staff/staff-site.ts';
+import type { StaffVisit } from '../../../src/console/visit.ts';
 import { listenerOptions } from '../../../src/http/listener-options.ts';
 import { Outages } from '../../../src/ports/outage.ts';
 import { waitFor } from '../../support/wait-for.ts';
@@ -30,7 +32,9 @@ afterEach(async () => {
   for (const one of opened.splice(0)) await one.close();
 });
 
-/** A console whose only page is a file of these rows. */
+const session = { sessionId: 'ses_a', staffId: 'stf_a', role: 'finance', formToken: '' } as const;
+
+/** A console whose only page is a file of these rows, and what signs its only visitor out. */
 async function serve(rows: (gone: AbortSignal) => AsyncGenerator<Row[]>, limits: Partial<ExportLimits> = {}) {
   const logger = pino({ level: 'silent' });
   const exports = new RunningExports({ running: 1, ...limits });
@@ -41,17 +45,28 @@ async function serve(rows: (gone: AbortSignal) => AsyncGenerator<Row[]>, limits:
     forceCloseConnections: true,
   });
   opened.push(server);
+  const signedIn = new Map([[session.sessionId, session]]);
   const route = (form: ExportForm) => ({
-    ...({ method: 'GET', path: `/staff/file.${form}`, access: 'everybody' } as const),
-    handler: (_visit: unknown, _dependencies: unknown, reply: Parameters<typeof exportAnswer>[2]) =>
-      exportAnswer(form, { exports }, reply, {
-        ...{ fileName: 'file', columns: ['number', 'text'] as const, about: { of: 'rows' }, rows },
-      }),
+    ...({ method: 'GET', path: `/staff/file.${form}`, access: 'finance' } as const),
+    handler: (visit: StaffVisit, _dependencies: unknown, reply: FastifyReply) =>
+      exportAnswer(
+        form,
+        { exports },
+        { reply, ...visit },
+        {
+          ...{ fileName: 'file', columns: ['number', 'text'] as const, about: { of: 'rows' }, rows },
+        },
+      ),
   });
   let url = '';
   registerSite(
     server,
-    { ...staffSite, routes: [route('csv'), route('json')], findSession: () => Promise.resolve(undefined) },
+    {
+      ...{ ...staffSite, routes: [route('csv'), route('json')] },
+      findSession: () => Promise.resolve(session),
+      findSessions: () => Promise.resolve(signedIn),
+      isConfirmed: () => Promise.resolve(true),
+    },
     {
       get origins() {
         return originsOf(url);
@@ -61,10 +76,11 @@ async function serve(rows: (gone: AbortSignal) => AsyncGenerator<Row[]>, limits:
   );
   url = await server.listen({ port: 0, host: '127.0.0.1' });
   url = url.replace('127.0.0.1', 'localhost');
-  return { url, exports };
+  return { url, exports, signOut: () => signedIn.clear() };
 }
 
-const ask = (url: string, form: ExportForm = 'csv') => get(`${url}/staff/file.${form}`, { agent: false });
+const ask = (url: string, form: ExportForm = 'csv') =>
+  get(`${url}/staff/file.${form}`, { agent: false, headers: { cookie: 'reeltally_staff=secret' } });
 
 async function answerTo(url: string, form?: ExportForm): Promise<IncomingMessage> {
   const [answer] = (await once(ask(url, form), 'response')) as [IncomingMessage];
@@ -134,6 +150,18 @@ it('ends after its limit, and does not look whole', async () => {
   const { url } = await serve(rows, { wholeMs: 200 });
   const text = await untilCut(await answerTo(url, 'json'));
   expect(text).toContain('"number":1000');
+  expect(() => JSON.parse(text) as unknown).toThrow();
+  await ended;
+});
+
+it('ends within a second of the end of the session, and does not look whole', async () => {
+  const { rows, ended } = endless();
+  const { url, signOut } = await serve(rows);
+  const answer = await answerTo(url, 'json');
+  signOut();
+  const sinceMs = performance.now();
+  const text = await untilCut(answer);
+  expect(performance.now() - sinceMs).toBeLessThan(1_000);
   expect(() => JSON.parse(text) as unknown).toThrow();
   await ended;
 });

@@ -31,12 +31,17 @@ const exported =
     const { only } = readInput(exportCharges.input, inputOf(visit));
     const { period, rows } = await see(exportCharges, viewerOf(visit), dependencies, inputOf(visit));
     const { account_id, period_start } = period;
-    return exportAnswer(form, dependencies, reply, {
-      fileName: `overage-${account_id}-${period_start.slice(0, 10)}`,
-      columns: exportCharges.columns,
-      about: { of: only ?? 'charges and corrections', period },
-      rows,
-    });
+    return exportAnswer(
+      form,
+      dependencies,
+      { reply, ...visit },
+      {
+        fileName: `overage-${account_id}-${period_start.slice(0, 10)}`,
+        columns: exportCharges.columns,
+        about: { of: only ?? 'charges and corrections', period },
+        rows,
+      },
+    );
   };
 export const exportCsv = exported('csv');
 export const exportJson = exported('json');
@@ -45,12 +50,17 @@ const exportedEvents =
   (form: ExportForm) => async (visit: StaffVisit, dependencies: StaffDependencies, reply: FastifyReply) => {
     const { period, rows } = await see(exportMoneyEvents, viewerOf(visit), dependencies, inputOf(visit));
     const { account_id, period_start } = period;
-    return exportAnswer(form, dependencies, reply, {
-      fileName: `events-${account_id}-${period_start.slice(0, 10)}`,
-      columns: exportMoneyEvents.columns,
-      about: { of: 'events behind the sums', period },
-      rows,
-    });
+    return exportAnswer(
+      form,
+      dependencies,
+      { reply, ...visit },
+      {
+        fileName: `events-${account_id}-${period_start.slice(0, 10)}`,
+        columns: exportMoneyEvents.columns,
+        about: { of: 'events behind the sums', period },
+        rows,
+      },
+    );
   };
 export const exportEventsCsv = exportedEvents('csv');
 export const exportEventsJson = exportedEvents('json');

@@ -21,7 +21,8 @@ export async function follow(visit: StaffVisit, dependencies: StaffDependencies,
   const after = positionOf(visit);
   const { token } = await see(downloadView, viewerOf(visit), dependencies, inputOf(visit));
   const tell = (stream: EventStream) => sendSteps(stream, { token, after }, dependencies);
-  if (!dependencies.streams.open(reply, visit.session.staffId, tell))
+  const { session, stay } = visit;
+  if (!dependencies.streams.open(reply, { reader: session.staffId, stay }, tell))
     throw new Refusal(503, 'Too many live pages', 'Reload the page to see how the download goes on.');
   return { kind: 'handled' };
 }
@@ -31,6 +32,8 @@ function positionOf({ request, query }: StaffVisit): bigint {
   if (typeof given !== 'string' || !/^\d{1,20}$/.test(given)) throw badInput('after: is not a position in the log.');
   return BigInt(given);
 }
+
+const positionOfStep = (step: Step): bigint => BigInt(step.event?.position ?? '0');
 
 const lookSeconds = 1;
 
@@ -45,24 +48,20 @@ async function sendSteps(
     const download = await readJob(pool, token);
     if (!download) return;
     const timeline = await readTimeline(pool, token);
-    for (const step of stepsOf(
-      { download, timeline, corrections: [], creditNotes: [], looks: [], periodAfter: {} },
-      undefined,
-    )) {
-      const position = BigInt(step.event?.position ?? '0');
-      if (position <= sent) continue;
-      sent = position;
-      send('step', shownStep(step), position.toString());
-    }
+    const record = { download, timeline, corrections: [], creditNotes: [], looks: [], periodAfter: {} };
+    const steps = stepsOf(record, undefined).filter((step) => positionOfStep(step) > sent);
+    sent = steps.map(positionOfStep).reduce((last, position) => (position > last ? position : last), sent);
     const change = changeOf(token, download.status, progress);
     const told = JSON.stringify(change);
-    if (told !== toldLast) send('change', change);
-    toldLast = told;
     // The timeline may be behind the download: its last event comes before the end.
-    if (timeline.some(({ type }) => type === 'JobCompleted' || type === 'JobFailed')) {
-      send('end', {});
-      return;
-    }
+    const hasEnded = timeline.some(({ type }) => type === 'JobCompleted' || type === 'JobFailed');
+    await send([
+      ...steps.map((step) => ({ name: 'step', data: shownStep(step), id: positionOfStep(step).toString() })),
+      ...(told === toldLast ? [] : [{ name: 'change', data: change }]),
+      ...(hasEnded ? [{ name: 'end', data: {} }] : []),
+    ]);
+    if (hasEnded) return;
+    toldLast = told;
     const waited = waitForChange({ token, status: download.status }, { seconds: lookSeconds, gone });
     if (!waited) return;
     await waited;

@@ -67,12 +67,17 @@ const exported =
   (form: ExportForm) => async (visit: StaffVisit, dependencies: StaffDependencies, reply: FastifyReply) => {
     const { after: _after, ...filters } = readInput(exportMonth.input, inputOf(visit));
     const { month, rows } = await see(exportMonth, viewerOf(visit), dependencies, inputOf(visit));
-    return exportAnswer(form, dependencies, reply, {
-      fileName: `month-${month}`,
-      columns: exportMonth.columns,
-      about: { of: 'month', ...filters },
-      rows,
-    });
+    return exportAnswer(
+      form,
+      dependencies,
+      { reply, ...visit },
+      {
+        fileName: `month-${month}`,
+        columns: exportMonth.columns,
+        about: { of: 'month', ...filters },
+        rows,
+      },
+    );
   };
 export const exportCsv = exported('csv');
 export const exportJson = exported('json');

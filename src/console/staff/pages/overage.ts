@@ -31,12 +31,17 @@ const exported =
     const { after: _after, ...filters } = readInput(exportOverage.input, inputOf(visit));
     const { month, rows } = await see(exportOverage, viewerOf(visit), dependencies, inputOf(visit));
     const about = { of: 'overage', ...filters, month };
-    return exportAnswer(form, dependencies, reply, {
-      fileName: `overage-${month}`,
-      columns: exportOverage.columns,
-      about,
-      rows,
-    });
+    return exportAnswer(
+      form,
+      dependencies,
+      { reply, ...visit },
+      {
+        fileName: `overage-${month}`,
+        columns: exportOverage.columns,
+        about,
+        rows,
+      },
+    );
   };
 export const exportCsv = exported('csv');
 export const exportJson = exported('json');
