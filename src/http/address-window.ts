@@ -1,6 +1,6 @@
-import { isIPv6 } from 'node:net';
 import { LRUCache } from 'lru-cache';
 import type { RateWindow } from '../../projections/admission/admission.ts';
+import { networkOf } from '../requests/client-address.ts';
 
 const windowMs = 3_600_000;
 const maxAddresses = 20_000;
@@ -46,21 +46,4 @@ export class AddressWindows {
       resetAtSeconds: Math.ceil(leavesMs / 1000),
     };
   }
-}
-
-/** An IPv6 caller owns at least a /64, so the /64 is counted. */
-export function networkOf(address: string): string {
-  const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address);
-  if (mapped?.[1] !== undefined) return mapped[1];
-  if (!isIPv6(address)) return address;
-  const [head = '', tail = ''] = address.split('%')[0]?.split('::') ?? [];
-  const left = head === '' ? [] : head.split(':');
-  const right = tail === '' ? [] : tail.split(':');
-  const groups = address.includes('::')
-    ? [...left, ...Array<string>(8 - left.length - right.length).fill('0'), ...right]
-    : left;
-  return groups
-    .slice(0, 4)
-    .map((group) => parseInt(group, 16).toString(16))
-    .join(':');
 }

@@ -13,6 +13,7 @@ import type { AddressWindows } from './address-window.ts';
 import { callerOf, idempotencyKeyHashOf } from './caller.ts';
 import type { EndpointDependencies } from './endpoint.ts';
 import { cutConnection } from './envelope.ts';
+import { clientAddress } from '../requests/client-address.ts';
 import { ApiError } from './errors.ts';
 import { rateLimitRetryAfterSeconds } from './retry-after.ts';
 import type { PartsAway } from './retry-after.ts';
@@ -42,7 +43,7 @@ export function createAuthenticate(dependencies: AuthenticateDependencies) {
   const lastKnown = new LRUCache<string, UsageHeaders>({ max: 50_000 });
 
   const refuseUnauthenticated = (request: FastifyRequest, reply: FastifyReply): never => {
-    const { window, exhausted } = addresses.count(request.ip);
+    const { window, exhausted } = addresses.count(clientAddress(request));
     request.usageHeaders = { window, creditsRemaining: 0 };
     if (exhausted) reply.header('connection', 'close');
     throw new ApiError('unauthorized');

@@ -1,5 +1,6 @@
 import { LogController } from 'fastify';
 import type { FastifyBaseLogger } from 'fastify';
+import { proxiesOf } from '../requests/client-address.ts';
 import { ownRequestIds } from './request-id.ts';
 
 export const bodyLimitBytes = 16 * 1024;
@@ -23,6 +24,6 @@ export const listenerOptions = ({ logger, newUuid, trustedProxies }: Listener) =
   keepAliveTimeout: 72_000,
   http: { headersTimeout: 5_000, connectionsCheckingInterval: 1_000 },
   exposeHeadRoutes: false,
-  trustProxy: trustedProxies.length > 0 ? [...trustedProxies] : false,
+  trustProxy: trustedProxies.length > 0 ? proxiesOf(trustedProxies) : false,
   return503OnClosing: false,
 });

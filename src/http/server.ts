@@ -1,5 +1,6 @@
 import Fastify from 'fastify';
 import type { FastifyBaseLogger, FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { clientAddress } from '../requests/client-address.ts';
 import type { AddressWindows } from './address-window.ts';
 import { createAuthenticate } from './authenticate.ts';
 import type { AuthenticateDependencies } from './authenticate.ts';
@@ -47,7 +48,7 @@ export function createServer(given: ServerDependencies): FastifyInstance {
       request.arrivedMs = performance.now();
       showRequestId(request, reply);
       observeRequest(request, reply, { requests, tracer });
-      request.usageHeaders = { window: addresses.show(request.ip), creditsRemaining: 0 };
+      request.usageHeaders = { window: addresses.show(clientAddress(request)), creditsRemaining: 0 };
       writeUsageHeaders(reply, request.usageHeaders);
       void sendErrorWithoutHooks(reply, new ApiError('not_found'));
     },
@@ -135,7 +136,7 @@ function hideMediaType(request: FastifyRequest): void {
 }
 
 function answerNoRoute(request: FastifyRequest, reply: FastifyReply, addresses: AddressWindows): FastifyReply {
-  request.usageHeaders = { window: addresses.show(request.ip), creditsRemaining: 0 };
+  request.usageHeaders = { window: addresses.show(clientAddress(request)), creditsRemaining: 0 };
   const { error, allow } = noRoute(request.url);
   if (allow !== undefined) reply.header('allow', allow);
   return sendError(reply, error);
@@ -148,7 +149,7 @@ function lacksHost({ raw }: FastifyRequest): boolean {
 
 function answerError({ addresses, admissions, partsAway }: AuthenticateDependencies) {
   return async (error: FastifyError | Error, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
-    request.usageHeaders ??= { window: addresses.show(request.ip), creditsRemaining: 0 };
+    request.usageHeaders ??= { window: addresses.show(clientAddress(request)), creditsRemaining: 0 };
     const known = asApiError(error, request);
     if (!known) request.log.error({ err: error }, 'a request failed inside the service');
     const answered = known ?? new ApiError('internal_error');

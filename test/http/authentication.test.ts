@@ -116,6 +116,22 @@ describe('the window of an address', () => {
     expect(remaining(await from('198.51.100.4'))).toBe(hourlyLimit - 1);
   });
 
+  it('is one in whichever form a proxy writes the address: a port of its own for each connection makes no client of its own', async () => {
+    const forms = ['198.51.100.5', '198.51.100.5:4711', '198.51.100.5:4712', '"198.51.100.5:1"', '::FFFF:c633:6405'];
+    const ofIpv6 = ['2001:db8:1:4::1', '[2001:db8:1:4::1]', '[2001:DB8:1:4::2]:443', '"[2001:db8:1:4:0::3]:1"'];
+    for (const each of [forms, ofIpv6])
+      for (const [index, form] of each.entries())
+        expect(remaining(await from(form)), form).toBe(hourlyLimit - 1 - index);
+    // The nearest proxy is trusted in these forms too, and what it saw counts.
+    expect(remaining(await from('198.51.100.5, 127.0.0.1:99, [::ffff:127.0.0.1]:7'))).toBe(hourlyLimit - 6);
+  });
+
+  it('is that of the proxy where what it forwards is no address', async () => {
+    const left = remaining(await from('unknown'));
+    const unreadable = ['_hidden', '"_gazonk:80"', 'localhost', '1.2.3', ', ,', 'a:1', 'a:2', '203.0.113.77, x'];
+    for (const [index, text] of unreadable.entries()) expect(remaining(await from(text)), text).toBe(left - 1 - index);
+  });
+
   it('is that of the connection where nobody forwards, whatever a client claims behind the trusted proxy', async () => {
     const path = '/api/v1/credits';
     const alone = await rawRequest(service.url, { method: 'GET', path });

@@ -16,6 +16,8 @@ const readModels = ['projections', 'projections/runner'];
 const rooms: Readonly<Record<string, Room>> = {
   // Waiting: for a time, a condition, a promise; nothing else of the service.
   'src/async': { rooms: [], packages: ['node:timers/promises'] },
+  // What every listener reads of a request, before it is one of the API, of a console or for a file.
+  'src/requests': { rooms: [], packages: ['node:net', 'fastify'] },
   'src/domain': { rooms: [], packages: ['zod'] },
   'src/ports': { rooms: ['src/domain'], packages: [] },
   'src/commands': {
@@ -29,9 +31,19 @@ const rooms: Readonly<Record<string, Room>> = {
   'src/documents': { rooms: ['src/domain'], packages: ['csv-stringify/sync'] },
   // An account's documents from log and read models, for everybody who shows them.
   'src/invoices': { rooms: [...insideOfService, 'projections', 'src/documents'] },
-  'src/http': { rooms: ['src/async', ...insideOfService, 'projections', 'projections/admission', 'src/documents'] },
+  'src/http': {
+    rooms: ['src/async', 'src/requests', ...insideOfService, 'projections', 'projections/admission', 'src/documents'],
+  },
   'src/console': {
-    rooms: ['src/async', ...insideOfService, ...readModels, 'projections/admission', 'src/documents', 'src/invoices'],
+    rooms: [
+      'src/async',
+      'src/requests',
+      ...insideOfService,
+      ...readModels,
+      'projections/admission',
+      'src/documents',
+      'src/invoices',
+    ],
   },
   // What runs in the reader's browser: nothing of the service.
   'src/console/browser': { rooms: [], packages: ['preact', '@preact/signals', 'htm', 'uplot'] },

@@ -1,4 +1,5 @@
 import { email as emailField } from '../../domain/plain-text.ts';
+import { clientAddress } from '../../requests/client-address.ts';
 import { setCookie } from '../cookies.ts';
 import type { CookieNames } from '../cookies.ts';
 import { badInput, Refusal } from '../visit.ts';
@@ -25,7 +26,7 @@ export function askForMail(
 ): { email: string; secret: string } {
   const { data: email } = emailField.safeParse((form.get('email') ?? '').trim());
   if (email === undefined) throw badInput('That is not an e-mail address. Go back and correct it.');
-  if (countSignIn(request.ip))
+  if (countSignIn(clientAddress(request)))
     throw new Refusal(429, 'Too many attempts', 'Too many links were asked for from here. Try again in an hour.');
   const secret = randomBits(24).toString('base64url');
   signInMails.send({ email, browser: secret });

@@ -1,4 +1,4 @@
-import { networkOf } from '../address-window.ts';
+import { networkOf } from '../../requests/client-address.ts';
 
 /** Limits the connections of this process that carry files at a time, for each link and for each client address. */
 export class ConnectionLimits {

@@ -2,6 +2,7 @@ import type { OutgoingHttpHeaders } from 'node:http';
 import type { FastifyInstance, FastifyReply, FastifyRequest, HTTPMethods } from 'fastify';
 
 import { linkRetryAfterSeconds } from '../retry-after.ts';
+import { clientAddress } from '../../requests/client-address.ts';
 import { contentDisposition } from '../../domain/content-disposition.ts';
 import type { FileKey } from '../../ports/files.ts';
 import { endOfAnswer } from '../end-of-answer.ts';
@@ -31,7 +32,7 @@ const otherMethods: HTTPMethods[] = ['POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'
  * or counted from the end. Several ranges, other units and nonsense are ignored, as the RFC allows.
  */
 export function requestedRange(header: string | undefined, sizeBytes: number): ByteRange | 'whole' | 'unsatisfiable' {
-  const [, from = '', to = ''] = /^bytes=[ \t]*(\d{0,15})-(\d{0,15})[ \t]*$/i.exec(header ?? '') ?? [];
+  const [, from = '', to = ''] = /^bytes=[ \t]*(\d*)-(\d*)[ \t]*$/i.exec(header ?? '') ?? [];
   if (from === '' && to === '') return 'whole';
   if (from === '') {
     const suffixBytes = Math.min(Number(to), sizeBytes);
@@ -89,7 +90,7 @@ export function registerFileRoute(server: FastifyInstance, options: FileRouteOpt
     if (!verdict.ok) return refuse(request, reply, verdict.status);
     // Nobody would hear of its end any more.
     if (request.raw.socket.destroyed) return reply.hijack();
-    const giveBack = places.take({ link: verdict.link, address: request.ip });
+    const giveBack = places.take({ link: verdict.link, address: clientAddress(request) });
     if (!giveBack) return refuse(request, reply.header('Retry-After', linkRetryAfterSeconds), 429);
     const ended = endOfAnswer(request, reply);
     const unwatch = readers.watch(request.raw.socket);

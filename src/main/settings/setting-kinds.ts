@@ -1,10 +1,10 @@
-import { isIP } from 'node:net';
 import { z } from 'zod';
 import { readEventStoreAddress } from '../../adapters/event-store/address.ts';
 import { readNatsAddress } from '../../adapters/nats/address.ts';
 import { isLoopback } from '../loopback.ts';
 import { minSecretLength } from '../../adapters/derive-keys.ts';
 import { email as emailAddress, plainText } from '../../domain/plain-text.ts';
+import { isNetwork } from '../../requests/client-address.ts';
 
 /** The kinds of settings. The fault of each continues a sentence that begins with the setting's name. */
 
@@ -117,12 +117,3 @@ export const networks = list.refine(
   (items) => items.every(isNetwork),
   'must be addresses or networks such as 10.0.0.0/8, separated by commas',
 );
-
-/** An address, a network, or a name for the well-known private networks. */
-function isNetwork(value: string): boolean {
-  if (['loopback', 'linklocal', 'uniquelocal'].includes(value)) return true;
-  const [address = '', prefix, ...more] = value.split('/');
-  const version = isIP(address);
-  if (version === 0 || more.length > 0) return false;
-  return prefix === undefined || (/^\d{1,3}$/.test(prefix) && Number(prefix) <= (version === 4 ? 32 : 128));
-}
