@@ -705,7 +705,7 @@ export interface operations {
         token: string;
       };
       header?: {
-        /** @description `wait=N` (RFC 7240): answer when the status changes, or after N seconds, at most 60; a download that has ended is answered at once. `Preference-Applied` confirms the wait; if too many polls are waiting already, the answer comes at once and without that header. The poll counts as one request of the hour. */
+        /** @description `wait=N` (RFC 7240): answer when the status changes, or after N seconds, at most 60; a download that has ended is answered at once. `Preference-Applied` confirms the wait; if too many polls are waiting already, in all or of this account, the answer comes at once and without that header. The poll counts as one request of the hour. */
         Prefer?: string;
       };
       path?: never;

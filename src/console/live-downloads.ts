@@ -5,11 +5,15 @@ import { EventStreams } from './event-streams.ts';
 import type { EventStream } from './event-streams.ts';
 import type { LongVisit } from './long-visits.ts';
 
-/** Waits for another status of a job, together with everything else in this process that waits for one. */
+/**
+ * Waits for another status of one of these jobs, together with everything else in this process that waits for one.
+ *
+ * @param options holder: whose place it takes, an account or a member of staff
+ */
 export type WaitForChange = (
-  known: JobStatus,
-  options: { seconds: number; gone: AbortSignal },
-) => Promise<JobStatus['status'] | undefined> | undefined;
+  known: readonly JobStatus[],
+  options: { seconds: number; gone: AbortSignal; holder: string },
+) => Promise<readonly JobStatus[]> | undefined;
 
 interface LiveOptions {
   wait: WaitForChange;
@@ -43,10 +47,15 @@ export class LiveDownloads {
     reply: FastifyReply,
     { accountId, stay, known }: { accountId: string; stay: () => LongVisit; known: readonly JobStatus[] },
   ): boolean {
-    return this.#streams.open(reply, { reader: accountId, stay }, (stream) => this.#send(known, stream));
+    return this.#streams.open(reply, { reader: accountId, stay }, (stream) =>
+      this.#send(known, { ...stream, accountId }),
+    );
   }
 
-  async #send(known: readonly JobStatus[], { send, gone, isOver }: EventStream): Promise<void> {
+  async #send(
+    known: readonly JobStatus[],
+    { send, gone, isOver, accountId }: EventStream & { accountId: string },
+  ): Promise<void> {
     const statuses = new Map(known.map(({ token, status }) => [token, status]));
     const sent = new Map<string, string>();
     while (!isOver()) {
@@ -55,33 +64,19 @@ export class LiveDownloads {
         .filter((change) => sent.get(change.token) !== JSON.stringify(change));
       for (const change of changes) sent.set(change.token, JSON.stringify(change));
       await send(changes.map((data) => ({ name: 'change', data })));
-      const running = [...statuses].filter(([, status]) => status !== 'done' && status !== 'failed');
+      const running = [...statuses]
+        .filter(([, status]) => status !== 'done' && status !== 'failed')
+        .map(([token, status]) => ({ token, status }));
       if (running.length === 0) {
         await send([{ name: 'end', data: {} }]);
         return;
       }
-      const changed = await this.#nextChange(running, gone);
-      if (changed === 'cannot_wait') return;
-      if (changed) statuses.set(changed.token, changed.status);
+      // Until one of them changes, or a moment has passed in which progress may have come.
+      const seconds = running.some(({ status }) => status === 'running') ? progressSeconds : waitingSeconds;
+      const changed = this.#options.wait(running, { seconds, gone, holder: accountId });
+      if (!changed) return;
+      for (const { token, status } of await changed) statuses.set(token, status);
     }
-  }
-
-  /** Until one of them changes, or a moment has passed in which progress may have come. */
-  async #nextChange(
-    running: readonly (readonly [string, JobStatus['status']])[],
-    gone: AbortSignal,
-  ): Promise<JobStatus | 'cannot_wait' | undefined> {
-    const over = new AbortController();
-    const either = AbortSignal.any([gone, over.signal]);
-    const hasProgress = running.some(([, status]) => status === 'running');
-    const seconds = hasProgress ? progressSeconds : waitingSeconds;
-    const waits = running.map(([token, status]) =>
-      this.#options.wait({ token, status }, { seconds, gone: either })?.then((now) => now && { token, status: now }),
-    );
-    const waiting = waits.filter((wait) => wait !== undefined);
-    const changed = waiting.length < waits.length ? 'cannot_wait' : await Promise.race(waiting);
-    over.abort();
-    return changed;
   }
 }
 

@@ -27,7 +27,7 @@ const headers = z.object({
     .string()
     .optional()
     .describe(
-      `\`wait=N\` (RFC 7240): answer when the status changes, or after N seconds, at most ${String(longestWaitSeconds)}; a download that has ended is answered at once. \`Preference-Applied\` confirms the wait; if too many polls are waiting already, the answer comes at once and without that header. The poll counts as one request of the hour.`,
+      `\`wait=N\` (RFC 7240): answer when the status changes, or after N seconds, at most ${String(longestWaitSeconds)}; a download that has ended is answered at once. \`Preference-Applied\` confirms the wait; if too many polls are waiting already, in all or of this account, the answer comes at once and without that header. The poll counts as one request of the hour.`,
     ),
 });
 
@@ -129,7 +129,7 @@ async function waitIfPreferred(
 ): Promise<'not_waited' | 'waited' | 'gone'> {
   const seconds = preferredWaitSeconds(request.headers['prefer']);
   if (seconds === undefined) return 'not_waited';
-  const { job, keyHash } = callerOf(request);
+  const { job, keyHash, accountId } = callerOf(request);
   const { status } = job ?? { status: 'queued' };
   const applied = () => reply.header('Preference-Applied', `wait=${String(seconds)}`);
   if (status === 'done' || status === 'failed' || seconds === 0) {
@@ -138,7 +138,10 @@ async function waitIfPreferred(
   }
   const gone = endOfAnswer(request, reply);
   const startedMs = performance.now();
-  const waiting = waitingPolls.wait({ token: request.pollToken ?? '', status }, { seconds, gone, keyHash });
+  const waiting = waitingPolls.wait([{ token: request.pollToken ?? '', status }], {
+    ...{ seconds, gone, keyHash },
+    holder: accountId,
+  });
   if (!waiting) return 'not_waited';
   applied();
   await waiting;

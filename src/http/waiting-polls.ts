@@ -1,9 +1,19 @@
 import type { JobStatus } from '../../projections/jobs.ts';
 import type { Outage } from '../ports/outage.ts';
 
-interface Waiting extends JobStatus {
-  keyHash: string | undefined;
-  answer: (status?: JobStatus['status']) => void;
+interface WaitOptions {
+  seconds: number;
+  /** Aborted when nobody waits for the answer any more. */
+  gone: AbortSignal;
+  /** Whose place it takes: an account, or a member of staff. */
+  holder: string;
+  /** The key of the poll; none for a page of the console, whose session ends by itself. */
+  keyHash?: string;
+}
+
+interface Waiting extends Pick<WaitOptions, 'holder' | 'keyHash'> {
+  known: readonly JobStatus[];
+  answer: (changed: readonly JobStatus[]) => void;
 }
 
 interface WaitingPollsOptions {
@@ -16,18 +26,23 @@ interface WaitingPollsOptions {
 }
 
 const lookEveryMs = 250;
+/** One account gets a tenth of all places, so that it cannot take those of others; and enough for a few programs. */
+const shareOfOne = 0.1;
+const leastOfOne = 20;
 
 /**
- * The polls of this process that wait for another status of their jobs. While there are any, one query reads the status of all
- * of them every quarter of a second. No notification has to reach the process, so none can be lost; between two queries a
- * waiting poll holds nothing but the connection to its client (decision 34).
+ * The polls and live pages of this process that wait for another status of their jobs. While there are any, one query reads the
+ * status of all of them every quarter of a second. No notification has to reach the process, so none can be lost; between two
+ * queries a waiting poll holds nothing but the connection to its client (decision 34).
  */
 export class WaitingPolls {
   readonly #changedJobs: WaitingPollsOptions['changedJobs'];
   readonly #keysNotInForce: WaitingPollsOptions['keysNotInForce'];
   readonly #outage: Outage;
   readonly #maxWaiting: number;
+  readonly #maxOfOne: number;
   readonly #waiting = new Set<Waiting>();
+  readonly #placesTaken = new Map<string, number>();
   #isLooking = false;
   #isStopped = false;
 
@@ -36,6 +51,7 @@ export class WaitingPolls {
     this.#keysNotInForce = keysNotInForce;
     this.#outage = outage;
     this.#maxWaiting = maxWaiting;
+    this.#maxOfOne = Math.max(leastOfOne, Math.floor(maxWaiting * shareOfOne));
   }
 
   get count(): number {
@@ -43,31 +59,31 @@ export class WaitingPolls {
   }
 
   /**
-   * Waits until a job has another status than the one known, the time is over, the key is revoked, or the client is gone.
+   * Waits until one of the jobs has another status than the one known, the time is over, the key is revoked, or the client is
+   * gone. However many jobs it waits for, it takes one place.
    *
-   * @param keyHash the key of the poll; none for a page of the console, whose session ends by itself
-   * @param gone aborted when nobody waits for the answer any more
-   * @returns the new status, or undefined at the end of the time; no promise, at once, where no more polls can wait
+   * @returns the jobs that have changed, or none; no promise, at once, where no more polls can wait, in all or of this holder
    */
   wait(
-    known: JobStatus,
-    { seconds, gone, keyHash }: { seconds: number; gone: AbortSignal; keyHash?: string },
-  ): Promise<JobStatus['status'] | undefined> | undefined {
-    if (this.#isStopped || this.#waiting.size >= this.#maxWaiting) return undefined;
-    const { token, status } = known;
+    known: readonly JobStatus[],
+    { seconds, gone, holder, keyHash }: WaitOptions,
+  ): Promise<readonly JobStatus[]> | undefined {
+    const isFull = this.#waiting.size >= this.#maxWaiting || this.#placesOf(holder) >= this.#maxOfOne;
+    if (this.#isStopped || isFull) return undefined;
     return new Promise((resolve) => {
-      const answer = (changed?: JobStatus['status']) => {
+      const answer = (changed: readonly JobStatus[]) => {
         clearTimeout(timer);
         gone.removeEventListener('abort', answerGone);
-        this.#waiting.delete(waiting);
+        this.#leave(waiting);
         resolve(changed);
       };
-      const answerGone = () => answer();
-      const waiting = { token, status, keyHash, answer };
+      const answerGone = () => answer([]);
+      const waiting = { known, holder, ...(keyHash !== undefined && { keyHash }), answer };
       const timer = setTimeout(answerGone, seconds * 1_000);
       this.#waiting.add(waiting);
+      this.#placesTaken.set(holder, this.#placesOf(holder) + 1);
       gone.addEventListener('abort', answerGone);
-      if (gone.aborted) answer();
+      if (gone.aborted) answerGone();
       if (!this.#isLooking) this.#lookLater();
     });
   }
@@ -75,7 +91,18 @@ export class WaitingPolls {
   /** Ends all waits: each poll is answered with the current status. */
   stop(): void {
     this.#isStopped = true;
-    for (const { answer } of this.#waiting) answer();
+    for (const { answer } of this.#waiting) answer([]);
+  }
+
+  #placesOf(holder: string): number {
+    return this.#placesTaken.get(holder) ?? 0;
+  }
+
+  #leave(waiting: Waiting): void {
+    if (!this.#waiting.delete(waiting)) return;
+    const left = this.#placesOf(waiting.holder) - 1;
+    if (left > 0) this.#placesTaken.set(waiting.holder, left);
+    else this.#placesTaken.delete(waiting.holder);
   }
 
   #lookLater(): void {
@@ -86,14 +113,15 @@ export class WaitingPolls {
   async #look(): Promise<void> {
     if (this.#waiting.size > 0) {
       try {
-        const keyHashes = new Set([...this.#waiting].map(({ keyHash }) => keyHash ?? []).flat());
+        const known = new Map([...this.#waiting].flatMap((each) => each.known.map((job) => [textOf(job), job])));
+        const keyHashes = new Set([...this.#waiting].flatMap(({ keyHash }) => keyHash ?? []));
         const [changed, notInForce] = await Promise.all([
-          this.#changedJobs([...this.#waiting]),
+          this.#changedJobs([...known.values()]),
           keyHashes.size === 0 ? new Set<string>() : this.#keysNotInForce([...keyHashes]),
         ]);
         this.#outage.works();
         this.#answerRevoked(notInForce);
-        this.#answerChanged(new Map(changed.map(({ token, status }) => [token, status])));
+        this.#answerChanged(new Map(changed.map((job) => [job.token, job])));
       } catch (error) {
         // They wait on: the status is read once more at the end of their time.
         this.#outage.failed('a look at jobs that are waited for', error);
@@ -105,14 +133,20 @@ export class WaitingPolls {
 
   #answerRevoked(notInForce: ReadonlySet<string>): void {
     if (notInForce.size === 0) return;
-    for (const { keyHash, answer } of this.#waiting) if (keyHash !== undefined && notInForce.has(keyHash)) answer();
+    for (const { keyHash, answer } of this.#waiting) if (keyHash !== undefined && notInForce.has(keyHash)) answer([]);
   }
 
-  #answerChanged(statuses: ReadonlyMap<string, JobStatus['status']>): void {
-    if (statuses.size === 0) return;
-    for (const { token, status, answer } of this.#waiting) {
-      const now = statuses.get(token) ?? status;
-      if (now !== status) answer(now);
+  #answerChanged(current: ReadonlyMap<string, JobStatus>): void {
+    if (current.size === 0) return;
+    for (const { known, answer } of this.#waiting) {
+      const changed = known.flatMap(({ token, status }) => {
+        const now = current.get(token);
+        return now && now.status !== status ? [now] : [];
+      });
+      if (changed.length > 0) answer(changed);
     }
   }
 }
+
+/** Pages of one account wait for the same jobs, each of which is asked for once. */
+const textOf = ({ token, status }: JobStatus): string => `${token} ${status}`;

@@ -149,12 +149,32 @@ describe('places to wait', () => {
     };
     const polls = new WaitingPolls({ ...none, maxWaiting: 2 });
     const { signal: gone } = new AbortController();
-    const wait = () => polls.wait({ token: 'a', status: 'queued' }, { seconds: 60, gone });
+    const wait = () => polls.wait([{ token: 'a', status: 'queued' }], { seconds: 60, gone, holder: 'acc_a' });
     const [first, second] = [wait(), wait()];
     expect([polls.count, wait()]).toEqual([2, undefined]);
     polls.stop();
     await first;
     await second;
     expect([polls.count, wait()]).toEqual([0, undefined]);
+  });
+
+  it('are for everybody: an account that has taken a tenth of them is answered at once, and others wait', async () => {
+    const { url, sampleUrl } = service;
+    const job = await newJob();
+    const { key } = await service.openAccount('dev_100');
+    const { request_token: token } = await queue(url, key, { url: sampleUrl('bars') });
+    await waitForJob(service, token);
+    const mine = together(200, () => poll(url, job, 'wait=60'));
+    await untilWaiting(url, 200);
+    const beyond = await poll(url, job, 'wait=60');
+    expect([beyond.status, beyond.data['status'], applied(beyond)]).toEqual([200, 'queued', null]);
+    const other = poll(url, { token, key }, 'wait=60');
+    await untilWaiting(url, 201);
+    for (const each of [job.token, token]) await takeJob(service, each);
+    expect(new Set((await mine).map(applied))).toEqual(new Set(['wait=60']));
+    expect([(await other).data['status'], applied(await other)]).toEqual(['claimed', 'wait=60']);
+    // They are free again.
+    const last = poll(url, job, 'wait=1');
+    expect(applied(await last)).toBe('wait=1');
   });
 });

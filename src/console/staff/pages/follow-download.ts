@@ -20,8 +20,8 @@ import { download as downloadView } from '../views/download.ts';
 export async function follow(visit: StaffVisit, dependencies: StaffDependencies, reply: FastifyReply): Promise<Answer> {
   const after = positionOf(visit);
   const { token } = await see(downloadView, viewerOf(visit), dependencies, inputOf(visit));
-  const tell = (stream: EventStream) => sendSteps(stream, { token, after }, dependencies);
   const { session, stay } = visit;
+  const tell = (stream: EventStream) => sendSteps(stream, { token, after, holder: session.staffId }, dependencies);
   if (!dependencies.streams.open(reply, { reader: session.staffId, stay }, tell))
     throw new Refusal(503, 'Too many live pages', 'Reload the page to see how the download goes on.');
   return { kind: 'handled' };
@@ -39,7 +39,7 @@ const lookSeconds = 1;
 
 async function sendSteps(
   { send, gone, isOver }: EventStream,
-  { token, after }: { token: string; after: bigint },
+  { token, after, holder }: { token: string; after: bigint; holder: string },
   { pool, progress, waitForChange }: StaffDependencies,
 ): Promise<void> {
   let sent = after;
@@ -62,7 +62,7 @@ async function sendSteps(
     ]);
     if (hasEnded) return;
     toldLast = told;
-    const waited = waitForChange({ token, status: download.status }, { seconds: lookSeconds, gone });
+    const waited = waitForChange([{ token, status: download.status }], { seconds: lookSeconds, gone, holder });
     if (!waited) return;
     await waited;
   }
