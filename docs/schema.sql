@@ -280,6 +280,15 @@ CREATE INDEX jobs_of_account ON jobs USING btree (account_id, queued_at DESC, to
 CREATE INDEX jobs_unfinished ON jobs USING btree (status, waiting_since) WHERE (status = ANY (ARRAY['queued'::text, 'claimed'::text, 'running'::text]));
 CREATE INDEX jobs_with_file ON jobs USING btree (finished_at) WHERE ((status = 'done'::text) AND (file_expired_at IS NULL));
 
+create table look_ups_of_forms (
+  account_id text not null,
+  form_hash text not null,
+  metadata jsonb,
+  begun_at timestamp with time zone not null default clock_timestamp(),
+  constraint look_ups_of_forms_pkey PRIMARY KEY (account_id, form_hash)
+);
+CREATE INDEX look_ups_of_forms_begun ON look_ups_of_forms USING btree (begun_at);
+
 create table mail_claims (
   mail_id text not null,
   claimed_by text not null,

@@ -14,6 +14,12 @@ export const keyIdOf = (accountId: string, reference: string): string =>
 export const staffIdOf = ({ issuer, subject }: { issuer: string; subject: string }): string =>
   idOf('stf', ['staff of a provider', issuer, subject]);
 
+/** A member of staff whom a form invites. */
+export const invitedIdOf = (formKey: string): string => idOf('stf', ['staff of a form', formKey]);
+
+export const tokenIdOf = (staffId: string, formKey: string): string =>
+  idOf('stk', ['token of a form', staffId, formKey]);
+
 /**
  * A part of the correction that gives back what an outage has failed: the same form, sent twice, asks once. Other charges are
  * another correction, also under the same reference.
@@ -29,7 +35,7 @@ export function correctionIdOf(reference: string, stream: string, tokens: readon
 }
 
 /** 100 bits of a hash in base 32, in the form of a random id. @param parts hold no control characters */
-function idOf(prefix: 'acc' | 'key' | 'stf', parts: readonly string[]): string {
+function idOf(prefix: 'acc' | 'key' | 'stf' | 'stk', parts: readonly string[]): string {
   const bytes = hash('sha256', ['reeltally', ...parts].join('\0'), 'buffer').subarray(0, idLength);
   return `${prefix}_${Array.from(bytes, (byte) => alphabet.charAt(byte & 31)).join('')}`;
 }

@@ -10,6 +10,7 @@ import { staffStream } from '../domain/staff-events.ts';
 import type { StaffEvent, StaffRole, StaffScope } from '../domain/staff-events.ts';
 import type { EventStore } from '../ports/event-store.ts';
 import { newApiKey } from './api-key.ts';
+import { tokenIdOf } from './reference-ids.ts';
 import { ownCause } from './event-metadata.ts';
 import { handle, load } from './handle-command.ts';
 import type { Aggregate, Loaded } from './handle-command.ts';
@@ -69,12 +70,20 @@ export async function readStaff(
   return loaded.state;
 }
 
-/** Makes somebody a member, for whom a link to sign in can then be made. */
+/**
+ * Makes somebody a member, for whom a link to sign in can then be made.
+ *
+ * @param order staffId: from what it follows where the order may come twice (`reference-ids.ts`); default: a new one
+ */
 export async function inviteStaff(
   dependencies: StaffDependencies,
-  { email, role, ...order }: StaffOrder & { email: string; role: StaffRole },
+  {
+    email,
+    role,
+    staffId = dependencies.newId('stf'),
+    ...order
+  }: StaffOrder & { email: string; role: StaffRole; staffId?: string | undefined },
 ): Promise<{ staffId: string; member: Member } | Refused> {
-  const staffId = dependencies.newId('stf');
   const invited = await orderOfAdmin(dependencies, { kind: 'invite', staffId, email, role }, order);
   return isRefused(invited) ? invited : { staffId, member: knownMember(invited) };
 }
@@ -112,10 +121,26 @@ export interface TokenOrder extends StaffOrder {
  */
 export async function issueStaffToken(
   dependencies: StaffDependencies,
-  { staffId, label, scopes, lifetimeDays = defaultTokenDays, ...order }: TokenOrder,
+  order: TokenOrder,
 ): Promise<(StaffToken & { token: string }) | Refused> {
+  const issued = await issueToken(dependencies, { ...order, tokenId: dependencies.newId('stk') });
+  if (isRefused(issued)) return issued;
+  if (issued.token === null) throw new Error(`token ${issued.tokenId} was new, and issued before`);
+  return { ...issued, token: issued.token };
+}
+
+/** The token of a form, issued once however often it is sent. @returns token: null if it was issued before */
+export const issueTokenOfForm = (
+  dependencies: StaffDependencies,
+  { formKey, ...order }: TokenOrder & { formKey: string },
+): Promise<(StaffToken & { token: string | null }) | Refused> =>
+  issueToken(dependencies, { ...order, tokenId: tokenIdOf(order.staffId, formKey) });
+
+async function issueToken(
+  dependencies: StaffDependencies,
+  { staffId, tokenId, label, scopes, lifetimeDays = defaultTokenDays, ...order }: TokenOrder & { tokenId: string },
+): Promise<(StaffToken & { token: string | null }) | Refused> {
   const { key, keyHash: tokenHash, keyPrefix: tokenPrefix } = newApiKey(dependencies.randomBits, 'rts');
-  const tokenId = dependencies.newId('stk');
   const issued = await orderOfAdmin(
     dependencies,
     { kind: 'issue_token', staffId, tokenId, tokenHash, tokenPrefix, label, scopes, lifetimeDays },
@@ -124,7 +149,7 @@ export async function issueStaffToken(
   if (isRefused(issued)) return issued;
   const record = issued.tokens.get(tokenId);
   if (!record) throw new Error(`token ${tokenId} was issued and is not there`);
-  return { ...record, token: key };
+  return { ...record, token: record.tokenHash === tokenHash ? key : null };
 }
 
 export async function revokeStaffToken(

@@ -4,7 +4,7 @@ import type { RequestTokens } from '../commands/request-token.ts';
 import type { WriterRegistry } from '../commands/usage/writer-registry.ts';
 import type { PlanCatalogue } from '../domain/plans.ts';
 import type { PendingVoids } from '../ports/billing.ts';
-import type { ConsoleSessions, SignInLinks } from '../ports/console-sessions.ts';
+import type { ConsoleSessions, LookUpsOfForms, OwnerSessions, SignInLinks } from '../ports/console-sessions.ts';
 import type { EventStore } from '../ports/event-store.ts';
 import type { FileStore } from '../ports/files.ts';
 import type { RowMacs } from '../ports/row-macs.ts';
@@ -34,6 +34,9 @@ export interface ConsoleDependencies extends SiteDependencies {
   tokens: RequestTokens;
   pendingVoids: PendingVoids;
   probe: MetadataProbe;
+  lookUpsOfForms: LookUpsOfForms;
+  /** Counts what is tried in the console in the account's hourly window of sessions. */
+  admit: OwnerSessions['admit'];
   shortLinks: ShortLinks;
   samplePlatformOrigin: string | undefined;
   files: FileStore;

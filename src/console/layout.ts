@@ -78,9 +78,6 @@ function menu<Session extends SiteSession>(
 export const formTokenField = ({ formToken }: Pick<SiteSession, 'formToken'>): Html =>
   html`<input type="hidden" name="form_token" value="${formToken}" />`;
 
-/** A form that spends or creates has a key of its own: sent again, it gets the answer of the first time. */
-export const formKeyField = (key: string): Html => html`<input type="hidden" name="form_key" value="${key}" />`;
-
 function keyboardHelp(entries: readonly MenuEntry[], searches: string, ofPage: NonNullable<Page['keys']>): Html {
   const rows = [
     ['/', `search ${searches}`],

@@ -1,4 +1,6 @@
-/** Sign-in to the console: links that are mailed, and the sessions that they lead to. */
+import type { VideoMetadata } from './videos.ts';
+
+/** Sign-in to the console: links that are mailed, the sessions that they lead to, and what Postgres alone has of those. */
 
 /** The headers that a request of the API carries in place of a key, as they were sent. */
 interface SessionRequest {
@@ -77,6 +79,21 @@ export interface SignInLinks {
     secret: string,
     start: SignInChoice & { browser: string; replaces: string | undefined },
   ): Promise<string | undefined>;
+}
+
+/** A look-up that a form asks for: its key, and what it was filled in with. */
+export interface LookUpOfForm {
+  accountId: string;
+  formHash: string;
+}
+
+/** Makes a form that is sent again the same look-up: it is charged once. */
+export interface LookUpsOfForms {
+  /** @returns `begun`: this request is the first, and looks up; `under_way`: another one does; else what that one has found */
+  begin(form: LookUpOfForm): Promise<'begun' | 'under_way' | VideoMetadata>;
+  found(form: LookUpOfForm, metadata: VideoMetadata): Promise<void>;
+  /** The form may look up again. */
+  notCharged(form: LookUpOfForm): Promise<void>;
 }
 
 export interface ConsoleSessions {

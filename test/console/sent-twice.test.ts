@@ -1,6 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 
 import { openerOf } from '../../src/domain/people.ts';
+import { waitFor } from '../support/wait-for.ts';
 import type { Browser } from './browser.ts';
 import { consoleOfFile } from './console-of-file.ts';
 
@@ -59,6 +60,40 @@ describe('the form of a download', () => {
   });
 });
 
+describe('the form of a look-up', () => {
+  const sendWith = (key: string, item = 'bars') =>
+    browser.post('/console/try/metadata', { url: installation.sampleUrl(item), form_key: key });
+  const lookUpsCharged = async (): Promise<number> =>
+    (
+      await service.sql("select from overage_ledger where account_id = $1 and type = 'MetadataCreditDebited'", [
+        accountId,
+      ])
+    ).length;
+  const settled = (charged: number) =>
+    waitFor(async () => (await lookUpsCharged()) === charged, { what: `${String(charged)} charged look-ups` });
+
+  it('is charged once, and says the same each time', async () => {
+    await service.installation.startRole('worker');
+    const before = await lookUpsCharged();
+    const key = await formKeyOn('/console/try');
+    const answers = await Promise.all([sendWith(key), sendWith(key), sendWith(key)]);
+    answers.push(await sendWith(key));
+    for (const { status, text } of answers) {
+      expect(status).toBe(200);
+      expect(text).toContain('<dt>Length</dt>');
+    }
+    const other = [await sendWith(key, 'vertical'), await sendWith(await formKeyOn('/console/try'))];
+    expect(other.map(({ status }) => status)).toEqual([200, 200]);
+    await settled(before + 3);
+  });
+
+  it('that has failed looks up again', async () => {
+    const key = await formKeyOn('/console/try');
+    const failed = [await sendWith(key, 'private'), await sendWith(key, 'private')];
+    for (const { text } of failed) expect(text).toContain('It costs nothing.');
+  });
+});
+
 describe('the form of a key', () => {
   const sendWith = (key: string) => browser.post('/console/keys', { label: 'nightly', form_key: key });
 
@@ -71,5 +106,19 @@ describe('the form of a key', () => {
     expect(answers.filter(({ text }) => text.includes('rtk_'))).toHaveLength(1);
     expect(answers.at(-1)?.text).toContain('revoke it in the list of keys');
     expect(await keysIssued()).toBe(before + 1);
+  });
+});
+
+describe('what is tried in the console', () => {
+  it('counts in the hourly window of the account’s sessions, over which it is refused', async () => {
+    const mine = await service.openAccount('limited@example.com', 'sandbox');
+    const tried = await service.newSession({ accountId: mine, personId: openerOf(mine) });
+    const limit = 10;
+    const send = () => tried.post('/console/try/download', { url: 'https://nowhere.example/' });
+    for (let nth = 1; nth <= limit; nth += 1) expect((await send()).status).toBe(400);
+    const refused = await send();
+    expect(refused.status).toBe(429);
+    expect(refused.text).toContain('per hour');
+    expect((await tried.post('/console/try/metadata', { url: installation.sampleUrl('bars') })).status).toBe(429);
   });
 });

@@ -13,11 +13,17 @@ import type { Html } from '../../documents/html.ts';
 import { defaultOptions, formats, misfit, qualities } from '../../domain/download-options.ts';
 import type { DownloadOptions } from '../../domain/download-options.ts';
 import type { ParsedVideo } from '../../domain/parse-video-url.ts';
+import { termsAt } from '../../domain/usage-periods.ts';
+import type { UsageSnapshot } from '../../domain/usage-state.ts';
+import { until } from '../../async/until.ts';
+import type { LookUpOfForm } from '../../ports/console-sessions.ts';
+import type { VideoMetadata } from '../../ports/videos.ts';
 import type { Refusal as RefusedReason } from '../../domain/refusals.ts';
-import { snapshotOf } from '../current-usage.ts';
-import { causeOf, formKeyOf } from '../owner-request.ts';
+import { currentUsage, snapshotOf } from '../current-usage.ts';
+import { formKeyField, formKeyOf } from '../form-key.ts';
+import { causeOf } from '../owner-request.ts';
 import type { ConsoleDependencies } from '../dependencies.ts';
-import { formKeyField, formTokenField } from '../layout.ts';
+import { formTokenField } from '../layout.ts';
 import { option } from '../parts.ts';
 import { away, badInput, page, redirect, Refusal } from '../visit.ts';
 import type { Answer, OwnerVisit } from '../visit.ts';
@@ -27,6 +33,8 @@ import type { Answer, OwnerVisit } from '../visit.ts';
 const decisionBudgetMs = 5_000;
 const downloadBudgetMs = 10_000;
 const shownMs = 5_000;
+/** As long as a look-up may take that the same form has begun before. */
+const earlierLookUpMs = 25_000;
 
 export function show(visit: OwnerVisit, dependencies: ConsoleDependencies): Answer {
   return page({ title: 'Try it', section: 'try', content: form(visit, dependencies) });
@@ -62,29 +70,9 @@ function form({ session, form: sent }: OwnerVisit, { samplePlatformOrigin, newUu
 }
 
 export async function lookUp(visit: OwnerVisit, dependencies: ConsoleDependencies): Promise<Answer> {
-  const arrivedMs = performance.now();
+  const snapshot = await admitted(visit, dependencies);
   const video = await readVideo(visit, dependencies);
-  const lookupId = dependencies.newUuid();
-  const answer = await lookUpMetadata(dependencies, {
-    accountId: visit.session.accountId,
-    lookupId,
-    video,
-    snapshot: await snapshotOf(visit, dependencies),
-    cause: causeOf(visit, lookupId),
-    decisionBudgetMs,
-    now: dependencies.now(),
-  });
-  if (answer.outcome === 'unknown')
-    throw await unknownOutcome(visit, dependencies, { arrivedMs, compensation: answer.compensation });
-  if (answer.outcome === 'not_stored') throw away();
-  if (answer.outcome === 'refused') throw refusalOf(answer.refusal);
-  if (answer.outcome === 'probe_failed') {
-    const why = answer.nobodyAnswered
-      ? 'No worker answered in time.'
-      : 'The platform did not give the metadata of this video.';
-    throw new Refusal(503, 'The look-up failed', `${why} It costs nothing. Try again in a minute.`);
-  }
-  const { title, durationSeconds, thumbnail } = answer.metadata;
+  const { title, durationSeconds, thumbnail } = await lookUpOnce(visit, dependencies, { video, snapshot });
   const minutes = `${String(Math.floor(durationSeconds / 60))}:${String(Math.round(durationSeconds) % 60).padStart(2, '0')}`;
   return page({
     title: 'Try it',
@@ -108,15 +96,93 @@ export async function lookUp(visit: OwnerVisit, dependencies: ConsoleDependencie
   });
 }
 
+interface LookUp {
+  video: ParsedVideo;
+  snapshot: UsageSnapshot;
+}
+
+/** A form that is sent again gets what it has found the first time, and waits for that while it is under way. */
+async function lookUpOnce(visit: OwnerVisit, dependencies: ConsoleDependencies, asked: LookUp): Promise<VideoMetadata> {
+  const { lookUpsOfForms } = dependencies;
+  const { accountId } = visit.session;
+  const form: LookUpOfForm = { accountId, formHash: keyHashOf(visit, asked.video.canonicalUrl) };
+  let begun = await lookUpsOfForms.begin(form);
+  const isKnown = async () => begun !== 'under_way' || (begun = await lookUpsOfForms.begin(form)) !== 'under_way';
+  await until(isKnown, { limitMs: earlierLookUpMs, pollMs: 200 });
+  if (begun === 'under_way') throw notKnown('Look at your credits before you open the page anew and repeat it.');
+  if (begun !== 'begun') return begun;
+  const answer = await lookUpNow(visit, dependencies, asked);
+  if ('refusal' in answer) {
+    if (!answer.mayBeCharged) await lookUpsOfForms.notCharged(form);
+    throw answer.refusal;
+  }
+  const outage = dependencies.outages.of('keeping what forms have looked up');
+  await lookUpsOfForms.found(form, answer).then(
+    () => outage.works(),
+    (error: unknown) => outage.failed('a look-up', error),
+  );
+  return answer;
+}
+
+interface Refused {
+  refusal: Refusal;
+  mayBeCharged: boolean;
+}
+
+async function lookUpNow(
+  visit: OwnerVisit,
+  dependencies: ConsoleDependencies,
+  asked: LookUp,
+): Promise<VideoMetadata | Refused> {
+  const arrivedMs = performance.now();
+  const lookupId = dependencies.newUuid();
+  const answer = await lookUpMetadata(dependencies, {
+    ...{ accountId: visit.session.accountId, lookupId, ...asked },
+    cause: causeOf(visit, lookupId),
+    decisionBudgetMs,
+    now: dependencies.now(),
+  });
+  switch (answer.outcome) {
+    case 'found':
+      return answer.metadata;
+    case 'unknown':
+      return await unknownOutcome(visit, dependencies, { arrivedMs, compensation: answer.compensation });
+    case 'not_stored':
+      return notCharged(away());
+    case 'refused':
+      return notCharged(refusalOf(answer.refusal));
+    case 'probe_failed': {
+      const why = answer.nobodyAnswered
+        ? 'No worker answered in time.'
+        : 'The platform did not give the metadata of this video.';
+      return notCharged(new Refusal(503, 'The look-up failed', `${why} It costs nothing. Try again in a minute.`));
+    }
+  }
+}
+
+const notCharged = (refusal: Refusal): Refused => ({ refusal, mayBeCharged: false });
+
+/** What is tried here counts like requests of a program that has the session. @throws {Refusal} beyond the hourly limit */
+async function admitted(visit: OwnerVisit, dependencies: ConsoleDependencies): Promise<UsageSnapshot> {
+  const snapshot = await snapshotOf(visit, dependencies);
+  const { hourly_limit: limit } = termsAt(await currentUsage(visit, dependencies, snapshot), dependencies.now());
+  if ((await dependencies.admit(visit.session.accountId, limit)).isAdmitted) return snapshot;
+  throw new Refusal(
+    429,
+    'Too many in an hour',
+    `Your plan allows ${String(limit)} requests per hour here, as for each key. Nothing was charged. Try again later.`,
+  );
+}
+
 export async function queue(visit: OwnerVisit, dependencies: ConsoleDependencies): Promise<Answer> {
   const arrivedMs = performance.now();
+  const snapshot = await admitted(visit, dependencies);
   const options = readOptions(visit);
   const { kind, ...video } = await readVideo(visit, dependencies);
   const wrong = misfit(kind, options);
   if (wrong) throw badInput(`The ${wrong.option} ${wrong.why}.`);
   const { accountId } = visit.session;
   const keyHash = keyHashOf(visit, fingerprintOf(video, options));
-  const snapshot = await snapshotOf(visit, dependencies);
   // After the snapshot: what is in neither is read from the log.
   const keyed = await readKeyedDownload(dependencies.pool, { accountId, keyHash, macs: dependencies.macs });
   if (keyed === notBelieved) throw away();
@@ -126,7 +192,7 @@ export async function queue(visit: OwnerVisit, dependencies: ConsoleDependencies
     deadlineMs: arrivedMs + downloadBudgetMs,
   });
   if (answer.outcome === 'unknown')
-    throw await unknownOutcome(visit, dependencies, { arrivedMs, compensation: answer.compensation });
+    throw (await unknownOutcome(visit, dependencies, { arrivedMs, compensation: answer.compensation })).refusal;
   if (answer.outcome === 'not_stored') throw away();
   if (answer.outcome === 'refused') throw refusalOf(answer.refusal);
   outcomesOf(dependencies.outages).works();
@@ -173,12 +239,16 @@ async function unknownOutcome(
   { session, request }: OwnerVisit,
   dependencies: ConsoleDependencies,
   { arrivedMs, compensation }: { arrivedMs: number; compensation: Compensation | undefined },
-): Promise<Refusal> {
+): Promise<Refused> {
   const unanswered = { accountId: session.accountId, requestId: request.id, arrivedMs };
-  if (await recordPendingVoid(unanswered, dependencies, compensation)) return away();
-  return new Refusal(
+  if (await recordPendingVoid(unanswered, dependencies, compensation)) return notCharged(away());
+  const refusal = notKnown('Look at your downloads in a minute; what is not there was not charged.');
+  return { refusal, mayBeCharged: true };
+}
+
+const notKnown = (next: string): Refusal =>
+  new Refusal(
     503,
     'The outcome is not known',
-    'The service could not find out in time whether this was accepted. Look at your downloads in a minute; what is not there was not charged.',
+    `The service could not find out in time whether this was accepted. ${next}`,
   );
-}

@@ -1,6 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import { newAccountCache } from '../../commands/accounts.ts';
 import { createConsoleSessions } from '../../adapters/postgres/console-sessions.ts';
+import { createLookUpsOfForms } from '../../adapters/postgres/look-ups-of-forms.ts';
 import { admitSession } from '../../adapters/postgres/session-windows.ts';
 import { createSignInLinks } from '../../adapters/postgres/sign-in-links.ts';
 import { registerSite } from '../../console/console.ts';
@@ -51,6 +52,8 @@ export function addConsole(server: FastifyInstance, connections: Connections, sh
     plans: config.plans,
     sessions: createConsoleSessions(pool, { macs, storeOnStandby }),
     accountCache: newAccountCache(),
+    lookUpsOfForms: createLookUpsOfForms(pool),
+    admit: (accountId, hourlyLimit) => admitSession(pool, accountId, hourlyLimit),
     signInMails: new SignInMails({
       createLink: ({ email, browser }) => links.create({ emailHashes: emailHashes(email), browser }),
       mailer: createMailer(config),

@@ -42,7 +42,22 @@ async function expectRefused(asked: Promise<Page>, text: string, status = 400): 
 
 const linkPattern = /https?:\/\/[^/]+(\/staff\/sign-in\/[\w-]{20,})/;
 
+/** Of the form at this address, another one each time that the page is made. */
+const formKeyOn = async (path: string): Promise<string> =>
+  /name="form_key" value="([^"]+)"/.exec((await admin.get(path)).text)?.[1] ?? '';
+
 describe('an invitation', () => {
+  it('whose form is sent again invites nobody else, and leads to the person', async () => {
+    const email = `eve-${randomUUID()}@example.com`;
+    const asked = { email, role: 'support', reason, form_key: await formKeyOn('/staff/people') };
+    const [one, two] = await Promise.all([admin.post('/staff/people', asked), admin.post('/staff/people', asked)]);
+    const again = await admin.post('/staff/people', asked);
+    expect(again.status).toBe(303);
+    for (const { status, text, headers } of [one, two])
+      expect(status === 303 ? headers['location'] : text).toContain(again.headers['location']);
+    expect(textOf(await admin.get('/staff/people')).split(email)).toHaveLength(2);
+  });
+
   it('mails a link, by which the person signs in once; the log says who invited, and why', async () => {
     const email = `fay-${randomUUID()}@example.com`;
     const answer = await admin.post('/staff/people', { email, role: 'finance', reason });
@@ -218,6 +233,15 @@ describe('a token for programs', () => {
     expect(await ask(token, '/corrections')).toBe(401);
     const unknown = path.replace(tokenId, 'stk_aaaaaaaaaaaaaaaa');
     expect((await admin.post(unknown, { reason })).status).toBe(404);
+  });
+
+  it('is issued once by a form that is sent again, which says so', async () => {
+    const sue = await service.invite('support');
+    const asked = { label: 'export', scope: 'jobs', days: '1', reason, form_key: await formKeyOn(pathOf(sue)) };
+    const answers = await Promise.all([1, 2].map(() => admin.post(`${pathOf(sue)}/tokens`, asked)));
+    expect(answers.map(({ status }) => status).sort()).toEqual([200, 409]);
+    await expectRefused(admin.post(`${pathOf(sue)}/tokens`, asked), 'revoke it in the list of tokens', 409);
+    expect(await typesOf(sue)).toEqual(['StaffInvited', 'StaffTokenIssued']);
   });
 
   it.each([

@@ -1,5 +1,6 @@
 import { catchUp } from '../../../../projections/runner/wait-for-checkpoint.ts';
 import { listStaffOfAddress, staff as staffModel } from '../../../../projections/staff.ts';
+import { invitedIdOf } from '../../../commands/reference-ids.ts';
 import { inviteStaff } from '../../../commands/staff.ts';
 import { html } from '../../../documents/html.ts';
 import type { Html } from '../../../documents/html.ts';
@@ -7,9 +8,10 @@ import { email as emailField } from '../../../domain/plain-text.ts';
 import { isRefused } from '../../../domain/refusals.ts';
 import { staffRole, staffRoles } from '../../../domain/staff-events.ts';
 import type { StaffRole } from '../../../domain/staff-events.ts';
+import { formKeyField, formKeyOf } from '../../form-key.ts';
 import { formTokenField } from '../../layout.ts';
 import { count, empty, note, number, numberHead, option, time, wideTable } from '../../parts.ts';
-import { badInput, notYetInForce, page } from '../../visit.ts';
+import { badInput, notYetInForce, page, redirect } from '../../visit.ts';
 import type { Answer, StaffVisit } from '../../visit.ts';
 import { accountPath, downloadPath, personPath } from '../addresses.ts';
 import { refusalOf } from '../ask-correction.ts';
@@ -26,7 +28,7 @@ export async function show(visit: StaffVisit, dependencies: StaffDependencies): 
   return page({ title: 'People', section: 'people', content: content(people, visit, dependencies) });
 }
 
-function content({ members, next }: People, { session }: StaffVisit, { provider }: StaffDependencies): Html {
+function content({ members, next }: People, { session }: StaffVisit, { provider, newUuid }: StaffDependencies): Html {
   return html`<p>
       These people may open this console. <a href="/staff/people/looks">Looks at personal data</a> shows who has looked
       at whose data.
@@ -36,7 +38,7 @@ function content({ members, next }: People, { session }: StaffVisit, { provider 
     <h2 id="invite">Invite somebody</h2>
     ${provider && html`<p>People whom ${provider.name} knows need no invitation: it says their roles at each sign-in.</p>`}
     <form method="post" action="/staff/people" class="stack">
-      ${formTokenField(session)}
+      ${formTokenField(session)} ${formKeyField(newUuid())}
       <label>E-mail address <input type="email" name="email" required maxlength="254" autocomplete="off" /></label>
       ${roleField('support')} ${reasonField()}
       <button>Invite</button>
@@ -104,8 +106,11 @@ export async function invite(visit: StaffVisit, dependencies: StaffDependencies)
   if (!email.success) throw badInput('That is not an e-mail address. Go back and correct it.');
   const role = readRole(visit.form);
   const order = orderOf(visit);
-  await refuseKnown(email.data, dependencies);
-  const invited = await inviteStaff(dependencies.staff, { email: email.data, role, ...order });
+  const idOfForm = invitedIdOf(formKeyOf(visit) ?? dependencies.newUuid());
+  const known = await findKnown(email.data, dependencies);
+  if (known?.staffId === idOfForm) return redirect(personPath(idOfForm));
+  if (known) throw badInput(`${email.data} is staff already, as ${known.staffId} in the role ${known.role}.`);
+  const invited = await inviteStaff(dependencies.staff, { email: email.data, role, staffId: idOfForm, ...order });
   if (isRefused(invited)) throw refusalOf(invited.refusal);
   const { staffId } = invited;
   await untilInForce(dependencies, 'The person is invited. In a minute the list of people shows it.');
@@ -156,11 +161,11 @@ const notMailed = (email: string, { mailInvitation }: StaffDependencies): Html =
     <pre><code>npm run -s reeltally -- staff link ${email}</code></pre>`;
 
 /** Two members of one address could not tell their links apart. */
-async function refuseKnown(email: string, dependencies: StaffDependencies): Promise<void> {
+async function findKnown(email: string, dependencies: StaffDependencies) {
   const { pool, macs } = dependencies;
   await untilInForce(dependencies, 'Nothing was changed: the list of people is behind. Try again in a minute.');
   const [known] = await listStaffOfAddress(pool, { email, macs, limit: 1 });
-  if (known) throw badInput(`${email} is staff already, as ${known.staffId} in the role ${known.role}.`);
+  return known;
 }
 
 const inForceMs = 5_000;

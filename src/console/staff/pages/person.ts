@@ -1,4 +1,4 @@
-import { changeStaffRole, issueStaffToken, removeStaff, revokeStaffToken } from '../../../commands/staff.ts';
+import { changeStaffRole, issueTokenOfForm, removeStaff, revokeStaffToken } from '../../../commands/staff.ts';
 import { html } from '../../../documents/html.ts';
 import type { Html } from '../../../documents/html.ts';
 import { keyLabel } from '../../../domain/account-events.ts';
@@ -7,10 +7,11 @@ import type { Refusal as Refused } from '../../../domain/refusals.ts';
 import { defaultTokenDays, maxStaffTokens, maxTokenDays } from '../../../domain/staff.ts';
 import { staffScope, staffScopes } from '../../../domain/staff-events.ts';
 import type { StaffScope } from '../../../domain/staff-events.ts';
+import { formKeyField, formKeyOf } from '../../form-key.ts';
 import { formTokenField } from '../../layout.ts';
 import { count, note, time, wideTable } from '../../parts.ts';
-import { badInput, missing, page, redirect } from '../../visit.ts';
-import type { Answer, Refusal, StaffVisit } from '../../visit.ts';
+import { badInput, missing, page, redirect, Refusal } from '../../visit.ts';
+import type { Answer, StaffVisit } from '../../visit.ts';
 import { personPath } from '../addresses.ts';
 import { refusalOf } from '../ask-correction.ts';
 import type { StaffDependencies } from '../dependencies.ts';
@@ -36,7 +37,7 @@ export async function show(visit: StaffVisit, dependencies: StaffDependencies): 
     section: 'people',
     content: html`${told !== undefined && note('good', told)} ${facts(person)} ${changes(person, visit)}
       <h2 id="tokens">Tokens for programs</h2>
-      ${tokens(person, visit)}
+      ${tokens(person, visit, dependencies)}
       <h2 id="looks">Looked at</h2>
       ${looksTable(person.looks)}
       <p><a href="/staff/people/looks?person=${person.staff_id}">All looks of this person</a></p>`,
@@ -82,10 +83,14 @@ function changes(person: Person, { session }: StaffVisit): Html | false {
     </details>`;
 }
 
-function tokens({ staff_id: staffId, removed_at: removedAt, issued_tokens: all }: Person, visit: StaffVisit): Html {
+function tokens(
+  { staff_id: staffId, removed_at: removedAt, issued_tokens: all }: Person,
+  visit: StaffVisit,
+  { newUuid }: StaffDependencies,
+): Html {
   const [held, ended] = [all.filter(({ holds }) => holds), all.filter(({ holds }) => !holds)];
   return html`${held.length === 0 ? html`<p class="soft">No token is valid.</p>` : heldTable(held, staffId, visit)}
-  ${removedAt === null && issueForm(staffId, held.length, visit)}
+  ${removedAt === null && issueForm(staffId, held.length, visit, newUuid)}
   ${
     ended.length > 0 &&
     html`<details>
@@ -145,13 +150,13 @@ const scopeTexts: Readonly<Record<StaffScope, string>> = {
   operation: 'operation',
 };
 
-function issueForm(staffId: string, held: number, { session }: StaffVisit): Html {
+function issueForm(staffId: string, held: number, { session }: StaffVisit, newUuid: () => string): Html {
   if (held >= maxStaffTokens)
     return html`<p>All ${count(maxStaffTokens)} tokens that a member may have are in force. Revoke one first.</p>`;
   return html`<details>
     <summary>Issue a token</summary>
     <form method="post" action="${personPath(staffId)}/tokens" class="stack">
-      ${formTokenField(session)}
+      ${formTokenField(session)} ${formKeyField(newUuid())}
       <label
         >Label
         <input name="label" required maxlength="100" placeholder="for example: monthly export" autocomplete="off"
@@ -212,8 +217,15 @@ export async function issueToken(visit: StaffVisit, dependencies: StaffDependenc
   const asked = readToken(visit);
   const order = orderOf(visit);
   const { staff_id: staffId } = await findCurrent(visit, dependencies);
-  const issued = await issueStaffToken(dependencies.staff, { staffId, ...asked, ...order });
+  const formKey = formKeyOf(visit) ?? dependencies.newUuid();
+  const issued = await issueTokenOfForm(dependencies.staff, { staffId, formKey, ...asked, ...order });
   if (isRefused(issued)) throw whyNot(issued.refusal);
+  if (issued.token === null)
+    throw new Refusal(
+      409,
+      'This form has issued its token',
+      'The token was shown when the form was sent first, and is stored nowhere. If nobody has copied it, revoke it in the list of tokens, and issue another one.',
+    );
   // A token that is shown may be used at once, and must never be answered 401.
   await untilInForce(
     dependencies,
