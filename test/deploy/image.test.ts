@@ -29,7 +29,7 @@ describe('the image', () => {
   it('has the version of the service', () => {
     const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { version: string };
     expect(slim).toContain(`ARG VERSION=${version}`);
-    const tags = deployFile('kubernetes/overlays/production/kustomization.yaml').match(/newTag: \S+/g);
+    const tags = deployFile('kubernetes/overlays/production/shared/kustomization.yaml').match(/newTag: \S+/g);
     expect(tags).toEqual([`newTag: slim-${version}`, `newTag: worker-${version}`]);
   });
 

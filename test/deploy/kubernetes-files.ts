@@ -23,14 +23,15 @@ export const kustomizations = readdirSync(join(root, 'deploy/kubernetes'), { rec
 
 /** Strict: there is no published schema of it, and a misspelt field would be ignored here. */
 const kustomization = z.strictObject({
-  apiVersion: z.literal('kustomize.config.k8s.io/v1beta1'),
-  kind: z.literal('Kustomization'),
-  namespace: z.literal('reeltally'),
+  apiVersion: z.enum(['kustomize.config.k8s.io/v1beta1', 'kustomize.config.k8s.io/v1alpha1']),
+  kind: z.enum(['Kustomization', 'Component']),
+  namespace: z.enum(['reeltally', 'reeltally-workers']).optional(),
   resources: z.array(z.string()),
+  components: z.array(z.string()).default([]),
   images: z.array(z.strictObject({ name: z.string(), newName: z.string(), newTag: z.string() })).default([]),
-  configMapGenerator: z.array(
-    z.strictObject({ name: z.string(), behavior: z.literal('merge').optional(), envs: z.array(z.string()) }),
-  ),
+  configMapGenerator: z
+    .array(z.strictObject({ name: z.string(), behavior: z.literal('merge').optional(), envs: z.array(z.string()) }))
+    .default([]),
   replicas: z.array(z.strictObject({ name: z.string(), count: z.int() })).default([]),
   patches: z.array(z.strictObject({ target: z.strictObject({ kind: z.string() }), patch: z.string() })).default([]),
 });

@@ -7,6 +7,7 @@ import { CronJob } from 'kubernetes-models/batch/v1/CronJob';
 import { Ingress } from 'kubernetes-models/networking.k8s.io/v1/Ingress';
 import { NetworkPolicy } from 'kubernetes-models/networking.k8s.io/v1/NetworkPolicy';
 import { PodDisruptionBudget } from 'kubernetes-models/policy/v1/PodDisruptionBudget';
+import { Namespace } from 'kubernetes-models/v1/Namespace';
 import type { IPodSpec } from 'kubernetes-models/v1/PodSpec';
 import { Service } from 'kubernetes-models/v1/Service';
 import { describe, expect, it } from 'vitest';
@@ -20,10 +21,22 @@ import { deployFile } from './compose-file.ts';
 import { kustomizations, readKustomization, readManifests, readSettings } from './kubernetes-files.ts';
 import { faultsOf } from './kubernetes-schemas.ts';
 
-const base = 'kubernetes/base';
 const production = 'kubernetes/overlays/production';
-const inBase = readManifests(base).map(({ value }) => value);
-const all = [...inBase, ...readManifests(production).map(({ value }) => value)];
+const settingsFolders = ['kubernetes/common', `${production}/shared`];
+
+/** All objects that `kubectl apply -k` of a folder makes, once for each namespace: its own, and those that it takes from others. */
+function objectsOf(folder: string): unknown[] {
+  const { resources, components } = readKustomization(folder);
+  const taken = [...resources.filter((path) => !path.endsWith('.yaml')), ...components];
+  return [
+    ...taken.flatMap((path) => objectsOf(join(folder, path))),
+    ...readManifests(folder).map(({ value }) => value),
+  ];
+}
+
+const inBase = [...readManifests('kubernetes/base'), ...readManifests('kubernetes/workers')].map(({ value }) => value);
+const [ofService, ofWorkers] = ['service', 'workers'].map((part) => objectsOf(`${production}/${part}`));
+const all = [...ofService!, ...ofWorkers!];
 const doc = (name: string) => readFileSync(join(root, 'docs', name), 'utf8');
 
 const deployments = inBase.filter(Deployment.is);
@@ -46,7 +59,7 @@ describe('the manifests', () => {
   });
 
   it('would not pass with a misspelt field or a malformed quantity', () => {
-    const file = 'kubernetes/base/worker.yaml';
+    const file = 'kubernetes/workers/worker.yaml';
     const misspelt = deployFile(file).replace('hostUsers:', 'hostUser:').replace('memory: 8Gi', 'memory: 8 Gib');
     const faults = faultsOf([{ file, value: parse(misspelt.split('\n---\n')[0]!) }]);
     expect(faults).toEqual([
@@ -57,20 +70,47 @@ describe('the manifests', () => {
 
   it.each(kustomizations)('of %s are all listed', (folder) => {
     const { resources, configMapGenerator } = readKustomization(folder);
-    const files = resources.filter((path) => !path.startsWith('..'));
+    const files = resources.filter((path) => path.endsWith('.yaml'));
     expect(files.sort()).toEqual([...new Set(readManifests(folder).map(({ file }) => basename(file)))].sort());
-    expect(configMapGenerator.map(({ name, envs }) => [name, ...envs])).toEqual([['settings', 'settings.env']]);
+    const settings = settingsFolders.includes(folder) ? [['settings', 'settings.env']] : [];
+    expect(configMapGenerator.map(({ name, envs }) => [name, ...envs])).toEqual(settings);
   });
 
   it('change in an overlay what the base has', () => {
-    const { images, replicas, resources } = readKustomization(production);
-    expect(resources).toContain('../../base');
+    const { images } = readKustomization(`${production}/shared`);
+    const { replicas } = readKustomization(`${production}/service`);
     const named = pods.flatMap(([, { containers }]) => containers.map(({ image }) => image));
     expect(images.map(({ name }) => name).sort()).toEqual([...new Set(named)].sort());
     // An autoscaler sets the number of the others.
     const scaled = inBase.filter(HorizontalPodAutoscaler.is).map(({ spec }) => spec.scaleTargetRef.name);
     expect(replicas.map(({ name }) => name)).toEqual(roles.filter((role) => !scaled.includes(role)));
     for (const role of roles) expect(deploymentOf(role).spec?.replicas).toBe(scaled.includes(role) ? undefined : 1);
+  });
+});
+
+describe('the namespaces', () => {
+  const levelOf = (objects: readonly unknown[]) =>
+    objects
+      .filter(Namespace.is)
+      .map(({ metadata }) => [...[metadata?.name, metadata?.labels?.['pod-security.kubernetes.io/enforce']]]);
+
+  it('are two: only that of the workers allows what the sandbox of downloads needs', () => {
+    expect(levelOf(ofService!)).toEqual([['reeltally', 'restricted']]);
+    expect(levelOf(ofWorkers!)).toEqual([['reeltally-workers', 'privileged']]);
+    const named = (objects: readonly unknown[]) => objects.filter(Deployment.is).map(({ metadata }) => metadata?.name);
+    expect(named(ofWorkers!)).toEqual(['worker']);
+    expect(named(ofService!).sort()).toEqual(['api', 'dispatcher', 'projector']);
+  });
+
+  it.each(pods.filter(([name]) => name !== 'worker'))('restrict the pods of %s', (_name, pod) => {
+    // The levels of Pod Security Standards that a field can break, besides those that the next tests look at.
+    for (const field of ['hostNetwork', 'hostPID', 'hostIPC', 'initContainers', 'ephemeralContainers'])
+      expect(pod).not.toHaveProperty(field);
+    for (const volume of pod.volumes ?? [])
+      expect(['emptyDir', 'secret', 'configMap', 'projected']).toContain(
+        Object.keys(volume).find((key) => key !== 'name'),
+      );
+    for (const { ports = [] } of pod.containers) expect(ports.filter(({ hostPort }) => hostPort)).toEqual([]);
   });
 });
 
@@ -166,7 +206,7 @@ describe.each(pods)('the pods of %s', (name, pod) => {
 });
 
 describe('the settings', () => {
-  const settings = { ...readSettings(base), ...readSettings(production) };
+  const settings = Object.assign({}, ...settingsFolders.map(readSettings)) as Record<string, string>;
 
   it('exist, and hold no secret', () => {
     expect(Object.keys(settings).filter((name) => !(name in environment.shape))).toEqual([]);
@@ -223,17 +263,18 @@ describe('the autoscalers', () => {
 
   it('keep workers below the slots that they have', () => {
     const target = scalers.flatMap(({ spec }) => spec.metrics ?? []).find(({ type }) => type === 'Pods')?.pods?.target;
-    const slots = Number(readSettings(base)['WORKER_SLOTS']);
+    const slots = Number(readSettings('kubernetes/common')['WORKER_SLOTS']);
     expect(parseInt(String(target?.averageValue)) / 1_000).toBe(slots * 0.75);
   });
 });
 
 describe('the network policies', () => {
+  const policiesOf = (component: string) => (component === 'worker' ? ofWorkers! : ofService!).filter(NetworkPolicy.is);
   const policies = all.filter(NetworkPolicy.is);
   const policyOf = (name: string) => policies.find(({ metadata }) => metadata?.name === name)!.spec!;
   /** Names of the policies that select the pods of a component and say something about a direction. */
   const selecting = (component: string, direction: 'Ingress' | 'Egress') =>
-    policies
+    policiesOf(component)
       .filter(({ spec }) => spec?.policyTypes?.includes(direction))
       .filter(({ spec }) => {
         const { matchLabels = {}, matchExpressions = [] } = spec?.podSelector ?? {};
@@ -265,7 +306,7 @@ describe('the network policies', () => {
 
   it('let nobody but Prometheus reach a worker, and only the ingress another process', () => {
     for (const role of roles)
-      expect(selecting(role, 'Ingress')).toEqual(['deny-all', ...(role === 'api' ? ['public'] : []), 'metrics']);
+      expect(selecting(role, 'Ingress')).toEqual(['deny-all', 'metrics', ...(role === 'api' ? ['public'] : [])]);
     expect(policyOf('metrics').ingress).toEqual([
       {
         from: [
@@ -348,7 +389,7 @@ describe('the ingress', () => {
       selector: labelsOf('api'),
       ports: [{ name: 'http', port: 80, targetPort: 'http' }],
     });
-    expect(readSettings(production)['PUBLIC_URL']).toBe(`https://${rule?.host ?? ''}`);
+    expect(readSettings(`${production}/shared`)['PUBLIC_URL']).toBe(`https://${rule?.host ?? ''}`);
     expect(ingress?.spec?.tls?.flatMap(({ hosts }) => hosts)).toEqual([rule?.host]);
   });
 });
