@@ -38,8 +38,9 @@ export function createSmtpMailer({ url, from, timeoutMs = mailTimeoutMs }: SmtpS
   return {
     messageIdOf: (mailId) => messageIdOf(mailId, from),
     send: async (mail) => {
+      const content = contentOf(mail, from);
       try {
-        await transport.sendMail({ ...contentOf(mail, from), signal: AbortSignal.timeout(timeoutMs) });
+        await transport.sendMail({ ...content, signal: AbortSignal.timeout(timeoutMs) });
       } catch (error) {
         throw notTaken(error);
       }
@@ -81,7 +82,12 @@ async function syncDirectory(directory: string): Promise<void> {
 
 const messageIdOf = (mailId: string, from: string) => `<${mailId}@${from.split('@')[1] ?? 'localhost'}>`;
 
+/** The library reads another address in one with such a sign; the oldest events may have some. */
+const signsOfMore = /[<>()[\]\\,;:"]/;
+
+/** @throws {MailNotTaken} */
 function contentOf(mail: Mail, from: string): SendMailOptions {
+  if (mail.to.some((address) => signsOfMore.test(address))) throw new MailNotTaken('refused', 'not an e-mail address');
   return {
     // In parts, so that no part of an address is parsed as a second address.
     from: { name: 'Reeltally', address: from },

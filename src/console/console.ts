@@ -4,6 +4,7 @@ import { html } from '../documents/html.ts';
 import { registerAssets } from './assets.ts';
 import type { Assets } from './assets.ts';
 import type { Outage } from '../ports/outage.ts';
+import { RequestRefused } from '../requests/request-refused.ts';
 import { readCookies } from './cookies.ts';
 import { refusalOf } from './failures.ts';
 import { layout } from './layout.ts';
@@ -28,6 +29,8 @@ export function registerSite<Session extends SiteSession, Dependencies extends S
     findSessions: (sessions) => site.findSessions(dependencies, sessions),
     outage,
   });
+  const sendTo = (reply: FastifyReply, answer: Answer, session: Session | undefined) =>
+    send(reply, answer, (page) => layout(page, { assets, site, session, isDemo: dependencies.isDemo }).text, assets);
   for (const route of [...site.routes, ...elsewhere(site)]) {
     server.route({
       method: route.method,
@@ -37,12 +40,11 @@ export function registerSite<Session extends SiteSession, Dependencies extends S
         const answer = await answerOf(route, { request, reply, site, dependencies, outage, visitor, longVisits }).catch(
           (error: unknown) => answerOfError(error, { request, outage, base: site.base }),
         );
-        return send(
-          reply,
-          answer,
-          (page) => layout(page, { assets, site, session: visitor.session, isDemo: dependencies.isDemo }).text,
-          assets,
-        );
+        return sendTo(reply, answer, visitor.session);
+      },
+      // What the server refuses before it comes to the handler.
+      errorHandler: (error, request, reply) => {
+        void sendTo(reply, answerOfError(error, { request, outage, base: site.base }), undefined);
       },
     });
   }
@@ -150,13 +152,22 @@ function answerOfError(
   error: unknown,
   { request, outage, base }: { request: FastifyRequest; outage: Outage; base: string },
 ): Answer {
-  const told = refusalOf(error);
+  const told = refusalOf(error) ?? refusalOfServer(error);
   if (told?.isOutage) outage.failed('a page', error);
   if (told) return pageOfRefusal(told.refusal, base);
   request.log.error({ err: error }, 'a page of the console failed');
   const title = 'Something went wrong';
   const text = `The service has made a mistake, and noted it under ${request.id}. Try again; if it happens again, tell whoever runs the service that number.`;
   return { kind: 'page', status: 500, page: { title, content: html`<p>${text}</p>` } };
+}
+
+/** The server's own refusals are all of malformed input, such as a form that is too large. */
+function refusalOfServer(error: unknown): { refusal: Refusal; isOutage: boolean } | undefined {
+  const { statusCode = 500 } = error as { statusCode?: number };
+  if (statusCode < 400 || statusCode >= 500) return undefined;
+  const detail = error instanceof RequestRefused ? ` ${error.message}.` : '';
+  const message = `The service could not read what was sent.${detail} Nothing was changed.`;
+  return { refusal: new Refusal(400, 'This request cannot be answered', message), isOutage: false };
 }
 
 const pageOfRefusal = ({ status, title, message }: Refusal, base: string): Answer => ({

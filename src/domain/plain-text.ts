@@ -17,7 +17,13 @@ export const plainText = (longest: number) =>
     'has invisible characters that change the direction of writing',
   );
 
-const emailOf = (text: typeof plainText) => text(254).regex(/^[^\s@]+@[^\s@]+$/, 'is not an e-mail address');
+const longestEmail = 254;
+const notEmail = 'is not an e-mail address';
 
-export const email = emailOf(plainText);
-export const storedEmail = emailOf(storedText);
+/**
+ * An address that people give, as browsers take it in a field of type email: ASCII alone, so that no server and no library reads
+ * another mailbox in it. A domain of another script is written as `xn--…`.
+ */
+export const email = plainText(longestEmail).regex(z.regexes.html5Email, notEmail);
+/** Older events have others, and stay readable. */
+export const storedEmail = storedText(longestEmail).regex(/^[^\s@]+@[^\s@]+$/, notEmail);

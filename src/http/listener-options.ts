@@ -1,6 +1,7 @@
 import { LogController } from 'fastify';
 import type { FastifyBaseLogger } from 'fastify';
 import { proxiesOf } from '../requests/client-address.ts';
+import { pathOfTarget } from '../requests/target.ts';
 import { ownRequestIds } from './request-id.ts';
 
 export const bodyLimitBytes = 16 * 1024;
@@ -22,8 +23,10 @@ export const listenerOptions = ({ logger, newUuid, trustedProxies }: Listener) =
   requestTimeout: 10_000,
   connectionTimeout: 0,
   keepAliveTimeout: 72_000,
-  http: { headersTimeout: 5_000, connectionsCheckingInterval: 1_000 },
+  // Node would answer a missing Host by itself, without the envelope.
+  http: { headersTimeout: 5_000, connectionsCheckingInterval: 1_000, requireHostHeader: false },
   exposeHeadRoutes: false,
+  rewriteUrl: pathOfTarget,
   trustProxy: trustedProxies.length > 0 ? proxiesOf(trustedProxies) : false,
   return503OnClosing: false,
 });

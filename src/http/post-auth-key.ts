@@ -13,7 +13,8 @@ import type { Endpoint } from './endpoint.ts';
 import { contractTimestamp, sendData, timestamp } from './envelope.ts';
 import { ApiError } from './errors.ts';
 import type { EndpointReference } from './reference/endpoint-reference.ts';
-import { readInput, readJsonBody } from './request-input.ts';
+import { readInput } from './request-input.ts';
+import { readJsonBody } from '../requests/json-body.ts';
 
 const appendBudgetMs = 5_000;
 

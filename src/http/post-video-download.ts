@@ -10,15 +10,8 @@ import { callerOf, causeOf, idempotencyKeyOf, unansweredOf } from './caller.ts';
 import { cutConnection, sendData } from './envelope.ts';
 import { ApiError } from './errors.ts';
 import type { EndpointReference } from './reference/endpoint-reference.ts';
-import {
-  NotLookedUp,
-  platform,
-  readInput,
-  readJsonBody,
-  readVideoUrl,
-  urlParameter,
-  videoId,
-} from './request-input.ts';
+import { NotLookedUp, platform, readInput, readVideoUrl, urlParameter, videoId } from './request-input.ts';
+import { readJsonBody } from '../requests/json-body.ts';
 
 /** From the request's head to the answer (or the cut connection). */
 const downloadBudgetMs = 10_000;

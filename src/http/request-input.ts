@@ -23,18 +23,6 @@ export function readInput<Schema extends z.ZodType>(schema: Schema, input: unkno
   );
 }
 
-/** The body of a request: JSON as the media type says, or no body at all. @throws {ApiError} invalid_request */
-export function readJsonBody(body: unknown, contentType: string | undefined): unknown {
-  if (!Buffer.isBuffer(body) || body.length === 0) return undefined;
-  const mediaType = (contentType ?? '').split(';')[0]?.trim().toLowerCase();
-  if (mediaType !== 'application/json') throw new ApiError('invalid_request', 'Content-Type: must be application/json');
-  try {
-    return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(body)) as unknown;
-  } catch {
-    throw new ApiError('invalid_request', 'body: is not valid JSON');
-  }
-}
-
 export const urlParameter = z
   .string('is required, and must be a string')
   .min(1, 'is required')

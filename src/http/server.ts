@@ -1,6 +1,8 @@
 import Fastify from 'fastify';
 import type { FastifyBaseLogger, FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { clientAddress } from '../requests/client-address.ts';
+import { RequestRefused } from '../requests/request-refused.ts';
+import { requireTarget } from '../requests/target.ts';
 import type { AddressWindows } from './address-window.ts';
 import { createAuthenticate } from './authenticate.ts';
 import type { AuthenticateDependencies } from './authenticate.ts';
@@ -30,7 +32,7 @@ export interface ServerDependencies
 }
 
 /**
- * The JSON API. A request passes, in this order: route and method (404, 405), `Host` (400), key (401), rate (429), then its
+ * The JSON API. A request passes, in this order: route and method (404, 405), its address (400), key (401), rate (429), then its
  * endpoint: input (400), quota (402), upstream (502).
  */
 export function createServer(given: ServerDependencies): FastifyInstance {
@@ -38,11 +40,8 @@ export function createServer(given: ServerDependencies): FastifyInstance {
   const dependencies = { ...given, partsAway };
   const { logger, addresses, trustedProxies, newUuid, requests, tracer } = dependencies;
   const brokenRequests = new BrokenRequests({ addresses, requests, newUuid, logger });
-  const options = listenerOptions({ logger, newUuid, trustedProxies });
   const server = Fastify({
-    ...options,
-    // Node would answer a missing Host by itself, without the envelope.
-    http: { ...options.http, requireHostHeader: false },
+    ...listenerOptions({ logger, newUuid, trustedProxies }),
     forceCloseConnections: 'idle',
     frameworkErrors: (_error, request, reply) => {
       request.arrivedMs = performance.now();
@@ -73,8 +72,10 @@ export function createServer(given: ServerDependencies): FastifyInstance {
     if (request.method === 'POST') hideMediaType(request);
     // Before the body: an unknown path or a wrong method is answered as such, whatever else is wrong.
     if (request.is404) answerNoRoute(request, reply, addresses);
-    else if (lacksHost(request)) done(new ApiError('invalid_request', 'Host: is required'));
-    else done();
+    else {
+      requireTarget(request.raw);
+      done();
+    }
   });
   server.addHook('onSend', (request, reply, _payload, done) => {
     if (request.usageHeaders) writeUsageHeaders(reply, request.usageHeaders);
@@ -142,11 +143,6 @@ function answerNoRoute(request: FastifyRequest, reply: FastifyReply, addresses: 
   return sendError(reply, error);
 }
 
-/** RFC 9112 §3.2: a request of HTTP/1.1 without Host is answered 400. */
-function lacksHost({ raw }: FastifyRequest): boolean {
-  return raw.httpVersion === '1.1' && raw.headers.host === undefined;
-}
-
 function answerError({ addresses, admissions, partsAway }: AuthenticateDependencies) {
   return async (error: FastifyError | Error, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
     request.usageHeaders ??= { window: addresses.show(clientAddress(request)), creditsRemaining: 0 };
@@ -164,6 +160,7 @@ function answerError({ addresses, admissions, partsAway }: AuthenticateDependenc
 /** Fastify's own refusals are all of malformed input; the contract has one code for these. */
 function asApiError(error: FastifyError | Error, { routeOptions }: FastifyRequest): ApiError | undefined {
   if (error instanceof ApiError) return error;
+  if (error instanceof RequestRefused) return new ApiError('invalid_request', error.message);
   if (error instanceof ClockIsWrong) return new ApiError(routeOptions.config.whenUnavailable ?? 'unavailable');
   const { code, statusCode } = error as Partial<FastifyError>;
   if (code === 'FST_ERR_CTP_BODY_TOO_LARGE') {

@@ -35,6 +35,17 @@ async function failureOf(url: string, changed: Partial<Mail> = {}, timeoutMs = 2
   return failure;
 }
 
+it('mails nothing to an address in which the library reads another one', async () => {
+  const server = await mailServer();
+  const directory = temporaryDirectory();
+  for (const to of ['x@pen.test>', '<x@pen.test', 'x@pen.test,y@pen.test', 'a:x@pen.test;', '"x"@pen.test']) {
+    expect([to, (await failureOf(server.url, { to: [mail.to[0]!, to] })).reason]).toEqual([to, 'refused']);
+    const intoFolder = createFolderMailer({ directory, from }).send({ ...mail, to: [to] });
+    await expect(intoFolder).rejects.toBeInstanceOf(MailNotTaken);
+  }
+  expect([server.taken, readdirSync(directory)]).toEqual([[], []]);
+});
+
 describe('over SMTP', () => {
   it('a mail is taken, with its own Message-ID and time, and says that no person wrote it', async () => {
     const server = await mailServer();

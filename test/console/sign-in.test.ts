@@ -125,11 +125,11 @@ describe('a sign-in link', () => {
     const email = `kelvin-${newEmail()}`;
     await service.openAccount(email);
     // U+212A, the sign of the unit, is a k in small letters, and is another mailbox.
-    await newBrowser().post('/console/sign-in', { email: email.replace('k', '\u212a') });
+    const alike = await newBrowser().post('/console/sign-in', { email: email.replace('k', '\u212a') });
+    expect(alike.status).toBe(400);
     await link(newBrowser(), email);
     const sent = () => mails.received.map(({ to }) => to).filter((to) => to.includes('elvin'));
-    await waitFor(() => sent().length >= 2, { what: 'both mails' });
-    expect(sent()).toEqual([email, email]);
+    expect(sent()).toEqual([email]);
   });
 
   it('that was asked for before "Sign out everywhere" signs nobody in after it, even in the same moment', async () => {

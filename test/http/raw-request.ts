@@ -35,17 +35,24 @@ export async function rawRequest(url: string, { method, path, headers = {}, body
 
 /** Writes bytes to a connection of its own and reads until the other side closes it. */
 export async function rawExchange(url: string, bytes: string): Promise<RawAnswer> {
+  const { status, headers, body } = await rawBytes(url, bytes);
+  return checked(status, headers, body);
+}
+
+/** The same for what is outside of the API. */
+export async function rawBytes(url: string, bytes: string) {
   const { hostname, port } = new URL(url);
   const socket = connect({ host: hostname, port: Number(port) });
   socket.write(bytes);
-  const [head = '', ...parts] = (await readText(socket)).split('\r\n\r\n');
+  const text = await readText(socket);
+  const [head = '', ...parts] = text.split('\r\n\r\n');
   const body = parts.join('\r\n\r\n');
   const [statusLine = '', ...lines] = head.split('\r\n');
   const headers = lines.map((line): [string, string] => {
     const colon = line.indexOf(':');
     return [line.slice(0, colon).toLowerCase(), line.slice(colon + 1).trim()];
   });
-  return checked(Number(statusLine.split(' ')[1]), Object.fromEntries(headers), body);
+  return { status: Number(statusLine.split(' ')[1]), headers: Object.fromEntries(headers), body, text };
 }
 
 /** Sends the beginning of a request, and no more. @returns after how many seconds the other side closes the connection */

@@ -17,7 +17,7 @@ const rooms: Readonly<Record<string, Room>> = {
   // Waiting: for a time, a condition, a promise; nothing else of the service.
   'src/async': { rooms: [], packages: ['node:timers/promises'] },
   // What every listener reads of a request, before it is one of the API, of a console or for a file.
-  'src/requests': { rooms: [], packages: ['node:net', 'fastify'] },
+  'src/requests': { rooms: [], packages: ['node:http', 'node:net', 'fastify'] },
   'src/domain': { rooms: [], packages: ['zod'] },
   'src/ports': { rooms: ['src/domain'], packages: [] },
   'src/commands': {

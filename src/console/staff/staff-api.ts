@@ -7,6 +7,8 @@ import { isRefused } from '../../domain/refusals.ts';
 import { isTokenHeld, memberOf } from '../../domain/staff.ts';
 import type { StaffToken } from '../../domain/staff.ts';
 import type { Outage } from '../../ports/outage.ts';
+import { readJsonBody } from '../../requests/json-body.ts';
+import { RequestRefused } from '../../requests/request-refused.ts';
 import { refusalOf } from '../failures.ts';
 import type { Refusal } from '../visit.ts';
 import type { StaffDependencies } from './dependencies.ts';
@@ -115,13 +117,9 @@ function hasNul(value: unknown): boolean {
   return typeof value === 'object' && value !== null && Object.entries(value).some((member) => member.some(hasNul));
 }
 
-function bodyOf({ body }: FastifyRequest): object {
-  try {
-    const read: unknown = JSON.parse(Buffer.isBuffer(body) ? body.toString('utf8') : '');
-    if (typeof read === 'object' && read !== null) return read;
-  } catch {
-    // Told below.
-  }
+function bodyOf({ body, raw }: FastifyRequest): object {
+  const read = readJsonBody(body, raw.headers['content-type']);
+  if (typeof read === 'object' && read !== null && !Array.isArray(read)) return read;
   throw new StaffApiError('invalid_request', 'The body is not a JSON object');
 }
 
@@ -132,6 +130,7 @@ const codeOfStatus: Readonly<Record<Refusal['status'], StaffApiErrorCode>> = {
 
 function errorOf(error: unknown, request: FastifyRequest, outage: Outage): StaffApiError {
   if (error instanceof StaffApiError) return error;
+  if (error instanceof RequestRefused) return new StaffApiError('invalid_request', error.message);
   // The server's own refusals are all of malformed input, such as a body that is too large.
   const { code: fault = '', statusCode = 500 } = error as { code?: string; statusCode?: number };
   if (fault.startsWith('FST_') && statusCode < 500) return new StaffApiError('invalid_request');

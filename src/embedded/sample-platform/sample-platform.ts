@@ -98,7 +98,7 @@ function createHandler(media: SampleMedia): (request: IncomingMessage, response:
     const [, short] = /^\/s\/([a-z0-9-]+)$/.exec(path) ?? [];
     const item = itemOf(id);
     if (request.method !== 'GET' && request.method !== 'HEAD') sendJson(response, 405, { error: 'read only' });
-    else if (path === '/') sendHtml(response, indexPage(`http://${request.headers.host ?? '127.0.0.1'}`));
+    else if (path === '/') sendHtml(response, indexPage(`http://127.0.0.1:${String(request.socket.localPort)}`));
     else if (short !== undefined) sendRedirect(response, short);
     else if (mediaId !== undefined && mediaName !== undefined) await sendMedia(request, response, mediaId, mediaName);
     else if (area !== undefined && id !== undefined && item !== undefined) sendItem(response, area, id, item);

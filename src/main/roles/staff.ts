@@ -20,6 +20,7 @@ import { AddressWindows } from '../../http/address-window.ts';
 import { pollAnswerOf } from '../../http/get-video-status.ts';
 import { listenerOptions } from '../../http/listener-options.ts';
 import { showRequestId } from '../../http/request-id.ts';
+import { requireTarget } from '../../requests/target.ts';
 import type { FileKey, FileStore } from '../../ports/files.ts';
 import type { DownloadProgress } from '../../ports/videos.ts';
 import { newId, newUuid, randomBits } from '../../system/clock-and-chance.ts';
@@ -104,6 +105,7 @@ function createStaffServer(logger: FastifyBaseLogger, { TRUSTED_PROXIES: trusted
   });
   server.addHook('onRequest', (request, reply, done) => {
     showRequestId(request, reply);
+    requireTarget(request.raw);
     done();
   });
   server.get('/', (_request, reply) => reply.redirect('/staff', 303));

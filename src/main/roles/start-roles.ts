@@ -3,8 +3,12 @@ import type { FastifyBaseLogger } from 'fastify';
 import { newUuid } from '../../system/clock-and-chance.ts';
 import { registerHealthRoutes } from '../../http/health.ts';
 import { listenerOptions } from '../../http/listener-options.ts';
+import { sendError } from '../../http/envelope.ts';
+import { ApiError } from '../../http/errors.ts';
 import { showRequestId } from '../../http/request-id.ts';
 import { registerMetricsRoute } from '../../http/metrics-route.ts';
+import { RequestRefused } from '../../requests/request-refused.ts';
+import { requireTarget } from '../../requests/target.ts';
 import { createReadiness } from '../readiness.ts';
 import type { Connections } from '../connect.ts';
 import { listen } from '../listen.ts';
@@ -30,7 +34,12 @@ export async function startHealthServer(connections: Connections): Promise<Runni
   const server = Fastify({ ...listenerOptions({ logger, newUuid, trustedProxies }), exposeHeadRoutes: true });
   server.addHook('onRequest', (request, reply, done) => {
     showRequestId(request, reply);
+    requireTarget(request.raw);
     done();
+  });
+  server.setErrorHandler((error, _request, reply) => {
+    if (!(error instanceof RequestRefused)) throw error;
+    return sendError(reply, new ApiError('invalid_request', error.message));
   });
   registerHealthRoutes(server, createReadiness(connections));
   registerMetricsRoute(server, () => connections.metrics.scrape());
