@@ -47,6 +47,7 @@ create table audit_state (
   caught_up_at timestamp with time zone,
   written_at timestamp with time zone not null default clock_timestamp(),
   caught_up_position numeric(20,0),
+  notices json not null default '[]'::json,
   constraint audit_state_pkey PRIMARY KEY (only_row),
   constraint audit_state_only_row_check CHECK (only_row)
 );

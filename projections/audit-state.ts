@@ -15,6 +15,8 @@ export interface AuditState {
   known: number;
   /** The first `maxShownDivergences` of them. */
   divergences: readonly ShownDivergence[];
+  /** The newest `maxShownDivergences` approvals that finance should look at (`src/audit/rules/notices.ts`). */
+  notices: readonly object[];
   /** The newest time at which all of the log was verified, whoever led then, UTC ISO-8601; and the position up to which it was. */
   caughtUpAt: string | null;
   caughtUpPosition: string | null;
@@ -33,7 +35,10 @@ export interface ShownDivergence {
 const maxShownDivergences = 200;
 
 /** The report of a look at the log. */
-export interface AuditReport extends Pick<AuditState, 'events' | 'position' | 'unknown' | 'known' | 'divergences'> {
+export interface AuditReport extends Pick<
+  AuditState,
+  'events' | 'position' | 'unknown' | 'known' | 'divergences' | 'notices'
+> {
   /** The look has come to the end of the log. Before, what an earlier one has found stands, unless it was less. */
   isWhole: boolean;
   /** When it has; null while the time is not known. */
@@ -41,31 +46,35 @@ export interface AuditReport extends Pick<AuditState, 'events' | 'position' | 'u
 }
 
 export async function writeAuditState(pool: Pool, report: AuditReport): Promise<void> {
-  const { events, position, unknown, known, divergences, isWhole, caughtUpAt } = report;
+  const { events, position, unknown, known, divergences, notices, isWhole, caughtUpAt } = report;
   const ifItCounts = (column: string) =>
     `${column} = case when $7::boolean or excluded.unknown > s.unknown then excluded.${column} else s.${column} end`;
   await pool.query(
-    `insert into audit_state as s (events, position, unknown, known, divergences, caught_up_at, caught_up_position)
-     values ($1, $2, $3, $4, $5, $6::timestamptz, case when $6::timestamptz is not null then $2::numeric end)
+    `insert into audit_state as s (events, position, unknown, known, divergences, notices, caught_up_at, caught_up_position)
+     values ($1, $2, $3, $4, $5, $8, $6::timestamptz, case when $6::timestamptz is not null then $2::numeric end)
      on conflict (only_row) do update
      set events = excluded.events, position = excluded.position,
          ${['unknown', 'known', 'divergences'].map(ifItCounts).join(', ')},
+         notices = case when $7::boolean then excluded.notices else s.notices end,
          caught_up_at = coalesce(excluded.caught_up_at, s.caught_up_at),
          caught_up_position = coalesce(excluded.caught_up_position, s.caught_up_position), written_at = clock_timestamp()`,
     [
       ...[events, position, unknown, known, JSON.stringify(divergences.slice(0, maxShownDivergences))],
-      ...[isWhole ? caughtUpAt : null, isWhole],
+      ...[isWhole ? caughtUpAt : null, isWhole, JSON.stringify(notices.slice(-maxShownDivergences))],
     ],
   );
 }
 
 export const auditStateSql = `
-  select events::float8, position::text, unknown, known, divergences, caught_up_at, caught_up_position::text, written_at,
+  select events::float8, position::text, unknown, known, divergences, notices, caught_up_at, caught_up_position::text, written_at,
          extract(epoch from clock_timestamp() - written_at)::float8 as silent_seconds
   from audit_state`;
 
 /** As Postgres writes it as JSON. */
-export interface AuditStateRow extends Pick<AuditState, 'events' | 'position' | 'unknown' | 'known' | 'divergences'> {
+export interface AuditStateRow extends Pick<
+  AuditState,
+  'events' | 'position' | 'unknown' | 'known' | 'divergences' | 'notices'
+> {
   caught_up_at: string | null;
   caught_up_position: string | null;
   written_at: string;

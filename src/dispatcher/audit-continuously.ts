@@ -78,6 +78,7 @@ export function auditContinuously({
   const { stop } = runInBackground(async (signal) => {
     const pause = (ms: number) => sleep(ms, signal);
     let divergences: ShownDivergence[] = [];
+    let notices: readonly object[] = [];
     let position: string | null = null;
     let verifier: Verifier | undefined;
     let begunMs = 0;
@@ -88,7 +89,7 @@ export function auditContinuously({
       recordedMs = performance.now();
       const { events, divergences: unknown, known } = state;
       const caughtUpAt = isWhole ? (timeUnlessWrong(now) ?? null) : null;
-      await record({ events, position, unknown, known, divergences, isWhole, caughtUpAt });
+      await record({ events, position, unknown, known, divergences, notices, isWhole, caughtUpAt });
     };
     const rest = async (tookMs: number) => {
       // A long look tells what it finds at once. What was found before stands until it has ended.
@@ -103,6 +104,7 @@ export function auditContinuously({
     };
     const found = (of: Verifier) => {
       tell(of);
+      notices = of.replay.notices;
       const all = of.divergences.list().flatMap((account) => account.divergences.map(shown));
       // The first of them are kept.
       divergences = [...all.filter(({ acknowledged }) => !acknowledged), ...all.filter((each) => each.acknowledged)];

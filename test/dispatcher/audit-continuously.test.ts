@@ -84,12 +84,20 @@ it('keeps what an earlier look has found until one has come to the end', async (
     known: 0,
     divergences: [{ name: String(count), acknowledged: false, facts: {} }],
   });
-  await writeAuditState(pool, { events: 90, position: '99', ...of(3), isWhole: true, caughtUpAt: midNovember });
+  const notices = [{ notice: 'invited' }];
+  await writeAuditState(pool, {
+    events: 90,
+    position: '99',
+    ...of(3),
+    notices,
+    isWhole: true,
+    caughtUpAt: midNovember,
+  });
   // Another process has begun from the start.
-  const partial = { events: 2, position: '4', isWhole: false, caughtUpAt: null };
+  const partial = { events: 2, position: '4', notices: [], isWhole: false, caughtUpAt: null };
   await writeAuditState(pool, { ...partial, unknown: 0, known: 0, divergences: [] });
   const before = { caughtUpAt: midNovember, caughtUpPosition: '99' };
-  expect(await said()).toMatchObject({ events: 2, position: '4', ...of(3), ...before });
+  expect(await said()).toMatchObject({ events: 2, position: '4', ...of(3), notices, ...before });
   await writeAuditState(pool, { ...partial, ...of(1) });
   expect(await said()).toMatchObject(of(3));
   await writeAuditState(pool, { ...partial, ...of(4) });

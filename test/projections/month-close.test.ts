@@ -230,7 +230,7 @@ describe('the close of a month', () => {
   it('says what the verification says, or that it is not known, and up to which event the amounts go', async () => {
     const { verification, reached } = await readMonthClose(models.pool, '2024-02');
     expect([verification, reached]).toEqual([undefined, expect.any(BigInt)]);
-    const found = { unknown: 0, known: 0, divergences: [] };
+    const found = { unknown: 0, known: 0, divergences: [], notices: [] };
     const look = { events: 9, position: '12', ...found, caughtUpAt: '2024-05-01T00:00:00.000Z', isWhole: true };
     await writeAuditState(models.pool, { ...look, events: 3 });
     await writeAuditState(models.pool, look);

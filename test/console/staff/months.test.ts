@@ -183,7 +183,7 @@ describe('the close of a month', () => {
   });
 
   it('says what the verification says now: what is old or partial is not "verified"', async () => {
-    const look = { events: 1_234, position: '99', unknown: 0, known: 1, divergences: [] };
+    const look = { events: 1_234, position: '99', unknown: 0, known: 1, divergences: [], notices: [] };
     const now = new Date().toISOString();
     const said = async () => [await pageText('/staff/months/2020-03'), (await json()).verification] as const;
     await writeAuditState(pool, { ...look, isWhole: false, caughtUpAt: null });

@@ -25,8 +25,8 @@ export async function show(visit: StaffVisit, dependencies: StaffDependencies): 
   return page({
     title: 'Operation',
     section: 'operation',
-    content: html`${parts('books')} ${verification(shown.audit)} ${divergences(shown.audit, visit)} ${periods(shown)}
-    ${readModels(shown)}`,
+    content: html`${parts('books')} ${verification(shown.audit)} ${divergences(shown.audit, visit)}
+    ${approvals(shown.audit)} ${periods(shown)} ${readModels(shown)}`,
   });
 }
 
@@ -119,6 +119,31 @@ function divergences(audit: Books['audit'], { session }: StaffVisit): Html | fal
       audit.divergences.some(({ acknowledgement }) => acknowledgement === null) &&
       html`<p class="soft">An admin acknowledges divergences.</p>`
     }`;
+}
+
+const noticeTexts: Readonly<Record<Books['audit']['notices'][number]['notice'], string>> = {
+  invited: 'one of the two had invited the other within seven days',
+  not_told_apart: 'one of the two had no e-mail address: they may be one person',
+};
+
+function approvals({ notices }: Books['audit']): Html | false {
+  if (notices.length === 0) return false;
+  return html`<h2>Approvals to look at</h2>
+    <p>The rules allow them, and finance looks at them all the same.</p>
+    ${wideTable(
+      'Approvals to look at',
+      ['Approved', 'Account', 'Asked by', 'Approved by', 'Why'],
+      notices.toReversed().map(
+        (each) =>
+          html`<tr>
+            <td><a data-row href="/staff/corrections/${each.correction_id}">${time(each.approved_at)}</a></td>
+            <td>${accountLink(each.account_id)}</td>
+            <td><code>${each.asked_by}</code></td>
+            <td><code>${each.approved_by}</code></td>
+            <td>${noticeTexts[each.notice]}</td>
+          </tr>`,
+      ),
+    )}`;
 }
 
 const acknowledgeForm = (id: string, session: StaffVisit['session']): Html =>

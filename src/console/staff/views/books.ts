@@ -21,11 +21,23 @@ const acknowledgement = z.strictObject({
   ...{ event_id: z.string(), time: z.iso.datetime(), by: z.string(), reason: z.string(), reference: z.string() },
 });
 
+/** An approval that the rules allow, and finance should look at all the same. */
+const notice = z.strictObject({
+  notice: z.enum(['invited', 'not_told_apart']),
+  ...{ account_id: z.string(), stream: z.string(), revision: z.int(), correction_id: z.string() },
+  ...{ asked_by: z.string(), approved_by: z.string(), approved_at: z.iso.datetime() },
+});
+
 const audit = verification.extend({
   head: z.string().nullable().describe('Position of the newest event in the log; null while the log is away.'),
   divergences: z
     .array(z.strictObject({ id: z.string(), facts: divergenceFacts, acknowledgement: acknowledgement.nullable() }))
     .describe('The first 200.'),
+  notices: z
+    .array(notice)
+    .describe(
+      'The newest 200 approvals that finance should look at. Invited: one of the two had invited the other within seven days. Not told apart: one of the two had no e-mail address, which an earlier version allowed.',
+    ),
 });
 
 const shown = z.strictObject({
@@ -71,7 +83,7 @@ export const books: View<object, Books> = {
       lagsOf(staff.store, reached),
     ]);
     return {
-      audit: { ...audit, head, divergences },
+      audit: { ...audit, head, divergences, notices: notice.array().parse(state?.notices ?? []) },
       read_models: models,
       periods_not_closed: periods.slice(0, maxPeriods),
       are_more_not_closed: periods.length > maxPeriods,
