@@ -6,38 +6,83 @@ const keptDescriptors = 256;
 const leastConnections = 16;
 const toldEveryMs = 60_000;
 
-/** A connection may need a second descriptor, for the file that it carries. */
-const connectionsOf = (descriptors: number): number =>
-  Math.max(leastConnections, Math.floor((descriptors - keptDescriptors) / 2));
+/**
+ * The listeners of a process: what part of the descriptors that are left each may take, and how many a connection of it needs. A
+ * connection of the API may carry a file; one of the egress proxy is one to a platform too.
+ */
+const listeners = {
+  api: { share: 1 / 2, descriptors: 2 },
+  staff: { share: 1 / 8, descriptors: 1 },
+  egress: { share: 1 / 4, descriptors: 2 },
+  health: { share: 1 / 16, descriptors: 1 },
+  samplePlatform: { share: 1 / 16, descriptors: 2 },
+};
+type ListenerName = keyof typeof listeners;
 
 /**
- * Limits the connections of a server so that descriptors are left for the rest of the process. Node closes connections beyond
- * the limit; the log says so at most once a minute.
- *
- * @param maxOpenFiles of this process; undefined where it has no limit
+ * @param maxOpenFiles descriptors of this process; undefined where it has no limit
+ * @returns how many connections a listener may have; undefined for no limit
  */
-export function limitConnections(
-  server: Server,
-  {
-    maxOpenFiles,
-    logger,
-    dropped,
-  }: { maxOpenFiles: number | undefined; logger: FastifyBaseLogger; dropped: () => void },
-): void {
-  if (maxOpenFiles === undefined) return;
-  server.maxConnections = connectionsOf(maxOpenFiles);
-  let droppedSince = 0;
-  let toldMs = -Infinity;
-  server.on('drop', () => {
+export function connectionsOf(name: ListenerName, maxOpenFiles: number | undefined): number | undefined {
+  if (maxOpenFiles === undefined) return undefined;
+  const { share, descriptors } = listeners[name];
+  return Math.max(leastConnections, Math.floor(((maxOpenFiles - keptDescriptors) * share) / descriptors));
+}
+
+interface ConnectionLimitOptions {
+  /** Descriptors of this process; undefined where it has no limit. */
+  maxOpenFiles: number | undefined;
+  logger: FastifyBaseLogger;
+  /** Called for each connection that is closed unserved. */
+  dropped: () => void;
+}
+
+/**
+ * The one limit for the listeners of a process: together they have fewer connections than descriptors are left by the rest of the
+ * process. Each has a share of its own, so that none takes the connections of another. A listener that is full ends its idle
+ * connections; Node ends those that send no request (`headersTimeout`), and closes what comes beyond the share. The log says so at
+ * most once a minute.
+ */
+export class ConnectionLimit {
+  readonly #options: ConnectionLimitOptions;
+  #toldMs = -Infinity;
+  #droppedSince = 0;
+
+  constructor(options: ConnectionLimitOptions) {
+    this.#options = options;
+  }
+
+  hold(server: Server, name: ListenerName): void {
+    const most = connectionsOf(name, this.#options.maxOpenFiles);
+    if (most === undefined) return;
+    server.maxConnections = most;
+    endIdleWhenFull(server);
+    server.on('drop', () => this.#drop(server));
+  }
+
+  #drop({ maxConnections }: Server): void {
+    const { logger, maxOpenFiles, dropped } = this.#options;
     dropped();
-    droppedSince += 1;
-    if (performance.now() - toldMs < toldEveryMs) return;
-    const facts = { maxConnections: server.maxConnections, maxOpenFiles, dropped: droppedSince };
+    this.#droppedSince += 1;
+    if (performance.now() - this.#toldMs < toldEveryMs) return;
+    const facts = { maxConnections, maxOpenFiles, dropped: this.#droppedSince };
     logger.warn(
       facts,
       'there are more connections than descriptors allow, and more are closed; raise the limit of open files',
     );
-    toldMs = performance.now();
-    droppedSince = 0;
+    this.#toldMs = performance.now();
+    this.#droppedSince = 0;
+  }
+}
+
+/** A client whose connection waits for its next request opens another one; one that was refused may not come back. */
+function endIdleWhenFull(server: Server): void {
+  let open = 0;
+  server.on('connection', (socket) => {
+    open += 1;
+    socket.once('close', () => (open -= 1));
+    if (open >= server.maxConnections) server.closeIdleConnections();
   });
+  // They may have become idle since the last place was taken.
+  server.on('drop', () => server.closeIdleConnections());
 }

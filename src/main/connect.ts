@@ -7,7 +7,12 @@ import type { Clock } from '../adapters/postgres/business-clock.ts';
 import { connectEventStore } from '../adapters/event-store/event-store.ts';
 import type { ConnectedEventStore, EventStoreOptions } from '../adapters/event-store/event-store.ts';
 import { Metrics } from '../adapters/telemetry/metrics.ts';
-import { observeAppends, observeForeignEvents, observeRows } from '../adapters/telemetry/observers.ts';
+import {
+  observeAppends,
+  observeConnections,
+  observeForeignEvents,
+  observeRows,
+} from '../adapters/telemetry/observers.ts';
 import { connectNats } from '../adapters/nats/connection.ts';
 import { createPendingVoids, signOlderVoids } from '../adapters/postgres/pending-voids.ts';
 import { endInTime, openPool } from '../adapters/postgres/pool.ts';
@@ -17,7 +22,9 @@ import { createStoreOnStandby } from '../adapters/postgres/store-on-standby.ts';
 import type { StoreOnStandby } from '../adapters/postgres/store-on-standby.ts';
 import { createRowMacs } from '../adapters/postgres/row-macs.ts';
 import { requireOwnSessions } from '../adapters/postgres/session.ts';
+import { ConnectionLimit } from '../http/connection-limit.ts';
 import { random, realNowMs, uptimeMs } from '../system/clock-and-chance.ts';
+import { maxOpenFiles } from '../system/open-files.ts';
 import type { Tracing } from '../adapters/telemetry/tracing.ts';
 import type { PendingVoids } from '../ports/billing.ts';
 import { Outages } from '../ports/outage.ts';
@@ -46,6 +53,7 @@ export interface Connections {
   nats: NatsConnection;
   metrics: Metrics;
   macs: RowMacs;
+  connectionLimit: ConnectionLimit;
   pendingVoids: PendingVoids;
   storeOnStandby: StoreOnStandby;
   /** Undefined if traces are off. */
@@ -137,6 +145,9 @@ async function connectBeside(
     nats,
     metrics,
     macs,
+    connectionLimit: new ConnectionLimit({
+      ...{ maxOpenFiles: maxOpenFiles(), logger, dropped: metrics.observer(observeConnections) },
+    }),
     pendingVoids: createPendingVoids(pool, { storeOnStandby, macs, now: clock.now, process: processName(role) }),
     storeOnStandby,
     tracer: tracing?.tracer,

@@ -18,6 +18,8 @@ import { copyOf, installTree, treeSha256 } from '../downloader/yt-dlp/installed-
 import { localFfmpeg } from '../downloader/yt-dlp/run-yt-dlp.ts';
 import type { EgressObserver } from '../ports/observers.ts';
 import { othersCanReach, sharedDirectory } from '../system/access-of-other-users.ts';
+import { connectionsOf } from '../http/connection-limit.ts';
+import { maxOpenFiles } from '../system/open-files.ts';
 import { ConfigurationRefused } from './settings/configuration-refused.ts';
 import { projectDirectory } from './settings/config.ts';
 import type { Config } from './settings/config.ts';
@@ -115,6 +117,7 @@ export async function openDownloaderSandbox(
   const guard = createEgressGuard({ allowed: destinationsOf(samplePlatformUrl), onRefused });
   const proxy = await startEgressProxy({
     guard,
+    maxConnections: connectionsOf('egress', maxOpenFiles()),
     ...(observer && { observer }),
     ...(sandbox.listener && { listener: sandbox.listener }),
   });

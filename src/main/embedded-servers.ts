@@ -6,6 +6,8 @@ import { lastLines } from '../embedded/server-process.ts';
 import { launchNatsServer } from '../embedded/nats-server.ts';
 import { launchPostgres } from '../embedded/postgres/launch.ts';
 import { startSamplePlatform } from '../embedded/sample-platform/sample-platform.ts';
+import { connectionsOf } from '../http/connection-limit.ts';
+import { maxOpenFiles } from '../system/open-files.ts';
 import { findDownloader } from './downloader.ts';
 import { ConfigurationRefused } from './settings/configuration-refused.ts';
 import type { Config } from './settings/config.ts';
@@ -125,7 +127,10 @@ async function startSample(config: Config): Promise<Part & { url: string }> {
   const downloader = await findDownloader(config);
   const cacheDirectory = join(config.dataDirectory, 'sample-platform');
   const port = await samplePlatformPort(config, cacheDirectory);
-  const platform = await startSamplePlatform({ cacheDirectory, ffmpegPath: downloader.ffmpegPath, port });
+  const platform = await startSamplePlatform({
+    ...{ cacheDirectory, ffmpegPath: downloader.ffmpegPath, port },
+    maxConnections: connectionsOf('samplePlatform', maxOpenFiles()),
+  });
   return { url: platform.url, stop: () => platform.close() };
 }
 

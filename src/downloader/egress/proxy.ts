@@ -20,6 +20,8 @@ export interface EgressProxyOptions {
   /** Default: a listener on a free port of the loopback address. */
   listener?: Server | undefined;
   observer?: EgressObserver;
+  /** For all children together, authenticated or not; 2,048 at most. */
+  maxConnections?: number | undefined;
   /** A connection that is idle for so long is ended. */
   idleMs?: number;
   /** The same for a client that has not shown an attempt's credential. */
@@ -28,8 +30,7 @@ export interface EgressProxyOptions {
 
 const defaultIdleMs = 30_000;
 const defaultUnauthenticatedMs = 5_000;
-/** For all children together, authenticated or not. */
-const maxConnections = 2_048;
+const mostConnections = 2_048;
 const maxHeaderBytes = 32 * 1024;
 const methods: ReadonlySet<string> = new Set(['GET', 'HEAD', 'POST']);
 const authorityPattern = /^(\[[0-9a-f:.]{2,45}\]|[a-z0-9_.-]{1,253}):(\d{1,5})$/i;
@@ -236,7 +237,7 @@ export async function startEgressProxy(options: EgressProxyOptions): Promise<Egr
   server.setTimeout(idleMs + 5_000, (socket) => socket.destroy());
 
   const listener = options.listener ?? server;
-  listener.maxConnections = maxConnections;
+  listener.maxConnections = Math.min(mostConnections, options.maxConnections ?? mostConnections);
   listener.on('connection', (socket: Socket) => callers.take(socket));
   if (options.listener === undefined) {
     server.listen(0, '127.0.0.1');

@@ -17,6 +17,8 @@ export interface SamplePlatformOptions {
   ffmpegPath: string;
   /** Default: a free port. */
   port?: number;
+  /** Default: no limit. */
+  maxConnections?: number | undefined;
 }
 
 export interface SamplePlatform {
@@ -114,12 +116,14 @@ function createHandler(media: SampleMedia): (request: IncomingMessage, response:
 export async function startSamplePlatform(options: SamplePlatformOptions): Promise<SamplePlatform> {
   const media = createSampleMedia(options);
   const handle = createHandler(media);
-  const server = createServer((request, response) => {
+  const times = { headersTimeout: 5_000, connectionsCheckingInterval: 1_000 };
+  const server = createServer(times, (request, response) => {
     handle(request, response).catch((error: unknown) => {
       if (response.headersSent) response.destroy();
       else sendJson(response, 500, { error: error instanceof Error ? error.message : 'unknown' });
     });
   });
+  if (options.maxConnections !== undefined) server.maxConnections = options.maxConnections;
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
     server.listen(options.port ?? 0, '127.0.0.1', resolve);

@@ -9,9 +9,8 @@ import { recordRefusals } from '../../../projections/runner/resume.ts';
 import { listChangedJobs } from '../../../projections/jobs.ts';
 import type { JobStatus } from '../../../projections/jobs.ts';
 import type { LocalFileStore } from '../../adapters/files/local-file-store.ts';
-import { observeAdmissions, observeConnections, observeRequests } from '../../adapters/telemetry/observers.ts';
+import { observeAdmissions, observeRequests } from '../../adapters/telemetry/observers.ts';
 import { until } from '../../async/until.ts';
-import { maxOpenFiles } from '../../system/open-files.ts';
 import { endInTime, openPool } from '../../adapters/postgres/pool.ts';
 import { createProbeClient } from '../../adapters/nats/metadata-channel.ts';
 import { followProgress } from '../../adapters/nats/progress-channel.ts';
@@ -21,7 +20,6 @@ import { newId, newUuid, randomBits } from '../../system/clock-and-chance.ts';
 import { WriterRegistry } from '../../commands/usage/writer-registry.ts';
 import { EventStoreUnavailable } from '../../ports/event-store.ts';
 import { AddressWindows } from '../../http/address-window.ts';
-import { limitConnections } from '../../http/connection-limit.ts';
 import { createFileDigests } from '../../http/files/file-digests.ts';
 import { registerFileRoute } from '../../http/files/file-route.ts';
 import { apiErrors } from '../../http/errors.ts';
@@ -100,11 +98,7 @@ export const startApi: StartRole = async (connections, secrets) => {
     newUuid,
     samplePlatformOrigin: addresses.samplePlatformUrl ?? undefined,
   });
-  limitConnections(server.server, {
-    maxOpenFiles: maxOpenFiles(),
-    logger,
-    dropped: observeConnections([metrics.registry]),
-  });
+  connections.connectionLimit.hold(server.server, 'api');
   if (served) serveFiles(server, served, connections);
   addConsole(server, connections, { ...shared, publicUrl });
   registerStartPage(server);

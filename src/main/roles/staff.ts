@@ -63,6 +63,7 @@ export async function startStaffListener(
 ): Promise<StaffListener> {
   const { config, logger } = connections;
   const server = createStaffServer(logger, config);
+  connections.connectionLimit.hold(server.server, 'staff');
   const address = () => config.STAFF_URL ?? ownAddress(server, { host: config.STAFF_HOST, port });
   const exportPool = openExportPool(connections);
   const dependencies = staffDependencies({ ...connections, exportPool }, shared, address);

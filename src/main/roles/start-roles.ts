@@ -32,6 +32,7 @@ export async function startHealthServer(connections: Connections): Promise<Runni
   const logger: FastifyBaseLogger = connections.logger;
   const { HOST: host, HEALTH_PORT: port, TRUSTED_PROXIES: trustedProxies } = connections.config;
   const server = Fastify({ ...listenerOptions({ logger, newUuid, trustedProxies }), exposeHeadRoutes: true });
+  connections.connectionLimit.hold(server.server, 'health');
   server.addHook('onRequest', (request, reply, done) => {
     showRequestId(request, reply);
     requireTarget(request.raw);
