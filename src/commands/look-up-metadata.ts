@@ -6,11 +6,9 @@ import type { Cause } from './event-metadata.ts';
 import type { UsageAnswer, WriterCommand } from './usage/decide-batch.ts';
 import type { WriterRegistry } from './usage/writer-registry.ts';
 
-type UsageThen = Extract<UsageAnswer, { outcome: 'accepted' }>['usage'];
-
 export type LookUpAnswer =
-  | { outcome: 'found'; metadata: VideoMetadata; usage: UsageThen }
-  | { outcome: 'probe_failed'; detail: string; nobodyAnswered: boolean; usage: UsageThen }
+  | { outcome: 'found'; metadata: VideoMetadata }
+  | { outcome: 'probe_failed'; detail: string; nobodyAnswered: boolean }
   | Exclude<UsageAnswer, { outcome: 'accepted' | 'found_earlier' }>;
 
 export interface LookUpRequest {
@@ -43,11 +41,11 @@ export async function lookUpMetadata(
   const found = await probe.probe(video);
   if (!found.ok) {
     const { detail, nobodyAnswered = false } = found;
-    return { outcome: 'probe_failed', detail, nobodyAnswered, usage: current.usage };
+    return { outcome: 'probe_failed', detail, nobodyAnswered };
   }
   const answer = await ask({ kind: 'debit_metadata', lookupId, video });
   if (answer.outcome !== 'accepted') return notCharged(answer);
-  return { outcome: 'found', metadata: found.metadata, usage: answer.usage };
+  return { outcome: 'found', metadata: found.metadata };
 }
 
 type NotCharged = Exclude<UsageAnswer, { outcome: 'accepted' }>;

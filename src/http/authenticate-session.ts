@@ -5,10 +5,10 @@ import type { NotBelieved } from '../../projections/credits-macs.ts';
 import type { OwnerSessions } from '../ports/console-sessions.ts';
 import type { UsagePeriod, UsageSnapshot } from '../domain/usage-state.ts';
 import { termsAt } from '../domain/usage-periods.ts';
-import { summariseUsage } from '../domain/usage-summary.ts';
 import type { EndpointDependencies } from './endpoint.ts';
 import { ApiError } from './errors.ts';
 import { rateLimitRetryAfterSeconds } from './retry-after.ts';
+import { creditsRemainingOf } from './usage-headers.ts';
 import { admitFromLog } from './usage-without-valid-mac.ts';
 
 export interface SessionDependencies extends Pick<EndpointDependencies, 'writers' | 'store' | 'newUuid'> {
@@ -54,7 +54,7 @@ export async function admitSession(
   const resetAtSeconds = Math.ceil((admission.oldestMs + windowMs + 1) / 1000);
   request.usageHeaders = {
     window: { limit, remaining: Math.max(limit - admission.counted, 0), resetAtSeconds },
-    creditsRemaining: summariseUsage(usage, now()).downloads.remaining,
+    creditsRemaining: creditsRemainingOf(accountId, isBelieved ? row : undefined, dependencies),
   };
   if (admission.isAdmitted) return true;
   reply.header('retry-after', String(rateLimitRetryAfterSeconds(resetAtSeconds, realNowMs())));

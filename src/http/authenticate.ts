@@ -4,11 +4,8 @@ import type { Admission, Admissions } from '../../projections/admission/admissio
 import { notBelieved } from '../../projections/credits-macs.ts';
 import type { PolledJob } from '../../projections/jobs.ts';
 import { hashApiKey, hasApiKeyForm } from '../commands/api-key.ts';
-import { ClockIsWrong } from '../ports/clock.ts';
 import type { Outages } from '../ports/outage.ts';
 import type { RequestTokens } from '../commands/request-token.ts';
-import { summariseUsage } from '../domain/usage-summary.ts';
-import type { UsageSnapshot } from '../domain/usage-state.ts';
 import type { AddressWindows } from './address-window.ts';
 import { callerOf, idempotencyKeyHashOf } from './caller.ts';
 import type { EndpointDependencies } from './endpoint.ts';
@@ -18,6 +15,7 @@ import { ApiError } from './errors.ts';
 import { rateLimitRetryAfterSeconds } from './retry-after.ts';
 import type { PartsAway } from './retry-after.ts';
 import { admitFromLog } from './usage-without-valid-mac.ts';
+import { creditsRemainingOf, noCredits, timeIfKnown } from './usage-headers.ts';
 import type { UsageHeaders } from './usage-headers.ts';
 import { admitSession, mayCarrySession } from './authenticate-session.ts';
 import type { SessionDependencies } from './authenticate-session.ts';
@@ -44,7 +42,7 @@ export function createAuthenticate(dependencies: AuthenticateDependencies) {
 
   const refuseUnauthenticated = (request: FastifyRequest, reply: FastifyReply): never => {
     const { window, exhausted } = addresses.count(clientAddress(request));
-    request.usageHeaders = { window, creditsRemaining: 0 };
+    request.usageHeaders = { window, creditsRemaining: noCredits };
     if (exhausted) reply.header('connection', 'close');
     throw new ApiError('unauthorized');
   };
@@ -63,7 +61,7 @@ export function createAuthenticate(dependencies: AuthenticateDependencies) {
       outage.failed('a request', error);
       request.usageHeaders = lastKnown.get(keyHash) ?? {
         window: { limit: 0, remaining: 0, resetAtSeconds: Math.ceil(realNowMs() / 1000) },
-        creditsRemaining: 0,
+        creditsRemaining: noCredits,
       };
       throw new ApiError(request.routeOptions.config.whenUnavailable ?? 'unavailable', { away: 'postgres' });
     }
@@ -79,7 +77,7 @@ export function createAuthenticate(dependencies: AuthenticateDependencies) {
     const { window, keyId, accountId, job, keyed } = admission;
     const usage = admission.usage === notBelieved ? undefined : admission.usage;
     const time = timeIfKnown(now);
-    request.usageHeaders = { window, creditsRemaining: creditsRemaining(usage, time ?? usage?.lastTime ?? '') };
+    request.usageHeaders = { window, creditsRemaining: creditsRemainingOf(accountId, usage, dependencies) };
     lastKnown.set(keyHash, request.usageHeaders);
     // The row of the key has no valid MAC, so nobody knows whose key it is: 503 for every endpoint (decision 29).
     if (admission.outcome === 'not_believed') throw new ApiError('unavailable');
@@ -113,9 +111,9 @@ export function createAuthenticate(dependencies: AuthenticateDependencies) {
  */
 export async function readAgain(
   request: FastifyRequest,
-  { admissions, outages, now }: Pick<AuthenticateDependencies, 'admissions' | 'outages' | 'now'>,
+  { admissions, outages, writers }: Pick<AuthenticateDependencies, 'admissions' | 'outages' | 'writers'>,
 ): Promise<PolledJob | undefined> {
-  const { keyHash } = callerOf(request);
+  const { keyHash, accountId } = callerOf(request);
   const admission = await admissions
     .admit({ keyHash, token: request.pollToken, isCounted: true })
     .catch((error: unknown) => {
@@ -125,23 +123,10 @@ export async function readAgain(
   if (!admission) throw new ApiError('unauthorized');
   if (admission.outcome === 'not_believed') throw new ApiError('unavailable');
   if (admission.outcome === 'reader_refused') throw new ApiError('unavailable', { away: 'read_models' });
-  const usage = admission.usage === notBelieved ? undefined : admission.usage;
-  const time = timeIfKnown(now);
-  if (request.usageHeaders) {
-    request.usageHeaders.window = admission.window;
-    if (usage && time !== undefined) request.usageHeaders.creditsRemaining = creditsRemaining(usage, time);
-  }
+  const { usage, window } = admission;
+  if (usage && usage !== notBelieved) writers.newest.takeRow(accountId, usage);
+  if (request.usageHeaders) request.usageHeaders.window = window;
   return admission.job;
-}
-
-/** @returns undefined while the clock is wrong */
-function timeIfKnown(now: () => string): string | undefined {
-  try {
-    return now();
-  } catch (error) {
-    if (!(error instanceof ClockIsWrong)) throw error;
-    return undefined;
-  }
 }
 
 function bearerKey({ headers }: FastifyRequest): string | undefined {
@@ -153,8 +138,4 @@ function tokenOf(request: FastifyRequest, tokens: RequestTokens): string | undef
   if (!request.routeOptions.config.polls) return undefined;
   const { token } = request.query as { token?: unknown };
   return typeof token === 'string' && tokens.verify(token) ? token : undefined;
-}
-
-function creditsRemaining(snapshot: UsageSnapshot | undefined, now: string): number {
-  return snapshot && snapshot.usage.phase !== 'absent' ? summariseUsage(snapshot.usage, now).downloads.remaining : 0;
 }

@@ -40,7 +40,7 @@ export const creditsReference: EndpointReference = {
 export const getCredits: Endpoint['handler'] = (dependencies) => async (request, reply) => {
   const usage = await currentUsage(request, dependencies);
   const { plan, downloads, metadata, overage, period } = summariseUsage(usage, dependencies.now());
-  if (request.usageHeaders) request.usageHeaders.creditsRemaining = downloads.remaining;
+  if (request.usageHeaders) request.usageHeaders.creditsRemaining = () => downloads.remaining;
   return sendData(reply, 200, {
     plan,
     downloads,

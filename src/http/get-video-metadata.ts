@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import { lookUpMetadata } from '../commands/look-up-metadata.ts';
 import { outcomesOf, recordPendingVoid } from '../commands/record-pending-void.ts';
-import { summariseUsage } from '../domain/usage-summary.ts';
 import { callerOf, causeOf, unansweredOf } from './caller.ts';
 import type { Endpoint } from './endpoint.ts';
 import { cutConnection, sendData } from './envelope.ts';
@@ -57,9 +56,6 @@ export const getVideoMetadata: Endpoint['handler'] =
         now: askedAt,
       },
     );
-    // Refusals too: the row that came with the admission may be behind what the log has just said.
-    if ('usage' in answer && request.usageHeaders)
-      request.usageHeaders.creditsRemaining = summariseUsage(answer.usage, askedAt).downloads.remaining;
     switch (answer.outcome) {
       case 'unknown':
         if (!(await recordPendingVoid(unansweredOf(request), { pendingVoids, outages }, answer.compensation)))

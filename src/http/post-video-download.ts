@@ -133,8 +133,9 @@ export const postVideoDownload: Endpoint['handler'] =
       throw new ApiError('enqueue_failed', { away: 'event_store' });
     partsAway.works('event_store');
     outcomesOf(outages).works();
-    if (request.usageHeaders)
-      request.usageHeaders.creditsRemaining = summariseUsage(answer.usage, askedAt).downloads.remaining;
+    const { remaining } = summariseUsage(answer.usage, askedAt).downloads;
+    // Directly after this charge, whatever was charged together with it.
+    if (request.usageHeaders) request.usageHeaders.creditsRemaining = () => remaining;
     if (answer.outcome === 'refused') {
       if (answer.refusal === 'idempotency_key_reused') {
         throw new ApiError(

@@ -20,7 +20,7 @@ import { bodyLimitBytes, listenerOptions } from './listener-options.ts';
 import { observeRequest } from './observe-request.ts';
 import { PartsAway } from './retry-after.ts';
 import { showRequestId } from './request-id.ts';
-import { writeUsageHeaders } from './usage-headers.ts';
+import { noCredits, writeUsageHeaders } from './usage-headers.ts';
 
 export interface ServerDependencies
   extends Omit<EndpointDependencies, 'partsAway'>, Omit<AuthenticateDependencies, 'partsAway'> {
@@ -47,7 +47,7 @@ export function createServer(given: ServerDependencies): FastifyInstance {
       request.arrivedMs = performance.now();
       showRequestId(request, reply);
       observeRequest(request, reply, { requests, tracer });
-      request.usageHeaders = { window: addresses.show(clientAddress(request)), creditsRemaining: 0 };
+      request.usageHeaders = { window: addresses.show(clientAddress(request)), creditsRemaining: noCredits };
       writeUsageHeaders(reply, request.usageHeaders);
       void sendErrorWithoutHooks(reply, new ApiError('not_found'));
     },
@@ -137,7 +137,7 @@ function hideMediaType(request: FastifyRequest): void {
 }
 
 function answerNoRoute(request: FastifyRequest, reply: FastifyReply, addresses: AddressWindows): FastifyReply {
-  request.usageHeaders = { window: addresses.show(clientAddress(request)), creditsRemaining: 0 };
+  request.usageHeaders = { window: addresses.show(clientAddress(request)), creditsRemaining: noCredits };
   const { error, allow } = noRoute(request.url);
   if (allow !== undefined) reply.header('allow', allow);
   return sendError(reply, error);
@@ -145,7 +145,7 @@ function answerNoRoute(request: FastifyRequest, reply: FastifyReply, addresses: 
 
 function answerError({ addresses, admissions, partsAway }: AuthenticateDependencies) {
   return async (error: FastifyError | Error, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
-    request.usageHeaders ??= { window: addresses.show(clientAddress(request)), creditsRemaining: 0 };
+    request.usageHeaders ??= { window: addresses.show(clientAddress(request)), creditsRemaining: noCredits };
     const known = asApiError(error, request);
     if (!known) request.log.error({ err: error }, 'a request failed inside the service');
     const answered = known ?? new ApiError('internal_error');

@@ -10,7 +10,7 @@ import { ApiError } from './errors.ts';
 import { noRoute } from './no-route.ts';
 import type { NoRoute } from './no-route.ts';
 import { requestIdField } from './request-id.ts';
-import { usageHeaders } from './usage-headers.ts';
+import { noCredits, usageHeaders } from './usage-headers.ts';
 
 /** Node's error for bytes that it cannot parse. */
 interface ParseError extends Error {
@@ -81,7 +81,7 @@ export class BrokenRequests {
       Connection: 'close',
       [requestIdField]: id,
       ...(allow !== undefined && { Allow: allow }),
-      ...usageHeaders({ window, creditsRemaining: 0 }),
+      ...usageHeaders({ window, creditsRemaining: noCredits }),
     };
     const head = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
     socket.end(`HTTP/1.1 ${String(status)} ${STATUS_CODES[status] ?? ''}\r\n${head.join('')}\r\n${body}`);

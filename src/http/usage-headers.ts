@@ -1,11 +1,48 @@
 import type { FastifyReply } from 'fastify';
 import type { RateWindow } from '../../projections/admission/admission.ts';
+import type { WriterRegistry } from '../commands/usage/writer-registry.ts';
+import type { UsageSnapshot } from '../domain/usage-state.ts';
+import { summariseUsage } from '../domain/usage-summary.ts';
+import { ClockIsWrong } from '../ports/clock.ts';
 import { mediaType } from './envelope.ts';
 
 /** Contract §4.6: four headers on every response of the API. */
 export interface UsageHeaders {
   window: RateWindow;
-  creditsRemaining: number;
+  /** Asked when the response is written: what others were told while it was made counts too. */
+  creditsRemaining: () => number;
+}
+
+export const noCredits = (): number => 0;
+
+/**
+ * The credits of an account by the newest usage that this process has answered from, of which the row of the request is one.
+ *
+ * @param row undefined where the account has none that is believed
+ */
+export function creditsRemainingOf(
+  accountId: string,
+  row: UsageSnapshot | undefined,
+  { writers: { newest }, now }: { writers: Pick<WriterRegistry, 'newest'>; now: () => string },
+): UsageHeaders['creditsRemaining'] {
+  if (row) newest.takeRow(accountId, row);
+  let shown = 0;
+  return () => (shown = remainingOf(newest.get(accountId), now) ?? shown);
+}
+
+function remainingOf(snapshot: UsageSnapshot | undefined, now: () => string): number | undefined {
+  if (!snapshot || snapshot.usage.phase === 'absent') return undefined;
+  return summariseUsage(snapshot.usage, timeIfKnown(now) ?? snapshot.lastTime).downloads.remaining;
+}
+
+/** @returns undefined while the clock is wrong */
+export function timeIfKnown(now: () => string): string | undefined {
+  try {
+    return now();
+  } catch (error) {
+    if (!(error instanceof ClockIsWrong)) throw error;
+    return undefined;
+  }
 }
 
 /**
@@ -20,5 +57,5 @@ export const usageHeaders = ({ window, creditsRemaining }: UsageHeaders) => ({
   'X-RateLimit-Limit': String(window.limit),
   'X-RateLimit-Remaining': String(window.remaining),
   'X-RateLimit-Reset': String(window.resetAtSeconds),
-  'X-Credits-Remaining': String(creditsRemaining),
+  'X-Credits-Remaining': String(creditsRemaining()),
 });

@@ -2,7 +2,6 @@ import type { FastifyRequest } from 'fastify';
 import { EventStoreUnavailable } from '../ports/event-store.ts';
 import { usageFromLog } from '../commands/usage/usage-from-log.ts';
 import type { UsagePeriod } from '../domain/usage-state.ts';
-import { summariseUsage } from '../domain/usage-summary.ts';
 import { causeOf } from './caller.ts';
 import type { Caller } from './caller.ts';
 import type { EndpointDependencies } from './endpoint.ts';
@@ -20,7 +19,7 @@ const readBudgetMs = 5_000;
 export async function admitFromLog(
   request: FastifyRequest,
   caller: Omit<Caller, 'usage'>,
-  { writers, store, newUuid, now }: Pick<EndpointDependencies, 'writers' | 'store' | 'newUuid' | 'now'>,
+  { writers, store, newUuid }: Pick<EndpointDependencies, 'writers' | 'store' | 'newUuid'>,
 ): Promise<UsagePeriod> {
   const cause = causeOf(request, newUuid(), caller);
   const read = await usageFromLog({ writers, store }, caller.accountId, {
@@ -32,7 +31,5 @@ export async function admitFromLog(
   });
   if (!read) throw new ApiError(request.routeOptions.config.whenUnavailable ?? 'unavailable');
   request.caller = { ...caller, usage: read.origin };
-  if (request.usageHeaders)
-    request.usageHeaders.creditsRemaining = summariseUsage(read.usage, now()).downloads.remaining;
   return read.usage;
 }

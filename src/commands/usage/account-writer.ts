@@ -1,5 +1,6 @@
 import { periodOfUsageStream, usageStream } from '../../domain/billing-period.ts';
 import type { LogTail } from './log-tail.ts';
+import type { NewestUsage } from './newest-usage.ts';
 import { UsageCache, originOfUsage, readOn } from './usage-cache.ts';
 import type { UnknownAppend } from '../../ports/billing.ts';
 import type { AppendOutcome, EventStore, RecordedEvent } from '../../ports/event-store.ts';
@@ -29,6 +30,7 @@ import { causedByCalendar, rollOverDue } from './roll-over.ts';
 export interface WriterDependencies {
   store: EventStore;
   logTail: LogTail;
+  newest: NewestUsage;
   now: () => string;
   newId: () => string;
   tracer?: Tracer | undefined;
@@ -211,8 +213,7 @@ export class AccountWriter {
       const { decided, events, leftOver } = decideBatch(cache, usage, batch);
       if (events.length === 0) {
         if (isCurrent) {
-          // Step 5.
-          answerAll(decided, cache.snapshot);
+          this.#answerAll(decided, cache);
           return;
         }
         isCurrent = (await this.#readTail(cache)) === 'current';
@@ -223,13 +224,19 @@ export class AccountWriter {
       batch = decided.map(({ request }) => request);
       const outcome = await this.#append(cache, events, { now, decided });
       if (outcome === 'stored') {
-        // Step 5.
-        answerAll(decided, cache.snapshot);
+        this.#answerAll(decided, cache);
         return;
       }
       if (outcome === 'not_sent') this.#answerLate(batch);
       else isCurrent = (await this.#readAfterConflict(cache)) === 'current';
     }
+  }
+
+  /** Step 5. */
+  #answerAll(decided: readonly DecidedRequest[], { snapshot }: UsageCache): void {
+    const { accountId } = periodOfUsageStream(snapshot.stream);
+    this.#dependencies.newest.takeAnswer(accountId, snapshot, this.#origin !== undefined);
+    answerAll(decided, snapshot);
   }
 
   /** Step 1. */

@@ -181,6 +181,6 @@ export async function originOfUsage(
 }
 
 /** Streams of one account sort by period, because their names end in its first day. */
-function isAfter(one: Place, other: Place): boolean {
+export function isAfter(one: Place, other: Place): boolean {
   return one.stream > other.stream || (one.stream === other.stream && one.revision > other.revision);
 }

@@ -8,20 +8,23 @@ import { AccountWriter } from './account-writer.ts';
 import type { WriterDependencies } from './account-writer.ts';
 import type { UsageAnswer, WriterRequest } from './decide-batch.ts';
 import { LogTail } from './log-tail.ts';
+import { NewestUsage } from './newest-usage.ts';
 
 const maxIdleBytes = 64 * 1024 * 1024;
 
 /** The account writers of this process: all that are serving, and as many idle ones as fit into the limit. */
 export class WriterRegistry {
   readonly #dependencies: WriterDependencies;
+  /** What this process has answered. */
+  readonly newest = new NewestUsage();
   readonly #serving = new Map<string, AccountWriter>();
   readonly #idle = new LRUCache<string, AccountWriter>({
     maxSize: maxIdleBytes,
     sizeCalculation: ({ sizeBytes }) => sizeBytes,
   });
 
-  constructor(dependencies: Omit<WriterDependencies, 'logTail'>) {
-    this.#dependencies = { ...dependencies, logTail: new LogTail(dependencies.store) };
+  constructor(dependencies: Omit<WriterDependencies, 'logTail' | 'newest'>) {
+    this.#dependencies = { ...dependencies, logTail: new LogTail(dependencies.store), newest: this.newest };
   }
 
   /** @see AccountWriter.ask */
