@@ -93,8 +93,8 @@ export function createJobQueue(connection: NatsConnection, { tracer, ...making }
     next: (stopping, wait = true) =>
       withStream(async (client) => {
         if (stopping.aborted) return undefined;
-        consumer ??= client.consumers.get(streamName, consumerName);
-        const received = wait ? await pull(await consumer, stopping) : await pullAtOnce(client);
+        const waiting = async () => pull(await (consumer ??= client.consumers.get(streamName, consumerName)), stopping);
+        const received = wait ? await waiting() : await pullAtOnce(client);
         return received ? receivedJob(received) : undefined;
       }),
     depth: async () => {

@@ -48,6 +48,16 @@ async function waitingMessages(): Promise<number> {
   return (await manager.streams.info('DOWNLOADS')).state.messages;
 }
 
+it('a look that does not wait leaves no question behind, whose missing answer would end the process', async () => {
+  const asked: string[] = [];
+  connection.subscribe('$JS.API.CONSUMER.INFO.>', { callback: (_error, { subject }) => asked.push(subject) });
+  await queue.publish(messageOf(1), '1');
+  const taken = await queue.next(new AbortController().signal, false);
+  expect(taken?.message.usageRevision).toBe(2);
+  await connection.flush();
+  expect(asked).toEqual([]);
+});
+
 it('a consumer of an earlier version gets the limits of this one', async () => {
   const manager = await connection.jetstreamManager();
   await manager.streams.add({ name: 'DOWNLOADS', subjects: [downloadQueue], retention: RetentionPolicy.Workqueue });
