@@ -317,7 +317,8 @@ describe('a token', () => {
     const [method = '', path = ''] = name.split(' ');
     const { path: own, body } = programs[name]!;
     const { status, headers, text } = await send(url, {
-      ...{ method, path: `/staff/v1${own?.() ?? path}`, headers: { authorization, host: new URL(url).host } },
+      ...{ method, path: `/staff/v1${own?.() ?? path}` },
+      headers: { authorization, host: new URL(url).host, ...(body && { 'content-type': 'application/json' }) },
       ...(body && { body: JSON.stringify(body()) }),
     });
     const read = JSON.parse(text) as { success: boolean; error?: { code: string } };
