@@ -69,6 +69,8 @@ export async function takeJob(service: Started, token: string, { failing = false
   });
   const { account_id: accountId, usage_stream: usageStream, usage_revision: usageRevision } = row;
   const workerId = newId('wrk');
+  // Without a heart that has beaten lately, the sweeper would take the claim from it.
+  await runSql(service, 'insert into worker_heartbeats (worker_id) values ($1)', [workerId]);
   const claim = { workerId, revision: 0 };
   await recordStep(service, { kind: 'claim', token, workerId, accountId, usageStream, usageRevision });
   if (failing) await recordStep(service, { kind: 'give_up', token, claim, reason: 'private_video', fault: 'video' });
