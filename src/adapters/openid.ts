@@ -103,7 +103,8 @@ function claimOf(claims: Readonly<Record<string, unknown>>, name: string): unkno
 function emailOf(claims: Readonly<Record<string, unknown>>): Pick<ProviderPerson, 'email' | 'unverifiedEmail'> {
   const { data: address = null } = emailAddress.safeParse(claims['email']);
   // Some providers write their booleans as texts.
-  const isVerified = !['false', false].includes(claims['email_verified'] as string | boolean);
+  const said = claims['email_verified'];
+  const isVerified = (typeof said === 'string' ? said.toLowerCase() !== 'false' : said) !== false;
   return { email: isVerified ? address : null, unverifiedEmail: isVerified ? null : address };
 }
 

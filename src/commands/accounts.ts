@@ -197,7 +197,7 @@ export async function changeBillingDetails(
 /** Accounts as they were read last. */
 export type AccountCache = LRUCache<string, Loaded<Account>>;
 
-export const newAccountCache = (): AccountCache => new LRUCache({ max: 1_000 });
+export const newAccountCache = (): AccountCache => new LRUCache({ max: 2_000 });
 
 /**
  * The account as it is now: keys, people, billing details.

@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto';
+import type { StaffRole } from '../domain/staff-events.ts';
 
 /** Ids that follow from what others call a thing, so a repeated command finds the same account, key or person. */
 
@@ -14,8 +15,9 @@ export const keyIdOf = (accountId: string, reference: string): string =>
 export const staffIdOf = ({ issuer, subject }: { issuer: string; subject: string }): string =>
   idOf('stf', ['staff of a provider', issuer, subject]);
 
-/** A member of staff whom a form invites. */
-export const invitedIdOf = (formKey: string): string => idOf('stf', ['staff of a form', formKey]);
+/** A member of staff whom a form invites: another address or role is another order, and never somebody who is there. */
+export const invitedIdOf = (formKey: string, { email, role }: { email: string; role: StaffRole }): string =>
+  idOf('stf', ['staff of a form', formKey, email, role]);
 
 export const tokenIdOf = (staffId: string, formKey: string): string =>
   idOf('stk', ['token of a form', staffId, formKey]);

@@ -27,7 +27,7 @@ export function registerSite<Session extends SiteSession, Dependencies extends S
   const outage = dependencies.outages.of(site.outageName);
   const longVisits = new LongVisits<Session>({
     findSessions: (sessions) => site.findSessions(dependencies, sessions),
-    outage,
+    outage: dependencies.outages.of(`${site.outageName} that stay open`),
   });
   const sendTo = (reply: FastifyReply, answer: Answer, session: Session | undefined) =>
     send(reply, answer, (page) => layout(page, { assets, site, session, isDemo: dependencies.isDemo }).text, assets);

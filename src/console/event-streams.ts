@@ -1,4 +1,6 @@
 import type { FastifyReply } from 'fastify';
+import { endOfAnswer } from '../requests/end-of-answer.ts';
+import { leaveOnce } from './long-visits.ts';
 import type { LongVisit } from './long-visits.ts';
 
 /** After so long a stream ends, and the browser opens another one: a session in use does not run out meanwhile. */
@@ -53,7 +55,7 @@ export class EventStreams {
     const visit = stay();
     const opened = { reader, visit };
     this.#open.add(opened);
-    reply.raw.once('close', () => visit.leave());
+    leaveOnce(endOfAnswer(reply.request, reply), visit);
     reply.raw.writeHead(200, {
       'Content-Type': 'text/event-stream',
       'Cache-Control': 'no-store',
@@ -61,17 +63,18 @@ export class EventStreams {
       'X-Accel-Buffering': 'no',
     });
     reply.raw.write('retry: 2000\n\n');
-    const untilMs = performance.now() + longestSeconds * 1_000;
+    const limit = setTimeout(visit.leave, longestSeconds * 1_000);
     const told = tell({
       send: async (events) => {
         if (events.length > 0 && (await visit.mayGoOn())) reply.raw.write(events.map(textOf).join(''));
       },
       gone: visit.ended,
-      isOver: () => visit.ended.aborted || performance.now() >= untilMs,
+      isOver: () => visit.ended.aborted,
     });
     void told
       .catch(() => undefined)
       .finally(() => {
+        clearTimeout(limit);
         this.#open.delete(opened);
         visit.leave();
         reply.raw.end();

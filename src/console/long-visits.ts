@@ -14,6 +14,12 @@ export interface LongVisit {
   leave: () => void;
 }
 
+/** @param gone aborted once nobody waits for the answer any more, maybe before the visit has begun */
+export function leaveOnce(gone: AbortSignal, { leave }: LongVisit): void {
+  if (gone.aborted) leave();
+  else gone.addEventListener('abort', leave, { once: true });
+}
+
 interface Dependencies<Session> {
   /** Those of the sessions that have not ended, by their ids, as Postgres has them now. @throws while nobody can tell */
   findSessions: (sessions: readonly Session[]) => Promise<ReadonlyMap<string, Session>>;

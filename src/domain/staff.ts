@@ -172,6 +172,7 @@ export function decideStaff(state: Staff, command: StaffCommand, now: string): S
   const { member, removed } = state;
   const { staffId: staff_id } = command;
   if (command.kind === 'invite') {
+    if (removed) return refuse('staff_removed');
     if (member) return [];
     const { role, email } = command;
     return [{ type: 'StaffInvited', data: { staff_id, role, personal: { email } } }];

@@ -77,12 +77,13 @@ export function createAuthenticate(dependencies: AuthenticateDependencies) {
     const { window, keyId, accountId, job, keyed } = admission;
     const usage = admission.usage === notBelieved ? undefined : admission.usage;
     const time = timeIfKnown(now);
-    request.usageHeaders = { window, creditsRemaining: creditsRemainingOf(accountId, usage, dependencies) };
+    // The rows may be those of another log: they neither decide nor are shown.
+    const shown = admission.outcome === 'reader_refused' ? undefined : usage;
+    request.usageHeaders = { window, creditsRemaining: creditsRemainingOf(accountId, shown, dependencies) };
     lastKnown.set(keyHash, request.usageHeaders);
     // The row of the key has no valid MAC, so nobody knows whose key it is: 503 for every endpoint (decision 29).
     if (admission.outcome === 'not_believed') throw new ApiError('unavailable');
     request.place = admission.place;
-    // The rows may be those of another log: they neither decide nor are shown.
     if (admission.outcome === 'reader_refused') throw new ApiError('unavailable', { away: 'read_models' });
     if (admission.outcome === 'rate_limited') {
       reply.header('retry-after', String(rateLimitRetryAfterSeconds(window.resetAtSeconds, realNowMs())));

@@ -5,6 +5,7 @@ import type { FastifyBaseLogger } from 'fastify';
 const keptDescriptors = 256;
 const leastConnections = 16;
 const toldEveryMs = 60_000;
+const endIdleEveryMs = 100;
 
 /**
  * The listeners of a process: what part of the descriptors that are left each may take, and how many a connection of it needs. A
@@ -41,12 +42,10 @@ interface ConnectionLimitOptions {
  * The one limit for the listeners of a process: together they have fewer connections than descriptors are left by the rest of the
  * process. Each has a share of its own, so that none takes the connections of another. A listener that is full ends its idle
  * connections; Node ends those that send no request (`headersTimeout`), and closes what comes beyond the share. The log says so at
- * most once a minute.
+ * most once a minute for each.
  */
 export class ConnectionLimit {
   readonly #options: ConnectionLimitOptions;
-  #toldMs = -Infinity;
-  #droppedSince = 0;
 
   constructor(options: ConnectionLimitOptions) {
     this.#options = options;
@@ -57,32 +56,40 @@ export class ConnectionLimit {
     if (most === undefined) return;
     server.maxConnections = most;
     endIdleWhenFull(server);
-    server.on('drop', () => this.#drop(server));
+    server.on('drop', this.#whenDropped(name, most));
   }
 
-  #drop({ maxConnections }: Server): void {
+  #whenDropped(listener: ListenerName, maxConnections: number): () => void {
     const { logger, maxOpenFiles, dropped } = this.#options;
-    dropped();
-    this.#droppedSince += 1;
-    if (performance.now() - this.#toldMs < toldEveryMs) return;
-    const facts = { maxConnections, maxOpenFiles, dropped: this.#droppedSince };
-    logger.warn(
-      facts,
-      'there are more connections than descriptors allow, and more are closed; raise the limit of open files',
-    );
-    this.#toldMs = performance.now();
-    this.#droppedSince = 0;
+    let [toldMs, droppedSince] = [-Infinity, 0];
+    return () => {
+      dropped();
+      droppedSince += 1;
+      if (performance.now() - toldMs < toldEveryMs) return;
+      logger.warn(
+        { listener, maxConnections, maxOpenFiles, dropped: droppedSince },
+        'there are more connections than descriptors allow, and more are closed; raise the limit of open files',
+      );
+      [toldMs, droppedSince] = [performance.now(), 0];
+    };
   }
 }
 
 /** A client whose connection waits for its next request opens another one; one that was refused may not come back. */
 function endIdleWhenFull(server: Server): void {
   let open = 0;
+  let endedMs = -Infinity;
+  // It looks at every connection: not for each one that comes while the listener is full.
+  const endIdle = () => {
+    if (performance.now() - endedMs < endIdleEveryMs) return;
+    server.closeIdleConnections();
+    endedMs = performance.now();
+  };
   server.on('connection', (socket) => {
     open += 1;
     socket.once('close', () => (open -= 1));
-    if (open >= server.maxConnections) server.closeIdleConnections();
+    if (open >= server.maxConnections) endIdle();
   });
   // They may have become idle since the last place was taken.
-  server.on('drop', () => server.closeIdleConnections());
+  server.on('drop', endIdle);
 }

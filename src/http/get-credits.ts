@@ -4,6 +4,7 @@ import { currentUsage } from './current-usage.ts';
 import type { Endpoint } from './endpoint.ts';
 import { contractTimestamp, sendData, timestamp } from './envelope.ts';
 import type { EndpointReference } from './reference/endpoint-reference.ts';
+import { showCredits } from './usage-headers.ts';
 
 const count = z.int().min(0);
 const pool = z.strictObject({
@@ -40,7 +41,7 @@ export const creditsReference: EndpointReference = {
 export const getCredits: Endpoint['handler'] = (dependencies) => async (request, reply) => {
   const usage = await currentUsage(request, dependencies);
   const { plan, downloads, metadata, overage, period } = summariseUsage(usage, dependencies.now());
-  if (request.usageHeaders) request.usageHeaders.creditsRemaining = () => downloads.remaining;
+  showCredits(request, downloads.remaining);
   return sendData(reply, 200, {
     plan,
     downloads,

@@ -7,7 +7,7 @@ import { readAgain } from './authenticate.ts';
 import type { Caller } from './caller.ts';
 import { callerOf, causeOf } from './caller.ts';
 import type { Endpoint, EndpointDependencies } from './endpoint.ts';
-import { endOfAnswer } from './end-of-answer.ts';
+import { endOfAnswer } from '../requests/end-of-answer.ts';
 import { contractTimestamp, dataEnvelope, errorEnvelope, sendData, timestamp } from './envelope.ts';
 import { ApiError } from './errors.ts';
 import { fileLink, fileLinkOf } from './files/link-fields.ts';

@@ -10,6 +10,7 @@ import { callerOf, causeOf, idempotencyKeyOf, unansweredOf } from './caller.ts';
 import { cutConnection, sendData } from './envelope.ts';
 import { ApiError } from './errors.ts';
 import type { EndpointReference } from './reference/endpoint-reference.ts';
+import { showCredits } from './usage-headers.ts';
 import { NotLookedUp, platform, readInput, readVideoUrl, urlParameter, videoId } from './request-input.ts';
 import { readJsonBody } from '../requests/json-body.ts';
 
@@ -108,11 +109,12 @@ export const postVideoDownload: Endpoint['handler'] =
     mustFit(kind, options);
     // Read before anything is stored: a clock that turns wrong later must not keep back the answer.
     const askedAt = now();
+    const token = tokens.issue();
     const answer = await queueDownload(
       { writers, store, now, newUuid },
       {
         accountId: caller.accountId,
-        token: tokens.issue(),
+        token,
         video,
         options,
         keyHash: request.idempotencyKeyHash,
@@ -133,9 +135,6 @@ export const postVideoDownload: Endpoint['handler'] =
       throw new ApiError('enqueue_failed', { away: 'event_store' });
     partsAway.works('event_store');
     outcomesOf(outages).works();
-    const { remaining } = summariseUsage(answer.usage, askedAt).downloads;
-    // Directly after this charge, whatever was charged together with it.
-    if (request.usageHeaders) request.usageHeaders.creditsRemaining = () => remaining;
     if (answer.outcome === 'refused') {
       if (answer.refusal === 'idempotency_key_reused') {
         throw new ApiError(
@@ -145,6 +144,8 @@ export const postVideoDownload: Endpoint['handler'] =
       }
       throw new ApiError(answer.refusal === 'overage_cap_reached' ? 'overage_cap_reached' : 'download_quota_exceeded');
     }
+    // Directly after this charge, whatever was charged together with it.
+    if (answer.token === token) showCredits(request, summariseUsage(answer.usage, askedAt).downloads.remaining);
     return sendData(reply, 202, {
       request_token: answer.token,
       status: 'queued',

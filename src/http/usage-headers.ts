@@ -1,4 +1,4 @@
-import type { FastifyReply } from 'fastify';
+import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { RateWindow } from '../../projections/admission/admission.ts';
 import type { WriterRegistry } from '../commands/usage/writer-registry.ts';
 import type { UsageSnapshot } from '../domain/usage-state.ts';
@@ -26,8 +26,12 @@ export function creditsRemainingOf(
   { writers: { newest }, now }: { writers: Pick<WriterRegistry, 'newest'>; now: () => string },
 ): UsageHeaders['creditsRemaining'] {
   if (row) newest.takeRow(accountId, row);
-  let shown = 0;
-  return () => (shown = remainingOf(newest.get(accountId), now) ?? shown);
+  return () => remainingOf(newest.get(accountId) ?? row, now) ?? 0;
+}
+
+/** Shows what this request itself has decided or reads out, whatever others are told. */
+export function showCredits(request: FastifyRequest, remaining: number): void {
+  if (request.usageHeaders) request.usageHeaders = { ...request.usageHeaders, creditsRemaining: () => remaining };
 }
 
 function remainingOf(snapshot: UsageSnapshot | undefined, now: () => string): number | undefined {

@@ -33,8 +33,8 @@ import type { Answer, OwnerVisit } from '../visit.ts';
 const decisionBudgetMs = 5_000;
 const downloadBudgetMs = 10_000;
 const shownMs = 5_000;
-/** As long as a look-up may take that the same form has begun before. */
-const earlierLookUpMs = 25_000;
+/** As long as a look-up may take that the same form has begun before: two decisions, and the worker's answer between them. */
+const earlierLookUpMs = 30_000;
 
 export function show(visit: OwnerVisit, dependencies: ConsoleDependencies): Answer {
   return page({ title: 'Try it', section: 'try', content: form(visit, dependencies) });
@@ -111,16 +111,23 @@ async function lookUpOnce(visit: OwnerVisit, dependencies: ConsoleDependencies, 
   await until(isKnown, { limitMs: earlierLookUpMs, pollMs: 200 });
   if (begun === 'under_way') throw notKnown('Look at your credits before you open the page anew and repeat it.');
   if (begun !== 'begun') return begun;
-  const answer = await lookUpNow(visit, dependencies, asked);
+  const keep = async (kept: Promise<void>) => {
+    const outage = dependencies.outages.of('keeping what forms have looked up');
+    await kept.then(
+      () => outage.works(),
+      (error: unknown) => outage.failed('a look-up', error),
+    );
+  };
+  const answer = await lookUpNow(visit, dependencies, asked).catch(async (error: unknown) => {
+    // An append that may be stored is an answer, and no error.
+    await keep(lookUpsOfForms.notCharged(form));
+    throw error;
+  });
   if ('refusal' in answer) {
-    if (!answer.mayBeCharged) await lookUpsOfForms.notCharged(form);
+    if (!answer.mayBeCharged) await keep(lookUpsOfForms.notCharged(form));
     throw answer.refusal;
   }
-  const outage = dependencies.outages.of('keeping what forms have looked up');
-  await lookUpsOfForms.found(form, answer).then(
-    () => outage.works(),
-    (error: unknown) => outage.failed('a look-up', error),
-  );
+  await keep(lookUpsOfForms.found(form, answer));
   return answer;
 }
 
@@ -165,12 +172,14 @@ const notCharged = (refusal: Refusal): Refused => ({ refusal, mayBeCharged: fals
 /** What is tried here counts like requests of a program that has the session. @throws {Refusal} beyond the hourly limit */
 async function admitted(visit: OwnerVisit, dependencies: ConsoleDependencies): Promise<UsageSnapshot> {
   const snapshot = await snapshotOf(visit, dependencies);
-  const { hourly_limit: limit } = termsAt(await currentUsage(visit, dependencies, snapshot), dependencies.now());
+  const { usage } = snapshot;
+  const current = usage.phase === 'absent' ? await currentUsage(visit, dependencies, snapshot) : usage;
+  const { hourly_limit: limit } = termsAt(current, dependencies.now());
   if ((await dependencies.admit(visit.session.accountId, limit)).isAdmitted) return snapshot;
   throw new Refusal(
     429,
     'Too many in an hour',
-    `Your plan allows ${String(limit)} requests per hour here, as for each key. Nothing was charged. Try again later.`,
+    `Your plan allows ${String(limit)} requests per hour here, as for each key. This one was not made, and costs nothing. What the form has asked for before is in the list of downloads. Try again later.`,
   );
 }
 

@@ -2,6 +2,8 @@ import { Readable } from 'node:stream';
 import { stringify } from 'csv-stringify/sync';
 import type { FastifyReply } from 'fastify';
 import { Refusal } from '../visit.ts';
+import { endOfAnswer } from '../../requests/end-of-answer.ts';
+import { leaveOnce } from '../long-visits.ts';
 import type { LongVisit } from '../long-visits.ts';
 import type { Answer, StaffVisit } from '../visit.ts';
 
@@ -48,7 +50,7 @@ export interface ExportLimits {
 export async function exportAnswer<Row extends object>(
   form: ExportForm,
   { exports }: { exports: RunningExports },
-  { reply: { raw }, stay }: { reply: Pick<FastifyReply, 'raw'> } & Pick<StaffVisit, 'stay'>,
+  { reply, request, stay }: { reply: FastifyReply } & Pick<StaffVisit, 'request' | 'stay'>,
   { rows, ...exported }: Exported<Row>,
 ): Promise<Answer> {
   const end = exports.begin();
@@ -56,9 +58,9 @@ export async function exportAnswer<Row extends object>(
   const visit = stay();
   const pages = whileSignedIn(visit, rows(visit.ended));
   let body: Readable | undefined;
-  raw.once('close', visit.leave);
+  leaveOnce(endOfAnswer(request, reply), visit);
   visit.ended.addEventListener('abort', () => {
-    if (!raw.destroyed) body?.destroy(new Error('an export was cut off'));
+    if (!reply.raw.destroyed) body?.destroy(new Error('an export was cut off'));
   });
   const { wholeMs, stalledMs } = exports.limits;
   const limit = setTimeout(visit.leave, wholeMs);

@@ -5,7 +5,7 @@ import { linkRetryAfterSeconds } from '../retry-after.ts';
 import { clientAddress } from '../../requests/client-address.ts';
 import { contentDisposition } from '../../domain/content-disposition.ts';
 import type { FileKey } from '../../ports/files.ts';
-import { endOfAnswer } from '../end-of-answer.ts';
+import { endOfAnswer } from '../../requests/end-of-answer.ts';
 import { refuse } from './file-refusals.ts';
 import type { IdleReaders } from './idle-readers.ts';
 import type { ConnectionLimits } from './connections-per-link.ts';

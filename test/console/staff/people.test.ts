@@ -47,6 +47,19 @@ const formKeyOn = async (path: string): Promise<string> =>
   /name="form_key" value="([^"]+)"/.exec((await admin.get(path)).text)?.[1] ?? '';
 
 describe('an invitation', () => {
+  it('whose form is sent again with another address or role is another one, and mails no way in to the first person', async () => {
+    const [bob, other] = [`bob-${randomUUID()}@example.com`, `other-${randomUUID()}@example.com`];
+    const asked = { email: bob, role: 'support', reason, form_key: await formKeyOn('/staff/people') };
+    const [, ofBob] = /\/staff\/people\/(stf_\w+)/.exec((await admin.post('/staff/people', asked)).text) ?? [];
+    const again = await admin.post('/staff/people', { ...asked, email: other });
+    const [, ofOther] = /\/staff\/people\/(stf_\w+)/.exec(again.text) ?? [];
+    expect(ofOther).not.toBe(ofBob);
+    expect(textOf(await admin.get(pathOf({ staffId: ofOther ?? '' })))).toContain(other);
+    await expectRefused(admin.post('/staff/people', { ...asked, role: 'admin' }), 'is staff already');
+    await admin.post(`${pathOf({ staffId: ofBob ?? '' })}/remove`, { reason });
+    await expectRefused(admin.post('/staff/people', asked), 'was removed since');
+  });
+
   it('whose form is sent again invites nobody else, and leads to the person', async () => {
     const email = `eve-${randomUUID()}@example.com`;
     const asked = { email, role: 'support', reason, form_key: await formKeyOn('/staff/people') };

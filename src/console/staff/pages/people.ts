@@ -106,12 +106,16 @@ export async function invite(visit: StaffVisit, dependencies: StaffDependencies)
   if (!email.success) throw badInput('That is not an e-mail address. Go back and correct it.');
   const role = readRole(visit.form);
   const order = orderOf(visit);
-  const idOfForm = invitedIdOf(formKeyOf(visit) ?? dependencies.newUuid());
+  const asked = { email: email.data, role };
+  const idOfForm = invitedIdOf(formKeyOf(visit) ?? dependencies.newUuid(), asked);
   const known = await findKnown(email.data, dependencies);
   if (known?.staffId === idOfForm) return redirect(personPath(idOfForm));
   if (known) throw badInput(`${email.data} is staff already, as ${known.staffId} in the role ${known.role}.`);
-  const invited = await inviteStaff(dependencies.staff, { email: email.data, role, staffId: idOfForm, ...order });
-  if (isRefused(invited)) throw refusalOf(invited.refusal);
+  const invited = await inviteStaff(dependencies.staff, { ...asked, staffId: idOfForm, ...order });
+  if (isRefused(invited))
+    throw invited.refusal === 'staff_removed'
+      ? badInput('Whom this form has invited was removed since. Open the page anew to invite the person again.')
+      : refusalOf(invited.refusal);
   const { staffId } = invited;
   await untilInForce(dependencies, 'The person is invited. In a minute the list of people shows it.');
   const { own } = dependencies.origins;
