@@ -163,7 +163,11 @@ const texts = (): string[] => [
 const asProgram = (method: string, path: string, body?: object): Promise<Page> =>
   send(staffUrl, {
     ...{ method, path: apiBase + path, ...(body && { body: JSON.stringify(body) }) },
-    headers: { authorization: `Bearer ${bearer}`, host: new URL(staffUrl).host },
+    headers: {
+      authorization: `Bearer ${bearer}`,
+      host: new URL(staffUrl).host,
+      ...(body && { 'content-type': 'application/json' }),
+    },
   });
 
 async function statementsOf(ask: () => Promise<Page>): Promise<{ status: number; statements: number }> {
