@@ -34,11 +34,11 @@ export interface ShownDivergence {
 
 const maxShownDivergences = 200;
 
+/** What a look at the log has found. */
+type Found = Pick<AuditState, 'events' | 'position' | 'unknown' | 'known' | 'divergences' | 'notices'>;
+
 /** The report of a look at the log. */
-export interface AuditReport extends Pick<
-  AuditState,
-  'events' | 'position' | 'unknown' | 'known' | 'divergences' | 'notices'
-> {
+export interface AuditReport extends Found {
   /** The look has come to the end of the log. Before, what an earlier one has found stands, unless it was less. */
   isWhole: boolean;
   /** When it has; null while the time is not known. */
@@ -71,10 +71,7 @@ export const auditStateSql = `
   from audit_state`;
 
 /** As Postgres writes it as JSON. */
-export interface AuditStateRow extends Pick<
-  AuditState,
-  'events' | 'position' | 'unknown' | 'known' | 'divergences' | 'notices'
-> {
+export interface AuditStateRow extends Found {
   caught_up_at: string | null;
   caught_up_position: string | null;
   written_at: string;

@@ -42,7 +42,7 @@ export function registerSite<Session extends SiteSession, Dependencies extends S
         );
         return sendTo(reply, answer, visitor.session);
       },
-      // What the server refuses before it comes to the handler.
+      // The server refuses some requests before they come to the handler.
       errorHandler: (error, request, reply) => {
         void sendTo(reply, answerOfError(error, { request, outage, base: site.base }), undefined);
       },

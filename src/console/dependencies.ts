@@ -21,7 +21,7 @@ export interface ConsoleDependencies extends SiteDependencies {
   /** The API's own: an account has one writer in each process. */
   writers: WriterRegistry;
   accounts: AccountDependencies;
-  /** Of the accounts whose live pages are open. */
+  /** Holds the accounts whose live pages are open. */
   accountCache: AccountCache;
   plans: PlanCatalogue;
   sessions: ConsoleSessions;

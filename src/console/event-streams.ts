@@ -26,7 +26,7 @@ export interface EventStream {
 }
 
 interface Opened {
-  /** Whoever reads it: an account, or a member of staff. */
+  /** The account or the member of staff that reads it. */
   reader: string;
   visit: LongVisit;
 }

@@ -23,6 +23,7 @@ interface LiveOptions {
 /** Progress is new every second; a download that waits for a worker has none. */
 const progressSeconds = 1;
 const waitingSeconds = 30;
+
 /** Streams of server-sent events that tell pages how downloads go on. */
 export class LiveDownloads {
   readonly #options: LiveOptions;

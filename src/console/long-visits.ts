@@ -28,7 +28,7 @@ interface Dependencies<Session> {
 
 interface Asked<Session> {
   session: Session;
-  /** Whether the role of the session is enough for the page. */
+  /** Tells whether the role of the session is enough for the page. */
   mayOpen: (session: Session) => boolean;
   /** Asks the log, which knows a removal before the read models do. */
   isConfirmed: (session: Session) => Promise<boolean>;

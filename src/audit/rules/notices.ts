@@ -1,8 +1,8 @@
-/** What the rules allow, and finance should look at all the same: no divergence. */
+/** An approval that the rules allow and that finance should look at. It is no divergence. */
 export interface Notice {
   notice: keyof typeof noticeTexts;
   account_id: string;
-  /** Of the approval. */
+  /** The approval's own. */
   stream: string;
   revision: number;
   correction_id: string;

@@ -179,7 +179,7 @@ export class Replay {
     if (await this.#hasInvited(asked, event)) this.#notice('invited', asked, event, chain.accountId);
   }
 
-  /** Whether one of the two who asked and approved has invited the other, by whatever id, within seven days. */
+  /** Tells whether the asker or the approver has invited the other within seven days, under any id. */
   async #hasInvited(asked: Link, approved: Link): Promise<boolean> {
     const ids = [asked.metadata.actor.id, approved.metadata.actor.id] as const;
     for (const [one, other] of [ids, ids.toReversed()] as [string, string][]) {

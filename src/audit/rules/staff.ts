@@ -33,7 +33,7 @@ export class StaffHistory {
   removed: { position: bigint; time: string } | undefined;
   /** The e-mail addresses that somebody has had, verified or not, and since when. */
   readonly #addresses: { address: string; position: bigint; time: string }[] = [];
-  /** Whether a version recorded them that did not keep addresses which the provider has not verified. */
+  /** The sign-ins. Older versions did not record an address that the provider has not verified. */
   readonly #signIns: { isOlder: boolean; position: bigint }[] = [];
   /** The invitation, if somebody who had signed in gave it. */
   #invitation: { by: string; time: string } | undefined;
@@ -71,7 +71,7 @@ export class StaffHistory {
     return this.#addressesBefore(event, isSure).some((address) => addresses.includes(address));
   }
 
-  /** Whether the log has no address of this member before an event. */
+  /** Tells whether the log has no address of this member before an event. */
   isNameless(event: Link): boolean {
     return this.#addressesBefore(event, false).length === 0;
   }

@@ -15,7 +15,7 @@ const maxIdleBytes = 64 * 1024 * 1024;
 /** The account writers of this process: all that are serving, and as many idle ones as fit into the limit. */
 export class WriterRegistry {
   readonly #dependencies: WriterDependencies;
-  /** What this process has answered. */
+  /** The newest usage that this process has answered from. */
   readonly newest = new NewestUsage();
   readonly #serving = new Map<string, AccountWriter>();
   readonly #idle = new LRUCache<string, AccountWriter>({

@@ -169,7 +169,7 @@ async function lookUpNow(
 
 const notCharged = (refusal: Refusal): Refused => ({ refusal, mayBeCharged: false });
 
-/** What is tried here counts like requests of a program that has the session. @throws {Refusal} beyond the hourly limit */
+/** A try counts like the request of a program that has the session. @throws {Refusal} beyond the hourly limit */
 async function admitted(visit: OwnerVisit, dependencies: ConsoleDependencies): Promise<UsageSnapshot> {
   const snapshot = await snapshotOf(visit, dependencies);
   const { usage } = snapshot;
