@@ -122,7 +122,7 @@ class Measured {
     const { path, body } = this.#visit.ask(about);
     const response = path.startsWith(apiBase)
       ? await fetch(guest.url + path, {
-          headers: { authorization: `Bearer ${guest.bearer}` },
+          headers: { authorization: `Bearer ${guest.bearer}`, ...(body && { 'content-type': 'application/json' }) },
           ...(body && { method: 'POST', body: JSON.stringify(body) }),
         })
       : await fetch(guest.url + path, {
