@@ -7,8 +7,9 @@ export type NamedVideo =
   | { outcome: 'named'; video: ParsedVideo; wasLookedUp: boolean }
   /** `explanation` is a sentence for the client. */
   | { outcome: 'refused'; refusal: Extract<VideoUrlResult, { ok: false }>['refusal']; explanation: string }
-  /** No worker could look a short link up. */
-  | { outcome: 'no_answer' };
+  /** No worker could look a short link up, or its platform could not say at the moment. */
+  | { outcome: 'no_answer' }
+  | { outcome: 'platform_failed' };
 
 /** The item that an address names; a worker looks up short links. */
 export async function nameVideo(
@@ -23,7 +24,7 @@ export async function nameVideo(
 
 async function lookUp(link: ShortLink, shortLinks: ShortLinks, options: PlatformConfiguration): Promise<NamedVideo> {
   const answer = await shortLinks.lookUp(link);
-  if (answer.outcome === 'no_answer') return { outcome: 'no_answer' };
+  if (answer.outcome === 'no_answer' || answer.outcome === 'platform_failed') return { outcome: answer.outcome };
   // The worker's answer is parsed like input of a client.
   const parsed = answer.outcome === 'found' ? parseVideoUrl(answer.url, options) : undefined;
   if (parsed?.ok && parsed.video?.platform === link.platform)

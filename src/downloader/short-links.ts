@@ -14,13 +14,21 @@ export interface ShortLinkOptions extends PlatformConfiguration {
   certificateAuthorities?: string;
 }
 
-/** The address that a short link leads to, or why it leads nowhere, for the log. */
-export type ShortLinkResult = { ok: true; url: string } | { ok: false; detail: string };
+/**
+ * The address that a short link leads to, or why there is none, for the log. `passing` tells a platform that did not answer, or
+ * answered that it cannot at the moment, from a link that leads nowhere.
+ */
+export type ShortLinkResult = { ok: true; url: string } | { ok: false; passing: boolean; detail: string };
 
 /** One or two redirects lead from a link to an item; the others are for consent pages and changes of host. */
 const maxRequests = 5;
 const maxHeaderBytes = 16 * 1024;
 const redirects: readonly (number | undefined)[] = [301, 302, 303, 307, 308];
+/** Besides all 5xx: refusals of the asker or of the moment. They say nothing of the link. */
+const passingStatuses: readonly number[] = [401, 403, 407, 408, 421, 425, 429];
+
+const nowhere = (detail: string): ShortLinkResult => ({ ok: false, passing: false, detail });
+const noAnswer = (detail: string): ShortLinkResult => ({ ok: false, passing: true, detail });
 
 /**
  * Resolves short links by asking their platforms.
@@ -33,11 +41,11 @@ const redirects: readonly (number | undefined)[] = [301, 302, 303, 307, 308];
 export function createShortLinkResolver(options: ShortLinkOptions): (url: string) => Promise<ShortLinkResult> {
   return async (url) => {
     const link = parseVideoUrl(url, options);
-    if (!link.ok || link.shortLink === undefined) return { ok: false, detail: 'this is no short link' };
+    if (!link.ok || link.shortLink === undefined) return nowhere('this is no short link');
     try {
       return await follow(link.shortLink.url, link.shortLink.platform, options);
     } catch (error) {
-      return { ok: false, detail: error instanceof Error ? error.message : String(error) };
+      return noAnswer(error instanceof Error ? error.message : String(error));
     }
   };
 }
@@ -46,28 +54,34 @@ async function follow(start: string, platform: string, options: ShortLinkOptions
   const signal = AbortSignal.timeout(options.timeoutMs);
   let url = start;
   for (let requests = 0; requests < maxRequests; requests += 1) {
-    const location = await redirectOf(new URL(url), signal, options);
-    const next = location === undefined ? null : URL.parse(location, url);
-    if (next === null) return { ok: false, detail: 'the platform redirects to nowhere' };
+    const { status, location } = await headOf(new URL(url), signal, options);
+    if (status >= 500 || passingStatuses.includes(status)) return noAnswer(`the platform answers ${String(status)}`);
+    const next = redirects.includes(status) && location !== undefined ? URL.parse(location, url) : null;
+    if (next === null) return nowhere('the platform redirects to nowhere');
     const parsed = parseVideoUrl(next.href, options);
     if (parsed.ok && parsed.video?.platform === platform) return { ok: true, url: parsed.video.canonicalUrl };
-    if (platformAt(next.href, options) !== platform) return { ok: false, detail: 'it leads away from the platform' };
+    if (platformAt(next.href, options) !== platform) return nowhere('it leads away from the platform');
     if (next.protocol !== 'https:' && next.origin !== options.samplePlatformOrigin) {
-      return { ok: false, detail: 'it leads to an address without TLS' };
+      return nowhere('it leads to an address without TLS');
     }
     url = next.href;
   }
-  return { ok: false, detail: `it leads nowhere within ${String(maxRequests)} requests` };
+  return nowhere(`it leads nowhere within ${String(maxRequests)} requests`);
 }
 
-/** @returns the target of an address's redirect; undefined if there is none. The body is never read. */
-async function redirectOf(url: URL, signal: AbortSignal, options: ShortLinkOptions): Promise<string | undefined> {
+interface ResponseHead {
+  status: number;
+  location: string | undefined;
+}
+
+/** @returns what the head of the answer to a request says. The body is never read. */
+async function headOf(url: URL, signal: AbortSignal, options: ShortLinkOptions): Promise<ResponseHead> {
   signal.throwIfAborted();
   const secure = url.protocol === 'https:';
   const port = url.port === '' ? (secure ? 443 : 80) : Number(url.port);
   const socket = await options.connect(url.hostname, port, signal);
   try {
-    const { promise, resolve, reject } = Promise.withResolvers<string | undefined>();
+    const { promise, resolve, reject } = Promise.withResolvers<ResponseHead>();
     const stream: Duplex = secure
       ? connectTls({
           socket,
@@ -89,7 +103,7 @@ async function redirectOf(url: URL, signal: AbortSignal, options: ShortLinkOptio
     asking.on('error', reject);
     asking.on('response', (response) => {
       response.on('error', () => undefined);
-      resolve(redirects.includes(response.statusCode) ? response.headers.location : undefined);
+      resolve({ status: response.statusCode ?? 0, location: response.headers.location });
     });
     asking.end();
     return await promise;

@@ -35,13 +35,16 @@ export const platform = z.string().describe("The platform's name in lower case, 
 export const videoId = z.string().describe("The platform's own id for the video.");
 export const canonicalUrl = z.string().describe('Canonical address of the video.');
 
-/** No worker could resolve a short link. */
+/** A short link could not be resolved at the moment. */
 export class NotLookedUp extends ApiError {}
+
+const platformFailed =
+  'url: The video platform did not say where this short link leads; nothing is charged, and it may be tried again';
 
 /**
  * The item that an address names; a worker looks up short links.
  *
- * @param options.whenUnanswered the endpoint's own code if no worker could look the link up
+ * @param options.whenUnanswered the endpoint's own code if the link could not be looked up at the moment
  * @throws {ApiError} invalid_request or unsupported_platform, with the reason; {NotLookedUp} with `whenUnanswered`
  */
 export async function readVideoUrl(
@@ -56,6 +59,10 @@ export async function readVideoUrl(
   const named = await nameVideo(url, options);
   if (named.outcome === 'refused') throw new ApiError(named.refusal, `url: ${named.explanation}`);
   if (named.outcome === 'no_answer') throw new NotLookedUp(options.whenUnanswered, { away: 'workers' });
+  if (named.outcome === 'platform_failed') {
+    options.partsAway.works('workers');
+    throw new NotLookedUp(options.whenUnanswered, platformFailed);
+  }
   if (named.wasLookedUp) options.partsAway.works('workers');
   return named.video;
 }

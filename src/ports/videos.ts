@@ -82,10 +82,12 @@ export interface VideoSource {
 
 /**
  * - `found`: the address that the platform redirects to, an item of the same platform. The caller parses it again.
- * - `unresolved`: the platform named no item of its own, or did not answer in time.
+ * - `unresolved`: the platform named no item of its own.
+ * - `platform_failed`: the platform could not say at the moment, or did not answer in time.
  * - `no_answer`: no worker could ask the platform.
  */
-export type ShortLinkAnswer = { outcome: 'found'; url: string } | { outcome: 'unresolved' | 'no_answer' };
+export type ShortLinkAnswer =
+  { outcome: 'found'; url: string } | { outcome: 'unresolved' | 'platform_failed' | 'no_answer' };
 
 /** Asks a worker which item a short link stands for. The API process itself never fetches an address that a client names. */
 export interface ShortLinks {

@@ -7,7 +7,7 @@ const maxCached = 5_000;
 
 export interface ShortLinkDependencies {
   /** Asks the platform; never throws. */
-  resolve: (url: string) => Promise<{ ok: true; url: string } | { ok: false; detail: string }>;
+  resolve: (url: string) => Promise<{ ok: true; url: string } | { ok: false; passing: boolean; detail: string }>;
   logger: Logger;
   /** Look-ups at a time; more are turned away, so that each is answered within its time. */
   maxConcurrent: number;
@@ -29,8 +29,8 @@ export function createShortLinkAnswerer({
     underWay += 1;
     const result = await resolve(link).finally(() => (underWay -= 1));
     if (!result.ok) {
-      logger.info({ detail: result.detail }, 'a short link was not resolved');
-      return { outcome: 'unresolved' };
+      logger.info({ detail: result.detail, passing: result.passing }, 'a short link was not resolved');
+      return { outcome: result.passing ? 'platform_failed' : 'unresolved' };
     }
     found.set(link, result.url);
     return { outcome: 'found', url: result.url };

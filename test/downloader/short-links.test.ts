@@ -8,7 +8,11 @@ import { patienceMs, waitFor } from '../support/wait-for.ts';
 const link = 'https://vm.tiktok.com/ZSabc123/';
 const item = 'https://www.tiktok.com/@somebody/video/7000000000000000001';
 type Answer = ReturnType<typeof redirectTo>;
-const unresolved = (detail: string) => ({ ok: false, detail: expect.stringContaining(detail) as string });
+const unresolved = (detail: string) => ({
+  ok: false,
+  passing: false,
+  detail: expect.stringContaining(detail) as string,
+});
 
 async function resolve(
   answers: Parameters<typeof startShortLinkHosts>[0],
@@ -96,6 +100,29 @@ describe('a short link', () => {
     expect(result).toEqual(unresolved('nowhere'));
   });
 
+  it.each<[string, Answer]>([
+    ...[401, 403, 408, 425, 429, 500, 502, 503, 504, 520].map((status): [string, Answer] => [
+      `answers ${status}`,
+      redirectTo(item, status),
+    ]),
+    ['resets the connection', (response) => void response.socket?.destroy()],
+    ['breaks off in the head', (response) => void response.socket?.end('HTTP/1.1 302 Found\r\nLocation: https://www.')],
+    ['speaks no HTTP', (response) => void response.socket?.end('busy\r\n\r\n')],
+    ['hangs', () => undefined],
+  ])('whose platform %s says nothing of the link', async (_what, answer) => {
+    const second = { 'www.tiktok.com/t/ZSabc123/': answer };
+    const first = redirectTo('https://www.tiktok.com/t/ZSabc123/');
+    for (const answers of [{ 'vm.tiktok.com/ZSabc123/': answer }, { 'vm.tiktok.com/ZSabc123/': first, ...second }]) {
+      const { result } = await resolve(answers, { timeoutMs: 1_000 });
+      expect(result).toMatchObject({ ok: false, passing: true });
+    }
+  });
+
+  it.each([400, 404, 410, 451])('that its platform answers with %i leads nowhere', async (status) => {
+    const { result } = await resolve({ 'vm.tiktok.com/ZSabc123/': redirectTo(item, status) });
+    expect(result).toEqual(unresolved('nowhere'));
+  });
+
   it('that leads back to itself is given up after a few requests', async () => {
     const { result, hosts } = await resolve({ 'vm.tiktok.com/ZSabc123/': redirectTo(link) });
     expect(result).toEqual(unresolved('within 5 requests'));
@@ -111,7 +138,7 @@ describe('a short link', () => {
       connect: (_host, _port, signal) =>
         new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(new Error('not in time')))),
     })(link);
-    expect(neverConnected).toEqual({ ok: false, detail: 'not in time' });
+    expect(neverConnected).toEqual({ ok: false, passing: true, detail: 'not in time' });
   });
 
   it('is read from the head of an answer: of an endless body nothing is read', async () => {
@@ -154,7 +181,7 @@ describe('a short link', () => {
   it('is not asked for where the connection is refused', async () => {
     const connect = () => Promise.reject(new Error('this address may not be reached'));
     const resolver = createShortLinkResolver({ connect, timeoutMs: 1_000 });
-    expect(await resolver(link)).toEqual({ ok: false, detail: 'this address may not be reached' });
+    expect(await resolver(link)).toEqual({ ok: false, passing: true, detail: 'this address may not be reached' });
   });
 
   it.each([item, 'https://example.com/ZSabc123', 'http://127.0.0.1:8080/s/x', ''])(

@@ -40,6 +40,17 @@ describe('a short link', () => {
     expect(await creditsOf(url, key)).toEqual(before);
   });
 
+  it('that the platform cannot resolve at the moment is the endpoint’s own 502 with a time, and nothing is charged', async () => {
+    const { url } = service;
+    const { key } = demoOf(service);
+    const before = await creditsOf(url, key);
+    const looked = await lookUp(shortLink('busy'), key);
+    expect([looked.status, looked.code, looked.headers.get('retry-after')]).toEqual([502, 'metadata_unavailable', '1']);
+    const queued = await call(url, '/video/download', { key, body: { url: shortLink('busy') } });
+    expect([queued.status, queued.code, queued.headers.get('retry-after')]).toEqual([502, 'enqueue_failed', '1']);
+    expect(await creditsOf(url, key)).toEqual(before);
+  });
+
   it('that no worker can look up is the endpoint’s own 502', async () => {
     const { key } = demoOf(service);
     const nats = await startNatsServer();

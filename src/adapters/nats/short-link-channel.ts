@@ -11,7 +11,7 @@ const request = z.object({ url: z.string() });
 
 const answer = z.discriminatedUnion('outcome', [
   z.object({ outcome: z.literal('found'), url: z.string() }),
-  z.object({ outcome: z.enum(['unresolved', 'no_answer']) }),
+  z.object({ outcome: z.enum(['unresolved', 'platform_failed', 'no_answer']) }),
 ]);
 
 /** The API's side: sends a short link to any worker. */

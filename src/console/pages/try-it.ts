@@ -227,7 +227,7 @@ async function readVideo(
 ): Promise<ParsedVideo> {
   const named = await nameVideo((sent.get('url') ?? '').trim(), { shortLinks, samplePlatformOrigin });
   if (named.outcome === 'refused') throw badInput(named.explanation);
-  if (named.outcome === 'no_answer') throw away();
+  if (named.outcome !== 'named') throw away();
   return named.video;
 }
 

@@ -50,9 +50,13 @@ function itemOf(id: string | undefined): SampleItem | undefined {
   return id !== undefined && Object.hasOwn(sampleItems, id) ? sampleItems[id] : undefined;
 }
 
-/** Short links: `/s/ID` to an item, and two that lead nowhere. */
+/** Short links: `/s/ID` to an item, two that lead nowhere, and one that the platform cannot resolve at the moment. */
 function sendRedirect(response: ServerResponse, id: string): void {
   const targets: Readonly<Record<string, string>> = { away: 'http://localhost:1/watch/clip', loop: '/s/loop' };
+  if (id === 'busy') {
+    sendJson(response, 503, { error: 'try again later' });
+    return;
+  }
   response.writeHead(302, { Location: targets[id] ?? `/watch/${id}`, 'Content-Length': 0 });
   response.end();
 }

@@ -122,6 +122,7 @@ describe('a question about a short link', () => {
   it.each<ShortLinkAnswer>([
     { outcome: 'found', url: 'http://127.0.0.1/watch/clip' },
     { outcome: 'unresolved' },
+    { outcome: 'platform_failed' },
     { outcome: 'no_answer' },
   ])('is answered by a worker: $outcome', async (answer) => {
     const asked: string[] = [];
@@ -155,7 +156,9 @@ describe('a question about a short link', () => {
       resolve: async (url) => {
         asked.push(url);
         if (url.endsWith('slow')) await new Promise<void>((resolve) => waiting.push(resolve));
-        return url.endsWith('lost') ? { ok: false, detail: 'planted' } : { ok: true, url: `${url}/item` };
+        if (url.endsWith('lost')) return { ok: false, passing: false, detail: 'planted' };
+        if (url.endsWith('busy')) return { ok: false, passing: true, detail: 'planted' };
+        return { ok: true, url: `${url}/item` };
       },
       logger: pino({ level: 'silent' }),
       maxConcurrent: 1,
@@ -166,12 +169,16 @@ describe('a question about a short link', () => {
       { outcome: 'unresolved' },
       { outcome: 'unresolved' },
     ]);
+    expect([await answer('busy'), await answer('busy')]).toEqual([
+      { outcome: 'platform_failed' },
+      { outcome: 'platform_failed' },
+    ]);
     const slow = answer('slow');
     expect(await answer('b')).toEqual({ outcome: 'no_answer' });
     for (const goOn of waiting) goOn();
     expect(await slow).toEqual({ outcome: 'found', url: 'slow/item' });
     expect(await answer('b')).toEqual({ outcome: 'found', url: 'b/item' });
-    expect(asked).toEqual(['a', 'lost', 'lost', 'slow', 'b']);
+    expect(asked).toEqual(['a', 'lost', 'lost', 'busy', 'busy', 'slow', 'b']);
   });
 });
 
