@@ -18,8 +18,8 @@ interface AdmissionRequest {
   token?: string | undefined;
   /** SHA-256 of the request's Idempotency-Key, hexadecimal. */
   idempotencyKeyHash?: string | undefined;
-  /** Set if the request was counted before: it takes no place, and is admitted if its key is valid. */
-  isCounted?: true;
+  /** Set if the request was counted before, or may never be: it takes no place, and is admitted if its key is valid. */
+  takesNoPlace?: boolean;
 }
 
 export interface RateWindow {
@@ -186,7 +186,7 @@ async function admitBatch(
     let next = 0;
     for (const { request, resolve } of group) {
       const { token, idempotencyKeyHash } = request;
-      const index = request.isCounted ? undefined : next++;
+      const index = request.takesNoPlace ? undefined : next++;
       const job = token === undefined ? undefined : jobs.get(token);
       const download =
         idempotencyKeyHash === undefined
@@ -200,14 +200,14 @@ async function admitBatch(
 
 function countNew(group: readonly Pending[]): number {
   let count = 0;
-  for (const { request } of group) if (!request.isCounted) count += 1;
+  for (const { request } of group) if (!request.takesNoPlace) count += 1;
   return count;
 }
 
 /**
  * The admission of one request: the first `granted` of a key, in order of arrival, are admitted.
  *
- * @param index of the request among those that need a place; undefined if it was counted before
+ * @param index of the request among those that need a place; undefined if it takes none
  */
 function admissionOf(
   key: AdmittedKey,

@@ -583,7 +583,7 @@ export interface components {
     'X-Request-Id': string;
     /** @description Seconds to wait before trying again; sent with 429, 502 and 503. */
     'Retry-After': number;
-    /** @description With a status: the `wait` of `Prefer` that was applied. */
+    /** @description With a status: the `wait` of `Prefer` that was applied, and `until=ended` if it was. */
     'Preference-Applied': string;
   };
   pathItems: never;
@@ -705,7 +705,7 @@ export interface operations {
         token: string;
       };
       header?: {
-        /** @description `wait=N` (RFC 7240): answer when the status changes, or after N seconds, at most 60; a download that has ended is answered at once. `Preference-Applied` confirms the wait; if too many polls are waiting already, in all or of this account, the answer comes at once and without that header. The poll counts as one request of the hour. */
+        /** @description `wait=N` (RFC 7240): answer when the status changes, or after N seconds, at most 60; a download that has ended is answered at once. `wait=N, until=ended`: answer only when it is `done` or `failed`, or after N seconds. `Preference-Applied` confirms both; if too many polls are waiting already, in all or of this account, the answer comes at once and without that header. The poll counts as one request of the hour. With `until=ended` it does not if it is the first to tell the end, or has waited 60 seconds in vain; nor does a full hour refuse it then. */
         Prefer?: string;
       };
       path?: never;

@@ -13,9 +13,9 @@ const firstWaitSeconds = 5;
 const longestPauseSeconds = 30;
 
 /**
- * Waits until a download has ended. Each request waits at the service for another status, so that a download takes one for each
- * step and one for each minute; where the service has no place for that, the pauses between requests grow. With `onStatus`, the
- * first request of each step waits for 5 seconds only, the next one twice as long. What the API asks to be repeated (429, 503)
+ * Waits until a download has ended. Each request waits at the service for the end, so that a download takes one, and one more for
+ * each minute, none of which counts in the hour; where the service has no place for that, the pauses between requests grow. With
+ * `onStatus`, each request waits for another status: the first of each step for 5 seconds only, the next one twice as long. What the API asks to be repeated (429, 503)
  * is repeated when it says, for as long as it takes: `signal` sets an end.
  *
  * @param onStatus told each status, the last included
@@ -27,8 +27,11 @@ export async function waitForDownload(
   { signal, onStatus }: { signal?: AbortSignal; onStatus?: (status: DownloadStatus) => void } = {},
 ): Promise<EndedDownload> {
   const given = signal && { signal };
-  const ask = (seconds: number) =>
-    api.GET('/video/status', { params: { query: { token }, header: { Prefer: `wait=${String(seconds)}` } }, ...given });
+  const until = onStatus ? '' : ', until=ended';
+  const ask = (seconds: number) => {
+    const header = { Prefer: `wait=${String(seconds)}${until}` };
+    return api.GET('/video/status', { params: { query: { token }, header }, ...given });
+  };
   const shortestWaitSeconds = onStatus ? firstWaitSeconds : longestWaitSeconds;
   let known: DownloadStatus['status'] | undefined;
   for (let waitSeconds = shortestWaitSeconds, pauseSeconds = 1; ;) {

@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { Admission, Admissions } from '../../projections/admission/admission.ts';
+import type { Admission, Admissions, RateWindow } from '../../projections/admission/admission.ts';
 import { notBelieved } from '../../projections/credits-macs.ts';
 import type { PolledJob } from '../../projections/jobs.ts';
 import { hashApiKey, hasApiKeyForm } from '../commands/api-key.ts';
@@ -12,6 +12,7 @@ import type { EndpointDependencies } from './endpoint.ts';
 import { cutConnection } from './envelope.ts';
 import { clientAddress } from '../requests/client-address.ts';
 import { ApiError } from './errors.ts';
+import { preferredWait } from './prefer.ts';
 import { rateLimitRetryAfterSeconds } from './retry-after.ts';
 import type { PartsAway } from './retry-after.ts';
 import { admitFromLog } from './usage-without-valid-mac.ts';
@@ -53,7 +54,9 @@ export function createAuthenticate(dependencies: AuthenticateDependencies) {
     const idempotencyKeyHash = idempotencyKeyHashOf(request);
     request.idempotencyKeyHash = idempotencyKeyHash;
     try {
-      const admission = await admissions.admit({ keyHash, token, idempotencyKeyHash });
+      request.isPlaceOpen = token !== undefined && waitsForEnd(request);
+      const takesNoPlace = request.isPlaceOpen;
+      const admission = await admissions.admit({ keyHash, token, idempotencyKeyHash, takesNoPlace });
       outage.works();
       partsAway.works('postgres');
       return admission;
@@ -85,10 +88,7 @@ export function createAuthenticate(dependencies: AuthenticateDependencies) {
     if (admission.outcome === 'not_believed') throw new ApiError('unavailable');
     request.place = admission.place;
     if (admission.outcome === 'reader_refused') throw new ApiError('unavailable', { away: 'read_models' });
-    if (admission.outcome === 'rate_limited') {
-      reply.header('retry-after', String(rateLimitRetryAfterSeconds(window.resetAtSeconds, realNowMs())));
-      throw new ApiError('rate_limited');
-    }
+    if (admission.outcome === 'rate_limited') refuseBeyondLimit(reply, window, realNowMs());
     const whenUnavailable = request.routeOptions.config.whenUnavailable ?? 'unavailable';
     if (keyed === notBelieved) throw new ApiError(whenUnavailable);
     if (time === undefined) {
@@ -104,6 +104,8 @@ export function createAuthenticate(dependencies: AuthenticateDependencies) {
   };
 }
 
+type ReadAgainDependencies = Pick<AuthenticateDependencies, 'admissions' | 'outages' | 'writers' | 'realNowMs'>;
+
 /**
  * Reads key, window and job again for a request that has waited since it was admitted; it takes no further place.
  *
@@ -112,11 +114,36 @@ export function createAuthenticate(dependencies: AuthenticateDependencies) {
  */
 export async function readAgain(
   request: FastifyRequest,
-  { admissions, outages, writers }: Pick<AuthenticateDependencies, 'admissions' | 'outages' | 'writers'>,
+  dependencies: ReadAgainDependencies,
 ): Promise<PolledJob | undefined> {
+  return (await admitAgain(request, dependencies, { takesNoPlace: true })).job;
+}
+
+/**
+ * Counts a request whose place was open until now; any other is counted already.
+ *
+ * @throws {ApiError} rate_limited where the window has no place for it
+ */
+export async function takeOpenPlace(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  dependencies: ReadAgainDependencies,
+): Promise<void> {
+  if (!request.isPlaceOpen) return;
+  request.isPlaceOpen = false;
+  const { outcome, place, window } = await admitAgain(request, dependencies, { takesNoPlace: false });
+  request.place = place;
+  if (outcome === 'rate_limited') refuseBeyondLimit(reply, window, dependencies.realNowMs());
+}
+
+async function admitAgain(
+  request: FastifyRequest,
+  { admissions, outages, writers }: ReadAgainDependencies,
+  { takesNoPlace }: { takesNoPlace: boolean },
+): Promise<Admission> {
   const { keyHash, accountId } = callerOf(request);
   const admission = await admissions
-    .admit({ keyHash, token: request.pollToken, isCounted: true })
+    .admit({ keyHash, token: request.pollToken, takesNoPlace })
     .catch((error: unknown) => {
       outages.of(admissionPart).failed('a request', error);
       throw new ApiError('unavailable', { away: 'postgres' });
@@ -127,7 +154,18 @@ export async function readAgain(
   const { usage, window } = admission;
   if (usage && usage !== notBelieved) writers.newest.takeRow(accountId, usage);
   if (request.usageHeaders) request.usageHeaders.window = window;
-  return admission.job;
+  return admission;
+}
+
+function refuseBeyondLimit(reply: FastifyReply, { resetAtSeconds }: RateWindow, nowMs: number): never {
+  reply.header('retry-after', String(rateLimitRetryAfterSeconds(resetAtSeconds, nowMs)));
+  throw new ApiError('rate_limited');
+}
+
+/** A poll that waits for the end takes no place if it tells it, so that a full window keeps nobody from a film (decision 59). */
+function waitsForEnd({ headers }: FastifyRequest): boolean {
+  const wait = preferredWait(headers['prefer']);
+  return wait !== undefined && wait.untilEnded && wait.seconds > 0;
 }
 
 function bearerKey({ headers }: FastifyRequest): string | undefined {

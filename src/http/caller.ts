@@ -29,6 +29,8 @@ declare module 'fastify' {
     caller: Caller | null;
     /** Its place in the hourly window, until that is given back. */
     place: AdmittedPlace | undefined;
+    /** True while its answer has yet to show if it takes a place: a poll that waits for the end takes none if it tells it. */
+    isPlaceOpen: boolean;
     /** Values of the four usage headers; handlers may correct them. */
     usageHeaders: UsageHeaders | null;
     /** When the request's head arrived, in milliseconds of `performance.now()`. */

@@ -1,9 +1,10 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { LRUCache } from 'lru-cache';
 import { z } from 'zod';
 import type { PolledJob } from '../../projections/jobs.ts';
 import type { FileLinkDependencies } from '../commands/link-to-file.ts';
 import { failureReasonNames, failureReasons } from '../domain/failure-reasons.ts';
-import { readAgain } from './authenticate.ts';
+import { readAgain, takeOpenPlace } from './authenticate.ts';
 import type { Caller } from './caller.ts';
 import { callerOf, causeOf } from './caller.ts';
 import type { Endpoint, EndpointDependencies } from './endpoint.ts';
@@ -11,9 +12,10 @@ import { endOfAnswer } from '../requests/end-of-answer.ts';
 import { contractTimestamp, dataEnvelope, errorEnvelope, sendData, timestamp } from './envelope.ts';
 import { ApiError } from './errors.ts';
 import { fileLink, fileLinkOf } from './files/link-fields.ts';
-import { longestWaitSeconds, preferredWaitSeconds } from './prefer.ts';
+import { appliedWait, longestWaitSeconds, preferredWait } from './prefer.ts';
 import type { EndpointReference } from './reference/endpoint-reference.ts';
 import { readInput, videoId } from './request-input.ts';
+import { hasEnded } from './waiting-polls.ts';
 
 const query = z.object({
   token: z
@@ -27,7 +29,7 @@ const headers = z.object({
     .string()
     .optional()
     .describe(
-      `\`wait=N\` (RFC 7240): answer when the status changes, or after N seconds, at most ${String(longestWaitSeconds)}; a download that has ended is answered at once. \`Preference-Applied\` confirms the wait; if too many polls are waiting already, in all or of this account, the answer comes at once and without that header. The poll counts as one request of the hour.`,
+      `\`wait=N\` (RFC 7240): answer when the status changes, or after N seconds, at most ${String(longestWaitSeconds)}; a download that has ended is answered at once. \`wait=N, until=ended\`: answer only when it is \`done\` or \`failed\`, or after N seconds. \`Preference-Applied\` confirms both; if too many polls are waiting already, in all or of this account, the answer comes at once and without that header. The poll counts as one request of the hour. With \`until=ended\` it does not if it is the first to tell the end, or has waited ${String(longestWaitSeconds)} seconds in vain; nor does a full hour refuse it then.`,
     ),
 });
 
@@ -101,8 +103,44 @@ export const videoStatusReference: EndpointReference = {
 
 const missBudgetMs = 5_000;
 
+/** Of so many downloads a process remembers that it has told their end. One that is forgotten may be told once more. */
+const maxEndsTold = 100_000;
+
 /** Contract §4.3. If the read model does not have the job yet, the log decides, so an answer never lags a 202. */
-export const getVideoStatus: Endpoint['handler'] = (dependencies) => async (request, reply) => {
+export const getVideoStatus: Endpoint['handler'] = (dependencies) => {
+  const endsTold = new LRUCache<string, true>({ max: maxEndsTold });
+  const isFree = ({ data, waited }: Polled): boolean => {
+    if (!hasEnded(data)) return waited === 'a_minute';
+    const isFirst = !endsTold.has(data.request_token);
+    endsTold.set(data.request_token, true);
+    return isFirst;
+  };
+  return async (request, reply) => {
+    const polled = await poll(request, reply, dependencies).catch(async (error: unknown) => {
+      await takeOpenPlace(request, reply, dependencies);
+      throw error;
+    });
+    if (polled === 'gone') {
+      // Nobody is told that it was refused.
+      await takeOpenPlace(request, reply, dependencies).catch(() => undefined);
+      return reply.hijack();
+    }
+    // Decided for every poll: one that did not wait for the end has told it too.
+    if (!isFree(polled)) await takeOpenPlace(request, reply, dependencies);
+    return sendData(reply, 200, polled.data);
+  };
+};
+
+interface Polled {
+  data: VideoStatus;
+  waited: 'not' | 'some_time' | 'a_minute';
+}
+
+async function poll(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  dependencies: EndpointDependencies,
+): Promise<Polled | 'gone'> {
   const caller = callerOf(request);
   const { token } = readInput(query, request.query);
   // A token that fails its check, a foreign one and one without a job are the same to the caller.
@@ -110,13 +148,13 @@ export const getVideoStatus: Endpoint['handler'] = (dependencies) => async (requ
   if (caller.job && caller.job.account_id !== caller.accountId) throw new ApiError('not_found');
   const queued = caller.job ? undefined : await statusFromLog(token, { caller, request, dependencies });
   const waited = await waitIfPreferred(request, reply, dependencies);
-  if (waited === 'gone') return reply.hijack();
-  const job = waited === 'waited' ? await readAgain(request, dependencies) : caller.job;
+  if (waited === 'gone') return 'gone';
+  const job = waited === 'not' ? caller.job : await readAgain(request, dependencies);
   const data = job ? await statusOfRow(job, dependencies) : queued;
   // A row is gone only while its table is made anew.
   if (!data) throw new ApiError('unavailable', { away: 'read_models' });
-  return sendData(reply, 200, data);
-};
+  return { data, waited };
+}
 
 /**
  * RFC 7240 section 4.3: with `Prefer: wait=N` an answer may come when there is something new to say, or after N seconds. A job
@@ -126,29 +164,30 @@ async function waitIfPreferred(
   request: FastifyRequest,
   reply: FastifyReply,
   { waitingPolls }: EndpointDependencies,
-): Promise<'not_waited' | 'waited' | 'gone'> {
-  const seconds = preferredWaitSeconds(request.headers['prefer']);
-  if (seconds === undefined) return 'not_waited';
+): Promise<Polled['waited'] | 'gone'> {
+  const wait = preferredWait(request.headers['prefer']);
+  if (wait === undefined) return 'not';
+  const { seconds, untilEnded } = wait;
   const { job, keyHash, accountId } = callerOf(request);
   const { status } = job ?? { status: 'queued' };
-  const applied = () => reply.header('Preference-Applied', `wait=${String(seconds)}`);
-  if (status === 'done' || status === 'failed' || seconds === 0) {
+  const applied = () => reply.header('Preference-Applied', appliedWait(wait));
+  if (hasEnded({ status }) || seconds === 0) {
     applied();
-    return 'not_waited';
+    return 'not';
   }
   const gone = endOfAnswer(request, reply);
   const startedMs = performance.now();
   const waiting = waitingPolls.wait([{ token: request.pollToken ?? '', status }], {
-    ...{ seconds, gone, keyHash },
+    ...{ seconds, untilEnded, gone, keyHash },
     holder: accountId,
   });
-  if (!waiting) return 'not_waited';
+  if (!waiting) return 'not';
   applied();
   await waiting;
   if (gone.aborted) return 'gone';
   // The client asked for this wait: it is no time that the answer took.
   request.arrivedMs += performance.now() - startedMs;
-  return 'waited';
+  return seconds === longestWaitSeconds ? 'a_minute' : 'some_time';
 }
 
 type StatusDependencies = FileLinkDependencies & Pick<EndpointDependencies, 'progress'>;

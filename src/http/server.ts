@@ -123,6 +123,7 @@ function answerAllBeforeTheEnd(
 function decorateRequests(server: FastifyInstance): void {
   server.decorateRequest('caller', null);
   server.decorateRequest('place', undefined);
+  server.decorateRequest('isPlaceOpen', false);
   server.decorateRequest('usageHeaders', null);
   server.decorateRequest('arrivedMs', 0);
   server.decorateRequest('pollToken', undefined);

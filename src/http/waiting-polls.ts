@@ -9,9 +9,11 @@ interface WaitOptions {
   holder: string;
   /** The key of the poll; none for a page of the console, whose session ends by itself. */
   keyHash?: string;
+  /** Waits for the end of a job, and for no other status. */
+  untilEnded?: boolean;
 }
 
-interface Waiting extends Pick<WaitOptions, 'holder' | 'keyHash'> {
+interface Waiting extends Pick<WaitOptions, 'holder' | 'keyHash' | 'untilEnded'> {
   known: readonly JobStatus[];
   answer: (changed: readonly JobStatus[]) => void;
 }
@@ -59,14 +61,14 @@ export class WaitingPolls {
   }
 
   /**
-   * Waits until one of the jobs has another status than the one known, the time is over, the key is revoked, or the client is
+   * Waits until one of the jobs has another status than the one known (or has ended), the time is over, the key is revoked, or the client is
    * gone. However many jobs it waits for, it takes one place.
    *
    * @returns the jobs that have changed, or none; no promise, at once, where no more polls can wait, in all or of this holder
    */
   wait(
     known: readonly JobStatus[],
-    { seconds, gone, holder, keyHash }: WaitOptions,
+    { seconds, gone, holder, keyHash, untilEnded = false }: WaitOptions,
   ): Promise<readonly JobStatus[]> | undefined {
     const isFull = this.#waiting.size >= this.#maxWaiting || this.#placesOf(holder) >= this.#maxOfOne;
     if (this.#isStopped || isFull) return undefined;
@@ -78,7 +80,7 @@ export class WaitingPolls {
         resolve(changed);
       };
       const answerGone = () => answer([]);
-      const waiting = { known, holder, ...(keyHash !== undefined && { keyHash }), answer };
+      const waiting = { known, holder, untilEnded, ...(keyHash !== undefined && { keyHash }), answer };
       const timer = setTimeout(answerGone, seconds * 1_000);
       this.#waiting.add(waiting);
       this.#placesTaken.set(holder, this.#placesOf(holder) + 1);
@@ -138,15 +140,20 @@ export class WaitingPolls {
 
   #answerChanged(current: ReadonlyMap<string, JobStatus>): void {
     if (current.size === 0) return;
-    for (const { known, answer } of this.#waiting) {
+    for (const waiting of this.#waiting) {
+      const { known, untilEnded, answer } = waiting;
       const changed = known.flatMap(({ token, status }) => {
         const now = current.get(token);
         return now && now.status !== status ? [now] : [];
       });
-      if (changed.length > 0) answer(changed);
+      if (untilEnded ? changed.some(hasEnded) : changed.length > 0) answer(changed);
+      // The next look asks for what differs from this.
+      else if (changed.length > 0) waiting.known = known.map((job) => current.get(job.token) ?? job);
     }
   }
 }
+
+export const hasEnded = ({ status }: Pick<JobStatus, 'status'>): boolean => status === 'done' || status === 'failed';
 
 /** Pages of one account wait for the same jobs, each of which is asked for once. */
 const textOf = ({ token, status }: JobStatus): string => `${token} ${status}`;

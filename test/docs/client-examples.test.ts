@@ -1,12 +1,14 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { cpSync, existsSync, readdirSync, statSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { text } from 'node:stream/consumers';
+import pMap from 'p-map';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { installClient } from '../client/installed-client.ts';
 import { creditsOf, exhaust } from '../http/requests.ts';
 import { shareService } from '../http/shared-service.ts';
+import { call } from '../support/client.ts';
 import { startInterferingProxy } from '../support/interfering-proxy.ts';
 import { whyNoPython } from '../support/python.ts';
 import { temporaryDirectory, temporaryDirectoryOfFile } from '../support/temporary-directory.ts';
@@ -69,7 +71,7 @@ describe.each(Object.keys(interpreters))('docs/examples/client/%s', (name) => {
     });
     const file = join(temporaryDirectory(), 'film.mp4');
     const begin = performance.now();
-    const ran = await run(name, [bars(), file, 'order-1842'], { key, url: proxy.url });
+    const ran = await run(name, ['--check', bars(), file, 'order-1842'], { key, url: proxy.url });
     expect(ran).toMatchObject({
       code: 0,
       stdout: expect.stringMatching(/^title: .+\nqueued: .+\nsaved: .+\n$/) as string,
@@ -78,12 +80,38 @@ describe.each(Object.keys(interpreters))('docs/examples/client/%s', (name) => {
     expect(performance.now() - begin).toBeGreaterThan(3_900);
     const count = (path: string) => proxy.paths().filter((asked) => asked === path).length;
     expect([count('/video/metadata'), count('/video/download')]).toEqual([2, 3]);
-    expect(count('/video/status')).toBeGreaterThan(1);
+    expect(count('/video/status')).toBe(2);
     expect(statSync(file).size).toBeGreaterThan(1_000);
     const again = await run(name, [bars(), file, 'order-1842'], { key });
     expect(again.code).toBe(0);
     const { downloads, metadata } = await creditsOf(service.url, key);
-    expect([downloads.used, metadata.used]).toEqual([1, 2]);
+    expect([downloads.used, metadata.used]).toEqual([1, 1]);
+  });
+
+  it('saves twenty films, eight at a time, within a limit of thirty requests an hour', async () => {
+    const key = await newKey('dev_100');
+    const directory = temporaryDirectory();
+    await using proxy = await startInterferingProxy(service.url, {});
+    const files = Array.from({ length: 20 }, (_, index) => join(directory, `${String(index)}.mp4`));
+    const ran = await pMap(files, async (file) => await run(name, [bars(), file], { key, url: proxy.url }), {
+      concurrency: 8,
+    });
+    expect(ran.map(({ code, stderr }) => ({ code, stderr }))).toEqual(files.map(() => ({ code: 0, stderr: '' })));
+    for (const file of files) expect(statSync(file).size).toBeGreaterThan(1_000);
+    // One request to queue each, one poll each, and no other: none was refused, and sent again.
+    expect(proxy.paths().filter((path) => path === '/video/download')).toHaveLength(20);
+    expect(proxy.statuses().filter((status) => status === 429)).toEqual([]);
+    const { headers } = await call(service.url, '/credits', { key });
+    expect(headers.get('x-ratelimit-remaining')).toBe('9');
+  });
+
+  it('saves no error as the film', async () => {
+    const key = await newKey();
+    const file = join(temporaryDirectory(), 'film.mp4');
+    await using proxy = await startInterferingProxy(service.url, { '/video/status': ['broken link'] });
+    const { code, stderr } = await run(name, [bars(), file], { key, url: proxy.url });
+    expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringMatching(/not fetched.*token/) as string });
+    expect(readdirSync(dirname(file))).toEqual([]);
   });
 
   it('says that the allowance is used up', async () => {

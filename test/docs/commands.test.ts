@@ -52,7 +52,7 @@ beforeAll(async () => {
   await once(loaded.listen(socket), 'listening');
   writeFileSync(join(directory, 'bin', 'npm'), shortNpm(socket), { mode: 0o755 });
   // What a page leaves to the reader's eye is a failure here: curl says nothing of a status that is no success.
-  writeFileSync(join(directory, '.curlrc'), 'fail-with-body\n');
+  writeFileSync(join(directory, '.curlrc'), 'fail\n');
   service = await startService({ REELTALLY_DATA: join(directory, 'data') });
 });
 afterAll(async () => {

@@ -9,7 +9,7 @@ import { isLongProof, scaled } from '../support/proof-scale.ts';
 import { scrape, valueOf } from '../support/scrape.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { takeJob, waitForChange, waitForJob } from './engines-behind.ts';
-import { issueKey, together } from './requests.ts';
+import { exhaust, issueKey, together } from './requests.ts';
 import { demoOf, noDownloads, ownService } from './shared-service.ts';
 
 /** Nothing happens to a job here but what a test does. */
@@ -115,6 +115,79 @@ describe('a poll that waits', () => {
   });
 });
 
+const untilEnded = 'wait=60, until=ended';
+const leftOf = ({ headers }: Answer): number => Number(headers.get('x-ratelimit-remaining'));
+
+async function fail(token: string): Promise<void> {
+  await takeJob(service, token, { failing: true });
+}
+
+describe('a poll that waits for the end', () => {
+  it('is answered once the download has ended, and takes no place of the hour the first time', async () => {
+    const { url } = service;
+    const job = await newJob();
+    const left = leftOf(await call(url, statusPath(job.token), job));
+    const answer = poll(url, job, untilEnded);
+    await untilWaiting(url, 1);
+    await fail(job.token);
+    const first = await answer;
+    expect([first.data['status'], applied(first), leftOf(first)]).toEqual(['failed', untilEnded, left]);
+    const again = await poll(url, job, untilEnded);
+    expect([again.data['status'], applied(again), leftOf(again)]).toEqual(['failed', untilEnded, left - 1]);
+  });
+
+  it('tells each end once though the window is full, however late it is asked', async () => {
+    const { url, sampleUrl } = service;
+    const { key } = await service.openAccount('dev_100');
+    const [early, late] = await Promise.all(
+      [1, 2].map(async () => (await queue(url, key, { url: sampleUrl('bars') })).request_token),
+    );
+    for (const token of [early!, late!]) await waitForJob(service, token);
+    await exhaust(url, key);
+    await expectError(poll(url, { token: early!, key }, 'wait=60'), '429 rate_limited');
+    const waiting = poll(url, { token: early!, key }, untilEnded);
+    await untilWaiting(url, 1);
+    for (const token of [early!, late!]) await fail(token);
+    for (const token of [early!, late!])
+      for (const status of ['queued', 'claimed']) await waitForChange(service, token, status);
+    const answers = [await waiting, await poll(url, { token: late!, key }, untilEnded)];
+    expect(answers.map((each) => [each.status, each.data['status'], leftOf(each)])).toEqual([
+      [200, 'failed', 0],
+      [200, 'failed', 0],
+    ]);
+    for (const token of [early!, late!]) await expectError(poll(url, { token, key }, untilEnded), '429 rate_limited');
+  });
+
+  it('takes a place where it tells no end before a minute is over, or is told to nobody', async () => {
+    const { url } = service;
+    const job = await newJob();
+    const left = leftOf(await call(url, statusPath(job.token), job));
+    const short = await poll(url, job, 'wait=1, until=ended');
+    expect([short.data['status'], applied(short), leftOf(short)]).toEqual(['queued', 'wait=1, until=ended', left - 1]);
+    const none = await poll(url, job, 'wait=0, until=ended');
+    expect([none.data['status'], leftOf(none)]).toEqual(['queued', left - 2]);
+    const other = await service.openAccount('dev_100');
+    const foreign = await poll(url, { token: job.token, key: other.key }, untilEnded);
+    expect([foreign.status, leftOf(foreign)]).toEqual([404, 29]);
+    const headers = { authorization: `Bearer ${job.key}`, prefer: untilEnded };
+    const sent = get(`${url}/api/v1${statusPath(job.token)}`, { headers, agent: false }).on('error', () => undefined);
+    await untilWaiting(url, 1);
+    sent.destroy();
+    await untilWaiting(url, 0);
+    await waitFor(async () => leftOf(await call(url, statusPath(job.token), job)) < left - 3, {
+      what: 'the poll of a client that went away to be counted',
+    });
+  });
+
+  it('takes none where it has waited a whole minute in vain', async () => {
+    const { url } = service;
+    const job = await newJob();
+    const left = leftOf(await call(url, statusPath(job.token), job));
+    const answer = await poll(url, job, untilEnded);
+    expect([answer.data['status'], applied(answer), leftOf(answer)]).toEqual(['queued', untilEnded, left]);
+  });
+});
+
 describe('a preference', () => {
   it.each([
     ['wait=3600', 'wait=60'],
@@ -122,6 +195,9 @@ describe('a preference', () => {
     ['foo="a, wait=1", wait=5; bar', 'wait=5'],
     ['wait=7, wait=1', 'wait=7'],
     ['wait=0', 'wait=0'],
+    ['until=ended, wait=60', 'wait=60, until=ended'],
+    ['wait=60, Until="ended"', 'wait=60, until=ended'],
+    ['wait=60; until=ended, until=next, until=ended', 'wait=60'],
   ])('%s is taken as %s, and an ended job is answered at once', async (prefer, taken) => {
     const { url } = service;
     const job = await newJob();
@@ -131,7 +207,7 @@ describe('a preference', () => {
     expect([answer.data['status'], applied(answer)]).toEqual(['failed', taken]);
   });
 
-  it.each(['wait', 'wait=', 'wait=-1', 'wait=1.5', 'wait=1s', 'respond-async', 'wait=x, wait=60', ''])(
+  it.each(['wait', 'wait=', 'wait=-1', 'wait=1.5', 'wait=1s', 'respond-async', 'wait=x, wait=60', 'until=ended', ''])(
     'that is malformed, or another one, is ignored: %s',
     async (prefer) => {
       const answer = await poll(service.url, await newJob(), prefer);

@@ -8,7 +8,9 @@ export type Interference =
   /** The API's own envelope, as a busy service would answer. */
   | { status: number; code: string; retryAfterSeconds: number }
   /** The connection ends after the service has answered. */
-  | 'lost answer';
+  | 'lost answer'
+  /** The answer's link to a file has a wrong signature, so that it is answered with an error. */
+  | 'broken link';
 
 /** The headers of a request that the API reads. */
 const passedOn = ['authorization', 'content-type', 'idempotency-key', 'prefer'] as const;
@@ -17,6 +19,8 @@ export interface InterferingProxy extends AsyncDisposable {
   url: string;
   /** The paths of all requests so far, those that were interfered with included. */
   paths: () => string[];
+  /** The statuses of all answers of the service so far. */
+  statuses: () => number[];
 }
 
 /**
@@ -30,6 +34,7 @@ export async function startInterferingProxy(
 ): Promise<InterferingProxy> {
   const left = new Map(Object.entries(interferences).map(([path, list]) => [path, [...list]]));
   const paths: string[] = [];
+  const statuses: number[] = [];
   const server = createServer((request, response) => {
     void serve(request, response).catch(() => response.destroy());
   });
@@ -42,12 +47,17 @@ export async function startInterferingProxy(
       return;
     }
     const answer = await passOn(request);
+    statuses.push(answer.status);
     if (interference === 'lost answer') {
       response.destroy();
       return;
     }
-    const headers = [...answer.headers].filter(([name]) => !['connection', 'transfer-encoding'].includes(name));
-    response.writeHead(answer.status, Object.fromEntries(headers)).end(await answer.text());
+    const headers = [...answer.headers].filter(
+      ([name]) => !['connection', 'transfer-encoding', 'content-length'].includes(name),
+    );
+    const body = await answer.text();
+    response.writeHead(answer.status, Object.fromEntries(headers));
+    response.end(interference === 'broken link' ? body.replace('signature=', 'signature=x') : body);
   }
   async function passOn(request: IncomingMessage): Promise<Response> {
     const { url = '/', method = 'GET', headers } = request;
@@ -58,7 +68,12 @@ export async function startInterferingProxy(
     return await fetch(new URL(url, target), { method, headers: Object.fromEntries(sent), ...body });
   }
   const { port, close } = await listen(server);
-  return { url: `http://127.0.0.1:${port}`, paths: () => paths, [Symbol.asyncDispose]: close };
+  return {
+    url: `http://127.0.0.1:${port}`,
+    paths: () => paths,
+    statuses: () => statuses,
+    [Symbol.asyncDispose]: close,
+  };
 }
 
 function refuse(response: ServerResponse, { status, code, retryAfterSeconds }: Exclude<Interference, string>): void {

@@ -1,12 +1,16 @@
 #!/bin/sh
 # Downloads a video with nothing but curl and sed:
 #
-#   REELTALLY_URL=https://api.example.com REELTALLY_KEY=rtk_… sh curl.sh VIDEO_URL FILE [IDEMPOTENCY_KEY]
+#   REELTALLY_URL=https://api.example.com REELTALLY_KEY=rtk_… sh curl.sh [--check] VIDEO_URL FILE [IDEMPOTENCY_KEY]
 #
-# The same IDEMPOTENCY_KEY, such as the number of your order, is charged once, however often the script is run.
+# The same IDEMPOTENCY_KEY, such as the number of your order, is charged once, however often the script is run. --check asks for
+# the metadata first, and queues nothing if the service knows that the download would fail. A download takes one request of the
+# key's hourly limit, and the check another.
 set -eu
+check=
+[ "${1-}" = --check ] && check=yes && shift
 [ $# -ge 2 ] && [ -n "${REELTALLY_URL-}" ] && [ -n "${REELTALLY_KEY-}" ] || {
-  echo 'usage: REELTALLY_URL=… REELTALLY_KEY=… curl.sh VIDEO_URL FILE [IDEMPOTENCY_KEY]' >&2
+  echo 'usage: REELTALLY_URL=… REELTALLY_KEY=… curl.sh [--check] VIDEO_URL FILE [IDEMPOTENCY_KEY]' >&2
   exit 2
 }
 video=$1 file=$2
@@ -26,7 +30,7 @@ give_up() {
   exit 1
 }
 
-# -q: an option in the user's .curlrc, such as fail-with-body, would change what this script reads.
+# -q: an option in the user's .curlrc, such as fail, would change what this script reads.
 fetch() { curl -q -sS "$@"; }
 
 # Sends a request to the API, again where that makes sense; the answer is in $work/body and $work/head.
@@ -58,8 +62,10 @@ request() {
 api=$REELTALLY_URL/api/v1
 
 # Costs one metadata credit.
-request -G --data-urlencode "url=$video" "$api/video/metadata"
-echo "title: $(field title)"
+if [ -n "$check" ]; then
+  request -G --data-urlencode "url=$video" "$api/video/metadata"
+  echo "title: $(field title)"
+fi
 
 # Costs one download credit, or the overage price. 202 means that it is recorded and charged; with the same key, once.
 request -H 'Content-Type: application/json' -H "Idempotency-Key: $idempotency_key" \
@@ -67,10 +73,10 @@ request -H 'Content-Type: application/json' -H "Idempotency-Key: $idempotency_ke
 token=$(field request_token)
 echo "queued: $token, credits left: $(header x-credits-remaining)"
 
-# The service answers when the status changes, or after a minute; without Preference-Applied the pauses grow.
+# The service answers when the download has ended, or after a minute; without Preference-Applied the pauses grow.
 pause_seconds=1
 while :; do
-  request -H 'Prefer: wait=60' "$api/video/status?token=$token"
+  request -H 'Prefer: wait=60, until=ended' "$api/video/status?token=$token"
   case $(field status) in
     done) break ;;
     failed) give_up "$(field message) ($(field error)), token $token" ;;
@@ -80,6 +86,11 @@ while :; do
   pause_seconds=$((pause_seconds < 16 ? pause_seconds * 2 : 30))
 done
 
-# The link is signed and needs no key; it is valid for an hour, and each poll makes another one.
-fetch --fail --retry 3 -o "$file" "$(field download_url)" || give_up "the file was not fetched, token $token"
+# The link is signed and needs no key; it is valid for an hour, and each poll makes another one. With --fail, an error is never
+# saved as the film; nor is half of it, because the file gets its name once it is whole.
+fetch --fail --retry 3 -o "$file.part" "$(field download_url)" || {
+  rm -f "$file.part"
+  give_up "the file was not fetched, token $token"
+}
+mv "$file.part" "$file"
 echo "saved: $file"

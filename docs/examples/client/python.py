@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
 """Downloads a video with nothing but the standard library of Python 3.9 or newer:
 
-    REELTALLY_URL=https://api.example.com REELTALLY_KEY=rtk_… python3 python.py VIDEO_URL FILE [IDEMPOTENCY_KEY]
+    REELTALLY_URL=https://api.example.com REELTALLY_KEY=rtk_… python3 python.py [--check] VIDEO_URL FILE [IDEMPOTENCY_KEY]
 
-The same IDEMPOTENCY_KEY, such as the number of your order, is charged once, however often the program is run.
+The same IDEMPOTENCY_KEY, such as the number of your order, is charged once, however often the program is run. --check asks for
+the metadata first, and queues nothing if the service knows that the download would fail. A download takes one request of the
+key's hourly limit, and the check another.
 """
 
 import http.client
@@ -65,10 +67,10 @@ def refusal_of(answer):
 
 
 def wait_for(token):
-    """Each poll is answered when the status changes, or after a minute; without Preference-Applied the pauses grow."""
+    """Each poll is answered when the download has ended, or after a minute; without Preference-Applied the pauses grow."""
     pause_seconds = 1
     while True:
-        status, headers = call(f"/video/status?token={token}", Prefer="wait=60")
+        status, headers = call(f"/video/status?token={token}", Prefer="wait=60, until=ended")
         if status["status"] in ("done", "failed"):
             return status
         if "Preference-Applied" not in headers:
@@ -76,11 +78,13 @@ def wait_for(token):
             pause_seconds = min(pause_seconds * 2, 30)
 
 
-def download(video, file, idempotency_key):
-    # Costs one metadata credit.
+def check(video):
+    """Costs one metadata credit."""
     metadata, _ = call("/video/metadata?" + urllib.parse.urlencode({"url": video}))
     print(f"title: {metadata['title']}")
 
+
+def download(video, file, idempotency_key):
     # Costs one download credit, or the overage price. 202 means that it is recorded and charged; with the same key, once.
     wanted = {"url": video, "quality": "360"}
     queued, headers = call("/video/download", wanted, Idempotency_Key=idempotency_key)
@@ -91,23 +95,31 @@ def download(video, file, idempotency_key):
     if ended["status"] == "failed":
         raise Refused(ended["error"], f"{ended['message']}, token {token}")
 
-    # The link is signed and needs no key; it is valid for an hour, and each poll makes another one.
+    # The link is signed and needs no key; it is valid for an hour, and each poll makes another one. An error is an exception
+    # here, and never saved as the film; nor is half of it, because the file gets its name once it is whole.
+    part = f"{file}.part"
     try:
-        with urllib.request.urlopen(ended["download_url"], timeout=90) as response, open(file, "wb") as target:
+        with urllib.request.urlopen(ended["download_url"], timeout=90) as response, open(part, "wb") as target:
             shutil.copyfileobj(response, target)
     except urllib.error.URLError as error:
         raise Refused("transfer_failed", f"the file was not fetched ({error.reason}), token {token}") from error
-    if os.path.getsize(file) != ended["file_size_bytes"]:
+    if os.path.getsize(part) != ended["file_size_bytes"]:
+        os.remove(part)
         raise Refused("transfer_failed", f"the file is not whole, token {token}")
+    os.replace(part, file)
     print(f"saved: {file}")
 
 
 def main():
-    if len(sys.argv) < 3 or not os.environ.get("REELTALLY_URL") or not os.environ.get("REELTALLY_KEY"):
-        print("usage: REELTALLY_URL=… REELTALLY_KEY=… python.py VIDEO_URL FILE [IDEMPOTENCY_KEY]", file=sys.stderr)
+    checks = sys.argv[1:2] == ["--check"]
+    words = sys.argv[2:] if checks else sys.argv[1:]
+    if len(words) < 2 or not os.environ.get("REELTALLY_URL") or not os.environ.get("REELTALLY_KEY"):
+        print("usage: REELTALLY_URL=… REELTALLY_KEY=… python.py [--check] VIDEO_URL FILE [IDEMPOTENCY_KEY]", file=sys.stderr)
         return 2
-    video, file, *more = sys.argv[1:]
+    video, file, *more = words
     try:
+        if checks:
+            check(video)
         download(video, file, more[0] if more else str(uuid.uuid4()))
     except Refused as refusal:
         print(refusal, file=sys.stderr)

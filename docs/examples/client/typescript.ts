@@ -1,21 +1,24 @@
 /**
  * Downloads a video with the typed client (src/client of the service), on Node 24 or newer:
  *
- *     REELTALLY_URL=https://api.example.com REELTALLY_KEY=rtk_… node typescript.ts VIDEO_URL FILE [IDEMPOTENCY_KEY]
+ *     REELTALLY_URL=https://api.example.com REELTALLY_KEY=rtk_… node typescript.ts [--check] VIDEO_URL FILE [IDEMPOTENCY_KEY]
  *
- * The same IDEMPOTENCY_KEY, such as the number of your order, is charged once, however often the program is run.
- * `downloadToFile` of the client does the second half in one call; here are its steps.
+ * The same IDEMPOTENCY_KEY, such as the number of your order, is charged once, however often the program is run. --check asks for
+ * the metadata first, and queues nothing if the service knows that the download would fail. A download takes one request of the
+ * key's hourly limit, and the check another. `downloadToFile` of the client does the rest in one call; here are its steps.
  */
-import { writeFile } from 'node:fs/promises';
+import { rename, writeFile } from 'node:fs/promises';
 import { createApiClient } from '@reeltally/client';
 import { ClientError } from '@reeltally/client/client-error';
 import { waitForDownload } from '@reeltally/client/wait-for-download';
 import { sendWithRetries } from '@reeltally/client/with-retries';
 
 const { REELTALLY_URL, REELTALLY_KEY } = process.env;
-const [video, file, idempotencyKey = crypto.randomUUID()] = process.argv.slice(2);
+const words = process.argv.slice(2);
+const checks = words[0] === '--check';
+const [video, file, idempotencyKey = crypto.randomUUID()] = checks ? words.slice(1) : words;
 if (!REELTALLY_URL || !REELTALLY_KEY || !video || !file) {
-  console.error('usage: REELTALLY_URL=… REELTALLY_KEY=… typescript.ts VIDEO_URL FILE [IDEMPOTENCY_KEY]');
+  console.error('usage: REELTALLY_URL=… REELTALLY_KEY=… typescript.ts [--check] VIDEO_URL FILE [IDEMPOTENCY_KEY]');
   process.exit(2);
 }
 const api = createApiClient(REELTALLY_URL, REELTALLY_KEY);
@@ -25,11 +28,11 @@ const limits = { attempts: 6, longestPauseSeconds: 60 };
 
 try {
   // Costs one metadata credit.
-  const { title } = await sendWithRetries(
-    () => api.GET('/video/metadata', { params: { query: { url: video } } }),
-    limits,
-  );
-  console.log(`title: ${title}`);
+  if (checks) {
+    const query = { url: video };
+    const { title } = await sendWithRetries(() => api.GET('/video/metadata', { params: { query } }), limits);
+    console.log(`title: ${title}`);
+  }
 
   // Costs one download credit, or the overage price. 202 means that it is recorded and charged; with the same key, once.
   const header = { 'Idempotency-Key': idempotencyKey };
@@ -40,15 +43,17 @@ try {
   );
   console.log(`queued: ${token}`);
 
-  // Few polls: the service answers each when the status changes, or after a minute.
+  // Few polls: the service answers each when the download has ended, or after a minute.
   const ended = await waitForDownload(api, token);
   if (ended.status === 'failed') throw new ClientError(ended.error, `${ended.message}, token ${token}`);
 
-  // The link is signed and needs no key; it is valid for an hour, and each poll makes another one.
+  // The link is signed and needs no key; it is valid for an hour, and each poll makes another one. An error is never saved as
+  // the film; nor is half of it, because the file gets its name once it is whole.
   const response = await fetch(ended.download_url);
   if (!response.ok || !response.body)
     throw new ClientError('transfer_failed', `the file was not fetched, token ${token}`);
-  await writeFile(file, response.body);
+  await writeFile(`${file}.part`, response.body);
+  await rename(`${file}.part`, file);
   console.log(`saved: ${file}`);
 } catch (error) {
   if (!(error instanceof ClientError)) throw error;

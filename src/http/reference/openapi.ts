@@ -47,7 +47,7 @@ const retryAfter: Header = {
 };
 
 const preferenceApplied: Header = {
-  description: 'With a status: the `wait` of `Prefer` that was applied.',
+  description: 'With a status: the `wait` of `Prefer` that was applied, and `until=ended` if it was.',
   schema: { type: 'string' },
 };
 

@@ -27,13 +27,14 @@ export function quickStart(operations: readonly ListedOperation[], apiUrl: strin
     ${queue && listing(requestListing(queue, apiUrl))}
     <p>The answer has a <code>request_token</code>.</p>
     <h3>2. Poll its status</h3>
-    ${poll && listing(requestListing(poll, apiUrl, { Prefer: 'wait=60' }))}
+    ${poll && listing(requestListing(poll, apiUrl, { Prefer: 'wait=60, until=ended' }))}
     <p>
-      With the header <code>Prefer: wait=60</code> the answer comes when the status changes, or after a minute. Poll
-      until <code>status</code> is <code>done</code> or <code>failed</code>.
+      With the header <code>Prefer: wait=60, until=ended</code> the answer comes when the download has ended, or after a
+      minute, and does not count in the hour. Poll until <code>status</code> is <code>done</code> or
+      <code>failed</code>.
     </p>
     <h3>3. Fetch the file</h3>
-    ${code('curl -o video.mp4 "$DOWNLOAD_URL"')}
+    ${code('curl --fail -o video.mp4 "$DOWNLOAD_URL"')}
     <p>The <code>download_url</code> of step 2 is good for an hour and needs no key. Each poll returns a new one.</p>`;
 }
 
