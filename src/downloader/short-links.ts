@@ -7,7 +7,7 @@ import type { PlatformConfiguration } from '../domain/platforms/platforms.ts';
 
 export interface ShortLinkOptions extends PlatformConfiguration {
   /** Connects to allowed destinations. Its name resolution and its refusals guard these requests. */
-  connect: (host: string, port: number, signal: AbortSignal) => Promise<Socket>;
+  connect: (host: string, port: number, signal: AbortSignal, platform: string) => Promise<Socket>;
   /** For all requests of a link together. */
   timeoutMs: number;
   /** Certificate authorities in PEM; default: those that Node trusts. */
@@ -54,7 +54,7 @@ async function follow(start: string, platform: string, options: ShortLinkOptions
   const signal = AbortSignal.timeout(options.timeoutMs);
   let url = start;
   for (let requests = 0; requests < maxRequests; requests += 1) {
-    const { status, location } = await headOf(new URL(url), signal, options);
+    const { status, location } = await headOf(new URL(url), platform, signal, options);
     if (status >= 500 || passingStatuses.includes(status)) return noAnswer(`the platform answers ${String(status)}`);
     const next = redirects.includes(status) && location !== undefined ? URL.parse(location, url) : null;
     if (next === null) return nowhere('the platform redirects to nowhere');
@@ -75,11 +75,16 @@ interface ResponseHead {
 }
 
 /** @returns what the head of the answer to a request says. The body is never read. */
-async function headOf(url: URL, signal: AbortSignal, options: ShortLinkOptions): Promise<ResponseHead> {
+async function headOf(
+  url: URL,
+  platform: string,
+  signal: AbortSignal,
+  options: ShortLinkOptions,
+): Promise<ResponseHead> {
   signal.throwIfAborted();
   const secure = url.protocol === 'https:';
   const port = url.port === '' ? (secure ? 443 : 80) : Number(url.port);
-  const socket = await options.connect(url.hostname, port, signal);
+  const socket = await options.connect(url.hostname, port, signal, platform);
   try {
     const { promise, resolve, reject } = Promise.withResolvers<ResponseHead>();
     const stream: Duplex = secure

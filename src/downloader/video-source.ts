@@ -19,6 +19,7 @@ import { hasAll } from './sandbox/launch.ts';
 import type { Namespaces } from './sandbox/launch.ts';
 import type { ProcessResult } from './sandbox/run-sandboxed.ts';
 import type { Egress } from './egress/credentials.ts';
+import { withCookies } from './cookies.ts';
 import { downloadArguments, metadataArguments } from './yt-dlp/arguments.ts';
 import type { DownloaderLimits, ExtractorRun } from './yt-dlp/arguments.ts';
 import { failure, processFailure, silentRefusal } from './download-failures.ts';
@@ -43,6 +44,8 @@ export interface VideoSourceOptions extends DownloaderPrograms {
   limits: DownloaderLimits;
   /** The way out for all of the downloader's traffic. */
   egress: Egress;
+  /** The operator's cookies for a platform, in Netscape's format; default: none. @throws if they cannot be read */
+  cookiesOf?: (platform: string) => string | undefined;
   /** The namespaces of children, as far as this machine allows them. */
   namespaces?: Namespaces | undefined;
   /** For files that outlive an attempt, and for metadata requests; made if it is not there. */
@@ -126,6 +129,16 @@ function extractorRun({ options }: DownloaderContext, video: VideoReference): Ex
   return { extractor, pluginsDirectory, ffmpegPath: localFfmpegDirectory, url: canonicalUrl };
 }
 
+type YtDlpRun = Parameters<typeof runYtDlp>[1];
+
+/** Runs yt-dlp with the cookies of the platform, if the operator has any. */
+async function runForPlatform(context: DownloaderContext, run: YtDlpRun): Promise<ProcessResult> {
+  const cookies = context.options.cookiesOf?.(run.platform);
+  return await withCookies(cookies, run.directory, (cookieArguments) =>
+    runYtDlp(context, { ...run, arguments: [...cookieArguments, ...run.arguments] }),
+  );
+}
+
 async function probe(
   context: DownloaderContext,
   video: VideoReference,
@@ -134,9 +147,10 @@ async function probe(
   const run = extractorRun(context, video);
   if (run === undefined) return failure('unsupported_media', `No extractor for the platform ${video.platform}.`);
   const found: { metadata?: AnnouncedMetadata | undefined } = {};
-  const result = await runYtDlp(context, {
+  const result = await runForPlatform(context, {
     ...attempt,
     fetches: false,
+    platform: video.platform,
     arguments: metadataArguments(run),
     timeoutMs: context.options.limits.metadataTimeoutMs,
     onLine: (line) => {
@@ -227,8 +241,9 @@ async function download(
     failureOf: (result: ProcessResult) => processFailure(result)?.reason,
   };
   const result = await inSpan(context.options.tracer, traced, () =>
-    runYtDlp(context, {
+    runForPlatform(context, {
       fetches: true,
+      platform: video.platform,
       arguments: downloadArguments(run, wanted, { directory: media, limits }),
       directory,
       timeoutMs: limits.attemptTimeoutMs,

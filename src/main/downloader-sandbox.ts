@@ -111,10 +111,13 @@ async function openPlaceForOthers(users: Users, { downloader, workDirectory: wan
  */
 export async function openDownloaderSandbox(
   { samplePlatformUrl, ...given }: PlaceOptions & { samplePlatformUrl: string | null },
-  { onRefused, observer }: { onRefused: EgressGuardOptions['onRefused']; observer?: EgressObserver },
+  {
+    observer,
+    ...outgoing
+  }: Pick<EgressGuardOptions, 'onRefused' | 'routeTo' | 'onRouteFailed'> & { observer?: EgressObserver },
 ): Promise<DownloaderSandbox> {
   const { sandbox, ...place } = await openPlace(given);
-  const guard = createEgressGuard({ allowed: destinationsOf(samplePlatformUrl), onRefused });
+  const guard = createEgressGuard({ allowed: destinationsOf(samplePlatformUrl), ...outgoing });
   const proxy = await startEgressProxy({
     guard,
     maxConnections: connectionsOf('egress', maxOpenFiles()),

@@ -34,7 +34,9 @@ const testLimits: DownloaderLimits = {
   maxVideoSide: 2160,
 };
 
-type MoreOfSource = { proxyUrl?: string } & Partial<Pick<VideoSourceOptions, 'ytDlpPath' | 'workDirectory' | 'logger'>>;
+type MoreOfSource = { proxyUrl?: string } & Partial<
+  Pick<VideoSourceOptions, 'ytDlpPath' | 'workDirectory' | 'logger' | 'cookiesOf'>
+>;
 
 export interface TestPlatform {
   url: string;
@@ -69,7 +71,7 @@ function makeDirectories(...directories: string[]): string[] {
 
 /** A proxy of the test's own in place of the guarded one. */
 export function throughOtherProxy(proxyUrl: string): Egress {
-  const usage = { receivedBytes: 0, sentBytes: 0, connections: 0, refusals: 0, exhausted: false };
+  const usage = { receivedBytes: 0, sentBytes: 0, connections: 0, refusals: 0, routeFailures: 0, exhausted: false };
   return { admit: () => ({ proxyUrl, close: () => usage }) };
 }
 

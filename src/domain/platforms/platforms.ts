@@ -44,3 +44,9 @@ export const platforms: readonly Platform[] = [
 /** Of every platform that is served with this configuration. */
 export const platformNames = (configuration: PlatformConfiguration): string[] =>
   [...platforms, ...configuredPlatforms(configuration)].map(({ name }) => name);
+
+/** The platform's own hosts, as its row writes them; none of an unknown platform. */
+export function hostsOfPlatform(name: string, configuration: PlatformConfiguration): readonly string[] {
+  const platform = [...platforms, ...configuredPlatforms(configuration)].find((each) => each.name === name);
+  return platform?.origin === undefined ? (platform?.hosts ?? []) : [new URL(platform.origin).hostname];
+}

@@ -1,9 +1,11 @@
 import { Resolver, lookup } from 'node:dns/promises';
-import { BlockList, connect as connectSocket, isIP } from 'node:net';
+import { BlockList, isIP } from 'node:net';
 import type { Socket } from 'node:net';
 import { networkInterfaces } from 'node:os';
 
 import type { DestinationRefusal } from '../../ports/observers.ts';
+import { dial as dialByRoute, OutgoingRouteFailed } from './outgoing-route.ts';
+import type { OutgoingRoute } from './outgoing-route.ts';
 import { isPublicAddress } from './public-address.ts';
 import { unlessAborted } from '../../async/deadline.ts';
 
@@ -30,8 +32,17 @@ export interface EgressGuardOptions {
   onRefused: (refusal: Destination & { reason: DestinationRefusal }) => void;
   /** Resolves a name to all its addresses; default: by DNS, and by the system for allowed destinations. */
   resolve?: (host: string, signal: AbortSignal) => Promise<readonly string[]>;
-  /** Connects to an address; default: TCP. */
-  dial?: (address: string, port: number, signal: AbortSignal) => Promise<Socket>;
+  /**
+   * The way to a platform's hosts; default: direct. `isPublic` is false for an allowed destination, which may be one that only
+   * this machine reaches.
+   *
+   * @throws {OutgoingRouteFailed} if it cannot be read
+   */
+  routeTo?: (platform: string | undefined, isPublic: boolean) => OutgoingRoute;
+  /** Told why a route could not be used. */
+  onRouteFailed?: (failure: { platform: string | undefined; reason: string }) => void;
+  /** Connects to an address by a route; default: TCP. */
+  dial?: (address: string, port: number, signal: AbortSignal, route: OutgoingRoute) => Promise<Socket>;
   /** The machine's own addresses, read for each connection; default: those of its interfaces. */
   ownAddresses?: () => readonly string[];
   /** For resolution and connection together. */
@@ -41,12 +52,15 @@ export interface EgressGuardOptions {
 export interface EgressGuard {
   /**
    * Connects to a host, if it may be reached. Its name is resolved once, every address of it must be public, and the socket
-   * goes to one of exactly these addresses, so that a second answer of the resolver changes nothing.
+   * goes to one of exactly these addresses, so that a second answer of the resolver changes nothing. This also holds behind an
+   * outgoing proxy, which is given the address.
    *
    * @param host a name, or an address, IPv6 with or without brackets
-   * @throws {EgressRefused} for a host that may not be reached; any other error if the host does not answer
+   * @param platform the one for which the connection is made, which may have a route of its own
+   * @throws {EgressRefused} for a host that may not be reached; {OutgoingRouteFailed} if the operator's route cannot be used; any
+   *   other error if the host does not answer
    */
-  connect(host: string, port: number, signal?: AbortSignal): Promise<Socket>;
+  connect(host: string, port: number, signal?: AbortSignal, platform?: string): Promise<Socket>;
 }
 
 const defaultTimeoutMs = 10_000;
@@ -82,22 +96,6 @@ async function resolvePublic(host: string, signal: AbortSignal): Promise<string[
   }
 }
 
-async function dialTcp(address: string, port: number, signal: AbortSignal): Promise<Socket> {
-  signal.throwIfAborted();
-  const socket = connectSocket({ host: address, port, allowHalfOpen: true, noDelay: true });
-  const connected = Promise.withResolvers<Socket>();
-  const giveUp = () => socket.destroy(new Error('The connection took too long.'));
-  signal.addEventListener('abort', giveUp);
-  socket.once('connect', () => connected.resolve(socket));
-  socket.once('error', connected.reject);
-  socket.once('close', () => connected.reject(new Error('The connection was closed.')));
-  try {
-    return await connected.promise;
-  } finally {
-    signal.removeEventListener('abort', giveUp);
-  }
-}
-
 const notResolved = (): never => {
   throw new Error('The name was not resolved in time.');
 };
@@ -114,15 +112,19 @@ function arePublicAndNotOwn(addresses: readonly string[], ownAddresses: readonly
   return addresses.every((address) => isPublicAddress(address) && !own.check(address, familyOf(address)));
 }
 
+/** Connections come from an address of the same family. */
+const isReachedBy = ({ proxy, sourceAddress }: OutgoingRoute, address: string): boolean =>
+  proxy !== undefined || sourceAddress === undefined || isIP(sourceAddress) === isIP(address);
+
 /** The only way out to addresses that platforms name: everything but the public web is refused. */
 export function createEgressGuard(options: EgressGuardOptions): EgressGuard {
-  const { dial = dialTcp, ownAddresses = interfaceAddresses } = options;
+  const { dial = dialByRoute, ownAddresses = interfaceAddresses, routeTo = () => ({}) } = options;
 
   function isAllowed(host: string, port: number): boolean {
     return options.allowed.some((destination) => destination.host === host && destination.port === port);
   }
 
-  async function connect(host: string, port: number, signal?: AbortSignal): Promise<Socket> {
+  async function connect(host: string, port: number, signal?: AbortSignal, platform?: string): Promise<Socket> {
     const name = host.toLowerCase().replace(/^\[(.*)\]$/s, '$1');
     const shown = name.replace(/[^\x21-\x7e]+/g, '?').slice(0, 253);
     const refuse = (reason: DestinationRefusal): EgressRefused => {
@@ -137,10 +139,27 @@ export function createEgressGuard(options: EgressGuardOptions): EgressGuard {
     const lookUp = options.resolve ?? (allowed ? resolveBySystem : resolvePublic);
     const addresses = isIP(name) === 0 ? await unlessAborted(lookUp(name, ending), ending, notResolved) : [name];
     if (!allowed && !arePublicAndNotOwn(addresses, ownAddresses())) throw refuse('not_public');
-    let failure: unknown = new Error(`${shown} has no address.`);
-    for (const address of addresses) {
+    try {
+      return await dialFirst(addresses, port, ending, routeTo(platform, !allowed));
+    } catch (error) {
+      if (error instanceof OutgoingRouteFailed) options.onRouteFailed?.({ platform, reason: error.message });
+      throw error;
+    }
+  }
+
+  /** Connects to the first of the addresses that answers. */
+  async function dialFirst(
+    addresses: readonly string[],
+    port: number,
+    ending: AbortSignal,
+    route: OutgoingRoute,
+  ): Promise<Socket> {
+    let failure: unknown = new Error('The host has no address that can be reached from here.');
+    for (const address of addresses.filter((each) => isReachedBy(route, each))) {
+      // A proxy may take its time to reach one of them.
+      const patience = route.proxy === undefined ? [AbortSignal.timeout(addressTimeoutMs)] : [];
       try {
-        return await dial(address, port, AbortSignal.any([ending, AbortSignal.timeout(addressTimeoutMs)]));
+        return await dial(address, port, AbortSignal.any([ending, ...patience]), route);
       } catch (error) {
         failure = error;
         if (ending.aborted) break;

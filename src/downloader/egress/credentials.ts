@@ -12,6 +12,8 @@ export interface EgressUsage {
   sentBytes: number;
   connections: number;
   refusals: number;
+  /** How often the operator's route could not be used. */
+  routeFailures: number;
   /** It has used up its bytes. */
   exhausted: boolean;
 }
@@ -26,13 +28,16 @@ export interface EgressCredential {
 
 /** Issues credentials. The downloader knows no other part of the network. */
 export interface Egress {
-  /** @param limits maxBytes: in both directions together, over all connections */
-  admit(limits: { maxBytes: number }): EgressCredential;
+  /**
+   * @param attempt maxBytes: in both directions together, over all connections; platform: the one whose route connections take
+   */
+  admit(attempt: { maxBytes: number; platform?: string }): EgressCredential;
 }
 
 export interface Permit {
   usage: EgressUsage;
   maxBytes: number;
+  platform: string | undefined;
   sockets: Set<Duplex>;
   /** Connections that are being made. */
   opening: number;
@@ -55,11 +60,15 @@ export class Permits {
     this.#observer = observer;
   }
 
-  admit(maxBytes: number, addressOf: (credentials: string) => string): EgressCredential {
+  admit(
+    { maxBytes, platform }: Parameters<Egress['admit']>[0],
+    addressOf: (credentials: string) => string,
+  ): EgressCredential {
     const secret = randomBits(32).toString('hex');
     const name = digest(secret);
-    const usage = { receivedBytes: 0, sentBytes: 0, connections: 0, refusals: 0, exhausted: false };
-    const permit: Permit = { usage, maxBytes, sockets: new Set(), opening: 0, closed: false };
+    const counts = { receivedBytes: 0, sentBytes: 0, connections: 0, refusals: 0, routeFailures: 0 };
+    const usage = { ...counts, exhausted: false };
+    const permit: Permit = { usage, maxBytes, platform, sockets: new Set(), opening: 0, closed: false };
     this.#open.set(name, permit);
     return {
       proxyUrl: addressOf(`attempt:${secret}`),

@@ -8,6 +8,7 @@ import { pipeline } from 'node:stream/promises';
 import type { EgressObserver } from '../../ports/observers.ts';
 import { EgressRefused } from './connection-guard.ts';
 import type { Destination, EgressGuard } from './connection-guard.ts';
+import { OutgoingRouteFailed } from './outgoing-route.ts';
 import { Permits } from './credentials.ts';
 import type { Egress, Permit } from './credentials.ts';
 
@@ -121,7 +122,7 @@ async function reach(
   if (!permits.hasRoom(permit)) return 429;
   permit.opening += 1;
   try {
-    const upstream = await guard.connect(host, port);
+    const upstream = await guard.connect(host, port, undefined, permit.platform);
     if (permit.closed) {
       upstream.destroy();
       return 502;
@@ -131,6 +132,7 @@ async function reach(
     permits.meter(permit, upstream);
     return upstream;
   } catch (error) {
+    if (error instanceof OutgoingRouteFailed) permit.usage.routeFailures += 1;
     if (!(error instanceof EgressRefused)) return 502;
     permits.refuse(permit);
     return 403;
@@ -247,7 +249,7 @@ export async function startEgressProxy(options: EgressProxyOptions): Promise<Egr
   }
   const { port } = listener.address() as AddressInfo;
   return {
-    admit: ({ maxBytes }) => permits.admit(maxBytes, (credentials) => `http://${credentials}@127.0.0.1:${port}`),
+    admit: (attempt) => permits.admit(attempt, (credentials) => `http://${credentials}@127.0.0.1:${port}`),
     async close() {
       const closed = new Promise((resolve) => listener.close(resolve));
       callers.end();

@@ -38,8 +38,11 @@ export interface SandboxedProcess extends ResourceLimits, OutputLimits {
   observer?: ChildObserver | undefined;
 }
 
-/** `traffic_spent`: the child failed after it had used up its traffic allowance. */
-export type ProcessEnding = ChildEnding | 'traffic_spent';
+/**
+ * `traffic_spent`: the child failed after it had used up its traffic allowance. `route_failed`: it failed, and the operator's proxy
+ * or source address could not be used.
+ */
+export type ProcessEnding = ChildEnding | 'traffic_spent' | 'route_failed';
 
 export interface ProcessResult {
   ending: ProcessEnding;

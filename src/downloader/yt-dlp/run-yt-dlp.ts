@@ -41,16 +41,17 @@ type Run = Pick<SandboxedProcess, 'arguments' | 'directory' | 'timeoutMs' | 'sig
 /**
  * Runs yt-dlp once, in a sandbox, with an egress credential that is revoked at its end.
  *
- * @param fetches whether it fetches a file; otherwise its traffic and disk space are only enough for pages
+ * @param run.fetches whether it fetches a file; otherwise its traffic and disk space are only enough for pages
+ * @param run.platform the one whose route its connections take
  */
 export async function runYtDlp(
   { options, ytDlp, forker }: YtDlpContext,
-  { fetches, ...run }: Run & { fetches: boolean },
+  { fetches, platform, ...run }: Run & { fetches: boolean; platform: string },
 ): Promise<ProcessResult> {
   const { command, prefix, environment } = await ytDlp();
   const forks = await unlessAborted(forker(), run.signal, () => undefined);
   const fileBytes = fetches ? 2 * options.limits.maxFileSizeBytes : 0;
-  const credential = options.egress.admit({ maxBytes: fileBytes + spareTrafficBytes });
+  const credential = options.egress.admit({ maxBytes: fileBytes + spareTrafficBytes, platform });
   let usage: EgressUsage | undefined;
   const start = (started: Pick<SandboxedProcess, 'command' | 'arguments' | 'environment'>) =>
     runSandboxed({
@@ -78,5 +79,7 @@ export async function runYtDlp(
     return forked.ending === 'not_started' ? await start(anew) : forked;
   };
   const result = await ended().finally(() => (usage = credential.close()));
-  return usage?.exhausted === true && result.exitCode !== 0 ? { ...result, ending: 'traffic_spent' } : result;
+  if (result.exitCode === 0 || usage === undefined) return result;
+  if (usage.exhausted) return { ...result, ending: 'traffic_spent' };
+  return usage.routeFailures > 0 && result.ending === 'exited' ? { ...result, ending: 'route_failed' } : result;
 }

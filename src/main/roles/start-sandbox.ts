@@ -1,7 +1,10 @@
 import { downloaderAgeDays, inspectDownloader, oldEngineDays } from '../../downloader/yt-dlp/versions.ts';
 import { observeEgress, showEngine, showGuards } from '../../adapters/telemetry/worker-observers.ts';
 import type { DownloaderPrograms } from '../../downloader/yt-dlp/programs.ts';
+import type { OutgoingRoute } from '../../downloader/egress/outgoing-route.ts';
 import type { Connections } from '../connect.ts';
+import type { Config } from '../settings/config.ts';
+import type { DownloadRules } from '../settings/platform-rules.ts';
 import { sandboxDirectoryOf, openDownloaderSandbox, requireGuards, requireSandbox } from '../downloader-sandbox.ts';
 import { workDirectoryOf } from '../downloader.ts';
 import type { DownloaderSandbox } from '../downloader-sandbox.ts';
@@ -14,7 +17,7 @@ import type { InstalledDownloader } from '../downloader.ts';
  */
 export async function startSandbox(
   { addresses, config, logger, metrics }: Connections,
-  downloader: InstalledDownloader,
+  { downloader, rules }: { downloader: InstalledDownloader; rules: DownloadRules },
 ): Promise<DownloaderSandbox> {
   const observer = metrics.observer(observeEgress);
   let trying = true;
@@ -26,6 +29,8 @@ export async function startSandbox(
     },
     {
       observer,
+      routeTo: routesOf(config, rules),
+      onRouteFailed: (failure) => logger.error(failure, 'the outgoing proxy or source address cannot be used'),
       onRefused: (refusal) => {
         // The self-test provokes refusals.
         if (trying) return;
@@ -49,6 +54,18 @@ export async function startSandbox(
   }
   showGuards([metrics.registry], opened.guards);
   return opened;
+}
+
+/**
+ * A platform's own route holds for all that it names. That of all platforms is for the public web: an allowed destination may be one
+ * that only this machine reaches.
+ */
+function routesOf({ EGRESS_PROXY: proxy, EGRESS_SOURCE_ADDRESS: sourceAddress }: Config, rules: DownloadRules) {
+  return (platform: string | undefined, isPublic: boolean): OutgoingRoute => {
+    const own = platform === undefined ? undefined : rules.routeOf(platform);
+    const general = isPublic ? { proxy, sourceAddress } : {};
+    return { proxy: own?.proxy ?? general.proxy, sourceAddress: own?.sourceAddress ?? general.sourceAddress };
+  };
 }
 
 /** Logs and counts the versions of the programs. @returns these, and notices for the operator, such as that yt-dlp is old */

@@ -26,6 +26,8 @@ import { weakSandboxNotice } from '../downloader-sandbox.ts';
 import type { DownloaderSandbox } from '../downloader-sandbox.ts';
 import { findDownloader } from '../downloader.ts';
 import type { Config } from '../settings/config.ts';
+import { openPlatformRules } from '../settings/platform-rules.ts';
+import { cookiesOfPlatforms, requireUsableRules } from './cookies-of-platforms.ts';
 import type { Connections } from '../connect.ts';
 import { filesDirectory, openFiles } from '../file-store.ts';
 import { watchDisks, watchDiskWatermark } from '../gauges.ts';
@@ -43,16 +45,25 @@ const mebibyte = 1024 * 1024;
 export const startWorker: StartRole = async (connections, secrets) => {
   const { config, store, pool, nats, logger, outages, clock, addresses, metrics, tracer } = connections;
   const downloader = await findDownloader(config);
-  const sandbox = await startSandbox(connections, downloader);
+  const samplePlatformOrigin = addresses.samplePlatformUrl ?? undefined;
+  const rules = openPlatformRules(config, { samplePlatformOrigin, logger });
+  const sandbox = await startSandbox(connections, { downloader, rules });
   const { egress, namespaces, reaper, workDirectory, pluginsDirectory, localFfmpegDirectory } = sandbox;
   const { versions, notices } = await reportDownloader(connections, { downloader, opened: sandbox });
   if (sandbox.sandbox === 'weak') notices.push(weakSandboxNotice);
-  const samplePlatformOrigin = addresses.samplePlatformUrl ?? undefined;
+  const cookiesOf = cookiesOfPlatforms(rules, { samplePlatformOrigin, isWeak: sandbox.sandbox === 'weak' });
+  try {
+    requireUsableRules(rules, cookiesOf, { samplePlatformOrigin });
+  } catch (error) {
+    await sandbox.close();
+    throw error;
+  }
   const ours = (video: VideoReference) => servedVideo(video, { samplePlatformOrigin });
   const allows = (video: VideoReference) => ours(video) !== undefined;
   const source = createVideoSource({
     ...downloader,
     egress,
+    cookiesOf,
     namespaces,
     reaper,
     workDirectory,

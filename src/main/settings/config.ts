@@ -65,6 +65,9 @@ export const environment = z.object({
   FILES_DIRECTORY: anyText.optional(),
   WORK_DIRECTORY: anyText.optional(),
   ENGINE_DIRECTORY: anyText.optional(),
+  EGRESS_PROXY: kinds.outgoingProxy.optional(),
+  EGRESS_SOURCE_ADDRESS: kinds.ipAddress.optional(),
+  PLATFORM_RULES_FILE: anyText.optional(),
   SANDBOX: kinds.oneOf(['required', 'weak']).default('required'),
   S3_BUCKET: anyText.optional(),
   S3_PREFIX: kinds
@@ -112,7 +115,7 @@ export const environment = z.object({
 /** They are secrets, or addresses that usually hold one. Each may come from a file: `DATABASE_URL_FILE` names that of `DATABASE_URL`. */
 export const secretSettings: readonly string[] = [
   ...['REELTALLY_KEY', 'REELTALLY_SECRET', 'REELTALLY_OLD_SECRETS', 'S3_ACCESS_KEY_ID', 'S3_SECRET_ACCESS_KEY'],
-  'OIDC_CLIENT_SECRET',
+  ...['OIDC_CLIENT_SECRET', 'EGRESS_PROXY'],
   ...['EVENTSTORE_URL', 'DATABASE_URL', 'NATS_URL', 'SMTP_URL', 'OTEL_EXPORTER_OTLP_ENDPOINT'],
 ];
 

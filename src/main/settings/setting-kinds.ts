@@ -1,9 +1,11 @@
+import { isIP } from 'node:net';
 import { z } from 'zod';
 import { readEventStoreAddress } from '../../adapters/event-store/address.ts';
 import { readNatsAddress } from '../../adapters/nats/address.ts';
 import { isLoopback } from '../loopback.ts';
 import { minSecretLength } from '../../adapters/derive-keys.ts';
 import { email as emailAddress, plainText } from '../../domain/plain-text.ts';
+import { outgoingProxyOf } from './outgoing-proxy.ts';
 import { isNetwork } from '../../requests/client-address.ts';
 
 /** The kinds of settings. The fault of each continues a sentence that begins with the setting's name. */
@@ -61,6 +63,16 @@ export const mailServer = address('smtp:', 'smtps:')
     return hostname !== '' && ['', '/'].includes(pathname) && search === '' && hash === '';
   }, 'must have only user, password, host and port')
   .refine(canBeDecoded, 'must have user and password percent-encoded; a percent sign itself is %25');
+
+/** Its user and password are used only for the proxy itself. */
+export const outgoingProxy = z.string().transform((given, context) => {
+  const proxy = outgoingProxyOf(given);
+  if (proxy !== undefined) return proxy;
+  context.addIssue('must be an address such as http://user:password@proxy:3128, with user and password percent-encoded');
+  return z.NEVER;
+});
+
+export const ipAddress = text((value) => isIP(value) !== 0, 'must be an IP address');
 
 function canBeDecoded(value: string): boolean {
   const { username, password } = new URL(value);
