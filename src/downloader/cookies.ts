@@ -30,7 +30,8 @@ export function cookiesOfHosts(text: string, hosts: readonly string[]): string {
     const [domain = ''] = fields;
     return fields.length === fieldCount && isHostOf(domain.replace(/^\./, '').toLowerCase(), hosts);
   });
-  if (lines.length === 0) throw new Error(`it has no cookie for ${hosts.slice(0, 3).join(', ')}, in Netscape's format.`);
+  if (lines.length === 0)
+    throw new Error(`it has no cookie for ${hosts.slice(0, 3).join(', ')}, in Netscape's format.`);
   return ['# Netscape HTTP Cookie File', ...lines, ''].join('\n');
 }
 

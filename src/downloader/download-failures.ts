@@ -22,7 +22,11 @@ const endingReasons: Record<Exclude<ProcessEnding, 'exited'>, EndingReason> = {
   memory_full: { reason: 'internal_error', detail: 'The downloader wanted too much memory.' },
   output_flood: { reason: 'platform_error', detail: 'The downloader printed too much.' },
   traffic_spent: { reason: 'too_large', detail: 'The downloader wanted more bytes than an attempt may carry.' },
-  route_failed: { reason: 'internal_error', fault: 'service', detail: 'The outgoing proxy or address could not be used.' },
+  route_failed: {
+    reason: 'internal_error',
+    fault: 'service',
+    detail: 'The outgoing proxy or address could not be used.',
+  },
   cut_off: { reason: 'internal_error', fault: 'service', detail: 'The downloader was cut off.' },
   not_started: { reason: 'internal_error', fault: 'service', detail: 'The downloader could not be started.' },
 };

@@ -35,7 +35,9 @@ export function readPrivateText(path: string): string {
     const own = process.getuid?.() ?? uid;
     if ((mode & 0o170_000) !== 0o100_000) throw new Error(`${path} is not a file.`);
     if ((mode & 0o077) !== 0)
-      throw new Error(`${path} has the mode 0${(mode & 0o777).toString(8)}: others can get at it. Run: chmod 600 ${path}`);
+      throw new Error(
+        `${path} has the mode 0${(mode & 0o777).toString(8)}: others can get at it. Run: chmod 600 ${path}`,
+      );
     if (uid !== own && uid !== 0) throw new Error(`${path} belongs to another user (${String(uid)}).`);
     if (size > maxPrivateBytes) throw new Error(`${path} is larger than 4 MiB.`);
     return readFileSync(file, 'utf8');

@@ -82,7 +82,8 @@ describe('a file of secrets', () => {
 
 describe('an attempt with cookies', () => {
   const secret = 's3cret-of-the-session';
-  const seen: { cookie: string | undefined; copies: { path: string; mode: number; uid: number }[]; shown: string[] }[] = [];
+  const seen: { cookie: string | undefined; copies: { path: string; mode: number; uid: number }[]; shown: string[] }[] =
+    [];
   let site: Listening;
   let platform: TestPlatform;
   let folders: string[] = [];

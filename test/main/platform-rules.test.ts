@@ -26,6 +26,15 @@ function rulesOf(contents: unknown) {
   return { open, change, logged, directory };
 }
 
+function refusalOf(variables: Record<string, string>): string {
+  try {
+    readConfig(variables);
+  } catch (error) {
+    return String(error);
+  }
+  throw new Error('it was taken');
+}
+
 const off = (reason: string) => ({ platforms: { vimeo: { off: reason } } });
 const item = { platform: 'youtube', videoId: 'dQw4w9WgXcQ' };
 
@@ -35,15 +44,22 @@ describe('the rules about platforms', () => {
       { PLATFORM_RULES_FILE: undefined },
       { logger: { error: () => undefined, warn: () => undefined } },
     );
-    expect([rules.whyOff('vimeo'), rules.whyBlocked(item), rules.routeOf('vimeo'), rules.cookiesFileOf('vimeo')]).toEqual([
-      ...[undefined, undefined, undefined, undefined],
-    ]);
+    expect([
+      rules.whyOff('vimeo'),
+      rules.whyBlocked(item),
+      rules.routeOf('vimeo'),
+      rules.cookiesFileOf('vimeo'),
+    ]).toEqual([...[undefined, undefined, undefined, undefined]]);
   });
 
   it('are of one platform and one item each', () => {
     const blocked = [{ platform: 'youtube', video_id: item.videoId, reason: 'Notice 17.' }];
     const rules = rulesOf({ ...off('Down.'), blocked }).open();
-    expect([rules.whyOff('vimeo'), rules.whyOff('youtube'), rules.whyOff('constructor')]).toEqual(['Down.', undefined, undefined]);
+    expect([rules.whyOff('vimeo'), rules.whyOff('youtube'), rules.whyOff('constructor')]).toEqual([
+      'Down.',
+      undefined,
+      undefined,
+    ]);
     expect(rules.whyBlocked(item)).toBe('Notice 17.');
     expect(rules.whyBlocked({ ...item, videoId: 'other' })).toBeUndefined();
     expect(rules.whyBlocked({ ...item, platform: 'vimeo' })).toBeUndefined();
@@ -95,7 +111,11 @@ describe('the secrets of a platform', () => {
     expect(() => rules.routeOf('vimeo')).toThrow(OutgoingRouteFailed);
     writeFileSync(file, 'http://user:p%40ss@proxy.example:3128\n', { mode: 0o600 });
     expect(rules.routeOf('vimeo')).toEqual({
-      proxy: { host: 'proxy.example', port: 3128, authorization: `Basic ${Buffer.from('user:p@ss').toString('base64')}` },
+      proxy: {
+        host: 'proxy.example',
+        port: 3128,
+        authorization: `Basic ${Buffer.from('user:p@ss').toString('base64')}`,
+      },
       sourceAddress: '192.0.2.1',
     });
     chmodSync(file, 0o640);
@@ -126,21 +146,19 @@ describe('the secrets of a platform', () => {
 });
 
 describe('EGRESS_PROXY', () => {
-  it.each(['proxy:3128', 'socks5://proxy:1080', 'https://proxy', 'http://proxy/path', 'http://u%zz:hidden@proxy', 'http://'])(
-    'refuses %s, and repeats nothing of it',
-    (value) => {
-      expect(outgoingProxyOf(value)).toBeUndefined();
-      const refusal = (() => {
-        try {
-          return String(readConfig({ EGRESS_PROXY: value }));
-        } catch (error) {
-          return String(error);
-        }
-      })();
-      expect(refusal).toMatch(/EGRESS_PROXY: must be an address such as/);
-      expect(refusal).not.toContain('hidden');
-    },
-  );
+  it.each([
+    'proxy:3128',
+    'socks5://proxy:1080',
+    'https://proxy',
+    'http://proxy/path',
+    'http://u%zz:hidden@proxy',
+    'http://',
+  ])('refuses %s, and repeats nothing of it', (value) => {
+    expect(outgoingProxyOf(value)).toBeUndefined();
+    const refused = refusalOf({ EGRESS_PROXY: value });
+    expect(refused).toMatch(/EGRESS_PROXY: must be an address such as/);
+    expect(refused).not.toContain('hidden');
+  });
 
   it('takes names and addresses, with and without a user', () => {
     expect(outgoingProxyOf('http://[2001:db8::1]:3128/')).toEqual({ host: '2001:db8::1', port: 3128 });

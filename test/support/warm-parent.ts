@@ -86,8 +86,7 @@ export async function startTestParent(directory: string): Promise<TestParent | u
       const options = { ...programs, namespaces, reaper, egress, limits: { maxFileSizeBytes: 1_000_000 } };
       const context = { options, ytDlp: () => Promise.resolve(ytDlp), forker: () => Promise.resolve(from) };
       const signal = new AbortController().signal;
-      return runYtDlp(context, { ...run, fetches: false,
-        platform: 'sample', timeoutMs: patienceMs, signal });
+      return runYtDlp(context, { ...run, fetches: false, platform: 'sample', timeoutMs: patienceMs, signal });
     },
     [Symbol.asyncDispose]: async () => {
       reaper.close();

@@ -16,18 +16,26 @@ export function cookiesOfPlatforms(
     const file = rules.cookiesFileOf(platform);
     if (file === undefined) return undefined;
     if (isWeak)
-      throw new Error(`${file}: no cookies are used in a weak sandbox, where downloads of other platforms could read them.`);
+      throw new Error(
+        `${file}: no cookies are used in a weak sandbox, where downloads of other platforms could read them.`,
+      );
     const hosts = fixedHosts(hostsOfPlatform(platform, configuration));
     try {
       return cookiesOfHosts(readPrivateText(file), hosts);
     } catch (error) {
-      throw new Error(`The cookies of ${platform} cannot be used: ${error instanceof Error ? error.message : ''}`);
+      throw new Error(`The cookies of ${platform} cannot be used: ${error instanceof Error ? error.message : ''}`, {
+        cause: error,
+      });
     }
   };
 }
 
 /** Finds at the start what would fail each attempt. @throws {ConfigurationRefused} */
-export function requireUsableRules(rules: DownloadRules, cookiesOf: CookiesOf, configuration: PlatformConfiguration): void {
+export function requireUsableRules(
+  rules: DownloadRules,
+  cookiesOf: CookiesOf,
+  configuration: PlatformConfiguration,
+): void {
   for (const platform of platformNames(configuration)) {
     try {
       rules.routeOf(platform);

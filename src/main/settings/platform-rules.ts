@@ -40,9 +40,7 @@ const schema = z.strictObject({
       }),
     )
     .default({}),
-  blocked: z
-    .array(z.strictObject({ platform: z.string(), video_id: z.string().min(1), reason }))
-    .default([]),
+  blocked: z.array(z.strictObject({ platform: z.string(), video_id: z.string().min(1), reason })).default([]),
 });
 type Contents = z.output<typeof schema>;
 
@@ -113,7 +111,10 @@ export function openPlatformRules(
       loaded = load(file, configuration);
       logger.warn({ rules: loaded.contents }, 'the rules about platforms were changed');
     } catch (error) {
-      logger.error({ file, fault: faultOf(error) }, 'the changed rules about platforms cannot be used; those before stay');
+      logger.error(
+        { file, fault: faultOf(error) },
+        'the changed rules about platforms cannot be used; those before stay',
+      );
     }
     return loaded;
   };

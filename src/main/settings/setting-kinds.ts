@@ -68,7 +68,9 @@ export const mailServer = address('smtp:', 'smtps:')
 export const outgoingProxy = z.string().transform((given, context) => {
   const proxy = outgoingProxyOf(given);
   if (proxy !== undefined) return proxy;
-  context.addIssue('must be an address such as http://user:password@proxy:3128, with user and password percent-encoded');
+  context.addIssue(
+    'must be an address such as http://user:password@proxy:3128, with user and password percent-encoded',
+  );
   return z.NEVER;
 });
 
