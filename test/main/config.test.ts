@@ -108,7 +108,7 @@ const wrongValues: Record<string, string> = {
   ...{ REELTALLY_URL: 'example.com', REELTALLY_SECRET: 'short', REELTALLY_OLD_SECRETS: 'short', DEMO: 'yes' },
   ...{ STAFF_PORT: '-1', STAFF_URL: 'staff.example', OIDC_ISSUER: 'http://login.example', OIDC_SCOPE: 'email' },
   ...{ STAFF_APPROVAL_CENTS: '1.50', SANDBOX: 'off' },
-  ...{ EGRESS_PROXY: 'proxy:3128', EGRESS_SOURCE_ADDRESS: 'eth0' },
+  ...{ EGRESS_PROXY: 'socks5://a:1080', EGRESS_SOURCE_ADDRESS: 'eth0' },
   ...{ S3_PREFIX: '/films', S3_ENDPOINT: 'a', S3_PUBLIC_ENDPOINT: 'a', S3_FORCE_PATH_STYLE: 'true', LOG_LEVEL: 'loud' },
   ...{ TRUSTED_PROXIES: 'proxy', UNAUTHENTICATED_HOURLY_LIMIT: '-1', WORKER_SLOTS: '0', MAX_JOBS_PER_ACCOUNT: '1e3' },
   ...{ LINK_IDLE_SECONDS: 'x', MAX_CONNECTIONS_PER_LINK: 'x', MAX_CONNECTIONS_PER_ADDRESS: 'x' },
