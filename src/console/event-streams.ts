@@ -55,7 +55,7 @@ export class EventStreams {
     const visit = stay();
     const opened = { reader, visit };
     this.#open.add(opened);
-    leaveOnce(endOfAnswer(reply.request, reply), visit);
+    leaveOnce(endOfAnswer(reply.request, reply, { halfClosed: 'ends' }), visit);
     reply.raw.writeHead(200, {
       'Content-Type': 'text/event-stream',
       'Cache-Control': 'no-store',

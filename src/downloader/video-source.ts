@@ -159,9 +159,9 @@ async function probe(
   });
   const failed = processFailure(result);
   if (failed !== undefined) return failed;
-  if (found.metadata === undefined) return failure('unsupported_media', 'The downloader named no item with a title.');
+  if (found.metadata === undefined) return failure('unsupported_media', 'The downloader named no item.');
   const { title, durationSeconds, thumbnail } = found.metadata;
-  return { ok: true, metadata: { title, durationSeconds, thumbnail } };
+  return { ok: true, metadata: { title: title || video.videoId, durationSeconds, thumbnail } };
 }
 
 /** Takes a file from the user of an attempt, whose processes have all ended: another attempt of that user must not reach it. */

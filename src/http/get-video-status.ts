@@ -175,7 +175,7 @@ async function waitIfPreferred(
     applied();
     return 'not';
   }
-  const gone = endOfAnswer(request, reply);
+  const gone = endOfAnswer(request, reply, { halfClosed: 'ends' });
   const startedMs = performance.now();
   const waiting = waitingPolls.wait([{ token: request.pollToken ?? '', status }], {
     ...{ seconds, untilEnded, gone, keyHash },
@@ -184,10 +184,10 @@ async function waitIfPreferred(
   if (!waiting) return 'not';
   applied();
   await waiting;
-  if (gone.aborted) return 'gone';
+  if (request.raw.socket.destroyed) return 'gone';
   // The client asked for this wait: it is no time that the answer took.
   request.arrivedMs += performance.now() - startedMs;
-  return seconds === longestWaitSeconds ? 'a_minute' : 'some_time';
+  return seconds === longestWaitSeconds && !gone.aborted ? 'a_minute' : 'some_time';
 }
 
 type StatusDependencies = FileLinkDependencies & Pick<EndpointDependencies, 'progress'>;

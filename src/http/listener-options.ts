@@ -1,5 +1,5 @@
 import { LogController } from 'fastify';
-import type { FastifyBaseLogger } from 'fastify';
+import type { FastifyBaseLogger, FastifyInstance } from 'fastify';
 import { proxiesOf } from '../requests/client-address.ts';
 import { pathOfTarget } from '../requests/target.ts';
 import { ownRequestIds } from './request-id.ts';
@@ -30,3 +30,11 @@ export const listenerOptions = ({ logger, newUuid, trustedProxies }: Listener) =
   trustProxy: trustedProxies.length > 0 ? proxiesOf(trustedProxies) : false,
   return503OnClosing: false,
 });
+
+/**
+ * Lets a listener answer clients that have closed their writing side. Node would close its own side in return, before a handler
+ * that waits for anything has answered, and has no option for it but this property of its server.
+ */
+export function answerHalfClosed({ server }: FastifyInstance): void {
+  Object.assign(server, { httpAllowHalfOpen: true });
+}

@@ -16,7 +16,7 @@ import type { Tracer } from '../ports/tracing.ts';
 import { sendError, sendErrorWithoutHooks } from './envelope.ts';
 import { ApiError, errorsThatGiveBack } from './errors.ts';
 import { giveBack } from './give-back-rate-limit.ts';
-import { bodyLimitBytes, listenerOptions } from './listener-options.ts';
+import { answerHalfClosed, bodyLimitBytes, listenerOptions } from './listener-options.ts';
 import { observeRequest } from './observe-request.ts';
 import { PartsAway } from './retry-after.ts';
 import { showRequestId } from './request-id.ts';
@@ -56,6 +56,7 @@ export function createServer(given: ServerDependencies): FastifyInstance {
     },
   });
 
+  answerHalfClosed(server);
   decorateRequests(server);
   brokenRequests.watch(server.server);
 

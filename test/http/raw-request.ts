@@ -1,6 +1,7 @@
 import { request } from 'node:http';
 import type { IncomingMessage } from 'node:http';
 import { connect } from 'node:net';
+import type { Socket } from 'node:net';
 import { once } from 'node:events';
 import { text as readText } from 'node:stream/consumers';
 import { expect } from 'vitest';
@@ -44,6 +45,18 @@ export async function rawBytes(url: string, bytes: string) {
   const { hostname, port } = new URL(url);
   const socket = connect({ host: hostname, port: Number(port) });
   socket.write(bytes);
+  return await readAnswer(socket);
+}
+
+/** Writes bytes, closes the writing side of the connection with the last one, and reads until the other side closes its own. */
+export async function halfClosedExchange(url: string, bytes: string) {
+  const { hostname, port } = new URL(url);
+  const socket = connect({ host: hostname, port: Number(port), allowHalfOpen: true });
+  socket.end(bytes);
+  return await readAnswer(socket);
+}
+
+async function readAnswer(socket: Socket) {
   const text = await readText(socket);
   const [head = '', ...parts] = text.split('\r\n\r\n');
   const body = parts.join('\r\n\r\n');

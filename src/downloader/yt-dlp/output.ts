@@ -8,11 +8,14 @@ const maxUrlCharacters = 2048;
 const reportIntervalMs = 250;
 
 const sizeSchema = z.number().nonnegative().nullish();
+/** Longer than any film: ten years. */
+const longestDurationSeconds = 315_360_000;
+/** A value that cannot be used is none: an item is not refused for what its title or its length is. */
 const metadataSchema = z.object({
-  title: z.string().nullish(),
-  duration: z.number().nonnegative().nullish(),
-  thumbnail: z.string().nullish(),
-  is_live: z.boolean().nullish(),
+  title: z.string().nullish().catch(null),
+  duration: z.number().min(0).max(longestDurationSeconds).nullish().catch(null),
+  thumbnail: z.string().nullish().catch(null),
+  is_live: z.boolean().nullish().catch(null),
 });
 const partsSchema = z.array(z.object({ filesize: sizeSchema, filesize_approx: sizeSchema, tbr: sizeSchema })).max(16);
 const codecsSchema = z.object({ acodec: z.string().nullish(), protocol: z.string().nullish() });
@@ -29,6 +32,7 @@ const progressSchema = z.object({
 
 type PartProgress = z.infer<typeof progressSchema>;
 
+/** What yt-dlp says of an item. The title is empty if the item has none that can be seen. */
 export interface AnnouncedMetadata extends VideoMetadata {
   isLive: boolean;
   /** The duration that the platform gave; 0 if it gave none. */
@@ -43,27 +47,37 @@ export function imageUrl(text: string | null | undefined): string {
   return allowed && url.href.length <= maxUrlCharacters ? url.href : '';
 }
 
+/** Python writes numbers that JSON has no word for. Texts are matched first, so that words in them stay. */
+const notInJson = /"(?:[^"\\]|\\.)*"|-?Infinity|NaN/g;
+const replacement = (matched: string): string => (matched.startsWith('"') ? matched : 'null');
+
 function parse<Schema extends z.ZodType>(schema: Schema, json: string): z.infer<Schema> | undefined {
   try {
-    return schema.safeParse(JSON.parse(json)).data;
+    return schema.safeParse(JSON.parse(json.replace(notInJson, replacement))).data;
   } catch {
     return undefined;
   }
 }
 
-/** Reads yt-dlp's metadata line; undefined if it is malformed or has no title. */
+/** Reads yt-dlp's metadata line; undefined if it is another one, or malformed. */
 export function parseMetadata(line: string): AnnouncedMetadata | undefined {
   if (!line.startsWith(marks.metadata)) return undefined;
   const metadata = parse(metadataSchema, line.slice(marks.metadata.length));
-  const title = cleanDetail(metadata?.title ?? '');
-  if (metadata === undefined || title === '') return undefined;
+  if (metadata === undefined) return undefined;
   return {
-    title,
+    title: visibleTitle(metadata.title ?? ''),
     durationSeconds: Math.round(metadata.duration ?? 0),
     thumbnail: imageUrl(metadata.thumbnail),
     isLive: metadata.is_live ?? false,
     exactSeconds: metadata.duration ?? 0,
   };
+}
+
+/** @returns the empty string for a title that nobody sees */
+function visibleTitle(text: string): string {
+  // A long one may be cut within a character.
+  const title = cleanDetail(text).replace(/\ufffd$/, '');
+  return /[^\p{Cc}\p{Cf}\p{Z}]/u.test(title) ? title : '';
 }
 
 /** The progress of one part, from 0 to 1, by the most reliable of yt-dlp's figures; null if there is none. */

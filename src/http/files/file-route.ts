@@ -50,7 +50,9 @@ async function sendFile(
   { file, etag, ended }: { file: OpenFile; etag: string | undefined; ended: AbortSignal },
 ): Promise<FastifyReply> {
   const sizeBytes = (await file.stat()).size;
-  const range = requestedRange(rangeThatCounts(request.headers, etag), sizeBytes);
+  // A range is defined for GET alone, RFC 9110 section 14.2.
+  const asked = request.method === 'GET' ? rangeThatCounts(request.headers, etag) : undefined;
+  const range = requestedRange(asked, sizeBytes);
   if (range === 'unsatisfiable') return refuse(request, reply.header('Content-Range', `bytes */${sizeBytes}`), 416);
   const { first, last } = range === 'whole' ? { first: 0, last: sizeBytes - 1 } : range;
   if (range !== 'whole') reply.code(206).header('Content-Range', `bytes ${first}-${last}/${sizeBytes}`);

@@ -18,7 +18,7 @@ import { staffSite } from '../../console/staff/staff-site.ts';
 import { mailbox } from '../../domain/people.ts';
 import { AddressWindows } from '../../http/address-window.ts';
 import { pollAnswerOf } from '../../http/get-video-status.ts';
-import { listenerOptions } from '../../http/listener-options.ts';
+import { answerHalfClosed, listenerOptions } from '../../http/listener-options.ts';
 import { showRequestId } from '../../http/request-id.ts';
 import { requireTarget } from '../../requests/target.ts';
 import type { FileKey, FileStore } from '../../ports/files.ts';
@@ -99,6 +99,7 @@ function createStaffServer(logger: FastifyBaseLogger, { TRUSTED_PROXIES: trusted
       void reply.code(400).type('text/plain').send('This address cannot be read.\n');
     },
   });
+  answerHalfClosed(server);
   // Forms and JSON are read by the routes that take them.
   server.removeAllContentTypeParsers();
   server.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => {

@@ -2,7 +2,7 @@ import Fastify from 'fastify';
 import type { FastifyBaseLogger } from 'fastify';
 import { newUuid } from '../../system/clock-and-chance.ts';
 import { registerHealthRoutes } from '../../http/health.ts';
-import { listenerOptions } from '../../http/listener-options.ts';
+import { answerHalfClosed, listenerOptions } from '../../http/listener-options.ts';
 import { sendError } from '../../http/envelope.ts';
 import { ApiError } from '../../http/errors.ts';
 import { showRequestId } from '../../http/request-id.ts';
@@ -32,6 +32,7 @@ export async function startHealthServer(connections: Connections): Promise<Runni
   const logger: FastifyBaseLogger = connections.logger;
   const { HOST: host, HEALTH_PORT: port, TRUSTED_PROXIES: trustedProxies } = connections.config;
   const server = Fastify({ ...listenerOptions({ logger, newUuid, trustedProxies }), exposeHeadRoutes: true });
+  answerHalfClosed(server);
   connections.connectionLimit.hold(server.server, 'health');
   server.addHook('onRequest', (request, reply, done) => {
     showRequestId(request, reply);

@@ -31,16 +31,40 @@ describe('metadata', () => {
     });
   });
 
-  test.each([
-    'META {',
-    'META null',
-    'META {"title":" "}',
-    'META {"title":["x"]}',
-    'other',
-    'META {"title":"x","duration":-1}',
-  ])('is refused: %s', (line) => {
+  test.each(['META {', 'META null', 'META [1', 'other'])('is none: %s', (line) => {
     expect(parseMetadata(line)).toBeUndefined();
   });
+
+  test.each([
+    ['" "', ''],
+    ['["x"]', ''],
+    ['null', ''],
+    ['"\\u0000\\u001b\\u0085"', ''],
+    ['"\\u200b\\ufeff"', ''],
+    ['"🎬"', '🎬'],
+    ['"NaN, Infinity \\" NaN"', 'NaN, Infinity " NaN'],
+  ])('the title %s is read as “%s”', (title, read) => {
+    expect(parseMetadata(`META {"title":${title},"duration":NaN}`)).toMatchObject({ title: read, durationSeconds: 0 });
+  });
+
+  test('a long title is cut between two characters', () => {
+    for (const title of ['🎬'.repeat(10_000), `x${'🎬'.repeat(10_000)}`]) {
+      const read = parseMetadata(`META ${JSON.stringify({ title })}`)?.title ?? '';
+      expect(read.length).toBeGreaterThan(100);
+      expect(title.startsWith(read)).toBe(true);
+    }
+  });
+
+  test.each(['-1', '"12"', 'NaN', 'Infinity', '-Infinity', '1e300', '1e999', `1${'0'.repeat(400)}`, '[9]', 'null'])(
+    'the duration %s is none',
+    (duration) => {
+      expect(parseMetadata(`META {"title":"x","duration":${duration}}`)).toMatchObject({
+        title: 'x',
+        durationSeconds: 0,
+        exactSeconds: 0,
+      });
+    },
+  );
 
   test('a missing duration counts as none', () => {
     expect(parseMetadata('META {"title":"x"}')).toMatchObject({ durationSeconds: 0, thumbnail: '' });

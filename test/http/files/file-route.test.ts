@@ -59,6 +59,12 @@ describe('200', () => {
     expect(response.body).toBe('');
   });
 
+  test.each(['bytes=2-5', 'bytes=-3', 'bytes=100-'])('HEAD ignores a range: %s', async (range) => {
+    const { ask } = await serve();
+    const { statusCode, headers } = await ask({ method: 'HEAD', headers: { range } });
+    expect([statusCode, headers['content-length'], headers['content-range']]).toEqual([200, '10', undefined]);
+  });
+
   test.each(['bytes=0-1,3-4', 'items=0-1', 'bytes=5-2', 'bytes=-', 'x'])('Range "%s" is ignored', async (range) => {
     const { ask } = await serve();
     expect((await ask({ headers: { range } })).statusCode).toBe(200);
