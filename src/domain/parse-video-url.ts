@@ -134,14 +134,25 @@ function isSame(one: Found, other: Found): boolean {
   return video !== undefined && videoFields.every((field) => one.video[field] === video[field]);
 }
 
-/** @param outer the pieces beside an address that is inside another one; undefined for an address by itself */
-function itemAt(site: Site, url: URL, outer?: Pieces): VideoUrlResult {
-  const found = itemInPath(site, url, outer);
-  if (found.ok || outer !== undefined || !site.platform.pagesBehindHash) return found;
-  return innerItem(site, pageBehindHash(url.hash.slice(1)), { url, pieces: {} }) ?? found;
+/** A sign-in page of Google leads to one of YouTube, and that to the film. No platform goes deeper. */
+const deepestAddress = 2;
+
+/** What an inner address takes from the address that it is in. */
+interface Outer {
+  /** The pieces beside it. */
+  pieces: Pieces;
+  /** How many addresses it is in. */
+  depth: number;
 }
 
-function itemInPath(site: Site, url: URL, outer: Pieces | undefined): VideoUrlResult {
+/** @param outer undefined for an address by itself */
+function itemAt(site: Site, url: URL, outer?: Outer): VideoUrlResult {
+  const found = itemInPath(site, url, outer);
+  if (found.ok || outer !== undefined || !site.platform.pagesBehindHash) return found;
+  return innerItem(site, pageBehindHash(url.hash.slice(1)), { url, pieces: {}, depth: 1 }) ?? found;
+}
+
+function itemInPath(site: Site, url: URL, outer: Outer | undefined): VideoUrlResult {
   const { platform } = site;
   const parameters = parametersOf(url.search);
   const { pathname } = url;
@@ -150,9 +161,12 @@ function itemInPath(site: Site, url: URL, outer: Pieces | undefined): VideoUrlRe
   for (const rule of site.rules) {
     const matched = matchShape(rule.shape, address);
     if (matched === undefined) continue;
-    if (!('wraps' in rule.address)) return resultOf(platform, rule, joined({ ...matched, ...site.pieces }, outer));
-    if (outer !== undefined) continue;
-    const inner = innerItem(site, decoded(matched['address'] ?? ''), { url, pieces: matched });
+    if (!('wraps' in rule.address))
+      return resultOf(platform, rule, joined({ ...matched, ...site.pieces }, outer?.pieces));
+    const depth = (outer?.depth ?? 0) + 1;
+    if (depth > deepestAddress) continue;
+    const pieces = joined({ ...matched }, outer?.pieces);
+    const inner = innerItem(site, decoded(matched['address'] ?? ''), { url, pieces, depth });
     if (inner !== undefined) return inner;
   }
   return notOne(platform.title);
@@ -216,19 +230,19 @@ function decoded(address: string): string | undefined {
   }
 }
 
-/** An address inside an address. It must be of the same platform, and is read only one level deep. */
+/** An address inside an address. It must be that of an item of the same platform, and is read two levels deep at most. */
 function innerItem(
   { platform }: Site,
   address: string | undefined,
-  outer: { url: URL; pieces: Pieces },
+  { url: base, ...outer }: Outer & { url: URL },
 ): VideoUrlResult | undefined {
-  const url = address === undefined ? null : URL.parse(address, outer.url.href);
+  const url = address === undefined ? null : URL.parse(address, base.href);
   if (url === null || !/^https?:$/.test(url.protocol) || url.port !== '' || url.username + url.password !== '') {
     return undefined;
   }
   const site = siteOf(hostOf(url));
   if (site?.platform !== platform) return undefined;
-  const found = itemAt(site, url, outer.pieces);
+  const found = itemAt(site, url, outer);
   return found.ok && found.video !== undefined ? found : undefined;
 }
 

@@ -26,7 +26,7 @@ export const reddit: Platform = {
       at: ['/{id}'],
     },
     { item: 'https://www.reddit.com/comments/{bare}/', id: '{bare}', extractor: 'Reddit', at: ['/{bare}'] },
-    { wraps: 'an address', at: ['/over18?dest={address}'] },
+    { wraps: 'an address', at: ['/(over18|login|register|account/login|account/register)?dest={address}'] },
     { lookUp: 'https://v.redd.it/{short}', hosts: ['v.redd.it'], at: ['/{short}[/*]'] },
     { lookUp: 'https://www.reddit.com/video/{short}', at: ['/video/{short}'] },
     { lookUp: 'https://www.reddit.com/{form}/{community}/s/{short}', at: ['/{form}/{community}/s/{short}'] },
@@ -52,6 +52,7 @@ export const pinterest: Platform = {
       extractor: 'Pinterest',
       at: ['/pin/{id}[/*]', '/pin/{_}--{id}[/*]'],
     },
+    { wraps: 'an address', at: ['/(login|signup|offsite)[/*]?next={address}', '/offsite?url={address}'] },
     { lookUp: 'https://pin.it/{short}', hosts: ['pin.it', 'www.pin.it'], at: ['/{short}'] },
     { is: 'a list of pins', at: ['/(search|ideas|explore|today|videos|topics)[/*]'] },
     { is: 'a user', at: ['/{_}'] },
@@ -71,6 +72,15 @@ export const tumblr: Platform = {
       hosts: ['api', 'assets', 'embed', 'media', 'platform', 'secure', 'static'].map((label) => `${label}.tumblr.com`),
       at: ['/*'],
     },
+    {
+      wraps: 'an address',
+      hosts: ['tumblr.com', 'www.tumblr.com'],
+      at: [
+        '/(login|register|safe-mode|privacy/consent)[/*]?redirect_to={address}',
+        '/(login|register|safe-mode)[/*]?url={address}',
+      ],
+    },
+    { wraps: 'an address', hosts: ['t.umblr.com'], at: ['/redirect?z={address}'] },
     {
       // It would become a host, and these stand for letters other than ASCII.
       is: 'a blog with an encoded name',

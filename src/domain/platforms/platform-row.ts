@@ -56,7 +56,7 @@ interface ShortLinkAddress extends Written {
 }
 
 /**
- * Addresses with the address of an item of the same platform as their `{address}`. Pieces beside it belong to the item too, unless
+ * Addresses with the address of an item of the same platform as their `{address}`, such as pages for signing in or consenting. Pieces beside it belong to the item too, unless
  * its own address has a piece of that name.
  */
 interface WrapperAddress extends Written {

@@ -26,6 +26,7 @@ export const tiktok: Platform = {
     { lookUp: 'https://vm.tiktok.com/{short}/', hosts: ['vm.tiktok.com'], at: ['/{short}'] },
     { lookUp: 'https://lite.tiktok.com/t/{short}/', hosts: ['lite.tiktok.com'], at: ['/t/{short}'] },
     { lookUp: 'https://vt.tiktok.com/{short}/', hosts: ['vt.tiktok.com'], at: ['/{short}'] },
+    { wraps: 'an address', at: ['/login[/*]?redirect_url={address}', '/signup[/*]?redirect_url={address}'] },
     { is: 'a live stream', at: ['/@{user}/live', '/share/live/*'] },
     { is: 'a collection of videos', at: ['/@{user}/(collection|playlist)/*'] },
     { is: 'a list of videos', at: ['/(music|sticker|tag|search|discover|explore|foryou)[/*]'] },
@@ -56,7 +57,11 @@ export const instagram: Platform = {
       at: ['/stories/{user}/{story}'],
     },
     { is: 'the stories of a user', at: ['/stories/*'] },
-    { wraps: 'an address', at: ['/accounts/login?next={address}'] },
+    {
+      wraps: 'an address',
+      at: ['/accounts/(login|signup|emailsignup|onetap)[/*]?next={address}', '/(challenge|consent)[/*]?next={address}'],
+    },
+    { wraps: 'an address', hosts: ['l.instagram.com'], at: ['/?u={address}'] },
     {
       is: 'a later entry of a post, of which only the first is delivered (without img_index)',
       at: ['/[{user}/](p|tv|reel|reels)/{id}[/*]?img_index={later}'],
@@ -104,6 +109,14 @@ export const facebook: Platform = {
       ],
     },
     { wraps: 'an address', at: ['/plugins/(video|post).php?href={address}', '/login[.php]?next={address}'] },
+    {
+      wraps: 'an address',
+      at: [
+        '/login/(device-based/regular/login|reauth.php|identify)[/*]?next={address}',
+        '/(checkpoint|cookie/consent|privacy/consent|consent)[/*]?next={address}',
+        '/(l|flx/warn)[.php]?u={address}',
+      ],
+    },
     {
       item: 'https://www.facebook.com/{page}/posts/{post}',
       id: '{post}',
@@ -206,6 +219,10 @@ export const twitter: Platform = {
       hosts: ['amp.twimg.com'],
       at: ['/v/{amplified}'],
     },
+    {
+      wraps: 'an address',
+      at: ['/(login|i/flow/login|i/flow/signup|account/access)?redirect_after_login={address}'],
+    },
     { lookUp: 'https://t.co/{short}', hosts: ['t.co'], at: ['/{short}'] },
     { lookUp: 'https://pic.twitter.com/{short}', hosts: ['pic.twitter.com'], at: ['/{short}'] },
     { lookUp: 'https://pic.x.com/{short}', hosts: ['pic.x.com'], at: ['/{short}'] },
@@ -251,6 +268,11 @@ export const snapchat: Platform = {
       item: 'https://www.snapchat.com/spotlight/{id}',
       extractor: 'SnapchatSpotlight',
       at: ['/[@{_}/]spotlight/{id}'],
+    },
+    {
+      wraps: 'an address',
+      hosts: ['snapchat.com', 'www.snapchat.com', 'accounts.snapchat.com'],
+      at: ['/(accounts|v2)/(login|welcome)?continue={address}', '/(login|accounts/login)?referrer={address}'],
     },
     { lookUp: 'https://www.snapchat.com/t/{short}', at: ['/t/{short}'] },
     { lookUp: 'https://t.snapchat.com/{short}', hosts: ['t.snapchat.com'], at: ['/{short}'] },

@@ -13,6 +13,10 @@ export const soundcloud: Platform = {
     short: /\w{4,40}/,
   },
   addresses: [
+    {
+      wraps: 'an address',
+      at: ['/(signin|login|connect)[/*]?return_to={address}', '/signin[/*]?redirect_url={address}'],
+    },
     { is: 'a playlist', at: ['/{_}/sets/*', '/discover/sets/*'] },
     {
       is: 'a page about SoundCloud',
@@ -63,6 +67,11 @@ export const bandcamp: Platform = {
       kind: 'sound',
       hosts: ['bandcamp.com', 'www.bandcamp.com'],
       at: ['/radio?show={show}', '/?show={show}'],
+    },
+    {
+      wraps: 'an address',
+      hosts: ['bandcamp.com', 'www.bandcamp.com'],
+      at: ['/(login|signup)?from={address}', '/(login|signup)?redirect={address}'],
     },
     { is: 'an album', at: ['/album/*'] },
     { is: 'an artist', at: ['/[music]'] },

@@ -38,8 +38,13 @@ export const youtube: Platform = {
         '/verify_age?next_url={address}',
         '/oembed?url={address}',
         '/signin?next={address}',
-        '/(m|ml)?continue={address}',
+        '/(m|ml|d|dl|save)?continue={address}',
       ],
+    },
+    {
+      wraps: 'an address',
+      hosts: ['accounts.google.com', 'consent.google.com'],
+      at: ['/*?continue={address}', '/*?followup={address}'],
     },
     {
       item: 'https://www.youtube.com/watch?v={id}',
@@ -116,6 +121,7 @@ export const vimeo: Platform = {
       hosts: ['embed.vhx.tv'],
       at: ['/videos/{id}'],
     },
+    { wraps: 'an address', at: ['/(log_in|login|join|signup)?redirect={address}'] },
     { is: 'a collection of videos', at: ['/(channels|album|showcase|groups|categories)/*'] },
     { is: 'a list of videos', at: ['/(search|watch|watchlater|home)[/*]', '/{_}/(likes|videos)[/*]'] },
     {
@@ -161,6 +167,13 @@ export const dailymotion: Platform = {
       hosts: ['dai.ly', 'www.dai.ly'],
       at: ['/{id}'],
     },
+    {
+      wraps: 'an address',
+      at: [
+        '/[{country}/](signin|login|register)?urlback={address}',
+        '/[{country}/](signin|login|register)?url={address}',
+      ],
+    },
     { is: 'a playlist', at: ['/playlist/*', '/player.html?playlist={_}', '/player/{_}.html?playlist={_}'] },
     { is: 'a list of videos', at: ['/(search|topic|hashtag)/*'] },
     { is: 'a user', at: ['/[user/]{_}'] },
@@ -198,6 +211,11 @@ export const twitch: Platform = {
       hosts: ['clips.twitch.tv'],
       at: ['/embed?clip={clip}', '/[{_}/]{clip}'],
     },
+    {
+      wraps: 'an address',
+      hosts: ['twitch.tv', 'www.twitch.tv', 'm.twitch.tv', 'passport.twitch.tv', 'id.twitch.tv'],
+      at: ['/(login|signup)?redirect_uri={address}', '/(login|signup)?redirect={address}'],
+    },
     { is: 'a live channel', hosts: ['player.twitch.tv'], at: ['/?channel={_}'] },
     { is: 'a collection of videos', at: ['/collections/*'] },
     { is: 'a list of videos', at: ['/{_}/(videos|clips|profile)[/*]', '/(directory|search)[/*]', '/videos/{_}'] },
@@ -212,6 +230,12 @@ export const rumble: Platform = {
   pieces: { id: /[\da-z]{3,20}/, page: /v[\da-zA-Z]{2,20}/, slug: /[\w.-]{1,300}/ },
   addresses: [
     { is: 'a channel', at: ['/(c|user)/*'] },
+    { wraps: 'an address', at: ['/(login.php|login|register|account/signin)?next={address}'] },
+    {
+      wraps: 'an address',
+      hosts: ['auth.rumble.com'],
+      at: ['/*?redirect_uri={address}', '/*?redirect={address}'],
+    },
     {
       is: 'a list of videos',
       at: ['/videos*', '/(browse|search|category|editor-picks|playlists)[/*]', '/(viral|verified|view|vvip)'],
@@ -237,6 +261,7 @@ export const streamable: Platform = {
   hosts: ['streamable.com', 'www.streamable.com'],
   pieces: { id: /[\da-zA-Z]{2,16}/ },
   addresses: [
+    { wraps: 'an address', at: ['/(login|signup)?redirect={address}', '/(login|signup)?next={address}'] },
     {
       is: 'a page about Streamable',
       at: [
@@ -255,6 +280,7 @@ export const loom: Platform = {
   pieces: { id: /[\da-f]{32}/, slug: /[\w-]{1,200}/ },
   addresses: [
     { is: 'a folder', at: ['/share/folder/*'] },
+    { wraps: 'an address', at: ['/(login|signup)[/*]?redirect={address}', '/(login|signup)[/*]?next={address}'] },
     { item: 'https://www.loom.com/share/{id}', extractor: 'loom', at: ['/(share|embed)/[{slug}-]{id}'] },
   ],
 };

@@ -4,6 +4,62 @@ import { parseVideoUrl } from '../../../src/domain/parse-video-url.ts';
 const hex32 = '0123456789abcdef0123456789abcdef';
 const uuid = '01234567-89ab-cdef-0123-456789abcdef';
 
+describe('pages for signing in, for consent and on the way out, with the address of an item in them', () => {
+  const inner = (address: string) => encodeURIComponent(address);
+  const film = 'https://www.youtube.com/watch?v=BaW_jenozKc';
+  const throughYouTube = `https://www.youtube.com/signin?action_handle_signin=true&app=desktop&next=${inner('/watch?v=BaW_jenozKc')}`;
+  it.each([
+    [`https://consent.google.com/ml?continue=${inner(film)}&gl=DE`, 'BaW_jenozKc'],
+    [`https://accounts.google.com/ServiceLogin?service=youtube&continue=${inner(throughYouTube)}`, 'BaW_jenozKc'],
+    [`https://accounts.google.com/v3/signin/identifier?continue=${inner(film)}&hl=en`, 'BaW_jenozKc'],
+    ['https://www.instagram.com/accounts/login/?next=/p/CWabc_-123/', 'CWabc_-123'],
+    ['https://www.instagram.com/accounts/login/?next=%2Freel%2FCWabc_-123%2F&source=desktop_nav', 'CWabc_-123'],
+    [`https://l.instagram.com/?u=${inner('https://www.instagram.com/p/CWabc_-123/')}&e=AT0`, 'CWabc_-123'],
+    ['https://twitter.com/login?redirect_after_login=%2Fsomebody%2Fstatus%2F1234567890', '1234567890'],
+    ['https://x.com/i/flow/login?redirect_after_login=%2Fsomebody%2Fstatus%2F1234567890', '1234567890'],
+    [
+      `https://www.tiktok.com/login?redirect_url=${inner('https://www.tiktok.com/@a/video/7000000000000000001')}&lang=en`,
+      '7000000000000000001',
+    ],
+    [
+      `https://www.tiktok.com/login/phone-or-email?redirect_url=${inner('https://www.tiktok.com/@a/video/7000000000000000001')}`,
+      '7000000000000000001',
+    ],
+    ['https://vimeo.com/log_in?redirect=%2F12345678', '12345678'],
+    ['https://www.reddit.com/login/?dest=https%3A%2F%2Fwww.reddit.com%2Fr%2Fx%2Fcomments%2Fabc123%2F', 'abc123'],
+    ['https://www.pinterest.com/login/?next=%2Fpin%2F123456789%2F', '123456789'],
+    ['https://soundcloud.com/signin?return_to=%2Fsomebody%2Fa-track', 'somebody/a-track'],
+    ['https://www.twitch.tv/login?redirect_uri=https%3A%2F%2Fwww.twitch.tv%2Fvideos%2F123456789', '123456789'],
+    ['https://ok.ru/dk?st.cmd=anonymMain&st.redirect=%2Fvideo%2F12345678', '12345678'],
+    ['https://vk.com/away.php?to=https%3A%2F%2Fvk.com%2Fvideo-12_34', '-12_34'],
+    ['https://login.vk.com/?act=login&to=https%3A%2F%2Fvk.com%2Fvideo-12_34', '-12_34'],
+    ['https://m.facebook.com/login.php?next=https%3A%2F%2Fm.facebook.com%2Freel%2F12345', '12345'],
+    ['https://l.facebook.com/l.php?u=https%3A%2F%2Fwww.facebook.com%2Freel%2F12345&h=AT0', '12345'],
+    ['https://www.facebook.com/privacy/consent/?next=https%3A%2F%2Fwww.facebook.com%2Freel%2F12345', '12345'],
+    ['https://t.umblr.com/redirect?z=https%3A%2F%2Fsomebody.tumblr.com%2Fpost%2F12345&t=x', '12345'],
+    ['https://www.tumblr.com/login?redirect_to=%2Fsomebody%2F12345', '12345'],
+    ['https://passport.bilibili.com/login?gourl=https%3A%2F%2Fwww.bilibili.com%2Fvideo%2FBV1xx411c7mD', 'BV1xx411c7mD'],
+    ['https://www.dailymotion.com/signin?urlback=%2Fvideo%2Fx8abcde', 'x8abcde'],
+    ['https://rumble.com/login.php?next=%2Fv6abcde-words.html', 'v6abcde'],
+    [`https://www.loom.com/login?redirect=%2Fshare%2F${hex32}`, hex32],
+  ])('%s', (address, videoId) => {
+    expect(parseVideoUrl(address)).toMatchObject({ ok: true, video: { videoId } });
+  });
+
+  it.each([
+    `https://accounts.google.com/ServiceLogin?continue=${inner('https://vimeo.com/12345678')}`,
+    `https://www.instagram.com/accounts/login/?next=${inner('https://instagram.com.evil.example/p/CWabc_-123/')}`,
+    `https://vk.com/away.php?to=${inner('http://127.0.0.1/video-12_34')}`,
+    `https://vk.com/away.php?to=${inner('https://user@vk.com/video-12_34')}`,
+    `https://l.facebook.com/l.php?u=${inner('https://www.youtube.com/watch?v=BaW_jenozKc')}`,
+    `https://accounts.google.com/a?continue=${inner(`https://accounts.google.com/b?continue=${inner(throughYouTube)}`)}`,
+    'https://x.com/i/flow/login?redirect_after_login=%2Fhome',
+    'https://x.com/i/flow/login?redirect_after_login=%E0%A4%A',
+  ])('an item of another platform, none, or one too deep: %s', (address) => {
+    expect(parseVideoUrl(address)).toMatchObject({ ok: false, refusal: 'unsupported_platform' });
+  });
+});
+
 describe('addresses as platforms write them: id and canonical address', () => {
   it.each([
     [

@@ -8,7 +8,8 @@ import { isLongProof, scaled } from '../../support/proof-scale.ts';
 
 /** Written down apart from the table: the names below which all hosts of a platform lie. */
 const ownHosts: Readonly<Record<string, RegExp>> = {
-  youtube: /(?:^|\.)(?:youtube(?:-nocookie|kids|education)?\.com|youtube\.googleapis\.com|youtu\.be)$/,
+  youtube:
+    /(?:^|\.)(?:youtube(?:-nocookie|kids|education)?\.com|youtube\.googleapis\.com|youtu\.be|(?:accounts|consent)\.google\.com)$/,
   tiktok: /(?:^|\.)tiktokv?\.com$/,
   instagram: /(?:^|\.)(?:instagram\.com|instagr\.am)$/,
   facebook:
@@ -22,7 +23,7 @@ const ownHosts: Readonly<Record<string, RegExp>> = {
   soundcloud: /(?:^|\.)soundcloud\.com$/,
   bilibili: /(?:^|\.)(?:bilibili\.com|bilibili\.tv|biliintl\.com|b23\.tv|bili(?:22|23|33|2233)\.cn|bili\.im)$/,
   pinterest: /(?:^|\.)(?:pinterest\.[a-z]{2,4}(?:\.[a-z]{2})?|pin\.it)$/,
-  tumblr: /(?:^|\.)(?:tumblr\.com|tmblr\.co)$/,
+  tumblr: /(?:^|\.)(?:tumblr\.com|tmblr\.co|t\.umblr\.com)$/,
   bluesky: /(?:^|\.)bsky\.app$/,
   rutube: /(?:^|\.)rutube\.ru$/,
   vk: /(?:^|\.)(?:vk\.com|vk\.ru|vkvideo\.ru|vkplay\.ru|vkplay\.live)$/,
