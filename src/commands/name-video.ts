@@ -1,6 +1,7 @@
 import { parseVideoUrl } from '../domain/parse-video-url.ts';
 import type { ParsedVideo, ShortLink, VideoUrlResult } from '../domain/parse-video-url.ts';
 import type { PlatformConfiguration } from '../domain/platforms/platforms.ts';
+import type { PlatformRules } from '../ports/platform-rules.ts';
 import type { ShortLinks } from '../ports/videos.ts';
 
 export type NamedVideo =
@@ -11,15 +12,35 @@ export type NamedVideo =
   | { outcome: 'no_answer' }
   | { outcome: 'platform_failed' };
 
-/** The item that an address names; a worker looks up short links. */
+type Refused = Extract<NamedVideo, { outcome: 'refused' }>;
+
+/** The item that an address names, unless the operator's rules refuse it; a worker looks up short links. */
 export async function nameVideo(
   url: string,
-  { shortLinks, ...options }: PlatformConfiguration & { shortLinks: ShortLinks },
+  { shortLinks, rules, ...options }: PlatformConfiguration & { shortLinks: ShortLinks; rules: PlatformRules },
 ): Promise<NamedVideo> {
   const parsed = parseVideoUrl(url, options);
   if (!parsed.ok) return { outcome: 'refused', refusal: parsed.refusal, explanation: parsed.explanation };
-  if (parsed.video) return { outcome: 'named', video: parsed.video, wasLookedUp: false };
-  return await lookUp(parsed.shortLink, shortLinks, options);
+  const switchedOff = refusalOfPlatform((parsed.video ?? parsed.shortLink).platform, rules);
+  if (switchedOff) return switchedOff;
+  const named: NamedVideo = parsed.video
+    ? { outcome: 'named', video: parsed.video, wasLookedUp: false }
+    : await lookUp(parsed.shortLink, shortLinks, options);
+  return (named.outcome === 'named' ? refusalOfItem(named.video, rules) : undefined) ?? named;
+}
+
+function refusalOfPlatform(platform: string, rules: PlatformRules): Refused | undefined {
+  const why = rules.whyOff(platform);
+  if (why === undefined) return undefined;
+  const explanation = `This platform is switched off here: ${why}`;
+  return { outcome: 'refused', refusal: 'unsupported_platform', explanation };
+}
+
+/** Not `unsupported_platform`: a client would take that for all items of the platform. */
+function refusalOfItem(video: ParsedVideo, rules: PlatformRules): Refused | undefined {
+  const why = rules.whyBlocked(video);
+  if (why === undefined) return undefined;
+  return { outcome: 'refused', refusal: 'invalid_request', explanation: `This video is blocked here: ${why}` };
 }
 
 async function lookUp(link: ShortLink, shortLinks: ShortLinks, options: PlatformConfiguration): Promise<NamedVideo> {

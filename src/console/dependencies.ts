@@ -7,6 +7,7 @@ import type { PendingVoids } from '../ports/billing.ts';
 import type { ConsoleSessions, LookUpsOfForms, OwnerSessions, SignInLinks } from '../ports/console-sessions.ts';
 import type { EventStore } from '../ports/event-store.ts';
 import type { FileStore } from '../ports/files.ts';
+import type { PlatformRules } from '../ports/platform-rules.ts';
 import type { RowMacs } from '../ports/row-macs.ts';
 import type { DownloadProgress, MetadataProbe, ShortLinks } from '../ports/videos.ts';
 import type { LiveDownloads } from './live-downloads.ts';
@@ -38,6 +39,7 @@ export interface ConsoleDependencies extends SiteDependencies {
   /** Counts what is tried in the console in the account's hourly window of sessions. */
   admit: OwnerSessions['admit'];
   shortLinks: ShortLinks;
+  rules: PlatformRules;
   samplePlatformOrigin: string | undefined;
   files: FileStore;
   fileRetentionSeconds: number;

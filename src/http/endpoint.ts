@@ -7,6 +7,7 @@ import type { RequestTokens } from '../commands/request-token.ts';
 import type { PendingVoids } from '../ports/billing.ts';
 import type { EventStore } from '../ports/event-store.ts';
 import type { DownloadProgress, MetadataProbe, ShortLinks } from '../ports/videos.ts';
+import type { PlatformRules } from '../ports/platform-rules.ts';
 import type { FileStore } from '../ports/files.ts';
 import type { ApiErrorCode } from './errors.ts';
 import type { PartsAway } from './retry-after.ts';
@@ -22,6 +23,7 @@ export interface EndpointDependencies {
   tokens: RequestTokens;
   probe: MetadataProbe;
   shortLinks: ShortLinks;
+  rules: PlatformRules;
   files: FileStore;
   /** How long after its end a download's file is given out. */
   fileRetentionSeconds: number;

@@ -35,11 +35,11 @@ const decisionBudgetMs = 5_000;
 
 /** Contract §4.1: a lookup that succeeds takes one metadata credit, any other nothing. */
 export const getVideoMetadata: Endpoint['handler'] =
-  ({ writers, probe, pendingVoids, newUuid, now, samplePlatformOrigin, shortLinks, outages, partsAway }) =>
+  ({ writers, probe, pendingVoids, newUuid, now, samplePlatformOrigin, shortLinks, rules, outages, partsAway }) =>
   async (request, reply) => {
     const caller = callerOf(request);
     const { url } = readInput(query, request.query);
-    const linked = { samplePlatformOrigin, shortLinks, partsAway };
+    const linked = { samplePlatformOrigin, shortLinks, rules, partsAway };
     const video = await readVideoUrl(url, { ...linked, whenUnanswered: 'metadata_unavailable' });
     const commandId = newUuid();
     // Before anything is stored: what is stored is answered, whatever the clock says by then.

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { hasIdempotencyKeyForm } from '../commands/idempotency-key-hash.ts';
 import { queueDownload } from '../commands/queue-download.ts';
+import { noPlatformRules } from '../ports/platform-rules.ts';
 import { audioFormats, defaultOptions, formats, maxItem, misfit, qualities } from '../domain/download-options.ts';
 import type { DownloadOptions, ItemKind } from '../domain/download-options.ts';
 import { outcomesOf, recordPendingVoid } from '../commands/record-pending-void.ts';
@@ -91,14 +92,34 @@ function mustFit(kind: ItemKind, options: DownloadOptions): void {
 
 /** Contract §4.2: queues a download and charges for it, or does neither. */
 export const postVideoDownload: Endpoint['handler'] =
-  ({ writers, store, pendingVoids, tokens, newUuid, now, samplePlatformOrigin, shortLinks, outages, partsAway }) =>
+  ({
+    writers,
+    store,
+    pendingVoids,
+    tokens,
+    newUuid,
+    now,
+    samplePlatformOrigin,
+    shortLinks,
+    rules,
+    outages,
+    partsAway,
+  }) =>
   async (request, reply) => {
     const caller = callerOf(request);
     readInput(headers, { 'Idempotency-Key': idempotencyKeyOf(request) });
     const asked = readInput(body, readJsonBody(request.body, request.raw.headers['content-type']));
     const { format, quality, audio_format: audioFormat, item } = asked;
     const options: DownloadOptions = { format, quality, audioFormat, item };
-    const linked = { samplePlatformOrigin, shortLinks, partsAway, whenUnanswered: 'enqueue_failed' } as const;
+    // A repetition gets the answer of its first time. The download itself fails by the rules, and costs nothing.
+    const ofNew = caller.keyed?.voided === false ? noPlatformRules : rules;
+    const linked = {
+      samplePlatformOrigin,
+      shortLinks,
+      rules: ofNew,
+      partsAway,
+      whenUnanswered: 'enqueue_failed',
+    } as const;
     const named = await readVideoUrl(asked.url, linked).catch((error: unknown) => {
       // The key has a download already: "not queued" would not be true.
       if (error instanceof NotLookedUp && caller.keyed?.voided === false) return undefined;

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { nameVideo } from '../commands/name-video.ts';
 import { maxUrlCharacters } from '../domain/parse-video-url.ts';
 import type { ParsedVideo } from '../domain/parse-video-url.ts';
+import type { PlatformRules } from '../ports/platform-rules.ts';
 import type { ShortLinks } from '../ports/videos.ts';
 import { ApiError } from './errors.ts';
 import type { ApiErrorCode } from './errors.ts';
@@ -52,6 +53,7 @@ export async function readVideoUrl(
   options: {
     samplePlatformOrigin: string | undefined;
     shortLinks: ShortLinks;
+    rules: PlatformRules;
     partsAway: PartsAway;
     whenUnanswered: ApiErrorCode;
   },

@@ -17,6 +17,8 @@ import { connectNats } from '../adapters/nats/connection.ts';
 import { createPendingVoids, signOlderVoids } from '../adapters/postgres/pending-voids.ts';
 import { endInTime, openPool } from '../adapters/postgres/pool.ts';
 import { keepMeasuring, measureClock } from '../adapters/postgres/measure-clock.ts';
+import { openPlatformRules } from './settings/platform-rules.ts';
+import type { DownloadRules } from './settings/platform-rules.ts';
 import { migrate } from '../adapters/postgres/migrations.ts';
 import { createStoreOnStandby } from '../adapters/postgres/store-on-standby.ts';
 import type { StoreOnStandby } from '../adapters/postgres/store-on-standby.ts';
@@ -58,6 +60,7 @@ export interface Connections {
   storeOnStandby: StoreOnStandby;
   /** Undefined if traces are off. */
   tracer: Tracer | undefined;
+  rules: DownloadRules;
   /** Address of the API for its clients. PORT=0 leaves the port to the system: known once the API listens in this process. */
   publicUrl: string;
   /** The work that may have to wait, by name: each function tells the reason, or undefined while nothing waits. */
@@ -95,6 +98,8 @@ async function connectBeside(
     outages,
   }: Parameters<typeof connect>[2] & Pick<Connections, 'addresses' | 'outages'>,
 ): Promise<Connections> {
+  const samplePlatformOrigin = addresses.samplePlatformUrl ?? undefined;
+  const rules = openPlatformRules(config, { samplePlatformOrigin, logger });
   const metrics = new Metrics({ logger });
   const macs = createRowMacs(secrets, { logger, observer: metrics.observer(observeRows) });
   const postgres = { server: 'Postgres', url: addresses.databaseUrl, setting: settingOf(config, 'DATABASE_URL') };
@@ -151,6 +156,7 @@ async function connectBeside(
     pendingVoids: createPendingVoids(pool, { storeOnStandby, macs, now: clock.now, process: processName(role) }),
     storeOnStandby,
     tracer: tracing?.tracer,
+    rules,
     publicUrl: config.PUBLIC_URL ?? localUrl(config),
     waiting: new Map(),
     isStarted: false,

@@ -160,5 +160,6 @@ export async function openFile(visit: OwnerVisit, dependencies: ConsoleDependenc
       'The file is gone',
       'Files are kept for a while only. Download the video again to get a new one.',
     );
+  if ('blocked' in link) throw new Refusal(404, 'This video is blocked', link.blocked);
   return redirect(link.url);
 }

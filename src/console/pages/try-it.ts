@@ -223,9 +223,9 @@ function readOptions({ form: sent }: OwnerVisit): DownloadOptions {
 
 async function readVideo(
   { form: sent }: OwnerVisit,
-  { shortLinks, samplePlatformOrigin }: ConsoleDependencies,
+  { shortLinks, rules, samplePlatformOrigin }: ConsoleDependencies,
 ): Promise<ParsedVideo> {
-  const named = await nameVideo((sent.get('url') ?? '').trim(), { shortLinks, samplePlatformOrigin });
+  const named = await nameVideo((sent.get('url') ?? '').trim(), { shortLinks, rules, samplePlatformOrigin });
   if (named.outcome === 'refused') throw badInput(named.explanation);
   if (named.outcome !== 'named') throw away();
   return named.video;

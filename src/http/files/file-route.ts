@@ -4,6 +4,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest, HTTPMethods } from 
 import { linkRetryAfterSeconds } from '../retry-after.ts';
 import { clientAddress } from '../../requests/client-address.ts';
 import { contentDisposition } from '../../domain/content-disposition.ts';
+import type { PlatformRules } from '../../ports/platform-rules.ts';
 import type { FileKey } from '../../ports/files.ts';
 import { endOfAnswer } from '../../requests/end-of-answer.ts';
 import { refuse } from './file-refusals.ts';
@@ -71,6 +72,8 @@ interface FileRouteOptions {
   /** SHA-256 of a file, hexadecimal; undefined where that is not known. */
   digestOf: (file: FileKey) => Promise<string | undefined>;
   nowMs: () => number;
+  /** Blocked items: links that were given out before end with their block. */
+  rules: Pick<PlatformRules, 'blocksFile'>;
   places: ConnectionLimits;
   readers: IdleReaders;
 }
@@ -80,7 +83,7 @@ interface FileRouteOptions {
  * key and sends none of the API's headers. HEAD takes the links that were signed for GET.
  */
 export function registerFileRoute(server: FastifyInstance, options: FileRouteOptions): void {
-  const { files, digestOf, nowMs, places, readers } = options;
+  const { files, digestOf, nowMs, rules, places, readers } = options;
 
   async function serve(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
     reply.headers({
@@ -90,6 +93,7 @@ export function registerFileRoute(server: FastifyInstance, options: FileRouteOpt
     });
     const verdict = await files.verifyLink(request.raw.url ?? '', nowMs());
     if (!verdict.ok) return refuse(request, reply, verdict.status);
+    if (rules.blocksFile(verdict.downloadName.replace(/\.[^.]*$/, ''))) return refuse(request, reply, 404);
     // Nobody would hear of its end any more.
     if (request.raw.socket.destroyed) return reply.hijack();
     const giveBack = places.take({ link: verdict.link, address: clientAddress(request) });

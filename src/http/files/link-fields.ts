@@ -20,6 +20,8 @@ type FileLink = z.infer<typeof fileLink>;
 export async function fileLinkOf(job: PolledJob, dependencies: FileLinkDependencies): Promise<FileLink> {
   const link = await linkToFile(job, dependencies);
   if (link === 'gone') throw new ApiError('delivery_failed');
+  if (link !== 'away' && 'blocked' in link)
+    throw new ApiError('delivery_failed', `This video is blocked here: ${link.blocked}`);
   if (link === 'away') throw new ApiError('unavailable', { away: 'file_store' });
   return {
     download_url: link.url,

@@ -52,7 +52,7 @@ const readers = [...projections.map(({ name }) => name), dispatchCheckpoint];
 
 export const startApi: StartRole = async (connections, secrets) => {
   const { config, logger, outages, clock, pool, store, nats, addresses, metrics, tracer } = connections;
-  const { macs, pendingVoids } = connections;
+  const { macs, pendingVoids, rules } = connections;
   // Before the first request: the projector may begin later.
   await recordAllRefusals(connections);
   const admissionPool = openPool(addresses.databaseUrl, {
@@ -88,6 +88,7 @@ export const startApi: StartRole = async (connections, secrets) => {
     trustedProxies: config.TRUSTED_PROXIES,
     tracer,
     store,
+    rules,
     pendingVoids,
     ownerSessions: createOwnerSessions(connections, publicUrl),
     readUsage: (accountId) => readNewestCredits(pool, accountId, macs),
@@ -146,7 +147,7 @@ async function recordAllRefusals(connections: Connections): Promise<void> {
 function serveFiles(
   server: FastifyInstance,
   files: LocalFileStore,
-  { config, clock, store, metrics }: Connections,
+  { config, clock, store, rules, metrics }: Connections,
 ): void {
   const readers = new IdleReaders({ limitSeconds: config.LINK_IDLE_SECONDS, sendQueues: readSendQueues });
   const places = new ConnectionLimits({
@@ -154,7 +155,7 @@ function serveFiles(
     perAddress: config.MAX_CONNECTIONS_PER_ADDRESS,
   });
   const digestOf = createFileDigests(store);
-  registerFileRoute(server, { files, digestOf, nowMs: clock.realNowMs, places, readers });
+  registerFileRoute(server, { files, digestOf, nowMs: clock.realNowMs, rules, places, readers });
   watchReaders(metrics, readers);
 }
 

@@ -65,6 +65,7 @@ export function addConsole(server: FastifyInstance, connections: Connections, sh
     }),
     countSignIn: (address) => signIns.count(address).exhausted,
     samplePlatformOrigin: addresses.samplePlatformUrl ?? undefined,
+    rules: connections.rules,
     fileRetentionSeconds: config.FILE_RETENTION_SECONDS,
     issuer: config.INVOICE_ISSUER,
     isDemo: addresses.samplePlatformUrl !== null,

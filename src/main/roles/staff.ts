@@ -183,7 +183,10 @@ function providerOf({ OIDC_ISSUER: issuer, OIDC_CLIENT_ID: clientId = '', ...con
 }
 
 /** The link is for people who look at its form: whoever opens it downloads nothing. */
-function pollAnswers({ config, clock }: Connections, { files, progress }: Shared): StaffDependencies['pollAnswer'] {
+function pollAnswers(
+  { config, clock, rules }: Connections,
+  { files, progress }: Shared,
+): StaffDependencies['pollAnswer'] {
   const unsigned = {
     sizeBytes: (key: FileKey) => files.sizeBytes(key),
     link: async (...wanted: Parameters<FileStore['link']>) =>
@@ -191,7 +194,7 @@ function pollAnswers({ config, clock }: Connections, { files, progress }: Shared
   };
   const { FILE_RETENTION_SECONDS: fileRetentionSeconds } = config;
   const { now, realNowMs } = clock;
-  return (job) => pollAnswerOf(job, { files: unsigned, fileRetentionSeconds, now, realNowMs, progress });
+  return (job) => pollAnswerOf(job, { files: unsigned, rules, fileRetentionSeconds, now, realNowMs, progress });
 }
 
 /** A row of Postgres alone makes an address nobody's: the log must say that it is that person's. */

@@ -21,12 +21,12 @@ import { openAttemptsDirectory } from '../../worker/attempts-directory.ts';
 import { createDiskWatermark } from '../../worker/disk-watermark.ts';
 import { createChooser } from '../../worker/choose-job.ts';
 import type { Chooser, ChooserDependencies } from '../../worker/choose-job.ts';
+import { obeyPlatformRules, refusalByRules } from '../../worker/obey-platform-rules.ts';
 import { runWorker } from '../../worker/pull-jobs.ts';
 import { weakSandboxNotice } from '../downloader-sandbox.ts';
 import type { DownloaderSandbox } from '../downloader-sandbox.ts';
 import { findDownloader } from '../downloader.ts';
 import type { Config } from '../settings/config.ts';
-import { openPlatformRules } from '../settings/platform-rules.ts';
 import { cookiesOfPlatforms, requireUsableRules } from './cookies-of-platforms.ts';
 import type { Connections } from '../connect.ts';
 import { filesDirectory, openFiles } from '../file-store.ts';
@@ -43,10 +43,9 @@ const maxConcurrentLookUps = 32;
 const mebibyte = 1024 * 1024;
 
 export const startWorker: StartRole = async (connections, secrets) => {
-  const { config, store, pool, nats, logger, outages, clock, addresses, metrics, tracer } = connections;
+  const { config, store, pool, nats, logger, outages, clock, addresses, metrics, tracer, rules } = connections;
   const downloader = await findDownloader(config);
   const samplePlatformOrigin = addresses.samplePlatformUrl ?? undefined;
-  const rules = openPlatformRules(config, { samplePlatformOrigin, logger });
   const sandbox = await startSandbox(connections, { downloader, rules });
   const { egress, namespaces, reaper, workDirectory, pluginsDirectory, localFfmpegDirectory } = sandbox;
   const { versions, notices } = await reportDownloader(connections, { downloader, opened: sandbox });
@@ -59,8 +58,8 @@ export const startWorker: StartRole = async (connections, secrets) => {
     throw error;
   }
   const ours = (video: VideoReference) => servedVideo(video, { samplePlatformOrigin });
-  const allows = (video: VideoReference) => ours(video) !== undefined;
-  const source = createVideoSource({
+  const allows = (video: VideoReference) => ours(video) !== undefined && refusalByRules(rules, video) === undefined;
+  const unruled = createVideoSource({
     ...downloader,
     egress,
     cookiesOf,
@@ -76,6 +75,7 @@ export const startWorker: StartRole = async (connections, secrets) => {
     observer: observeChildren([metrics.registry]),
     tracer,
   });
+  const source = obeyPlatformRules(unruled, rules);
   const [filled, minFreeBytes] = [directoriesOf(config, workDirectory), config.MIN_FREE_DISK_MIB * mebibyte];
   watchDisks(connections, filled);
   const disk = createDiskWatermark({ directories: filled, minFreeBytes, freeBytes: diskFreeBytes, logger });

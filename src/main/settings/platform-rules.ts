@@ -3,6 +3,7 @@ import { isIP } from 'node:net';
 import { dirname, resolve } from 'node:path';
 import type { Logger } from 'pino';
 import { z } from 'zod';
+import { downloadNameOf } from '../../domain/download-name.ts';
 import { plainText } from '../../domain/plain-text.ts';
 import { platformNames } from '../../domain/platforms/platforms.ts';
 import type { PlatformConfiguration } from '../../domain/platforms/platforms.ts';
@@ -55,9 +56,10 @@ export interface DownloadRules extends PlatformRules {
 interface Loaded {
   contents: Contents;
   reasons: ReadonlyMap<string, string>;
+  fileNames: ReadonlySet<string>;
 }
 
-const nothing: Loaded = { contents: { platforms: {}, blocked: [] }, reasons: new Map() };
+const nothing: Loaded = { contents: { platforms: {}, blocked: [] }, reasons: new Map(), fileNames: new Set() };
 const nameOf = (platform: string, videoId: string): string => `${platform} ${videoId}`;
 
 /** @throws with a text that names the fault */
@@ -70,6 +72,7 @@ function load(file: string, configuration: PlatformConfiguration): Loaded {
   return {
     contents,
     reasons: new Map(contents.blocked.map((item) => [nameOf(item.platform, item.video_id), item.reason])),
+    fileNames: new Set(contents.blocked.map((item) => downloadNameOf(item.platform, item.video_id))),
   };
 }
 
@@ -127,6 +130,7 @@ export function openPlatformRules(
   return {
     whyOff: (platform) => ofPlatform(platform)?.off,
     whyBlocked: ({ platform, videoId }) => current().reasons.get(nameOf(platform, videoId)),
+    blocksFile: (name) => current().fileNames.has(name),
     routeOf: (platform) => {
       const { proxy_file: proxyFile, source_address: sourceAddress } = ofPlatform(platform) ?? {};
       if (proxyFile === undefined) return sourceAddress === undefined ? undefined : { sourceAddress };

@@ -1,3 +1,4 @@
+import { noPlatformRules } from '../../../src/ports/platform-rules.ts';
 import { createSecretKey, randomBytes, randomUUID } from 'node:crypto';
 import Fastify from 'fastify';
 import type { FastifyInstance } from 'fastify';
@@ -43,6 +44,7 @@ export function serveLocalStore(keys: { current: SigningKey; others: SigningKey[
     files: store,
     nowMs: () => clock.nowMs,
     digestOf: async () => served.digest,
+    rules: noPlatformRules,
     places: new ConnectionLimits({ perLink: 8, perAddress: 64 }),
     readers: new IdleReaders({ limitSeconds: 30, sendQueues: readSendQueues }),
   });
