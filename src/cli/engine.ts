@@ -30,6 +30,40 @@ export function addShowEngine(group: Command, output: Output, inspect: () => Pro
     });
 }
 
+export interface EngineInstallation {
+  path: string;
+  sha256: string;
+  tests: readonly { test: string; failure: string | undefined }[];
+}
+
+/** Neither asks a server of the service. */
+export function addInstallEngine(
+  group: Command,
+  output: Output,
+  engine: { install: (file: string) => Promise<EngineInstallation>; restore: () => Promise<boolean> },
+): void {
+  group
+    .command('install')
+    .description('put a newer yt-dlp in place of the tested one, if it passes its tests on the sample platform')
+    .argument('<file>', 'yt-dlp for this machine, from a source that you trust')
+    .action(async (file: string) => {
+      const { path, sha256, tests } = await engine.install(file);
+      const passed = tests.map(({ test }) => test);
+      const text = `passed: ${passed.join(', ')}\ninstalled: ${path}\nWorkers use it from their next start on; "reeltally engine restore" goes back.`;
+      print(output, { path, sha256, passed }, text);
+    });
+  group
+    .command('restore')
+    .description('go back to the yt-dlp that this version was tested with')
+    .action(async () => {
+      const restored = await engine.restore();
+      const text = restored
+        ? 'Workers use the tested yt-dlp from their next start on.'
+        : 'The tested yt-dlp is in its place already.';
+      print(output, { restored }, text);
+    });
+}
+
 /** Compares the checksum of a program with the expected one. */
 function checksumState({ sha256, expectedSha256 }: DownloaderReport['programs'][number]): string {
   if (expectedSha256 === null) return 'not pinned';
@@ -42,7 +76,7 @@ function warnings({ programs, ageDays, oldAfterDays, guards, sandbox }: Download
       version === null ? [`${program} does not start: ${path}`] : [],
     ),
     ...(ageDays !== null && ageDays > oldAfterDays
-      ? [`yt-dlp is ${ageDays} days old, and platforms change: set YTDLP_PATH to a newer one (docs/operations.md)`]
+      ? [`yt-dlp is ${ageDays} days old, and platforms change: install a newer one (docs/operations.md)`]
       : []),
     ...(sandbox === 'weak' ? ['downloads are only taken with SANDBOX=weak (docs/containment.md)'] : []),
     ...guards.flatMap(({ guard, state, detail }) =>

@@ -11,8 +11,8 @@ import { addListCorrections } from './corrections.ts';
 import type { RunCommand } from './dependencies.ts';
 import { addDownload } from './download.ts';
 import type { OpenApiClient } from './download.ts';
-import { addShowEngine } from './engine.ts';
-import type { DownloaderReport } from './engine.ts';
+import { addInstallEngine, addShowEngine } from './engine.ts';
+import type { DownloaderReport, EngineInstallation } from './engine.ts';
 import { help } from './help.ts';
 import { addCreditInvoice } from './invoices/credit.ts';
 import { addIssueDueInvoices } from './invoices/issue-due.ts';
@@ -49,6 +49,7 @@ export interface ProgramDependencies {
   /** Origin of the sample platform of a running instance, if it has one. */
   findSamplePlatform: () => string | undefined;
   inspectDownloader: () => Promise<DownloaderReport>;
+  engine: { install: (file: string) => Promise<EngineInstallation>; restore: () => Promise<boolean> };
   withImportTarget: WithImportTarget;
   openBackups: () => Promise<Backups>;
 }
@@ -131,11 +132,9 @@ export function createProgram(dependencies: ProgramDependencies): Command {
   addRebuild(projections, run);
 
   addExplainUrl(group('urls', 'explain how the address of a video is parsed'), output, dependencies.findSamplePlatform);
-  addShowEngine(
-    group('engine', 'check yt-dlp and ffmpeg, which make the downloads'),
-    output,
-    dependencies.inspectDownloader,
-  );
+  const engine = group('engine', 'check yt-dlp and ffmpeg, which make the downloads, and replace yt-dlp');
+  addShowEngine(engine, output, dependencies.inspectDownloader);
+  addInstallEngine(engine, output, dependencies.engine);
   addHelp(program);
   allowJsonEverywhere(program);
   return program;

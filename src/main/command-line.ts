@@ -52,6 +52,10 @@ export async function runCommandLine({ words, variables, serve, ...screen }: Inv
     },
     openBackups: async () => (await import('./backups/backups.ts')).createBackups(readConfig(variables)),
     inspectDownloader: async () => (await import('./inspect-engine.ts')).inspectThisDownloader(readConfig(variables)),
+    engine: {
+      install: async (file) => (await import('./install-engine.ts')).installEngine(readConfig(variables), file),
+      restore: async () => (await import('./install-engine.ts')).restoreEngine(readConfig(variables)),
+    },
   });
   try {
     await program.parseAsync(words, { from: 'user' });

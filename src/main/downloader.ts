@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { chmod, mkdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { findNewerYtDlp } from '../downloader/yt-dlp/newer.ts';
 import { installDownloader, locateDownloader } from '../downloader/yt-dlp/programs.ts';
 import type { DownloaderPrograms } from '../downloader/yt-dlp/programs.ts';
 import { othersCanReach, sharedDirectory } from '../system/access-of-other-users.ts';
@@ -60,11 +61,22 @@ async function openDownloaderDirectory(config: Config): Promise<string> {
 const installed = new WeakMap<Config, Promise<InstalledDownloader>>();
 
 /**
+ * Locates the programs that processes use: a yt-dlp that an operator has installed in place of the pinned one, if there is one.
+ *
+ * @throws {DownloaderUnusable} if a program is missing, or is not the expected one
+ */
+export async function findDownloader(config: Config): Promise<InstalledDownloader> {
+  const tested = await findTestedDownloader(config);
+  const newer = config.YTDLP_PATH === undefined ? await findNewerYtDlp(tested.directory) : undefined;
+  return newer === undefined ? tested : { ...tested, ytDlpPath: newer };
+}
+
+/**
  * Locates the programs, and copies and verifies those of npm: once per process, which has one configuration.
  *
  * @throws {DownloaderUnusable} if a program is missing, or is not the expected one
  */
-export function findDownloader(config: Config): Promise<InstalledDownloader> {
+export function findTestedDownloader(config: Config): Promise<InstalledDownloader> {
   const { YTDLP_PATH, FFMPEG_PATH, FFPROBE_PATH, PATH } = config;
   const given = { ytDlpPath: YTDLP_PATH, ffmpegPath: FFMPEG_PATH, ffprobePath: FFPROBE_PATH };
   const find = async () => {

@@ -4,6 +4,7 @@ import { dirname, join } from 'node:path';
 import type { Namespaces } from '../sandbox/launch.ts';
 import type { Reaper } from '../sandbox/child-reaper.ts';
 import { runSandboxed } from '../sandbox/run-sandboxed.ts';
+import { testedSha256Of } from './newer.ts';
 import { bundledYtDlpName, bundledYtDlpSha256, bundledYtDlpVersion } from './programs.ts';
 import { fileSha256 } from '../file-sha256.ts';
 import type { DownloaderPrograms } from './programs.ts';
@@ -107,7 +108,8 @@ export async function inspectDownloader(inspection: Inspection): Promise<Downloa
         path,
         version: isKnown ? bundledYtDlpVersion : await firstWord(inspection, run),
         sha256: isBundled ? packedSha256 : inspection.checksums ? await fileSha256(path).catch(() => null) : null,
-        expectedSha256: isBundled ? bundledYtDlpSha256 : null,
+        expectedSha256:
+          (program === 'yt-dlp' ? testedSha256Of(path) : undefined) ?? (isBundled ? bundledYtDlpSha256 : null),
       };
     }),
   );
