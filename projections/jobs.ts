@@ -339,7 +339,8 @@ function jobOf(row: JobRow): Job {
   const { file_claim_revision: claimRevision, finished_at: completedAt, file_expired_at: expiredAt } = row;
   const file =
     claimRevision === null ? null : { claimRevision, completedAt: completedAt ?? '', expired: expiredAt !== null };
-  return { status, attempts, claim, notBefore: not_before, file };
+  // What was tried is for the worker, which reads it from the log.
+  return { status, attempts, claim, notBefore: not_before, file, tried: [] };
 }
 
 /** The type lets no column be forgotten. */

@@ -17,6 +17,11 @@ export type ReleaseReason = (typeof releaseReasons)[number];
 const fault = z.enum(['service', 'video']);
 export type Fault = z.infer<typeof fault>;
 
+/** What people at the service should know of a step: the platform's own words, or the chosen formats. One line, cut and cleaned. */
+const detail = z.string().max(500).optional();
+/** The formats that an attempt has fetched and that failed their verification. */
+const tried = z.array(z.string().max(200)).max(16).optional();
+
 export const jobEventSchemas = {
   JobClaimed: z.strictObject({
     token: jobToken,
@@ -30,7 +35,7 @@ export const jobEventSchemas = {
   }),
   JobStarted: z.strictObject({ token: jobToken, worker_id: workerId }),
   /** The job is queued again, and may be claimed from `not_before` on. */
-  JobReleased: z.strictObject({ token: jobToken, reason: z.enum(releaseReasons), not_before: instant }),
+  JobReleased: z.strictObject({ token: jobToken, reason: z.enum(releaseReasons), not_before: instant, detail, tried }),
   JobCompleted: z.strictObject({
     token: jobToken,
     /** The key of the finished file is made of the token and this revision. */
@@ -40,9 +45,10 @@ export const jobEventSchemas = {
     file_size_bytes: z.int().min(1),
     file_sha256: z.string().regex(/^[0-9a-f]{64}$/),
     duration_seconds: z.number().min(0),
+    detail,
   }),
   /** Older events have no `fault`: they give nothing back. */
-  JobFailed: z.strictObject({ token: jobToken, reason: failureReason, fault: fault.default('video') }),
+  JobFailed: z.strictObject({ token: jobToken, reason: failureReason, fault: fault.default('video'), detail }),
   /** No further link to the file is issued. Its bytes are removed once the issued links have ended. */
   FileExpired: z.strictObject({ token: jobToken, claim_revision: z.int().min(0) }),
 };

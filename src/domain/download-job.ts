@@ -29,11 +29,13 @@ export interface Job {
   notBefore: string | null;
   /** The file of a job that is done. Its key has the revision of the claim that made it. */
   file: { claimRevision: number; completedAt: string; expired: boolean } | null;
+  /** The formats of earlier attempts that failed their verification, each as often as it did. */
+  tried: readonly string[];
 }
 
 export const maxAttempts = 3;
 
-export const initialJob: Job = { status: 'queued', attempts: 0, claim: null, notBefore: null, file: null };
+export const initialJob: Job = { status: 'queued', attempts: 0, claim: null, notBefore: null, file: null, tried: [] };
 
 /**
  * @param at the event's revision and its own time
@@ -58,6 +60,7 @@ export function evolveJob(state: Job, event: JobEvent, at: { revision: number; t
         attempts: state.attempts - uncounted,
         claim: null,
         notBefore: event.data.not_before,
+        tried: [...state.tried, ...(event.data.tried ?? [])],
       };
     }
     case 'JobCompleted': {
@@ -77,7 +80,7 @@ export type JobCommand =
   | { kind: 'claim'; token: string; workerId: string; accountId: string; usageStream: string; usageRevision: number }
   | { kind: 'start'; token: string; claim: ClaimProof }
   | { kind: 'complete'; token: string; claim: ClaimProof; file: FinishedFile }
-  | { kind: 'give_up'; token: string; claim: ClaimProof; reason: FailureReason; fault: Fault }
+  | ({ kind: 'give_up'; token: string; claim: ClaimProof } & AttemptFailure)
   | { kind: 'shut_down'; token: string; claim: ClaimProof }
   | { kind: 'expire_lease'; token: string; claim: ClaimProof }
   /** Its charge was voided: a worker that holds it can append nothing more. */
@@ -91,12 +94,24 @@ export interface ClaimProof {
   revision: number;
 }
 
+/** Why an attempt has failed. `detail` is for people, and `tried` for the next attempt. */
+interface AttemptFailure {
+  reason: FailureReason;
+  fault: Fault;
+  detail?: string | undefined;
+  tried?: readonly string[] | undefined;
+  /** Another attempt cannot help, although the reason is one that is tried again. */
+  isFinal?: boolean | undefined;
+}
+
 interface FinishedFile {
   name: string;
   mime: string;
   sizeBytes: number;
   sha256: string;
   durationSeconds: number;
+  /** The chosen formats and why, for people. */
+  detail?: string | undefined;
 }
 
 /** @param now instant of the decision, UTC ISO-8601 */
@@ -164,20 +179,21 @@ function completed({ token, claim, file }: Extract<JobCommand, { kind: 'complete
       file_size_bytes: file.sizeBytes,
       file_sha256: file.sha256,
       duration_seconds: file.durationSeconds,
+      ...detailOf(file),
     },
   };
 }
 
 function givenUp(
   state: Job,
-  { token, reason, fault }: Extract<JobCommand, { kind: 'give_up' }>,
+  { token, reason, isFinal = false, ...failure }: Extract<JobCommand, { kind: 'give_up' }>,
   now: string,
 ): JobEvent {
-  const { retryable } = failureReasons[reason];
-  return retriedOrFailed(state, token, { reason, failure: reason, fault, retryable }, now);
+  const retryable = failureReasons[reason].retryable && !isFinal;
+  return retriedOrFailed(state, token, { ...failure, reason, failure: reason, retryable }, now);
 }
 
-interface Release {
+interface Release extends Pick<AttemptFailure, 'detail' | 'tried'> {
   reason: ReleaseReason;
   /** Reason and fault of the job's failure if it is not retried. */
   failure: FailureReason;
@@ -192,13 +208,19 @@ const lostLease: Release = {
   retryable: true,
 };
 
+const detailOf = ({ detail }: { detail?: string | undefined }) => (detail ? { detail } : {});
+
 /** Queues the job again if it has attempts left and a retry may help; else the job fails. */
 function retriedOrFailed(state: Job, token: string, why: Release, now: string): JobEvent {
   if (!why.retryable || state.attempts >= maxAttempts) {
-    return { type: 'JobFailed', data: { token, reason: why.failure, fault: why.fault } };
+    return { type: 'JobFailed', data: { token, reason: why.failure, fault: why.fault, ...detailOf(why) } };
   }
   const notBefore = new Date(Date.parse(now) + retryDelayMs(state.attempts, why.failure)).toISOString();
-  return { type: 'JobReleased', data: { token, reason: why.reason, not_before: notBefore } };
+  const tried = why.tried?.length ? { tried: [...why.tried] } : {};
+  return {
+    type: 'JobReleased',
+    data: { token, reason: why.reason, not_before: notBefore, ...detailOf(why), ...tried },
+  };
 }
 
 /** 2 s after the first attempt, 8 s after the second; four times as long if the platform limits requests. */

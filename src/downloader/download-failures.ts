@@ -5,6 +5,8 @@ import type { ProcessEnding, ProcessResult } from './sandbox/run-sandboxed.ts';
 import type { DownloadOutput } from './yt-dlp/output.ts';
 import type { DownloaderLimits } from './yt-dlp/arguments.ts';
 import { cleanDetail, ytDlpFailure } from './yt-dlp/failure-phrases.ts';
+import { refusalFailure } from './yt-dlp/refusal.ts';
+import type { Refusal } from './yt-dlp/refusal.ts';
 
 interface EndingReason {
   reason: FailureReason;
@@ -35,8 +37,10 @@ export function failure(reason: FailureReason, detail: string, fault: Fault = 'v
   return { ok: false, reason, fault, detail: cleanDetail(detail) };
 }
 
-/** The failure that a downloader's ending and error output stand for; undefined if it exited with 0. */
-export function processFailure(result: ProcessResult): DownloadFailure | undefined {
+/**
+ * The failure that a downloader's ending, the refusal that it told and its error output stand for; undefined if it exited with 0.
+ */
+export function processFailure(result: ProcessResult, refusal?: Refusal): DownloadFailure | undefined {
   if (result.ending !== 'exited') {
     const { reason, fault, detail } = endingReasons[result.ending];
     return failure(
@@ -45,7 +49,8 @@ export function processFailure(result: ProcessResult): DownloadFailure | undefin
       fault,
     );
   }
-  return result.exitCode === 0 ? undefined : { ok: false, ...ytDlpFailure(result.stderr) };
+  if (result.exitCode === 0) return undefined;
+  return { ok: false, ...(refusal ? refusalFailure(refusal) : ytDlpFailure(result.stderr)) };
 }
 
 /**

@@ -20,11 +20,14 @@ import type { Namespaces } from './sandbox/launch.ts';
 import type { ProcessResult } from './sandbox/run-sandboxed.ts';
 import type { Egress } from './egress/credentials.ts';
 import { withCookies } from './cookies.ts';
-import { downloadArguments, metadataArguments } from './yt-dlp/arguments.ts';
+import { downloadArguments, marks, metadataArguments } from './yt-dlp/arguments.ts';
 import type { DownloaderLimits, ExtractorRun } from './yt-dlp/arguments.ts';
 import { failure, processFailure, silentRefusal } from './download-failures.ts';
 import { followDownload, parseMetadata } from './yt-dlp/output.ts';
-import type { AnnouncedMetadata } from './yt-dlp/output.ts';
+import type { AnnouncedMetadata, DownloadOutput } from './yt-dlp/output.ts';
+import { cleanDetail } from './yt-dlp/failure-phrases.ts';
+import { parseRefusal } from './yt-dlp/refusal.ts';
+import type { Refusal } from './yt-dlp/refusal.ts';
 import type { Announced, Verdict } from './verify/packets.ts';
 import { makeJpeg, verifyStill } from './verify/still.ts';
 import { finishedFiles, onlyFile, verifyFile } from './verify/verify-file.ts';
@@ -146,7 +149,7 @@ async function probe(
 ): Promise<{ ok: true; metadata: VideoMetadata } | VideoFailure> {
   const run = extractorRun(context, video);
   if (run === undefined) return failure('unsupported_media', `No extractor for the platform ${video.platform}.`);
-  const found: { metadata?: AnnouncedMetadata | undefined } = {};
+  const found: { metadata?: AnnouncedMetadata | undefined; refusal?: Refusal | undefined } = {};
   const result = await runForPlatform(context, {
     ...attempt,
     fetches: false,
@@ -154,10 +157,11 @@ async function probe(
     arguments: metadataArguments(run),
     timeoutMs: context.options.limits.metadataTimeoutMs,
     onLine: (line) => {
-      found.metadata ??= parseMetadata(line);
+      if (line.startsWith(marks.refused)) found.refusal = parseRefusal(line.slice(marks.refused.length));
+      else found.metadata ??= parseMetadata(line);
     },
   });
-  const failed = processFailure(result);
+  const failed = processFailure(result, found.refusal);
   if (failed !== undefined) return failed;
   if (found.metadata === undefined) return failure('unsupported_media', 'The downloader named no item.');
   const { title, durationSeconds, thumbnail } = found.metadata;
@@ -207,11 +211,21 @@ async function verifyAndHash(
   return { ok: true, path, name, mime, sizeBytes, sha256, durationSeconds: Math.round(verdict.durationSeconds) };
 }
 
+/**
+ * A film that was fetched and could not be converted, or was refused by our verification. The next attempt takes other formats;
+ * after the last of them, another attempt would only say the same.
+ */
+function notDelivered(failed: DownloadFailure, { choice, chosenIds, hasNoOthers }: DownloadOutput): DownloadFailure {
+  if (chosenIds.length === 0) return failed;
+  const detail = cleanDetail(`${failed.detail.slice(0, 300)} (${choice})`);
+  return { ...failed, detail, tried: chosenIds, ...(hasNoOthers && { isFinal: true }) };
+}
+
 async function download(
   context: DownloaderContext,
   video: VideoReference,
   wanted: WantedFile,
-  { directory, signal, onProgress, traceparent }: DownloadOptions,
+  { directory, signal, onProgress, traceparent, tried = [] }: DownloadOptions,
 ): Promise<DownloadedFile | DownloadFailure> {
   const { limits } = context.options;
   const run = extractorRun(context, video);
@@ -238,13 +252,13 @@ async function download(
       'reeltally.platform': video.platform,
       'reeltally.video.id': video.videoId,
     },
-    failureOf: (result: ProcessResult) => processFailure(result)?.reason,
+    failureOf: (result: ProcessResult) => processFailure(result, output.refusal)?.reason,
   };
   const result = await inSpan(context.options.tracer, traced, () =>
     runForPlatform(context, {
       fetches: true,
       platform: video.platform,
-      arguments: downloadArguments(run, wanted, { directory: media, limits }),
+      arguments: downloadArguments(run, wanted, { directory: media, limits, tried }),
       directory,
       timeoutMs: limits.attemptTimeoutMs,
       signal: AbortSignal.any([signal, tooLarge.signal]),
@@ -252,12 +266,21 @@ async function download(
     }),
   );
   if (tooLarge.signal.aborted) return failure('too_large', 'The platform sent more bytes than are allowed.');
-  const failed = processFailure(result) ?? silentRefusal(output, wanted, limits);
-  if (failed !== undefined) return failed;
+  const failed = processFailure(result, output.refusal) ?? silentRefusal(output, wanted, limits);
+  if (failed !== undefined) return failed.fault === 'service' ? notDelivered(failed, output) : failed;
   const timeoutMs = Math.max(limits.attemptTimeoutMs - (performance.now() - startedMs), 1);
   const { metadata, hasSound, inPieces } = output;
   const announced = { durationSeconds: metadata?.exactSeconds ?? 0, hasSound, inPieces };
-  return verifyAndHash(context, wanted.output, announced, { directory, signal, timeoutMs, traceparent });
+  const verified = await verifyAndHash(context, wanted.output, announced, {
+    directory,
+    signal,
+    timeoutMs,
+    traceparent,
+  });
+  if (verified.ok) return { ...verified, detail: output.choice };
+  // What yt-dlp has fetched without a complaint fails by our judgement alone.
+  const isJudgement = verified.reason === 'platform_error';
+  return isJudgement ? notDelivered({ ...verified, fault: 'service' }, output) : verified;
 }
 
 /** To the caller, our own failures, such as a full disk, are failures like any other. */

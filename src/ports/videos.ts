@@ -18,7 +18,7 @@ export interface VideoMetadata {
   thumbnail: string;
 }
 
-/** `detail` is for the log only: it may quote the platform, cut and cleaned of control characters. */
+/** `detail` is for people at the service: it may quote the platform, cut and cleaned of control characters. */
 export interface VideoFailure {
   ok: false;
   reason: FailureReason;
@@ -28,6 +28,10 @@ export interface VideoFailure {
 export interface DownloadFailure extends VideoFailure {
   /** `service` for our own disk, programs and mistakes; `video` for everything that an item or its platform may cause. */
   fault: Fault;
+  /** The formats that failed their verification: another attempt takes others, if there are any. */
+  tried?: readonly string[];
+  /** Another attempt cannot help, although the reason is one that is tried again. */
+  isFinal?: boolean;
 }
 
 export interface DownloadProgress {
@@ -47,6 +51,8 @@ export interface DownloadedFile {
   sizeBytes: number;
   sha256: string;
   durationSeconds: number;
+  /** The chosen formats and why, for people. */
+  detail?: string;
 }
 
 export interface WantedFile {
@@ -76,6 +82,8 @@ export interface VideoSource {
       onProgress: (progress: DownloadProgress) => void;
       /** Identifies the span that the download is part of. */
       traceparent?: string | undefined;
+      /** The `tried` of earlier attempts, in which a format may occur several times. */
+      tried?: readonly string[];
     },
   ): Promise<DownloadedFile | DownloadFailure>;
 }

@@ -1,7 +1,7 @@
 import { mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Logger } from 'pino';
-import { recordJobProgress } from '../commands/record-job-progress.ts';
+import { readJob, recordJobProgress } from '../commands/record-job-progress.ts';
 import type { JobDependencies, QueuedJob } from '../commands/record-job-progress.ts';
 import { ClockIsWrong } from '../ports/clock.ts';
 import type { ProgressChannel } from '../ports/job-queue.ts';
@@ -63,7 +63,8 @@ export async function downloadJob(
   try {
     if (!(await record({ kind: 'start', token, claim }))) return;
     await mkdir(directory, { recursive: true, mode: 0o700 });
-    const result = await fetchFile(dependencies, job, { directory, signal });
+    const tried = claim.revision === 0 ? [] : await triedBefore(dependencies, token);
+    const result = await fetchFile(dependencies, job, { directory, signal, tried });
     const cut = cutShort();
     if (cut) {
       await record({ ...cut, token, claim });
@@ -73,7 +74,7 @@ export async function downloadJob(
     } else {
       const { reason, fault, detail } = result;
       logger.info({ reason, fault, detail }, 'a download failed');
-      await record({ kind: 'give_up', token, claim, reason, fault });
+      await record({ kind: 'give_up', token, claim, ...failureOf(result) });
     }
   } catch (error) {
     const cut = cutShort();
@@ -117,10 +118,24 @@ async function recordStep(dependencies: DownloadDependencies, job: QueuedJob, co
   return true;
 }
 
+const failureOf = ({ reason, fault, detail, tried, isFinal }: DownloadFailure) => ({
+  ...{ reason, fault, detail, tried, isFinal },
+});
+
+/** A log that does not say what was tried keeps no attempt back. */
+async function triedBefore({ store, logger }: DownloadDependencies, token: string): Promise<readonly string[]> {
+  try {
+    return (await readJob(store, token)).tried;
+  } catch (error) {
+    logger.warn({ err: error, token }, 'what earlier attempts have tried could not be read');
+    return [];
+  }
+}
+
 async function fetchFile(
   { source, kindOf, progress }: DownloadDependencies,
   job: QueuedJob,
-  { directory, signal }: { directory: string; signal: AbortSignal },
+  { directory, signal, tried }: { directory: string; signal: AbortSignal; tried: readonly string[] },
 ): Promise<DownloadedFile | DownloadFailure> {
   const video = { platform: job.platform, videoId: job.video_id, canonicalUrl: job.url };
   const kind = kindOf(video);
@@ -133,6 +148,7 @@ async function fetchFile(
     {
       directory,
       signal,
+      tried,
       traceparent: job.traceparent,
       onProgress: (now) => {
         progress.report(job.token, now);
@@ -159,7 +175,7 @@ async function finish(
   const { claim, file, record, job, signal } = attempt;
   const { token, traceparent: parent } = job;
   const key = { token, claimRevision: claim.revision, name: file.name };
-  const { name, mime, sizeBytes, sha256, durationSeconds } = file;
+  const { name, mime, sizeBytes, sha256, durationSeconds, detail } = file;
   const onProgress = uploadProgress(sizeBytes, (now) => {
     progress.report(token, now);
   });
@@ -170,7 +186,7 @@ async function finish(
     kind: 'complete',
     token,
     claim,
-    file: { name, mime, sizeBytes, sha256, durationSeconds },
+    file: { name, mime, sizeBytes, sha256, durationSeconds, detail },
   });
   // The step is in the log, or refused: a file that stays behind changes neither.
   await (completed ? files.purge(token, key) : files.remove(key)).catch((error: unknown) => {

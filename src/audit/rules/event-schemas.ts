@@ -119,7 +119,13 @@ const schemas = {
     usage_revision: count,
   }),
   JobStarted: part({ token: text, worker_id: text }),
-  JobReleased: part({ token: text, reason: text, not_before: instant }),
+  JobReleased: part({
+    token: text,
+    reason: text,
+    not_before: instant,
+    detail: optional(text),
+    tried: optional(anything),
+  }),
   JobCompleted: part({
     token: text,
     claim_revision: count,
@@ -128,8 +134,9 @@ const schemas = {
     file_size_bytes: count,
     file_sha256: text,
     duration_seconds: anything,
+    detail: optional(text),
   }),
-  JobFailed: part({ token: text, reason: text, fault: optional(text) }),
+  JobFailed: part({ token: text, reason: text, fault: optional(text), detail: optional(text) }),
   FileExpired: part({ token: text, claim_revision: count }),
 
   InvoiceIssued: part({

@@ -18,6 +18,21 @@ export interface ExtractorRun {
   url: string;
 }
 
+/** The order and the filters of `tracks.py`: the film as it was made before its dubs, what was not tried before what was. */
+const byTrack = 'reeltally_track,+reeltally_tried';
+const isMainTrack = '[reeltally_track>=0]';
+/** An earlier attempt replaced what it could; what failed twice in spite of that is left out altogether. */
+const isHardlyTried = '[reeltally_tried<2]';
+
+/**
+ * The same selection three times, each less strict. A filter and not the order alone, since yt-dlp orders files with picture and
+ * sound, pictures and sounds each for itself: a dub in a file of its own would be merged with the picture of the original.
+ *
+ * @param select makes the selection from the filter that each of its formats has to pass
+ */
+const selection = (select: (filter: string) => string): string =>
+  [`${isMainTrack}${isHardlyTried}`, isMainTrack, ''].map(select).join('/');
+
 /** The prefixes of the lines that yt-dlp prints for us. */
 export const marks = {
   metadata: 'META ',
@@ -25,6 +40,9 @@ export const marks = {
   codecs: 'CODECS ',
   progress: 'PROG ',
   done: 'DONE ',
+  /** Printed by our plugins: `tracks.py` and `refusals.py`. */
+  chosen: 'CHOSEN ',
+  refused: 'REFUSED ',
 } as const;
 
 const metadataTemplate = `${marks.metadata}%(.{title,duration,thumbnail,is_live})j`;
@@ -55,28 +73,40 @@ export function metadataArguments(run: ExtractorRun): string[] {
   return [...commonArguments(run), '--simulate', '--print', `video:${metadataTemplate}`, '--', run.url];
 }
 
+/** @param prefersM4a takes M4A where the original language comes in it too */
+function soundArguments(prefersM4a: boolean): string[] {
+  const select = (filter: string) => `${prefersM4a ? `ba[ext=m4a]${filter}/` : ''}ba${filter}/b${filter}`;
+  return ['-f', selection(select), '-S', byTrack];
+}
+
 /**
  * `res` sorts by the smaller side, so that a portrait video of 720 is 720 wide, and falls back to the smallest format. A filter
- * on the height would do neither. H.264 and AAC come first because they play everywhere.
+ * on the height would do neither. H.264 and AAC come first because they play everywhere. All this is a preference within the
+ * original language.
  */
 function formatArguments({ output, quality }: WantedFile, { maxVideoSide }: DownloaderLimits): string[] {
   switch (output) {
     case 'mp4': {
       const smallerSide = quality === 'best' ? maxVideoSide : Math.min(Number(quality), maxVideoSide);
       return [
-        ...['-f', 'bv*+ba/b', '-S', `res:${smallerSide},vcodec:h264,acodec:aac`],
+        ...['-f', selection((filter) => `bv*${filter}+ba${filter}/b${filter}`)],
+        ...['-S', `${byTrack},res:${smallerSide},vcodec:h264,acodec:aac`],
         ...['--merge-output-format', 'mp4', '--remux-video', 'mp4'],
       ];
     }
     case 'mp3':
-      return ['-f', 'ba/b', '-x', '--audio-format', 'mp3', '--audio-quality', '192K'];
+      return [...soundArguments(false), '-x', '--audio-format', 'mp3', '--audio-quality', '192K'];
     case 'm4a':
-      return ['-f', 'ba[ext=m4a]/ba/b', '-x', '--audio-format', 'm4a', '--audio-quality', '192K'];
+      return [...soundArguments(true), '-x', '--audio-format', 'm4a', '--audio-quality', '192K'];
     case 'jpg':
       // A still has no codecs to choose from.
       return ['-f', 'b*'];
   }
 }
+
+/** Escaped, since yt-dlp splits the values at commas. */
+const triedArguments = (tried: readonly string[]): string[] =>
+  tried.length === 0 ? [] : ['--extractor-args', `reeltally:tried=${tried.map(encodeURIComponent).join(',')}`];
 
 /**
  * Downloads an item as the one file `media.*` into a directory. The only text of the platform that reaches the file system is
@@ -85,7 +115,12 @@ function formatArguments({ output, quality }: WantedFile, { maxVideoSide }: Down
 export function downloadArguments(
   run: ExtractorRun,
   wanted: WantedFile,
-  options: { directory: string; limits: DownloaderLimits },
+  options: {
+    directory: string;
+    limits: DownloaderLimits;
+    /** The formats that earlier attempts have fetched in vain, as `reeltally_id` names them. */
+    tried?: readonly string[];
+  },
 ): string[] {
   const { maxDurationSeconds, maxFileSizeBytes } = options.limits;
   return [
@@ -101,6 +136,7 @@ export function downloadArguments(
     ...['--print', `after_move:${marks.done}%(filepath)j`],
     ...['--progress-template', `download:${marks.progress}%(progress.{${progressFields}})j`],
     ...formatArguments(wanted, options.limits),
+    ...triedArguments(options.tried ?? []),
     ...['--', run.url],
   ];
 }

@@ -141,14 +141,18 @@ function crashOf(lines: readonly string[]): string | undefined {
   return traceback < 0 ? undefined : lines.slice(traceback + 1).find((line) => /^\S/.test(line));
 }
 
+/** What yt-dlp prints of a failure of ffmpeg. */
+const conversion = /^ERROR: (?:Preprocessing|Postprocessing): /;
+
 /** Errors that no page can cause: the system refused, or the program is damaged. */
 const ownCrash = /^(?:OSError|PermissionError|ImportError|ModuleNotFoundError|SyntaxError)\b/;
 
 /**
- * Reads the reason from yt-dlp's standard error. The last `ERROR:` line decides, since earlier ones may belong to repeated
- * tries. A crash without such a line counts as a platform error: no extractor expected the platform's response. A line without
- * a row is an `internal_error`, and the log has its text, until somebody adds a phrase. The item caused it, so it is not the
- * service's fault.
+ * Reads the reason from yt-dlp's standard error, where no plugin has told it (`refusal.ts`). The last `ERROR:` line decides, since
+ * earlier ones may belong to repeated tries. A crash without such a line counts as a platform error: no extractor expected the
+ * platform's response. A line without a row is an `internal_error`, until somebody adds a phrase.
+ *
+ * An extractor that is too old, a conversion that fails and a line that nobody knows are the service's fault.
  */
 export function ytDlpFailure(stderr: string): { reason: FailureReason; fault: Fault; detail: string } {
   const lines = stderr.split('\n');
@@ -156,8 +160,8 @@ export function ytDlpFailure(stderr: string): { reason: FailureReason; fault: Fa
   const crash = error === undefined ? crashOf(lines) : undefined;
   const said = error ?? crash ?? lines.findLast((line) => line.trim() !== '') ?? '';
   if (crash !== undefined && !ownCrash.test(crash))
-    return { reason: 'platform_error', fault: 'video', detail: cleanDetail(crash) };
-  const reason = failureRow(said)?.reason;
-  const fault = reason === 'internal_error' ? 'service' : 'video';
-  return { reason: reason ?? 'internal_error', fault, detail: cleanDetail(said) };
+    return { reason: 'platform_error', fault: 'service', detail: cleanDetail(crash) };
+  const reason = failureRow(said)?.reason ?? 'internal_error';
+  const isOurs = reason === 'internal_error' || (reason === 'platform_error' && conversion.test(said));
+  return { reason, fault: isOurs ? 'service' : 'video', detail: cleanDetail(said) };
 }

@@ -3,6 +3,8 @@ import { z } from 'zod';
 import type { DownloadProgress, VideoMetadata } from '../../ports/videos.ts';
 import { cleanDetail } from './failure-phrases.ts';
 import { marks } from './arguments.ts';
+import { parseRefusal } from './refusal.ts';
+import type { Refusal } from './refusal.ts';
 
 const maxUrlCharacters = 2048;
 const reportIntervalMs = 250;
@@ -19,6 +21,20 @@ const metadataSchema = z.object({
 });
 const partsSchema = z.array(z.object({ filesize: sizeSchema, filesize_approx: sizeSchema, tbr: sizeSchema })).max(16);
 const codecsSchema = z.object({ acodec: z.string().nullish(), protocol: z.string().nullish() });
+const wordSchema = z.string().nullish();
+const formatSchema = z.object({
+  format_id: wordSchema,
+  protocol: wordSchema,
+  language: wordSchema,
+  width: sizeSchema,
+  height: sizeSchema,
+  vcodec: wordSchema,
+  acodec: wordSchema,
+  reeltally_id: wordSchema,
+  reeltally_kind: wordSchema,
+  reeltally_tried: sizeSchema,
+  reeltally_left_out: wordSchema,
+});
 const progressSchema = z.object({
   status: z.string(),
   downloaded_bytes: sizeSchema,
@@ -30,6 +46,7 @@ const progressSchema = z.object({
   eta: sizeSchema,
 });
 
+type Format = z.infer<typeof formatSchema>;
 type PartProgress = z.infer<typeof progressSchema>;
 
 /** What yt-dlp says of an item. The title is empty if the item has none that can be seen. */
@@ -89,6 +106,24 @@ function partFraction(part: PartProgress): number | null {
   return part.total_bytes_estimate ? Math.min(bytes / part.total_bytes_estimate, 1) : null;
 }
 
+const isThere = (codec: string | null | undefined) => typeof codec === 'string' && codec !== 'none';
+
+/** One format in words, such as `137 (1920×1080, avc1.640028, https)`. */
+function formatInWords(format: Format): string {
+  const { format_id: id, language, protocol, width, height, vcodec, acodec, reeltally_kind: kind } = format;
+  const tried = (format.reeltally_tried ?? 0) > 0 ? 'tried before' : '';
+  const size = width && height ? `${String(width)}×${String(height)}` : '';
+  const facts = [size, isThere(vcodec) && vcodec, isThere(acodec) && acodec, language, kind, protocol, tried];
+  return `${id ?? '?'} (${facts.filter(Boolean).join(', ')})`;
+}
+
+/** The chosen formats in words, and the languages and kinds of tracks that were left out for them. */
+function choiceInWords(formats: readonly Format[]): string {
+  const leftOut = formats.find((format) => format.reeltally_left_out)?.reeltally_left_out;
+  const chosen = formats.map(formatInWords).join(' + ');
+  return cleanDetail(leftOut ? `${chosen}; left out: ${leftOut}` : chosen);
+}
+
 function shares(parts: z.infer<typeof partsSchema>): number[] {
   const weights = parts.map((part) => part.filesize ?? part.filesize_approx ?? part.tbr ?? 0);
   const total = weights.reduce((sum, weight) => sum + weight, 0);
@@ -108,6 +143,14 @@ export interface DownloadOutput {
   /** The item comes in segments: HLS or DASH. */
   inPieces: boolean;
   done: boolean;
+  /** The chosen formats and why, for people; empty until they are known. */
+  choice: string;
+  /** The chosen formats as a later attempt knows them. */
+  chosenIds: readonly string[];
+  /** Earlier attempts have fetched all of the chosen formats: there are no others. */
+  hasNoOthers: boolean;
+  /** What the last error of an extractor was. */
+  refusal: Refusal | undefined;
 }
 
 /**
@@ -148,7 +191,17 @@ export function followDownload(options: {
     partIndex += 1;
   }
 
+  function takeChoice(formats: readonly Format[]): void {
+    output.choice = choiceInWords(formats);
+    output.chosenIds = formats.flatMap(({ reeltally_id: id }) => id ?? []);
+    output.hasNoOthers = formats.length > 0 && formats.every((format) => (format.reeltally_tried ?? 0) > 0);
+  }
+
   const output: DownloadOutput = {
+    choice: '',
+    chosenIds: [],
+    hasNoOthers: false,
+    refusal: undefined,
     metadata: undefined,
     chosen: false,
     hasSound: undefined,
@@ -171,6 +224,10 @@ export function followDownload(options: {
         output.inPieces ||= /m3u8|dash/.test(protocol ?? '');
       } else if (line.startsWith(marks.done)) {
         output.done = true;
+      } else if (line.startsWith(marks.chosen)) {
+        takeChoice(parse(z.array(formatSchema).max(16), line.slice(marks.chosen.length)) ?? []);
+      } else if (line.startsWith(marks.refused)) {
+        output.refusal = parseRefusal(line.slice(marks.refused.length));
       } else {
         output.metadata ??= parseMetadata(line);
       }

@@ -24,8 +24,11 @@ describe('what the engine prints', () => {
     const line = `ERROR: ${words}`;
     expect(ytDlpFailure(`WARNING: [x] Sign in\n${line}\n`)).toEqual({
       ...{ reason, detail: line },
-      // A full disk or a missing program is ours; everything else the item brought about, also what no row knows.
-      fault: failureRow(line) && reason === 'internal_error' ? 'service' : 'video',
+      // A full disk, a missing program and a conversion that fails are ours; everything else the item brought about.
+      fault:
+        reason === 'internal_error' || (reason === 'platform_error' && line.startsWith('ERROR: Postprocessing: '))
+          ? 'service'
+          : 'video',
     });
   });
 
@@ -44,22 +47,25 @@ describe('what the engine prints', () => {
     expect(ytDlpFailure(stderr).reason).toBe('private_video');
   });
 
-  test.each(['', 'ERROR: words that nobody has heard before'])('what nobody knows is not given back: %j', (line) => {
-    expect(ytDlpFailure(line)).toEqual({ reason: 'internal_error', fault: 'video', detail: line });
-  });
+  test.each(['', 'ERROR: words that nobody has heard before'])(
+    'what nobody knows is the service’s fault: %j',
+    (line) => {
+      expect(ytDlpFailure(line)).toEqual({ reason: 'internal_error', fault: 'service', detail: line });
+    },
+  );
 
-  test('a crash is told apart by its last exception: the disk and broken programs are no page’s doing', () => {
+  test('a crash is told apart by its last exception: the disk and broken programs are no page’s doing, and an engine that is too old is not the customer’s', () => {
     const crash = (last: string) => `WARNING: [x] again\nTraceback (most recent call last):\n  File "a.py"\n${last}\n`;
     const packed = '[PYI-7:ERROR] Failed to execute script due to unhandled exception!';
     const reasons = (last: string) => {
       const { reason, fault } = ytDlpFailure(crash(last));
       return [reason, fault];
     };
-    expect(reasons("TypeError: 'NoneType' object is not iterable")).toEqual(['platform_error', 'video']);
-    expect(reasons(`KeyError: 'formats'\n${packed}`)).toEqual(['platform_error', 'video']);
-    expect(reasons('ValueError: no space left on device')).toEqual(['platform_error', 'video']);
+    expect(reasons("TypeError: 'NoneType' object is not iterable")).toEqual(['platform_error', 'service']);
+    expect(reasons(`KeyError: 'formats'\n${packed}`)).toEqual(['platform_error', 'service']);
+    expect(reasons('ValueError: no space left on device')).toEqual(['platform_error', 'service']);
     expect(reasons('OSError: [Errno 28] No space left on device')).toEqual(['internal_error', 'service']);
-    expect(reasons("ModuleNotFoundError: No module named 'x'")).toEqual(['internal_error', 'video']);
+    expect(reasons("ModuleNotFoundError: No module named 'x'")).toEqual(['internal_error', 'service']);
   });
 
   test('what the service alone has done is its fault: an engine that does not start, an attempt that is stopped', () => {
@@ -126,16 +132,21 @@ describe('through the engine itself', () => {
       outcomes[numbers.indexOf(number)] = [engineComplaints[number]?.[0], result.ok ? 'ok' : result.reason];
     };
     for (let done = 0; done < numbers.length; done += 4) await Promise.all(numbers.slice(done, done + 4).map(probe));
-    expect(outcomes).toEqual(numbers.map((number) => engineComplaints[number]));
+    // The extractor expected all of them, and no words of a platform stand for a fault of the service.
+    const expected = numbers.map((number): unknown => {
+      const [words, reason] = engineComplaints[number] ?? ['', ''];
+      return [words, reason === 'internal_error' ? 'video_unavailable' : reason];
+    });
+    expect(outcomes).toEqual(expected);
   });
 
-  test('a page that crashes the extractor is the failure of its platform', async () => {
+  test('a page that crashes the extractor finds it too old for the platform', async () => {
     const source = platform.usualSource;
     for (const index of crashes.keys()) {
       const canonicalUrl = `${url}/watch/crash-${index}`;
       const video = { platform: 'sample', videoId: `crash-${index}`, canonicalUrl };
       const result = await source.probe(video, { signal: new AbortController().signal });
-      expect(result).toMatchObject({ ok: false, reason: 'platform_error', fault: 'video' });
+      expect(result).toMatchObject({ ok: false, reason: 'platform_error', fault: 'service' });
     }
   });
 });
