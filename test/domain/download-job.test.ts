@@ -231,3 +231,31 @@ describe('a failure', () => {
     ]);
   });
 });
+
+describe('an attempt that fails by our judgement', () => {
+  const refused = (more: object = {}): JobCommand => ({
+    kind: 'give_up',
+    ...held(0),
+    ...{ reason: 'platform_error', fault: 'service', detail: 'planted', tried: ['a', 'b'], ...more },
+  });
+
+  it('leaves what it fetched to the next attempts, as often as it failed', () => {
+    const [first] = decideJob(given(claimed(), started), refused(), now) as JobEvent[];
+    expect(first).toMatchObject({ type: 'JobReleased', data: { detail: 'planted', tried: ['a', 'b'] } });
+    if (!first) throw new Error('nothing was decided');
+    expect(given(claimed(), started, first, claimed(2), first).tried).toEqual(['a', 'b', 'a', 'b']);
+  });
+
+  it('is the last one where there is nothing else to fetch', () => {
+    expect(decideJob(given(claimed(), started), refused({ isFinal: true }), now)).toEqual([
+      { type: 'JobFailed', data: { token: job, reason: 'platform_error', fault: 'service', detail: 'planted' } },
+    ]);
+  });
+
+  it('keeps the words of a platform with the failure, and none where there are none', () => {
+    const words = { ...refused(), reason: 'video_unavailable', fault: 'video' } as JobCommand;
+    expect(decideJob(given(claimed(), started), words, now)).toMatchObject([{ data: { detail: 'planted' } }]);
+    const [failure] = decideJob(given(claimed(), started), giveUp('video_unavailable'), now) as JobEvent[];
+    expect(failure?.data).not.toHaveProperty('detail');
+  });
+});
