@@ -90,7 +90,10 @@ it('a download that waits when its item is blocked fails once, and is given back
   await waitFor(async () => (await steps()).some(({ type }) => type === 'JobReleased'), { what: 'a failed attempt' });
   write(block('broken'));
   expect(await ended(service.url, key, token)).toMatchObject({ status: 'failed', error: 'video_unavailable' });
-  expect((await steps()).find(({ type }) => type === 'JobFailed')?.data).toMatchObject({ fault: 'service' });
+  expect((await steps()).find(({ type }) => type === 'JobFailed')?.data).toMatchObject({
+    fault: 'service',
+    detail: 'The operator has blocked this item: Notice 17 of the rights holder.',
+  });
   await waitFor(async () => (await used())[0] === before, { what: 'the return of the credit' });
   expect(service.log()).toContain('The operator has blocked this item: Notice 17 of the rights holder.');
   expect(service.log()).toContain('the rules about platforms were changed');
