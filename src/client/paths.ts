@@ -117,6 +117,31 @@ export interface components {
       thumbnail: string;
       /** @description Canonical address of the video. */
       url: string;
+      /** @description Whether a download can succeed, as far as the metadata and the limits of this service say. */
+      download: {
+        /** @description False if the platform already says what a download would fail for. */
+        possible: boolean;
+        /** @description What it would fail for, as in `error` of a status; null if a download is possible. */
+        reason:
+          | (
+              | 'video_unavailable'
+              | 'private_video'
+              | 'login_required'
+              | 'age_restricted'
+              | 'geo_blocked'
+              | 'live_stream'
+              | 'too_large'
+              | 'too_long'
+              | 'drm_protected'
+              | 'unsupported_media'
+              | 'platform_error'
+              | 'rate_limited_by_platform'
+              | 'timed_out'
+              | 'voided'
+              | 'internal_error'
+            )
+          | null;
+      };
     };
     QueuedDownload: {
       /** @description Identifies the download in status requests. */

@@ -20,10 +20,11 @@ import type { Namespaces } from './sandbox/launch.ts';
 import type { ProcessResult } from './sandbox/run-sandboxed.ts';
 import type { Egress } from './egress/credentials.ts';
 import { withCookies } from './cookies.ts';
+import { knownRefusal } from './known-beforehand.ts';
 import { downloadArguments, marks, metadataArguments } from './yt-dlp/arguments.ts';
 import type { DownloaderLimits, ExtractorRun } from './yt-dlp/arguments.ts';
 import { failure, processFailure, silentRefusal } from './download-failures.ts';
-import { followDownload, parseMetadata } from './yt-dlp/output.ts';
+import { followDownload, parseFormatBytes, parseMetadata } from './yt-dlp/output.ts';
 import type { AnnouncedMetadata, DownloadOutput } from './yt-dlp/output.ts';
 import { cleanDetail } from './yt-dlp/failure-phrases.ts';
 import { parseRefusal } from './yt-dlp/refusal.ts';
@@ -149,7 +150,11 @@ async function probe(
 ): Promise<{ ok: true; metadata: VideoMetadata } | VideoFailure> {
   const run = extractorRun(context, video);
   if (run === undefined) return failure('unsupported_media', `No extractor for the platform ${video.platform}.`);
-  const found: { metadata?: AnnouncedMetadata | undefined; refusal?: Refusal | undefined } = {};
+  const found: {
+    metadata?: AnnouncedMetadata | undefined;
+    formatBytes?: (number | undefined)[] | undefined;
+    refusal?: Refusal | undefined;
+  } = {};
   const result = await runForPlatform(context, {
     ...attempt,
     fetches: false,
@@ -159,13 +164,15 @@ async function probe(
     onLine: (line) => {
       if (line.startsWith(marks.refused)) found.refusal = parseRefusal(line.slice(marks.refused.length));
       else found.metadata ??= parseMetadata(line);
+      found.formatBytes ??= parseFormatBytes(line);
     },
   });
   const failed = processFailure(result, found.refusal);
   if (failed !== undefined) return failed;
   if (found.metadata === undefined) return failure('unsupported_media', 'The downloader named no item.');
   const { title, durationSeconds, thumbnail } = found.metadata;
-  return { ok: true, metadata: { title: title || video.videoId, durationSeconds, thumbnail } };
+  const downloadRefusal = knownRefusal(found.metadata, found.formatBytes ?? [], context.options.limits);
+  return { ok: true, metadata: { title: title || video.videoId, durationSeconds, thumbnail, downloadRefusal } };
 }
 
 /** Takes a file from the user of an attempt, whose processes have all ended: another attempt of that user must not reach it. */

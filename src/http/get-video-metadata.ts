@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { failureReasonNames } from '../domain/failure-reasons.ts';
 import { lookUpMetadata } from '../commands/look-up-metadata.ts';
 import { outcomesOf, recordPendingVoid } from '../commands/record-pending-void.ts';
 import { callerOf, causeOf, unansweredOf } from './caller.ts';
@@ -18,6 +19,15 @@ const videoMetadata = z
     duration: z.int().min(0).describe('Length in seconds.'),
     thumbnail: z.string().describe('Address of an image.'),
     url: canonicalUrl,
+    download: z
+      .strictObject({
+        possible: z.boolean().describe('False if the platform already says what a download would fail for.'),
+        reason: z
+          .enum(failureReasonNames)
+          .nullable()
+          .describe('What it would fail for, as in `error` of a status; null if a download is possible.'),
+      })
+      .describe('Whether a download can succeed, as far as the metadata and the limits of this service say.'),
   })
   .meta({ id: 'VideoMetadata' });
 
@@ -84,5 +94,6 @@ export const getVideoMetadata: Endpoint['handler'] =
       duration: answer.metadata.durationSeconds,
       thumbnail: answer.metadata.thumbnail,
       url: video.canonicalUrl,
+      download: { possible: answer.metadata.downloadRefusal === null, reason: answer.metadata.downloadRefusal },
     } satisfies z.infer<typeof videoMetadata>);
   };

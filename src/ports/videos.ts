@@ -16,6 +16,8 @@ export interface VideoMetadata {
   durationSeconds: number;
   /** URL of an image; empty if the platform names none. */
   thumbnail: string;
+  /** Why a download would fail, as far as that is known beforehand; null if nothing is known against it. */
+  downloadRefusal: FailureReason | null;
 }
 
 /** `detail` is for people at the service: it may quote the platform, cut and cleaned of control characters. */

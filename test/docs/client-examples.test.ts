@@ -105,6 +105,14 @@ describe.each(Object.keys(interpreters))('docs/examples/client/%s', (name) => {
     expect(headers.get('x-ratelimit-remaining')).toBe('9');
   });
 
+  it('queues nothing that the service says beforehand would fail', async () => {
+    const key = await newKey();
+    const { code, stderr } = await run(name, ['--check', service.sampleUrl('long'), 'film.mp4'], { key });
+    expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringMatching(/too_long.*\n$/) as string });
+    const { downloads, metadata } = await creditsOf(service.url, key);
+    expect([downloads.used, metadata.used]).toEqual([0, 1]);
+  });
+
   it('saves no error as the film', async () => {
     const key = await newKey();
     const file = join(temporaryDirectory(), 'film.mp4');

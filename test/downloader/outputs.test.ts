@@ -120,7 +120,10 @@ describe('a still of an image post becomes a JPG', () => {
       signal: new AbortController().signal,
     });
     const thumbnail = `${platform.url}/thumbnails/stills.svg`;
-    expect(probed).toEqual({ ok: true, metadata: { title: 'Three stills', durationSeconds: 0, thumbnail } });
+    expect(probed).toEqual({
+      ok: true,
+      metadata: { title: 'Three stills', durationSeconds: 0, thumbnail, downloadRefusal: null },
+    });
   });
 });
 

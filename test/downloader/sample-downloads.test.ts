@@ -41,8 +41,13 @@ function download(id: string, wanted: WantedFile = smallest, attempt: Attempt = 
 
 test('metadata is what the platform announces', async () => {
   const thumbnail = `${platform.url}/thumbnails/bars.svg`;
-  expect(await probe('bars')).toEqual({ ok: true, metadata: { title: 'Colour bars', durationSeconds: 10, thumbnail } });
-  expect(await probe('live')).toMatchObject({ ok: true, metadata: { durationSeconds: 0 } });
+  expect(await probe('bars')).toEqual({
+    ok: true,
+    metadata: { title: 'Colour bars', durationSeconds: 10, thumbnail, downloadRefusal: null },
+  });
+  const known = { live: 'live_stream', long: 'too_long', large: 'too_large' };
+  for (const [item, downloadRefusal] of Object.entries(known))
+    expect(await probe(item)).toMatchObject({ ok: true, metadata: { downloadRefusal } });
   expect(await probe('long')).toMatchObject({ ok: true, metadata: { durationSeconds: 172_800 } });
 });
 

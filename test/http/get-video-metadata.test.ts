@@ -23,6 +23,7 @@ describe('GET /video/metadata, 200', () => {
       duration: 10,
       thumbnail: `${samplePlatformUrl ?? ''}/thumbnails/bars.svg`,
       url: sampleUrl('bars'),
+      download: { possible: true, reason: null },
     });
     const thumbnail = await fetch(String(data['thumbnail']));
     expect(thumbnail.headers.get('content-type')).toMatch(/^image\//);
@@ -40,6 +41,18 @@ describe('GET /video/metadata, 200', () => {
     expect(after.metadata.used).toBe(before.metadata.used + 2);
     expect(after.downloads).toEqual(before.downloads);
     expect(after.overage).toEqual(before.overage);
+  });
+});
+
+describe('GET /video/metadata, what a download would fail for', () => {
+  it.each([
+    ['live', 'live_stream'],
+    ['long', 'too_long'],
+    ['large', 'too_large'],
+  ])('%s: %s', async (item, reason) => {
+    const { url, sampleUrl } = service;
+    const { data } = await call(url, metadataPath(sampleUrl(item)), { key: demoOf(service).key });
+    expect(data['download']).toEqual({ possible: false, reason });
   });
 });
 

@@ -65,6 +65,8 @@ api=$REELTALLY_URL/api/v1
 if [ -n "$check" ]; then
   request -G --data-urlencode "url=$video" "$api/video/metadata"
   echo "title: $(field title)"
+  reason=$(field reason)
+  [ -z "$reason" ] || give_up "the video cannot be downloaded ($reason): nothing was queued"
 fi
 
 # Costs one download credit, or the overage price. 202 means that it is recorded and charged; with the same key, once.

@@ -82,6 +82,8 @@ def check(video):
     """Costs one metadata credit."""
     metadata, _ = call("/video/metadata?" + urllib.parse.urlencode({"url": video}))
     print(f"title: {metadata['title']}")
+    if not metadata["download"]["possible"]:
+        raise Refused(metadata["download"]["reason"], "the video cannot be downloaded, and nothing was queued")
 
 
 def download(video, file, idempotency_key):

@@ -30,8 +30,10 @@ try {
   // Costs one metadata credit.
   if (checks) {
     const query = { url: video };
-    const { title } = await sendWithRetries(() => api.GET('/video/metadata', { params: { query } }), limits);
+    const { title, download } = await sendWithRetries(() => api.GET('/video/metadata', { params: { query } }), limits);
     console.log(`title: ${title}`);
+    if (download.reason !== null)
+      throw new ClientError(download.reason, 'the video cannot be downloaded, and nothing was queued');
   }
 
   // Costs one download credit, or the overage price. 202 means that it is recorded and charged; with the same key, once.

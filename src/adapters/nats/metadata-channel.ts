@@ -12,7 +12,13 @@ const request = z.object({ platform: z.string(), video_id: z.string(), url: z.st
 const answer = z.discriminatedUnion('ok', [
   z.object({
     ok: z.literal(true),
-    metadata: z.object({ title: z.string(), durationSeconds: z.int().min(0), thumbnail: z.string() }),
+    metadata: z.object({
+      title: z.string(),
+      durationSeconds: z.int().min(0),
+      thumbnail: z.string(),
+      // A worker of an older version does not say it.
+      downloadRefusal: z.enum(failureReasonNames).nullable().default(null),
+    }),
   }),
   z.object({ ok: z.literal(false), reason: z.enum(failureReasonNames), detail: z.string() }),
 ]);

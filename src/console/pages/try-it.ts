@@ -3,6 +3,7 @@ import { notBelieved } from '../../../projections/credits-macs.ts';
 import { catchUp } from '../../../projections/runner/wait-for-checkpoint.ts';
 import { usageAndJobs } from '../../../projections/usage-and-jobs.ts';
 import { fingerprintOf, hashIdempotencyKey } from '../../commands/idempotency-key-hash.ts';
+import { failureReasons } from '../../domain/failure-reasons.ts';
 import { lookUpMetadata } from '../../commands/look-up-metadata.ts';
 import { nameVideo } from '../../commands/name-video.ts';
 import { queueDownload } from '../../commands/queue-download.ts';
@@ -72,7 +73,10 @@ function form({ session, form: sent }: OwnerVisit, { samplePlatformOrigin, newUu
 export async function lookUp(visit: OwnerVisit, dependencies: ConsoleDependencies): Promise<Answer> {
   const snapshot = await admitted(visit, dependencies);
   const video = await readVideo(visit, dependencies);
-  const { title, durationSeconds, thumbnail } = await lookUpOnce(visit, dependencies, { video, snapshot });
+  const { title, durationSeconds, thumbnail, downloadRefusal } = await lookUpOnce(visit, dependencies, {
+    video,
+    snapshot,
+  });
   const minutes = `${String(Math.floor(durationSeconds / 60))}:${String(Math.round(durationSeconds) % 60).padStart(2, '0')}`;
   return page({
     title: 'Try it',
@@ -82,6 +86,8 @@ export async function lookUp(visit: OwnerVisit, dependencies: ConsoleDependencie
         <dd>${title}</dd>
         <dt>Length</dt>
         <dd>${minutes}</dd>
+        <dt>Download</dt>
+        <dd>${downloadRefusal === null ? 'Possible' : `Not possible: ${failureReasons[downloadRefusal].message}`}</dd>
         <dt>Platform</dt>
         <dd>${video.platform}</dd>
         <dt>Video id</dt>

@@ -36,6 +36,7 @@ const selection = (select: (filter: string) => string): string =>
 /** The prefixes of the lines that yt-dlp prints for us. */
 export const marks = {
   metadata: 'META ',
+  sizes: 'SIZES ',
   parts: 'PARTS ',
   codecs: 'CODECS ',
   progress: 'PROG ',
@@ -46,6 +47,7 @@ export const marks = {
 } as const;
 
 const metadataTemplate = `${marks.metadata}%(.{title,duration,thumbnail,is_live})j`;
+const sizesTemplate = `${marks.sizes}%(formats.:.{filesize,vcodec,acodec})j`;
 const partsTemplate = `${marks.parts}%(requested_formats.:.{filesize,filesize_approx,tbr})j`;
 const codecsTemplate = `${marks.codecs}%(.{acodec,protocol})j`;
 const progressFields =
@@ -68,9 +70,10 @@ function commonArguments(run: ExtractorRun, item = 1): string[] {
   ];
 }
 
-/** Prints an item's metadata and downloads nothing. */
+/** Prints an item's metadata and the sizes of its formats, and downloads nothing. */
 export function metadataArguments(run: ExtractorRun): string[] {
-  return [...commonArguments(run), '--simulate', '--print', `video:${metadataTemplate}`, '--', run.url];
+  const prints = [metadataTemplate, sizesTemplate].flatMap((template) => ['--print', `video:${template}`]);
+  return [...commonArguments(run), '--simulate', ...prints, '--', run.url];
 }
 
 /** @param prefersM4a takes M4A where the original language comes in it too */

@@ -20,6 +20,9 @@ const metadataSchema = z.object({
   is_live: z.boolean().nullish().catch(null),
 });
 const partsSchema = z.array(z.object({ filesize: sizeSchema, filesize_approx: sizeSchema, tbr: sizeSchema })).max(16);
+const formatsSchema = z.array(
+  z.object({ filesize: sizeSchema.catch(null), vcodec: z.string().nullish(), acodec: z.string().nullish() }),
+);
 const codecsSchema = z.object({ acodec: z.string().nullish(), protocol: z.string().nullish() });
 const wordSchema = z.string().nullish();
 const formatSchema = z.object({
@@ -50,7 +53,7 @@ type Format = z.infer<typeof formatSchema>;
 type PartProgress = z.infer<typeof progressSchema>;
 
 /** What yt-dlp says of an item. The title is empty if the item has none that can be seen. */
-export interface AnnouncedMetadata extends VideoMetadata {
+export interface AnnouncedMetadata extends Omit<VideoMetadata, 'downloadRefusal'> {
   isLive: boolean;
   /** The duration that the platform gave; 0 if it gave none. */
   exactSeconds: number;
@@ -88,6 +91,14 @@ export function parseMetadata(line: string): AnnouncedMetadata | undefined {
     isLive: metadata.is_live ?? false,
     exactSeconds: metadata.duration ?? 0,
   };
+}
+
+/** Reads yt-dlp's line of formats: the sizes of those with picture or sound. @returns undefined if it is another line */
+export function parseFormatBytes(line: string): (number | undefined)[] | undefined {
+  if (!line.startsWith(marks.sizes)) return undefined;
+  const formats = parse(formatsSchema, line.slice(marks.sizes.length)) ?? [];
+  const played = formats.filter(({ vcodec, acodec }) => vcodec !== 'none' || acodec !== 'none');
+  return played.map(({ filesize }) => filesize ?? undefined);
 }
 
 /** @returns the empty string for a title that nobody sees */

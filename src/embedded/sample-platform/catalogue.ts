@@ -1,4 +1,4 @@
-import { mediaSets } from './items.ts';
+import { endlessSizeBytes, mediaSets } from './items.ts';
 import type { MediaSet, Rendition, SampleItem } from './items.ts';
 
 interface ListedRendition {
@@ -8,6 +8,8 @@ interface ListedRendition {
   width?: number;
   height?: number;
   kilobitsPerSecond: number;
+  /** Only where the platform states it in its list. */
+  sizeBytes?: number;
   videoCodec: string;
   audioCodec: string;
 }
@@ -30,6 +32,7 @@ function listedRenditions(id: string, item: SampleItem): ListedRendition[] {
     width: rendition.width,
     height: rendition.height,
     kilobitsPerSecond: rendition.kilobitsPerSecond,
+    ...(item.delivery === 'endless' && { sizeBytes: endlessSizeBytes }),
     videoCodec: 'avc1.42C01E',
     audioCodec: packaging === 'files' ? 'mp4a.40.2' : 'none',
   }));

@@ -66,6 +66,7 @@ export const mediaDurationSeconds = 10;
 
 /** How the media's bytes are sent: `throttled` over about 24 s, `endless` announces 64 GiB, `flaky` first fails three times. */
 export type Delivery = 'plain' | 'throttled' | 'endless' | 'flaky';
+export const endlessSizeBytes = 64 * 2 ** 30;
 
 export interface SampleItem {
   title: string;

@@ -5,6 +5,7 @@ import { extname } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 
+import { endlessSizeBytes } from './items.ts';
 import type { Delivery } from './items.ts';
 import { sleep } from '../../async/sleep.ts';
 
@@ -21,7 +22,6 @@ const contentTypes: Readonly<Record<string, string>> = {
 
 const throttledDurationMs = 24_000;
 const throttledPieces = 96;
-const endlessSizeBytes = 64 * 2 ** 30;
 
 interface Span {
   status: 200 | 206 | 416;

@@ -25,7 +25,7 @@ afterAll(async () => {
 });
 
 const video = { platform: 'sample', videoId: 'clip', canonicalUrl: 'http://127.0.0.1/watch/clip' };
-const metadata = { title: 'A clip', durationSeconds: 10, thumbnail: '' };
+const metadata = { title: 'A clip', durationSeconds: 10, thumbnail: '', downloadRefusal: null };
 
 /** Makes a worker's subscription known to the server, and its end too when the test is over. */
 async function untilTestEnds({ stop }: Pick<Answering, 'stop'>): Promise<void> {

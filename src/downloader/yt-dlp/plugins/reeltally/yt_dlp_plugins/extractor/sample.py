@@ -33,6 +33,7 @@ class SampleIE(InfoExtractor):
                 'width': int_or_none(rendition.get('width')),
                 'height': int_or_none(rendition.get('height')),
                 'tbr': float_or_none(rendition.get('kilobitsPerSecond')),
+                'filesize': int_or_none(rendition.get('sizeBytes')),
                 'vcodec': rendition['videoCodec'],
                 'acodec': rendition['audioCodec'],
             })

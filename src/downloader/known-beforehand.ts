@@ -1,0 +1,20 @@
+import type { FailureReason } from '../domain/failure-reasons.ts';
+import type { DownloaderLimits } from './yt-dlp/arguments.ts';
+import type { AnnouncedMetadata } from './yt-dlp/output.ts';
+
+/**
+ * Tells why a download of an item would fail, as far as its metadata and our limits say so: the same rules by which an attempt
+ * refuses it (`arguments.ts`). A size counts only where the platform states that of every format, and each is too large.
+ *
+ * @param formatBytes sizes of the formats with picture or sound; undefined for those that the platform does not state
+ */
+export function knownRefusal(
+  { isLive, exactSeconds }: AnnouncedMetadata,
+  formatBytes: readonly (number | undefined)[],
+  { maxDurationSeconds, maxFileSizeBytes }: DownloaderLimits,
+): FailureReason | null {
+  if (isLive) return 'live_stream';
+  if (exactSeconds > maxDurationSeconds) return 'too_long';
+  const areAllTooLarge = formatBytes.length > 0 && formatBytes.every((bytes) => (bytes ?? 0) > maxFileSizeBytes);
+  return areAllTooLarge ? 'too_large' : null;
+}
