@@ -8,7 +8,7 @@ const video = { platform: 'vimeo', videoId: '1', canonicalUrl: 'https://vimeo.co
 const options = { directory: '/', signal: new AbortController().signal, onProgress: () => undefined };
 const wanted = { output: 'mp4', quality: 'best', item: 1 } as const;
 const file = { ok: true, name: 'media.mp4' } as DownloadedFile;
-const metadata = { title: 'A film', durationSeconds: 1, thumbnail: '' };
+const metadata = { title: 'A film', durationSeconds: 1, thumbnail: '', downloadRefusal: null };
 
 /** The outside world: a platform that gives everything, during whose download a rule may be made. */
 function sourceWith(rules: PlatformRules, meanwhile: Partial<PlatformRules> = {}) {

@@ -178,7 +178,8 @@ describe('clocks that differ', () => {
     const confirmed = await correct(log.store, account.stream, confirm, { now: '2026-12-01T00:00:02.000Z' });
     expect(confirmed).toMatchObject({ events: [{ type: 'DownloadConfirmed' }] });
     // The pool of November is empty, that of December is not.
-    const found = { ok: true, metadata: { title: 'x', durationSeconds: 1, thumbnail: '' } } as const;
+    const metadata = { title: 'x', durationSeconds: 1, thumbnail: '', downloadRefusal: null };
+    const found = { ok: true as const, metadata };
     const answered = await lookUpMetadata(
       { writers: behind, probe: { probe: () => Promise.resolve(found) } },
       {
