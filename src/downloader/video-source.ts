@@ -29,12 +29,14 @@ import type { AnnouncedMetadata, DownloadOutput } from './yt-dlp/output.ts';
 import { cleanDetail } from './yt-dlp/failure-phrases.ts';
 import { parseRefusal } from './yt-dlp/refusal.ts';
 import type { Refusal } from './yt-dlp/refusal.ts';
-import type { Announced, Verdict } from './verify/packets.ts';
-import { makeJpeg, verifyStill } from './verify/still.ts';
-import { finishedFiles, onlyFile, verifyFile } from './verify/verify-file.ts';
+import { finishFilm } from './verify/finish-file.ts';
+import type { Arrived } from './verify/finish-file.ts';
+import { finishStill } from './verify/still.ts';
+import { finishedFiles, onlyFiles } from './verify/tools.ts';
+import type { Verdict } from './verify/tools.ts';
 import type { DownloaderPrograms } from './yt-dlp/programs.ts';
 import { fileSha256 } from './file-sha256.ts';
-import { localFfmpeg, runYtDlp } from './yt-dlp/run-yt-dlp.ts';
+import { runYtDlp } from './yt-dlp/run-yt-dlp.ts';
 import type { YtDlpContext } from './yt-dlp/run-yt-dlp.ts';
 import { prepareYtDlp } from './yt-dlp/unpack.ts';
 import type { YtDlpCommand } from './yt-dlp/unpack.ts';
@@ -56,14 +58,15 @@ export interface VideoSourceOptions extends DownloaderPrograms {
   workDirectory: string;
   /** yt-dlp is unpacked here once, and kept. */
   unpackedDirectory: string;
-  /** Our stand-ins for ffmpeg and ffprobe, if they are not in our sources. */
-  localFfmpegDirectory?: string;
   /** Ends the children when it is closed. */
   reaper: Reaper;
   logger?: { warn(details: object, message: string): void };
   observer?: ChildObserver;
   tracer?: Tracer | undefined;
 }
+
+/** Platforms round what they announce. */
+const noticedSeconds = 2;
 
 type DownloadOptions = Parameters<VideoSource['download']>[2];
 
@@ -129,8 +132,7 @@ function extractorRun({ options }: DownloaderContext, video: VideoReference): Ex
   const { canonicalUrl } = video;
   const extractor = options.extractorOf(video);
   if (extractor === undefined || !/^https?:\/\//.test(canonicalUrl)) return undefined;
-  const { pluginsDirectory, localFfmpegDirectory = localFfmpeg } = options;
-  return { extractor, pluginsDirectory, ffmpegPath: localFfmpegDirectory, url: canonicalUrl };
+  return { extractor, pluginsDirectory: options.pluginsDirectory, url: canonicalUrl };
 }
 
 type YtDlpRun = Parameters<typeof runYtDlp>[1];
@@ -181,38 +183,37 @@ async function takeOver(path: string): Promise<void> {
   await chmod(path, 0o600);
 }
 
-/** Verifies the one file in `media`, and hashes it. */
-async function verifyAndHash(
+/** Makes the finished file of what came in `media`, and hashes it. */
+async function finishAndHash(
   { options }: DownloaderContext,
   output: Output,
-  announced: Announced,
+  arrived: Arrived,
   {
     timeoutMs,
     traceparent,
+    onProgress,
     ...attempt
-  }: Pick<DownloadOptions, 'directory' | 'signal' | 'traceparent'> & { timeoutMs: number },
+  }: Pick<DownloadOptions, 'directory' | 'signal' | 'traceparent'> & { timeoutMs: number; onProgress: (share: number) => void },
 ): Promise<DownloadedFile | DownloadFailure> {
   const { limits, ffprobePath, ffmpegPath, reaper, observer, namespaces, tracer } = options;
   const { name, mime } = finishedFiles[output];
   const media = join(attempt.directory, 'media');
   const path = join(media, name);
-  const check = { path, ffprobePath, ffmpegPath, timeoutMs, reaper, observer, namespaces, ...attempt };
-  const unmade = output === 'jpg' ? await makeJpeg(media, check) : undefined;
-  if (unmade !== undefined) return failure(unmade.reason, unmade.detail, unmade.fault);
-  const only = await onlyFile(media, name);
-  if ('detail' in only) return failure('platform_error', only.detail);
-  const { sizeBytes } = only;
-  if (sizeBytes > limits.maxFileSizeBytes) return failure('too_large', `The file has ${sizeBytes} bytes.`);
+  const tools = { ffprobePath, ffmpegPath, timeoutMs, reaper, observer, namespaces, ...attempt };
   const traced = {
-    name: 'verify file',
+    name: 'finish file',
     parent: traceparent,
-    attributes: { 'process.executable.name': 'ffprobe' },
+    attributes: { 'process.executable.name': 'ffmpeg' },
     failureOf: (verdict: Verdict) => (verdict.ok ? undefined : verdict.reason),
   };
   const verdict = await inSpan(tracer, traced, () =>
-    output === 'jpg' ? verifyStill(check) : verifyFile({ ...check, output, announced }),
+    output === 'jpg' ? finishStill(media, tools) : finishFilm(media, { ...tools, output, arrived, onProgress }),
   );
   if (!verdict.ok) return failure(verdict.reason, verdict.detail, verdict.fault);
+  const only = await onlyFiles(media, 1);
+  if ('detail' in only) return failure('platform_error', only.detail);
+  const sizeBytes = only.files[0]?.sizeBytes ?? 0;
+  if (sizeBytes > limits.maxFileSizeBytes) return failure('too_large', `The file has ${sizeBytes} bytes.`);
   if (namespaces?.users !== undefined) await takeOver(path);
   const sha256 = await fileSha256(path, { signal: attempt.signal });
   return { ok: true, path, name, mime, sizeBytes, sha256, durationSeconds: Math.round(verdict.durationSeconds) };
@@ -276,18 +277,21 @@ async function download(
   const failed = processFailure(result, output.refusal) ?? silentRefusal(output, wanted, limits);
   if (failed !== undefined) return failed.fault === 'service' ? notDelivered(failed, output) : failed;
   const timeoutMs = Math.max(limits.attemptTimeoutMs - (performance.now() - startedMs), 1);
-  const { metadata, hasSound, inPieces } = output;
-  const announced = { durationSeconds: metadata?.exactSeconds ?? 0, hasSound, inPieces };
-  const verified = await verifyAndHash(context, wanted.output, announced, {
-    directory,
-    signal,
-    timeoutMs,
-    traceparent,
-  });
-  if (verified.ok) return { ...verified, detail: output.choice };
+  const { metadata, parts, wholeParts } = output;
+  const arrived = { parts, isProved: wholeParts === parts, announcedSeconds: metadata?.exactSeconds ?? 0 };
+  const attempt = { directory, signal, timeoutMs, traceparent, onProgress: output.takeFinished };
+  const finished = await finishAndHash(context, wanted.output, arrived, attempt);
+  if (finished.ok) return { ...finished, detail: detailOf(output, finished.durationSeconds) };
   // What yt-dlp has fetched without a complaint fails by our judgement alone.
-  const isJudgement = verified.reason === 'platform_error';
-  return isJudgement ? notDelivered({ ...verified, fault: 'service' }, output) : verified;
+  const isJudgement = finished.reason === 'platform_error';
+  return isJudgement ? notDelivered({ ...finished, fault: 'service' }, output) : finished;
+}
+
+/** For the timeline: what was chosen, and where the film does not last as long as was announced. */
+function detailOf({ choice, metadata }: DownloadOutput, seconds: number): string {
+  const announced = metadata?.exactSeconds ?? 0;
+  const isOther = announced > 0 && Math.abs(announced - seconds) > noticedSeconds;
+  return isOther ? `${choice} The platform announced ${announced} s, and ${seconds} s came.`.trim() : choice;
 }
 
 /** To the caller, our own failures, such as a full disk, are failures like any other. */

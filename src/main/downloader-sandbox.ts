@@ -15,7 +15,6 @@ import type { Destination, EgressGuard, EgressGuardOptions } from '../downloader
 import { startEgressProxy } from '../downloader/egress/proxy.ts';
 import type { Egress } from '../downloader/egress/credentials.ts';
 import { copyOf, installTree, treeSha256 } from '../downloader/yt-dlp/installed-tree.ts';
-import { localFfmpeg } from '../downloader/yt-dlp/run-yt-dlp.ts';
 import type { EgressObserver } from '../ports/observers.ts';
 import { othersCanReach, sharedDirectory } from '../system/access-of-other-users.ts';
 import { connectionsOf } from '../http/connection-limit.ts';
@@ -44,7 +43,6 @@ export interface DownloaderSandbox {
   /** The work directory, which children can reach. */
   workDirectory: string;
   pluginsDirectory: string;
-  localFfmpegDirectory: string;
   /** Closing it alone ends the children that still run. */
   reaper: Reaper;
   /** The state of each guard, as real children found it. */
@@ -53,7 +51,7 @@ export interface DownloaderSandbox {
 }
 
 /** A sandbox, and the folders that children can reach in it. */
-type Place = Pick<DownloaderSandbox, 'workDirectory' | 'pluginsDirectory' | 'localFfmpegDirectory'> & {
+type Place = Pick<DownloaderSandbox, 'workDirectory' | 'pluginsDirectory'> & {
   sandbox: Sandbox;
 };
 
@@ -67,9 +65,9 @@ async function openPlace({ downloader, workDirectory }: PlaceOptions): Promise<P
   const sandbox = await openSandbox({
     directory: sandboxDirectoryOf(workDirectory),
     programs: [downloader.ytDlpPath, downloader.ffmpegPath, downloader.ffprobePath],
-    readable: [pluginsDirectory, localFfmpeg, downloader.directory],
+    readable: [pluginsDirectory, downloader.directory],
   });
-  const own = { sandbox, workDirectory, pluginsDirectory, localFfmpegDirectory: localFfmpeg };
+  const own = { sandbox, workDirectory, pluginsDirectory };
   const users = openUsers();
   if (sandboxKindOf(sandbox.namespaces) !== 'weak' || users === undefined) return own;
   const others = await openPlaceForOthers(users, { downloader, workDirectory });
@@ -100,7 +98,6 @@ async function openPlaceForOthers(users: Users, { downloader, workDirectory: wan
     sandbox: await openSandbox({ directory: sandboxDirectoryOf(workDirectory), programs: [], readable: [], users }),
     workDirectory,
     pluginsDirectory: await copied(pluginsDirectory, 'plugins'),
-    localFfmpegDirectory: await copied(localFfmpeg, 'local-ffmpeg'),
   };
 }
 

@@ -15,8 +15,14 @@ export type Fault =
   | { kind: 'closed'; atByte: number }
   /** The connection ends there; what is asked for from there on comes from another place of the file. */
   | { kind: 'resumed wrongly'; atByte: number; fromByte: number }
+  /** The answer has no length, and the connection ends there. */
+  | { kind: 'unannounced'; atByte: number }
   /** The bytes of another file. */
-  | { kind: 'other'; name: string };
+  | { kind: 'other'; name: string }
+  /** Each of two files in the place of the other. */
+  | { kind: 'swapped'; name: string }
+  /** These bytes, whatever they are. */
+  | { kind: 'bytes'; bytes: Buffer; type?: string };
 
 export interface FaultyFile {
   name: string;
@@ -31,10 +37,19 @@ export interface LossyPlatform {
   close(): Promise<void>;
 }
 
-function send(response: ServerResponse, bytes: Buffer, promisedBytes = bytes.length): void {
-  response.writeHead(200, { 'Content-Length': promisedBytes, 'Accept-Ranges': 'bytes' });
+function send(response: ServerResponse, bytes: Buffer, promisedBytes = bytes.length, type = 'video/mp4'): void {
+  response.writeHead(200, { 'Content-Length': promisedBytes, 'Accept-Ranges': 'bytes', 'Content-Type': type });
   if (promisedBytes === bytes.length) response.end(bytes);
   else response.write(bytes, () => response.destroy());
+}
+
+/** As servers do it: the range that was asked for, else everything. */
+function sendWhole(request: IncomingMessage, response: ServerResponse, bytes: Buffer): void {
+  const [, first, last = ''] = /^bytes=(\d+)-(\d*)$/.exec(request.headers.range ?? '') ?? [];
+  if (first === undefined) return send(response, bytes);
+  const end = last === '' ? bytes.length - 1 : Math.min(Number(last), bytes.length - 1);
+  const part = bytes.subarray(Number(first), end + 1);
+  response.writeHead(206, { 'Content-Range': `bytes ${first}-${end}/${bytes.length}`, 'Content-Length': part.length }).end(part);
 }
 
 function sendFaulty(request: IncomingMessage, response: ServerResponse, film: Film, { name, fault }: FaultyFile) {
@@ -61,6 +76,15 @@ function sendFaulty(request: IncomingMessage, response: ServerResponse, film: Fi
       response.writeHead(206, { 'Content-Range': range, 'Content-Length': length }).end(wrong);
       return;
     }
+    case 'unannounced':
+      response.useChunkedEncodingByDefault = false;
+      response.writeHead(200, { Connection: 'close' });
+      response.end(bytes.subarray(0, fault.atByte));
+      return;
+    case 'bytes':
+      send(response, fault.bytes, fault.bytes.length, fault.type);
+      return;
+    case 'swapped':
     case 'other':
       send(response, film.files.get(fault.name) ?? Buffer.alloc(0));
       return;
@@ -78,7 +102,9 @@ export async function startLossyPlatform(): Promise<LossyPlatform> {
       const described = { title: 'A film', durationSeconds, ...item.film.description(`/media/${id}`) };
       send(response, Buffer.from(JSON.stringify(described)));
     } else if (item?.fault?.name === name) sendFaulty(request, response, item.film, item.fault);
-    else if (bytes) send(response, bytes);
+    else if (item?.fault?.fault.kind === 'swapped' && item.fault.fault.name === name)
+      send(response, item.film.files.get(item.fault.name) ?? Buffer.alloc(0));
+    else if (bytes) sendWhole(request, response, bytes);
     else response.writeHead(404).end();
   });
   const { port, close } = await listen(server);
@@ -88,7 +114,8 @@ export async function startLossyPlatform(): Promise<LossyPlatform> {
     reference(film, fault, announces = true) {
       const videoId = `case-${items.size + 1}`;
       items.set(videoId, { film, fault, announces });
-      return { platform: 'sample', videoId, canonicalUrl: `${url}/watch/${videoId}` };
+      const page = 'stillPaths' in film.description('') ? 'photo' : 'watch';
+      return { platform: 'sample', videoId, canonicalUrl: `${url}/${page}/${videoId}` };
     },
     close,
   };

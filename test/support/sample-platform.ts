@@ -15,7 +15,6 @@ import type { VideoSourceOptions } from '../../src/downloader/video-source.ts';
 import type { DownloaderLimits } from '../../src/downloader/yt-dlp/arguments.ts';
 import { locateDownloader } from '../../src/downloader/yt-dlp/programs.ts';
 import type { DownloaderPrograms } from '../../src/downloader/yt-dlp/programs.ts';
-import { localFfmpeg } from '../../src/downloader/yt-dlp/run-yt-dlp.ts';
 import { pagePath, sampleItems } from '../../src/embedded/sample-platform/items.ts';
 import { parseVideoUrl } from '../../src/domain/parse-video-url.ts';
 import { startSamplePlatform } from '../../src/embedded/sample-platform/sample-platform.ts';
@@ -101,7 +100,7 @@ export async function startTestPlatform(
   const sandbox = await openSandbox({
     directory: join(directory, 'cell'),
     programs: [engine.ytDlpPath, engine.ffmpegPath, engine.ffprobePath],
-    readable: [pluginsDirectory, localFfmpeg, ...makeDirectories(engineDirectory)],
+    readable: [pluginsDirectory, ...makeDirectories(engineDirectory)],
   });
   const proxy = await startEgressProxy({ guard, ...(sandbox.listener && { listener: sandbox.listener }) });
   /** Without what keeps another proxy, or another engine, out of a child's reach. */

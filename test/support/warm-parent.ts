@@ -7,7 +7,7 @@ import { hasAll } from '../../src/downloader/sandbox/launch.ts';
 import { openSandbox } from '../../src/downloader/sandbox/open-sandbox.ts';
 import { runSandboxed } from '../../src/downloader/sandbox/run-sandboxed.ts';
 import type { ProcessResult, SandboxedProcess } from '../../src/downloader/sandbox/run-sandboxed.ts';
-import { localFfmpeg, runYtDlp } from '../../src/downloader/yt-dlp/run-yt-dlp.ts';
+import { runYtDlp } from '../../src/downloader/yt-dlp/run-yt-dlp.ts';
 import { prepareYtDlp } from '../../src/downloader/yt-dlp/unpack.ts';
 import { startWarmParent } from '../../src/downloader/yt-dlp/warm-parent.ts';
 import type { WarmParent } from '../../src/downloader/yt-dlp/warm-parent.ts';
@@ -52,7 +52,7 @@ export async function startTestParent(directory: string): Promise<TestParent | u
   const sandbox = await openSandbox({
     directory: join(directory, 'cell'),
     programs: [ytDlpPath],
-    readable: [plugins, localFfmpeg, engine],
+    readable: [plugins, engine],
   });
   const { namespaces } = sandbox;
   if (!hasAll(namespaces)) {

@@ -1,164 +1,108 @@
-import type { Fault } from '../../domain/download-job-events.ts';
-import type { FailureReason } from '../../domain/failure-reasons.ts';
+import { anyMedia, fieldsOf, headOf, runTool } from './tools.ts';
+import type { Refusal, ToolOptions } from './tools.ts';
 
-export type Verdict =
-  { ok: true; durationSeconds: number } | { ok: false; reason: FailureReason; fault: Fault; detail: string };
-
-/** The properties of an item that the platform announced. */
-export interface Announced {
-  /** 0 if it announced none. */
-  durationSeconds: number;
-  /** Undefined if it did not say. */
-  hasSound?: boolean | undefined;
-  /** The item came in segments, the last of which may have been a wrong one, or in parts that were merged. */
-  inPieces?: boolean;
-}
-
-/** Audio has no gaps, since silence is audio too, so a longer gap is a lost segment. */
-const maxSoundGapSeconds = 0.5;
-/** For video with a constant frame rate. With a variable one, a picture may stand still for long. */
-const maxPictureGapSeconds = 0.9;
-const evenShare = 0.95;
-/** The container's duration is by presentation times, which are a little later than decoding times. */
-const maxShortSeconds = 0.5;
-const maxShortShare = 0.005;
-/** Packets far too close to the one before come from a segment that was sent instead of another. A few may come from a cut. */
-const maxCrowdedPackets = 4;
-/** The tolerance for the announced duration: platforms round it, and cut to whole frames. */
-const minToleranceSeconds = 1.5;
-const toleranceShare = 0.01;
-/** Shorter than a segment of most streams. */
-const maxToleranceSeconds = 5;
-
-interface StreamFacts {
+/** What one stream of a file holds, by its packets. */
+export interface StreamFacts {
+  index: number;
+  /** `video`, `audio`, or another type of ffprobe; `cover` for a picture that belongs to the whole file. */
   kind: string;
   codec: string;
-  /** The end of the stream by the container; NaN if it has none. */
-  promisedSeconds: number;
+  width: number;
+  height: number;
+  /** By the index of the file; 0 if it has none. */
+  promisedPackets: number;
   readPackets: number;
   corruptPackets: number;
-  lastSeconds: number;
+  beginSeconds: number;
   endSeconds: number;
-  /** How often each interval between two packets occurs, in whole milliseconds. */
-  stepCounts: Map<number, number>;
+  /** The lengths of all packets together: less than what lies between begin and end where the clock jumps. */
+  playedSeconds: number;
 }
 
-const nothingRead = (): StreamFacts => ({
-  kind: '',
-  codec: '',
-  promisedSeconds: NaN,
-  readPackets: 0,
-  corruptPackets: 0,
-  lastSeconds: NaN,
-  endSeconds: 0,
-  stepCounts: new Map(),
+export interface FileFacts {
+  path: string;
+  /** ffprobe's name of the container, such as `mov,mp4,m4a,3gp,3g2,mj2`. */
+  container: string;
+  durationSeconds: number;
+  streams: readonly StreamFacts[];
+}
+
+const entries =
+  'format=format_name,duration:stream=index,codec_type,codec_name,nb_frames,width,height:stream_disposition=attached_pic:packet=stream_index,dts_time,pts_time,duration_time,flags';
+
+const nothingRead = (index: number): StreamFacts => ({
+  ...{ index, kind: '', codec: '', width: 0, height: 0, promisedPackets: 0, readPackets: 0, corruptPackets: 0 },
+  ...{ beginSeconds: Infinity, endSeconds: 0, playedSeconds: 0 },
 });
-
-export function refuse(
-  detail: string,
-  reason: FailureReason = 'platform_error',
-  fault: Fault = 'video',
-): Extract<Verdict, { ok: false }> {
-  return { ok: false, reason, fault, detail };
-}
-
-/** Reads ffprobe's compact format, `name|key=value|key=value`. None of the requested fields can contain a `|`. */
-export function fieldsOf(line: string): { name: string; fields: Map<string, string> } {
-  const [name = '', ...pairs] = line.split('|');
-  return {
-    name,
-    fields: new Map(pairs.map((pair) => [pair.split('=', 1)[0] ?? '', pair.slice(pair.indexOf('=') + 1)])),
-  };
-}
-
-/** The entries that `countPackets` reads, as ffprobe's `-show_entries` takes them. */
-export const packetEntries =
-  'stream=index,codec_type,codec_name,start_time,duration:stream_disposition=attached_pic:packet=stream_index,dts_time,duration_time,flags';
 
 function takePacket(facts: StreamFacts, fields: Map<string, string>): void {
   facts.readPackets += 1;
   if (fields.get('flags')?.includes('C')) facts.corruptPackets += 1;
-  const seconds = Number(fields.get('dts_time'));
-  if (Number.isNaN(seconds)) return;
-  if (!Number.isNaN(facts.lastSeconds)) {
-    const stepMs = Math.round((seconds - facts.lastSeconds) * 1000);
-    facts.stepCounts.set(stepMs, (facts.stepCounts.get(stepMs) ?? 0) + 1);
-  }
-  facts.lastSeconds = seconds;
-  facts.endSeconds = Math.max(facts.endSeconds, seconds + (Number(fields.get('duration_time')) || 0));
+  const lengthSeconds = Number(fields.get('duration_time')) || 0;
+  facts.playedSeconds += lengthSeconds;
+  const seconds = [fields.get('dts_time'), fields.get('pts_time')].map(Number).find((time) => !Number.isNaN(time));
+  if (seconds === undefined) return;
+  facts.beginSeconds = Math.min(facts.beginSeconds, seconds);
+  facts.endSeconds = Math.max(facts.endSeconds, seconds + lengthSeconds);
 }
 
-/** Counts the packets of a file from ffprobe's output, line by line. */
-export function countPackets(): { take: (line: string) => void; streams: Map<string, StreamFacts> } {
+function takeStream(facts: StreamFacts, fields: Map<string, string>): void {
+  // Cover art is not part of the film.
+  facts.kind = fields.get('disposition:attached_pic') === '1' ? 'cover' : (fields.get('codec_type') ?? '');
+  facts.codec = fields.get('codec_name') ?? '';
+  facts.promisedPackets = Number(fields.get('nb_frames')) || 0;
+  [facts.width, facts.height] = [Number(fields.get('width')) || 0, Number(fields.get('height')) || 0];
+}
+
+/** A beginning of the MP4 family: its second word names a box. */
+export const isMp4 = (head: string) => /^.{4}(?:ftyp|styp|moov|moof|mdat|free|skip|wide|sidx)/s.test(head);
+
+/** Reads every packet of a file. Its head does not suffice: what that states does not change when packets are missing. */
+export async function readPackets(path: string, options: ToolOptions): Promise<FileFacts | Refusal> {
   const streams = new Map<string, StreamFacts>();
-  const factsOf = (index: string): StreamFacts => {
-    const facts = streams.get(index) ?? nothingRead();
-    streams.set(index, facts);
-    return facts;
+  const facts = { path, container: '', durationSeconds: NaN };
+  const factsOf = (index: string) => {
+    const found = streams.get(index) ?? nothingRead(Number(index));
+    streams.set(index, found);
+    return found;
   };
-  return {
-    streams,
-    take(line) {
-      const { name, fields } = fieldsOf(line);
-      if (name === 'packet') takePacket(factsOf(fields.get('stream_index') ?? ''), fields);
-      if (name !== 'stream') return;
-      const facts = factsOf(fields.get('index') ?? '');
-      // Cover art is not part of the video.
-      facts.kind = fields.get('disposition:attached_pic') === '1' ? 'cover' : (fields.get('codec_type') ?? '');
-      facts.codec = fields.get('codec_name') ?? '';
-      facts.promisedSeconds = Number(fields.get('start_time') ?? NaN) + Number(fields.get('duration') ?? NaN);
-    },
+  const onLine = (line: string) => {
+    const { name, fields } = fieldsOf(line);
+    if (name === 'packet') takePacket(factsOf(fields.get('stream_index') ?? ''), fields);
+    if (name === 'stream') takeStream(factsOf(fields.get('index') ?? ''), fields);
+    if (name !== 'format') return;
+    facts.container = fields.get('format_name') ?? '';
+    facts.durationSeconds = Number(fields.get('duration') ?? NaN);
   };
+  // Samples that an edit list leaves out are there all the same.
+  const every = isMp4(await headOf(path)) ? ['-ignore_editlist', '1'] : [];
+  const shown = ['-show_entries', entries, '-of', 'compact', '-i', `file:${path}`];
+  const result = await runTool('ffprobe', [...anyMedia, ...every, ...shown], { ...options, onLine });
+  if ('ok' in result) return result;
+  return { ...facts, streams: [...streams.values()].toSorted((one, other) => one.index - other.index) };
 }
 
-const isMedia = (kind: string) => kind === 'audio' || kind === 'video';
+export const mediaStreams = ({ streams }: FileFacts, kind?: 'video' | 'audio') =>
+  streams.filter((stream) => stream.readPackets > 0 && (kind === undefined ? isMedia(stream) : stream.kind === kind));
 
-/** @returns the fault in the times of a stream's packets; undefined if there is none */
-function wrongPace({ kind, stepCounts }: StreamFacts): string | undefined {
-  const steps = [...stepCounts];
-  const [usualMs = 0] = steps.toSorted(([, one], [, other]) => other - one)[0] ?? [];
-  const count = (isMeant: (stepMs: number) => boolean) =>
-    steps.reduce((sum, [stepMs, times]) => sum + (isMeant(stepMs) ? times : 0), 0);
-  const even = count((stepMs) => Math.abs(stepMs - usualMs) <= Math.max(usualMs * 0.4, 2));
-  if (kind !== 'audio' && even < evenShare * count(() => true)) return undefined;
-  const longestMs = Math.max(...stepCounts.keys(), 0);
-  const name = kind === 'audio' ? 'sound' : 'picture';
-  const maxGapSeconds = kind === 'audio' ? maxSoundGapSeconds : Math.max(maxPictureGapSeconds, (usualMs * 3) / 1000);
-  if (longestMs / 1000 > maxGapSeconds) return `The ${name} has a gap of ${(longestMs / 1000).toFixed(1)} s.`;
-  const crowded = count((stepMs) => stepMs < usualMs / 5);
-  return crowded > maxCrowdedPackets ? `${crowded} packets of the ${name} come too soon.` : undefined;
+const isMedia = ({ kind }: StreamFacts) => kind === 'video' || kind === 'audio';
+
+/** @returns the seconds from the first to the last packet of what is seen or heard */
+export function lengthOf(facts: FileFacts): number {
+  const streams = mediaStreams(facts);
+  if (facts.durationSeconds > 0) return facts.durationSeconds;
+  const [begin, end] = [streams.map((each) => each.beginSeconds), streams.map((each) => each.endSeconds)];
+  return Math.max(...end, 0) - Math.min(...begin, Math.max(...end, 0));
 }
 
-function wrongPackets(facts: StreamFacts): string | undefined {
-  const { kind, promisedSeconds, endSeconds, corruptPackets } = facts;
-  if (kind === 'cover') return undefined;
-  if (promisedSeconds - endSeconds > Math.max(maxShortSeconds, promisedSeconds * maxShortShare)) {
-    return `The file is cut short: the ${kind} ends after ${endSeconds.toFixed(1)} of ${promisedSeconds.toFixed(1)} s.`;
+/** @returns what is missing by the file's own index; undefined if nothing is */
+export function missingPackets({ container, streams }: FileFacts): string | undefined {
+  for (const { kind, codec, promisedPackets, readPackets: read, corruptPackets } of streams) {
+    // Other containers count what a packet holds, or guess.
+    const isCounted = container.startsWith('mov') && !codec.startsWith('pcm');
+    if (isCounted && read < promisedPackets) return `The file is cut short: ${read} of ${promisedPackets} ${kind} packets.`;
+    // A transport stream that was cut anew at each piece counts anew there, which ffprobe calls corrupt.
+    if (corruptPackets > 0 && container !== 'mpegts') return `${corruptPackets} ${kind} packets are cut short.`;
   }
-  if (corruptPackets > 0) return `${corruptPackets} ${kind} packets are cut short.`;
-  return isMedia(kind) ? wrongPace(facts) : undefined;
-}
-
-/** @param needed the kind of stream that the file must have */
-export function judgePackets(
-  streams: readonly StreamFacts[],
-  needed: 'video' | 'audio',
-  announced: Announced,
-): Verdict {
-  const holds = (kind: string) => streams.some((stream) => stream.kind === kind && stream.readPackets > 0);
-  if (!holds(needed)) return refuse(`The file holds no ${needed}.`, 'unsupported_media');
-  if (announced.hasSound === true && !holds('audio')) return refuse('The sound is missing.');
-  for (const stream of streams) {
-    const wrong = wrongPackets(stream);
-    if (wrong !== undefined) return refuse(wrong);
-  }
-  const durationSeconds = Math.max(...streams.map((stream) => stream.endSeconds));
-  const tolerance = Math.min(Math.max(minToleranceSeconds, durationSeconds * toleranceShare), maxToleranceSeconds);
-  const early = streams.find(({ kind, endSeconds }) => isMedia(kind) && durationSeconds - endSeconds > tolerance);
-  if (announced.inPieces === true && early)
-    return refuse(`The ${early.kind} ends after ${early.endSeconds.toFixed(1)} s.`);
-  if (announced.durationSeconds > 0 && Math.abs(durationSeconds - announced.durationSeconds) > tolerance) {
-    return refuse(`The file lasts ${durationSeconds.toFixed(1)} s instead of ${announced.durationSeconds} s.`);
-  }
-  return { ok: true, durationSeconds };
+  return undefined;
 }

@@ -1,70 +1,70 @@
-import { constants } from 'node:fs';
-import { open, readdir, rename, rm } from 'node:fs/promises';
+import { rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 
-import { fieldsOf, refuse } from './packets.ts';
-import type { Verdict } from './packets.ts';
-import { finishedFiles, onlyFile, runTool } from './verify-file.ts';
-import type { CheckOptions } from './verify-file.ts';
+import { fieldsOf, finishedFiles, headOf, onlyFiles, refuse, runTool } from './tools.ts';
+import type { Refusal, ToolOptions, Verdict } from './tools.ts';
+
+const jpeg = finishedFiles.jpg.demuxer;
 
 /** Recognized by their first bytes, whatever type the platform declares. */
-const pictureKinds: readonly { demuxer: string; begins: RegExp }[] = [
-  { demuxer: 'jpeg_pipe', begins: /^\xff\xd8\xff/s },
+const pictureKinds: readonly { demuxer: string; begins: RegExp; isLenient?: true }[] = [
+  { demuxer: jpeg, begins: /^\xff\xd8\xff/s },
+  // The second bit of its flags says that it moves.
+  { demuxer: 'webp_anim', begins: /^RIFF....WEBPVP8X.{4}(?:[\x02\x06\x0a\x0e\x12\x16\x1a\x1e\x22\x26\x2a\x2e\x32\x36\x3a\x3e])/s },
   { demuxer: 'webp_pipe', begins: /^RIFF....WEBP/s },
   { demuxer: 'png_pipe', begins: /^\x89PNG\r\n\x1a\n/s },
+  { demuxer: 'gif', begins: /^GIF8[79]a/s },
+  { demuxer: 'bmp_pipe', begins: /^BM/s },
+  // It has private tags, which the decoder takes for errors.
+  { demuxer: 'tiff_pipe', begins: /^(?:II\*\0|MM\0\*)/s, isLenient: true },
+  { demuxer: 'jpegxl_pipe', begins: /^(?:\xff\n|\0\0\0\fJXL )/s },
+  { demuxer: 'j2k_pipe', begins: /^(?:\xff\x4f\xff\x51|\0\0\0\fjP {2})/s },
+  // AVIF and HEIC.
+  { demuxer: 'mov', begins: /^....ftyp/s },
 ];
 
-async function demuxerOf(path: string): Promise<string | undefined> {
-  // Opening a pipe would wait for a writer, and a link may lead anywhere.
-  const file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
-  try {
-    const { buffer, bytesRead } = await file.read(Buffer.alloc(16), 0, 16, 0);
-    const head = buffer.toString('latin1', 0, bytesRead);
-    return pictureKinds.find(({ begins }) => begins.test(head))?.demuxer;
-  } finally {
-    await file.close();
-  }
-}
+/** A JPEG has no transparency: what shines through is white, as on a page. */
+const onWhite = 'format=rgba,split[p][q];[p]drawbox=c=white@1:t=fill:replace=1[w];[w][q]overlay=format=auto,format=yuvj444p';
 
-/**
- * Converts the one picture in a directory to `media.jpg`. A JPEG stays the same, byte for byte.
- *
- * @returns why that failed, else undefined
- */
-export async function makeJpeg(
-  media: string,
-  options: Omit<CheckOptions, 'path'>,
-): Promise<Extract<Verdict, { ok: false }> | undefined> {
-  const [name = finishedFiles.jpg.name] = await readdir(media);
-  const only = await onlyFile(media, name);
-  if ('detail' in only) return refuse(only.detail);
-  const [fetched, target] = [join(media, name), join(media, finishedFiles.jpg.name)];
-  const demuxer = await demuxerOf(fetched);
-  if (demuxer === undefined) return refuse('The still is neither JPEG nor WebP nor PNG.', 'unsupported_media');
-  if (demuxer === finishedFiles.jpg.demuxer) {
-    await rename(fetched, target);
-    return undefined;
-  }
-  const source = join(options.directory, 'still');
-  await rename(fetched, source);
-  const picture = ['-frames:v', '1', '-update', '1', '-q:v', '2', '-f', 'image2', `file:${target}`];
-  const made = await runTool(
-    'ffmpeg',
-    ['-nostdin', '-xerror', '-err_detect', 'explode', '-f', demuxer, '-i', `file:${source}`, ...picture],
-    { ...options, path: source },
-  );
-  await rm(source, { force: true });
+/** Converts the first picture of a file to a JPEG. */
+async function convert(source: string, target: string, { demuxer, isLenient }: (typeof pictureKinds)[number], options: ToolOptions): Promise<Refusal | undefined> {
+  const strict = ['-nostdin', '-xerror', ...(isLenient ? [] : ['-err_detect', 'explode'])];
+  const picture = ['-vf', onWhite, '-frames:v', '1', '-update', '1', '-q:v', '2', '-f', 'image2'];
+  const input = ['-protocol_whitelist', 'file', '-f', demuxer, '-i', `file:${source}`];
+  const made = await runTool('ffmpeg', [...strict, ...input, ...picture, `file:${target}`], options);
   return 'ok' in made ? made : undefined;
 }
 
-/** Decodes the whole still: it must be one frame with a width and a height, without an error, and be complete. */
-export async function verifyStill(options: CheckOptions): Promise<Verdict> {
+/**
+ * Makes the finished file from the one picture that came. A JPEG stays the same, byte for byte, whatever lies behind its
+ * picture: phones put a map of brightness there, or a film.
+ */
+export async function finishStill(media: string, options: ToolOptions): Promise<Verdict> {
+  const came = await onlyFiles(media, 1);
+  if ('detail' in came) return refuse(came.detail);
+  const [fetched, target] = [join(options.directory, 'part0'), join(media, finishedFiles.jpg.name)];
+  await rename(join(media, came.files[0]?.name ?? ''), fetched);
+  const head = await headOf(fetched);
+  const kind = pictureKinds.find(({ begins }) => begins.test(head));
+  if (kind === undefined) return refuse('The file is no picture that can be read.', 'unsupported_media');
+  if (kind.demuxer === jpeg) await rename(fetched, target);
+  else {
+    const failed = await convert(fetched, target, kind, options);
+    if (failed !== undefined) return failed;
+    await rm(fetched, { force: true });
+  }
+  return await verifyStill(target, options);
+}
+
+/** Decodes the picture: it must have a width and a height, and be complete. */
+export async function verifyStill(path: string, options: ToolOptions): Promise<Verdict> {
   let frame = '';
+  const shown = ['-show_entries', 'stream=width,height,nb_read_frames', '-of', 'compact', '-i', `file:${path}`];
   const decoded = await runTool(
     'ffprobe',
     [
-      ...['-err_detect', 'explode', '-f', finishedFiles.jpg.demuxer, '-count_frames'],
-      ...['-show_entries', 'stream=width,height,nb_read_frames', '-of', 'compact', '-i', `file:${options.path}`],
+      ...['-protocol_whitelist', 'file', '-err_detect', 'explode', '-f', jpeg],
+      ...['-read_intervals', '%+#1', '-count_frames', ...shown],
     ],
     { ...options, onLine: (line) => (frame += line) },
   );

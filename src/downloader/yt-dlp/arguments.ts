@@ -13,7 +13,6 @@ export interface ExtractorRun {
   /** The one extractor that may read the URL. */
   extractor: string;
   pluginsDirectory: string;
-  ffmpegPath: string;
   /** The URL that we rebuilt from platform and id. */
   url: string;
 }
@@ -38,8 +37,8 @@ export const marks = {
   metadata: 'META ',
   sizes: 'SIZES ',
   parts: 'PARTS ',
-  codecs: 'CODECS ',
   progress: 'PROG ',
+  whole: 'WHOLE ',
   done: 'DONE ',
   /** Printed by our plugins: `tracks.py` and `refusals.py`. */
   chosen: 'CHOSEN ',
@@ -48,8 +47,7 @@ export const marks = {
 
 const metadataTemplate = `${marks.metadata}%(.{title,duration,thumbnail,is_live})j`;
 const sizesTemplate = `${marks.sizes}%(formats.:.{filesize,vcodec,acodec})j`;
-const partsTemplate = `${marks.parts}%(requested_formats.:.{filesize,filesize_approx,tbr})j`;
-const codecsTemplate = `${marks.codecs}%(.{acodec,protocol})j`;
+const partsTemplate = `${marks.parts}%(requested_formats.:.{format_id,filesize,filesize_approx,tbr})j`;
 const progressFields =
   'status,downloaded_bytes,total_bytes,total_bytes_estimate,fragment_index,fragment_count,speed,eta';
 
@@ -64,9 +62,8 @@ function commonArguments(run: ExtractorRun, item = 1): string[] {
     ...['--no-plugin-dirs', '--plugin-dirs', run.pluginsDirectory, '--ies', run.extractor],
     ...['--no-playlist', '--playlist-items', String(item), '--xff', 'never'],
     ...['--socket-timeout', '15', '--retries', '2', '--fragment-retries', '2', '--extractor-retries', '1'],
-    ...['--ffmpeg-location', run.ffmpegPath],
-    // Audio that cannot be decoded must not become silence.
-    ...['--postprocessor-args', 'ExtractAudio+ffmpeg:-xerror'],
+    // Files are finished by the worker, not by the engine: where there is no ffmpeg, it starts none.
+    ...['--ffmpeg-location', run.pluginsDirectory, '--fixup', 'never'],
   ];
 }
 
@@ -94,13 +91,12 @@ function formatArguments({ output, quality }: WantedFile, { maxVideoSide }: Down
       return [
         ...['-f', selection((filter) => `bv*${filter}+ba${filter}/b${filter}`)],
         ...['-S', `${byTrack},res:${smallerSide},vcodec:h264,acodec:aac`],
-        ...['--merge-output-format', 'mp4', '--remux-video', 'mp4'],
       ];
     }
     case 'mp3':
-      return [...soundArguments(false), '-x', '--audio-format', 'mp3', '--audio-quality', '192K'];
+      return soundArguments(false);
     case 'm4a':
-      return [...soundArguments(true), '-x', '--audio-format', 'm4a', '--audio-quality', '192K'];
+      return soundArguments(true);
     case 'jpg':
       // A still has no codecs to choose from.
       return ['-f', 'b*'];
@@ -135,7 +131,6 @@ export function downloadArguments(
     // Before the filters, so that the metadata of refused items is known.
     ...['--print', `pre_process:${metadataTemplate}`],
     ...['--print', `video:${partsTemplate}`],
-    ...['--print', `video:${codecsTemplate}`],
     ...['--print', `after_move:${marks.done}%(filepath)j`],
     ...['--progress-template', `download:${marks.progress}%(progress.{${progressFields}})j`],
     ...formatArguments(wanted, options.limits),

@@ -8,6 +8,8 @@ import type { Refusal } from './refusal.ts';
 
 const maxUrlCharacters = 2048;
 const reportIntervalMs = 250;
+/** The rest of the progress is the finishing of the file. */
+const fetchedShare = 0.9;
 
 const sizeSchema = z.number().nonnegative().nullish();
 /** Longer than any film: ten years. */
@@ -23,7 +25,6 @@ const partsSchema = z.array(z.object({ filesize: sizeSchema, filesize_approx: si
 const formatsSchema = z.array(
   z.object({ filesize: sizeSchema.catch(null), vcodec: z.string().nullish(), acodec: z.string().nullish() }),
 );
-const codecsSchema = z.object({ acodec: z.string().nullish(), protocol: z.string().nullish() });
 const wordSchema = z.string().nullish();
 const formatSchema = z.object({
   format_id: wordSchema,
@@ -149,10 +150,12 @@ export interface DownloadOutput {
   metadata: AnnouncedMetadata | undefined;
   /** yt-dlp has chosen the formats, so the item was not filtered out. */
   chosen: boolean;
-  /** The chosen formats have sound; undefined if the platform does not say. */
-  hasSound: boolean | undefined;
-  /** The item comes in segments: HLS or DASH. */
-  inPieces: boolean;
+  /** How many files the item comes in. */
+  parts: number;
+  /** How many of them are known to have come whole. */
+  wholeParts: number;
+  /** Takes how much of the fetched parts has been made into the finished file, from 0 to 1. */
+  takeFinished: (share: number) => void;
   done: boolean;
   /** The chosen formats and why, for people; empty until they are known. */
   choice: string;
@@ -183,15 +186,20 @@ export function followDownload(options: {
     const fraction = partFraction(part);
     const before = partShares.slice(0, partIndex).reduce((sum, share) => sum + share, 0);
     if (fraction !== null) {
-      const now = Math.floor((before + fraction * (partShares[partIndex] ?? 0)) * 1000) / 10;
+      const fetched = before + fraction * (partShares[partIndex] ?? 0);
+      const now = Math.floor(fetched * fetchedShare * 1000) / 10;
       percent = Math.max(percent ?? 0, Math.min(now, 100));
     }
+    const bytesPerSecond = typeof part.speed === 'number' ? Math.round(part.speed) : null;
+    const etaSeconds = typeof part.eta === 'number' ? Math.round(part.eta) : null;
+    tell({ percent, bytesPerSecond, etaSeconds });
+  }
+
+  function tell(progress: DownloadProgress): void {
     const nowMs = options.nowMs();
     if (nowMs - reportedMs < reportIntervalMs) return;
     reportedMs = nowMs;
-    const bytesPerSecond = typeof part.speed === 'number' ? Math.round(part.speed) : null;
-    const etaSeconds = typeof part.eta === 'number' ? Math.round(part.eta) : null;
-    options.onProgress({ percent, bytesPerSecond, etaSeconds });
+    options.onProgress(progress);
   }
 
   function takeProgress(part: PartProgress): void {
@@ -215,8 +223,12 @@ export function followDownload(options: {
     refusal: undefined,
     metadata: undefined,
     chosen: false,
-    hasSound: undefined,
-    inPieces: false,
+    parts: 1,
+    wholeParts: 0,
+    takeFinished: (share) => {
+      percent = Math.max(percent ?? 0, Math.floor((fetchedShare + (1 - fetchedShare) * share) * 1000) / 10);
+      tell({ percent, bytesPerSecond: null, etaSeconds: null });
+    },
     done: false,
     take(line) {
       if (line.startsWith(marks.progress)) {
@@ -227,12 +239,9 @@ export function followDownload(options: {
         const parts = parse(partsSchema, line.slice(marks.parts.length));
         if (parts === undefined || parts.length < 2) return;
         partShares = shares(parts);
-        // The merged file has the duration of the longer part.
-        output.inPieces = true;
-      } else if (line.startsWith(marks.codecs)) {
-        const { acodec, protocol } = parse(codecsSchema, line.slice(marks.codecs.length)) ?? {};
-        output.hasSound = typeof acodec === 'string' ? acodec !== 'none' : undefined;
-        output.inPieces ||= /m3u8|dash/.test(protocol ?? '');
+        output.parts = parts.length;
+      } else if (line.startsWith(marks.whole)) {
+        if (line.slice(marks.whole.length) === 'true') output.wholeParts += 1;
       } else if (line.startsWith(marks.done)) {
         output.done = true;
       } else if (line.startsWith(marks.chosen)) {

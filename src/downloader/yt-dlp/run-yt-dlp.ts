@@ -1,5 +1,4 @@
 import { dirname } from 'node:path';
-import { fileURLToPath } from 'node:url';
 
 import { unlessAborted } from '../../async/deadline.ts';
 import type { Forker } from '../sandbox/hand-over.ts';
@@ -15,9 +14,6 @@ const maxOutputBytes = 64 * mebibyte;
 const spareDirectoryBytes = 384 * mebibyte;
 /** Traffic besides the file, parts of which may be fetched twice: pages, playlists and other resources. */
 const spareTrafficBytes = 64 * mebibyte;
-
-/** The folder in which yt-dlp finds ffmpeg and ffprobe: stand-ins that start the real programs on local files only. */
-export const localFfmpeg = fileURLToPath(new URL('local-ffmpeg', import.meta.url));
 
 /** Read by both programs that may use the network: yt-dlp, and the JavaScript runtime that it starts. */
 export function proxyVariables(proxyUrl: string): Record<string, string> {
@@ -60,8 +56,6 @@ export async function runYtDlp(
       environment: {
         ...started.environment,
         ...proxyVariables(credential.proxyUrl),
-        REELTALLY_FFMPEG: options.ffmpegPath,
-        REELTALLY_FFPROBE: options.ffprobePath,
       },
       namespaces: options.namespaces,
       // The directory of yt-dlp also holds the JavaScript runtime that it needs for some platforms.

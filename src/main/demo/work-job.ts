@@ -8,7 +8,7 @@ import type { Job, JobCommand } from '../../domain/download-job.ts';
 import type { FailureReason } from '../../domain/failure-reasons.ts';
 import type { Actor } from '../../domain/parse-event.ts';
 import { isRefused } from '../../domain/refusals.ts';
-import { finishedFiles } from '../../downloader/verify/verify-file.ts';
+import { finishedFiles } from '../../downloader/verify/tools.ts';
 import type { ScriptedDownload } from './script.ts';
 import { StoryClock } from './story-clock.ts';
 import type { ToldDownload } from './told-so-far.ts';

@@ -47,7 +47,7 @@ export const startWorker: StartRole = async (connections, secrets) => {
   const downloader = await findDownloader(config);
   const samplePlatformOrigin = addresses.samplePlatformUrl ?? undefined;
   const sandbox = await startSandbox(connections, { downloader, rules });
-  const { egress, namespaces, reaper, workDirectory, pluginsDirectory, localFfmpegDirectory } = sandbox;
+  const { egress, namespaces, reaper, workDirectory, pluginsDirectory } = sandbox;
   const { versions, notices } = await reportDownloader(connections, { downloader, opened: sandbox });
   if (sandbox.sandbox === 'weak') notices.push(weakSandboxNotice);
   const cookiesOf = cookiesOfPlatforms(rules, { samplePlatformOrigin, isWeak: sandbox.sandbox === 'weak' });
@@ -67,7 +67,6 @@ export const startWorker: StartRole = async (connections, secrets) => {
     reaper,
     workDirectory,
     pluginsDirectory,
-    localFfmpegDirectory,
     extractorOf: (video) => ours(video)?.extractor,
     limits: limitsOf(config),
     unpackedDirectory: downloader.directory,

@@ -9,7 +9,6 @@ import type { Namespaces } from '../../../src/downloader/sandbox/launch.ts';
 import { startEgressProxy } from '../../../src/downloader/egress/proxy.ts';
 import type { EgressProxy } from '../../../src/downloader/egress/proxy.ts';
 import { createVideoSource } from '../../../src/downloader/video-source.ts';
-import { localFfmpeg } from '../../../src/downloader/yt-dlp/run-yt-dlp.ts';
 import { startCanaries } from '../../support/canaries.ts';
 import type { Canaries } from '../../support/canaries.ts';
 import { chanceFrom, descriptionOf, forbiddenAddresses, lures } from '../../support/hostile-addresses.ts';
@@ -99,7 +98,7 @@ async function withEngine(
   const sandbox = await openSandbox({
     directory: join(directory, 'cell'),
     programs: [engine.ytDlpPath, engine.ffmpegPath, engine.ffprobePath],
-    readable: [pluginsDirectory, localFfmpeg, join(directory, 'work', 'engine')],
+    readable: [pluginsDirectory, join(directory, 'work', 'engine')],
   });
   const inside = await startEgressProxy({
     guard: platform.guard,

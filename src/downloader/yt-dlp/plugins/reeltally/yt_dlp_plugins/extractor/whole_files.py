@@ -1,15 +1,16 @@
-"""Refuses what was cut on its way although the server said that this was all of it.
+"""Refuses what was cut on its way although the server said that this was all of it, and says what is proved of the rest.
 
-The engine compares what it gets with the length that was announced, and no more. Film files and the pieces of streams say
-by themselves where they end: MP4 in boxes that state their lengths, WebM in elements, Ogg in pages, MPEG transport streams
-in packets of 188 bytes. Other kinds of files are left alone. Two pieces of one stream hold the same bytes only if they have
-the same address, as an advertisement that is shown twice: otherwise each tells its own time. The check stands where the
-engine downloads every file and every piece, so that what is wrong with one is found before it is joined with others.
+The engine compares what it gets with the length that was announced, and no more. Film files say by themselves where they
+end: MP4 in boxes that state their lengths, WebM in elements, Ogg in pages, MPEG transport streams in packets of 188 bytes,
+AAC and MP3 in frames. Other kinds of files are left alone. The check stands where the engine downloads every file and every
+piece of a stream, so that what is wrong with one is found before it is joined with others. Of the order of pieces see
+`whole_streams.py`.
 """
 
-import hashlib
+import json
 import os
 
+from yt_dlp import YoutubeDL
 from yt_dlp.downloader.http import HttpFD
 from yt_dlp.utils import ContentTooShortError
 
@@ -22,6 +23,7 @@ OGG = b'OggS'
 # What lies in a file, in a segment, and in a cluster that does not say where it ends.
 ELEMENTS = {WEBM, SEGMENT, CLUSTER, *map(bytes.fromhex, (
     'ec bf 114d9b74 1549a966 1654ae6b 1c53bb6b 1941a469 1043a770 1254c367 a3 a0 e7 ab a7 5854').split())}
+ADTS_BYTES = 7
 FIRST_BOXES = (b'ftyp', b'styp', b'moof', b'moov', b'sidx', b'mdat', b'emsg', b'prft')
 
 
@@ -93,6 +95,42 @@ def page_end(file, size, is_piece):
     return position if is_last else size + 1
 
 
+def tag_bytes(head):
+    """How long the ID3 tag is with which the file begins."""
+    if head[:3] != b'ID3' or len(head) < 10:
+        return 0
+    high, mid, low, last = head[6:10]
+    return 10 + (high << 21 | mid << 14 | low << 7 | last)
+
+
+def is_adts(head):
+    return len(head) >= ADTS_BYTES and head[0] == 0xff and head[1] & 0xf6 == 0xf0
+
+
+def adts_end(file, size, position):
+    """The same for AAC without a container: frames, each of which states its length."""
+    while position < size:
+        file.seek(position)
+        head = file.read(ADTS_BYTES)
+        if head[:3] in (b'TAG', b'ID3'):
+            return size
+        if not is_adts(head):
+            return position + ADTS_BYTES if len(head) < ADTS_BYTES else size + 1
+        position += max((head[3] & 3) << 11 | head[4] << 3 | head[5] >> 5, ADTS_BYTES)
+    return position
+
+
+def mp3_end(file, size, position):
+    """What the first frame of an MP3 file says of its length: where its encoder wrote it down."""
+    file.seek(position)
+    head = file.read(200)
+    found = max(head.find(b'Xing'), head.find(b'Info'))
+    if found < 0 or not head[found + 7] & 2:
+        return None
+    at = found + (12 if head[found + 7] & 1 else 8)
+    return max(position + int.from_bytes(head[at:at + 4], 'big'), size)
+
+
 def expected_bytes(path):
     """The length that the file itself promises, or None where it promises none."""
     size = os.path.getsize(path)
@@ -107,37 +145,96 @@ def expected_bytes(path):
         # Several packets, since a piece that is encrypted begins with any byte.
         if head and set(head[::PACKET_BYTES]) == {ord('G')}:
             return packet_end(file, size)
+        begin = tag_bytes(head)
+        file.seek(begin)
+        first = file.read(ADTS_BYTES)
+        if is_adts(first):
+            return adts_end(file, size, begin)
+        if first[:1] == b'\xff' and first[1:2] >= b'\xe0':
+            return mp3_end(file, size, begin)
     return None
 
 
-pieces_seen = {}
+def proves_its_end(path):
+    """Whether a file would show by itself that its end is missing, if no length had been announced."""
+    with open(path, 'rb') as file:
+        head = file.read(12)
+        if head[:4] == OGG or head[:4] == b'RIFF':
+            return True
+        if head[:4] == WEBM:
+            size = os.path.getsize(path)
+            position = 0
+            while position < size:
+                name, begin, end = element(file, position)
+                if name == SEGMENT:
+                    return end is not None
+                position = end or begin
+            return False
+        names = box_names(file, os.path.getsize(path)) if head[4:8] in FIRST_BOXES else set()
+        return b'moov' in names and (b'moof' not in names or b'mfra' in names)
 
 
-def is_swapped(filename, info_dict):
-    """Whether another piece of the same stream had the very same bytes. Heads of streams may well be repeated."""
-    stream, mark, _ = filename.rpartition(PIECE)
-    if not mark:
-        return False
-    with open(filename, 'rb') as file:
-        content = file.read()
-    if content[4:8] in (b'ftyp', b'moov'):
-        return False
-    address = info_dict['url'], (info_dict.get('http_headers') or {}).get('Range')
-    return pieces_seen.setdefault((stream, hashlib.sha256(content).digest()), address) != address
+def box_names(file, size):
+    names, position = set(), 0
+    while position < size:
+        file.seek(position)
+        head = file.read(16)
+        names.add(head[4:8])
+        length = int.from_bytes(head[:4], 'big')
+        position += int.from_bytes(head[8:16], 'big') if length == 1 else length if length >= 8 else size
+    return names
 
 
+def is_page(content_type, head):
+    """Whether what came is a page that says what is wrong, in the place of media."""
+    text = head.lstrip()[:1]
+    is_text = b'\0' not in head and all(byte >= 32 or byte in b'\t\r\n' for byte in head)
+    return is_text and (text in (b'<', b'{') or content_type.split(';')[0].split('/')[0] == 'text' or 'json' in content_type)
+
+
+# How the answer to the last question began: the file is the body of it.
+last_headers = {}
+open_url = YoutubeDL.urlopen
+
+
+def open_and_remember(self, *arguments, **options):
+    response = open_url(self, *arguments, **options)
+    last_headers.clear()
+    last_headers.update((name.lower(), value) for name, value in response.headers.items())
+    return response
+
+
+def has_known_end():
+    """Without a length, only what is sent in chunks has an end of its own: a closed connection may be a broken one."""
+    return 'content-length' in last_headers or 'chunked' in last_headers.get('transfer-encoding', '')
+
+
+proofs = {}
 download = HttpFD.real_download
 
 
 def download_whole(self, filename, info_dict):
     done = download(self, filename, info_dict)
-    if done and os.path.isfile(filename):
-        size, expected = os.path.getsize(filename), expected_bytes(filename)
-        if expected is not None and expected != size:
-            raise ContentTooShortError(size, expected)
-        if is_swapped(filename, info_dict):
-            self.report_error('A piece was sent in the place of another')
+    if not done or not os.path.isfile(filename):
+        return done
+    size, expected = os.path.getsize(filename), expected_bytes(filename)
+    if expected is not None and expected != size:
+        raise ContentTooShortError(size, expected)
+    with open(filename, 'rb') as file:
+        if is_page(last_headers.get('content-type', ''), file.read(256)):
+            self.report_error('A page was sent in the place of media')
+    if PIECE in filename:
+        # Pieces are judged together, by what is said of each here.
+        proofs[filename] = has_known_end() or proves_its_end(filename)
+    else:
+        tell(self, has_known_end() or proves_its_end(filename))
     return done
 
 
+def tell(downloader, is_proved):
+    """For the worker: whether everything came of a part of the film."""
+    downloader.ydl.to_stdout(f'WHOLE {json.dumps(is_proved)}')
+
+
+YoutubeDL.urlopen = open_and_remember
 HttpFD.real_download = download_whole

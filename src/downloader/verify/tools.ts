@@ -1,0 +1,129 @@
+import { lstat, open, readdir } from 'node:fs/promises';
+import { constants } from 'node:fs';
+import { dirname, join } from 'node:path';
+
+import type { Output } from '../../domain/download-options.ts';
+import type { Fault } from '../../domain/download-job-events.ts';
+import type { FailureReason } from '../../domain/failure-reasons.ts';
+import type { ChildObserver } from '../../ports/observers.ts';
+import type { Reaper } from '../sandbox/child-reaper.ts';
+import type { Namespaces } from '../sandbox/launch.ts';
+import { runSandboxed } from '../sandbox/run-sandboxed.ts';
+
+export interface Refusal {
+  ok: false;
+  reason: FailureReason;
+  fault: Fault;
+  detail: string;
+}
+
+export type Verdict = { ok: true; durationSeconds: number } | Refusal;
+
+/** The finished file of each output: its name, its MIME type, the demuxer that must read it, and the stream that it must have. */
+export const finishedFiles = {
+  mp4: { name: 'media.mp4', mime: 'video/mp4', demuxer: 'mov', needed: 'video' },
+  mp3: { name: 'media.mp3', mime: 'audio/mpeg', demuxer: 'mp3', needed: 'audio' },
+  m4a: { name: 'media.m4a', mime: 'audio/mp4', demuxer: 'mov', needed: 'audio' },
+  jpg: { name: 'media.jpg', mime: 'image/jpeg', demuxer: 'jpeg_pipe', needed: 'video' },
+} as const satisfies Record<Output, { name: string; mime: string; demuxer: string; needed: 'video' | 'audio' }>;
+
+/** Whatever holds media by itself. Playlists and lists of files are not among them: they would lead to other files. */
+const demuxers = [
+  ...['mov', 'mp4', 'm4a', '3gp', '3g2', 'mj2', 'matroska', 'webm', 'mpegts', 'mpeg', 'mpegvideo', 'm4v', 'h264', 'hevc'],
+  ...['obu', 'ivf', 'flv', 'avi', 'asf', 'rm', 'mxf', 'nut', 'dv', 'ogg', 'mp3', 'aac', 'ac3', 'eac3', 'dts', 'truehd'],
+  ...['flac', 'wav', 'w64', 'aiff', 'caf', 'amr', 'amrnb', 'amrwb', 'ape', 'au', 'tta', 'wv', 'loas', 'gif', 'apng'],
+].join();
+
+/** What every run of ffmpeg and ffprobe is told of the files that it may read. */
+export const anyMedia = ['-protocol_whitelist', 'file', '-format_whitelist', demuxers] as const;
+
+const maxOutputBytes = 512 * 1024 * 1024;
+
+/** The options of one run of ffprobe or ffmpeg. */
+export interface ToolOptions {
+  ffprobePath: string;
+  ffmpegPath: string;
+  /** The attempt's own directory. */
+  directory: string;
+  timeoutMs: number;
+  signal: AbortSignal;
+  reaper: Reaper;
+  observer?: ChildObserver | undefined;
+  namespaces?: Namespaces | undefined;
+}
+
+export function refuse(detail: string, reason: FailureReason = 'platform_error', fault: Fault = 'video'): Refusal {
+  return { ok: false, reason, fault, detail };
+}
+
+/** Reads ffprobe's compact format, `name|key=value|key=value`. None of the requested fields can contain a `|`. */
+export function fieldsOf(line: string): { name: string; fields: Map<string, string> } {
+  const [name = '', ...pairs] = line.split('|');
+  return {
+    name,
+    fields: new Map(pairs.map((pair) => [pair.split('=', 1)[0] ?? '', pair.slice(pair.indexOf('=') + 1)])),
+  };
+}
+
+/**
+ * The files of a directory, by name. There are as many as were fetched, and each is a regular file of its own.
+ *
+ * @returns their names and sizes in bytes, or what is wrong
+ */
+export async function onlyFiles(
+  directory: string,
+  count: number,
+): Promise<{ files: { name: string; sizeBytes: number }[] } | { detail: string }> {
+  const names = (await readdir(directory).catch(() => [])).toSorted();
+  if (names.length !== count) return { detail: `Expected ${count} files, found ${names.length}.` };
+  const files = [];
+  for (const name of names) {
+    const stats = await lstat(join(directory, name));
+    // A file with a second hard link may not belong to the attempt.
+    if (!stats.isFile() || stats.nlink !== 1) return { detail: `${name} is not a regular file.` };
+    if (stats.size === 0) return { detail: `${name} is empty.` };
+    files.push({ name, sizeBytes: stats.size });
+  }
+  return { files };
+}
+
+/** The first bytes of a file, as Latin-1. */
+export async function headOf(path: string): Promise<string> {
+  // Opening a pipe would wait for a writer, and a link may lead anywhere.
+  const file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+  try {
+    const { buffer, bytesRead } = await file.read(Buffer.alloc(24), 0, 24, 0);
+    return buffer.toString('latin1', 0, bytesRead);
+  } finally {
+    await file.close();
+  }
+}
+
+/**
+ * Runs ffprobe or ffmpeg on downloaded files. The caller names the demuxers, so that a playlist in disguise is not followed, and
+ * only local files can be opened.
+ *
+ * @returns its standard error; or the refusal of the file if it failed
+ */
+export async function runTool(
+  tool: 'ffprobe' | 'ffmpeg',
+  toolArguments: readonly string[],
+  options: ToolOptions & { onLine?: (line: string) => void },
+): Promise<{ stderr: string } | Refusal> {
+  const command = tool === 'ffprobe' ? options.ffprobePath : options.ffmpegPath;
+  const { directory, timeoutMs, signal, reaper, observer, namespaces, onLine = () => undefined } = options;
+  const result = await runSandboxed({
+    command,
+    arguments: ['-v', 'error', ...toolArguments],
+    searchPath: [dirname(command)],
+    maxOutputBytes,
+    ...{ directory, timeoutMs, signal, onLine, reaper, observer, namespaces },
+  });
+  if (result.ending === 'timed_out') return refuse('Finishing the file took too long.', 'timed_out');
+  if (result.ending !== 'exited') {
+    const fault = ['aborted', 'not_started'].includes(result.ending) ? 'service' : 'video';
+    return refuse(`${tool}: ${result.ending} ${result.stderr}`, 'internal_error', fault);
+  }
+  if (result.exitCode !== 0) return refuse(`${tool} cannot read the file: ${result.stderr}`);
+  return { stderr: result.stderr };
+}

@@ -1,0 +1,29 @@
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+import type { Film } from '../../support/lossy-films.ts';
+import type { SoundFilm } from './sound-films.ts';
+
+/** Makes the files of a film in a folder, which is fresh. */
+export function makeFilm(film: SoundFilm, folder: string, ffmpegPath: string): Film {
+  mkdirSync(folder, { recursive: true });
+  for (const run of film.runs) {
+    execFileSync(ffmpegPath, ['-nostdin', '-y', '-loglevel', 'error', ...run], { cwd: folder, stdio: 'pipe' });
+  }
+  const files = new Map(readdirSync(folder).map((name) => [name, readFileSync(join(folder, name))]));
+  film.change?.(files);
+  const said = { title: film.title ?? 'A film', durationSeconds: film.seconds };
+  return { files, description: (base) => ({ ...said, ...film.describe(base) }) };
+}
+
+/** Two cores, and each download is a process of its own. */
+const atATime = 3;
+
+export async function inTurns<Case>(cases: readonly Case[], work: (each: Case) => Promise<void>): Promise<void> {
+  const left = [...cases];
+  const next = async () => {
+    for (let each = left.shift(); each !== undefined; each = left.shift()) await work(each);
+  };
+  await Promise.all(Array.from({ length: atATime }, next));
+}

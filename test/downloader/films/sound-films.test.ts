@@ -1,0 +1,60 @@
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+
+import { startLossyPlatform } from '../../support/lossy-platform.ts';
+import type { LossyPlatform } from '../../support/lossy-platform.ts';
+import { isLongProof } from '../../support/proof-scale.ts';
+import { downloadFrom, startTestPlatform } from '../../support/sample-platform.ts';
+import type { TestPlatform } from '../../support/sample-platform.ts';
+import { temporaryDirectory } from '../../support/temporary-directory.ts';
+import { inTurns, makeFilm } from './make-film.ts';
+import { soundFilms } from './sound-films.ts';
+import type { SoundFilm } from './sound-films.ts';
+
+let lossy: LossyPlatform;
+let platform: TestPlatform;
+beforeAll(async () => {
+  lossy = await startLossyPlatform();
+  platform = await startTestPlatform([lossy.url]);
+});
+afterAll(async () => {
+  await lossy.close();
+  await platform.close();
+});
+
+function codecsOf(path: string): string {
+  const shown = ['-v', 'error', '-show_entries', 'stream=codec_type,codec_name', '-of', 'csv=p=0', path];
+  const lines = execFileSync(platform.engine.ffprobePath, shown, { encoding: 'utf8' }).trim().split('\n\n').at(-1)?.split('\n') ?? [];
+  const named = (kind: string) => lines.filter((line) => line.endsWith(`,${kind}`)).map((line) => line.split(',')[0]);
+  return [...named('video'), ...named('audio')].join('+');
+}
+
+/** The quick choice takes some of each part of the table. */
+const every = isLongProof ? 1 : 8;
+const chosen = soundFilms.filter((_, index) => index % every === 0);
+
+/** @returns what is wrong with what was delivered; undefined if nothing is */
+async function wrongDelivery(film: SoundFilm, folder: string): Promise<string | undefined> {
+  const made = makeFilm(film, join(folder, 'film'), platform.engine.ffmpegPath);
+  const attempt = join(folder, 'attempt');
+  mkdirSync(attempt);
+  const result = await downloadFrom(platform.usualSource, lossy.reference(made, undefined), film, attempt);
+  if (!result.ok) return `${result.reason}: ${result.detail}`;
+  const codecs = codecsOf(result.path);
+  if (codecs !== film.gives) return `has ${codecs} instead of ${film.gives}`;
+  const isAsItCame = film.output === 'jpg' && made.files.get('a.jpg')?.equals(readFileSync(result.path)) === false;
+  return isAsItCame ? 'the bytes of the still were changed' : undefined;
+}
+
+test('what plays everywhere is delivered', async () => {
+  const wrong: Record<string, string> = {};
+  const folder = temporaryDirectory();
+  await inTurns(chosen, async (film) => {
+    const said = await wrongDelivery(film, mkdtempSync(join(folder, 'film-'))).catch(String);
+    if (said !== undefined) wrong[film.name] = said;
+  });
+  if (isLongProof) console.log(`${chosen.length} sound films and stills`);
+  expect(wrong).toEqual({});
+});
