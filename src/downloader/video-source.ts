@@ -193,7 +193,10 @@ async function finishAndHash(
     traceparent,
     onProgress,
     ...attempt
-  }: Pick<DownloadOptions, 'directory' | 'signal' | 'traceparent'> & { timeoutMs: number; onProgress: (share: number) => void },
+  }: Pick<DownloadOptions, 'directory' | 'signal' | 'traceparent'> & {
+    timeoutMs: number;
+    onProgress: (share: number) => void;
+  },
 ): Promise<DownloadedFile | DownloadFailure> {
   const { limits, ffprobePath, ffmpegPath, reaper, observer, namespaces, tracer } = options;
   const { name, mime } = finishedFiles[output];

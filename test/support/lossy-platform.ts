@@ -46,10 +46,15 @@ function send(response: ServerResponse, bytes: Buffer, promisedBytes = bytes.len
 /** As servers do it: the range that was asked for, else everything. */
 function sendWhole(request: IncomingMessage, response: ServerResponse, bytes: Buffer): void {
   const [, first, last = ''] = /^bytes=(\d+)-(\d*)$/.exec(request.headers.range ?? '') ?? [];
-  if (first === undefined) return send(response, bytes);
+  if (first === undefined) {
+    send(response, bytes);
+    return;
+  }
   const end = last === '' ? bytes.length - 1 : Math.min(Number(last), bytes.length - 1);
   const part = bytes.subarray(Number(first), end + 1);
-  response.writeHead(206, { 'Content-Range': `bytes ${first}-${end}/${bytes.length}`, 'Content-Length': part.length }).end(part);
+  response
+    .writeHead(206, { 'Content-Range': `bytes ${first}-${end}/${bytes.length}`, 'Content-Length': part.length })
+    .end(part);
 }
 
 function sendFaulty(request: IncomingMessage, response: ServerResponse, film: Film, { name, fault }: FaultyFile) {

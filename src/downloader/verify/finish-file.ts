@@ -35,7 +35,17 @@ const copied: Readonly<Record<FilmOutput, readonly string[]>> = {
 const encoders: Readonly<Record<FilmOutput, { video: readonly string[]; audio: readonly string[] }>> = {
   mp4: {
     // Players want even sides and four pixels to one colour.
-    video: ['libx264', '-preset', 'veryfast', '-crf', '20', '-pix_fmt', 'yuv420p', '-vf', 'pad=ceil(iw/2)*2:ceil(ih/2)*2'],
+    video: [
+      'libx264',
+      '-preset',
+      'veryfast',
+      '-crf',
+      '20',
+      '-pix_fmt',
+      'yuv420p',
+      '-vf',
+      'pad=ceil(iw/2)*2:ceil(ih/2)*2',
+    ],
     // Silence in the place of what was never sent keeps sound and picture together.
     audio: ['aac', '-b:a', '192k', '-af', 'aresample=async=1'],
   },
@@ -69,19 +79,33 @@ interface Chosen {
 function choose(parts: readonly FileFacts[], output: FilmOutput, kind: 'video' | 'audio'): Chosen | undefined {
   if (kind === 'video' && finishedFiles[output].needed === 'audio') return undefined;
   const all = parts.flatMap((facts, part) => mediaStreams(facts, kind).map((stream) => ({ part, facts, stream })));
-  const [first] = all.toSorted((one, other) => other.stream.width * other.stream.height - one.stream.width * one.stream.height);
+  const [first] = all.toSorted(
+    (one, other) => other.stream.width * other.stream.height - one.stream.width * one.stream.height,
+  );
   return first && { ...first, isCopied: copied[output].includes(first.stream.codec) };
 }
 
 /** Whether the one file that came is what was asked for already. */
-async function isFinished(parts: readonly FileFacts[], chosen: readonly Chosen[], output: FilmOutput): Promise<boolean> {
+async function isFinished(
+  parts: readonly FileFacts[],
+  chosen: readonly Chosen[],
+  output: FilmOutput,
+): Promise<boolean> {
   const [only] = parts;
   if (only === undefined || parts.length > 1 || chosen.some(({ isCopied }) => !isCopied)) return false;
-  if (only.streams.some(({ kind }) => kind === 'video' || kind === 'audio') && mediaStreams(only).length > chosen.length) return false;
+  if (
+    only.streams.some(({ kind }) => kind === 'video' || kind === 'audio') &&
+    mediaStreams(only).length > chosen.length
+  )
+    return false;
   const head = await headOf(only.path);
   if (output === 'mp3') return only.container === 'mp3';
   // A film of QuickTime is of the family, and one in fragments is played by some and not by others.
-  return isMp4(head) && !head.slice(8).startsWith('qt') && chosen.every(({ stream }) => stream.promisedPackets === stream.readPackets);
+  return (
+    isMp4(head) &&
+    !head.slice(8).startsWith('qt') &&
+    chosen.every(({ stream }) => stream.promisedPackets === stream.readPackets)
+  );
 }
 
 const mapped = ({ part, stream }: Chosen) => ['-map', `${part}:${stream.index}`];
@@ -111,7 +135,8 @@ function parsing(chosen: readonly Chosen[]): string[] {
   });
 }
 
-const isSmall = ({ width, height, readPackets: pictures }: StreamFacts) => width * height * pictures <= maxDecodedPixels;
+const isSmall = ({ width, height, readPackets: pictures }: StreamFacts) =>
+  width * height * pictures <= maxDecodedPixels;
 
 /** Reads the parts once: joins or converts them into the target, if one is named, and decodes what is only copied. */
 async function runFfmpeg(
@@ -186,11 +211,13 @@ export async function finishFilm(media: string, options: Finishing): Promise<Ver
   if ('detail' in came) return refuse(came.detail);
   // The names are the engine's, and the finished file needs its own.
   const names = came.files.map((_, number) => `part${number}`);
-  for (const [number, file] of came.files.entries()) await rename(join(media, file.name), join(directory, `part${number}`));
+  for (const [number, file] of came.files.entries())
+    await rename(join(media, file.name), join(directory, `part${number}`));
   const parts = await readParts(names, options);
   if ('ok' in parts) return parts;
   const chosen = [choose(parts, output, 'video'), choose(parts, output, 'audio')].filter((each) => each !== undefined);
-  if (!chosen.some(({ stream }) => stream.kind === needed)) return refuse(`The file holds no ${needed}.`, 'unsupported_media');
+  if (!chosen.some(({ stream }) => stream.kind === needed))
+    return refuse(`The file holds no ${needed}.`, 'unsupported_media');
   const seconds = Math.max(...parts.map(lengthOf));
   const isShort = arrived.announcedSeconds > 0 && seconds < arrived.announcedSeconds * minAnnouncedShare;
   if (isShort && !arrived.isProved)

@@ -100,7 +100,8 @@ export function missingPackets({ container, streams }: FileFacts): string | unde
   for (const { kind, codec, promisedPackets, readPackets: read, corruptPackets } of streams) {
     // Other containers count what a packet holds, or guess.
     const isCounted = container.startsWith('mov') && !codec.startsWith('pcm');
-    if (isCounted && read < promisedPackets) return `The file is cut short: ${read} of ${promisedPackets} ${kind} packets.`;
+    if (isCounted && read < promisedPackets)
+      return `The file is cut short: ${read} of ${promisedPackets} ${kind} packets.`;
     // A transport stream that was cut anew at each piece counts anew there, which ffprobe calls corrupt.
     if (corruptPackets > 0 && container !== 'mpegts') return `${corruptPackets} ${kind} packets are cut short.`;
   }

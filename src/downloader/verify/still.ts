@@ -10,7 +10,10 @@ const jpeg = finishedFiles.jpg.demuxer;
 const pictureKinds: readonly { demuxer: string; begins: RegExp; isLenient?: true }[] = [
   { demuxer: jpeg, begins: /^\xff\xd8\xff/s },
   // The second bit of its flags says that it moves.
-  { demuxer: 'webp_anim', begins: /^RIFF....WEBPVP8X.{4}(?:[\x02\x06\x0a\x0e\x12\x16\x1a\x1e\x22\x26\x2a\x2e\x32\x36\x3a\x3e])/s },
+  {
+    demuxer: 'webp_anim',
+    begins: /^RIFF....WEBPVP8X.{4}(?:[\x02\x06\x0a\x0e\x12\x16\x1a\x1e\x22\x26\x2a\x2e\x32\x36\x3a\x3e])/s,
+  },
   { demuxer: 'webp_pipe', begins: /^RIFF....WEBP/s },
   { demuxer: 'png_pipe', begins: /^\x89PNG\r\n\x1a\n/s },
   { demuxer: 'gif', begins: /^GIF8[79]a/s },
@@ -24,10 +27,16 @@ const pictureKinds: readonly { demuxer: string; begins: RegExp; isLenient?: true
 ];
 
 /** A JPEG has no transparency: what shines through is white, as on a page. */
-const onWhite = 'format=rgba,split[p][q];[p]drawbox=c=white@1:t=fill:replace=1[w];[w][q]overlay=format=auto,format=yuvj444p';
+const onWhite =
+  'format=rgba,split[p][q];[p]drawbox=c=white@1:t=fill:replace=1[w];[w][q]overlay=format=auto,format=yuvj444p';
 
 /** Converts the first picture of a file to a JPEG. */
-async function convert(source: string, target: string, { demuxer, isLenient }: (typeof pictureKinds)[number], options: ToolOptions): Promise<Refusal | undefined> {
+async function convert(
+  source: string,
+  target: string,
+  { demuxer, isLenient }: (typeof pictureKinds)[number],
+  options: ToolOptions,
+): Promise<Refusal | undefined> {
   const strict = ['-nostdin', '-xerror', ...(isLenient ? [] : ['-err_detect', 'explode'])];
   const picture = ['-vf', onWhite, '-frames:v', '1', '-update', '1', '-q:v', '2', '-f', 'image2'];
   const input = ['-protocol_whitelist', 'file', '-f', demuxer, '-i', `file:${source}`];

@@ -29,7 +29,22 @@ export const finishedFiles = {
 
 /** Whatever holds media by itself. Playlists and lists of files are not among them: they would lead to other files. */
 const demuxers = [
-  ...['mov', 'mp4', 'm4a', '3gp', '3g2', 'mj2', 'matroska', 'webm', 'mpegts', 'mpeg', 'mpegvideo', 'm4v', 'h264', 'hevc'],
+  ...[
+    'mov',
+    'mp4',
+    'm4a',
+    '3gp',
+    '3g2',
+    'mj2',
+    'matroska',
+    'webm',
+    'mpegts',
+    'mpeg',
+    'mpegvideo',
+    'm4v',
+    'h264',
+    'hevc',
+  ],
   ...['obu', 'ivf', 'flv', 'avi', 'asf', 'rm', 'mxf', 'nut', 'dv', 'ogg', 'mp3', 'aac', 'ac3', 'eac3', 'dts', 'truehd'],
   ...['flac', 'wav', 'w64', 'aiff', 'caf', 'amr', 'amrnb', 'amrwb', 'ape', 'au', 'tta', 'wv', 'loas', 'gif', 'apng'],
 ].join();

@@ -46,7 +46,8 @@ const at = (share: number, file: string) => (files: ReadonlyMap<string, Buffer>)
 function flipped(files: ReadonlyMap<string, Buffer>, file: string, share: number, count: number): Fault {
   const bytes = Buffer.from(files.get(file) ?? Buffer.alloc(0));
   const from = Math.floor(bytes.length * share);
-  for (let index = from; index < Math.min(from + count, bytes.length); index += 1) bytes[index] = ~(bytes[index] ?? 0) & 0xff;
+  for (let index = from; index < Math.min(from + count, bytes.length); index += 1)
+    bytes[index] = ~(bytes[index] ?? 0) & 0xff;
   return { kind: 'bytes', bytes };
 }
 
@@ -58,7 +59,12 @@ function onFile(film: string, file: string): Broken[] {
   return [
     ...cuts,
     { film, file, what: 'closed at 0.6', fault: (files) => ({ kind: 'closed', atByte: at(0.6, file)(files) }) },
-    { film, file, what: 'without a length, closed at 0.7', fault: (files) => ({ kind: 'unannounced', atByte: at(0.7, file)(files) }) },
+    {
+      film,
+      file,
+      what: 'without a length, closed at 0.7',
+      fault: (files) => ({ kind: 'unannounced', atByte: at(0.7, file)(files) }),
+    },
     { film, file, what: 'empty', fault: () => ({ kind: 'cut', atByte: 0 }) },
     { film, file, what: 'a page', fault: () => ({ kind: 'bytes', bytes: page, type: 'text/html' }) },
     { film, file, what: '404', fault: () => ({ kind: 'status', status: 404 }) },
@@ -68,7 +74,8 @@ function onFile(film: string, file: string): Broken[] {
 function onPiece(film: string, file: string, other: string): Broken[] {
   return [
     ...(['404', '410', '503'] as const).map((status): Broken => ({
-      ...{ film, file, what: status }, fault: () => ({ kind: 'status', status: Number(status) }),
+      ...{ film, file, what: status },
+      fault: () => ({ kind: 'status', status: Number(status) }),
     })),
     { film, file, what: 'cut', fault: (files) => ({ kind: 'cut', atByte: at(0.63, file)(files) }) },
     { film, file, what: 'closed', fault: (files) => ({ kind: 'closed', atByte: at(0.3, file)(files) }) },
@@ -82,15 +89,30 @@ function onPiece(film: string, file: string, other: string): Broken[] {
 }
 
 const flips = (film: string, file: string): Broken[] =>
-  ([[0.3, 400], [0.6, 2000], [0.7, 6000]] as const).map(([share, count]) => ({
+  (
+    [
+      [0.3, 400],
+      [0.6, 2000],
+      [0.7, 6000],
+    ] as const
+  ).map(([share, count]) => ({
     ...{ film, file, what: `${count} bytes turned over at ${share}` },
     fault: (files) => flipped(files, file, share, count),
   }));
 
 const files: readonly (readonly [string, string])[] = [
-  ['H.264 and AAC', 'a.mp4'], ['an index at the end', 'a.mp4'], ['HEVC', 'a.mp4'], ['VP9 and Opus', 'a.webm'],
-  ['VP8 and Vorbis', 'a.webm'], ['H.264 in Matroska', 'a.mkv'], ['tracks of their own', 's.m4a'], ['tracks of their own', 'p.mp4'],
-  ['AAC in MP4 as M4A', 'a.m4a'], ['MP3 as MP3', 'a.mp3'], ['Opus in Ogg as MP3', 'a.opus'], ['AAC without a container as M4A', 'a.aac'],
+  ['H.264 and AAC', 'a.mp4'],
+  ['an index at the end', 'a.mp4'],
+  ['HEVC', 'a.mp4'],
+  ['VP9 and Opus', 'a.webm'],
+  ['VP8 and Vorbis', 'a.webm'],
+  ['H.264 in Matroska', 'a.mkv'],
+  ['tracks of their own', 's.m4a'],
+  ['tracks of their own', 'p.mp4'],
+  ['AAC in MP4 as M4A', 'a.m4a'],
+  ['MP3 as MP3', 'a.mp3'],
+  ['Opus in Ogg as MP3', 'a.opus'],
+  ['AAC without a container as M4A', 'a.aac'],
 ];
 const cases: readonly Broken[] = [
   ...files.flatMap(([film, file]) => onFile(film, file)),
@@ -99,8 +121,12 @@ const cases: readonly Broken[] = [
   ...onPiece('HLS of sound', 'film1.ts', 'film2.ts'),
   ...onPiece('DASH with a timeline', 'chunk-stream0-00002.m4s', 'chunk-stream0-00003.m4s'),
   ...onPiece('DASH with a timeline', 'chunk-stream1-00002.m4s', 'chunk-stream1-00003.m4s'),
-  ...flips('H.264 and AAC', 'a.mp4'), ...flips('HEVC', 'a.mp4'), ...flips('HLS', 'film1.ts'), ...flips('VP8 and Vorbis', 'a.webm'),
-  ...onFile('a still: JPEG', 'a.jpg'), ...onFile('a still: PNG', 'a.png'),
+  ...flips('H.264 and AAC', 'a.mp4'),
+  ...flips('HEVC', 'a.mp4'),
+  ...flips('HLS', 'film1.ts'),
+  ...flips('VP8 and Vorbis', 'a.webm'),
+  ...onFile('a still: JPEG', 'a.jpg'),
+  ...onFile('a still: PNG', 'a.png'),
 ];
 
 const random = new Random(seed);
@@ -116,7 +142,8 @@ test('a transfer that lost something is never taken for the film', async () => {
   const folder = temporaryDirectory();
   const made = new Map<string, Film>();
   const filmOf = (name: string) => {
-    const film = made.get(name) ?? makeFilm(filmNamed(name), mkdtempSync(join(folder, 'film-')), platform.engine.ffmpegPath);
+    const film =
+      made.get(name) ?? makeFilm(filmNamed(name), mkdtempSync(join(folder, 'film-')), platform.engine.ffmpegPath);
     made.set(name, film);
     return film;
   };
@@ -135,6 +162,9 @@ test('a transfer that lost something is never taken for the film', async () => {
       evidence[words] = (evidence[words] ?? 0) + 1;
     }
   });
-  if (isLongProof) console.log(`seed ${seed}: ${chosen.length} broken transfers, ${accepted.length} taken; ${JSON.stringify(evidence, null, 1)}`);
+  if (isLongProof)
+    console.log(
+      `seed ${seed}: ${chosen.length} broken transfers, ${accepted.length} taken; ${JSON.stringify(evidence, null, 1)}`,
+    );
   expect(accepted).toEqual([]);
 });

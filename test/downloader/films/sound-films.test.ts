@@ -26,7 +26,9 @@ afterAll(async () => {
 
 function codecsOf(path: string): string {
   const shown = ['-v', 'error', '-show_entries', 'stream=codec_type,codec_name', '-of', 'csv=p=0', path];
-  const lines = execFileSync(platform.engine.ffprobePath, shown, { encoding: 'utf8' }).trim().split('\n\n').at(-1)?.split('\n') ?? [];
+  const lines =
+    execFileSync(platform.engine.ffprobePath, shown, { encoding: 'utf8' }).trim().split('\n\n').at(-1)?.split('\n') ??
+    [];
   const named = (kind: string) => lines.filter((line) => line.endsWith(`,${kind}`)).map((line) => line.split(',')[0]);
   return [...named('video'), ...named('audio')].join('+');
 }

@@ -21,11 +21,29 @@ export interface SoundFilm {
 }
 
 const seconds = 6;
-const picture = (size = '160x90', rate = 12, length = seconds) => ['-f', 'lavfi', '-i', `testsrc2=size=${size}:rate=${rate}:duration=${length}`];
+const picture = (size = '160x90', rate = 12, length = seconds) => [
+  '-f',
+  'lavfi',
+  '-i',
+  `testsrc2=size=${size}:rate=${rate}:duration=${length}`,
+];
 const tone = (length = seconds) => ['-f', 'lavfi', '-i', `sine=frequency=440:duration=${length}`];
 const quiet = ['-f', 'lavfi', '-i', `anullsrc=r=44100:cl=mono:d=${seconds}`];
 const both = [...picture(), ...tone()];
-const h264 = ['-c:v', 'libx264', '-preset', 'ultrafast', '-pix_fmt', 'yuv420p', '-g', '24', '-keyint_min', '24', '-sc_threshold', '0'];
+const h264 = [
+  '-c:v',
+  'libx264',
+  '-preset',
+  'ultrafast',
+  '-pix_fmt',
+  'yuv420p',
+  '-g',
+  '24',
+  '-keyint_min',
+  '24',
+  '-sc_threshold',
+  '0',
+];
 const aac = ['-c:a', 'aac', '-b:a', '48k', '-ac', '1'];
 const usual = [...h264, ...aac];
 const fast = '-movflags +faststart'.split(' ');
@@ -47,7 +65,15 @@ const oneFile = (file: string) => (base: string) => ({
 });
 const twoFiles = (pictures: string, sounds: string) => (base: string) => ({
   renditions: [
-    { id: 'p', path: `${base}/${pictures}`, extension: extensionOf(pictures), width: 160, height: 90, videoCodec: 'avc1.42C01E', audioCodec: 'none' },
+    {
+      id: 'p',
+      path: `${base}/${pictures}`,
+      extension: extensionOf(pictures),
+      width: 160,
+      height: 90,
+      videoCodec: 'avc1.42C01E',
+      audioCodec: 'none',
+    },
     { id: 's', path: `${base}/${sounds}`, extension: extensionOf(sounds), videoCodec: 'none', audioCodec: 'mp4a.40.2' },
   ],
 });
@@ -64,11 +90,36 @@ function film([name, file, gives, run, more]: Row): SoundFilm {
 const codecs: readonly Row[] = [
   ['H.264 and AAC', 'a.mp4', 'h264+aac', [...both, ...usual, ...fast]],
   ['an index at the end', 'a.mp4', 'h264+aac', [...both, ...usual]],
-  ['fragments', 'a.mp4', 'h264+aac', [...both, ...usual, ...words('-movflags frag_keyframe+empty_moov+default_base_moof')]],
-  ['fragments with an index of them', 'a.mp4', 'h264+aac', [...both, ...usual, ...words('-movflags frag_keyframe+empty_moov+default_base_moof+global_sidx')]],
-  ['HEVC', 'a.mp4', 'hevc+aac', [...both, ...words('-c:v libx265 -preset ultrafast -x265-params log-level=none'), ...aac]],
-  ['AV1', 'a.mp4', 'av1+aac', [...both, ...words('-c:v libsvtav1 -preset 12 -svtav1-params logical-processors=1'), ...aac]],
-  ['VP9 and Opus in MP4', 'a.mp4', 'vp9+opus', [...both, ...words('-c:v libvpx-vp9 -deadline realtime -cpu-used 8 -c:a libopus')]],
+  [
+    'fragments',
+    'a.mp4',
+    'h264+aac',
+    [...both, ...usual, ...words('-movflags frag_keyframe+empty_moov+default_base_moof')],
+  ],
+  [
+    'fragments with an index of them',
+    'a.mp4',
+    'h264+aac',
+    [...both, ...usual, ...words('-movflags frag_keyframe+empty_moov+default_base_moof+global_sidx')],
+  ],
+  [
+    'HEVC',
+    'a.mp4',
+    'hevc+aac',
+    [...both, ...words('-c:v libx265 -preset ultrafast -x265-params log-level=none'), ...aac],
+  ],
+  [
+    'AV1',
+    'a.mp4',
+    'av1+aac',
+    [...both, ...words('-c:v libsvtav1 -preset 12 -svtav1-params logical-processors=1'), ...aac],
+  ],
+  [
+    'VP9 and Opus in MP4',
+    'a.mp4',
+    'vp9+opus',
+    [...both, ...words('-c:v libvpx-vp9 -deadline realtime -cpu-used 8 -c:a libopus')],
+  ],
   ['MPEG-4 part 2', 'a.mp4', 'h264+aac', [...both, ...words('-c:v mpeg4'), ...aac]],
   ['MP3 in MP4', 'a.mp4', 'h264+mp3', [...both, ...h264, ...words('-c:a libmp3lame')]],
   ['AC-3 in MP4', 'a.mp4', 'h264+aac', [...both, ...h264, ...words('-c:a ac3')]],
@@ -79,13 +130,33 @@ const codecs: readonly Row[] = [
   ['a film of QuickTime', 'a.mov', 'h264+aac', [...both, ...usual]],
   ['ProRes', 'a.mov', 'h264+aac', [...both, ...words('-c:v prores_ks -c:a pcm_s24le')]],
   ['Motion JPEG', 'a.mov', 'h264+aac', [...both, ...words('-c:v mjpeg'), ...aac]],
-  ['VP8 and Vorbis', 'a.webm', 'h264+aac', [...both, ...words('-c:v libvpx -deadline realtime -cpu-used 8 -c:a libvorbis')]],
-  ['VP9 and Opus', 'a.webm', 'vp9+opus', [...both, ...words('-c:v libvpx-vp9 -deadline realtime -cpu-used 8 -c:a libopus')]],
+  [
+    'VP8 and Vorbis',
+    'a.webm',
+    'h264+aac',
+    [...both, ...words('-c:v libvpx -deadline realtime -cpu-used 8 -c:a libvorbis')],
+  ],
+  [
+    'VP9 and Opus',
+    'a.webm',
+    'vp9+opus',
+    [...both, ...words('-c:v libvpx-vp9 -deadline realtime -cpu-used 8 -c:a libopus')],
+  ],
   ['AV1 and Opus', 'a.webm', 'av1+opus', [...both, ...words('-c:v libsvtav1 -preset 12 -c:a libopus')]],
   ['VP8 without sound', 'a.webm', 'h264', [...picture(), ...words('-c:v libvpx -deadline realtime -cpu-used 8')]],
-  ['WebM written while it was sent', 'a.webm', 'vp9+opus', [...both, ...words('-c:v libvpx-vp9 -deadline realtime -cpu-used 8 -c:a libopus -live 1')]],
+  [
+    'WebM written while it was sent',
+    'a.webm',
+    'vp9+opus',
+    [...both, ...words('-c:v libvpx-vp9 -deadline realtime -cpu-used 8 -c:a libopus -live 1')],
+  ],
   ['H.264 in Matroska', 'a.mkv', 'h264+aac', [...both, ...usual]],
-  ['HEVC and Opus in Matroska', 'a.mkv', 'hevc+opus', [...both, ...words('-c:v libx265 -preset ultrafast -x265-params log-level=none -c:a libopus')]],
+  [
+    'HEVC and Opus in Matroska',
+    'a.mkv',
+    'hevc+opus',
+    [...both, ...words('-c:v libx265 -preset ultrafast -x265-params log-level=none -c:a libopus')],
+  ],
   ['MPEG-2 in Matroska', 'a.mkv', 'h264+aac', [...both, ...words('-c:v mpeg2video -c:a mp2')]],
   ['FFV1 and FLAC', 'a.mkv', 'h264+aac', [...both, ...words('-c:v ffv1 -c:a flac')]],
   ['Xvid', 'a.avi', 'h264+mp3', [...both, ...words('-c:v mpeg4 -vtag xvid -c:a libmp3lame')]],
@@ -94,29 +165,79 @@ const codecs: readonly Row[] = [
   ['Sorenson in Flash', 'a.flv', 'h264+mp3', [...both, ...words('-c:v flv -c:a libmp3lame')]],
   ['a transport stream', 'a.ts', 'h264+aac', [...both, ...usual]],
   ['MPEG-2 in a transport stream', 'a.ts', 'h264+aac', [...both, ...words('-c:v mpeg2video -c:a mp2')]],
-  ['a program stream', 'a.mpg', 'h264+aac', [...picture('160x90', 25), ...tone(), ...words('-c:v mpeg1video -c:a mp2')]],
+  [
+    'a program stream',
+    'a.mpg',
+    'h264+aac',
+    [...picture('160x90', 25), ...tone(), ...words('-c:v mpeg1video -c:a mp2')],
+  ],
   ['Windows Media', 'a.wmv', 'h264+aac', [...both, ...words('-c:v wmv2 -c:a wmav2')]],
   ['Theora', 'a.ogv', 'h264+aac', [...both, ...words('-c:v libtheora -c:a libvorbis')]],
-  ['a phone of 2005', 'a.3gp', 'h264+aac', [...picture('176x144'), ...tone(), ...words('-c:v h263 -c:a libopencore_amrnb -ar 8000 -ac 1')]],
-  ['DV', 'a.dv', 'h264+aac', [...picture('720x576', 25, 2), ...tone(2), ...words('-c:v dvvideo -pix_fmt yuv420p -c:a pcm_s16le -ar 48000 -ac 2')], { seconds: 2 }],
+  [
+    'a phone of 2005',
+    'a.3gp',
+    'h264+aac',
+    [...picture('176x144'), ...tone(), ...words('-c:v h263 -c:a libopencore_amrnb -ar 8000 -ac 1')],
+  ],
+  [
+    'DV',
+    'a.dv',
+    'h264+aac',
+    [
+      ...picture('720x576', 25, 2),
+      ...tone(2),
+      ...words('-c:v dvvideo -pix_fmt yuv420p -c:a pcm_s16le -ar 48000 -ac 2'),
+    ],
+    { seconds: 2 },
+  ],
 ];
 
 const rhythms: readonly Row[] = [
   ['one picture a second', 'a.mp4', 'h264+aac', [...picture('160x90', 1), ...tone(), ...usual]],
   ['sixty pictures a second', 'a.mp4', 'h264+aac', [...picture('160x90', 60), ...tone(), ...usual]],
   ['an uneven pace', 'a.mp4', 'h264+aac', [...both, '-vf', "select='lt(mod(n,20),3)'", '-fps_mode', 'vfr', ...usual]],
-  ['a picture that stands still for 2 s', 'a.mp4', 'h264+aac', [...both, '-vf', "select='not(between(t,2,4))'", '-fps_mode', 'vfr', ...usual]],
+  [
+    'a picture that stands still for 2 s',
+    'a.mp4',
+    'h264+aac',
+    [...both, '-vf', "select='not(between(t,2,4))'", '-fps_mode', 'vfr', ...usual],
+  ],
   ['a single picture', 'a.mp4', 'h264+aac', [...picture('160x90', 1, 1), ...tone(), ...usual]],
-  ['sound that stops for 2 s', 'a.mp4', 'h264+aac', [...both, '-af', 'asetnsamples=1024,aselect=not(between(t\\,2\\,4))', ...usual]],
+  [
+    'sound that stops for 2 s',
+    'a.mp4',
+    'h264+aac',
+    [...both, '-af', 'asetnsamples=1024,aselect=not(between(t\\,2\\,4))', ...usual],
+  ],
   ['sound that ends early', 'a.mp4', 'h264+aac', [...picture(), ...tone(2), ...usual]],
   ['sound that begins late', 'a.mp4', 'h264+aac', [...picture(), ...words('-itsoffset 2'), ...tone(4), ...usual]],
   ['a picture that ends early', 'a.mp4', 'h264+aac', [...picture('160x90', 12, 2), ...tone(), ...usual]],
-  ['a picture that begins late', 'a.mp4', 'h264+aac', [...words('-itsoffset 2'), ...picture('160x90', 12, 4), ...tone(), ...usual]],
+  [
+    'a picture that begins late',
+    'a.mp4',
+    'h264+aac',
+    [...words('-itsoffset 2'), ...picture('160x90', 12, 4), ...tone(), ...usual],
+  ],
   ['silence', 'a.mp4', 'h264+aac', [...picture(), ...quiet, ...usual]],
-  ['black', 'a.mp4', 'h264+aac', [...words(`-f lavfi -i color=black:size=160x90:rate=12:duration=${seconds}`), ...tone(), ...usual]],
+  [
+    'black',
+    'a.mp4',
+    'h264+aac',
+    [...words(`-f lavfi -i color=black:size=160x90:rate=12:duration=${seconds}`), ...tone(), ...usual],
+  ],
   ['no sound', 'a.mp4', 'h264', [...picture(), ...h264]],
-  ['pictures that refer to later ones', 'a.mp4', 'h264+aac', [...both, ...words('-c:v libx264 -preset veryfast -bf 3'), ...aac]],
-  ['a picture that is renewed by and by', 'a.mp4', 'h264+aac', [...both, ...words('-c:v libx264 -preset veryfast -x264-params intra-refresh=1'), ...aac]],
+  [
+    'pictures that refer to later ones',
+    'a.mp4',
+    'h264+aac',
+    [...both, ...words('-c:v libx264 -preset veryfast -bf 3'), ...aac],
+  ],
+  [
+    'a picture that is renewed by and by',
+    'a.mp4',
+    'h264+aac',
+    [...both, ...words('-c:v libx264 -preset veryfast -x264-params intra-refresh=1'), ...aac],
+  ],
   ['a clock that begins at 1000 s', 'a.ts', 'h264+aac', [...both, ...usual, ...words('-output_ts_offset 1000')]],
   ['a clock that wraps', 'a.ts', 'h264+aac', [...both, ...usual, ...words('-output_ts_offset 95440')]],
   ['a tenth of a second', 'a.mp4', 'h264+aac', [...picture('160x90', 10, 0.1), ...tone(0.1), ...usual], { seconds: 0 }],
@@ -124,37 +245,131 @@ const rhythms: readonly Row[] = [
 
 const sizes: readonly Row[] = [
   ['odd sides', 'a.mp4', 'h264+aac', [...picture('161x91'), ...tone(), ...h264, ...words('-pix_fmt yuv444p'), ...aac]],
-  ['odd sides in VP8', 'a.webm', 'h264+aac', [...picture('161x91'), ...tone(), ...words('-c:v libvpx -deadline realtime -cpu-used 8 -c:a libvorbis')]],
+  [
+    'odd sides in VP8',
+    'a.webm',
+    'h264+aac',
+    [...picture('161x91'), ...tone(), ...words('-c:v libvpx -deadline realtime -cpu-used 8 -c:a libvorbis')],
+  ],
   ['a portrait', 'a.mp4', 'h264+aac', [...picture('90x160'), ...tone(), ...usual]],
   ['a tiny picture', 'a.mp4', 'h264+aac', [...picture('16x16'), ...tone(), ...usual]],
   ['a large picture', 'a.mp4', 'h264+aac', [...picture('1920x1080', 12, 2), ...tone(2), ...usual], { seconds: 2 }],
   ['ten bits', 'a.mp4', 'h264+aac', [...both, ...h264, ...words('-pix_fmt yuv420p10le'), ...aac]],
-  ['interlaced', 'a.mp4', 'h264+aac', [...picture('160x120'), ...tone(), ...words('-c:v libx264 -preset veryfast -flags +ildct+ilme -x264-params tff=1 -pix_fmt yuv420p'), ...aac]],
-  ['HDR in HEVC', 'a.mp4', 'hevc+aac', [...both, ...words('-c:v libx265 -preset ultrafast -pix_fmt yuv420p10le -x265-params log-level=none:colorprim=bt2020:transfer=smpte2084:colormatrix=bt2020nc'), ...aac]],
+  [
+    'interlaced',
+    'a.mp4',
+    'h264+aac',
+    [
+      ...picture('160x120'),
+      ...tone(),
+      ...words('-c:v libx264 -preset veryfast -flags +ildct+ilme -x264-params tff=1 -pix_fmt yuv420p'),
+      ...aac,
+    ],
+  ],
+  [
+    'HDR in HEVC',
+    'a.mp4',
+    'hevc+aac',
+    [
+      ...both,
+      ...words(
+        '-c:v libx265 -preset ultrafast -pix_fmt yuv420p10le -x265-params log-level=none:colorprim=bt2020:transfer=smpte2084:colormatrix=bt2020nc',
+      ),
+      ...aac,
+    ],
+  ],
   ['sound of 8 kHz', 'a.mp4', 'h264+aac', [...both, ...h264, ...words('-c:a aac -ar 8000 -ac 1')]],
   ['sound of six channels', 'a.mp4', 'h264+aac', [...both, ...h264, ...words('-c:a aac -ac 6')]],
-  ['a picture beside its sound that is a cover', 'a.m4a', 'mjpeg+aac', [...tone(), ...picture('160x90', 1, 1), ...words('-map 0 -map 1 -c:v mjpeg -disposition:v attached_pic -c:a aac')], { output: 'm4a' }],
+  [
+    'a picture beside its sound that is a cover',
+    'a.m4a',
+    'mjpeg+aac',
+    [...tone(), ...picture('160x90', 1, 1), ...words('-map 0 -map 1 -c:v mjpeg -disposition:v attached_pic -c:a aac')],
+    { output: 'm4a' },
+  ],
 ];
 
 const layouts: readonly Row[] = [
-  ['two languages', 'a.mkv', 'h264+aac', [...both, ...tone(), ...words('-map 0 -map 1 -map 2 -metadata:s:a:0 language=jpn -metadata:s:a:1 language=eng'), ...usual]],
+  [
+    'two languages',
+    'a.mkv',
+    'h264+aac',
+    [
+      ...both,
+      ...tone(),
+      ...words('-map 0 -map 1 -map 2 -metadata:s:a:0 language=jpn -metadata:s:a:1 language=eng'),
+      ...usual,
+    ],
+  ],
   ['subtitles that are texts', 'a.mp4', 'h264+aac', [...both, ...usual, ...words('-metadata comment=x')]],
   ['a track of times', 'a.mov', 'h264+aac', [...both, ...usual, ...words('-timecode 01:00:00:00')]],
   ['sound before the picture', 'a.mp4', 'h264+aac', [...both, ...words('-map 1 -map 0'), ...usual]],
   ['chapters', 'a.mkv', 'h264+aac', [...both, ...usual, ...words('-metadata title=Chapters')]],
-  ['a file that is called MP4 and is WebM', 'a.mp4', 'vp9+opus', [...both, ...words('-c:v libvpx-vp9 -deadline realtime -cpu-used 8 -c:a libopus -f webm')]],
+  [
+    'a file that is called MP4 and is WebM',
+    'a.mp4',
+    'vp9+opus',
+    [...both, ...words('-c:v libvpx-vp9 -deadline realtime -cpu-used 8 -c:a libopus -f webm')],
+  ],
   ['a file that is called WebM and is MP4', 'a.webm', 'h264+aac', [...both, ...usual, ...words('-f mp4')]],
-  ['a file that is called MP4 and is a transport stream', 'a.mp4', 'h264+aac', [...both, ...usual, ...words('-f mpegts')]],
+  [
+    'a file that is called MP4 and is a transport stream',
+    'a.mp4',
+    'h264+aac',
+    [...both, ...usual, ...words('-f mpegts')],
+  ],
 ];
 
 const tracks: readonly [string, string, string, string, readonly string[], readonly string[]][] = [
   ['tracks of their own', 'p.mp4', 's.m4a', 'h264+aac', [...picture(), ...h264], [...tone(), ...aac]],
-  ['tracks of their own, the sound ends early', 'p.mp4', 's.m4a', 'h264+aac', [...picture(), ...h264], [...tone(2), ...aac]],
-  ['tracks of their own, the picture ends early', 'p.mp4', 's.m4a', 'h264+aac', [...picture('160x90', 12, 2), ...h264], [...tone(), ...aac]],
-  ['tracks of their own in WebM', 'p.webm', 's.webm', 'vp9+opus', [...picture(), ...words('-c:v libvpx-vp9 -deadline realtime -cpu-used 8')], [...tone(), ...words('-c:a libopus')]],
-  ['tracks in WebM and MP4', 'p.mp4', 's.webm', 'h264+opus', [...picture(), ...h264], [...tone(), ...words('-c:a libopus')]],
-  ['tracks in fragments', 'p.mp4', 's.m4a', 'h264+aac', [...picture(), ...h264, ...words('-movflags frag_keyframe+empty_moov')], [...tone(), ...aac, ...words('-movflags frag_keyframe+empty_moov -f mp4')]],
-  ['VP8 and Vorbis of their own', 'p.webm', 's.ogg', 'h264+aac', [...picture(), ...words('-c:v libvpx -deadline realtime -cpu-used 8')], [...tone(), ...words('-c:a libvorbis')]],
+  [
+    'tracks of their own, the sound ends early',
+    'p.mp4',
+    's.m4a',
+    'h264+aac',
+    [...picture(), ...h264],
+    [...tone(2), ...aac],
+  ],
+  [
+    'tracks of their own, the picture ends early',
+    'p.mp4',
+    's.m4a',
+    'h264+aac',
+    [...picture('160x90', 12, 2), ...h264],
+    [...tone(), ...aac],
+  ],
+  [
+    'tracks of their own in WebM',
+    'p.webm',
+    's.webm',
+    'vp9+opus',
+    [...picture(), ...words('-c:v libvpx-vp9 -deadline realtime -cpu-used 8')],
+    [...tone(), ...words('-c:a libopus')],
+  ],
+  [
+    'tracks in WebM and MP4',
+    'p.mp4',
+    's.webm',
+    'h264+opus',
+    [...picture(), ...h264],
+    [...tone(), ...words('-c:a libopus')],
+  ],
+  [
+    'tracks in fragments',
+    'p.mp4',
+    's.m4a',
+    'h264+aac',
+    [...picture(), ...h264, ...words('-movflags frag_keyframe+empty_moov')],
+    [...tone(), ...aac, ...words('-movflags frag_keyframe+empty_moov -f mp4')],
+  ],
+  [
+    'VP8 and Vorbis of their own',
+    'p.webm',
+    's.ogg',
+    'h264+aac',
+    [...picture(), ...words('-c:v libvpx -deadline realtime -cpu-used 8')],
+    [...tone(), ...words('-c:a libvorbis')],
+  ],
 ];
 
 const soundKinds: readonly [string, string, readonly string[], string, string][] = [
@@ -184,45 +399,207 @@ const sounds = soundKinds.flatMap(([name, file, coded, mp3, m4a]): SoundFilm[] =
 const hls = (...more: string[]) => [...words('-f hls -hls_time 2 -hls_playlist_type vod'), ...more];
 const join = (first: string, second: string, mark: string) => (files: Map<string, Buffer>) => {
   const lines = (name: string) => (files.get(name)?.toString() ?? '').split('\n');
-  const pieces = lines(second).filter((line, index, all) => line.startsWith('#EXTINF') || all[index - 1]?.startsWith('#EXTINF'));
+  const pieces = lines(second).filter(
+    (line, index, all) => line.startsWith('#EXTINF') || all[index - 1]?.startsWith('#EXTINF'),
+  );
   const before = lines(first).filter((line) => line !== '' && !line.includes('ENDLIST'));
-  files.set('film.m3u8', Buffer.from([...before, ...(mark === '' ? [] : [mark]), ...pieces, '#EXT-X-ENDLIST', ''].join('\n')));
+  files.set(
+    'film.m3u8',
+    Buffer.from([...before, ...(mark === '' ? [] : [mark]), ...pieces, '#EXT-X-ENDLIST', ''].join('\n')),
+  );
 };
 const half = [...picture('160x90', 12, 4), ...tone(4), ...usual];
 type Stream = Pick<SoundFilm, 'name' | 'runs' | 'gives'> & Partial<SoundFilm>;
 const inPieces: readonly Stream[] = [
   { name: 'HLS', runs: [[...both, ...usual, ...hls(), 'film.m3u8']], gives: 'h264+aac' },
-  { name: 'HLS in one file', runs: [[...both, ...usual, ...hls('-hls_flags', 'single_file'), 'film.m3u8']], gives: 'h264+aac' },
-  { name: 'HLS in fragments of MP4', runs: [[...both, ...usual, ...hls('-hls_segment_type', 'fmp4'), 'film.m3u8']], gives: 'h264+aac' },
-  { name: 'HLS with HEVC', runs: [[...both, ...words('-c:v libx265 -preset ultrafast -x265-params log-level=none:keyint=24'), ...aac, ...hls('-hls_segment_type', 'fmp4'), 'film.m3u8']], gives: 'hevc+aac' },
+  {
+    name: 'HLS in one file',
+    runs: [[...both, ...usual, ...hls('-hls_flags', 'single_file'), 'film.m3u8']],
+    gives: 'h264+aac',
+  },
+  {
+    name: 'HLS in fragments of MP4',
+    runs: [[...both, ...usual, ...hls('-hls_segment_type', 'fmp4'), 'film.m3u8']],
+    gives: 'h264+aac',
+  },
+  {
+    name: 'HLS with HEVC',
+    runs: [
+      [
+        ...both,
+        ...words('-c:v libx265 -preset ultrafast -x265-params log-level=none:keyint=24'),
+        ...aac,
+        ...hls('-hls_segment_type', 'fmp4'),
+        'film.m3u8',
+      ],
+    ],
+    gives: 'hevc+aac',
+  },
   { name: 'HLS with AC-3', runs: [[...both, ...h264, ...words('-c:a ac3'), ...hls(), 'film.m3u8']], gives: 'h264+aac' },
-  { name: 'HLS in one piece', runs: [[...both, ...usual, ...words('-f hls -hls_time 60 -hls_playlist_type vod'), 'film.m3u8']], gives: 'h264+aac' },
-  { name: 'HLS in tiny pieces', runs: [[...both, ...usual, ...words('-g 6 -keyint_min 6 -f hls -hls_time 0.5 -hls_playlist_type vod'), 'film.m3u8']], gives: 'h264+aac' },
-  { name: 'HLS that begins at ten hours', runs: [[...both, ...usual, ...words('-output_ts_offset 36000'), ...hls(), 'film.m3u8']], gives: 'h264+aac' },
-  { name: 'HLS whose clock wraps', runs: [[...both, ...usual, ...words('-output_ts_offset 95440'), ...hls(), 'film.m3u8']], gives: 'h264+aac' },
-  { name: 'HLS that stands still', runs: [[...both, '-vf', "select='not(between(t,2,4))'", '-fps_mode', 'vfr', ...usual, ...hls(), 'film.m3u8']], gives: 'h264+aac' },
+  {
+    name: 'HLS in one piece',
+    runs: [[...both, ...usual, ...words('-f hls -hls_time 60 -hls_playlist_type vod'), 'film.m3u8']],
+    gives: 'h264+aac',
+  },
+  {
+    name: 'HLS in tiny pieces',
+    runs: [
+      [...both, ...usual, ...words('-g 6 -keyint_min 6 -f hls -hls_time 0.5 -hls_playlist_type vod'), 'film.m3u8'],
+    ],
+    gives: 'h264+aac',
+  },
+  {
+    name: 'HLS that begins at ten hours',
+    runs: [[...both, ...usual, ...words('-output_ts_offset 36000'), ...hls(), 'film.m3u8']],
+    gives: 'h264+aac',
+  },
+  {
+    name: 'HLS whose clock wraps',
+    runs: [[...both, ...usual, ...words('-output_ts_offset 95440'), ...hls(), 'film.m3u8']],
+    gives: 'h264+aac',
+  },
+  {
+    name: 'HLS that stands still',
+    runs: [[...both, '-vf', "select='not(between(t,2,4))'", '-fps_mode', 'vfr', ...usual, ...hls(), 'film.m3u8']],
+    gives: 'h264+aac',
+  },
   { name: 'HLS without sound', runs: [[...picture(), ...h264, ...hls(), 'film.m3u8']], gives: 'h264' },
-  { name: 'HLS of an encoder that was away', runs: [[...half, ...hls('-hls_segment_filename', 'one%d.ts'), 'one.m3u8'], [...half, ...words('-output_ts_offset 6'), ...hls('-hls_segment_filename', 'two%d.ts'), 'two.m3u8']], change: join('one.m3u8', 'two.m3u8', ''), gives: 'h264+aac', seconds: 8 },
-  { name: 'HLS whose clock begins anew, as it says', runs: [[...half, ...hls('-hls_segment_filename', 'one%d.ts'), 'one.m3u8'], [...half, ...hls('-hls_segment_filename', 'two%d.ts'), 'two.m3u8']], change: join('one.m3u8', 'two.m3u8', '#EXT-X-DISCONTINUITY'), gives: 'h264+aac', seconds: 8 },
-  { name: 'HLS whose clock begins anew without a word', runs: [[...half, ...hls('-hls_segment_filename', 'one%d.ts'), 'one.m3u8'], [...picture('160x90', 12, 4), ...words('-f lavfi -i sine=frequency=300:duration=4'), '-vf', 'negate', ...usual, ...hls('-hls_segment_filename', 'two%d.ts'), 'two.m3u8']], change: join('one.m3u8', 'two.m3u8', ''), gives: 'h264+aac', seconds: 8 },
-  { name: 'HLS with an advertisement of another size', runs: [[...half, ...hls('-hls_segment_filename', 'one%d.ts'), 'one.m3u8'], [...picture('320x180', 12, 2), ...tone(2), ...usual, ...hls('-hls_segment_filename', 'two%d.ts'), 'two.m3u8']], change: join('one.m3u8', 'two.m3u8', '#EXT-X-DISCONTINUITY'), gives: 'h264+aac' },
-  { name: 'HLS that is encrypted', runs: [[...both, ...usual, ...hls('-hls_enc', '1', '-hls_enc_key', '0123456789abcdef', '-hls_enc_key_url', 'film.key'), 'film.m3u8']], change: (files) => { files.set('film.key', Buffer.from('0123456789abcdef')); }, gives: 'h264+aac' },
+  {
+    name: 'HLS of an encoder that was away',
+    runs: [
+      [...half, ...hls('-hls_segment_filename', 'one%d.ts'), 'one.m3u8'],
+      [...half, ...words('-output_ts_offset 6'), ...hls('-hls_segment_filename', 'two%d.ts'), 'two.m3u8'],
+    ],
+    change: join('one.m3u8', 'two.m3u8', ''),
+    gives: 'h264+aac',
+    seconds: 8,
+  },
+  {
+    name: 'HLS whose clock begins anew, as it says',
+    runs: [
+      [...half, ...hls('-hls_segment_filename', 'one%d.ts'), 'one.m3u8'],
+      [...half, ...hls('-hls_segment_filename', 'two%d.ts'), 'two.m3u8'],
+    ],
+    change: join('one.m3u8', 'two.m3u8', '#EXT-X-DISCONTINUITY'),
+    gives: 'h264+aac',
+    seconds: 8,
+  },
+  {
+    name: 'HLS whose clock begins anew without a word',
+    runs: [
+      [...half, ...hls('-hls_segment_filename', 'one%d.ts'), 'one.m3u8'],
+      [
+        ...picture('160x90', 12, 4),
+        ...words('-f lavfi -i sine=frequency=300:duration=4'),
+        '-vf',
+        'negate',
+        ...usual,
+        ...hls('-hls_segment_filename', 'two%d.ts'),
+        'two.m3u8',
+      ],
+    ],
+    change: join('one.m3u8', 'two.m3u8', ''),
+    gives: 'h264+aac',
+    seconds: 8,
+  },
+  {
+    name: 'HLS with an advertisement of another size',
+    runs: [
+      [...half, ...hls('-hls_segment_filename', 'one%d.ts'), 'one.m3u8'],
+      [...picture('320x180', 12, 2), ...tone(2), ...usual, ...hls('-hls_segment_filename', 'two%d.ts'), 'two.m3u8'],
+    ],
+    change: join('one.m3u8', 'two.m3u8', '#EXT-X-DISCONTINUITY'),
+    gives: 'h264+aac',
+  },
+  {
+    name: 'HLS that is encrypted',
+    runs: [
+      [
+        ...both,
+        ...usual,
+        ...hls('-hls_enc', '1', '-hls_enc_key', '0123456789abcdef', '-hls_enc_key_url', 'film.key'),
+        'film.m3u8',
+      ],
+    ],
+    change: (files) => {
+      files.set('film.key', Buffer.from('0123456789abcdef'));
+    },
+    gives: 'h264+aac',
+  },
   { name: 'HLS of sound', runs: [[...tone(), ...aac, ...hls(), 'film.m3u8']], output: 'm4a', gives: 'aac' },
-  { name: 'HLS of sound without a container', runs: [[...tone(), ...aac, ...words('-f segment -segment_time 2 -segment_list film.m3u8 -segment_list_type m3u8'), 'piece%d.aac']], output: 'm4a', gives: 'aac' },
-  { name: 'HLS of silence without a container', runs: [[...quiet, ...aac, ...words('-f segment -segment_time 2 -segment_list film.m3u8 -segment_list_type m3u8'), 'piece%d.aac']], output: 'mp3', gives: 'mp3' },
-  { name: 'HLS of MP3', runs: [[...tone(), ...words('-c:a libmp3lame'), ...hls(), 'film.m3u8']], output: 'mp3', gives: 'mp3' },
+  {
+    name: 'HLS of sound without a container',
+    runs: [
+      [
+        ...tone(),
+        ...aac,
+        ...words('-f segment -segment_time 2 -segment_list film.m3u8 -segment_list_type m3u8'),
+        'piece%d.aac',
+      ],
+    ],
+    output: 'm4a',
+    gives: 'aac',
+  },
+  {
+    name: 'HLS of silence without a container',
+    runs: [
+      [
+        ...quiet,
+        ...aac,
+        ...words('-f segment -segment_time 2 -segment_list film.m3u8 -segment_list_type m3u8'),
+        'piece%d.aac',
+      ],
+    ],
+    output: 'mp3',
+    gives: 'mp3',
+  },
+  {
+    name: 'HLS of MP3',
+    runs: [[...tone(), ...words('-c:a libmp3lame'), ...hls(), 'film.m3u8']],
+    output: 'mp3',
+    gives: 'mp3',
+  },
 ];
-const streams = inPieces.map((each): SoundFilm => ({ describe: playlist('film.m3u8'), output: 'mp4', seconds, ...each }));
+const streams = inPieces.map((each): SoundFilm => ({
+  describe: playlist('film.m3u8'),
+  output: 'mp4',
+  seconds,
+  ...each,
+}));
 
 const dash = (...more: string[]) => [...words('-f dash -seg_duration 2'), ...more, 'film.mpd'];
 const manifests: readonly Stream[] = [
   { name: 'DASH', runs: [[...both, ...usual, ...dash('-use_timeline', '0')]], gives: 'h264+aac' },
   { name: 'DASH with a timeline', runs: [[...both, ...usual, ...dash('-use_timeline', '1')]], gives: 'h264+aac' },
-  { name: 'DASH of WebM', runs: [[...both, ...words('-c:v libvpx-vp9 -deadline realtime -cpu-used 8 -g 24 -c:a libopus'), ...dash('-dash_segment_type', 'webm')]], gives: 'vp9+opus' },
-  { name: 'DASH as MP3', runs: [[...both, ...usual, ...dash('-use_timeline', '0')]], output: 'mp3' as const, gives: 'mp3' },
-  { name: 'DASH whose sound ends early', runs: [[...picture(), ...tone(3), ...usual, ...dash('-use_timeline', '1')]], gives: 'h264+aac' },
+  {
+    name: 'DASH of WebM',
+    runs: [
+      [
+        ...both,
+        ...words('-c:v libvpx-vp9 -deadline realtime -cpu-used 8 -g 24 -c:a libopus'),
+        ...dash('-dash_segment_type', 'webm'),
+      ],
+    ],
+    gives: 'vp9+opus',
+  },
+  {
+    name: 'DASH as MP3',
+    runs: [[...both, ...usual, ...dash('-use_timeline', '0')]],
+    output: 'mp3' as const,
+    gives: 'mp3',
+  },
+  {
+    name: 'DASH whose sound ends early',
+    runs: [[...picture(), ...tone(3), ...usual, ...dash('-use_timeline', '1')]],
+    gives: 'h264+aac',
+  },
 ];
-const dashes = manifests.map((each): SoundFilm => ({ describe: manifest('film.mpd'), output: 'mp4', seconds, ...each }));
+const dashes = manifests.map((each): SoundFilm => ({
+  describe: manifest('film.mpd'),
+  output: 'mp4',
+  seconds,
+  ...each,
+}));
 
 const onePicture = [...picture('160x90', 1, 1), ...words('-frames:v 1 -update 1')];
 const append = (file: string, bytes: (files: Map<string, Buffer>) => Buffer) => (files: Map<string, Buffer>) =>
@@ -232,7 +609,12 @@ const stillKinds: readonly [string, string, readonly string[], SoundFilm['change
   ['JPEG in grey', 'a.jpg', words('-pix_fmt gray')],
   ['JPEG with every colour', 'a.jpg', words('-pix_fmt yuvj444p')],
   ['JPEG with zeros behind it', 'a.jpg', [], append('a.jpg', () => Buffer.alloc(4096))],
-  ['JPEG with a map of brightness behind it', 'a.jpg', [], append('a.jpg', (files) => files.get('a.jpg') ?? Buffer.alloc(0))],
+  [
+    'JPEG with a map of brightness behind it',
+    'a.jpg',
+    [],
+    append('a.jpg', (files) => files.get('a.jpg') ?? Buffer.alloc(0)),
+  ],
   ['PNG', 'a.png', []],
   ['PNG with transparency', 'a.png', words('-pix_fmt rgba')],
   ['PNG of 16 bits', 'a.png', words('-pix_fmt rgb48be')],
@@ -249,35 +631,71 @@ const stillKinds: readonly [string, string, readonly string[], SoundFilm['change
 ];
 const stills = [
   ...stillKinds.map(([name, file, coded, change]): SoundFilm => ({
-    name: `a still: ${name}`, runs: [[...onePicture, ...coded, file]], describe: still(file), output: 'jpg', gives: 'mjpeg',
+    name: `a still: ${name}`,
+    runs: [[...onePicture, ...coded, file]],
+    describe: still(file),
+    output: 'jpg',
+    gives: 'mjpeg',
     ...(change && { change }),
   })),
   ...(['a.gif', 'a.webp', 'a.png'] as const).map((file): SoundFilm => ({
     name: `a still that moves: ${file}`,
-    runs: [[...picture('160x90', 5, 1), ...(file === 'a.png' ? words('-f apng') : file === 'a.webp' ? words('-c:v libwebp_anim') : []), file]],
-    describe: still(file), output: 'jpg', gives: 'mjpeg',
+    runs: [
+      [
+        ...picture('160x90', 5, 1),
+        ...(file === 'a.png' ? words('-f apng') : file === 'a.webp' ? words('-c:v libwebp_anim') : []),
+        file,
+      ],
+    ],
+    describe: still(file),
+    output: 'jpg',
+    gives: 'mjpeg',
   })),
 ];
 
 const plain: Row = ['', 'a.mp4', 'h264+aac', [...both, ...usual, ...fast]];
-const titles = ['🎬🍿', 'فيلم', 'a/b\\c:d*e?"f<g>h|i', '--exec=touch x', '%(id)s %d', 'x'.repeat(5000), 'line\nline', '.', '映画　テスト'].map(
-  (title, number) => film([`the title ${number + 1}`, plain[1], plain[2], plain[3], { title }]),
-);
+const titles = [
+  '🎬🍿',
+  'فيلم',
+  'a/b\\c:d*e?"f<g>h|i',
+  '--exec=touch x',
+  '%(id)s %d',
+  'x'.repeat(5000),
+  'line\nline',
+  '.',
+  '映画　テスト',
+].map((title, number) => film([`the title ${number + 1}`, plain[1], plain[2], plain[3], { title }]));
 const announcements = ([undefined, 0, 5.5, 6.4, 7, 12, 3, 6.000001] as const).map((announced) =>
   film([`the duration ${announced ?? 'nothing'}`, plain[1], plain[2], plain[3], { seconds: announced }]),
 );
 /** Films as sound: whatever is beside it. */
-const asSound = codecs.filter(([name], index) => index % 4 === 0 && !name.endsWith('without sound')).flatMap(([name, file, , run, more]) => [
-  film([`${name}, as MP3`, file, 'mp3', run, { ...more, output: 'mp3' }]),
-  film([`${name}, as M4A`, file, 'aac', run, { ...more, output: 'm4a' }]),
-]);
+const asSound = codecs
+  .filter(([name], index) => index % 4 === 0 && !name.endsWith('without sound'))
+  .flatMap(([name, file, , run, more]) => [
+    film([`${name}, as MP3`, file, 'mp3', run, { ...more, output: 'mp3' }]),
+    film([`${name}, as M4A`, file, 'aac', run, { ...more, output: 'm4a' }]),
+  ]);
 
 const split = tracks.map(([name, pictures, heard, gives, first, second]): SoundFilm => ({
-  name, gives, seconds, output: 'mp4', describe: twoFiles(pictures, heard),
-  runs: [[...first, pictures], [...second, heard]],
+  name,
+  gives,
+  seconds,
+  output: 'mp4',
+  describe: twoFiles(pictures, heard),
+  runs: [
+    [...first, pictures],
+    [...second, heard],
+  ],
 }));
 
 export const soundFilms: readonly SoundFilm[] = [
   ...[...codecs, ...rhythms, ...sizes, ...layouts].map(film),
-  ...split, ...sounds, ...streams, ...dashes, ...stills, ...titles, ...announcements, ...asSound,
+  ...split,
+  ...sounds,
+  ...streams,
+  ...dashes,
+  ...stills,
+  ...titles,
+  ...announcements,
+  ...asSound,
 ];

@@ -31,7 +31,6 @@ const finished: Readonly<Record<string, string>> = {
   'a beginning': 'head -c 3000 "$GOOD" > media.mp4',
   'the wrong form': 'printf "RIFF....AVI " > media.mp4; head -c 100000 /dev/urandom >> media.mp4',
   'two files': 'cp "$GOOD" media.mp4; cp "$GOOD" other.mp4',
-  'another name': 'cp "$GOOD" media.mkv',
   nothing: ':',
 };
 

@@ -89,8 +89,8 @@ describe('progress', () => {
     part({ status: 'finished', downloaded_bytes: 900, total_bytes: 900 });
     part({ downloaded_bytes: 50, total_bytes: 100 });
     part({ status: 'finished', downloaded_bytes: 100, total_bytes: 100 });
-    expect(reported.map(({ percent }) => percent)).toEqual([45, 90, 95, 100]);
-    expect(reported[0]).toEqual({ percent: 45, bytesPerSecond: 10, etaSeconds: 45 });
+    expect(reported.map(({ percent }) => percent)).toEqual([40.5, 81, 85.5, 90]);
+    expect(reported[0]).toEqual({ percent: 40.5, bytesPerSecond: 10, etaSeconds: 45 });
     expect(bytes).toEqual([450, 900, 950, 1000]);
   });
 
@@ -99,7 +99,7 @@ describe('progress', () => {
     part({ downloaded_bytes: 10, total_bytes_estimate: 20, fragment_index: 3, fragment_count: 10 });
     part({ downloaded_bytes: 11, total_bytes_estimate: 200, fragment_index: 2, fragment_count: 10 });
     part({ downloaded_bytes: 12, total_bytes_estimate: 200 });
-    expect(reported.map(({ percent }) => percent)).toEqual([30, 30, 30]);
+    expect(reported.map(({ percent }) => percent)).toEqual([27, 27, 27]);
   });
 
   test('is unknown where nothing is known', () => {
