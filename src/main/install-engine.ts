@@ -82,9 +82,9 @@ async function testEngine(config: Config, downloader: InstalledDownloader): Prom
     );
     try {
       requireGuards(sandbox.guards);
-      const { namespaces, reaper, egress, workDirectory, pluginsDirectory, localFfmpegDirectory } = sandbox;
+      const { namespaces, reaper, egress, workDirectory, pluginsDirectory } = sandbox;
       const source = createVideoSource({
-        ...{ ...downloader, egress, namespaces, reaper, workDirectory, pluginsDirectory, localFfmpegDirectory, limits },
+        ...{ ...downloader, egress, namespaces, reaper, workDirectory, pluginsDirectory, limits },
         extractorOf: () => 'sample',
         unpackedDirectory: downloader.directory,
       });
