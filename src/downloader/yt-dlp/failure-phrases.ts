@@ -90,7 +90,7 @@ export const ytDlpFailures: readonly { reason: FailureReason; phrases: readonly 
       ...['certificate verify', 'needs to be reloaded', 'dependency: unspecified'],
       ...['content too short', 'unable to continue', 'did not get any data', 'file is empty'],
       // The platform announced the media a moment ago: their addresses expire.
-      ...['in the place of another', 'unable to download video data'],
+      ...['in the place of another', 'in the place of media', 'unable to download video data'],
     ],
   },
   {
