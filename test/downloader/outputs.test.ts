@@ -41,6 +41,7 @@ async function factsOf(
     sizeBytes: bytes.length,
     sha256: createHash('sha256').update(bytes).digest('hex'),
     durationSeconds: wanted.output === 'jpg' ? 0 : 10,
+    detail: expect.stringMatching(/http|m3u8/) as string,
   });
   expect([readdirSync(directory), readdirSync(join(directory, 'media'))]).toEqual([['media'], [name]]);
   const shown = ['-show_entries', 'stream=codec_name,width,height', '-of', 'csv=p=0'];
