@@ -50,7 +50,7 @@ const parts = [
 ] as const;
 const { rounds, seconds, only, cases, accounts, jobs, requests, json } = new Command('bench')
   .description(
-    'measures the service beside what could stand in its place; on loopback only, for about a quarter of an hour',
+    'measures the service beside what could stand in its place; on loopback only, for about three quarters of an hour',
   )
   .option('--rounds <n>', 'how often everything is measured, in turns', count, 4)
   .option('--seconds <n>', 'how long each server is under load in a round', count, 2)

@@ -135,6 +135,27 @@ function parsing(chosen: readonly Chosen[]): string[] {
   });
 }
 
+/** Said of pictures that refer to ones that were cut away before the film was made. Players show them, or begin a little later. */
+const harmless =
+  /mmco: unref short failure|co located POCs unavailable|exceeds max|reference picture missing|Missing reference/i;
+const harmlessAtBegin =
+  /non-existing [SP]PS|no frame!|decode_slice_header error|PPS id out of range|Error parsing NAL|find ref with POC|submitting packet/i;
+
+function complaints(stderr: string, leading: number): string {
+  const isHarmless = (line: string) =>
+    harmless.test(line) || /^\s*Last message repeated/.test(line) || (leading > 0 && harmlessAtBegin.test(line));
+  return stderr
+    .split('\n')
+    .filter((line) => line.trim() !== '' && !isHarmless(line))
+    .join('\n');
+}
+
+/** Packets before the first picture that needs no other, of the picture that is chosen, and of how many. */
+function leadingOf(chosen: readonly Chosen[]): { leading: number; of: number } {
+  const picture = chosen.find(({ stream }) => stream.kind === 'video')?.stream;
+  return { leading: picture?.leadingPackets ?? 0, of: picture?.readPackets ?? 1 };
+}
+
 const isSmall = ({ width, height, readPackets: pictures }: StreamFacts) =>
   width * height * pictures <= maxDecodedPixels;
 
@@ -160,10 +181,19 @@ async function runFfmpeg(
     const [, microseconds] = /^out_time_us=(\d+)$/.exec(line) ?? [];
     if (microseconds !== undefined && seconds > 0) onProgress(Math.min(Number(microseconds) / 1e6 / seconds, 1));
   };
+  const { leading, of } = leadingOf(chosen);
   const result = await runTool(
     'ffmpeg',
     [
-      ...['-nostdin', '-max_error_rate', '0', '-nostats', '-progress', 'pipe:1', ...inputs],
+      ...[
+        '-nostdin',
+        '-max_error_rate',
+        String(leading === 0 ? 0 : (leading + 1) / of),
+        '-nostats',
+        '-progress',
+        'pipe:1',
+        ...inputs,
+      ],
       ...(target === undefined ? [] : [...made, `file:${target}`]),
       ...checks(chosen),
       ...parsing(chosen),
@@ -171,7 +201,8 @@ async function runFfmpeg(
     { ...options, onLine },
   );
   if ('ok' in result) return result;
-  return result.stderr === '' ? undefined : refuse(`The contents are damaged: ${result.stderr}`);
+  const said = complaints(result.stderr, leading);
+  return said === '' ? undefined : refuse(`The contents are damaged: ${said}`);
 }
 
 /** The finished file holds every packet of what was copied, and lasts as long as what was converted. */

@@ -13,6 +13,9 @@ export interface StreamFacts {
   promisedPackets: number;
   readPackets: number;
   corruptPackets: number;
+  /** Before the first one that needs no other: a recording that begins between two pictures has some. */
+  leadingPackets: number;
+  hasKey: boolean;
   beginSeconds: number;
   endSeconds: number;
   /** The lengths of all packets together: less than what lies between begin and end where the clock jumps. */
@@ -32,11 +35,14 @@ const entries =
 
 const nothingRead = (index: number): StreamFacts => ({
   ...{ index, kind: '', codec: '', width: 0, height: 0, promisedPackets: 0, readPackets: 0, corruptPackets: 0 },
+  ...{ leadingPackets: 0, hasKey: false },
   ...{ beginSeconds: Infinity, endSeconds: 0, playedSeconds: 0 },
 });
 
 function takePacket(facts: StreamFacts, fields: Map<string, string>): void {
   facts.readPackets += 1;
+  facts.hasKey ||= fields.get('flags')?.includes('K') ?? false;
+  if (!facts.hasKey) facts.leadingPackets += 1;
   if (fields.get('flags')?.includes('C')) facts.corruptPackets += 1;
   const lengthSeconds = Number(fields.get('duration_time')) || 0;
   facts.playedSeconds += lengthSeconds;

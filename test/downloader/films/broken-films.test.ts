@@ -124,7 +124,7 @@ const cases: readonly Broken[] = [
   ...flips('H.264 and AAC', 'a.mp4'),
   ...flips('HEVC', 'a.mp4'),
   ...flips('HLS', 'film1.ts'),
-  ...flips('VP8 and Vorbis', 'a.webm'),
+  ...flips('tracks of their own', 'p.mp4'),
   ...onFile('a still: JPEG', 'a.jpg'),
   ...onFile('a still: PNG', 'a.png'),
 ];

@@ -25,11 +25,11 @@ afterAll(async () => {
 });
 
 function codecsOf(path: string): string {
-  const shown = ['-v', 'error', '-show_entries', 'stream=codec_type,codec_name', '-of', 'csv=p=0', path];
-  const lines =
-    execFileSync(platform.engine.ffprobePath, shown, { encoding: 'utf8' }).trim().split('\n\n').at(-1)?.split('\n') ??
-    [];
-  const named = (kind: string) => lines.filter((line) => line.endsWith(`,${kind}`)).map((line) => line.split(',')[0]);
+  const shown = ['-v', 'error', '-show_streams', '-of', 'json', path];
+  const { streams } = JSON.parse(execFileSync(platform.engine.ffprobePath, shown, { encoding: 'utf8' })) as {
+    streams: { codec_type: string; codec_name: string }[];
+  };
+  const named = (kind: string) => streams.filter((each) => each.codec_type === kind).map((each) => each.codec_name);
   return [...named('video'), ...named('audio')].join('+');
 }
 

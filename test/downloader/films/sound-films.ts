@@ -688,6 +688,116 @@ const split = tracks.map(([name, pictures, heard, gives, first, second]): SoundF
   ],
 }));
 
+const behind = (bytes: Buffer) => append('a.mp4', () => bytes);
+/** Without its first packets: the first pictures refer to ones that are not there. */
+const cutBegin = (files: Map<string, Buffer>) => {
+  const bytes = files.get('a.ts') ?? Buffer.alloc(0);
+  files.set('a.ts', bytes.subarray(188 * Math.floor(bytes.length / 188 / 5)));
+};
+const more: readonly SoundFilm[] = [
+  film(['three bytes behind it', 'a.mp4', 'h264+aac', plain[3], { change: behind(Buffer.from('xyz')) }]),
+  film([
+    'a note of a camera behind it',
+    'a.mp4',
+    'h264+aac',
+    plain[3],
+    { change: behind(Buffer.from('\0\0\xff\xffGPS of a camera', 'latin1')) },
+  ]),
+  film(['zeros behind it', 'a.mp4', 'h264+aac', plain[3], { change: behind(Buffer.alloc(100)) }]),
+  film([
+    'a recording that begins between two pictures',
+    'a.ts',
+    'h264+aac',
+    [...both, ...usual],
+    { change: cutBegin, seconds: undefined },
+  ]),
+  film([
+    'open groups of pictures',
+    'a.mp4',
+    'h264+aac',
+    [...both, ...words('-c:v libx264 -preset veryfast -bf 3 -x264-params open-gop=1:keyint=24'), ...aac],
+  ]),
+  film([
+    'sound with a cover',
+    'a.mp3',
+    'mjpeg+mp3',
+    [
+      ...tone(),
+      ...picture('160x90', 1, 1),
+      ...words('-map 0 -map 1 -c:v mjpeg -disposition:v attached_pic -c:a libmp3lame'),
+    ],
+    { output: 'mp3' },
+  ]),
+  {
+    ...film(['a turned picture', 'a.mp4', 'h264+aac', []]),
+    runs: [
+      [...both, ...usual, 'b.mp4'],
+      [...words('-display_rotation 90 -i b.mp4 -c copy'), 'a.mp4'],
+    ],
+  },
+  {
+    ...film(['a piece cut out of a longer film', 'a.mp4', 'h264+aac', []]),
+    seconds: 4,
+    runs: [
+      [...both, ...words('-c:v libx264 -preset veryfast -bf 2 -g 48'), ...aac, 'b.mp4'],
+      [...words('-ss 2.3 -i b.mp4 -c copy'), 'a.mp4'],
+    ],
+  },
+  {
+    ...film(['a piece cut out, in a transport stream', 'a.ts', 'h264+aac', []]),
+    seconds: 4,
+    runs: [
+      [...both, ...words('-c:v libx264 -preset veryfast -bf 2 -g 48'), ...aac, 'b.mp4'],
+      [...words('-ss 2.3 -i b.mp4 -c copy'), 'a.ts'],
+    ],
+  },
+  {
+    name: 'HLS with sound of its own',
+    output: 'mp4',
+    gives: 'h264+aac',
+    seconds,
+    describe: playlist('film.m3u8'),
+    runs: [
+      [
+        ...both,
+        ...usual,
+        ...hls('-var_stream_map', 'v:0,agroup:a a:0,agroup:a,language:en,default:yes', '-master_pl_name', 'film.m3u8'),
+        'v%v.m3u8',
+      ],
+    ],
+  },
+  {
+    name: 'HLS with two sizes',
+    output: 'mp4',
+    gives: 'h264+aac',
+    seconds,
+    describe: playlist('film.m3u8'),
+    runs: [
+      [
+        ...both,
+        ...words('-map 0:v -map 1:a -map 0:v -map 1:a'),
+        ...usual,
+        ...words('-s:v:1 80x46 -pix_fmt yuv420p -b:v:0 300k -b:v:1 100k'),
+        ...hls('-var_stream_map', 'v:0,a:0 v:1,a:1', '-master_pl_name', 'film.m3u8'),
+        'v%v.m3u8',
+      ],
+    ],
+  },
+  {
+    name: 'HLS without an end mark',
+    output: 'mp4',
+    gives: 'h264+aac',
+    seconds,
+    describe: playlist('film.m3u8'),
+    runs: [[...both, ...usual, ...hls(), 'film.m3u8']],
+    change: (files) =>
+      void files.set(
+        'film.m3u8',
+        Buffer.from((files.get('film.m3u8')?.toString() ?? '').replace('#EXT-X-ENDLIST\n', '')),
+      ),
+  },
+];
+
 export const soundFilms: readonly SoundFilm[] = [
   ...[...codecs, ...rhythms, ...sizes, ...layouts].map(film),
   ...split,
@@ -698,4 +808,5 @@ export const soundFilms: readonly SoundFilm[] = [
   ...titles,
   ...announcements,
   ...asSound,
+  ...more,
 ];

@@ -24,15 +24,19 @@ OGG = b'OggS'
 ELEMENTS = {WEBM, SEGMENT, CLUSTER, *map(bytes.fromhex, (
     'ec bf 114d9b74 1549a966 1654ae6b 1c53bb6b 1941a469 1043a770 1254c367 a3 a0 e7 ab a7 5854').split())}
 ADTS_BYTES = 7
+FILM_BOXES = (b'moov', b'mdat', b'moof', b'mfra', b'sidx')
 FIRST_BOXES = (b'ftyp', b'styp', b'moof', b'moov', b'sidx', b'mdat', b'emsg', b'prft')
 
 
 def box_end(file, size):
-    """How long the file would have to be for its boxes to be whole."""
-    position = 0
+    """How long the file would have to be for its boxes to be whole. What lies behind a whole film is nobody's concern."""
+    position, names = 0, set()
     while position < size:
         file.seek(position)
         head = file.read(16)
+        if {b'moov', b'mdat'} <= names and b'moof' not in names and head[4:8] not in FILM_BOXES:
+            return size
+        names.add(head[4:8])
         if len(head) < 8:
             return position + 8
         length = int.from_bytes(head[:4], 'big')
@@ -88,7 +92,7 @@ def page_end(file, size, is_piece):
         file.seek(position)
         head = file.read(27)
         if len(head) < 27 or head[:4] != OGG:
-            return size + 1
+            return size if is_last and not is_piece else size + 1
         lengths = file.read(head[26])
         position += 27 + head[26] + sum(lengths)
         is_last = is_piece or bool(head[5] & 4)
