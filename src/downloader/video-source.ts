@@ -278,23 +278,26 @@ async function download(
   );
   if (tooLarge.signal.aborted) return failure('too_large', 'The platform sent more bytes than are allowed.');
   const failed = processFailure(result, output.refusal) ?? silentRefusal(output, wanted, limits);
-  if (failed !== undefined) return failed.fault === 'service' ? notDelivered(failed, output) : failed;
+  if (failed !== undefined) {
+    const isJudged = result.ending === 'exited' && failed.fault === 'service' && failed.reason === 'platform_error';
+    return isJudged ? notDelivered(failed, output) : failed;
+  }
   const timeoutMs = Math.max(limits.attemptTimeoutMs - (performance.now() - startedMs), 1);
   const { metadata, parts, wholeParts } = output;
   const arrived = { parts, isProved: wholeParts === parts, announcedSeconds: metadata?.exactSeconds ?? 0 };
   const attempt = { directory, signal, timeoutMs, traceparent, onProgress: output.takeFinished };
   const finished = await finishAndHash(context, wanted.output, arrived, attempt);
   if (finished.ok) return { ...finished, detail: detailOf(output, finished.durationSeconds) };
-  // What yt-dlp has fetched without a complaint fails by our judgement alone.
-  const isJudgement = finished.reason === 'platform_error';
-  return isJudgement ? notDelivered({ ...finished, fault: 'service' }, output) : finished;
+  // What yt-dlp has fetched without a complaint fails by our judgement alone, or because we cannot convert it.
+  const isOurs = !signal.aborted && ['platform_error', 'timed_out', 'internal_error'].includes(finished.reason);
+  return isOurs ? notDelivered({ ...finished, fault: 'service' }, output) : finished;
 }
 
 /** For the timeline: what was chosen, and where the film does not last as long as was announced. */
 function detailOf({ choice, metadata }: DownloadOutput, seconds: number): string {
   const announced = metadata?.exactSeconds ?? 0;
   const isOther = announced > 0 && Math.abs(announced - seconds) > noticedSeconds;
-  return isOther ? `${choice} The platform announced ${announced} s, and ${seconds} s came.`.trim() : choice;
+  return isOther ? cleanDetail(`The platform announced ${announced} s, and ${seconds} s came. ${choice}`) : choice;
 }
 
 /** To the caller, our own failures, such as a full disk, are failures like any other. */

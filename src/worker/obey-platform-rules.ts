@@ -13,7 +13,7 @@ export function obeyPlatformRules(source: VideoSource, rules: PlatformRules): Vi
       if (refused) return refused;
       const result = await source.download(video, wanted, options);
       // The platform of an attempt that has begun may be switched off meanwhile: its file is there. A block is for the file too.
-      return (result.ok ? blocked(rules, video) : undefined) ?? result;
+      return (options.signal.aborted ? undefined : blocked(rules, video)) ?? result;
     },
   };
 }

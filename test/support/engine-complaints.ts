@@ -150,6 +150,7 @@ export const engineComplaints: readonly [string, FailureReason][] = [
   ['Unable to download webpage: HTTP Error 503: Service Unavailable', 'platform_error'],
   ['A piece was sent in the place of another', 'platform_error'],
   ['A page was sent in the place of media', 'platform_error'],
+  ['The file is not whole by its own lengths: 12 bytes in the place of 20', 'platform_error'],
   ["[youtube] x: Failed to resolve 'www.youtube.com' ([Errno -2] Name does not resolve)", 'platform_error'],
   ['[x] x: <urlopen error [Errno -2] Name or service not known>', 'platform_error'],
   ['[x] x: Temporary failure in name resolution', 'platform_error'],

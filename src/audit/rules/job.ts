@@ -12,6 +12,8 @@ export class Job extends Chain<string> {
   /** The charge was voided: the job may fail for that reason alone. */
   isVoided = false;
   attempts = 0;
+  /** An attempt has fetched formats that were not delivered. */
+  hasTried = false;
   claim: Link | undefined;
   end: Link | undefined;
   expired: Link | undefined;
@@ -42,12 +44,17 @@ export class Job extends Chain<string> {
     const { type, data } = event;
     const { queued, claim, status } = this;
     const isTriedAgain = triedAgain.includes(data.reason) && this.attempts < mostAttempts;
+    // After the last of a film's formats another attempt would only say the same.
+    const isGivenUp = data.fault === 'service' && this.hasTried;
     const allowed: Readonly<Record<string, readonly [next: Job['status'], isRight: boolean]>> = {
       JobClaimed: ['claimed', status === 'queued' && this.time >= (this.notBefore ?? '')],
       JobStarted: ['running', status === 'claimed'],
       JobReleased: ['queued', !!claim && (isTriedAgain || data.reason === 'shutdown')],
       JobCompleted: ['done', !!claim],
-      JobFailed: ['failed', data.reason === 'voided' ? this.isVoided && !this.end : !!claim && !isTriedAgain],
+      JobFailed: [
+        'failed',
+        data.reason === 'voided' ? this.isVoided && !this.end : !!claim && (!isTriedAgain || isGivenUp),
+      ],
       FileExpired: ['done', status === 'done' && !this.expired],
     };
     const [next, isRight = false] = allowed[type] ?? [];
@@ -73,15 +80,16 @@ export class Job extends Chain<string> {
       this.startedAt = this.time;
     } else if (type === 'JobReleased') {
       if (data.reason === 'shutdown') this.attempts -= 1;
+      if (data.tried !== undefined) this.hasTried = true;
       this.notBefore = data.not_before;
       this.waitingSince = this.time > data.not_before ? this.time : data.not_before;
     } else if (type === 'JobCompleted') this.mustEqual('job_claim', event, { claim_revision: claim?.revision });
     else if (type === 'FileExpired')
       this.mustEqual('job_claim', event, { claim_revision: this.end?.data.claim_revision });
     else {
-      // Only internal errors are the service's fault. A voided charge is given back already.
-      const isOurs = data.fault === 'video' || data.reason === 'internal_error';
-      this.must('job_order', isOurs, event, 'data.fault', `video, for ${data.reason}`);
+      // A voided charge is given back already.
+      const isRight = data.fault === 'video' || data.reason !== 'voided';
+      this.must('job_order', isRight, event, 'data.fault', `video, for ${data.reason}`);
     }
   }
 }

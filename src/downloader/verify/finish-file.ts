@@ -2,7 +2,7 @@ import { rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 
 import type { Output } from '../../domain/download-options.ts';
-import { isMp4, lengthOf, mediaStreams, missingPackets, readPackets } from './packets.ts';
+import { isMp4, lengthOf, mediaStreams, missingPackets, packetSeconds, readPackets } from './packets.ts';
 import type { FileFacts, StreamFacts } from './packets.ts';
 import { anyMedia, finishedFiles, headOf, onlyFiles, refuse, runTool } from './tools.ts';
 import type { Refusal, ToolOptions, Verdict } from './tools.ts';
@@ -41,6 +41,8 @@ const encoders: Readonly<Record<FilmOutput, { video: readonly string[]; audio: r
       'veryfast',
       '-crf',
       '20',
+      '-threads',
+      '2',
       '-pix_fmt',
       'yuv420p',
       '-vf',
@@ -79,9 +81,8 @@ interface Chosen {
 function choose(parts: readonly FileFacts[], output: FilmOutput, kind: 'video' | 'audio'): Chosen | undefined {
   if (kind === 'video' && finishedFiles[output].needed === 'audio') return undefined;
   const all = parts.flatMap((facts, part) => mediaStreams(facts, kind).map((stream) => ({ part, facts, stream })));
-  const [first] = all.toSorted(
-    (one, other) => other.stream.width * other.stream.height - one.stream.width * one.stream.height,
-  );
+  const pixels = ({ stream }: (typeof all)[number]) => stream.width * stream.height;
+  const [first] = all.toSorted((one, other) => pixels(other) - pixels(one) || one.stream.rank - other.stream.rank);
   return first && { ...first, isCopied: copied[output].includes(first.stream.codec) };
 }
 
@@ -250,9 +251,11 @@ export async function finishFilm(media: string, options: Finishing): Promise<Ver
   if (!chosen.some(({ stream }) => stream.kind === needed))
     return refuse(`The file holds no ${needed}.`, 'unsupported_media');
   const seconds = Math.max(...parts.map(lengthOf));
-  const isShort = arrived.announcedSeconds > 0 && seconds < arrived.announcedSeconds * minAnnouncedShare;
+  // By the packets: the head of a file states its whole length even if its end is missing.
+  const cameSeconds = Math.max(...parts.map(packetSeconds));
+  const isShort = arrived.announcedSeconds > 0 && cameSeconds < arrived.announcedSeconds * minAnnouncedShare;
   if (isShort && !arrived.isProved)
-    return refuse(`The file lasts ${seconds.toFixed(1)} s instead of ${arrived.announcedSeconds} s.`);
+    return refuse(`The file lasts ${cameSeconds.toFixed(1)} s instead of ${arrived.announcedSeconds} s.`);
   const target = join(media, name);
   const isAsked = await isFinished(parts, chosen, output);
   const failed = await runFfmpeg(parts, chosen, isAsked ? undefined : target, options);

@@ -7,6 +7,8 @@ export interface StreamFacts {
   /** `video`, `audio`, or another type of ffprobe; `cover` for a picture that belongs to the whole file. */
   kind: string;
   codec: string;
+  /** Less is better: an original that is marked as the usual one is 0, a dub, a comment or a description the last. */
+  rank: number;
   width: number;
   height: number;
   /** By the index of the file; 0 if it has none. */
@@ -31,10 +33,20 @@ export interface FileFacts {
 }
 
 const entries =
-  'format=format_name,duration:stream=index,codec_type,codec_name,nb_frames,width,height:stream_disposition=attached_pic:packet=stream_index,dts_time,pts_time,duration_time,flags';
+  'format=format_name,duration:stream=index,codec_type,codec_name,nb_frames,width,height:stream_disposition=attached_pic,default,dub,comment,visual_impaired:packet=stream_index,dts_time,pts_time,duration_time,flags';
 
 const nothingRead = (index: number): StreamFacts => ({
-  ...{ index, kind: '', codec: '', width: 0, height: 0, promisedPackets: 0, readPackets: 0, corruptPackets: 0 },
+  ...{
+    index,
+    kind: '',
+    codec: '',
+    rank: 1,
+    width: 0,
+    height: 0,
+    promisedPackets: 0,
+    readPackets: 0,
+    corruptPackets: 0,
+  },
   ...{ leadingPackets: 0, hasKey: false },
   ...{ beginSeconds: Infinity, endSeconds: 0, playedSeconds: 0 },
 });
@@ -56,6 +68,8 @@ function takeStream(facts: StreamFacts, fields: Map<string, string>): void {
   // Cover art is not part of the film.
   facts.kind = fields.get('disposition:attached_pic') === '1' ? 'cover' : (fields.get('codec_type') ?? '');
   facts.codec = fields.get('codec_name') ?? '';
+  const isMarked = (name: string) => fields.get(`disposition:${name}`) === '1';
+  facts.rank = ['dub', 'comment', 'visual_impaired'].some(isMarked) ? 2 : isMarked('default') ? 0 : 1;
   facts.promisedPackets = Number(fields.get('nb_frames')) || 0;
   [facts.width, facts.height] = [Number(fields.get('width')) || 0, Number(fields.get('height')) || 0];
 }
@@ -94,11 +108,15 @@ export const mediaStreams = ({ streams }: FileFacts, kind?: 'video' | 'audio') =
 const isMedia = ({ kind }: StreamFacts) => kind === 'video' || kind === 'audio';
 
 /** @returns the seconds from the first to the last packet of what is seen or heard */
-export function lengthOf(facts: FileFacts): number {
+export function packetSeconds(facts: FileFacts): number {
   const streams = mediaStreams(facts);
-  if (facts.durationSeconds > 0) return facts.durationSeconds;
-  const [begin, end] = [streams.map((each) => each.beginSeconds), streams.map((each) => each.endSeconds)];
-  return Math.max(...end, 0) - Math.min(...begin, Math.max(...end, 0));
+  const end = Math.max(...streams.map(({ endSeconds }) => endSeconds), 0);
+  return end - Math.min(...streams.map(({ beginSeconds }) => beginSeconds), end);
+}
+
+/** @returns how long the film lasts by its head, which knows of edits; else by its packets */
+export function lengthOf(facts: FileFacts): number {
+  return facts.durationSeconds > 0 ? facts.durationSeconds : packetSeconds(facts);
 }
 
 /** @returns what is missing by the file's own index; undefined if nothing is */

@@ -90,7 +90,12 @@ export const ytDlpFailures: readonly { reason: FailureReason; phrases: readonly 
       ...['certificate verify', 'needs to be reloaded', 'dependency: unspecified'],
       ...['content too short', 'unable to continue', 'did not get any data', 'file is empty'],
       // The platform announced the media a moment ago: their addresses expire.
-      ...['in the place of another', 'in the place of media', 'unable to download video data'],
+      ...[
+        'in the place of another',
+        'in the place of media',
+        'not whole by its own lengths',
+        'unable to download video data',
+      ],
     ],
   },
   {
@@ -144,6 +149,9 @@ function crashOf(lines: readonly string[]): string | undefined {
 /** What yt-dlp prints of a failure of ffmpeg. */
 const conversion = /^ERROR: (?:Preprocessing|Postprocessing): /;
 
+/** What our plugins print where a server sent what it announced, and it is not whole in our judgement. */
+const judgement = /in the place of another|not whole by its own lengths/;
+
 /** Errors that no page can cause: the system refused, or the program is damaged. */
 const ownCrash = /^(?:OSError|PermissionError|ImportError|ModuleNotFoundError|SyntaxError)\b/;
 
@@ -162,6 +170,7 @@ export function ytDlpFailure(stderr: string): { reason: FailureReason; fault: Fa
   if (crash !== undefined && !ownCrash.test(crash))
     return { reason: 'platform_error', fault: 'service', detail: cleanDetail(crash) };
   const reason = failureRow(said)?.reason ?? 'internal_error';
-  const isOurs = reason === 'internal_error' || (reason === 'platform_error' && conversion.test(said));
+  const isOurs =
+    reason === 'internal_error' || (reason === 'platform_error' && (conversion.test(said) || judgement.test(said)));
   return { reason, fault: isOurs ? 'service' : 'video', detail: cleanDetail(said) };
 }

@@ -199,7 +199,7 @@ def kind_of(each):
 
 def lasting_id(each):
     known = ('format_id', 'protocol', 'height', 'tbr', 'language')
-    return '/'.join(re.sub(r'\s', '_', str(each.get(name) or '')) for name in known)[:200]
+    return '/'.join(re.sub(r'[^!-~]', '_', str(each.get(name) or '')) for name in known)[:200]
 
 
 def left_out(formats):

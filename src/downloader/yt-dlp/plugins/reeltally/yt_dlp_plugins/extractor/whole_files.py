@@ -9,13 +9,13 @@ piece of a stream, so that what is wrong with one is found before it is joined w
 
 import json
 import os
+import re
 
 from yt_dlp import YoutubeDL
 from yt_dlp.downloader.http import HttpFD
-from yt_dlp.utils import ContentTooShortError
 
-# In the name that the engine gives to a piece of a stream.
-PIECE = '-Frag'
+# The end of the name that the engine gives to a piece of a stream.
+PIECE = re.compile(r'-Frag\d+$')
 PACKET_BYTES = 188
 SEEN_PACKETS = 8
 WEBM, SEGMENT, CLUSTER = (bytes.fromhex(name) for name in ('1a45dfa3', '18538067', '1f43b675'))
@@ -26,6 +26,10 @@ ELEMENTS = {WEBM, SEGMENT, CLUSTER, *map(bytes.fromhex, (
 ADTS_BYTES = 7
 FILM_BOXES = (b'moov', b'mdat', b'moof', b'mfra', b'sidx')
 FIRST_BOXES = (b'ftyp', b'styp', b'moof', b'moov', b'sidx', b'mdat', b'emsg', b'prft')
+
+
+def is_piece(path):
+    return PIECE.search(path) is not None
 
 
 def box_end(file, size):
@@ -40,10 +44,10 @@ def box_end(file, size):
         if len(head) < 8:
             return position + 8
         length = int.from_bytes(head[:4], 'big')
-        if length == 1:
-            length = int.from_bytes(head[8:16], 'big')
         if length == 0:
             return size
+        if length == 1:
+            length = int.from_bytes(head[8:16], 'big')
         if length < 8:
             return size + 1
         position += length
@@ -69,7 +73,7 @@ def element(file, position):
     return head[:name_bytes], begin, None if is_open else begin + length
 
 
-def element_end(file, size, is_piece):
+def element_end(file, size, in_stream):
     """How long a WebM file would have to be for its elements to be whole. One written while it was sent may not say."""
     position, promised = 0, 0
     while position < (promised or size):
@@ -77,7 +81,7 @@ def element_end(file, size, is_piece):
         if name not in ELEMENTS:
             return size + 1
         # The head of a stream in pieces may state the length of all of them.
-        if name == SEGMENT and end is not None and not is_piece:
+        if name == SEGMENT and end is not None and not in_stream:
             promised = end
         if promised > size:
             return promised
@@ -85,17 +89,17 @@ def element_end(file, size, is_piece):
     return max(position, size)
 
 
-def page_end(file, size, is_piece):
+def page_end(file, size, in_stream):
     """The same for Ogg: pages, each of which lists the lengths of what it holds. The last of a stream says that it is."""
-    position, is_last = 0, is_piece
+    position, is_last = 0, in_stream
     while position < size:
         file.seek(position)
         head = file.read(27)
         if len(head) < 27 or head[:4] != OGG:
-            return size if is_last and not is_piece else size + 1
+            return size if is_last and not in_stream else size + 1
         lengths = file.read(head[26])
         position += 27 + head[26] + sum(lengths)
-        is_last = is_piece or bool(head[5] & 4)
+        is_last = in_stream or bool(head[5] & 4)
     return position if is_last else size + 1
 
 
@@ -129,7 +133,7 @@ def mp3_end(file, size, position):
     file.seek(position)
     head = file.read(200)
     found = max(head.find(b'Xing'), head.find(b'Info'))
-    if found < 0 or not head[found + 7] & 2:
+    if found < 0 or found > len(head) - 16 or not head[found + 7] & 2:
         return None
     at = found + (12 if head[found + 7] & 1 else 8)
     return max(position + int.from_bytes(head[at:at + 4], 'big'), size)
@@ -143,11 +147,11 @@ def expected_bytes(path):
         if head[4:8] in FIRST_BOXES:
             return box_end(file, size)
         if head[:4] in (WEBM, CLUSTER):
-            return element_end(file, size, is_piece=PIECE in path)
+            return element_end(file, size, in_stream=is_piece(path))
         if head[:4] == OGG:
-            return page_end(file, size, is_piece=PIECE in path)
+            return page_end(file, size, in_stream=is_piece(path))
         # Several packets, since a piece that is encrypted begins with any byte.
-        if head and set(head[::PACKET_BYTES]) == {ord('G')}:
+        if size >= 2 * PACKET_BYTES and set(head[::PACKET_BYTES]) == {ord('G')}:
             return packet_end(file, size)
         begin = tag_bytes(head)
         file.seek(begin)
@@ -163,7 +167,7 @@ def proves_its_end(path):
     """Whether a file would show by itself that its end is missing, if no length had been announced."""
     with open(path, 'rb') as file:
         head = file.read(12)
-        if head[:4] == OGG or head[:4] == b'RIFF':
+        if head[:4] == OGG:
             return True
         if head[:4] == WEBM:
             size = os.path.getsize(path)
@@ -185,7 +189,8 @@ def box_names(file, size):
         head = file.read(16)
         names.add(head[4:8])
         length = int.from_bytes(head[:4], 'big')
-        position += int.from_bytes(head[8:16], 'big') if length == 1 else length if length >= 8 else size
+        length = int.from_bytes(head[8:16], 'big') if length == 1 else length
+        position += length if length >= 8 else size
     return names
 
 
@@ -223,11 +228,11 @@ def download_whole(self, filename, info_dict):
         return done
     size, expected = os.path.getsize(filename), expected_bytes(filename)
     if expected is not None and expected != size:
-        raise ContentTooShortError(size, expected)
+        self.report_error(f'The file is not whole by its own lengths: {size} bytes in the place of {expected}')
     with open(filename, 'rb') as file:
         if is_page(last_headers.get('content-type', ''), file.read(256)):
             self.report_error('A page was sent in the place of media')
-    if PIECE in filename:
+    if is_piece(filename):
         # Pieces are judged together, by what is said of each here.
         proofs[filename] = has_known_end() or proves_its_end(filename)
     else:

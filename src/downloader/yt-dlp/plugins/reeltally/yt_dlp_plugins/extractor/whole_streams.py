@@ -7,6 +7,7 @@ counters run on everywhere but around it. A playlist that marks a discontinuity 
 """
 
 import hashlib
+from collections import Counter
 
 from yt_dlp.downloader.dash import DashSegmentsFD
 from yt_dlp.downloader.fragment import FragmentFD
@@ -104,14 +105,14 @@ def number_at(data, at, size=4):
     return int.from_bytes(data[at:at + size], 'big')
 
 
-def read_run(data, begin, usual):
+def read_run(data, begin, end, usual):
     """How long the samples of a run take; None where it takes the head of the stream to tell."""
     flags, count = number_at(data, begin + 1, 3), number_at(data, begin + 4)
     if not flags & 0x100:
         return None if usual is None else usual * count
     at = begin + 8 + (4 if flags & 1 else 0) + (4 if flags & 4 else 0)
     stride = 4 * sum(bool(flags & flag) for flag in (0x100, 0x200, 0x400, 0x800))
-    return sum(number_at(data, at + stride * sample) for sample in range(count))
+    return sum(number_at(data, at + stride * sample) for sample in range(min(count, (end - at) // stride)))
 
 
 def read_fragment(piece, data, begin, end, usual_lengths):
@@ -120,7 +121,7 @@ def read_fragment(piece, data, begin, end, usual_lengths):
             continue
         track = time = usual = None
         length = 0
-        for box, at, _ in boxes(data, inner, last):
+        for box, at, stop in boxes(data, inner, last):
             if box == b'tfhd':
                 flags, track = number_at(data, at + 1, 3), number_at(data, at + 4)
                 skipped = (8 if flags & 1 else 0) + (4 if flags & 2 else 0)
@@ -128,7 +129,7 @@ def read_fragment(piece, data, begin, end, usual_lengths):
             elif box == b'tfdt':
                 time = number_at(data, at + 4, 8 if data[at] else 4)
             elif box == b'trun' and length is not None:
-                run = read_run(data, at, usual)
+                run = read_run(data, at, min(stop, len(data)), usual)
                 length = None if run is None else length + run
         if track is not None and time is not None and length:
             first = piece.times.get(track, (time, 0))[0]
@@ -147,7 +148,9 @@ def usual_lengths(data):
 
 
 def repeats_itself(content):
-    """Whether nearly all frames of a piece of sound without a container are the same."""
+    """Whether nearly all frames of a piece of sound without a container are the same; of other sound that is not known."""
+    if not is_adts(content[:7]):
+        return content[:2] in (b'\x0b\x77',) or content[:1] == b'\xff'
     position, frames = 0, set()
     while is_adts(content[position:position + 7]):
         length = (content[position + 3] & 3) << 11 | content[position + 4] << 3 | content[position + 5] >> 5
@@ -158,14 +161,22 @@ def repeats_itself(content):
 
 def read_piece(content, is_new, lengths):
     piece = Piece(content, is_new)
+    try:
+        read_times(piece, content, lengths)
+    except IndexError:
+        # Cut in the middle of what it says: it says nothing.
+        piece.times.clear()
+    piece.is_told = bool(piece.times) or not repeats_itself(content)
+    return piece
+
+
+def read_times(piece, content, lengths):
     if content[:1] == b'G' and set(content[::PACKET_BYTES]) == {ord('G')}:
         read_packets(piece, content)
     elif content[4:8] in (b'styp', b'moof', b'sidx', b'emsg', b'prft'):
         for name, begin, end in boxes(content):
             if name == b'moof':
                 read_fragment(piece, content, begin, end, lengths)
-    piece.is_told = bool(piece.times) or not repeats_itself(content)
-    return piece
 
 
 def runs_of(pieces):
@@ -213,23 +224,23 @@ def jumps(before, after):
         for track in set(before.times) & set(after.times))
 
 
-def is_uncounted(run, number):
-    """Whether counters run on everywhere in a run but around one piece, although the times do."""
-    borders = [runs_on(before, after) for before, after in zip(run, run[1:])]
-    own = {border for border in (number - 1, number) if 0 <= border < len(borders)}
-    others = [borders[border] for border in range(len(borders)) if border not in own]
-    breaks = all(borders[border] is False and not jumps(run[border], run[border + 1]) for border in own)
-    return breaks and bool(others) and all(others)
+def has_uncounted(run):
+    """Whether counters run on everywhere in a run but before and after one piece, although the times do."""
+    broken = [number for number, (before, after) in enumerate(zip(run, run[1:])) if runs_on(before, after) is not True]
+    if len(broken) != 2 or broken[1] != broken[0] + 1 or len(run) <= MIN_FOR_MANY:
+        return False
+    return all(runs_on(run[border], run[border + 1]) is False and not jumps(run[border], run[border + 1]) for border in broken)
 
 
-def is_made_otherwise(run, number):
-    setups = {piece.setup for other, piece in enumerate(run) if other != number}
-    return len(run) >= MIN_FOR_MANY and len(setups) == 1 and None not in setups and run[number].setup not in setups
+def has_made_otherwise(run):
+    """Whether all pieces of a run but one were made in one way."""
+    counts = Counter(piece.setup for piece in run)
+    return len(run) >= MIN_FOR_MANY and None not in counts and sorted(counts.values()) == [1, len(run) - 1]
 
 
-def is_foreign(run, number):
-    is_inner = 0 < number < len(run) - 1
-    return (is_inner and is_outside(*run[number - 1:number + 2])) or is_uncounted(run, number) or is_made_otherwise(run, number)
+def has_foreign(run):
+    outside = any(is_outside(*run[number - 1:number + 2]) for number in range(1, len(run) - 1))
+    return outside or has_uncounted(run) or has_made_otherwise(run)
 
 
 def is_swapped(pieces):
@@ -241,9 +252,7 @@ def is_swapped(pieces):
 
 
 def is_whole(pieces):
-    return not any(
-        is_swapped(run) or is_shuffled(run) or any(is_foreign(run, number) for number in range(len(run)))
-        for run in runs_of(pieces))
+    return not any(is_swapped(run) or is_shuffled(run) or has_foreign(run) for run in runs_of(pieces))
 
 
 class Stream:
