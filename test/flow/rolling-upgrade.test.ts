@@ -42,7 +42,7 @@ function startLoad(url: string, key: string, videoUrl: string): Load {
   const tokens = new Map<string, string>();
   let ended = 0;
   let isWanted = true;
-  const api = apiClient(url, key);
+  const api = apiClient(url, key, { isEarlier: true });
   api.use({
     onResponse: ({ response, schemaPath }) => {
       const name = `${response.status} ${schemaPath}`;

@@ -60,7 +60,7 @@ const wholeDownload: Shape = [
         ['claim', ['append job: JobClaimed']],
         ['append job: JobStarted'],
         ['download sample'],
-        ['verify file'],
+        ['finish file'],
         ['store file'],
         ['append job: JobCompleted'],
       ],

@@ -84,6 +84,6 @@ export async function reportDownloader(
   }
   const versions = Object.fromEntries(programs.map(({ program, version: found }) => [program, found]));
   if (ageDays === null || ageDays <= oldEngineDays) return { versions, notices: [] };
-  const old = `yt-dlp is ${String(ageDays)} days old, and platforms change: install a newer one with "reeltally engine install"`;
+  const old = `yt-dlp is ${String(ageDays)} days old, and platforms change: see "engine install"`;
   return { versions, notices: [old] };
 }
