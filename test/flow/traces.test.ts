@@ -104,7 +104,7 @@ describe('the trace of a download', () => {
       new Set(spans.filter(({ name }) => name.startsWith(start)).map(({ service }) => service));
     expect(servicesOf('append usage')).toEqual(new Set(['reeltally-api']));
     expect(servicesOf('publish')).toEqual(new Set(['reeltally-dispatcher']));
-    for (const step of ['process', 'claim', 'download', 'verify', 'store', 'append job'])
+    for (const step of ['process', 'claim', 'download', 'finish', 'store', 'append job'])
       expect(servicesOf(step), step).toEqual(new Set(['reeltally-worker']));
   });
 });
