@@ -19,16 +19,16 @@ import { tableOf } from '../../tidy/markdown.ts';
 import { listen } from '../../support/listen.ts';
 import type { Listening } from '../../support/listen.ts';
 
+/** A conversion that fails and a judgement of our plugins, besides a full disk and a missing program. */
+const isOurs = /^ERROR: Postprocessing: |in the place of another|by its own lengths/;
+
 describe('what the engine prints', () => {
   test.each(engineComplaints)('%s → %s', (words, reason) => {
     const line = `ERROR: ${words}`;
     expect(ytDlpFailure(`WARNING: [x] Sign in\n${line}\n`)).toEqual({
       ...{ reason, detail: line },
-      // A full disk, a missing program and a conversion that fails are ours; everything else the item brought about.
-      fault:
-        reason === 'internal_error' || (reason === 'platform_error' && line.startsWith('ERROR: Postprocessing: '))
-          ? 'service'
-          : 'video',
+      // Everything else the item brought about.
+      fault: reason === 'internal_error' || isOurs.test(line) ? 'service' : 'video',
     });
   });
 
