@@ -28,7 +28,7 @@ describe('what the engine prints', () => {
     expect(ytDlpFailure(`WARNING: [x] Sign in\n${line}\n`)).toEqual({
       ...{ reason, detail: line },
       // Everything else the item brought about.
-      fault: reason === 'internal_error' || isOurs.test(line) ? 'service' : 'video',
+      fault: reason === 'internal_error' || (reason === 'platform_error' && isOurs.test(line)) ? 'service' : 'video',
     });
   });
 
