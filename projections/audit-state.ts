@@ -34,7 +34,7 @@ export interface ShownDivergence {
 
 const maxShownDivergences = 200;
 
-/** What a look at the log has found. */
+/** The findings of one look at the log. */
 type Found = Pick<AuditState, 'events' | 'position' | 'unknown' | 'known' | 'divergences' | 'notices'>;
 
 /** The report of a look at the log. */

@@ -339,7 +339,7 @@ function jobOf(row: JobRow): Job {
   const { file_claim_revision: claimRevision, finished_at: completedAt, file_expired_at: expiredAt } = row;
   const file =
     claimRevision === null ? null : { claimRevision, completedAt: completedAt ?? '', expired: expiredAt !== null };
-  // What was tried is for the worker, which reads it from the log.
+  // The worker reads the tried formats from the log.
   return { status, attempts, claim, notBefore: not_before, file, tried: [] };
 }
 

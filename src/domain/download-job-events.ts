@@ -17,7 +17,7 @@ export type ReleaseReason = (typeof releaseReasons)[number];
 const fault = z.enum(['service', 'video']);
 export type Fault = z.infer<typeof fault>;
 
-/** What people at the service should know of a step: the platform's own words, or the chosen formats. One line, cut and cleaned. */
+/** Notes on a step for people at the service: the platform's own words, or the chosen formats. One line, cut and cleaned. */
 const detail = z.string().max(500).optional();
 /** The formats that an attempt has fetched and that failed their verification. */
 const tried = z.array(z.string().max(200)).max(16).optional();

@@ -137,7 +137,7 @@ function isSame(one: Found, other: Found): boolean {
 /** A sign-in page of Google leads to one of YouTube, and that to the film. No platform goes deeper. */
 const deepestAddress = 2;
 
-/** What an inner address takes from the address that it is in. */
+/** The properties that an inner address takes from the address around it. */
 interface Outer {
   /** The pieces beside it. */
   pieces: Pieces;

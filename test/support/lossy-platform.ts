@@ -1,10 +1,13 @@
 import { createServer } from 'node:http';
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { afterAll, beforeAll } from 'vitest';
 
 import type { VideoReference } from '../../src/ports/videos.ts';
 import { filmSeconds } from './lossy-films.ts';
 import type { Film } from './lossy-films.ts';
 import { listen } from './listen.ts';
+import { startTestPlatform } from './sample-platform.ts';
+import type { TestPlatform } from './sample-platform.ts';
 
 /** What goes wrong with one file, every time that it is asked for. */
 export type Fault =
@@ -96,7 +99,7 @@ function sendFaulty(request: IncomingMessage, response: ServerResponse, film: Fi
   }
 }
 
-export async function startLossyPlatform(): Promise<LossyPlatform> {
+async function startLossyPlatform(): Promise<LossyPlatform> {
   const items = new Map<string, { film: Film; fault: FaultyFile | undefined; announces: boolean }>();
   const server = createServer((request, response) => {
     const [, area, id = '', name = ''] = /^\/(api\/items|media)\/([a-z0-9-]+)\/?(.*)$/.exec(request.url ?? '') ?? [];
@@ -124,4 +127,18 @@ export async function startLossyPlatform(): Promise<LossyPlatform> {
     },
     close,
   };
+}
+
+/** The platform and an engine that reads it, for the tests of one file: started before them, closed after them. */
+export function lossyPlatformOfFile(): { lossy: LossyPlatform; platform: TestPlatform } {
+  const started = {} as { lossy: LossyPlatform; platform: TestPlatform };
+  beforeAll(async () => {
+    started.lossy = await startLossyPlatform();
+    started.platform = await startTestPlatform([started.lossy.url]);
+  });
+  afterAll(async () => {
+    await started.lossy.close();
+    await started.platform.close();
+  });
+  return started;
 }

@@ -59,6 +59,13 @@ export function tableOf(path: string, title: string): Record<string, string>[] {
   return table;
 }
 
+/** The rows of a table of phrases: what each stands for, and all phrases of it, in their order. */
+export const phraseRows = (path: string, title: string) =>
+  tableOf(path, title).map((row) => ({
+    reason: row['reason']?.replaceAll('`', ''),
+    phrases: [...(row['phrases'] ?? '').matchAll(/`([^`]+)`/g)].map(([, phrase]) => phrase),
+  }));
+
 /** What a cell holds between its first pair of backticks. */
 export const codeIn = (cell: string | undefined): string => /`([^`]+)`/.exec(cell ?? '')?.[1] ?? '';
 

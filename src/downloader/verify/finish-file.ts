@@ -4,12 +4,12 @@ import { join } from 'node:path';
 import type { Output } from '../../domain/download-options.ts';
 import { isMp4, lengthOf, mediaStreams, missingPackets, packetSeconds, readPackets } from './packets.ts';
 import type { FileFacts, StreamFacts } from './packets.ts';
-import { anyMedia, finishedFiles, headOf, onlyFiles, refuse, runTool } from './tools.ts';
+import { anyMedia, finishedFiles, onlyFiles, refuse, runTool } from './tools.ts';
 import type { Refusal, ToolOptions, Verdict } from './tools.ts';
 
 type FilmOutput = Exclude<Output, 'jpg'>;
 
-/** What is known of what came. */
+/** The facts about what was fetched. */
 export interface Arrived {
   /** How many files were fetched. */
   parts: number;
@@ -36,17 +36,8 @@ const encoders: Readonly<Record<FilmOutput, { video: readonly string[]; audio: r
   mp4: {
     // Players want even sides and four pixels to one colour.
     video: [
-      'libx264',
-      '-preset',
-      'veryfast',
-      '-crf',
-      '20',
-      '-threads',
-      '2',
-      '-pix_fmt',
-      'yuv420p',
-      '-vf',
-      'pad=ceil(iw/2)*2:ceil(ih/2)*2',
+      ...['libx264', '-preset', 'veryfast', '-crf', '20', '-threads', '2'],
+      ...['-pix_fmt', 'yuv420p', '-vf', 'pad=ceil(iw/2)*2:ceil(ih/2)*2'],
     ],
     // Silence in the place of what was never sent keeps sound and picture together.
     audio: ['aac', '-b:a', '192k', '-af', 'aresample=async=1'],
@@ -86,27 +77,15 @@ function choose(parts: readonly FileFacts[], output: FilmOutput, kind: 'video' |
   return first && { ...first, isCopied: copied[output].includes(first.stream.codec) };
 }
 
-/** Whether the one file that came is what was asked for already. */
-async function isFinished(
-  parts: readonly FileFacts[],
-  chosen: readonly Chosen[],
-  output: FilmOutput,
-): Promise<boolean> {
+/** True if the one file that came is the requested one already. */
+function isFinished(parts: readonly FileFacts[], chosen: readonly Chosen[], output: FilmOutput): boolean {
   const [only] = parts;
-  if (only === undefined || parts.length > 1 || chosen.some(({ isCopied }) => !isCopied)) return false;
-  if (
-    only.streams.some(({ kind }) => kind === 'video' || kind === 'audio') &&
-    mediaStreams(only).length > chosen.length
-  )
-    return false;
-  const head = await headOf(only.path);
+  if (only === undefined || parts.length > 1 || mediaStreams(only).length > chosen.length) return false;
+  if (chosen.some(({ isCopied }) => !isCopied)) return false;
   if (output === 'mp3') return only.container === 'mp3';
   // A film of QuickTime is of the family, and one in fragments is played by some and not by others.
-  return (
-    isMp4(head) &&
-    !head.slice(8).startsWith('qt') &&
-    chosen.every(({ stream }) => stream.promisedPackets === stream.readPackets)
-  );
+  const isPlain = chosen.every(({ stream }) => stream.promisedPackets === stream.readPackets);
+  return isMp4(only.head) && !only.head.slice(8).startsWith('qt') && isPlain;
 }
 
 const mapped = ({ part, stream }: Chosen) => ['-map', `${part}:${stream.index}`];
@@ -151,12 +130,6 @@ function complaints(stderr: string, leading: number): string {
     .join('\n');
 }
 
-/** Packets before the first picture that needs no other, of the picture that is chosen, and of how many. */
-function leadingOf(chosen: readonly Chosen[]): { leading: number; of: number } {
-  const picture = chosen.find(({ stream }) => stream.kind === 'video')?.stream;
-  return { leading: picture?.leadingPackets ?? 0, of: picture?.readPackets ?? 1 };
-}
-
 const isSmall = ({ width, height, readPackets: pictures }: StreamFacts) =>
   width * height * pictures <= maxDecodedPixels;
 
@@ -170,6 +143,8 @@ async function runFfmpeg(
   const seconds = Math.max(...parts.map(lengthOf));
   const picture = chosen.find(({ stream }) => stream.kind === 'video');
   const isSampled = picture !== undefined && picture.isCopied && !isSmall(picture.stream);
+  const leading = picture?.stream.leadingPackets ?? 0;
+  const maxErrorRate = leading === 0 ? 0 : (leading + 1) / (picture?.stream.readPackets ?? 1);
   const inputs = parts.flatMap(({ path }) => [
     ...['-threads', '1', ...(isSampled ? ['-skip_frame:v', 'nokey'] : []), ...anyMedia, '-i', `file:${path}`],
   ]);
@@ -182,19 +157,10 @@ async function runFfmpeg(
     const [, microseconds] = /^out_time_us=(\d+)$/.exec(line) ?? [];
     if (microseconds !== undefined && seconds > 0) onProgress(Math.min(Number(microseconds) / 1e6 / seconds, 1));
   };
-  const { leading, of } = leadingOf(chosen);
   const result = await runTool(
     'ffmpeg',
     [
-      ...[
-        '-nostdin',
-        '-max_error_rate',
-        String(leading === 0 ? 0 : (leading + 1) / of),
-        '-nostats',
-        '-progress',
-        'pipe:1',
-        ...inputs,
-      ],
+      ...['-nostdin', '-max_error_rate', String(maxErrorRate), '-nostats', '-progress', 'pipe:1', ...inputs],
       ...(target === undefined ? [] : [...made, `file:${target}`]),
       ...checks(chosen),
       ...parsing(chosen),
@@ -257,7 +223,7 @@ export async function finishFilm(media: string, options: Finishing): Promise<Ver
   if (isShort && !arrived.isProved)
     return refuse(`The file lasts ${cameSeconds.toFixed(1)} s instead of ${arrived.announcedSeconds} s.`);
   const target = join(media, name);
-  const isAsked = await isFinished(parts, chosen, output);
+  const isAsked = isFinished(parts, chosen, output);
   const failed = await runFfmpeg(parts, chosen, isAsked ? undefined : target, options);
   if (failed !== undefined) return failed;
   if (isAsked) {

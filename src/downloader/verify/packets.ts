@@ -1,7 +1,7 @@
 import { anyMedia, fieldsOf, headOf, runTool } from './tools.ts';
 import type { Refusal, ToolOptions } from './tools.ts';
 
-/** What one stream of a file holds, by its packets. */
+/** The contents of one stream of a file, counted by its packets. */
 export interface StreamFacts {
   index: number;
   /** `video`, `audio`, or another type of ffprobe; `cover` for a picture that belongs to the whole file. */
@@ -17,7 +17,6 @@ export interface StreamFacts {
   corruptPackets: number;
   /** Before the first one that needs no other: a recording that begins between two pictures has some. */
   leadingPackets: number;
-  hasKey: boolean;
   beginSeconds: number;
   endSeconds: number;
   /** The lengths of all packets together: less than what lies between begin and end where the clock jumps. */
@@ -26,6 +25,8 @@ export interface StreamFacts {
 
 export interface FileFacts {
   path: string;
+  /** The first bytes, as Latin-1. */
+  head: string;
   /** ffprobe's name of the container, such as `mov,mp4,m4a,3gp,3g2,mj2`. */
   container: string;
   durationSeconds: number;
@@ -47,15 +48,15 @@ const nothingRead = (index: number): StreamFacts => ({
     readPackets: 0,
     corruptPackets: 0,
   },
-  ...{ leadingPackets: 0, hasKey: false },
-  ...{ beginSeconds: Infinity, endSeconds: 0, playedSeconds: 0 },
+  ...{ leadingPackets: 0, beginSeconds: Infinity, endSeconds: 0, playedSeconds: 0 },
 });
 
 function takePacket(facts: StreamFacts, fields: Map<string, string>): void {
+  const flags = fields.get('flags') ?? '';
+  const isLeading = facts.leadingPackets === facts.readPackets && !flags.includes('K');
+  if (isLeading) facts.leadingPackets += 1;
   facts.readPackets += 1;
-  facts.hasKey ||= fields.get('flags')?.includes('K') ?? false;
-  if (!facts.hasKey) facts.leadingPackets += 1;
-  if (fields.get('flags')?.includes('C')) facts.corruptPackets += 1;
+  if (flags.includes('C')) facts.corruptPackets += 1;
   const lengthSeconds = Number(fields.get('duration_time')) || 0;
   facts.playedSeconds += lengthSeconds;
   const seconds = [fields.get('dts_time'), fields.get('pts_time')].map(Number).find((time) => !Number.isNaN(time));
@@ -80,7 +81,7 @@ export const isMp4 = (head: string) => /^.{4}(?:ftyp|styp|moov|moof|mdat|free|sk
 /** Reads every packet of a file. Its head does not suffice: what that states does not change when packets are missing. */
 export async function readPackets(path: string, options: ToolOptions): Promise<FileFacts | Refusal> {
   const streams = new Map<string, StreamFacts>();
-  const facts = { path, container: '', durationSeconds: NaN };
+  const facts = { path, head: await headOf(path), container: '', durationSeconds: NaN };
   const factsOf = (index: string) => {
     const found = streams.get(index) ?? nothingRead(Number(index));
     streams.set(index, found);
@@ -95,7 +96,7 @@ export async function readPackets(path: string, options: ToolOptions): Promise<F
     facts.durationSeconds = Number(fields.get('duration') ?? NaN);
   };
   // Samples that an edit list leaves out are there all the same.
-  const every = isMp4(await headOf(path)) ? ['-ignore_editlist', '1'] : [];
+  const every = isMp4(facts.head) ? ['-ignore_editlist', '1'] : [];
   const shown = ['-show_entries', entries, '-of', 'compact', '-i', `file:${path}`];
   const result = await runTool('ffprobe', [...anyMedia, ...every, ...shown], { ...options, onLine });
   if ('ok' in result) return result;

@@ -12,7 +12,7 @@ const pictureKinds: readonly { demuxer: string; begins: RegExp; isLenient?: true
   // The second bit of its flags says that it moves.
   {
     demuxer: 'webp_anim',
-    begins: /^RIFF....WEBPVP8X.{4}(?:[\x02\x06\x0a\x0e\x12\x16\x1a\x1e\x22\x26\x2a\x2e\x32\x36\x3a\x3e])/s,
+    begins: /^RIFF....WEBPVP8X.{4}[\x02\x06\x0a\x0e\x12\x16\x1a\x1e\x22\x26\x2a\x2e\x32\x36\x3a\x3e]/s,
   },
   { demuxer: 'webp_pipe', begins: /^RIFF....WEBP/s },
   { demuxer: 'png_pipe', begins: /^\x89PNG\r\n\x1a\n/s },

@@ -49,7 +49,7 @@ const demuxers = [
   ...['flac', 'wav', 'w64', 'aiff', 'caf', 'amr', 'amrnb', 'amrwb', 'ape', 'au', 'tta', 'wv', 'loas', 'gif', 'apng'],
 ].join();
 
-/** What every run of ffmpeg and ffprobe is told of the files that it may read. */
+/** The files that any run of ffmpeg and ffprobe may read. */
 export const anyMedia = ['-protocol_whitelist', 'file', '-format_whitelist', demuxers] as const;
 
 const maxOutputBytes = 512 * 1024 * 1024;

@@ -62,7 +62,8 @@ function commonArguments(run: ExtractorRun, item = 1): string[] {
     ...['--no-plugin-dirs', '--plugin-dirs', run.pluginsDirectory, '--ies', run.extractor],
     ...['--no-playlist', '--playlist-items', String(item), '--xff', 'never'],
     ...['--socket-timeout', '15', '--retries', '2', '--fragment-retries', '2', '--extractor-retries', '1'],
-    // Files are finished by the worker, not by the engine: where there is no ffmpeg, it starts none.
+    // The worker finishes files, not the engine, which finds no ffmpeg there. As a downloader, ffmpeg would show a platform's cookies
+    // in its arguments.
     ...['--ffmpeg-location', run.pluginsDirectory, '--fixup', 'never'],
   ];
 }

@@ -149,7 +149,7 @@ function crashOf(lines: readonly string[]): string | undefined {
 /** What yt-dlp prints of a failure of ffmpeg. */
 const conversion = /^ERROR: (?:Preprocessing|Postprocessing): /;
 
-/** What our plugins print where a server sent what it announced, and it is not whole in our judgement. */
+/** Our plugins print this where a server sent what it announced, and it is not whole in our judgement. */
 const judgement = /in the place of another|not whole by its own lengths/;
 
 /** Errors that no page can cause: the system refused, or the program is damaged. */

@@ -163,7 +163,7 @@ export interface DownloadOutput {
   chosenIds: readonly string[];
   /** Earlier attempts have fetched all of the chosen formats: there are no others. */
   hasNoOthers: boolean;
-  /** What the last error of an extractor was. */
+  /** The last error of an extractor. */
   refusal: Refusal | undefined;
 }
 

@@ -5,7 +5,7 @@ import type { FailureReason } from '../../domain/failure-reasons.ts';
 import { cleanDetail, failureRow } from './failure-phrases.ts';
 import { reasonOfPlatformWords } from './platform-phrases.ts';
 
-/** What our plugin `refusals.py` tells of an error of an extractor. */
+/** An error of an extractor, as our plugin `refusals.py` tells it. */
 const refusalSchema = z.object({
   kind: z.enum(['geo', 'not_live', 'unsupported', 'drm', 'login', 'other']),
   /** The extractor recognised a refusal of the platform; otherwise it met what it does not know. */

@@ -1,16 +1,16 @@
 import { mkdirSync, mkdtempSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 
 import { Random } from '../../audit/random.ts';
 import type { Film } from '../../support/lossy-films.ts';
-import { startLossyPlatform } from '../../support/lossy-platform.ts';
-import type { Fault, LossyPlatform } from '../../support/lossy-platform.ts';
+import { lossyPlatformOfFile } from '../../support/lossy-platform.ts';
+import type { Fault } from '../../support/lossy-platform.ts';
 import { isLongProof } from '../../support/proof-scale.ts';
-import { downloadFrom, startTestPlatform } from '../../support/sample-platform.ts';
-import type { TestPlatform } from '../../support/sample-platform.ts';
+import { downloadFrom } from '../../support/sample-platform.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
-import { inTurns, makeFilm } from './make-film.ts';
+import { inTurns } from '../../support/in-turns.ts';
+import { makeFilm } from './make-film.ts';
 import { soundFilms } from './sound-films.ts';
 import type { SoundFilm } from './sound-films.ts';
 
@@ -18,16 +18,7 @@ import type { SoundFilm } from './sound-films.ts';
 
 const seed = Number(process.env['PROOF_SEED'] ?? 1);
 
-let lossy: LossyPlatform;
-let platform: TestPlatform;
-beforeAll(async () => {
-  lossy = await startLossyPlatform();
-  platform = await startTestPlatform([lossy.url]);
-});
-afterAll(async () => {
-  await lossy.close();
-  await platform.close();
-});
+const started = lossyPlatformOfFile();
 
 interface Broken {
   film: string;
@@ -143,7 +134,8 @@ test('a transfer that lost something is never taken for the film', async () => {
   const made = new Map<string, Film>();
   const filmOf = (name: string) => {
     const film =
-      made.get(name) ?? makeFilm(filmNamed(name), mkdtempSync(join(folder, 'film-')), platform.engine.ffmpegPath);
+      made.get(name) ??
+      makeFilm(filmNamed(name), mkdtempSync(join(folder, 'film-')), started.platform.engine.ffmpegPath);
     made.set(name, film);
     return film;
   };
@@ -154,8 +146,8 @@ test('a transfer that lost something is never taken for the film', async () => {
     if (!film.files.has(file)) throw new Error(`${name} has no ${file}, but ${[...film.files.keys()].join()}`);
     const attempt = mkdtempSync(join(folder, 'attempt-'));
     mkdirSync(attempt, { recursive: true });
-    const reference = lossy.reference(film, { name: file, fault: fault(film.files) });
-    const result = await downloadFrom(platform.usualSource, reference, { output }, attempt);
+    const reference = started.lossy.reference(film, { name: file, fault: fault(film.files) });
+    const result = await downloadFrom(started.platform.usualSource, reference, { output }, attempt);
     if (result.ok) accepted.push(`${name}, ${file}: ${what}`);
     else {
       const words = result.detail.replaceAll(/\[[^\]]*\] |'[^']*'|case-\d+|[\d.]+/g, '').slice(0, 60);

@@ -16,14 +16,3 @@ export function makeFilm(film: SoundFilm, folder: string, ffmpegPath: string): F
   const said = { title: film.title ?? 'A film', durationSeconds: film.seconds };
   return { files, description: (base) => ({ ...said, ...film.describe(base) }) };
 }
-
-/** Two cores, and each download is a process of its own. */
-const atATime = 3;
-
-export async function inTurns<Case>(cases: readonly Case[], work: (each: Case) => Promise<void>): Promise<void> {
-  const left = [...cases];
-  const next = async () => {
-    for (let each = left.shift(); each !== undefined; each = left.shift()) await work(each);
-  };
-  await Promise.all(Array.from({ length: atATime }, next));
-}

@@ -1,32 +1,22 @@
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 
-import { startLossyPlatform } from '../../support/lossy-platform.ts';
-import type { LossyPlatform } from '../../support/lossy-platform.ts';
+import { lossyPlatformOfFile } from '../../support/lossy-platform.ts';
 import { isLongProof } from '../../support/proof-scale.ts';
-import { downloadFrom, startTestPlatform } from '../../support/sample-platform.ts';
-import type { TestPlatform } from '../../support/sample-platform.ts';
+import { downloadFrom } from '../../support/sample-platform.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
-import { inTurns, makeFilm } from './make-film.ts';
+import { inTurns } from '../../support/in-turns.ts';
+import { makeFilm } from './make-film.ts';
 import { soundFilms } from './sound-films.ts';
 import type { SoundFilm } from './sound-films.ts';
 
-let lossy: LossyPlatform;
-let platform: TestPlatform;
-beforeAll(async () => {
-  lossy = await startLossyPlatform();
-  platform = await startTestPlatform([lossy.url]);
-});
-afterAll(async () => {
-  await lossy.close();
-  await platform.close();
-});
+const started = lossyPlatformOfFile();
 
 function codecsOf(path: string): string {
   const shown = ['-v', 'error', '-show_streams', '-of', 'json', path];
-  const { streams } = JSON.parse(execFileSync(platform.engine.ffprobePath, shown, { encoding: 'utf8' })) as {
+  const { streams } = JSON.parse(execFileSync(started.platform.engine.ffprobePath, shown, { encoding: 'utf8' })) as {
     streams: { codec_type: string; codec_name: string }[];
   };
   const named = (kind: string) => streams.filter((each) => each.codec_type === kind).map((each) => each.codec_name);
@@ -39,10 +29,15 @@ const chosen = soundFilms.filter((_, index) => index % every === 0);
 
 /** @returns what is wrong with what was delivered; undefined if nothing is */
 async function wrongDelivery(film: SoundFilm, folder: string): Promise<string | undefined> {
-  const made = makeFilm(film, join(folder, 'film'), platform.engine.ffmpegPath);
+  const made = makeFilm(film, join(folder, 'film'), started.platform.engine.ffmpegPath);
   const attempt = join(folder, 'attempt');
   mkdirSync(attempt);
-  const result = await downloadFrom(platform.usualSource, lossy.reference(made, undefined), film, attempt);
+  const result = await downloadFrom(
+    started.platform.usualSource,
+    started.lossy.reference(made, undefined),
+    film,
+    attempt,
+  );
   if (!result.ok) return `${result.reason}: ${result.detail}`;
   const codecs = codecsOf(result.path);
   if (codecs !== film.gives) return `has ${codecs} instead of ${film.gives}`;

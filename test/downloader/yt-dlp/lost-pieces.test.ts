@@ -1,35 +1,22 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 
-import type { VideoSource } from '../../../src/ports/videos.ts';
 import type { Output } from '../../../src/domain/download-options.ts';
 import { Random } from '../../audit/random.ts';
+import { inTurns } from '../../support/in-turns.ts';
 import { makeFilms, packagings } from '../../support/lossy-films.ts';
 import type { Film, Packaging } from '../../support/lossy-films.ts';
-import { startLossyPlatform } from '../../support/lossy-platform.ts';
-import type { Fault, FaultyFile, LossyPlatform } from '../../support/lossy-platform.ts';
+import { lossyPlatformOfFile } from '../../support/lossy-platform.ts';
+import type { Fault, FaultyFile } from '../../support/lossy-platform.ts';
 import { isLongProof, scaled } from '../../support/proof-scale.ts';
-import { downloadFrom, startTestPlatform } from '../../support/sample-platform.ts';
-import type { TestPlatform } from '../../support/sample-platform.ts';
+import { downloadFrom } from '../../support/sample-platform.ts';
 
 /** What is lost on the way must never be taken for a finished file: nobody can be charged for it. */
 
 const seed = Number(process.env['PROOF_SEED'] ?? 1);
-/** Two cores, and each download is a process of its own. */
-const atATime = 3;
-
-let platform: TestPlatform;
-let lossy: LossyPlatform;
-let source: VideoSource;
+const started = lossyPlatformOfFile();
 let films: ReadonlyMap<Packaging, Film>;
-beforeAll(async () => {
-  lossy = await startLossyPlatform();
-  platform = await startTestPlatform([lossy.url]);
-  source = platform.usualSource;
-  films = makeFilms(`${platform.directory}/films`, platform.engine.ffmpegPath);
-});
-afterAll(async () => {
-  await lossy.close();
-  await platform.close();
+beforeAll(() => {
+  films = makeFilms(`${started.platform.directory}/films`, started.platform.engine.ffmpegPath);
 });
 
 function filmOf(packaging: Packaging): Film {
@@ -47,7 +34,11 @@ interface Case {
 }
 
 async function attempt({ packaging, output, faulty, announces }: Case): Promise<string> {
-  const result = await downloadFrom(source, lossy.reference(filmOf(packaging), faulty, announces), { output });
+  const result = await downloadFrom(
+    started.platform.usualSource,
+    started.lossy.reference(filmOf(packaging), faulty, announces),
+    { output },
+  );
   return result.ok ? 'accepted' : `${result.reason}: ${result.detail}`;
 }
 
@@ -55,16 +46,12 @@ async function attempt({ packaging, output, faulty, announces }: Case): Promise<
 async function run(cases: readonly Case[]): Promise<{ accepted: string[]; refused: Record<string, number> }> {
   const accepted: string[] = [];
   const refused: Record<string, number> = {};
-  const left = [...cases];
-  const work = async () => {
-    for (let next = left.shift(); next; next = left.shift()) {
-      const answer = await attempt(next);
-      const words = answer.replaceAll(/\[[^\]]*\] |'[^']*'|case-\d+|[\d.]+/g, '').slice(0, 60);
-      if (answer === 'accepted') accepted.push(JSON.stringify(next));
-      else refused[words] = (refused[words] ?? 0) + 1;
-    }
-  };
-  await Promise.all(Array.from({ length: atATime }, work));
+  await inTurns(cases, async (each) => {
+    const answer = await attempt(each);
+    const words = answer.replaceAll(/\[[^\]]*\] |'[^']*'|case-\d+|[\d.]+/g, '').slice(0, 60);
+    if (answer === 'accepted') accepted.push(JSON.stringify(each));
+    else refused[words] = (refused[words] ?? 0) + 1;
+  });
   return { accepted, refused };
 }
 

@@ -9,7 +9,7 @@ import { listen } from '../../support/listen.ts';
 import type { Listening } from '../../support/listen.ts';
 import { startTestPlatform } from '../../support/sample-platform.ts';
 import type { TestPlatform } from '../../support/sample-platform.ts';
-import { tableOf } from '../../tidy/markdown.ts';
+import { phraseRows } from '../../tidy/markdown.ts';
 
 /** Sentences as platforms show them, in the languages that they answer in. */
 const sentences: readonly [string, FailureReason][] = [
@@ -140,11 +140,7 @@ test('each phrase stands for the reason of its row', () => {
 });
 
 test('docs/failures.md has the same phrases of platforms, in the same order', () => {
-  const rows = tableOf('docs/failures.md', 'In the words of platforms').map((row) => ({
-    reason: row['reason']?.replaceAll('`', ''),
-    phrases: [...(row['phrases'] ?? '').matchAll(/`([^`]+)`/g)].map(([, phrase]) => phrase),
-  }));
-  expect(rows).toEqual(platformPhrases);
+  expect(phraseRows('docs/failures.md', 'In the words of platforms')).toEqual(platformPhrases);
 });
 
 describe('through the engine itself', () => {

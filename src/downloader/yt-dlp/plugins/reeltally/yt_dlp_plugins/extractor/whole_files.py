@@ -32,22 +32,26 @@ def is_piece(path):
     return PIECE.search(path) is not None
 
 
+def box_at(file, position):
+    """The name and the length of the box that begins there: 0 if it goes on to the end, less than 8 if it is none."""
+    file.seek(position)
+    head = file.read(16)
+    length = int.from_bytes(head[:4], 'big')
+    return head[4:8], int.from_bytes(head[8:16], 'big') or 1 if length == 1 else length
+
+
 def box_end(file, size):
     """How long the file would have to be for its boxes to be whole. What lies behind a whole film is nobody's concern."""
     position, names = 0, set()
     while position < size:
-        file.seek(position)
-        head = file.read(16)
-        if {b'moov', b'mdat'} <= names and b'moof' not in names and head[4:8] not in FILM_BOXES:
+        name, length = box_at(file, position)
+        if {b'moov', b'mdat'} <= names and b'moof' not in names and name not in FILM_BOXES:
             return size
-        names.add(head[4:8])
-        if len(head) < 8:
+        names.add(name)
+        if size - position < 8:
             return position + 8
-        length = int.from_bytes(head[:4], 'big')
         if length == 0:
             return size
-        if length == 1:
-            length = int.from_bytes(head[8:16], 'big')
         if length < 8:
             return size + 1
         position += length
@@ -115,6 +119,11 @@ def is_adts(head):
     return len(head) >= ADTS_BYTES and head[0] == 0xff and head[1] & 0xf6 == 0xf0
 
 
+def adts_frame_bytes(head):
+    """How long a frame is; its head at least, so that whoever walks over frames comes on."""
+    return max((head[3] & 3) << 11 | head[4] << 3 | head[5] >> 5, ADTS_BYTES)
+
+
 def adts_end(file, size, position):
     """The same for AAC without a container: frames, each of which states its length."""
     while position < size:
@@ -124,7 +133,7 @@ def adts_end(file, size, position):
             return size
         if not is_adts(head):
             return position + ADTS_BYTES if len(head) < ADTS_BYTES else size + 1
-        position += max((head[3] & 3) << 11 | head[4] << 3 | head[5] >> 5, ADTS_BYTES)
+        position += adts_frame_bytes(head)
     return position
 
 
@@ -185,11 +194,8 @@ def proves_its_end(path):
 def box_names(file, size):
     names, position = set(), 0
     while position < size:
-        file.seek(position)
-        head = file.read(16)
-        names.add(head[4:8])
-        length = int.from_bytes(head[:4], 'big')
-        length = int.from_bytes(head[8:16], 'big') if length == 1 else length
+        name, length = box_at(file, position)
+        names.add(name)
         position += length if length >= 8 else size
     return names
 

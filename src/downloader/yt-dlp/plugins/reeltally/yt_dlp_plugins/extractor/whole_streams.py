@@ -13,7 +13,7 @@ from yt_dlp.downloader.dash import DashSegmentsFD
 from yt_dlp.downloader.fragment import FragmentFD
 from yt_dlp.downloader.hls import HlsFD
 
-from yt_dlp_plugins.extractor.whole_files import PACKET_BYTES, is_adts, is_page, proofs, tell
+from yt_dlp_plugins.extractor.whole_files import ADTS_BYTES, PACKET_BYTES, adts_frame_bytes, is_adts, is_page, proofs, tell
 
 CLOCK_WRAP = 1 << 33
 MIN_FOR_MANY = 3
@@ -149,13 +149,13 @@ def usual_lengths(data):
 
 def repeats_itself(content):
     """Whether nearly all frames of a piece of sound without a container are the same; of other sound that is not known."""
-    if not is_adts(content[:7]):
-        return content[:2] in (b'\x0b\x77',) or content[:1] == b'\xff'
+    if not is_adts(content[:ADTS_BYTES]):
+        return content[:2] == b'\x0b\x77' or content[:1] == b'\xff'
     position, frames = 0, set()
-    while is_adts(content[position:position + 7]):
-        length = (content[position + 3] & 3) << 11 | content[position + 4] << 3 | content[position + 5] >> 5
-        frames.add(content[position:position + length])
-        position += max(length, 7)
+    while is_adts(head := content[position:position + ADTS_BYTES]):
+        end = position + adts_frame_bytes(head)
+        frames.add(content[position:end])
+        position = end
     return 0 < len(frames) <= DIFFERENT_FRAMES
 
 
