@@ -58,7 +58,7 @@ export async function exportAnswer<Row extends object>(
   const visit = stay();
   const pages = whileSignedIn(visit, rows(visit.ended));
   let body: Readable | undefined;
-  leaveOnce(endOfAnswer(request, reply), visit);
+  leaveOnce(endOfAnswer(request, reply, { halfClosed: 'ends' }), visit);
   visit.ended.addEventListener('abort', () => {
     if (!reply.raw.destroyed) body?.destroy(new Error('an export was cut off'));
   });
