@@ -1,6 +1,17 @@
 import type { FailureReason } from '../domain/failure-reasons.ts';
 import type { DownloaderLimits } from './yt-dlp/arguments.ts';
 import type { AnnouncedMetadata } from './yt-dlp/output.ts';
+import { refusalFailure } from './yt-dlp/refusal.ts';
+import type { Refusal } from './yt-dlp/refusal.ts';
+
+/** An item that is refused for one of these may tell its title and its duration all the same. */
+const reasonsWithMetadata: readonly FailureReason[] = ['drm_protected', 'live_stream'];
+
+/** @returns the reason of a refusal that concerns the formats of an item alone; null for any other refusal, and for none */
+export function refusalOfFormats(refusal: Refusal | undefined): FailureReason | null {
+  const reason = refusal && refusalFailure(refusal).reason;
+  return reasonsWithMetadata.find((each) => each === reason) ?? null;
+}
 
 /**
  * Tells why a download of an item would fail, as far as its metadata and our limits say so: the same rules by which an attempt

@@ -20,7 +20,7 @@ import type { Namespaces } from './sandbox/launch.ts';
 import type { ProcessResult } from './sandbox/run-sandboxed.ts';
 import type { Egress } from './egress/credentials.ts';
 import { withCookies } from './cookies.ts';
-import { knownRefusal } from './known-beforehand.ts';
+import { knownRefusal, refusalOfFormats } from './known-beforehand.ts';
 import { downloadArguments, marks, metadataArguments } from './yt-dlp/arguments.ts';
 import type { DownloaderLimits, ExtractorRun } from './yt-dlp/arguments.ts';
 import { failure, processFailure, silentRefusal } from './download-failures.ts';
@@ -164,16 +164,18 @@ async function probe(
     arguments: metadataArguments(run),
     timeoutMs: context.options.limits.metadataTimeoutMs,
     onLine: (line) => {
-      if (line.startsWith(marks.refused)) found.refusal = parseRefusal(line.slice(marks.refused.length));
+      // The first one: yt-dlp complains once more where that leaves it no format to take.
+      if (line.startsWith(marks.refused)) found.refusal ??= parseRefusal(line.slice(marks.refused.length));
       else found.metadata ??= parseMetadata(line);
       found.formatBytes ??= parseFormatBytes(line);
     },
   });
   const failed = processFailure(result, found.refusal);
-  if (failed !== undefined) return failed;
-  if (found.metadata === undefined) return failure('unsupported_media', 'The downloader named no item.');
+  const ofFormats = refusalOfFormats(found.refusal);
+  if (failed !== undefined && failed.reason !== ofFormats) return failed;
+  if (found.metadata === undefined) return failed ?? failure('unsupported_media', 'The downloader named no item.');
   const { title, durationSeconds, thumbnail } = found.metadata;
-  const downloadRefusal = knownRefusal(found.metadata, found.formatBytes ?? [], context.options.limits);
+  const downloadRefusal = ofFormats ?? knownRefusal(found.metadata, found.formatBytes ?? [], context.options.limits);
   return { ok: true, metadata: { title: title || video.videoId, durationSeconds, thumbnail, downloadRefusal } };
 }
 

@@ -45,14 +45,14 @@ test('metadata is what the platform announces', async () => {
     ok: true,
     metadata: { title: 'Colour bars', durationSeconds: 10, thumbnail, downloadRefusal: null },
   });
-  const known = { live: 'live_stream', long: 'too_long', large: 'too_large' };
+  const known = { live: 'live_stream', long: 'too_long', large: 'too_large', drm: 'drm_protected' };
   for (const [item, downloadRefusal] of Object.entries(known))
     expect(await probe(item)).toMatchObject({ ok: true, metadata: { downloadRefusal } });
   expect(await probe('long')).toMatchObject({ ok: true, metadata: { durationSeconds: 172_800 } });
 });
 
 /** A probe meets the same words of the engine on the same way as a download: here of one item that is shown, and one that is not. */
-const isProbed = (id: string) => isLongProof || ['private', 'busy', 'nonesuch'].includes(id);
+const isProbed = (id: string) => (isLongProof && id !== 'drm') || ['private', 'busy', 'nonesuch'].includes(id);
 
 describe('an item that cannot be had', () => {
   test.each([...refusedItems, ['busy', 'rate_limited_by_platform'], ['nonesuch', 'video_unavailable']])(

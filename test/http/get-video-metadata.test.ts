@@ -49,10 +49,14 @@ describe('GET /video/metadata, what a download would fail for', () => {
     ['live', 'live_stream'],
     ['long', 'too_long'],
     ['large', 'too_large'],
-  ])('%s: %s', async (item, reason) => {
+    ['drm', 'drm_protected'],
+  ])('%s: %s, for one credit', async (item, reason) => {
     const { url, sampleUrl } = service;
-    const { data } = await call(url, metadataPath(sampleUrl(item)), { key: demoOf(service).key });
+    const { key } = demoOf(service);
+    const before = await creditsOf(url, key);
+    const { data } = await call(url, metadataPath(sampleUrl(item)), { key });
     expect(data['download']).toEqual({ possible: false, reason });
+    expect((await creditsOf(url, key)).metadata.used).toBe(before.metadata.used + 1);
   });
 });
 
@@ -105,7 +109,7 @@ describe('GET /video/metadata, 502', () => {
   it('metadata_unavailable for what the platform does not tell, and nothing is charged', async () => {
     const { key } = demoOf(service);
     const before = await creditsOf(service.url, key);
-    const items = ['private', 'gone', 'geo', 'no-such-item'];
+    const items = ['private', 'gone', 'geo', 'login', 'premiere', 'no-such-item'];
     const answers = await Promise.all(items.map((item) => lookUp(item, key)));
     expect(answers.map(({ status, code }) => `${String(status)} ${String(code)}`)).toEqual(
       items.map(() => '502 metadata_unavailable'),

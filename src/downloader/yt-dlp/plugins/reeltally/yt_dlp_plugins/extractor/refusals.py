@@ -31,7 +31,7 @@ def marked(method, kind):
 
 
 def with_facts(method):
-    """Where an extractor found an item without formats, what it said of the item tells why."""
+    """Where an item has no format to take, what its extractor said of it tells why. A metadata request prints its metadata too."""
     def wrapped(self, info, *args, **kwargs):
         try:
             return method(self, info, *args, **kwargs)
@@ -39,7 +39,21 @@ def with_facts(method):
             error.reeltally_facts = {name: info.get(name) for name in FACTS}
             if info.get('_has_drm'):
                 error.reeltally_kind = 'drm'
+            if self.params.get('simulate'):
+                self._forceprint('video', {**info, 'formats': []})
             raise
+    return wrapped
+
+
+def only_told(method):
+    """In a metadata request, an extractor that meets such a refusal tells of it and goes on to the metadata."""
+    def wrapped(self, *args, **kwargs):
+        try:
+            return method(self, *args, **kwargs)
+        except ExtractorError as error:
+            if not self.get_param('simulate'):
+                raise
+            tell(self._downloader, error)
     return wrapped
 
 
@@ -71,14 +85,18 @@ def described(error):
     }
 
 
+def tell(engine, error):
+    engine.to_stdout(MARK + json.dumps(described(error), default=str))
+
+
 def trouble(self, message=None, tb=None, is_error=True, *, original=YoutubeDL.trouble):
     error = sys.exc_info()[1]
     if is_error and message is not None and isinstance(error, ExtractorError):
-        self.to_stdout(MARK + json.dumps(described(error), default=str))
+        tell(self, error)
     return original(self, message, tb, is_error)
 
 
 YoutubeDL.trouble = trouble
-YoutubeDL.raise_no_formats = with_facts(YoutubeDL.raise_no_formats)
-InfoExtractor.report_drm = marked(InfoExtractor.report_drm, 'drm')
+YoutubeDL.process_video_result = with_facts(YoutubeDL.process_video_result)
+InfoExtractor.report_drm = only_told(marked(InfoExtractor.report_drm, 'drm'))
 InfoExtractor.raise_login_required = marked(InfoExtractor.raise_login_required, 'login')

@@ -19,8 +19,9 @@ class SampleIE(InfoExtractor):
         if refusal == 'login':
             self.raise_login_required()
         if refusal == 'drm':
+            # In a metadata request it returns.
             self.report_drm(video_id)
-        if refusal:
+        elif refusal:
             raise ExtractorError(refusal, expected=True)
 
     def _formats(self, base, item, video_id):
