@@ -43,7 +43,8 @@ export async function lookUpMetadata(
     const { detail, nobodyAnswered = false } = found;
     return { outcome: 'probe_failed', detail, nobodyAnswered };
   }
-  const answer = await ask({ kind: 'debit_metadata', lookupId, video });
+  const { downloadRefusal } = found.metadata;
+  const answer = await ask({ kind: 'debit_metadata', lookupId, video, downloadRefusal });
   if (answer.outcome !== 'accepted') return notCharged(answer);
   return { outcome: 'found', metadata: found.metadata };
 }

@@ -1,6 +1,7 @@
 import type { DownloadOptions } from './download-options.ts';
 import { changePlan } from './change-plan.ts';
 import type { PlanChange } from './change-plan.ts';
+import type { FailureReason } from './failure-reasons.ts';
 import { refuse } from './refusals.ts';
 import type { Refused } from './refusals.ts';
 import type { Effective, UsageEvent } from './usage-events.ts';
@@ -35,7 +36,12 @@ export interface KeyedDownload extends PriorDownload {
 
 export type UsageCommand =
   | QueueDownload
-  | { kind: 'debit_metadata'; lookupId: string; video: { platform: string; videoId: string } }
+  | {
+      kind: 'debit_metadata';
+      lookupId: string;
+      video: { platform: string; videoId: string };
+      downloadRefusal: FailureReason | null;
+    }
   | PlanChange
   | { kind: 'set_overage_cap'; overageCapCents: number; effective: Effective }
   | { kind: 'remove_overage_cap'; effective: Effective };
@@ -119,7 +125,7 @@ function chargeForDownload(state: UsagePeriod, token: string): UsageEvent | Refu
 
 function debitMetadata(
   state: UsagePeriod,
-  { lookupId, video }: Extract<UsageCommand, { kind: 'debit_metadata' }>,
+  { lookupId, video, downloadRefusal }: Extract<UsageCommand, { kind: 'debit_metadata' }>,
 ): UsageEvent[] | Refused {
   if (state.metadataCredits >= state.terms.metadata_limit) return refuse('metadata_quota_exceeded');
   return [
@@ -130,6 +136,7 @@ function debitMetadata(
         ordinal: state.lookups + 1,
         platform: video.platform,
         video_id: video.videoId,
+        download_refusal: downloadRefusal,
       },
     },
   ];

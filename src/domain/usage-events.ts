@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { accountId } from './account-events.ts';
+import { failureReasonNames } from './failure-reasons.ts';
 import { audioFormats, formats, maxItem, qualities } from './download-options.ts';
 import { instant } from './instant.ts';
 import { cents } from './cents.ts';
@@ -87,6 +88,8 @@ export const usageEventSchemas = {
     ordinal,
     platform: z.string().min(1).max(32),
     video_id: z.string().min(1).max(256),
+    /** What the client was told that a download would fail for; null: for nothing that is known. Missing in older events. */
+    download_refusal: z.enum(failureReasonNames).nullable().optional(),
   }),
   /** The client was told that the lookup failed: its credit is given back. */
   MetadataCreditVoided: z.strictObject({

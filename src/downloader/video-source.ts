@@ -250,9 +250,11 @@ async function download(
   await mkdir(media, { mode: 0o700 });
   const startedMs = performance.now();
   const tooLarge = new AbortController();
+  let fetchedBytes = 0;
   const output = followDownload({
     onProgress,
     onBytes: (bytes) => {
+      fetchedBytes = bytes;
       if (bytes > limits.maxFileSizeBytes) tooLarge.abort();
     },
     nowMs: () => performance.now(),
@@ -282,7 +284,7 @@ async function download(
   const failed = processFailure(result, output.refusal) ?? silentRefusal(output, wanted, limits);
   if (failed !== undefined) {
     const isJudged = result.ending === 'exited' && failed.fault === 'service' && failed.reason === 'platform_error';
-    return isJudged ? notDelivered(failed, output) : failed;
+    return isJudged ? notDelivered(failed, output) : { ...failed, nothingFetched: fetchedBytes === 0 };
   }
   const timeoutMs = Math.max(limits.attemptTimeoutMs - (performance.now() - startedMs), 1);
   const { metadata, parts, wholeParts } = output;

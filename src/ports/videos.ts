@@ -30,6 +30,8 @@ export interface VideoFailure {
 export interface DownloadFailure extends VideoFailure {
   /** `service` for our own disk, programs and mistakes; `video` for everything that an item or its platform may cause. */
   fault: Fault;
+  /** The item was refused before a byte of it was fetched. */
+  nothingFetched?: boolean;
   /** The formats that failed their verification: another attempt takes others, if there are any. */
   tried?: readonly string[];
   /** Another attempt cannot help, although the reason is one that is tried again. */

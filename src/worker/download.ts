@@ -1,6 +1,7 @@
 import { mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Logger } from 'pino';
+import { isSaidBeforehand, wasCalledPossible } from '../commands/was-called-possible.ts';
 import { readJob, recordJobProgress } from '../commands/record-job-progress.ts';
 import type { JobDependencies, QueuedJob } from '../commands/record-job-progress.ts';
 import { ClockIsWrong } from '../ports/clock.ts';
@@ -72,9 +73,10 @@ export async function downloadJob(
       const completed = await finish({ ...dependencies, logger }, { claim, file: result, record, job, signal });
       if (completed) logger.info({ sizeBytes: result.sizeBytes }, 'a download is done');
     } else {
-      const { reason, fault, detail } = result;
+      const failed = await withWhatMetadataSaid(dependencies, job, result);
+      const { reason, fault, detail } = failed;
       logger.info({ reason, fault, detail }, 'a download failed');
-      await record({ kind: 'give_up', token, claim, ...failureOf(result) });
+      await record({ kind: 'give_up', token, claim, ...failureOf(failed) });
     }
   } catch (error) {
     const cut = cutShort();
@@ -121,6 +123,18 @@ async function recordStep(dependencies: DownloadDependencies, job: QueuedJob, co
 const failureOf = ({ reason, fault, detail, tried, isFinal }: DownloadFailure) => ({
   ...{ reason, fault, detail, tried, isFinal },
 });
+
+/** What metadata had just called possible, and is refused before a byte was fetched, is the fault of the service. */
+async function withWhatMetadataSaid(
+  { store }: DownloadDependencies,
+  job: QueuedJob,
+  failed: DownloadFailure,
+): Promise<DownloadFailure> {
+  const { reason, fault, nothingFetched = false, detail } = failed;
+  if (fault === 'service' || !nothingFetched || !isSaidBeforehand(reason)) return failed;
+  if (!(await wasCalledPossible(store, job))) return failed;
+  return { ...failed, fault: 'service', detail: `Metadata had called this possible. ${detail}`.slice(0, 500) };
+}
 
 /** A log that does not say what was tried keeps no attempt back. */
 async function triedBefore({ store, logger }: DownloadDependencies, token: string): Promise<readonly string[]> {

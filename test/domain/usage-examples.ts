@@ -62,7 +62,7 @@ export const queueDownload = (number: number): UsageCommand => ({
   ...defaultOptions,
 });
 
-export const lookUp = (lookupId: string): UsageCommand => ({ kind: 'debit_metadata', lookupId, video });
+export const lookUp = (lookupId: string): UsageCommand => ({ kind: 'debit_metadata', lookupId, video, downloadRefusal: null });
 
 export const credit = (ordinal: number): UsageEvent => ({
   type: 'DownloadCreditDebited',
@@ -143,7 +143,13 @@ export const capRemoved: UsageEvent = { type: 'OverageCapRemoved', data: { effec
 
 export const lookedUp = (ordinal: number, lookupId: string): UsageEvent => ({
   type: 'MetadataCreditDebited',
-  data: { lookup_id: lookupId, ordinal, platform: video.platform, video_id: video.videoId },
+  data: {
+    lookup_id: lookupId,
+    ordinal,
+    platform: video.platform,
+    video_id: video.videoId,
+    download_refusal: null,
+  },
 });
 
 export const ended = (next: Partial<Terms> = {}): UsageEvent => ({

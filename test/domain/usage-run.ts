@@ -156,7 +156,7 @@ export class Run {
       case 'lookup': {
         const lookupId = `00000000-0000-4000-8000-${String(number).padStart(12, '0')}`;
         return {
-          real: () => process.ask({ kind: 'debit_metadata', lookupId, video }, now, losesReply),
+          real: () => process.ask({ kind: 'debit_metadata', lookupId, video, downloadRefusal: null }, now, losesReply),
           model: () => {
             model.rollTo(now);
             return model.lookUp(lookupId);

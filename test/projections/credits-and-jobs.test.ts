@@ -38,7 +38,7 @@ describe('the credits row of an account', () => {
     const account = await openUsage(log.store, { openedAt: '2026-10-31T09:00:00.000Z' });
     expect(await newestRow(account)).toEqual(await foldUsage(log.store, account.stream));
     const writers = writersOf(log.store);
-    const lookup = { kind: 'debit_metadata', lookupId: newUuid(), video } as const;
+    const lookup = { kind: 'debit_metadata', lookupId: newUuid(), video, downloadRefusal: null } as const;
     await queueAll(writers, account, [1, 2, 3]);
     await ask(writers, account, lookup);
     await ask(writers, account, { kind: 'set_overage_cap', overageCapCents: 500, effective: 'now' });
