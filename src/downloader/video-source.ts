@@ -221,7 +221,16 @@ async function finishAndHash(
   if (sizeBytes > limits.maxFileSizeBytes) return failure('too_large', `The file has ${sizeBytes} bytes.`);
   if (namespaces?.users !== undefined) await takeOver(path);
   const sha256 = await fileSha256(path, { signal: attempt.signal });
-  return { ok: true, path, name, mime, sizeBytes, sha256, durationSeconds: Math.round(verdict.durationSeconds) };
+  return {
+    ok: true,
+    path,
+    name,
+    mime,
+    sizeBytes,
+    sha256,
+    durationSeconds: Math.round(verdict.durationSeconds),
+    detail: verdict.note ?? '',
+  };
 }
 
 /**
@@ -291,17 +300,21 @@ async function download(
   const arrived = { parts, isProved: wholeParts === parts, announcedSeconds: metadata?.exactSeconds ?? 0 };
   const attempt = { directory, signal, timeoutMs, traceparent, onProgress: output.takeFinished };
   const finished = await finishAndHash(context, wanted.output, arrived, attempt);
-  if (finished.ok) return { ...finished, detail: detailOf(output, finished.durationSeconds) };
+  if (finished.ok) return { ...finished, detail: detailOf(output, finished) };
   // What yt-dlp has fetched without a complaint fails by our judgement alone, or because we cannot convert it.
   const isOurs = !signal.aborted && ['platform_error', 'timed_out', 'internal_error'].includes(finished.reason);
   return isOurs ? notDelivered({ ...finished, fault: 'service' }, output) : finished;
 }
 
-/** For the timeline: what was chosen, and where the film does not last as long as was announced. */
-function detailOf({ choice, metadata }: DownloadOutput, seconds: number): string {
+/** For the timeline: what was chosen, what was left out, and where the film does not last as long as was announced. */
+function detailOf(
+  { choice, metadata }: DownloadOutput,
+  { durationSeconds: seconds, detail: note }: DownloadedFile,
+): string {
   const announced = metadata?.exactSeconds ?? 0;
   const isOther = announced > 0 && Math.abs(announced - seconds) > noticedSeconds;
-  return isOther ? cleanDetail(`The platform announced ${announced} s, and ${seconds} s came. ${choice}`) : choice;
+  const told = [choice, note].filter(Boolean).join('; ');
+  return cleanDetail(isOther ? `The platform announced ${announced} s, and ${seconds} s came. ${told}` : told);
 }
 
 /** To the caller, our own failures, such as a full disk, are failures like any other. */

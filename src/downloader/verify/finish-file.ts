@@ -2,6 +2,7 @@ import { rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 
 import type { Output } from '../../domain/download-options.ts';
+import { noteOf } from './note.ts';
 import { isMp4, lengthOf, mediaStreams, missingPackets, packetSeconds, readPackets } from './packets.ts';
 import type { FileFacts, StreamFacts } from './packets.ts';
 import { anyMedia, finishedFiles, onlyFiles, refuse, runTool } from './tools.ts';
@@ -228,12 +229,20 @@ export async function finishFilm(media: string, options: Finishing): Promise<Ver
   if (failed !== undefined) return failed;
   if (isAsked) {
     await rename(join(directory, 'part0'), target);
-    return { ok: true, durationSeconds: seconds };
+    return {
+      ok: true,
+      durationSeconds: seconds,
+      note: noteOf(
+        parts,
+        chosen,
+        chosen.map(({ stream }) => stream),
+      ),
+    };
   }
   const finished = await readPackets(target, options);
   if ('ok' in finished) return finished;
   const wrong = missingPackets(finished) ?? wrongFinish(finished, chosen);
   if (wrong !== undefined) return refuse(wrong);
   for (const each of names) await rm(join(directory, each), { force: true });
-  return { ok: true, durationSeconds: lengthOf(finished) };
+  return { ok: true, durationSeconds: lengthOf(finished), note: noteOf(parts, chosen, finished.streams) };
 }

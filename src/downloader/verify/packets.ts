@@ -9,6 +9,10 @@ export interface StreamFacts {
   codec: string;
   /** Less is better: an original that is marked as the usual one is 0, a dub, a comment or a description the last. */
   rank: number;
+  /** Its language, title and special purpose, for people. */
+  label: string;
+  /** ffprobe's name of the transfer function of its colours. */
+  transfer: string;
   width: number;
   height: number;
   /** By the index of the file; 0 if it has none. */
@@ -34,7 +38,7 @@ export interface FileFacts {
 }
 
 const entries =
-  'format=format_name,duration:stream=index,codec_type,codec_name,nb_frames,width,height:stream_disposition=attached_pic,default,dub,comment,visual_impaired:packet=stream_index,dts_time,pts_time,duration_time,flags';
+  'format=format_name,duration:stream=index,codec_type,codec_name,nb_frames,width,height,color_transfer:stream_tags=language,title:stream_disposition=attached_pic,default,dub,comment,visual_impaired:packet=stream_index,dts_time,pts_time,duration_time,flags';
 
 const nothingRead = (index: number): StreamFacts => ({
   ...{
@@ -42,6 +46,8 @@ const nothingRead = (index: number): StreamFacts => ({
     kind: '',
     codec: '',
     rank: 1,
+    label: '',
+    transfer: '',
     width: 0,
     height: 0,
     promisedPackets: 0,
@@ -70,7 +76,12 @@ function takeStream(facts: StreamFacts, fields: Map<string, string>): void {
   facts.kind = fields.get('disposition:attached_pic') === '1' ? 'cover' : (fields.get('codec_type') ?? '');
   facts.codec = fields.get('codec_name') ?? '';
   const isMarked = (name: string) => fields.get(`disposition:${name}`) === '1';
-  facts.rank = ['dub', 'comment', 'visual_impaired'].some(isMarked) ? 2 : isMarked('default') ? 0 : 1;
+  const purposes = ['dub', 'comment', 'visual_impaired'].filter(isMarked);
+  facts.rank = purposes.length > 0 ? 2 : isMarked('default') ? 0 : 1;
+  const language = fields.get('tag:language');
+  const named = [language === 'und' ? '' : language, fields.get('tag:title'), ...purposes];
+  facts.label = named.filter(Boolean).join(', ');
+  facts.transfer = fields.get('color_transfer') ?? '';
   facts.promisedPackets = Number(fields.get('nb_frames')) || 0;
   [facts.width, facts.height] = [Number(fields.get('width')) || 0, Number(fields.get('height')) || 0];
 }

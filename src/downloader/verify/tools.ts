@@ -17,7 +17,8 @@ export interface Refusal {
   detail: string;
 }
 
-export type Verdict = { ok: true; durationSeconds: number } | Refusal;
+/** `note` tells people what was left out, and what became of HDR. */
+export type Verdict = { ok: true; durationSeconds: number; note?: string } | Refusal;
 
 /** The finished file of each output: its name, its MIME type, the demuxer that must read it, and the stream that it must have. */
 export const finishedFiles = {
@@ -71,13 +72,11 @@ export function refuse(detail: string, reason: FailureReason = 'platform_error',
   return { ok: false, reason, fault, detail };
 }
 
-/** Reads ffprobe's compact format, `name|key=value|key=value`. None of the requested fields can contain a `|`. */
+/** Reads ffprobe's compact format, `name|key=value|key=value`. It writes a backslash before signs that a value shares with it. */
 export function fieldsOf(line: string): { name: string; fields: Map<string, string> } {
-  const [name = '', ...pairs] = line.split('|');
-  return {
-    name,
-    fields: new Map(pairs.map((pair) => [pair.split('=', 1)[0] ?? '', pair.slice(pair.indexOf('=') + 1)])),
-  };
+  const [name = '', ...pairs] = line.match(/(?:\\.|[^|\\])+/g) ?? [];
+  const valueOf = (pair: string) => pair.slice(pair.indexOf('=') + 1).replace(/\\(.)/g, '$1');
+  return { name, fields: new Map(pairs.map((pair) => [pair.split('=', 1)[0] ?? '', valueOf(pair)])) };
 }
 
 /**

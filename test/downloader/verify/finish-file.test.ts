@@ -60,7 +60,7 @@ describe('a finished file', () => {
   test('that is what was asked for stays the same, byte for byte', async () => {
     const path = make('a.mp4', ...picture, ...sound, ...playable);
     const finished = await finish([path], 'mp4', 6);
-    expect(finished.verdict).toEqual({ ok: true, durationSeconds: expect.closeTo(6, 0) as number });
+    expect(finished.verdict).toEqual({ ok: true, durationSeconds: expect.closeTo(6, 0) as number, note: '' });
     expect(readFileSync(finished.path).equals(readFileSync(path))).toBe(true);
     expect(finished.left).not.toContain('part0');
   });
@@ -118,6 +118,69 @@ describe('a finished file', () => {
   test('of which a part is missing is refused', async () => {
     const path = make('a.mp4', ...picture, ...playable);
     expect((await finish([path], 'mp4', 6, { parts: 2 })).verdict).toMatchObject({ ok: false });
+  });
+});
+
+describe('the note of a finished file', () => {
+  const noteOf = async (path: string, output: 'mp4' | 'mp3' | 'm4a' = 'mp4', ...others: string[]) => {
+    const { verdict } = await finish([path, ...others], output, 6);
+    expect(verdict).toMatchObject({ ok: true });
+    return verdict.ok ? verdict.note : undefined;
+  };
+  const threeSounds = (name: string) => {
+    const of = (number: number, language: string, disposition: string) => [
+      ...[`-metadata:s:a:${number}`, `language=${language}`],
+      ...[`-disposition:a:${number}`, disposition],
+    ];
+    return make(
+      name,
+      ...picture,
+      ...sound,
+      ...['-map', '0', '-map', '1', '-map', '1', '-map', '1', ...playable, '-c:a', 'aac'],
+      ...of(0, 'deu', 'dub'),
+      ...of(1, 'eng', 'default'),
+      ...of(2, 'eng', 'comment'),
+      // Written with the signs by which ffprobe parts its fields.
+      ...['-metadata:s:a:2', 'title=The director|codec_type=video\\'],
+    );
+  };
+  const leftOut =
+    'also in what was fetched: audio (aac, deu, dub), audio (aac, eng, The director|codec_type=video\\, comment)';
+
+  test('is empty where nothing was left out', async () => {
+    expect(await noteOf(make('a.mp4', ...picture, ...sound, ...playable))).toBe('');
+    expect(await noteOf(make('a.mp4', ...picture, ...playable), 'mp4', make('b.m4a', ...sound))).toBe('');
+  });
+
+  test.each(['mp4', 'mp3', 'm4a'] as const)('names the other sounds of the file, as %s', async (output) => {
+    expect(await noteOf(threeSounds('a.mkv'), output)).toBe(leftOut);
+  });
+
+  test('names the sound of the picture where another one lay beside it', async () => {
+    const both = make('a.mp4', ...picture, ...sound, ...playable);
+    expect(await noteOf(both, 'mp4', make('b.mp3', ...sound))).toBe('also in what was fetched: audio (mp3)');
+  });
+
+  test('names smaller pictures', async () => {
+    const small = ['-filter:v:0', 'scale=80:60'];
+    const path = make('a.mkv', ...picture, ...sound, '-map', '0', '-map', '0', '-map', '1', ...small, ...playable);
+    expect(await noteOf(path)).toBe('also in what was fetched: video (h264, 80×60)');
+  });
+
+  test.each([
+    ['PQ', 'smpte2084', 'copied', ['libx265', '-x265-params', 'log-level=none'], 'HDR (PQ) was kept'],
+    ['HLG', 'arib-std-b67', 'copied', ['libvpx-vp9', '-cpu-used', '8'], 'HDR (HLG) was kept'],
+    ['HLG', 'arib-std-b67', 'converted', ['prores_ks'], 'HDR (HLG) was kept, with 8 bits a colour'],
+  ])('says that a film is HDR: %s (%s), %s', async (_, transfer, how, codec, said) => {
+    const colours = `setparams=color_primaries=bt2020:color_trc=${transfer}:colorspace=bt2020nc`;
+    const path = make('a.mkv', ...picture, ...sound, '-vf', `format=yuv420p10,${colours}`, '-c:v', ...codec);
+    const { verdict, path: made } = await finish([path], 'mp4', 6);
+    expect(verdict).toMatchObject({ ok: true, note: said });
+    const shown = ['-v', 'error', '-select_streams', 'v', '-show_entries', 'stream=codec_name,color_transfer', made];
+    const probed = execFileSync(engine.ffprobePath, shown, { encoding: 'utf8' });
+    expect(probed).toContain(`color_transfer=${transfer}`);
+    expect(probed.includes('codec_name=h264')).toBe(how === 'converted');
+    expect((await finish([path], 'mp3', 6)).verdict).toMatchObject({ ok: true, note: '' });
   });
 });
 

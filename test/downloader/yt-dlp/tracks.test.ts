@@ -91,6 +91,7 @@ const rendition = (id: string, height: number) => ({
   ...{ videoCodec: 'avc1.42c00d', audioCodec: 'mp4a.40.2' },
 });
 const renditions = [rendition('small', 180), rendition('large', 360)];
+const withManySounds = [{ ...rendition('many', 360), path: '/files/many.mp4' }];
 
 let platform: TestPlatform;
 let listening: Listening;
@@ -101,7 +102,11 @@ const server = createServer((request, response) => {
   const send = (type: string, body: string | Buffer) => response.writeHead(200, { 'Content-Type': type }).end(body);
   if (kind === 'api') {
     const [way = '', id = ''] = (path.split('/').at(-1) ?? '').split('--');
-    if (way === 'files') return send('application/json', JSON.stringify({ title: id, durationSeconds: 2, renditions }));
+    if (way === 'files')
+      return send(
+        'application/json',
+        JSON.stringify({ title: id, durationSeconds: 2, renditions: id === 'many' ? withManySounds : renditions }),
+      );
     const place = way === 'hls' ? { playlistPath: `/hls/${id}/master.m3u8` } : { manifestPath: `/dash/${id}/film.mpd` };
     return send('application/json', JSON.stringify({ title: id, durationSeconds: 2, ...place }));
   }
@@ -137,6 +142,9 @@ beforeAll(async () => {
   make(...sounds, '-c:a', 'aac', ...hls('sound'));
   make(...pictures, ...sounds, ...h264, '-c:a', 'aac', ...hls('both'));
   make(...pictures, ...sounds, ...h264, '-c:a', 'aac', 'both.mp4');
+  const dub = ['-metadata:s:a:1', 'language=fra', '-disposition:a:1', 'dub'];
+  const many = ['-map', '0', '-map', '1', '-map', '1', '-c:a', 'aac', ...dub];
+  make(...pictures, ...sounds, ...h264, ...many, 'many.mp4');
   make(...pictures, ...h264, 'picture.mp4');
   make(...sounds, '-c:a', 'aac', 'sound.mp4');
 });
@@ -179,6 +187,11 @@ describe.each(['mp4', 'm4a', 'mp3'] as const)('of a film with several sounds, as
     const choice = await choiceOf('hls--inside', output);
     expect(choice).toMatch(/320×180/);
     expect(choice).not.toMatch(/Zulu/);
+  });
+
+  test('the other sounds of a file that was fetched are said', async () => {
+    const choice = await choiceOf('files--many', output);
+    expect(choice).toMatch(/^many \(640×360, .*\); also in what was fetched: audio \(aac, fra, dub\)$/);
   });
 
   test('what there is alone is delivered, and said', async () => {
