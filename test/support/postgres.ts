@@ -70,7 +70,11 @@ export const openTestPool = (url: string): pg.Pool =>
   new pg.Pool({
     connectionString: url,
     // eslint-disable-next-line @typescript-eslint/no-misused-promises -- the pool waits for it; only its types do not say so
-    onConnect: (client) => stateSettings(client),
+    onConnect: (client) => {
+      // One that the server ends while the pool is being closed would end this process.
+      client.on('error', () => undefined);
+      return stateSettings(client);
+    },
   });
 
 /** Opens a connection of its own for some work, and closes it. */
