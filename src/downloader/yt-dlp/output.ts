@@ -181,6 +181,7 @@ export function followDownload(options: {
   let finishedBytes = 0;
   let percent: number | null = null;
   let reportedMs = -Infinity;
+  let firstFinished: { share: number; nowMs: number } | undefined;
 
   function report(part: PartProgress): void {
     const fraction = partFraction(part);
@@ -226,8 +227,12 @@ export function followDownload(options: {
     parts: 1,
     wholeParts: 0,
     takeFinished: (share) => {
+      const nowMs = options.nowMs();
+      firstFinished ??= { share, nowMs };
+      const sharePerMs = (share - firstFinished.share) / (nowMs - firstFinished.nowMs);
+      const etaSeconds = sharePerMs > 0 ? Math.round((1 - share) / sharePerMs / 1000) : null;
       percent = Math.max(percent ?? 0, Math.floor((fetchedShare + (1 - fetchedShare) * share) * 1000) / 10);
-      tell({ percent, bytesPerSecond: null, etaSeconds: null });
+      tell({ percent, bytesPerSecond: null, etaSeconds });
     },
     done: false,
     take(line) {

@@ -16,7 +16,7 @@ function follow() {
     clock.nowMs += afterMs;
     output.take(`PROG ${JSON.stringify({ status: 'downloading', ...fields })}`);
   };
-  return { output, reported, bytes, part };
+  return { output, reported, bytes, part, clock };
 }
 
 describe('metadata', () => {
@@ -100,6 +100,20 @@ describe('progress', () => {
     part({ downloaded_bytes: 11, total_bytes_estimate: 200, fragment_index: 2, fragment_count: 10 });
     part({ downloaded_bytes: 12, total_bytes_estimate: 200 });
     expect(reported.map(({ percent }) => percent)).toEqual([27, 27, 27]);
+  });
+
+  test('of the making of the file has the time that is left, from its second report on', () => {
+    const { output, reported, part, clock } = follow();
+    part({ status: 'finished', downloaded_bytes: 10, total_bytes: 10 });
+    for (const share of [0.2, 0.3, 0.3]) {
+      clock.nowMs += 5_000;
+      output.takeFinished(share);
+    }
+    expect(reported.slice(1).map(({ percent, etaSeconds }) => [percent, etaSeconds])).toEqual([
+      [92, null],
+      [93, 35],
+      [93, 70],
+    ]);
   });
 
   test('is unknown where nothing is known', () => {
