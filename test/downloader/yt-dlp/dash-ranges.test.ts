@@ -44,7 +44,7 @@ beforeAll(() => {
 async function deliver(name: 'plain' | 'indexed', change: (manifest: string) => string) {
   const files = new Map(
     readdirSync(folder)
-      .filter((file) => file.startsWith(name))
+      .filter((file) => file.startsWith(name) || file.endsWith('.mp4'))
       .map((file) => [file, readFileSync(join(folder, file))]),
   );
   const manifest = files.get(`${name}.mpd`)?.toString() ?? '';
@@ -68,6 +68,11 @@ const byPiece = (manifest: string) =>
       .replaceAll('<SegmentURL ', `<SegmentURL media="${file}" `),
   );
 
+/** As in manifests whose files tell the ranges themselves. */
+const withoutRanges = (manifest: string) => manifest.replaceAll(/<SegmentList[^]*?<\/SegmentList>/g, '');
+const inTwoPeriods = (manifest: string, change = (period: string) => period) =>
+  manifest.replace(/<Period [^]*<\/Period>/, (period) => `${period}${change(period)}`);
+
 describe('is delivered whole', () => {
   test.each<['plain' | 'indexed', string, (manifest: string) => string]>([
     ['plain', 'as ffmpeg writes it', (manifest) => manifest],
@@ -81,6 +86,7 @@ describe('is delivered whole', () => {
           '<Initialization range="0-600" /><RepresentationIndex range="601-$1" />',
         ),
     ],
+    ['plain', 'in two periods of one file', (manifest) => inTwoPeriods(withoutRanges(manifest))],
     ['plain', 'with the file named at each piece', byPiece],
     ['plain', 'with the file named in both places', (manifest) => byPiece(manifest.replace(/<BaseURL>.*/g, '$&\n$&'))],
   ])('%s: %s', async (name, _, change) => {
@@ -95,10 +101,17 @@ describe('is refused where the file may not be the film', () => {
       'an end elsewhere than at the next begin',
       (manifest) => manifest.replace(/mediaRange="(\d+)-\d+"/, 'mediaRange="$1-$1"'),
     ],
-    ['two periods', (manifest) => manifest.replace(/<Period [^]*<\/Period>/, '$&$&')],
+    ['two periods', (manifest) => inTwoPeriods(manifest)],
     ['no ranges', (manifest) => manifest.replaceAll(/ mediaRange="[^"]*"/g, '')],
   ])('with %s', async (_, change) => {
     expect(await deliver('plain', change)).toMatch(/^platform_error: /);
     expect(await deliver('plain', (manifest) => byPiece(change(manifest)))).toMatch(/^platform_error: /);
   });
+});
+
+test('a period in a file of its own is not taken for the film', async () => {
+  const parts = await deliver('plain', (manifest) =>
+    inTwoPeriods(withoutRanges(manifest), (period) => period.replaceAll('plain', 'indexed')),
+  );
+  expect(parts).toMatch(/^unsupported_media: /);
 });

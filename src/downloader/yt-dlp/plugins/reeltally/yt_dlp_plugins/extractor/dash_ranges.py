@@ -1,13 +1,14 @@
 """Reads manifests of DASH in which a track is one file, and its pieces are ranges of bytes.
 
 The engine knows no ranges. It stops at a piece without an address, and fetches a whole file for each piece that names one. Where the
-ranges begin at the first byte and follow one another, the track is the file itself, which the engine can fetch. It cannot join the
-files of several periods.
+ranges begin at the first byte and follow one another, the track is the file itself, which the engine can fetch. It cannot join files
+of several periods either, and would take one for the film.
 """
 
 import re
 import urllib.parse
 import xml.etree.ElementTree
+from collections import Counter
 
 from yt_dlp.extractor.common import InfoExtractor
 
@@ -42,6 +43,14 @@ def take_file(track, pieces, file):
     track.remove(pieces)
 
 
+def leave_out_parts(periods):
+    """A file that one of several periods alone names is a part of the film. One that several name may be cut at an advertisement."""
+    with_tracks = [period for period in periods if period['formats']]
+    files = Counter(file for period in with_tracks for file in {each['url'] for each in period['formats'] if 'fragments' not in each})
+    for period in with_tracks if len(with_tracks) > 1 else []:
+        period['formats'] = [each for each in period['formats'] if 'fragments' in each or files[each['url']] > 1]
+
+
 def with_ranges(method):
     def parsed(self, mpd_doc, *args, **kwargs):
         periods = [each for each in mpd_doc if name_of(each) == 'Period']
@@ -51,7 +60,9 @@ def with_ranges(method):
                 file = file_of([each for each in pieces if name_of(each) in ATTRIBUTES])
                 if file is not None:
                     take_file(track, pieces, file)
-        return method(self, mpd_doc, *args, **kwargs)
+        found = list(method(self, mpd_doc, *args, **kwargs))
+        leave_out_parts(found)
+        return found
     return parsed
 
 
