@@ -18,7 +18,7 @@ command -v openssl > /dev/null || { echo 'prepare.sh: openssl is missing: instal
 [ "${1:-}" = '' ] || grep -q '^EVENT_STORE_NODES=' .env || cat cluster.env >> .env
 umask 022
 # The folder keeps others out. The files are readable, since each container reads them as a user of its own.
-mkdir -p secrets/trusted downloader
+mkdir -p secrets/trusted downloader platforms/rules platforms/secrets
 chmod 700 secrets
 cd secrets
 

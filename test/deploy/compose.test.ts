@@ -74,10 +74,21 @@ describe('the services of compose.yaml', () => {
     expect([...new Set(named)].sort()).toEqual(Object.keys(volumes).sort());
     const used = Object.values(services).flatMap((service) => service.secrets);
     expect([...new Set(used)].sort()).toEqual(Object.keys(secrets).sort());
-    // prepare.sh makes these two.
-    const made = ['./secrets/trusted', './downloader'];
+    // prepare.sh makes these.
+    const made = ['./secrets/trusted', './downloader', './platforms/rules', './platforms/secrets'];
+    expect(deployFile('prepare.sh')).toContain(`\nmkdir -p ${made.map((path) => path.slice(2)).join(' ')}\n`);
     const files = mounted.filter((source) => source.startsWith('.') && !made.includes(source));
     expect(files.filter((source) => !existsSync(join(root, 'deploy', source)))).toEqual([]);
+  });
+
+  it('give rules about platforms to API and workers, and cookies to workers alone', () => {
+    const readers = (source: string) =>
+      Object.keys(services).filter((name) => services[name]?.volumes.some((volume) => volume.startsWith(`${source}:`)));
+    expect(readers('./platforms/rules')).toEqual(['api', 'worker']);
+    expect(readers('./platforms/secrets')).toEqual(['worker']);
+    const [, file = ''] = /^#PLATFORM_RULES_FILE=(.*)$/m.exec(deployFile('env.example')) ?? [];
+    for (const role of ['api', 'worker'])
+      expect(services[role]?.volumes).toContain(`./platforms/rules:${file.slice(0, file.lastIndexOf('/'))}:ro`);
   });
 
   it('take the images that the tests with containers take', () => {

@@ -1,7 +1,9 @@
-import { readFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { BlockList } from 'node:net';
 import { basename, join } from 'node:path';
 import { Deployment } from 'kubernetes-models/apps/v1/Deployment';
+import type { IDeployment } from 'kubernetes-models/apps/v1/Deployment';
 import { HorizontalPodAutoscaler } from 'kubernetes-models/autoscaling/v2/HorizontalPodAutoscaler';
 import { CronJob } from 'kubernetes-models/batch/v1/CronJob';
 import { Ingress } from 'kubernetes-models/networking.k8s.io/v1/Ingress';
@@ -15,10 +17,13 @@ import { parse } from 'yaml';
 import { isPublicAddress } from '../../src/downloader/egress/public-address.ts';
 import { roles } from '../../src/main/roles/role.ts';
 import { environment, readConfig, secretSettings } from '../../src/main/settings/config.ts';
+import { openPlatformRules } from '../../src/main/settings/platform-rules.ts';
 import { fileVariable } from '../../src/main/settings/secret-files.ts';
+import { readPrivateText } from '../../src/system/private-files.ts';
+import { temporaryDirectory } from '../support/temporary-directory.ts';
 import { root } from '../tidy/source-files.ts';
 import { deployFile } from './compose-file.ts';
-import { kustomizations, readKustomization, readManifests, readSettings } from './kubernetes-files.ts';
+import { kustomizations, readKustomization, readManifests, readSettings, withComponent } from './kubernetes-files.ts';
 import { faultsOf } from './kubernetes-schemas.ts';
 
 const production = 'kubernetes/overlays/production';
@@ -73,7 +78,9 @@ describe('the manifests', () => {
     const files = resources.filter((path) => path.endsWith('.yaml'));
     expect(files.sort()).toEqual([...new Set(readManifests(folder).map(({ file }) => basename(file)))].sort());
     const settings = settingsFolders.includes(folder) ? [['settings', 'settings.env']] : [];
-    expect(configMapGenerator.map(({ name, envs }) => [name, ...envs])).toEqual(settings);
+    const rules = folder.endsWith('platform-rules') ? [['platform-rules', 'rules.json']] : [];
+    const given = configMapGenerator.map(({ name, envs, files: named }) => [name, ...envs, ...named]);
+    expect(given).toEqual([...settings, ...rules]);
   });
 
   it('change in an overlay what the base has', () => {
@@ -202,6 +209,98 @@ describe.each(pods)('the pods of %s', (name, pod) => {
       // docs/deployment.md says how to make the secret.
       expect(doc('deployment.md')).toMatch(new RegExp(`secret generic ${basename(folder)} .*${basename(value)}\\b`));
     }
+  });
+});
+
+describe('the components for rules about platforms', () => {
+  const [rules, secrets, proxy] = ['platform-rules', 'platform-secrets', 'outgoing-proxy'].map(
+    (name) => `kubernetes/components/${name}`,
+  ) as [string, string, string];
+  const changed = (role: string, folders: readonly string[]) => {
+    const { value } = readManifests(role === 'worker' ? 'kubernetes/workers' : 'kubernetes/base').find(
+      ({ value: object }) => Deployment.is(object) && object.metadata?.name === role,
+    )!;
+    const made = folders.reduce((object, folder) => withComponent(folder, object), value as IDeployment);
+    expect(faultsOf([{ file: folders.join(), value: made }])).toEqual([]);
+    return made.spec!.template.spec!;
+  };
+  const mountOf = ({ containers, initContainers = [], volumes = [] }: IPodSpec, path: string) =>
+    [...containers, ...initContainers].map(({ volumeMounts = [] }) => {
+      const mount = volumeMounts.find(({ mountPath }) => mountPath === path);
+      return mount && { isReadOnly: mount.readOnly === true, volume: volumes.find(({ name }) => name === mount.name) };
+    });
+
+  it('are named in the overlay, for those who need them', () => {
+    const named = (part: string) =>
+      [
+        ...deployFile(`${production}/${part}/kustomization.yaml`).matchAll(/# - \.\.\/\.\.\/\.\.\/(components\/\S+)/g),
+      ].map(([, path]) => `kubernetes/${path!}`);
+    expect(named('service')).toEqual([rules]);
+    expect(named('workers')).toEqual([rules, secrets, proxy]);
+    expect(kustomizations.filter((folder) => folder.includes('components/')).sort()).toEqual(
+      [rules, secrets, proxy].sort(),
+    );
+  });
+
+  it.each(['api', 'worker'])('give %s the rules, which the service takes', (role) => {
+    const pod = changed(role, [rules]);
+    const { value: file = '' } = pod.containers[0]!.env!.find(({ name }) => name === 'PLATFORM_RULES_FILE')!;
+    const [mounted] = mountOf(pod, file.slice(0, file.lastIndexOf('/')));
+    expect(mounted).toMatchObject({ isReadOnly: true, volume: { configMap: { name: 'platform-rules' } } });
+    const [{ files, options } = { files: [] }] = readKustomization(rules).configMapGenerator;
+    // Else a changed file would have another name, and pods would be replaced.
+    expect([files, options]).toEqual([[basename(file)], { disableNameSuffixHash: true }]);
+    const path = join(root, 'deploy', rules, basename(file));
+    const logger = { error: () => undefined, warn: () => undefined };
+    const loaded = openPlatformRules({ PLATFORM_RULES_FILE: path }, { samplePlatformOrigin: undefined, logger });
+    expect(loaded.cookiesFileOf('youtube')).toBe('/run/platforms/youtube-cookies.txt');
+  });
+
+  it('leave other roles alone', () => {
+    for (const role of ['projector', 'dispatcher']) expect(changed(role, [rules, secrets, proxy])).toEqual(podOf(role));
+    expect(changed('api', [secrets, proxy])).toEqual(podOf('api'));
+  });
+
+  it('copy cookies to where they are those of the worker alone', () => {
+    const pod = changed('worker', [rules, secrets, proxy]);
+    const [ofWorker, ofCopy] = mountOf(pod, '/run/platforms');
+    expect(ofWorker).toMatchObject({ isReadOnly: true, volume: { emptyDir: { medium: 'Memory' } } });
+    expect(ofCopy).toMatchObject({ isReadOnly: false, volume: ofWorker?.volume as object });
+    const [, mounted] = mountOf(pod, '/run/secrets/platforms');
+    expect(mounted).toMatchObject({ isReadOnly: true, volume: { secret: { secretName: 'platforms' } } });
+    const [{ command = [], securityContext } = {}] = pod.initContainers ?? [];
+    expect(securityContext).toMatchObject({ allowPrivilegeEscalation: false, capabilities: { drop: ['ALL'] } });
+    const [from, to] = [temporaryDirectory(), temporaryDirectory()];
+    const [shell = '', ...words] = command.map((word) =>
+      word.replace('/run/secrets/platforms/', `${from}/`).replace(' /run/platforms/', ` ${to}/`),
+    );
+    // As the kubelet lays them out.
+    mkdirSync(join(from, '..data'));
+    writeFileSync(join(from, '..data', 'cookies.txt'), 'a cookie', { mode: 0o440 });
+    symlinkSync('..data/cookies.txt', join(from, 'cookies.txt'));
+    execFileSync(shell, words);
+    expect(readdirSync(to)).toEqual(['cookies.txt']);
+    expect(readPrivateText(join(to, 'cookies.txt'))).toBe('a cookie');
+    expect(statSync(join(to, 'cookies.txt')).mode & 0o777).toBe(0o600);
+  });
+
+  it('give workers one proxy, by a secret and a policy', () => {
+    const pod = changed('worker', [proxy]);
+    const file = pod.containers[0]!.env!.find(({ name }) => name === fileVariable('EGRESS_PROXY'))?.value ?? '';
+    const folder = file.slice(0, file.lastIndexOf('/'));
+    expect(mountOf(pod, folder)).toMatchObject([
+      { isReadOnly: true, volume: { secret: { secretName: basename(folder) } } },
+    ]);
+    const [policy] = readManifests(proxy)
+      .map(({ value }) => value)
+      .filter(NetworkPolicy.is);
+    expect(policy?.spec?.podSelector).toEqual({ matchLabels: labelsOf('worker') });
+    expect(policy?.spec?.egress).toHaveLength(1);
+    for (const [secret, path] of [
+      [basename(folder), basename(file)],
+      ['platforms', 'youtube-cookies.txt'],
+    ])
+      expect(doc('deployment.md')).toMatch(new RegExp(`secret generic ${secret!} .*${path!}\\b`));
   });
 });
 
