@@ -149,6 +149,7 @@ export const engineComplaints: readonly [string, FailureReason][] = [
   ['[download] Got error: 9 bytes read, 9 more expected. Giving up after 2 retries', 'platform_error'],
   ['Unable to download webpage: HTTP Error 503: Service Unavailable', 'platform_error'],
   ['A piece was sent in the place of another', 'platform_error'],
+  ['The stream goes on in another make, which one file cannot hold', 'platform_error'],
   ['A page was sent in the place of media', 'platform_error'],
   ['The file is not whole by its own lengths: 12 bytes in the place of 20', 'platform_error'],
   ["[youtube] x: Failed to resolve 'www.youtube.com' ([Errno -2] Name does not resolve)", 'platform_error'],

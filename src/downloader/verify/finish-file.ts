@@ -3,7 +3,7 @@ import { join } from 'node:path';
 
 import type { Output } from '../../domain/download-options.ts';
 import { noteOf } from './note.ts';
-import { isMp4, lengthOf, mediaStreams, missingPackets, packetSeconds, readPackets } from './packets.ts';
+import { endsInside, isMp4, lengthOf, mediaStreams, missingPackets, packetSeconds, readPackets } from './packets.ts';
 import type { FileFacts, StreamFacts } from './packets.ts';
 import { anyMedia, finishedFiles, onlyFiles, refuse, runTool } from './tools.ts';
 import type { Refusal, ToolOptions, Verdict } from './tools.ts';
@@ -38,7 +38,7 @@ const encoders: Readonly<Record<FilmOutput, { video: readonly string[]; audio: r
     // Players want even sides and four pixels to one colour.
     video: [
       ...['libx264', '-preset', 'veryfast', '-crf', '20', '-threads', '2'],
-      ...['-pix_fmt', 'yuv420p', '-vf', 'pad=ceil(iw/2)*2:ceil(ih/2)*2'],
+      ...['-vf', 'format=yuv420p,pad=ceil(iw/2)*2:ceil(ih/2)*2'],
     ],
     // Silence in the place of what was never sent keeps sound and picture together.
     audio: ['aac', '-b:a', '192k', '-af', 'aresample=async=1'],
@@ -122,9 +122,24 @@ const harmless =
 const harmlessAtBegin =
   /non-existing [SP]PS|no frame!|decode_slice_header error|PPS id out of range|Error parsing NAL|find ref with POC|submitting packet/i;
 
-function complaints(stderr: string, leading: number): string {
+/** Said of a tag that lies between the frames of sound, or behind them. How many of them may fail is counted. */
+const harmlessInSound =
+  /Header missing|invalid sync code|invalid frame header|decode_frame\(\) failed|submitting packet|Decoding error/i;
+
+interface Excused {
+  leading: number;
+  foreign: number;
+  endsInside: boolean;
+}
+
+function complaints(stderr: string, { leading, foreign, endsInside: isCut }: Excused): string {
   const isHarmless = (line: string) =>
-    harmless.test(line) || /^\s*Last message repeated/.test(line) || (leading > 0 && harmlessAtBegin.test(line));
+    // Said of the end by the reader of the container, not by a decoder.
+    (isCut && line.startsWith('[in#')) ||
+    harmless.test(line) ||
+    /^\s*Last message repeated/.test(line) ||
+    (leading > 0 && harmlessAtBegin.test(line)) ||
+    (foreign > 0 && harmlessInSound.test(line));
   return stderr
     .split('\n')
     .filter((line) => line.trim() !== '' && !isHarmless(line))
@@ -145,9 +160,16 @@ async function runFfmpeg(
   const picture = chosen.find(({ stream }) => stream.kind === 'video');
   const isSampled = picture !== undefined && picture.isCopied && !isSmall(picture.stream);
   const leading = picture?.stream.leadingPackets ?? 0;
-  const maxErrorRate = leading === 0 ? 0 : (leading + 1) / (picture?.stream.readPackets ?? 1);
-  const inputs = parts.flatMap(({ path }) => [
-    ...['-threads', '1', ...(isSampled ? ['-skip_frame:v', 'nokey'] : []), ...anyMedia, '-i', `file:${path}`],
+  const foreign = Math.max(...parts.map(({ foreignStretches }) => foreignStretches));
+  const sounds = chosen.find(({ stream }) => stream.kind === 'audio')?.stream.readPackets ?? 1;
+  const maxErrorRate = Math.max(
+    leading === 0 ? 0 : (leading + 1) / (picture?.stream.readPackets ?? 1),
+    // A decoder ends at a rate above this one: half a packet more, for what floats lose.
+    foreign === 0 ? 0 : (foreign + 0.5) / sounds,
+  );
+  const inputs = parts.flatMap(({ path, inputFlags }) => [
+    ...['-threads', '1', ...(isSampled ? ['-skip_frame:v', 'nokey'] : []), ...anyMedia],
+    ...[...inputFlags, '-i', `file:${path}`],
   ]);
   const made = [
     ...chosen.flatMap(mapped),
@@ -169,7 +191,7 @@ async function runFfmpeg(
     { ...options, onLine },
   );
   if ('ok' in result) return result;
-  const said = complaints(result.stderr, leading);
+  const said = complaints(result.stderr, { leading, foreign, endsInside: parts.some(endsInside) });
   return said === '' ? undefined : refuse(`The contents are damaged: ${said}`);
 }
 
@@ -192,7 +214,7 @@ async function readParts(names: readonly string[], options: Finishing): Promise<
   for (const name of names) {
     const facts = await readPackets(join(options.directory, name), options);
     if ('ok' in facts) return facts;
-    const missing = missingPackets(facts);
+    const missing = missingPackets(facts, options.arrived.isProved);
     if (missing !== undefined) return refuse(missing);
     parts.push(facts);
   }
@@ -221,7 +243,7 @@ export async function finishFilm(media: string, options: Finishing): Promise<Ver
   // By the packets: the head of a file states its whole length even if its end is missing.
   const cameSeconds = Math.max(...parts.map(packetSeconds));
   const isShort = arrived.announcedSeconds > 0 && cameSeconds < arrived.announcedSeconds * minAnnouncedShare;
-  if (isShort && !arrived.isProved)
+  if (isShort && (!arrived.isProved || parts.some(endsInside)))
     return refuse(`The file lasts ${cameSeconds.toFixed(1)} s instead of ${arrived.announcedSeconds} s.`);
   const target = join(media, name);
   const isAsked = isFinished(parts, chosen, output);
@@ -241,7 +263,7 @@ export async function finishFilm(media: string, options: Finishing): Promise<Ver
   }
   const finished = await readPackets(target, options);
   if ('ok' in finished) return finished;
-  const wrong = missingPackets(finished) ?? wrongFinish(finished, chosen);
+  const wrong = missingPackets(finished, false) ?? wrongFinish(finished, chosen);
   if (wrong !== undefined) return refuse(wrong);
   for (const each of names) await rm(join(directory, each), { force: true });
   return { ok: true, durationSeconds: lengthOf(finished), note: noteOf(parts, chosen, finished.streams) };

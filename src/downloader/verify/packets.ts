@@ -1,3 +1,6 @@
+import { stat } from 'node:fs/promises';
+
+import { foreignStretches } from './foreign-bytes.ts';
 import { anyMedia, fieldsOf, headOf, runTool } from './tools.ts';
 import type { Refusal, ToolOptions } from './tools.ts';
 
@@ -17,8 +20,13 @@ export interface StreamFacts {
   height: number;
   /** By the index of the file; 0 if it has none. */
   promisedPackets: number;
+  /** Without a last one that is cut short. */
   readPackets: number;
   corruptPackets: number;
+  /** When the first of these begins. */
+  corruptFromSeconds: number;
+  /** Its last packet is cut short, as a recorder leaves it that was stopped. */
+  endsInside: boolean;
   /** Before the first one that needs no other: a recording that begins between two pictures has some. */
   leadingPackets: number;
   beginSeconds: number;
@@ -34,6 +42,10 @@ export interface FileFacts {
   /** ffprobe's name of the container, such as `mov,mp4,m4a,3gp,3g2,mj2`. */
   container: string;
   durationSeconds: number;
+  /** For whoever reads the file too: what is cut short at its end is left out. */
+  inputFlags: readonly string[];
+  /** Tags and zeros that a decoder takes for damaged packets (`foreign-bytes.ts`). */
+  foreignStretches: number;
   streams: readonly StreamFacts[];
 }
 
@@ -53,6 +65,8 @@ const nothingRead = (index: number): StreamFacts => ({
     promisedPackets: 0,
     readPackets: 0,
     corruptPackets: 0,
+    corruptFromSeconds: Infinity,
+    endsInside: false,
   },
   ...{ leadingPackets: 0, beginSeconds: Infinity, endSeconds: 0, playedSeconds: 0 },
 });
@@ -62,13 +76,15 @@ function takePacket(facts: StreamFacts, fields: Map<string, string>): void {
   const isLeading = facts.leadingPackets === facts.readPackets && !flags.includes('K');
   if (isLeading) facts.leadingPackets += 1;
   facts.readPackets += 1;
-  if (flags.includes('C')) facts.corruptPackets += 1;
+  facts.endsInside = flags.includes('C');
+  if (facts.endsInside) facts.corruptPackets += 1;
   const lengthSeconds = Number(fields.get('duration_time')) || 0;
   facts.playedSeconds += lengthSeconds;
   const seconds = [fields.get('dts_time'), fields.get('pts_time')].map(Number).find((time) => !Number.isNaN(time));
   if (seconds === undefined) return;
   facts.beginSeconds = Math.min(facts.beginSeconds, seconds);
   facts.endSeconds = Math.max(facts.endSeconds, seconds + lengthSeconds);
+  if (facts.endsInside) facts.corruptFromSeconds = Math.min(facts.corruptFromSeconds, seconds);
 }
 
 function takeStream(facts: StreamFacts, fields: Map<string, string>): void {
@@ -89,8 +105,7 @@ function takeStream(facts: StreamFacts, fields: Map<string, string>): void {
 /** A beginning of the MP4 family: its second word names a box. */
 export const isMp4 = (head: string) => /^.{4}(?:ftyp|styp|moov|moof|mdat|free|skip|wide|sidx)/s.test(head);
 
-/** Reads every packet of a file. Its head does not suffice: what that states does not change when packets are missing. */
-export async function readPackets(path: string, options: ToolOptions): Promise<FileFacts | Refusal> {
+async function readOnce(path: string, options: ToolOptions, flags: readonly string[]): Promise<FileFacts | Refusal> {
   const streams = new Map<string, StreamFacts>();
   const facts = { path, head: await headOf(path), container: '', durationSeconds: NaN };
   const factsOf = (index: string) => {
@@ -109,9 +124,27 @@ export async function readPackets(path: string, options: ToolOptions): Promise<F
   // Samples that an edit list leaves out are there all the same.
   const every = isMp4(facts.head) ? ['-ignore_editlist', '1'] : [];
   const shown = ['-show_entries', entries, '-of', 'compact', '-i', `file:${path}`];
-  const result = await runTool('ffprobe', [...anyMedia, ...every, ...shown], { ...options, onLine });
+  const result = await runTool('ffprobe', [...anyMedia, ...every, ...flags, ...shown], { ...options, onLine });
   if ('ok' in result) return result;
-  return { ...facts, streams: [...streams.values()].toSorted((one, other) => one.index - other.index) };
+  const all = [...streams.values()].toSorted((one, other) => one.index - other.index);
+  const inputFlags = all.some((stream) => dropsLast(facts.container, stream)) ? dropCorrupt : flags;
+  for (const stream of all) if (dropsLast(facts.container, stream)) stream.readPackets -= 1;
+  return { ...facts, inputFlags, foreignStretches: await foreignStretches(path, facts.container), streams: all };
+}
+
+const dropCorrupt = ['-fflags', '+discardcorrupt'];
+const packetBytes = 188;
+/** What a transport stream packs together is not longer. */
+const endSeconds = 1;
+
+/** Reads every packet of a file. Its head does not suffice: what that states does not change when packets are missing. */
+export async function readPackets(path: string, options: ToolOptions): Promise<FileFacts | Refusal> {
+  const facts = await readOnce(path, options, []);
+  if ('ok' in facts || facts.container !== 'mpegts' || !facts.head.startsWith('G')) return facts;
+  // A recording may end in a packet. Where nothing else is damaged, what began there is left out.
+  const isCutInside = (await stat(path)).size % packetBytes !== 0;
+  const isWholeBefore = facts.streams.every((each) => each.endSeconds - each.corruptFromSeconds < endSeconds);
+  return isCutInside && isWholeBefore ? await readOnce(path, options, dropCorrupt) : facts;
 }
 
 export const mediaStreams = ({ streams }: FileFacts, kind?: 'video' | 'audio') =>
@@ -131,15 +164,33 @@ export function lengthOf(facts: FileFacts): number {
   return facts.durationSeconds > 0 ? facts.durationSeconds : packetSeconds(facts);
 }
 
-/** @returns what is missing by the file's own index; undefined if nothing is */
-export function missingPackets({ container, streams }: FileFacts): string | undefined {
-  for (const { kind, codec, promisedPackets, readPackets: read, corruptPackets } of streams) {
+/** A last packet that is cut short is left out, unless it is of sound that is not compressed, of which each sample counts. */
+const dropsLast = (container: string, { codec, endsInside: isCut }: StreamFacts) =>
+  isCut && container !== 'mpegts' && !codec.startsWith('pcm');
+
+/** These say by themselves how long each packet is: one that is cut short was not sent. */
+const statesLengths = (container: string) => /^(?:mov|matroska)/.test(container);
+
+/** A recording that was stopped: of each stream no more than the last packet is cut short. */
+export const endsInside = ({ container, streams }: FileFacts) =>
+  container !== 'mpegts' && streams.some((stream) => isMedia(stream) && stream.endsInside);
+
+/**
+ * @param isProved the transfer was whole, so that a recording may end anywhere
+ * @returns what is missing by the file's own index; undefined if nothing is
+ */
+export function missingPackets({ container, streams }: FileFacts, isProved: boolean): string | undefined {
+  // Nobody reads the packets of other streams, such as chapters.
+  for (const stream of streams.filter(isMedia)) {
+    const { kind, codec, promisedPackets, readPackets: read, corruptPackets } = stream;
     // Other containers count what a packet holds, or guess.
     const isCounted = container.startsWith('mov') && !codec.startsWith('pcm');
     if (isCounted && read < promisedPackets)
       return `The file is cut short: ${read} of ${promisedPackets} ${kind} packets.`;
+    const isLoose = isProved && !statesLengths(container) && stream.endsInside && corruptPackets === 1;
     // A transport stream that was cut anew at each piece counts anew there, which ffprobe calls corrupt.
-    if (corruptPackets > 0 && container !== 'mpegts') return `${corruptPackets} ${kind} packets are cut short.`;
+    if (corruptPackets > 0 && container !== 'mpegts' && !isLoose)
+      return `${corruptPackets} ${kind} packets are cut short.`;
   }
   return undefined;
 }

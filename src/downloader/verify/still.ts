@@ -1,4 +1,4 @@
-import { rename, rm } from 'node:fs/promises';
+import { open, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 
 import { fieldsOf, finishedFiles, headOf, onlyFiles, refuse, runTool } from './tools.ts';
@@ -30,6 +30,25 @@ const pictureKinds: readonly { demuxer: string; begins: RegExp; isLenient?: true
 const onWhite =
   'format=rgba,split[p][q];[p]drawbox=c=white@1:t=fill:replace=1[w];[w][q]overlay=format=auto,format=yuvj444p';
 
+const pngHeadBytes = 8;
+
+/** Takes away what lies behind a PNG, such as what an editor left of a larger one: ffmpeg takes it for another picture. */
+async function cutBehindPng(path: string): Promise<void> {
+  const file = await open(path, 'r+');
+  try {
+    const head = Buffer.alloc(8);
+    for (let at = pngHeadBytes; (await file.read(head, 0, 8, at)).bytesRead === 8;) {
+      // Each chunk has its length and its name before it, and a checksum behind it.
+      at += 12 + head.readUInt32BE(0);
+      if (head.toString('latin1', 4) !== 'IEND') continue;
+      if (at < (await file.stat()).size) await file.truncate(at);
+      return;
+    }
+  } finally {
+    await file.close();
+  }
+}
+
 /** Converts the first picture of a file to a JPEG. */
 async function convert(
   source: string,
@@ -58,6 +77,7 @@ export async function finishStill(media: string, options: ToolOptions): Promise<
   if (kind === undefined) return refuse('The file is no picture that can be read.', 'unsupported_media');
   if (kind.demuxer === jpeg) await rename(fetched, target);
   else {
+    if (kind.demuxer === 'png_pipe') await cutBehindPng(fetched);
     const failed = await convert(fetched, target, kind, options);
     if (failed !== undefined) return failed;
     await rm(fetched, { force: true });

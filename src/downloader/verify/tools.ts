@@ -48,6 +48,23 @@ const demuxers = [
   ],
   ...['obu', 'ivf', 'flv', 'avi', 'asf', 'rm', 'mxf', 'nut', 'dv', 'ogg', 'mp3', 'aac', 'ac3', 'eac3', 'dts', 'truehd'],
   ...['flac', 'wav', 'w64', 'aiff', 'caf', 'amr', 'amrnb', 'amrwb', 'ape', 'au', 'tta', 'wv', 'loas', 'gif', 'apng'],
+  ...[
+    'webp_anim',
+    'vvc',
+    'mlp',
+    'mjpeg',
+    'vc1',
+    'dirac',
+    'dtshd',
+    'voc',
+    'sox',
+    'wtv',
+    'mpc',
+    'mpc8',
+    'tak',
+    'dsf',
+    'iff',
+  ],
 ].join();
 
 /** The files that any run of ffmpeg and ffprobe may read. */

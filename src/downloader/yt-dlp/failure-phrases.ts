@@ -92,6 +92,7 @@ export const ytDlpFailures: readonly { reason: FailureReason; phrases: readonly 
       // The platform announced the media a moment ago: their addresses expire.
       ...[
         'in the place of another',
+        'goes on in another make',
         'in the place of media',
         'not whole by its own lengths',
         'unable to download video data',
@@ -150,7 +151,7 @@ function crashOf(lines: readonly string[]): string | undefined {
 const conversion = /^ERROR: (?:Preprocessing|Postprocessing): /;
 
 /** Our plugins print this where a server sent what it announced, and it is not whole in our judgement. */
-const judgement = /in the place of another|not whole by its own lengths/;
+const judgement = /in the place of another|goes on in another make|not whole by its own lengths/;
 
 /** Errors that no page can cause: the system refused, or the program is damaged. */
 const ownCrash = /^(?:OSError|PermissionError|ImportError|ModuleNotFoundError|SyntaxError)\b/;

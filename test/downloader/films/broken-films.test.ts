@@ -11,8 +11,9 @@ import { downloadFrom } from '../../support/sample-platform.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 import { inTurns } from '../../support/in-turns.ts';
 import { makeFilm } from './make-film.ts';
+import { twoMakes } from './odd-streams.ts';
 import { soundFilms } from './sound-films.ts';
-import type { SoundFilm } from './sound-films.ts';
+import type { SoundFilm } from './recipes.ts';
 
 /** Transfers that lost something of a film that is sound: none of them may be taken for the film. */
 
@@ -62,6 +63,10 @@ function onFile(film: string, file: string): Broken[] {
   ];
 }
 
+/** Of kinds that may end anywhere: less than was announced, half of the film, or an end that nothing proves. */
+const onLooseFile = (film: string, file: string) =>
+  onFile(film, file).filter(({ what }) => !['cut at 0.9', 'cut at 0.99'].includes(what));
+
 function onPiece(film: string, file: string, other: string): Broken[] {
   return [
     ...(['404', '410', '503'] as const).map((status): Broken => ({
@@ -105,10 +110,28 @@ const files: readonly (readonly [string, string])[] = [
   ['Opus in Ogg as MP3', 'a.opus'],
   ['AAC without a container as M4A', 'a.aac'],
 ];
+const looseFiles: readonly (readonly [string, string])[] = [
+  ['a transport stream', 'a.ts'],
+  ['a transport stream that ends in a packet', 'a.ts'],
+  ['H.264 in Flash', 'a.flv'],
+  ['WAV as MP3', 'a.wav'],
+  ['FLAC as MP3', 'a.flac'],
+  ['MP3 with the lengths of a longer file', 'a.mp3'],
+  ['Opus in Ogg without an end mark', 'a.opus'],
+  ['AAC with an APE tag behind it', 'a.aac'],
+  ['fragments', 'a.mp4'],
+  ['Xvid', 'a.avi'],
+  ['Windows Media', 'a.wmv'],
+  ['a program stream', 'a.mpg'],
+];
 const cases: readonly Broken[] = [
   ...files.flatMap(([film, file]) => onFile(film, file)),
+  ...looseFiles.flatMap(([film, file]) => onLooseFile(film, file)),
   ...onPiece('HLS', 'film1.ts', 'film0.ts'),
   ...onPiece('HLS in fragments of MP4', 'film1.m4s', 'film2.m4s'),
+  ...onPiece('HLS with another head of the same make', 'two1.m4s', 'two0.m4s'),
+  ...onPiece('DASH of two periods', 'two-0-2.m4s', 'two-0-1.m4s'),
+  ...onPiece('HLS of packed AAC with times', 'piece1.aac', 'piece2.aac'),
   ...onPiece('HLS of sound', 'film1.ts', 'film2.ts'),
   ...onPiece('DASH with a timeline', 'chunk-stream0-00002.m4s', 'chunk-stream0-00003.m4s'),
   ...onPiece('DASH with a timeline', 'chunk-stream1-00002.m4s', 'chunk-stream1-00003.m4s'),
@@ -160,3 +183,13 @@ test('a transfer that lost something is never taken for the film', async () => {
     );
   expect(accepted).toEqual([]);
 });
+
+test.each(twoMakes.map((film) => [film.name, film] as const))(
+  'half of a film is not delivered: %s',
+  async (_name, film) => {
+    const folder = temporaryDirectory();
+    const made = makeFilm(film, join(folder, 'film'), started.platform.engine.ffmpegPath);
+    const result = await downloadFrom(started.platform.usualSource, started.lossy.reference(made, undefined));
+    expect(result).toMatchObject({ ok: false, reason: 'platform_error', fault: 'service' });
+  },
+);

@@ -3,7 +3,7 @@ import { mkdirSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 import type { Film } from '../../support/lossy-films.ts';
-import type { SoundFilm } from './sound-films.ts';
+import type { SoundFilm } from './recipes.ts';
 
 /** Makes the files of a film in a folder, which is fresh. */
 export function makeFilm(film: SoundFilm, folder: string, ffmpegPath: string): Film {

@@ -10,7 +10,7 @@ import { temporaryDirectory } from '../../support/temporary-directory.ts';
 import { inTurns } from '../../support/in-turns.ts';
 import { makeFilm } from './make-film.ts';
 import { soundFilms } from './sound-films.ts';
-import type { SoundFilm } from './sound-films.ts';
+import type { SoundFilm } from './recipes.ts';
 
 const started = lossyPlatformOfFile();
 

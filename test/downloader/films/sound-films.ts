@@ -1,91 +1,28 @@
-import type { Output } from '../../../src/domain/download-options.ts';
-
-/**
- * Films, sounds and stills that play everywhere, in the shapes of the world: each is made by ffmpeg, is odd in one way, and must
- * be delivered.
- */
-export interface SoundFilm {
-  name: string;
-  /** What ffmpeg is told, one run after the other, in a folder of the film's own. */
-  runs: readonly (readonly string[])[];
-  /** Changes the files, by their names. */
-  change?: (files: Map<string, Buffer>) => void;
-  /** What the platform says of it, beside the title. */
-  describe: (base: string) => Record<string, unknown>;
-  output: Output;
-  /** The codecs of the finished file: what is copied keeps its own. */
-  gives: string;
-  title?: string;
-  /** What the platform announces; undefined if it announces nothing. */
-  seconds?: number | undefined;
-}
-
-const seconds = 6;
-const picture = (size = '160x90', rate = 12, length = seconds) => [
-  '-f',
-  'lavfi',
-  '-i',
-  `testsrc2=size=${size}:rate=${rate}:duration=${length}`,
-];
-const tone = (length = seconds) => ['-f', 'lavfi', '-i', `sine=frequency=440:duration=${length}`];
-const quiet = ['-f', 'lavfi', '-i', `anullsrc=r=44100:cl=mono:d=${seconds}`];
-const both = [...picture(), ...tone()];
-const h264 = [
-  '-c:v',
-  'libx264',
-  '-preset',
-  'ultrafast',
-  '-pix_fmt',
-  'yuv420p',
-  '-g',
-  '24',
-  '-keyint_min',
-  '24',
-  '-sc_threshold',
-  '0',
-];
-const aac = ['-c:a', 'aac', '-b:a', '48k', '-ac', '1'];
-const usual = [...h264, ...aac];
-const fast = '-movflags +faststart'.split(' ');
-
-const words = (text: string) => text.split(' ');
-const extensionOf = (file: string) => file.slice(file.lastIndexOf('.') + 1);
-const onlySound = /^(?:mp3|m4a|ogg|opus|flac|wav|aac|ac3|mka|aiff|caf|wma|amr|weba|wv|tta)$/;
-
-/** One file, of which the platform says what it says of most: which is often not what it is. */
-const oneFile = (file: string) => (base: string) => ({
-  renditions: [
-    {
-      ...{ id: 'film', path: `${base}/${file}`, extension: extensionOf(file) },
-      ...(onlySound.test(extensionOf(file))
-        ? { videoCodec: 'none', audioCodec: 'unknown' }
-        : { width: 160, height: 90, kilobitsPerSecond: 300, videoCodec: 'avc1.42C01E', audioCodec: 'mp4a.40.2' }),
-    },
-  ],
-});
-const twoFiles = (pictures: string, sounds: string) => (base: string) => ({
-  renditions: [
-    {
-      id: 'p',
-      path: `${base}/${pictures}`,
-      extension: extensionOf(pictures),
-      width: 160,
-      height: 90,
-      videoCodec: 'avc1.42C01E',
-      audioCodec: 'none',
-    },
-    { id: 's', path: `${base}/${sounds}`, extension: extensionOf(sounds), videoCodec: 'none', audioCodec: 'mp4a.40.2' },
-  ],
-});
-const playlist = (file: string) => (base: string) => ({ playlistPath: `${base}/${file}` });
-const manifest = (file: string) => (base: string) => ({ manifestPath: `${base}/${file}` });
-const still = (file: string) => (base: string) => ({ stillPaths: [`${base}/${file}`] });
-
-type Row = [name: string, file: string, gives: string, run: readonly string[], more?: Partial<SoundFilm>];
-
-function film([name, file, gives, run, more]: Row): SoundFilm {
-  return { name, runs: [[...run, file]], describe: oneFile(file), output: 'mp4', gives, seconds, ...more };
-}
+import type { Row, SoundFilm, Stream } from './recipes.ts';
+import {
+  aac,
+  append,
+  both,
+  dash,
+  fast,
+  film,
+  h264,
+  half,
+  hls,
+  manifest,
+  onePicture,
+  picture,
+  playlist,
+  quiet,
+  seconds,
+  still,
+  tone,
+  twoFiles,
+  usual,
+  words,
+} from './recipes.ts';
+import { oddContainers } from './odd-containers.ts';
+import { oddStreams } from './odd-streams.ts';
 
 const codecs: readonly Row[] = [
   ['H.264 and AAC', 'a.mp4', 'h264+aac', [...both, ...usual, ...fast]],
@@ -396,7 +333,6 @@ const sounds = soundKinds.flatMap(([name, file, coded, mp3, m4a]): SoundFilm[] =
   film([`${name} as M4A`, file, m4a, [...tone(), ...coded], { output: 'm4a' }]),
 ]);
 
-const hls = (...more: string[]) => [...words('-f hls -hls_time 2 -hls_playlist_type vod'), ...more];
 const join = (first: string, second: string, mark: string) => (files: Map<string, Buffer>) => {
   const lines = (name: string) => (files.get(name)?.toString() ?? '').split('\n');
   const pieces = lines(second).filter(
@@ -408,8 +344,6 @@ const join = (first: string, second: string, mark: string) => (files: Map<string
     Buffer.from([...before, ...(mark === '' ? [] : [mark]), ...pieces, '#EXT-X-ENDLIST', ''].join('\n')),
   );
 };
-const half = [...picture('160x90', 12, 4), ...tone(4), ...usual];
-type Stream = Pick<SoundFilm, 'name' | 'runs' | 'gives'> & Partial<SoundFilm>;
 const inPieces: readonly Stream[] = [
   { name: 'HLS', runs: [[...both, ...usual, ...hls(), 'film.m3u8']], gives: 'h264+aac' },
   {
@@ -567,7 +501,6 @@ const streams = inPieces.map((each): SoundFilm => ({
   ...each,
 }));
 
-const dash = (...more: string[]) => [...words('-f dash -seg_duration 2'), ...more, 'film.mpd'];
 const manifests: readonly Stream[] = [
   { name: 'DASH', runs: [[...both, ...usual, ...dash('-use_timeline', '0')]], gives: 'h264+aac' },
   { name: 'DASH with a timeline', runs: [[...both, ...usual, ...dash('-use_timeline', '1')]], gives: 'h264+aac' },
@@ -601,9 +534,6 @@ const dashes = manifests.map((each): SoundFilm => ({
   ...each,
 }));
 
-const onePicture = [...picture('160x90', 1, 1), ...words('-frames:v 1 -update 1')];
-const append = (file: string, bytes: (files: Map<string, Buffer>) => Buffer) => (files: Map<string, Buffer>) =>
-  void files.set(file, Buffer.concat([files.get(file) ?? Buffer.alloc(0), bytes(files)]));
 const stillKinds: readonly [string, string, readonly string[], SoundFilm['change']?][] = [
   ['JPEG', 'a.jpg', []],
   ['JPEG in grey', 'a.jpg', words('-pix_fmt gray')],
@@ -809,4 +739,6 @@ export const soundFilms: readonly SoundFilm[] = [
   ...announcements,
   ...asSound,
   ...more,
+  ...oddContainers,
+  ...oddStreams,
 ];

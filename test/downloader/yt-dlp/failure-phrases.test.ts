@@ -20,7 +20,7 @@ import { listen } from '../../support/listen.ts';
 import type { Listening } from '../../support/listen.ts';
 
 /** A conversion that fails and a judgement of our plugins, besides a full disk and a missing program. */
-const isOurs = /^ERROR: Postprocessing: |in the place of another|by its own lengths/;
+const isOurs = /^ERROR: Postprocessing: |in the place of another|goes on in another make|by its own lengths/;
 
 describe('what the engine prints', () => {
   test.each(engineComplaints)('%s → %s', (words, reason) => {

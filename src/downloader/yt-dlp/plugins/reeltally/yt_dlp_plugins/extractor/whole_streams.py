@@ -4,22 +4,33 @@ What is odd in a film proves nothing: it may stand still, fall silent, or begin 
 by the times in it, and by counters that run on from one to the next. Where the pieces around one leave room for it, and it
 tells of another time, it was sent in the place of another; so it was where it alone was made in another way, and where the
 counters run on everywhere but around it. A playlist that marks a discontinuity says that nothing runs on there.
+
+Pieces of MP4 may begin anew with a head of their own, and with a clock that does. The file that they are joined to has one head
+and one clock, since nobody reads a second: other heads are left out where they describe the same make, else the stream is
+refused, and the clock of later pieces is put forward.
 """
 
 import hashlib
+import re
 from collections import Counter
 
 from yt_dlp.downloader.dash import DashSegmentsFD
 from yt_dlp.downloader.fragment import FragmentFD
 from yt_dlp.downloader.hls import HlsFD
 
-from yt_dlp_plugins.extractor.whole_files import ADTS_BYTES, PACKET_BYTES, adts_frame_bytes, is_adts, is_page, proofs, tell
+from yt_dlp.utils import parse_m3u8_attributes
+
+from yt_dlp_plugins.extractor.whole_files import (
+    ADTS_BYTES, PACKET_BYTES, adts_frame_bytes, is_adts, is_page, proofs, tag_bytes, tell)
 
 CLOCK_WRAP = 1 << 33
 MIN_FOR_MANY = 3
 SPS = b'\x00\x00\x01\x67'
 SETUP_BYTES = 32
 HEADS = (b'ftyp', b'moov')
+CLOCK_OWNER, CLOCK_RATE = b'com.apple.streaming.transportStreamTimestamp\0', 90_000
+SAMPLES_OF_FRAME = 1024
+ADTS_RATES = (96000, 88200, 64000, 48000, 44100, 32000, 24000, 22050, 16000, 12000, 11025, 8000, 7350)
 # Other frames of silence, or of any sound that repeats, say nothing of their place. The first may differ.
 DIFFERENT_FRAMES = 3
 
@@ -147,6 +158,53 @@ def usual_lengths(data):
     return found
 
 
+class Head:
+    """Of a stream of MP4: what its tracks are made like, and the units of their clocks."""
+
+    def __init__(self, data):
+        self.make, self.units, self.end, self.has_fragments = {}, {}, len(data), False
+        for name, begin, end in boxes(data):
+            if name in (b'moof', b'mdat', b'styp', b'sidx'):
+                self.end = begin - 8
+                break
+            for inner, at, last in boxes(data, begin, end) if name == b'moov' else ():
+                self.has_fragments = self.has_fragments or inner == b'mvex'
+                if inner == b'trak':
+                    self.read_track(data, at, last)
+
+    def read_track(self, data, begin, end):
+        found = {}
+        containers = [(begin, end)]
+        while containers:
+            for name, at, last in boxes(data, *containers.pop()):
+                found.setdefault(name, data[at:last])
+                if name in (b'mdia', b'minf', b'stbl'):
+                    containers.append((at, last))
+        wide = [found.get(name, b'\0')[:1] == b'\1' for name in (b'tkhd', b'mdhd')]
+        track = number_at(found.get(b'tkhd', b''), 20 if wide[0] else 12)
+        self.units[track] = number_at(found.get(b'mdhd', b''), 20 if wide[1] else 12) or 1
+        self.make[track] = self.units[track], found.get(b'stsd')
+
+
+def put_forward(data, units, seconds):
+    """A piece of MP4 whose clock is so much later."""
+    moved = bytearray(data)
+    for name, begin, end in boxes(data):
+        if name == b'sidx':
+            # It tells the time too.
+            moved[begin - 4:begin] = b'free'
+        for inner, at, last in boxes(data, begin, end) if name == b'moof' else ():
+            track = None
+            for box, place, _ in boxes(data, at, last) if inner == b'traf' else ():
+                if box == b'tfhd':
+                    track = number_at(data, place + 4)
+                if box == b'tfdt':
+                    size = 8 if data[place] else 4
+                    later = number_at(data, place + 4, size) + round(seconds * units.get(track, 1))
+                    moved[place + 4:place + 4 + size] = (later % (1 << 8 * size)).to_bytes(size, 'big')
+    return bytes(moved)
+
+
 def repeats_itself(content):
     """Whether nearly all frames of a piece of sound without a container are the same; of other sound that is not known."""
     if not is_adts(content[:ADTS_BYTES]):
@@ -262,17 +320,42 @@ class Stream:
         self.breaks, self.is_ended = set(breaks), is_ended
         self.pieces, self.lengths, self.is_new, self.count = [], {}, False, 0
         self.all_proved = True
+        self.head, self.has_other_make, self.later_seconds, self.ends = None, False, 0, {}
 
     def add(self, content, address, is_proved):
+        """Returns what of a piece is to be joined."""
         self.count += 1
         self.all_proved = self.all_proved and is_proved
         if content[4:8] in HEADS:
             self.lengths.update(usual_lengths(content))
             self.is_new = True
-            return
+            head = Head(content)
+            if self.head is None:
+                self.head = head
+                return content
+            self.has_other_make = self.has_other_make or head.make != self.head.make or not head.has_fragments
+            content = content[head.end:]
+            if not content:
+                return content
+        tag = content[:tag_bytes(content)] if is_packed_sound(content) else b''
+        # The tag of a piece of sound would be taken for a damaged frame in the middle of it.
+        content = content[len(tag):]
         piece = read_piece(content, self.is_new or self.count in self.breaks, self.lengths)
+        read_tag(piece, tag, content)
         piece.address, self.is_new = address, False
         self.pieces.append(piece)
+        return content if self.head is None else self.on_one_clock(piece, content)
+
+    def on_one_clock(self, piece, content):
+        times = {track: [each / self.head.units.get(track, 1) for each in span] for track, span in piece.times.items()}
+        goes_back = [
+            self.ends[track] - begin for track, (begin, end) in times.items()
+            if track in self.ends and begin + self.later_seconds < self.ends[track] - (end - begin) / 2]
+        if goes_back:
+            self.later_seconds = max(goes_back)
+        for track, (_, end) in times.items():
+            self.ends[track] = max(self.ends.get(track, 0), end + self.later_seconds)
+        return put_forward(content, self.head.units, self.later_seconds) if self.later_seconds else content
 
 
 stream = None
@@ -290,8 +373,57 @@ def append_and_read(self, ctx, content):
         is_proved = proofs.pop(ctx.get('fragment_filename_sanitized'), False)
         if is_page('', content[:256]):
             self.report_error('A page was sent in the place of media')
-        stream.add(content, ctx.get('reeltally_address'), is_proved)
+        content = stream.add(content, ctx.get('reeltally_address'), is_proved)
     return append(self, ctx, content)
+
+
+def read_tag(piece, tag, content):
+    """The tag of a piece of sound without a container may tell its time, and frames of AAC tell how long they last."""
+    owner, _, time = tag.partition(CLOCK_OWNER)
+    if owner and len(time) >= 8 and is_adts(content[:ADTS_BYTES]):
+        begin, rate = int.from_bytes(time[:8], 'big'), content[2] >> 2 & 15
+        frames, position = 0, 0
+        while is_adts(head := content[position:position + ADTS_BYTES]):
+            frames, position = frames + 1, position + adts_frame_bytes(head)
+        if rate < len(ADTS_RATES):
+            piece.times['tag'] = begin, begin + frames * SAMPLES_OF_FRAME * CLOCK_RATE // ADTS_RATES[rate]
+
+
+def is_packed_sound(content):
+    after = content[tag_bytes(content):][:2]
+    return content[:3] == b'ID3' and (after == b'\x0b\x77' or after[:1] == b'\xff' and after[1:] >= b'\xe0')
+
+
+ADDRESS = re.compile(r'[^#\s]')
+OF_ONE_PIECE = ('#EXTINF', '#EXT-X-BYTERANGE', '#EXT-X-GAP', '#EXT-X-BITRATE')
+
+
+def playable(playlist):
+    """
+    The playlist without what the engine does not know: pieces that the platform itself says are not there, and heads in the middle,
+    which become pieces. Numbers of pieces stay what they were, since keys hang on them.
+    """
+    lines, of_piece, current_map, number = [], [], None, 0
+    for line in map(str.strip, playlist.splitlines()):
+        if line.startswith('#EXT-X-MEDIA-SEQUENCE:'):
+            number = int(line.partition(':')[2])
+        if line.startswith('#EXT-X-MAP') and current_map is not None:
+            if line != current_map:
+                head = parse_m3u8_attributes(line[11:])
+                ranged = [f'#EXT-X-BYTERANGE:{head["BYTERANGE"]}'] if head.get('BYTERANGE') else []
+                lines += [*ranged, head.get('URI') or '', f'#EXT-X-MEDIA-SEQUENCE:{number}']
+                current_map = line
+        elif line.startswith(OF_ONE_PIECE):
+            of_piece.append(line)
+        elif ADDRESS.match(line):
+            number += 1
+            is_gap = '#EXT-X-GAP' in of_piece
+            lines += [f'#EXT-X-MEDIA-SEQUENCE:{number}'] if is_gap else [*of_piece, line]
+            of_piece = []
+        else:
+            current_map = line if line.startswith('#EXT-X-MAP') else current_map
+            lines.append(line)
+    return '\n'.join(lines)
 
 
 def breaks_of(playlist):
@@ -315,6 +447,8 @@ def judged(download):
         if isinstance(self, HlsFD):
             stream = Stream(*read_playlist(self, info_dict))
         done = download(self, filename, info_dict)
+        if done and stream.has_other_make:
+            self.report_error('The stream goes on in another make, which one file cannot hold')
         if done and not is_whole(stream.pieces):
             self.report_error('A piece was sent in the place of another')
         if done:
@@ -330,7 +464,7 @@ def read_playlist(self, info_dict):
         response = self.ydl.urlopen(self._prepare_url(info_dict, info_dict['url']))
         info_dict['url'] = response.url
         info_dict['hls_media_playlist_data'] = response.read().decode('utf-8', 'ignore')
-    playlist = info_dict['hls_media_playlist_data']
+    playlist = info_dict['hls_media_playlist_data'] = playable(info_dict['hls_media_playlist_data'])
     return breaks_of(playlist), '#EXT-X-ENDLIST' in playlist
 
 
