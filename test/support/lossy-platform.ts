@@ -99,7 +99,7 @@ function sendFaulty(request: IncomingMessage, response: ServerResponse, film: Fi
   }
 }
 
-async function startLossyPlatform(): Promise<LossyPlatform> {
+export async function startLossyPlatform(): Promise<LossyPlatform> {
   const items = new Map<string, { film: Film; fault: FaultyFile | undefined; announces: boolean }>();
   const server = createServer((request, response) => {
     const [, area, id = '', name = ''] = /^\/(api\/items|media)\/([a-z0-9-]+)\/?(.*)$/.exec(request.url ?? '') ?? [];
