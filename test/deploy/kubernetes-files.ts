@@ -80,8 +80,7 @@ export function withComponent<Object extends { kind: string; metadata?: { name?:
   for (const { target, patch } of readKustomization(folder).patches) {
     if (target.kind !== object.kind || !new RegExp(`^(?:${target.name ?? '.*'})$`).test(object.metadata?.name ?? ''))
       continue;
-    for (const { path, value } of z.array(addition).parse(parse(patch)))
-      add(changed, path.slice(1).split('/'), value);
+    for (const { path, value } of z.array(addition).parse(parse(patch))) add(changed, path.slice(1).split('/'), value);
   }
   return changed;
 }

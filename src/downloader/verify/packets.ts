@@ -159,9 +159,9 @@ export function packetSeconds(facts: FileFacts): number {
   return end - Math.min(...streams.map(({ beginSeconds }) => beginSeconds), end);
 }
 
-/** @returns how long the film lasts by its head, which knows of edits; else by its packets */
+/** @returns how long the film lasts by its head, which knows of edits; else by its packets, as an MP3 that an editor shortened */
 export function lengthOf(facts: FileFacts): number {
-  return facts.durationSeconds > 0 ? facts.durationSeconds : packetSeconds(facts);
+  return facts.durationSeconds > 0 && facts.container !== 'mp3' ? facts.durationSeconds : packetSeconds(facts);
 }
 
 /** A last packet that is cut short is left out, unless it is of sound that is not compressed, of which each sample counts. */

@@ -53,7 +53,7 @@ const extensionOf = (file: string) => file.slice(file.lastIndexOf('.') + 1);
 const onlySound = /^(?:mp3|m4a|ogg|opus|flac|wav|aac|ac3|mka|aiff|caf|wma|amr|weba|wv|tta)$/;
 
 /** One file, of which the platform says what it says of most: which is often not what it is. */
-export const oneFile = (file: string) => (base: string) => ({
+const oneFile = (file: string) => (base: string) => ({
   renditions: [
     {
       ...{ id: 'film', path: `${base}/${file}`, extension: extensionOf(file) },

@@ -97,6 +97,29 @@ describe('a finished file', () => {
     expect((await finish([path], 'mp4', announced, { isProved })).verdict).toMatchObject({ ok });
   });
 
+  test('lasts as long as what it holds, although the head of an MP3 still states what an editor cut away', async () => {
+    const path = make('a.mp3', ...sound);
+    const bytes = readFileSync(path);
+    const at = Math.max(bytes.indexOf('Xing'), bytes.indexOf('Info'));
+    bytes.writeUInt32BE(bytes.readUInt32BE(at + 8) * 2, at + 8);
+    writeFileSync(path, bytes);
+    const { verdict } = await finish([path], 'mp3', 6);
+    expect(verdict).toMatchObject({ ok: true, durationSeconds: expect.closeTo(6, 0) as number });
+  });
+
+  test.each([
+    { announced: 6, isProved: true, ok: true },
+    { announced: 12, isProved: true, ok: false },
+    { announced: 6, isProved: false, ok: false },
+  ])(
+    'of a recording that ends in a packet, $announced s announced, proved $isProved: $ok',
+    async ({ announced, isProved, ok }) => {
+      const path = make('a.flv', ...picture, ...sound, ...playable, '-c:a', 'aac', '-ac', '1');
+      writeFileSync(path, readFileSync(path).subarray(0, -40));
+      expect((await finish([path], 'mp4', announced, { isProved })).verdict).toMatchObject({ ok });
+    },
+  );
+
   test('that is cut short is refused, although its header still promises everything', async () => {
     const path = make('a.mp4', ...picture, ...sound, ...playable);
     truncateSync(path, Math.floor(readFileSync(path).length * 0.6));
