@@ -62,9 +62,11 @@ export function decideUsage(
   if ('refusal' in decided || decided.length === 0) return decided;
   const after = decided.reduce(evolveUsage, state) as UsagePeriod;
   const cap = command.kind === 'debit_metadata' ? [] : capReached(after);
-  // Notices follow the event that causes them, and a change of the next period causes none.
+  // Notices follow the event that causes them. A change of the next period causes none; alone, it is the occasion to tell of a cap
+  // that this period has begun with.
   const [later, now] = [decided.filter(isForLater), decided.filter((event) => !isForLater(event))];
-  return [...now, ...warningsReached(after), ...cap, ...later];
+  const notices = [...warningsReached(after), ...cap];
+  return now.length > 0 ? [...now, ...notices, ...later] : [...later, ...notices];
 }
 
 const isForLater = ({ type, data }: UsageEvent): boolean => type === 'PlanChanged' && data.effective === 'next_period';

@@ -117,6 +117,11 @@ describe('a change for the next period', () => {
     expect(given(opened(), next, capNext)).toMatchObject({ terms: plan, feeCents: 1900, feeDifferenceCents: 0 });
   });
 
+  it('comes before the notice of a cap that this period has begun with', () => {
+    const reached = given(opened({ downloads_limit: 0, overage_cap_cents: 0 }));
+    expect(decideUsage(reached, changePlan(scale, 'next_period'))).toEqual([next, capReached(0, 0)]);
+  });
+
   it('is what the next period begins with', () => {
     expect(endPeriod(given(opened(), next, capNext))).toEqual(ended({ ...scale, overage_cap_cents: 900 }));
   });

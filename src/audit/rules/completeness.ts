@@ -178,13 +178,13 @@ export class Completeness {
     }
   }
 
-  /** @returns whether the failed download still holds a charge that the terms return */
+  /** @returns whether the failed download still holds a charge that the terms return, and have returned since the failure */
   async #isOwed({ event, job: { queued } }: Failure, position: bigint): Promise<boolean> {
     const { stream, data } = queued;
     const known = this.#replayed.periods.get(stream);
     const period = known?.charges.has(data.token) ? known : await this.#replayed.periodUpTo(stream, position + 1n);
     const charge = period?.charges.get(data.token);
-    if (!period || !charge || period.terms.service_failures_returned !== true) return false;
+    if (!period || !charge || (period.returnsFailuresSince ?? event.position) >= event.position) return false;
     const dueMs = Date.parse(event.metadata.time) + hourMs;
     const isClosed = period.phase === 'closed' && Date.parse(period.phaseSince) <= dueMs;
     if (charge.leftCredits > 0) return !isClosed;

@@ -61,6 +61,8 @@ export class Period extends Chain<string> {
   terms!: Terms;
   /** The time at which the phase began. */
   phaseSince = '';
+  /** Position of the event since which the terms give failures of the service back; undefined while they do not. */
+  returnsFailuresSince: bigint | undefined;
   /** Changes that wait for the next period. */
   readonly due = new Map<'plan' | 'cap', Partial<Terms>>();
   /** By the token of the download, or by `lookup ` and the id of the metadata request. */
@@ -191,7 +193,13 @@ export class Period extends Chain<string> {
     if (!isNow) return;
     const before = this.terms;
     this.terms = { ...before, ...change };
+    this.#noteReturns(event);
     for (const pool of pools) if (this.terms[`${pool}_limit`] > before[`${pool}_limit`]) this.#warnAnew(pool);
+  }
+
+  #noteReturns({ position }: Link): void {
+    if (this.terms.service_failures_returned !== true) this.returnsFailuresSince = undefined;
+    else this.returnsFailuresSince ??= position;
   }
 
   /** A larger limit takes back the warnings whose thresholds are no longer reached. */
@@ -298,6 +306,7 @@ export class Period extends Chain<string> {
       this.mustEqual('period_account', event, { stream: usageStream(account_id, period_start) }, '');
       this.must('period_time', this.time >= period_start, event, 'metadata.time', `at or after ${period_start}`);
       Object.assign(this, { phase: 'open', opened: event, terms: opened.terms });
+      this.#noteReturns(event);
     } else if (event.type === 'UsagePeriodEnded') {
       this.must('period_time', this.time >= period_end, event, 'metadata.time', `at or after ${period_end}`);
       const terms = Object.assign({}, this.terms, ...this.due.values()) as Terms;

@@ -273,11 +273,13 @@ export class AccountWriter {
     return true;
   }
 
+  /** @returns whether it has moved on, or has to try again: a read that fails does not say that there is no next period */
   async #readNextPeriod(cache: UsageCache): Promise<boolean> {
     const { usage } = cache.snapshot;
     if (usage.phase === 'absent' || !usage.next) return false;
     const events = await this.#read(usageStream(usage.accountId, usage.next.period), 0);
-    if (!events || events.length === 0) return false;
+    if (!events) return true;
+    if (events.length === 0) return false;
     cache.followToNextPeriod();
     for (const event of events) cache.fold(event);
     return true;

@@ -2,8 +2,11 @@ import { describe, expect, it } from 'vitest';
 
 import type { WriterRegistry } from '../../../src/commands/usage/writer-registry.ts';
 import type { UsageSnapshot } from '../../../src/domain/usage-state.ts';
+import { EventStoreUnavailable } from '../../../src/ports/event-store.ts';
+import type { EventStore } from '../../../src/ports/event-store.ts';
 import { queueDownload, token } from '../../domain/usage-examples.ts';
 import { logUnderTest } from '../log-under-test.ts';
+import { changedLog } from '../noted-reads.ts';
 import { ask, foldUsage, freshCause, writersOf, openUsage, queueAll, upFrom } from '../usage-account.ts';
 import type { UsageAccount } from '../usage-account.ts';
 
@@ -44,6 +47,21 @@ describe('a download that the read model has no row for', () => {
     await ask(writersOf(log.store, inDecember), account, queueDownload(1));
     const writers = writersOf(log.store, inDecember);
     expect(await find(writers, account, 1, row)).toMatchObject({ token: token(1), revision: 2 });
+  });
+
+  it('is found there although the first read of the next period fails', async () => {
+    const account = await openUsage(log.store);
+    const row = await rowUpTo(account, 0);
+    await ask(writersOf(log.store, inDecember), account, queueDownload(1));
+    let failures = 0;
+    const read: EventStore['read'] = (stream, ...rest) => {
+      if (stream !== account.stream && (failures += 1) === 1)
+        return Promise.reject(new EventStoreUnavailable('away for a moment'));
+      return log.store.read(stream, ...rest);
+    };
+    const writers = writersOf(changedLog(log.store, { read }), inDecember);
+    expect(await find(writers, account, 1, row)).toMatchObject({ token: token(1), revision: 2 });
+    expect(failures).toBeGreaterThan(1);
   });
 
   it('is found although this process started from a newer row than the one that missed it', async () => {

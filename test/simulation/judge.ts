@@ -1,0 +1,351 @@
+import type { Account } from '../../src/audit/rules/account.ts';
+import { Divergences } from '../../src/audit/rules/divergence.ts';
+import type { Link } from '../../src/audit/rules/event-schemas.ts';
+import type { Period } from '../../src/audit/rules/period.ts';
+import { Replay } from '../../src/audit/rules/replay.ts';
+import type { Call, Scene } from './clients.ts';
+import type { StoredEvent } from './event-log.ts';
+import type { Violation } from './simulation.ts';
+import type { World } from './world.ts';
+
+/**
+ * Judges a history that has come to rest: the log by the second set of rules, which shares no code with the service, and then
+ * every answer by the log. An answer has to be true at some instant between its request and itself.
+ */
+export async function judge(scene: Scene): Promise<Violation[]> {
+  const facts = await replay(scene.world);
+  const violations = [...facts.violations];
+  const rules = { ofCalm, ofCharges, ofDownloads, ofMetadata, ofKeys, ofCredits, ofPolls };
+  for (const rule of Object.values(rules)) rule(scene, facts, (name, what) => violations.push({ rule: name, what }));
+  return violations;
+}
+
+type Report = (rule: string, what: string) => void;
+
+/** An account's usage directly after an event. */
+interface State {
+  fromMs: number;
+  phase: Period['phase'];
+  start: string;
+  end: string;
+  terms: Period['terms'];
+  /** Those of the next period, as far as they are known. */
+  coming: Period['terms'];
+  downloadCredits: number;
+  metadataCredits: number;
+  overageDownloads: number;
+  overageCents: number;
+}
+
+interface Charge {
+  /** Of a download, or the id of a metadata request. */
+  name: string;
+  kind: 'download' | 'metadata';
+  accountId: string;
+  requestId: string;
+  chargedMs: number;
+  overage: boolean;
+  videoId: string;
+  keyHash: string | undefined;
+  fingerprint: string | undefined;
+  after: State;
+  confirmed: boolean;
+  voidedMs: number;
+}
+
+interface Facts {
+  violations: Violation[];
+  states: Map<string, State[]>;
+  charges: Map<string, Charge>;
+  /** By token, in order: the status after each event, and since when. */
+  statuses: Map<string, { status: string; fromMs: number }[]>;
+}
+
+const statusAfter: Readonly<Record<string, string>> = {
+  JobClaimed: 'claimed',
+  JobStarted: 'running',
+  JobReleased: 'queued',
+  JobCompleted: 'done',
+  JobFailed: 'failed',
+};
+
+/** Clocks of processes differ from business time by at most so much. */
+const mostSkewMs = 1_000;
+/** Everything is over by then, and whatever has a time limit of its own is overdue. */
+const overdueMs = 2 * 3_600_000;
+
+/** The log, by the audit's rules, event by event. */
+async function replay(world: World): Promise<Facts> {
+  const facts: Facts = { violations: [], states: new Map(), charges: new Map(), statuses: new Map() };
+  const divergences = new Divergences();
+  const ignore = () => undefined;
+  let current: StoredEvent | undefined;
+  const log = new Replay(
+    (stream, from, count = Infinity) => Promise.resolve(world.log.read(stream).slice(from, from + count)),
+    divergences.report,
+    () => ({
+      usageChanged: (event, period, account) =>
+        noteUsage(facts, event, { period, account, atMs: current?.shownAtMs ?? 0 }),
+      ...{ accountChanged: ignore, accountHeadMoved: ignore, periodChanged: ignore, jobEventRecorded: ignore },
+      ...{ jobChanged: ignore, invoiced: ignore, documentMailed: ignore },
+    }),
+  );
+  for (const event of world.log.readAll()) {
+    current = event;
+    await log.apply(event);
+    const status = statusAfter[event.type];
+    const { token } = event.data as { token?: string };
+    if (status !== undefined && token !== undefined)
+      facts.statuses.get(token)?.push({ status, fromMs: event.shownAtMs });
+  }
+  const overdue = new Date(Date.parse(world.now()) + overdueMs).toISOString();
+  await log.completeness.check(overdue, world.log.readAll().at(-1)?.position ?? 0n, () => true);
+  for (const { divergences: found } of divergences.list())
+    for (const { rule, stream, revision, field, expected, found: value } of found) {
+      const what = `${stream} ${String(revision)} ${field}: ${JSON.stringify(value)} in place of ${JSON.stringify(expected)}`;
+      facts.violations.push({ rule, what });
+    }
+  return facts;
+}
+
+function noteUsage(
+  facts: Facts,
+  { type, data, metadata }: Link,
+  now: { period: Period; account: Account; atMs: number },
+) {
+  const { period, atMs: fromMs } = now;
+  const { accountId, phase, terms, credits, totals, opened, due } = period;
+  const after: State = {
+    ...{ fromMs, phase, terms, coming: Object.assign({}, terms, ...due.values()) as Period['terms'] },
+    ...{ downloadCredits: credits.downloads, metadataCredits: credits.metadata },
+    ...{ start: opened?.data.period_start ?? '', end: opened?.data.period_end ?? '' },
+    ...{ overageDownloads: totals.overage_downloads, overageCents: totals.overage_cents },
+  };
+  const states = facts.states.get(accountId) ?? [];
+  // Corrections of an earlier period change nothing in the newest.
+  if (after.start >= (states.at(-1)?.start ?? '')) facts.states.set(accountId, [...states, after]);
+  if (type === 'DownloadQueued' || type === 'MetadataCreditDebited') {
+    const name = type === 'DownloadQueued' ? data.token : data.lookup_id;
+    const { key_hash: keyHash, fingerprint } = data.idempotency ?? {};
+    const holder = [...facts.charges.values()].find(
+      (other) =>
+        keyHash !== undefined &&
+        other.accountId === accountId &&
+        other.keyHash === keyHash &&
+        other.voidedMs === Infinity,
+    );
+    if (holder) facts.violations.push({ rule: 'idempotency_key', what: `${name} and ${holder.name} have one key` });
+    facts.charges.set(name, {
+      ...{ name, accountId, keyHash, fingerprint, after, chargedMs: fromMs, videoId: data.video_id },
+      kind: type === 'DownloadQueued' ? 'download' : 'metadata',
+      ...{ requestId: metadata.$correlationId, overage: data.overage === true, confirmed: false, voidedMs: Infinity },
+    });
+    facts.statuses.set(name, [{ status: 'queued', fromMs }]);
+  }
+  const about = facts.charges.get(type === 'MetadataCreditVoided' ? data.lookup_id : data.token);
+  if (about && (type === 'DownloadVoided' || type === 'MetadataCreditVoided')) about.voidedMs = fromMs;
+  if (about && type === 'DownloadConfirmed') about.confirmed = true;
+}
+
+/** The states of an account between the request and the answer. */
+function statesDuring({ states }: Facts, { accountId, sentMs, answeredMs }: Call): State[] {
+  const all = states.get(accountId) ?? [];
+  return all.filter(({ fromMs }, index) => fromMs <= answeredMs && (all[index + 1]?.fromMs ?? Infinity) >= sentMs);
+}
+
+const isLive = ({ voidedMs }: Charge) => voidedMs === Infinity;
+const nameOf = ({ client, request }: Call) => `${client} ${request.id.slice(0, 8)}`;
+const tokenOf = ({ answer }: Call) => answer?.data?.['request_token'] as string | undefined;
+const callsOf = ({ calls }: Scene, operation: string) => calls.filter(({ request }) => request.operation === operation);
+/** Nobody can say what its client has been told. */
+const isUntold = ({ answer }: Call) => answer === undefined || answer.status === 'cut';
+
+/** When nothing fails any more, everything is answered in time, and nothing is put off. */
+function ofCalm({ calls }: Scene, _facts: Facts, report: Report): void {
+  for (const call of calls.filter(({ client }) => client.startsWith('last.')))
+    if (![200, 202, 402].includes(Number(call.answer?.status)))
+      report('calm_is_served', `${nameOf(call)} was told ${String(call.answer?.status)}`);
+}
+
+/** Each charge comes from one request, and each request charges once. */
+function ofCharges({ calls }: Scene, { charges, statuses }: Facts, report: Report): void {
+  const byId = new Map(calls.map((call) => [call.request.id, call]));
+  const charged = new Set<string>();
+  for (const charge of charges.values()) {
+    const { name, requestId, accountId, kind } = charge;
+    const call = byId.get(requestId);
+    if (call?.accountId !== accountId) report('charge_has_request', `${name} was charged for nobody's request`);
+    if (charged.has(requestId)) report('request_charged_once', `${requestId} was charged twice`);
+    charged.add(requestId);
+    const last = statuses.get(name)?.at(-1)?.status ?? '';
+    if (kind === 'download' && !isLive(charge) && !['done', 'failed'].includes(last))
+      report('voided_job_ends', `${name} is voided, and its job is ${last}`);
+  }
+}
+
+function ofDownloads(scene: Scene, facts: Facts, report: Report): void {
+  const calls = callsOf(scene, '/video/download');
+  const told = new Set(calls.filter(({ answer }) => answer?.status === 202).map(tokenOf));
+  for (const call of calls) {
+    const { answer, request, answeredMs, keyHash } = call;
+    if (!answer || answer.status === 'cut') continue;
+    const own = [...facts.charges.values()].find(({ requestId }) => requestId === request.id);
+    if (answer.status === 202) {
+      const charge = facts.charges.get(tokenOf(call) ?? '');
+      if (!charge || !isLive(charge) || charge.chargedMs > answeredMs || charge.accountId !== call.accountId)
+        report('accepted_is_charged', `${nameOf(call)} was told 202 for ${tokenOf(call) ?? ''}, which is not charged`);
+      if (charge && charge.overage !== answer.data?.['overage']) report('price_told', `${nameOf(call)}: overage`);
+      if (charge && charge.videoId !== answer.data?.['video_id'])
+        report('video_told', `${nameOf(call)}: another video`);
+      const remaining = own && Math.max(0, own.after.terms.downloads_limit - own.after.downloadCredits);
+      if (own && own === charge && answer.creditsRemaining !== remaining)
+        report(
+          'remaining_true',
+          `${nameOf(call)}: ${String(answer.creditsRemaining)} in place of ${String(remaining)}`,
+        );
+      continue;
+    }
+    // Another request with its key may have told of it, or may have been about to.
+    const isOthers =
+      own?.confirmed && calls.some((other) => other !== call && other.keyHash === keyHash && isUntold(other));
+    if (own && isLive(own) && !told.has(own.name) && !isOthers)
+      report('refused_is_not_charged', `${nameOf(call)} was told ${String(answer.status)}, and ${own.name} is charged`);
+    if (answer.status === 402) checkRefusal(scene, call, facts, report);
+    else if (answer.status === 400) checkReuse(call, facts, report);
+    else if (!['enqueue_failed', 'unavailable'].includes(answer.code ?? ''))
+      report('answer_fits', `${nameOf(call)}: ${answer.code ?? ''}`);
+  }
+}
+
+/** A 402 has to be true at some instant. */
+function checkRefusal({ world }: Scene, call: Call, facts: Facts, report: Report): void {
+  const { code } = call.answer ?? {};
+  const latest = new Date(world.startMs + call.answeredMs + mostSkewMs).toISOString();
+  const isTrue = statesDuring(facts, call).some((state) => {
+    const { terms, coming, end, downloadCredits, metadataCredits, overageCents } = state;
+    const { downloads_limit, metadata_limit, overage_cents: rateCents, overage_cap_cents: capCents } = terms;
+    // A query does not open the period that has begun.
+    if (code === 'metadata_quota_exceeded' && end <= latest && coming.metadata_limit === 0) return true;
+    if (code === 'metadata_quota_exceeded') return metadataCredits >= metadata_limit;
+    if (downloadCredits < downloads_limit) return false;
+    if (code === 'download_quota_exceeded') return rateCents === null;
+    return rateCents !== null && overageCents + rateCents > (capCents ?? Infinity);
+  });
+  if (!isTrue) report('refusal_true', `${nameOf(call)} was told ${code ?? ''}, which was never true`);
+}
+
+/** Its key has to have had another video's download at some instant. */
+function checkReuse(call: Call, { charges }: Facts, report: Report): void {
+  const { keyHash, sentMs, answeredMs, request, accountId } = call;
+  const isTrue = [...charges.values()].some(
+    (other) =>
+      other.accountId === accountId &&
+      keyHash !== undefined &&
+      other.keyHash === keyHash &&
+      !request.url?.endsWith(other.videoId) &&
+      other.chargedMs <= answeredMs &&
+      other.voidedMs >= sentMs,
+  );
+  if (!isTrue) report('reuse_true', `${nameOf(call)} was told of a key that no other download has`);
+}
+
+function ofMetadata(scene: Scene, facts: Facts, report: Report): void {
+  for (const call of callsOf(scene, '/video/metadata')) {
+    const { answer, request, answeredMs } = call;
+    if (!answer || answer.status === 'cut') continue;
+    const own = [...facts.charges.values()].find(({ requestId }) => requestId === request.id);
+    const isCharged = own !== undefined && isLive(own);
+    if (answer.status === 200 && (!isCharged || own.chargedMs > answeredMs))
+      report('found_is_charged', `${nameOf(call)} was told 200, and is not charged`);
+    if (answer.status !== 200 && isCharged)
+      report('refused_is_not_charged', `${nameOf(call)} was told ${String(answer.status)}, and is charged`);
+    if (answer.status === 402) checkRefusal(scene, call, facts, report);
+    else if (answer.status !== 200 && !['metadata_unavailable', 'unavailable'].includes(answer.code ?? ''))
+      report('answer_fits', `${nameOf(call)}: ${answer.code ?? ''}`);
+  }
+}
+
+/** A key is answered with one token, and refused for a used-up quota only while it has no download. */
+function ofKeys(scene: Scene, { charges }: Facts, report: Report): void {
+  const calls = callsOf(scene, '/video/download').filter(({ keyHash }) => keyHash !== undefined);
+  const accepted = calls.filter(({ answer }) => answer?.status === 202);
+  for (const call of calls) {
+    const { accountId, keyHash, sentMs, answeredMs, answer } = call;
+    const isSame = (other: { accountId: string; keyHash: string | undefined }) =>
+      other.accountId === accountId && other.keyHash === keyHash;
+    if (answer?.status === 202) {
+      const other = accepted.find((one) => isSame(one) && tokenOf(one) !== tokenOf(call));
+      if (other) report('one_token_per_key', `${nameOf(call)} and ${nameOf(other)} were told two tokens of one key`);
+    } else if (answer?.status === 402) {
+      const stood = [...charges.values()].find(
+        (one) => isSame(one) && one.chargedMs < sentMs && one.voidedMs > answeredMs,
+      );
+      if (stood) report('key_refused', `${nameOf(call)} was told 402, and its key has ${stood.name}`);
+    }
+  }
+}
+
+const instantOf = (text: unknown) => `${String(text).replace(' ', 'T')}Z`;
+
+/** GET /credits shows the usage of some instant. */
+function ofCredits(scene: Scene, facts: Facts, report: Report): void {
+  for (const call of callsOf(scene, '/credits')) {
+    const { data, status } = call.answer ?? {};
+    if (status !== 200 || !data) continue;
+    const { downloads, metadata, overage } = data as Record<string, Record<string, number>>;
+    const start = instantOf(data['period_start']);
+    const isTrue = statesDuring(facts, call).some((state) => {
+      const isOver = start >= state.end;
+      if (!isOver && start !== state.start) return false;
+      const shown = [downloads?.['used'], metadata?.['used'], overage?.['downloads'], overage?.['cents']];
+      const { downloads_limit, metadata_limit } = state.terms;
+      const used = [Math.min(state.downloadCredits, downloads_limit), Math.min(state.metadataCredits, metadata_limit)];
+      const expected = isOver ? [0, 0, 0, 0] : [...used, state.overageDownloads, state.overageCents];
+      const isLimit = isOver || (downloads?.['limit'] === downloads_limit && metadata?.['limit'] === metadata_limit);
+      return isLimit && (isOver || state.phase === 'open') && expected.every((value, index) => value === shown[index]);
+    });
+    if (!isTrue) report('credits_true', `${nameOf(call)} was told ${JSON.stringify(data)}, which was never true`);
+  }
+}
+
+/** A poll never says that there is nothing, nor an older status than a poll before it. */
+function ofPolls(scene: Scene, { statuses }: Facts, report: Report): void {
+  const polls = callsOf(scene, '/video/status').filter(({ answer }) => answer !== undefined);
+  const told: { token: string; index: number; answeredMs: number }[] = [];
+  for (const call of polls.sort((one, other) => one.answeredMs - other.answeredMs)) {
+    const token = call.request.token ?? '';
+    const { status, data, code } = call.answer!;
+    if (status === 404) report('poll_finds', `${nameOf(call)} was told that there is no ${token}`);
+    else if (status !== 200 && code !== 'unavailable' && status !== 'cut')
+      report('answer_fits', `${nameOf(call)}: ${code ?? ''}`);
+    if (status !== 200) continue;
+    const before = told.filter((one) => one.token === token && one.answeredMs < call.sentMs).map(({ index }) => index);
+    const known = statuses.get(token) ?? [];
+    const isTold = ({ status: each, fromMs }: (typeof known)[number], index: number) =>
+      index >= Math.max(0, ...before) && each === data?.['status'] && fromMs <= call.answeredMs;
+    const index = known.findIndex(isTold);
+    if (index < 0) report('poll_true', `${nameOf(call)} was told ${String(data?.['status'])} of ${token}`);
+    else told.push({ token, index, answeredMs: call.answeredMs });
+  }
+}
+
+/** Whether nothing is left to do: each period is ended, closed and invoiced in its time, and each promise is kept. */
+export function isSettled({ postgres, log, accounts, now }: World, graceSeconds: number): boolean {
+  const { readModels, pendingVoids, serviceFailures } = postgres;
+  if (pendingVoids.size > 0 || serviceFailures.size > 0) return false;
+  if (readModels.appliedUpTo !== log.events.at(-1)?.position) return false;
+  const nowMs = Date.parse(now());
+  const rows = [...readModels.credits.values()];
+  const isDone = rows.every(({ snapshot: { usage }, openingInvoiceDue, periodInvoiceDue }) => {
+    if (usage.phase === 'absent' || openingInvoiceDue || periodInvoiceDue) return false;
+    const endMs = Date.parse(usage.period.end);
+    if (endMs > nowMs) return true;
+    // The end is recorded a little later than it comes.
+    return usage.phase === 'closed' || (usage.phase === 'ended' && endMs + graceSeconds * 1_000 > nowMs - 1_000);
+  });
+  const isCurrent = accounts.every(({ accountId }) => {
+    const usage = readModels.newestOf(accountId)?.snapshot.usage;
+    return usage?.phase === 'open' && Date.parse(usage.period.end) > nowMs;
+  });
+  return isDone && isCurrent;
+}

@@ -1,0 +1,121 @@
+/** `npm run simulate`: whole histories of the service, on virtual time, from seeds. See docs/simulation.md. */
+import { createHash } from 'node:crypto';
+import { availableParallelism } from 'node:os';
+import { Command, InvalidArgumentError } from 'commander';
+import { findAll, median } from './find-planted-bugs.ts';
+import { plantedBugs } from './planted-bugs.ts';
+import { Runner, runSeeds } from './run.ts';
+import type { Totals } from './run.ts';
+import { shrink } from './shrink.ts';
+import type { History } from './simulation.ts';
+
+const count = (text: string) => {
+  if (!/^[1-9]\d*$/.test(text)) throw new InvalidArgumentError('must be a whole number from 1');
+  return Number(text);
+};
+
+interface Options {
+  seed: number;
+  seeds?: number;
+  only?: string[];
+  plant?: string;
+  plants?: true;
+  trace?: true;
+  json?: true;
+  threads: number;
+}
+
+const options = new Command('simulate')
+  .description('runs whole histories of the service with faults on virtual time, and judges each')
+  .option('--seed <n>', 'the first seed', count, 1)
+  .option('--seeds <n>', 'how many seeds; default: 5000, and 1 with --seed')
+  .option('--only <names>', 'the clients and faults that take part, separated by commas', (text) => text.split(','))
+  .option('--plant <name>', 'plants a bug into the service, and looks for the first seed that shows it')
+  .option('--plants', 'plants each bug in turn, and tells how many seeds it takes to find it')
+  .option('--trace', 'prints what happens in a history')
+  .option('--json', 'prints one JSON object')
+  .option('--threads <n>', 'how many threads run histories', count, availableParallelism())
+  .parse();
+
+async function main(options: Options, isSeedGiven: boolean): Promise<boolean> {
+  if (options.plants) return await findPlants(options);
+  const seeds = options.seeds === undefined ? (isSeedGiven ? 1 : 5_000) : count(String(options.seeds));
+  if (options.plant !== undefined || options.only || options.trace || seeds === 1) return await runOne(options, seeds);
+  return await runMany(options, seeds);
+}
+
+/** One history after the other in one thread, up to the first that fails. */
+async function runOne({ seed: first, only, plant, trace, json }: Options, seeds: number): Promise<boolean> {
+  const bug = plantedBugs.find(({ name }) => name === plant);
+  if (plant !== undefined && !bug) throw new Error(`there is no planted bug ${plant}`);
+  const runner = new Runner(bug?.edits);
+  const print = trace && ((line: string) => console.log(line));
+  for (let seed = first; seed < first + seeds; seed += 1) {
+    const history = await runner.run(seed, { only, ...(print && { print }) });
+    const isLast = seed === first + seeds - 1;
+    if (history.violations.length === 0 && !isLast) continue;
+    if (json) console.log(JSON.stringify(history));
+    else await tell(runner, history, { plant, shrinks: only === undefined });
+    await runner.end();
+    return history.violations.length === 0;
+  }
+  return true;
+}
+
+async function tell(
+  runner: Runner,
+  history: History,
+  { plant, shrinks }: { plant: string | undefined; shrinks: boolean },
+) {
+  const { seed, violations, traceHash, requests, faults, virtualMs } = history;
+  const seconds = Math.round(virtualMs / 1_000);
+  console.log(
+    `seed ${seed}: ${requests} requests, ${faults.length} faults, ${seconds} virtual seconds, trace ${traceHash}`,
+  );
+  for (const { rule, what } of violations) console.log(`  ${rule}: ${what}`);
+  if (violations.length === 0 || !shrinks) return;
+  const only = await shrink(runner, history);
+  console.log(`  the shortest that shows it: npm run simulate -- ${commandOf(seed, only, plant)} --trace`);
+}
+
+const commandOf = (seed: number, only: readonly string[], plant: string | undefined) =>
+  [`--seed ${seed}`, ...(plant === undefined ? [] : [`--plant ${plant}`]), `--only ${only.join()}`].join(' ');
+
+async function runMany({ seed: first, json, threads }: Options, seeds: number): Promise<boolean> {
+  const showsProgress = process.stderr.isTTY;
+  const totals = await runSeeds({ first, count: seeds, threads }, (done) => {
+    if (showsProgress && done % 20 === 0) process.stderr.write(`\r${done} of ${seeds} histories`);
+  });
+  if (showsProgress) process.stderr.write('\r\x1b[K');
+  if (json) console.log(JSON.stringify(totals));
+  else await tellTotals(totals);
+  return totals.failed.length === 0;
+}
+
+async function tellTotals({ failed, traceHashes, ...totals }: Totals): Promise<void> {
+  const { seeds, requests, events, faults, virtualHours, seconds } = totals;
+  const hash = createHash('sha256').update(traceHashes.join()).digest('hex').slice(0, 16);
+  const held = `${requests} requests, ${events} events, ${faults} faults, ${virtualHours.toFixed(1)} virtual hours`;
+  const speed = `${seconds.toFixed(1)} s, ${(seeds / seconds).toFixed(0)} seeds a second`;
+  console.log(`${seeds} histories: ${held}; ${failed.length} with violations; ${speed}; traces ${hash}`);
+  const [first] = failed.sort((one, other) => one.seed - other.seed);
+  for (const { seed, violations } of failed)
+    console.log(`  seed ${seed}: ${violations[0]?.rule ?? ''}: ${violations[0]?.what ?? ''}`);
+  if (!first) return;
+  const runner = new Runner();
+  await tell(runner, first, { plant: undefined, shrinks: true });
+  await runner.end();
+}
+
+/** @returns whether all were found */
+async function findPlants({ seed: first, seeds, threads, json }: Options): Promise<boolean> {
+  const most = count(String(seeds ?? 20_000));
+  const found = await findAll({ first, most, threads }, ({ name, what, seeds: needed, rules }) => {
+    if (!json) console.log(`| ${name} | ${what} | ${median(needed)} | ${rules.join(', ')} |`);
+  });
+  if (json) console.log(JSON.stringify(found));
+  return found.every(({ seeds: needed }) => !needed.includes(undefined));
+}
+
+const isFine = await main(options.opts<Options>(), options.getOptionValueSource('seed') === 'cli');
+process.exitCode = isFine ? 0 : 1;

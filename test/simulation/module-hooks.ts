@@ -1,0 +1,42 @@
+import { registerHooks } from 'node:module';
+
+/** What is loaded for the service in the place of modules of SQL, and of a library. */
+const queries = new URL('./replaced-queries.ts', import.meta.url).href;
+const replacements = new Map([
+  ...['credits', 'due-periods', 'service-failures'].map(
+    (name) => [new URL(`../../projections/${name}.ts`, import.meta.url).href, queries] as const,
+  ),
+  [import.meta.resolve('lru-cache'), new URL('./small-lru-cache.ts', import.meta.url).href] as const,
+]);
+const service = new URL('../../src/', import.meta.url).href;
+
+/** A small change of one source file, made as it is loaded. */
+export interface Edit {
+  file: string;
+  replace: string;
+  by: string;
+}
+
+/** @throws where a text to replace is not in its file exactly once */
+export function applyEdit(source: string, { file, replace, by }: Edit): string {
+  const count = source.split(replace).length - 1;
+  if (count !== 1) throw new Error(`${file} has ${String(count)} times what is to be replaced: ${replace}`);
+  return source.replace(replace, () => by);
+}
+
+/** Replaces modules from now on, and edits the source files of a planted bug. */
+export function hookModules(edits: readonly Edit[]): void {
+  registerHooks({
+    resolve: (specifier, context, next) => {
+      const resolved = next(specifier, context);
+      const replacement = context.parentURL?.startsWith(service) ? replacements.get(resolved.url) : undefined;
+      return replacement === undefined ? resolved : next(replacement, context);
+    },
+    load: (url, context, next) => {
+      const loaded = next(url, context);
+      const ofFile = edits.filter(({ file }) => url.endsWith(`/${file}`));
+      if (ofFile.length === 0) return loaded;
+      return { ...loaded, source: ofFile.reduce(applyEdit, Buffer.from(loaded.source as Uint8Array).toString()) };
+    },
+  });
+}

@@ -1,0 +1,427 @@
+import type { Edit } from './module-hooks.ts';
+
+/**
+ * Bugs that the simulation has to find: mistakes that other billing systems made, and races of this repository's own history.
+ * Each is a small edit of the real source, made as it is loaded. One that applies no more fails a test.
+ */
+export interface PlantedBug {
+  name: string;
+  /** What a developer might have thought. */
+  what: string;
+  edits: readonly Edit[];
+}
+
+const bug = (name: string, what: string, file: string, replace: string, by: string): PlantedBug => ({
+  ...{ name, what },
+  edits: [{ file: `src/${file}`, replace, by }],
+});
+
+const writer = 'commands/usage/account-writer.ts';
+const batch = 'commands/usage/decide-batch.ts';
+const cache = 'commands/usage/usage-cache.ts';
+const tail = 'commands/usage/log-tail.ts';
+const queue = 'commands/queue-download.ts';
+const resolver = 'dispatcher/resolve-unknown-outcomes.ts';
+const corrections = 'domain/corrections.ts';
+
+export const plantedBugs: readonly PlantedBug[] = [
+  // The account writer.
+  bug(
+    'conflict-is-success',
+    'a conflict is taken for success',
+    writer,
+    "if (outcome === 'stored') {\n        this.#answerAll",
+    "if (outcome !== 'not_sent') {\n        this.#answerAll",
+  ),
+  bug(
+    'folded-before-stored',
+    'events are folded although somebody else was faster',
+    writer,
+    "if (outcome === 'stored') for (const event of asRecorded",
+    "if (outcome !== 'not_sent') for (const event of asRecorded",
+  ),
+  bug(
+    'flight-is-forgotten',
+    'an append under way is no unknown outcome',
+    writer,
+    'decided.request.inFlight = append && { compensation: charge && { append, charge } };',
+    'decided.request.inFlight = undefined; void charge;',
+  ),
+  bug(
+    'unknown-is-not-stored',
+    'what nobody knows is told as "not stored"',
+    writer,
+    "if (request.inFlight) return { outcome: 'unknown', compensation: request.inFlight.compensation };",
+    "if (request.inFlight) return { outcome: 'not_stored' };",
+  ),
+  bug(
+    'refusal-without-read',
+    'a refusal needs no proof that its state is current',
+    writer,
+    'if (isCurrent) {\n          this.#answerAll',
+    'if (isCurrent || true) {\n          this.#answerAll',
+  ),
+  bug(
+    'failed-read-is-current',
+    'a read that fails finds nothing new',
+    writer,
+    "isCurrent = (await this.#readTail(cache)) === 'current';\n        continue;\n      }\n      // Step 4.",
+    "isCurrent = (await this.#readTail(cache)) !== 'false_state';\n        continue;\n      }\n      // Step 4.",
+  ),
+  bug(
+    'failed-read-is-no-period',
+    'a read of the next period that fails says that there is none',
+    writer,
+    'if (!events) return true;',
+    'if (!events) return false;',
+  ),
+  bug(
+    'late-requests-are-decided',
+    'a request that has its answer is decided all the same',
+    writer,
+    'batch = batch.filter(({ isAnswered }) => !isAnswered);\n      if',
+    'if',
+  ),
+  bug(
+    'roll-over-is-not-undone',
+    'a period that could not be opened counts as opened',
+    writer,
+    'if (isUnwritten) cache.snapshot = before;',
+    'void [isUnwritten, before];',
+  ),
+  bug(
+    'conflict-without-read',
+    'a conflict is decided again on the same state',
+    writer,
+    "else isCurrent = (await this.#readAfterConflict(cache)) === 'current';",
+    'else await sleep(readRetryMs);',
+  ),
+  bug(
+    'conflict-is-false-state',
+    'a conflict whose events are not shown yet says that the log was replaced',
+    writer,
+    "if (read === 'current' && cache.snapshot.revision === revision) await sleep(readRetryMs);\n    return read;",
+    "if (read === 'current' && cache.snapshot.revision === revision) return await this.#beginAnew(cache);\n    return read;",
+  ),
+  bug(
+    'key-between-rows',
+    'a key is looked for in the row and in the cache, and not between the two',
+    writer,
+    'if (keyHash === undefined || cache.knowsKeyed(keyHash, request.snapshot)) continue;',
+    'if (keyHash !== undefined) continue;',
+  ),
+  // The decisions of a batch.
+  bug(
+    'two-of-one-key',
+    'two requests with one key share an append',
+    batch,
+    'if (keyHash !== undefined && keysWritten.has(keyHash)) {',
+    "if (keyHash === '' && keysWritten.has(keyHash)) {",
+  ),
+  bug(
+    'voided-key-repeats',
+    'a voided download keeps its key',
+    batch,
+    'return prior?.voided === false && prior.token !== voidedToken ? prior : undefined;',
+    'return prior && prior.token !== voidedToken ? prior : undefined;',
+  ),
+  bug(
+    'earlier-key-here',
+    'a download of an earlier period is confirmed in the newest',
+    batch,
+    'if (!prior || prior.stream >= cache.snapshot.stream) return true;',
+    'if (!prior || prior.stream > "") return true;',
+  ),
+  bug(
+    'repeat-is-compensated',
+    'the compensation of a repetition voids a download that it has not queued',
+    batch,
+    "if (command.kind !== 'queue_download' || !events.some(({ type }) => type === 'DownloadQueued')) return undefined;",
+    "if (command.kind !== 'queue_download') return undefined;",
+  ),
+  bug(
+    'time-goes-back',
+    'events are stamped by the clock of their process alone',
+    batch,
+    'const time = later(now, lastTime);\n  if',
+    "const time = later(now, lastTime === '' ? '' : now);\n  if",
+  ),
+  bug(
+    'ended-by-the-clock',
+    'a period ends by the clock, not by the time that events will carry',
+    'commands/usage/roll-over.ts',
+    'if (timeOfAppend(snapshot, now) < usage.period.end) return undefined;',
+    'if (now < usage.period.end) return undefined;',
+  ),
+  // The usage cache and the shared tail.
+  bug(
+    'key-is-not-cached',
+    'a download of this process is left to the read model',
+    cache,
+    'if (idempotency) this.#tokenOfKey.set(idempotency.key_hash, token);',
+    'void idempotency;',
+  ),
+  bug(
+    'outcome-is-not-cached',
+    'whether a download was voided is left to the read model',
+    cache,
+    'return outcome ? { ...newest, [outcome]: true } : newest;',
+    'void outcome; return newest;',
+  ),
+  bug(
+    'covers-too-much',
+    'a cache knows every key since its account began',
+    cache,
+    'return this.#tokenOfKey.has(keyHash) || this.coversAfter(row);',
+    'return this.#tokenOfKey.has(keyHash) || row.revision >= -1;',
+  ),
+  bug(
+    'tail-from-the-newest',
+    'the shared read begins where the newest of those who ask is',
+    tail,
+    '(reading.after < least ? reading.after : least), 2n ** 64n)',
+    '(reading.after > least ? reading.after : least), 0n)',
+  ),
+  bug(
+    'tail-under-way',
+    'who asks during a read gets what that read finds',
+    tail,
+    'const together = this.#waiting;\n      this.#waiting = [];\n      const events = together.length > 1 ? await this.#read(together) : undefined;',
+    'const events = await this.#read(this.#waiting);\n      const together = this.#waiting;\n      this.#waiting = [];',
+  ),
+  bug(
+    'older-rows-are-missed',
+    'a download that is older than the cache is not there',
+    'commands/usage/writer-registry.ts',
+    'if (cache?.coversAfter(row)) return undefined;',
+    'if (cache) return undefined;',
+  ),
+  // Downloads, their keys and their metadata.
+  bug(
+    'unknown-prior-stands',
+    'a download whose confirmation is unknown is told',
+    queue,
+    "if (status === 'unknown') return { outcome: 'unknown' };",
+    '',
+  ),
+  bug(
+    'told-unconfirmed',
+    'a repetition is told of a download without confirming it',
+    queue,
+    'return repeat ? confirm(dependencies, prior, repeat) : readStatus(dependencies, prior);',
+    'void repeat; void confirm; return readStatus(dependencies, prior);',
+  ),
+  bug(
+    'repeat-unconfirmed',
+    'a repetition in the same period is told without a confirmation',
+    'domain/decide-usage.ts',
+    "return prior.confirmed ? [] : [{ type: 'DownloadConfirmed', data: { token: prior.token } }];",
+    'return [];',
+  ),
+  bug(
+    'key-of-the-row-is-lost',
+    "the read model's download with the key is not passed on",
+    'http/authenticate.ts',
+    "const caller = { actor: { type: 'api_key', id: keyId } as const, keyHash, accountId, job, keyed };",
+    "const caller = { actor: { type: 'api_key', id: keyId } as const, keyHash, accountId, job, keyed: undefined };",
+  ),
+  bug(
+    'probe-after-debit',
+    'a metadata request is charged before it has succeeded',
+    'commands/look-up-metadata.ts',
+    'const found = await probe.probe(video);\n  if (!found.ok) {',
+    "const found = await probe.probe(video);\n  if (!found.ok) {\n    await ask({ kind: 'debit_metadata', lookupId, video });",
+  ),
+  bug(
+    'lookup-without-second-look',
+    'a metadata request is answered although its debit was refused',
+    'commands/look-up-metadata.ts',
+    "if (answer.outcome !== 'accepted') return notCharged(answer);\n  return { outcome: 'found'",
+    "if (answer.outcome !== 'accepted' && answer.outcome !== 'refused') return notCharged(answer);\n  return { outcome: 'found'",
+  ),
+  // Promises to clients.
+  bug(
+    'promise-without-waiting',
+    '502 is answered before the pending void is stored',
+    'http/post-video-download.ts',
+    '!(await recordPendingVoid(unansweredOf(request), { pendingVoids, outages }, answer.compensation))',
+    '!recordPendingVoid(unansweredOf(request), { pendingVoids, outages }, answer.compensation)',
+  ),
+  bug(
+    'promise-of-metadata',
+    'a metadata request of unknown outcome is answered without a pending void',
+    'http/get-video-metadata.ts',
+    '!(await recordPendingVoid(unansweredOf(request), { pendingVoids, outages }, answer.compensation))',
+    'recordPendingVoid === undefined',
+  ),
+  bug(
+    'failed-promise-is-told',
+    'a pending void that could not be stored is promised all the same',
+    'commands/record-pending-void.ts',
+    "outage.failed('recording a pending void', error, facts);\n    return false;",
+    "outage.failed('recording a pending void', error, facts);\n    return true;",
+  ),
+  bug(
+    'late-promise-is-told',
+    'a pending void whose statement takes too long is promised',
+    'commands/record-pending-void.ts',
+    'return await withDeadline(added, recordTimeoutMs, () => false);',
+    'return await withDeadline(added, recordTimeoutMs, () => true);',
+  ),
+  bug(
+    'remaining-of-the-batch',
+    'X-Credits-Remaining shows what others have used since',
+    'http/post-video-download.ts',
+    'if (answer.token === token) showCredits(request, summariseUsage(answer.usage, askedAt).downloads.remaining);',
+    'void [showCredits, summariseUsage, askedAt];',
+  ),
+  // Resolvers and corrections.
+  bug(
+    'read-is-an-outcome',
+    'a read tells whether an append was stored',
+    resolver,
+    'const outcome = await unlessAborted(store.append(stream, expected, events), stopping, () => undefined);',
+    "const [there] = await store.read(stream, expected === 'no_stream' ? 0 : expected + 1, 1);\n  const outcome = there?.id === events[0]?.id ? 'stored' : 'conflict';",
+  ),
+  bug(
+    'forgotten-before-void',
+    'a pending void is forgotten before it is carried out',
+    resolver,
+    'for (const charge of pending.voids) {',
+    'await pendingVoids.remove(pending);\n  for (const charge of pending.voids) {',
+  ),
+  bug(
+    'first-void-only',
+    'of several charges of an append the first is voided',
+    resolver,
+    'for (const charge of pending.voids) {',
+    'for (const charge of pending.voids.slice(0, 1)) {',
+  ),
+  bug(
+    'voided-job-goes-on',
+    'the job of a voided download is left alone',
+    resolver,
+    "if (charge.kind === 'download') {",
+    "if (charge.kind === 'download' && pending === null) {",
+  ),
+  bug(
+    'void-of-the-wrong-charge',
+    'the stream is read from behind the charge',
+    resolver,
+    "fromRevision: expected === 'no_stream' ? 0 : expected + 1,",
+    "fromRevision: expected === 'no_stream' ? 0 : expected + 2,",
+  ),
+  bug(
+    'confirmed-is-voided',
+    'a download that a client was told of is voided',
+    corrections,
+    "if (charge.confirmed) return refuse('download_confirmed');",
+    '',
+  ),
+  bug(
+    'voided-twice',
+    'a void is carried out again',
+    corrections,
+    'if (charge.voided) return [];\n  if (charge.confirmed)',
+    'if (charge.confirmed)',
+  ),
+  bug(
+    'lookup-voided-twice',
+    'a void of a metadata credit is carried out again',
+    corrections,
+    'if (charge.voided) return [];\n  if (closed)',
+    'if (closed)',
+  ),
+  bug(
+    'voided-is-confirmed',
+    'a voided download is confirmed',
+    corrections,
+    "if (charge.voided) return refuse('download_voided');",
+    '',
+  ),
+  bug(
+    'confirmed-after-close',
+    'a closed period takes a confirmation',
+    corrections,
+    'if (charge.confirmed || closed) return [];',
+    'if (charge.confirmed) return [];',
+  ),
+  bug(
+    'waiver-is-voided-too',
+    'a void gives back what was waived before',
+    corrections,
+    'change(event.data.token, ({ cents }) => ({ cents: cents - event.data.cents }));\n      waivers',
+    'waivers',
+  ),
+  bug(
+    'returned-twice',
+    'a failure of the service is given back by each dispatcher',
+    corrections,
+    'const isGivenBack = charge.voided || (charge.credits === 0 && charge.cents === 0);',
+    "const isGivenBack = charge.voided || charge.type === 'MetadataCreditDebited';",
+  ),
+  bug(
+    'note-is-forgotten',
+    'a failure in a closed period is forgotten before its invoice is there',
+    'dispatcher/return-service-failures.ts',
+    "if (returned !== 'not_invoiced') await",
+    'await',
+  ),
+  // Ids, periods and invoices.
+  bug(
+    'ids-by-place',
+    'the ids of events follow from their place in the log',
+    'commands/event-metadata.ts',
+    'const id = uuidV5(String(index), cause.commandId);',
+    "const id = uuidV5(`${stream} ${String((expected === 'no_stream' ? 0 : expected + 1) + index)}`, '6ba7b810-9dad-11d1-80b4-00c04fd430c8');",
+  ),
+  bug(
+    'closed-with-promises',
+    'a period is closed although a pending void names it',
+    'commands/close-period.ts',
+    "if (!(await closings.begin(stream))) return { outcome: 'held_up' };",
+    'await closings.begin(stream);',
+  ),
+  bug(
+    'invoiced-twice',
+    'each dispatcher invoices a period',
+    'domain/invoice.ts',
+    'if (isIssued || totalCents === 0) return [];',
+    'if ((isIssued && totalCents < 0) || totalCents === 0) return [];',
+  ),
+  bug(
+    'due-cap-is-lost',
+    'the next period begins with the overage cap of this one',
+    'domain/usage-periods.ts',
+    'overage_cap_cents: capCents === undefined ? terms.overage_cap_cents : capCents };',
+    'overage_cap_cents: capCents === undefined ? terms.overage_cap_cents : terms.overage_cap_cents };',
+  ),
+  bug(
+    'cap-after-the-charge',
+    'the overage cap is compared with what was charged before',
+    'domain/decide-usage.ts',
+    'if (capCents !== null && state.overageCents + rateCents > capCents)',
+    'if (capCents !== null && state.overageCents > capCents)',
+  ),
+  bug(
+    'cap-too-early',
+    'the last charge under the overage cap is refused',
+    'domain/decide-usage.ts',
+    'if (capCents !== null && state.overageCents + rateCents > capCents)',
+    'if (capCents !== null && state.overageCents + rateCents >= capCents)',
+  ),
+  bug(
+    'void-keeps-the-credit',
+    'a void frees no credit',
+    'domain/evolve-usage.ts',
+    'return { ...state, metadataCredits: state.metadataCredits - 1 };',
+    'return state;',
+  ),
+  bug(
+    'notice-before-its-cause',
+    'a notice comes before the change of the next period',
+    'domain/decide-usage.ts',
+    'return now.length > 0 ? [...now, ...notices, ...later] : [...later, ...notices];',
+    'return [...now, ...notices, ...later];',
+  ),
+];

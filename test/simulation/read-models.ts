@@ -1,0 +1,121 @@
+import { jobStream } from '../../src/domain/download-job-events.ts';
+import { evolveJob, initialJob } from '../../src/domain/download-job.ts';
+import type { Job } from '../../src/domain/download-job.ts';
+import { periodOfUsageStream } from '../../src/domain/billing-period.ts';
+import type { KeyedDownload } from '../../src/domain/decide-usage.ts';
+import { evolveUsage } from '../../src/domain/evolve-usage.ts';
+import { parseInvoiceEvent, parseJobEvent, parseUsageEvent } from '../../src/domain/parse-event.ts';
+import { initialUsage } from '../../src/domain/usage-state.ts';
+import type { UsageSnapshot } from '../../src/domain/usage-state.ts';
+import { usageStream } from '../../src/domain/billing-period.ts';
+import { owesInvoice, owesOpeningInvoice } from '../../src/domain/usage-periods.ts';
+import type { RecordedEvent } from '../../src/ports/event-store.ts';
+
+export interface CreditsRow {
+  accountId: string;
+  snapshot: UsageSnapshot;
+  openingInvoiceDue: boolean;
+  periodInvoiceDue: boolean;
+}
+
+export interface JobRow {
+  accountId: string;
+  queued: { token: string; stream: string; revision: number; platform: string; videoId: string; at: string };
+  job: Job;
+  revision: number;
+  waitingSince: string;
+  startedAt: string | null;
+  finishedAt: string | null;
+  file: { name: string; mime: string; sizeBytes: number; expiredAt: string | null } | null;
+  failureReason: string | null;
+}
+
+/**
+ * The read models `credits`, `idempotency_keys` and `jobs`, up to one point of the log. What their rows hold comes from the
+ * functions that the projections use; the SQL that writes them does not run here.
+ */
+export class ReadModels {
+  /** Commit position up to which every event is applied. */
+  appliedUpTo = 0n;
+  /** By usage stream, in the order of their periods. */
+  readonly credits = new Map<string, CreditsRow>();
+  /** By account and hash of the key. */
+  readonly keyed = new Map<string, KeyedDownload>();
+  /** By token. */
+  readonly jobs = new Map<string, JobRow>();
+
+  apply(event: RecordedEvent): void {
+    if (event.stream.startsWith('usage-')) this.#applyUsage(event);
+    else if (event.stream.startsWith('job-')) this.#applyJob(event);
+    else if (event.stream.startsWith('invoices-')) this.#applyInvoice(event);
+    this.appliedUpTo = event.position;
+  }
+
+  newestOf(accountId: string): CreditsRow | undefined {
+    return [...this.credits.values()].findLast((row) => row.accountId === accountId);
+  }
+
+  /** A closed period voids nothing, so its downloads count as confirmed. */
+  keyedOf(accountId: string, keyHash: string): KeyedDownload | undefined {
+    const row = this.keyed.get(`${accountId} ${keyHash}`);
+    const usage = row && this.credits.get(row.stream)?.snapshot.usage;
+    return row && { ...row, confirmed: row.confirmed || usage?.phase === 'closed' };
+  }
+
+  #applyUsage(recorded: RecordedEvent): void {
+    const { event, metadata, stream, revision } = parseUsageEvent(recorded);
+    const { accountId } = periodOfUsageStream(stream);
+    const usage = evolveUsage(this.credits.get(stream)?.snapshot.usage ?? initialUsage, event);
+    const snapshot = { stream, revision, lastHash: metadata.hash, lastTime: metadata.time, usage };
+    const row = this.credits.get(stream) ?? { accountId, snapshot, openingInvoiceDue: false, periodInvoiceDue: false };
+    if (event.type === 'UsagePeriodOpened') row.openingInvoiceDue = owesOpeningInvoice(event.data);
+    if (event.type === 'UsagePeriodClosed') row.periodInvoiceDue = usage.phase !== 'absent' && owesInvoice(usage);
+    this.credits.set(stream, { ...row, snapshot });
+    if (event.type === 'DownloadQueued') {
+      const { token, idempotency, overage, platform, video_id: videoId } = event.data;
+      const at = metadata.time;
+      this.jobs.set(token, {
+        accountId,
+        queued: { token, stream, revision, platform, videoId, at },
+        ...{ job: initialJob, revision: -1, waitingSince: at, startedAt: null, finishedAt: null },
+        ...{ file: null, failureReason: null },
+      });
+      if (idempotency) {
+        const { key_hash: keyHash, fingerprint } = idempotency;
+        const newest = { token, overage, fingerprint, stream, revision, confirmed: false, voided: false };
+        this.keyed.set(`${accountId} ${keyHash}`, newest);
+      }
+    } else if (event.type === 'DownloadConfirmed' || event.type === 'DownloadVoided') {
+      const outcome = event.type === 'DownloadConfirmed' ? 'confirmed' : 'voided';
+      for (const [name, row] of this.keyed)
+        if (row.token === event.data.token) this.keyed.set(name, { ...row, [outcome]: true });
+    }
+  }
+
+  #applyJob(recorded: RecordedEvent): void {
+    const { event, metadata, revision } = parseJobEvent(recorded);
+    const row = this.jobs.get(event.data.token);
+    if (!row) throw new Error(`${jobStream(event.data.token)} has no row`);
+    const { time } = metadata;
+    const job = evolveJob(row.job, event, { revision, time });
+    const hasEnded = job.status === 'done' || job.status === 'failed';
+    const next = { ...row, job, revision, finishedAt: hasEnded ? (row.finishedAt ?? time) : null };
+    if (event.type === 'JobReleased') next.waitingSince = event.data.not_before > time ? event.data.not_before : time;
+    if (event.type === 'JobStarted') next.startedAt = time;
+    if (event.type === 'JobFailed') next.failureReason = event.data.reason;
+    if (event.type === 'JobCompleted') {
+      const { file_name: name, file_mime: mime, file_size_bytes: sizeBytes } = event.data;
+      next.file = { name, mime, sizeBytes, expiredAt: null };
+    }
+    if (event.type === 'FileExpired') next.file = next.file && { ...next.file, expiredAt: time };
+    this.jobs.set(event.data.token, next);
+  }
+
+  #applyInvoice(recorded: RecordedEvent): void {
+    const { event } = parseInvoiceEvent(recorded);
+    if (event.type !== 'InvoiceIssued') return;
+    const { account_id: accountId, period_start: start, covers } = event.data;
+    const row = this.credits.get(usageStream(accountId, { start }));
+    if (row) row[covers === 'opening' ? 'openingInvoiceDue' : 'periodInvoiceDue'] = false;
+  }
+}

@@ -1,0 +1,94 @@
+import type * as Credits from '../../projections/credits.ts';
+import type * as DuePeriods from '../../projections/due-periods.ts';
+import type * as ServiceFailures from '../../projections/service-failures.ts';
+import type { Postgres } from './postgres.ts';
+import type { CreditsRow } from './read-models.ts';
+
+/**
+ * The queries of the dispatcher, on tables in memory in place of SQL: `module-hooks.ts` loads this file in place of the modules
+ * in projections that have these names. They are hints to the service, which decides on the log alone.
+ */
+
+/** The service passes on what it was given as its pool. */
+const on = (pool: unknown) => pool as Pick<Postgres, 'statement'>;
+
+const periodOf = ({ accountId, snapshot: { stream } }: CreditsRow) => ({ account_id: accountId, stream });
+
+function rowsOf({ readModels }: Postgres, except: readonly string[]): CreditsRow[] {
+  const rows = [...readModels.credits.values()].filter(({ snapshot }) => !except.includes(snapshot.stream));
+  return rows.sort((one, other) => (one.snapshot.stream < other.snapshot.stream ? -1 : 1));
+}
+
+const usageOf = ({ snapshot: { usage } }: CreditsRow) => {
+  if (usage.phase === 'absent') throw new Error('a row has no usage');
+  return usage;
+};
+
+const hasNext = (postgres: Postgres, row: CreditsRow) =>
+  [...postgres.readModels.credits.values()].some(
+    (other) => other.accountId === row.accountId && usageOf(other).period.start === usageOf(row).period.end,
+  );
+
+export const readCredits: typeof Credits.readCredits = (pool, stream) =>
+  on(pool).statement(({ readModels }) => readModels.credits.get(stream)?.snapshot);
+
+export const readNewestCredits: typeof Credits.readNewestCredits = (pool, accountId) =>
+  on(pool).statement(({ readModels }) => readModels.newestOf(accountId)?.snapshot);
+
+export const listPeriodsToRollOver: typeof DuePeriods.listPeriodsToRollOver = (pool, { now, except, limit }) =>
+  on(pool).statement((postgres) => {
+    const isDue = (row: CreditsRow) => {
+      const { phase, period } = usageOf(row);
+      return phase !== 'closed' && period.end <= now && (phase === 'open' || !hasNext(postgres, row));
+    };
+    return rowsOf(postgres, except).filter(isDue).slice(0, limit).map(periodOf);
+  });
+
+export const listPeriodsToClose: typeof DuePeriods.listPeriodsToClose = (pool, { endedBefore, except, limit }) =>
+  on(pool).statement((postgres) => {
+    const isDone = (row: CreditsRow) =>
+      usageOf(row).phase === 'closed' && !row.openingInvoiceDue && !row.periodInvoiceDue;
+    const isDue = (row: CreditsRow) => {
+      const { phase, period } = usageOf(row);
+      const earlier = [...postgres.readModels.credits.values()].filter(
+        (other) => other.accountId === row.accountId && usageOf(other).period.start < period.start,
+      );
+      const isOver = phase === 'ended' && period.end <= endedBefore;
+      return isOver && !row.openingInvoiceDue && hasNext(postgres, row) && earlier.every(isDone);
+    };
+    return rowsOf(postgres, except).filter(isDue).slice(0, limit).map(periodOf);
+  });
+
+export const listInvoicesDue: typeof DuePeriods.listInvoicesDue = (pool, { except, limit }) =>
+  on(pool).statement((postgres) =>
+    rowsOf(postgres, except)
+      .filter((row) => row.openingInvoiceDue || row.periodInvoiceDue)
+      .slice(0, limit)
+      .map((row) => ({
+        ...periodOf(row),
+        opening_invoice_due: row.openingInvoiceDue,
+        period_invoice_due: row.periodInvoiceDue,
+      })),
+  );
+
+export const beginClosing: typeof DuePeriods.beginClosing = (pool, stream) =>
+  on(pool).statement(({ pendingVoids, closings }) => {
+    if ([...pendingVoids.values()].some(({ append }) => append.stream === stream)) return false;
+    closings.add(stream);
+    return true;
+  });
+
+export const noteServiceFailures: typeof ServiceFailures.noteServiceFailures = (pool, tokens) =>
+  on(pool).statement(({ serviceFailures }) => {
+    for (const token of tokens) serviceFailures.add(token);
+  });
+
+export const listServiceFailures: typeof ServiceFailures.listServiceFailures = (pool, { except, limit }) =>
+  on(pool).statement(({ serviceFailures }) =>
+    [...serviceFailures].filter((token) => !except.includes(token)).slice(0, limit),
+  );
+
+export const forgetServiceFailure: typeof ServiceFailures.forgetServiceFailure = (pool, token) =>
+  on(pool).statement(({ serviceFailures }) => {
+    serviceFailures.delete(token);
+  });

@@ -1,0 +1,78 @@
+import { Worker } from 'node:worker_threads';
+import type { Edit } from './module-hooks.ts';
+import type { History } from './simulation.ts';
+import type { Order } from './worker.ts';
+
+interface RunOptions {
+  only?: readonly string[] | undefined;
+  print?: (line: string) => void;
+}
+
+/** Runs histories in a thread of its own. */
+export class Runner {
+  readonly #worker: Worker;
+
+  /** @param edits changes of the service's source, for a planted bug */
+  constructor(edits: readonly Edit[] = []) {
+    this.#worker = new Worker(new URL('./worker.ts', import.meta.url), { workerData: edits });
+  }
+
+  /** One at a time. */
+  run(seed: number, { only, print }: RunOptions = {}): Promise<History> {
+    const { promise, resolve, reject } = Promise.withResolvers<History>();
+    const take = (message: string | History) => {
+      if (typeof message === 'string') print?.(message);
+      else resolve(message);
+    };
+    this.#worker.on('message', take).once('error', reject);
+    this.#worker.postMessage({ seed, only, traces: print !== undefined } satisfies Order);
+    return promise.finally(() => this.#worker.off('message', take).off('error', reject));
+  }
+
+  async end(): Promise<void> {
+    await this.#worker.terminate();
+  }
+}
+
+export interface Totals {
+  seeds: number;
+  requests: number;
+  events: number;
+  faults: number;
+  virtualHours: number;
+  seconds: number;
+  /** Of the hashes of all traces, in the order of their seeds. */
+  traceHashes: string[];
+  failed: History[];
+}
+
+/** Runs many histories in several threads. @param onDone told after each how many are done */
+export async function runSeeds(
+  { first, count, threads }: { first: number; count: number; threads: number },
+  onDone: (done: number) => void = () => undefined,
+): Promise<Totals> {
+  const startedMs = performance.now();
+  const totals = { seeds: 0, requests: 0, events: 0, faults: 0, virtualHours: 0, failed: [] as History[] };
+  const traceHashes: string[] = [];
+  let next = first;
+  const work = async () => {
+    const runner = new Runner();
+    try {
+      while (next < first + count) {
+        const history = await runner.run(next++);
+        totals.seeds += 1;
+        totals.requests += history.requests;
+        totals.events += history.events;
+        totals.faults += history.faults.length;
+        totals.virtualHours += history.virtualMs / 3_600_000;
+        traceHashes[history.seed - first] = history.traceHash;
+        if (history.violations.length > 0) totals.failed.push(history);
+        onDone(totals.seeds);
+      }
+    } finally {
+      await runner.end();
+    }
+  };
+  await Promise.all(Array.from({ length: Math.min(threads, count) }, work));
+  return { ...totals, traceHashes, seconds: (performance.now() - startedMs) / 1_000 };
+}

@@ -1,0 +1,255 @@
+import { createSecretKey } from 'node:crypto';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { Logger } from 'pino';
+import type { Pool } from 'pg';
+import { notBelieved } from '../../projections/credits-macs.ts';
+import type { Admission } from '../../projections/admission/admission.ts';
+import type { PolledJob } from '../../projections/jobs.ts';
+import { RequestTokens } from '../../src/commands/request-token.ts';
+import { WriterRegistry } from '../../src/commands/usage/writer-registry.ts';
+import { startClosingPeriods } from '../../src/dispatcher/close-periods.ts';
+import { startResolving } from '../../src/dispatcher/resolve-unknown-outcomes.ts';
+import { startReturningServiceFailures } from '../../src/dispatcher/return-service-failures.ts';
+import { createAuthenticate } from '../../src/http/authenticate.ts';
+import { endpoints } from '../../src/http/endpoints.ts';
+import { ApiError } from '../../src/http/errors.ts';
+import type { ApiErrorCode } from '../../src/http/errors.ts';
+import { PartsAway } from '../../src/http/retry-after.ts';
+import { ClockIsWrong } from '../../src/ports/clock.ts';
+import type { EventStore } from '../../src/ports/event-store.ts';
+import { Outages } from '../../src/ports/outage.ts';
+import { noPlatformRules } from '../../src/ports/platform-rules.ts';
+import type { RowMacs } from '../../src/ports/row-macs.ts';
+import type { MetadataProbe } from '../../src/ports/videos.ts';
+import { sleep } from '../../src/async/sleep.ts';
+import { virtualMs } from './clock.ts';
+import { connectToLog } from './event-log-client.ts';
+import { pendingVoidsOf } from './postgres.ts';
+import type { Postgres } from './postgres.ts';
+import { SimulatedProcess, portOf } from './process.ts';
+import type { JobRow } from './read-models.ts';
+import type { World } from './world.ts';
+
+/** A process of the service: its own connections, clock and caches, and none of another's. */
+export class ServiceProcess extends SimulatedProcess {
+  readonly world: World;
+  readonly store: EventStore;
+  /** In place of a pool of connections: see `replaced-queries.ts`. */
+  readonly postgres: Pick<Postgres, 'statement'>;
+  /** How far its business time is off; measurements keep it within a second. */
+  skewMs: number;
+  clockIsWrong = false;
+  readonly outages = new Outages(undefined);
+  readonly writers: WriterRegistry;
+
+  constructor(name: string, world: World) {
+    super(name);
+    this.world = world;
+    this.skewMs = world.randomness.of('clocks').between(-400, 400);
+    this.store = connectToLog(world.log, this, world.network);
+    this.postgres = portOf<Pick<Postgres, 'statement'>>(this, world.postgres, world.network.atCall);
+    this.writers = new WriterRegistry({ store: this.store, now: this.now, newId: this.newUuid, rows: this.macs });
+  }
+
+  now = (): string => {
+    if (this.clockIsWrong) throw new ClockIsWrong('the clocks differ');
+    return new Date(this.world.startMs + virtualMs() + this.skewMs).toISOString();
+  };
+
+  newUuid = (): string => this.world.randomness.of('ids').uuid();
+
+  /** No row is forged here, so the log may contradict none. */
+  get macs(): RowMacs {
+    return {
+      secretIds: [],
+      sign: () => '',
+      signUnderEach: () => [],
+      verifies: () => true,
+      contradicted: ({ name }) =>
+        void this.world.violations.push({ rule: 'rows_believed', what: `${this.name} disbelieves the row of ${name}` }),
+    };
+  }
+
+  get pool(): Pool {
+    return this.postgres as unknown as Pool;
+  }
+}
+
+const silent = (): undefined => undefined;
+/** The simulation has a trace of its own. */
+const logger = { info: silent, warn: silent, error: silent, debug: silent } as unknown as Logger;
+
+export type Operation = '/video/download' | '/video/metadata' | '/video/status' | '/credits';
+
+export interface ApiRequest {
+  operation: Operation;
+  id: string;
+  apiKey: string;
+  url?: string;
+  idempotencyKey?: string | undefined;
+  token?: string;
+}
+
+/** What a process answers; `cut`: it has closed the connection. */
+export interface ApiAnswer {
+  status: number | 'cut';
+  /** Of an error. */
+  code?: ApiErrorCode;
+  data?: Record<string, unknown>;
+  creditsRemaining?: number;
+}
+
+/** The secret of the installation. */
+const checkKey = { id: 0, key: createSecretKey(Buffer.alloc(32, 7)) };
+
+/**
+ * A process of the role `api`, from the authentication of a request to its answer: the handlers and what is behind them are the
+ * service's. Left out are Fastify, the admission's SQL with its hourly window, and the sessions of the console.
+ */
+export class ApiProcess extends ServiceProcess {
+  readonly #answer: (request: ApiRequest) => Promise<ApiAnswer>;
+
+  constructor(name: string, world: World) {
+    super(name, world);
+    const { store, writers, outages, now, newUuid } = this;
+    const port = <Port extends object>(of: Port) => portOf(this, of, world.network.atCall);
+    const dependencies = {
+      ...{ store, writers, outages, now, newUuid },
+      pendingVoids: pendingVoidsOf(this.postgres, { now, process: name }),
+      tokens: new RequestTokens(checkKey, [], (count) => world.randomness.of('tokens').bytes(count)),
+      probe: port(probeOf(world)),
+      rules: noPlatformRules,
+      partsAway: new PartsAway(() => performance.now()),
+      admissions: port({ admit: (asked: AdmissionRequest) => admit(world, asked) }),
+      realNowMs: () => world.startMs + virtualMs(),
+      shortLinks: undefined,
+      samplePlatformOrigin: undefined,
+      progress: silent,
+    } as unknown as Parameters<(typeof endpoints)[number]['handler']>[0] & Parameters<typeof createAuthenticate>[0];
+    const authenticate = createAuthenticate(dependencies);
+    const handlers = new Map(endpoints.map((each) => [each.path, { ...each, handle: each.handler(dependencies) }]));
+    this.#answer = async (asked) => {
+      const endpoint = handlers.get(asked.operation);
+      if (!endpoint) throw new Error(`there is no endpoint ${asked.operation}`);
+      const answer: ApiAnswer = { status: 500 };
+      const { request, reply } = exchangeOf(asked, endpoint, answer);
+      try {
+        await authenticate(request, reply);
+        if (answer.status !== 'cut') await endpoint.handle(request, reply);
+      } catch (error) {
+        const known = error instanceof ClockIsWrong ? new ApiError(endpoint.whenUnavailable ?? 'unavailable') : error;
+        const said = known instanceof ApiError ? known : new ApiError('internal_error');
+        Object.assign(answer, { status: said.status, code: said.code });
+        if (said !== known) world.violations.push({ rule: 'no_internal_error', what: `${name}: ${String(error)}` });
+      }
+      const { usageHeaders } = request;
+      if (usageHeaders) answer.creditsRemaining = usageHeaders.creditsRemaining();
+      return answer;
+    };
+  }
+
+  /** Never settles if the process ends before. */
+  answer(request: ApiRequest): Promise<ApiAnswer> {
+    return this.run(() => this.#answer(request));
+  }
+}
+
+/** As much of Fastify's request and reply as the handlers use. */
+function exchangeOf(asked: ApiRequest, config: object, answer: ApiAnswer) {
+  const { id, apiKey, url, idempotencyKey, token } = asked;
+  const headers = {
+    authorization: `Bearer ${apiKey}`,
+    'content-type': 'application/json',
+    ...(idempotencyKey !== undefined && { 'idempotency-key': idempotencyKey }),
+  };
+  const request = {
+    ...{ id, headers, routeOptions: { config }, log: logger, arrivedMs: performance.now(), query: { url, token } },
+    ...{ caller: null, usageHeaders: null, isPlaceOpen: false, body: Buffer.from(JSON.stringify({ url })) },
+    raw: { headers, socket: { destroy: () => (answer.status = 'cut'), destroyed: false } },
+  };
+  const reply = {
+    code: (status: number) => {
+      answer.status = status;
+      return reply;
+    },
+    send: ({ data }: { data: Record<string, unknown> }) => {
+      answer.data = data;
+      return reply;
+    },
+    header: () => reply,
+    hijack: () => reply,
+  };
+  return { request: request as unknown as FastifyRequest, reply: reply as unknown as FastifyReply };
+}
+
+interface AdmissionRequest {
+  keyHash: string;
+  token?: string;
+  idempotencyKeyHash?: string;
+}
+
+/** What the admission's statement finds: every key is valid, and no window is ever full. */
+async function admit(
+  { postgres, faults, accountsByKey }: World,
+  { keyHash, token, idempotencyKeyHash }: AdmissionRequest,
+) {
+  return postgres.statement(({ readModels }): Admission | undefined => {
+    const account = accountsByKey.get(keyHash);
+    if (!account) return undefined;
+    const { accountId, keyId } = account;
+    const row = readModels.newestOf(accountId)?.snapshot;
+    const job = token === undefined ? undefined : readModels.jobs.get(token);
+    return {
+      ...{
+        outcome: 'admitted',
+        keyId,
+        accountId,
+        window: { limit: 9, remaining: 9, resetAtSeconds: 0 },
+        place: undefined,
+      },
+      usage: faults.happens('row_not_believed') ? notBelieved : row && { ...row, coversUpTo: readModels.appliedUpTo },
+      job: job && polledJobOf(job),
+      keyed: idempotencyKeyHash === undefined ? undefined : readModels.keyedOf(accountId, idempotencyKeyHash),
+    };
+  });
+}
+
+function polledJobOf({ accountId, queued, job, startedAt, finishedAt, failureReason, file }: JobRow): PolledJob {
+  const { token, platform, videoId, at } = queued;
+  return {
+    ...{ token, account_id: accountId, platform, video_id: videoId, status: job.status },
+    ...{ queued_at: at, started_at: startedAt, finished_at: finishedAt },
+    failure_reason: failureReason as PolledJob['failure_reason'],
+    ...{ file_claim_revision: job.file?.claimRevision ?? null, file_name: file?.name ?? null },
+    ...{ file_mime: file?.mime ?? null, file_size_bytes: file?.sizeBytes ?? null },
+    file_expired_at: file?.expiredAt ?? null,
+  };
+}
+
+function probeOf({ network: { happens, delayMs } }: World): MetadataProbe {
+  return {
+    probe: async () => {
+      await sleep(happens('probe_late') ? delayMs(1_000, 20_000) : delayMs(5, 300));
+      if (happens('probe_fails')) return { ok: false, reason: 'platform_error', detail: 'simulated' };
+      return { ok: true, metadata: { title: 't', durationSeconds: 1, thumbnail: '', downloadRefusal: null } };
+    },
+  };
+}
+
+/** A process of the role `dispatcher` that leads. Another may lead beside it: the lock that keeps it from that is not simulated. */
+export class DispatcherProcess extends ServiceProcess {
+  constructor(name: string, world: World, { graceSeconds }: { graceSeconds: number }) {
+    super(name, world);
+    const { store, outages, now, newUuid, pool, writers, macs } = this;
+    const parts = { store, pool, logger, outages, newUuid, now };
+    this.run(() => {
+      startResolving({ ...parts, pendingVoids: pendingVoidsOf(this.postgres, { now, process: name }) });
+      startClosingPeriods({ ...parts, macs, writers, graceSeconds, everyMs: 2_000 });
+      startReturningServiceFailures({
+        ...parts,
+        setAsideMs: 10_000,
+        readCredits: (stream) => this.postgres.statement(({ readModels }) => readModels.credits.get(stream)?.snapshot),
+      });
+    });
+  }
+}

@@ -1,0 +1,255 @@
+import { openAccount, issueApiKey } from '../../src/commands/accounts.ts';
+import { changeTerms } from '../../src/commands/change-terms.ts';
+import { hashApiKey } from '../../src/commands/api-key.ts';
+import { originOfUsage } from '../../src/commands/usage/usage-cache.ts';
+import { isRefused } from '../../src/domain/refusals.ts';
+import { after, passUntil, pause, reset, virtualMs } from './clock.ts';
+import { clientKinds, drawTerms, runClient, runLastClient } from './clients.ts';
+import type { ClientKind, Scene } from './clients.ts';
+import { isSettled, judge } from './judge.ts';
+import { ApiProcess, DispatcherProcess, ServiceProcess } from './service.ts';
+import { World } from './world.ts';
+
+export interface Violation {
+  rule: string;
+  what: string;
+}
+
+/** What one history has held, and what was wrong with it. */
+export interface History {
+  seed: number;
+  violations: Violation[];
+  traceHash: string;
+  requests: number;
+  events: number;
+  virtualMs: number;
+  /** Names of the faults that happened. */
+  faults: string[];
+  /** Names of the clients. */
+  clients: string[];
+}
+
+export interface SimulationOptions {
+  /** Names of the clients and faults that take part; default: all that are drawn. */
+  only?: ReadonlySet<string> | undefined;
+  print?: ((line: string) => void) | undefined;
+}
+
+/** From then on nothing fails any more. */
+const calmAtMs = 45_000;
+/** So much later nothing is on its way any more that was sent before. */
+const quietMs = 35_000;
+/** After the last fault, so long until everything has to be done. */
+const settledWithinMs = 300_000;
+
+/** Runs one history: everything in it follows from the seed. */
+export async function simulate(seed: number, { only, print }: SimulationOptions = {}): Promise<History> {
+  reset();
+  const world = new World(seed, only, print);
+  const scene: Scene = { world, calls: [], apis: () => [], busy: 0 };
+  const clients: string[] = [];
+  const violations: Violation[] = [];
+  try {
+    const graceSeconds = world.randomness.of('grace').pick([0, 5, 20, 60, 90]);
+    await openAccounts(world);
+    startProjector(world);
+    const processes = startProcesses(world, scene, { graceSeconds });
+    clients.push(...startClients(scene, only));
+    drawOutages(world, processes);
+    after(calmAtMs, () => {
+      world.faults.end();
+      world.tell('world', 'is calm');
+      Object.assign(world.log, { awayUntilMs: 0 });
+      Object.assign(world.postgres, { awayUntilMs: 0 });
+      for (const process of processes()) Object.assign(process, { clockIsWrong: false });
+      for (const process of processes()) process.resume();
+    });
+    after(calmAtMs + quietMs, () => {
+      for (const process of scene.apis()) void runLastClient(scene, process);
+    });
+    const isDone = () => virtualMs() > calmAtMs + quietMs && scene.busy === 0 && isSettled(world, graceSeconds);
+    let done = false;
+    const look = () => {
+      done = isDone();
+      if (!done) after(500, look);
+    };
+    look();
+    const settled = await passUntil(() => done, calmAtMs + settledWithinMs);
+    if (!settled)
+      violations.push({ rule: 'liveness', what: `not done ${String(settledWithinMs / 1_000)} s after the last fault` });
+    violations.push(...world.violations, ...(await judge(scene)));
+  } catch (error) {
+    violations.push({
+      rule: 'simulation',
+      what: error instanceof Error ? (error.stack ?? error.message) : String(error),
+    });
+  }
+  for (const { rule, what } of violations) world.tell('judge', `${rule}: ${what}`);
+  return {
+    ...{
+      seed,
+      violations,
+      traceHash: world.traceHash(),
+      requests: scene.calls.length,
+      events: world.log.events.length,
+    },
+    ...{ virtualMs: virtualMs(), faults: world.happened, clients },
+  };
+}
+
+/** When accounts were opened, and when the histories begin: mostly shortly before the end of a billing period. */
+const calendars = [
+  { opened: '2026-11-15T10:00:00.000Z', start: '2026-11-20T12:00:00.000Z' },
+  { opened: '2026-11-15T10:00:00.000Z', start: '2026-12-14T23:59:40.000Z' },
+  { opened: '2026-08-31T10:00:00.000Z', start: '2026-11-29T23:59:45.000Z' },
+  { opened: '2026-10-31T10:00:00.000Z', start: '2026-11-29T23:59:30.000Z' },
+] as const;
+
+async function openAccounts(world: World): Promise<void> {
+  const random = world.randomness.of('accounts');
+  const calendar = random.pick(calendars)!;
+  // Before the history begins nothing fails.
+  const opener = new ServiceProcess('opener', world);
+  const openedMs = Date.parse(calendar.opened);
+  const now = () => new Date(openedMs + virtualMs()).toISOString();
+  const newId = (prefix: string) => `${prefix}_${random.uuid().replaceAll('-', '')}`;
+  const dependencies = {
+    store: opener.store,
+    now,
+    newUuid: opener.newUuid,
+    newId,
+    randomBits: (count: number) => random.bytes(count),
+  };
+  const open = async () => {
+    const actor = { type: 'system', id: 'simulation' } as const;
+    const request = { correlationId: opener.newUuid(), actor, timeoutMs: 60_000 };
+    const account = await openAccount(dependencies, { ...request, email: 'a@b.example', terms: drawTerms(random) });
+    if (isRefused(account)) throw new Error(account.refusal);
+    const { accountId } = account;
+    const key = await issueApiKey(dependencies, { ...request, accountId, label: 'simulated', maxKeys: 5 });
+    if (isRefused(key)) throw new Error(key.refusal);
+    if (random.chance(0.6)) {
+      const snapshot = await originOfUsage(opener.store, accountId);
+      const cause = { commandId: opener.newUuid(), correlationId: accountId, causationId: accountId, actor };
+      const change = { kind: 'set_overage_cap', overageCapCents: 25 * random.between(0, 6), effective: 'now' } as const;
+      world.startMs = openedMs;
+      await changeTerms(opener.writers, { accountId, change, snapshot: snapshot!, cause, timeoutMs: 60_000 });
+    }
+    const opened = { accountId, personId: accountId.replace('acc_', 'per_'), apiKey: key.key, keyId: key.keyId };
+    world.accounts.push(opened);
+    world.accountsByKey.set(hashApiKey(key.key), opened);
+  };
+  let isOpen = false;
+  const count = random.pick([1, 1, 2, 3]);
+  const opening = opener.run(async () => {
+    for (let number = 0; number < count; number += 1) await open();
+    isOpen = true;
+  });
+  await Promise.race([passUntil(() => isOpen, 600_000), opening]);
+  await opening;
+  await passUntil(() => false, virtualMs() + 1_000);
+  world.startMs = Date.parse(calendar.start) - virtualMs();
+  world.faults.begin();
+}
+
+/** The read models follow the log, late by what is drawn, and stand still now and then. */
+function startProjector({ randomness, log, postgres, faults }: World): void {
+  const random = randomness.of('projector');
+  const lagMs = random.pick([20, 300, 3_000, 8_000]);
+  let stalls = 0;
+  const follow = async () => {
+    for (;;) {
+      // Positions count the events of the log.
+      const [applied, count] = [Number(postgres.readModels.appliedUpTo), log.readAll().length];
+      for (const event of log.events.slice(applied, random.between(applied, count))) {
+        postgres.readModels.apply(event);
+        const { fault, token } = event.data as { fault?: string; token?: string };
+        if (event.type === 'JobFailed' && fault === 'service' && token) postgres.serviceFailures.add(token);
+      }
+      const isStalled = random.chance(0.01) && faults.takesPlace(`projector_stalls.${String((stalls += 1))}`);
+      if (postgres.readModels.appliedUpTo === log.events.at(-1)?.position) await log.nextAppend();
+      await pause(faults.isOver ? 20 : random.between(1, isStalled ? 15_000 : lagMs));
+    }
+  };
+  void follow();
+}
+
+/** @returns all processes that have not ended */
+function startProcesses(world: World, scene: Scene, settings: { graceSeconds: number }): () => ServiceProcess[] {
+  const random = world.randomness.of('processes');
+  let started = 0;
+  const slots: (ServiceProcess | undefined)[] = [];
+  const keepRunning = (slot: number, start: (name: string) => ServiceProcess) => {
+    started += 1;
+    const process = start(`${start.name}${String(started)}`);
+    slots[slot] = process;
+    world.tell(process.name, 'starts');
+    void process.ended.promise.then(async () => {
+      slots[slot] = undefined;
+      await pause(random.between(100, 5_000));
+      keepRunning(slot, start);
+    });
+  };
+  const api = (name: string) => new ApiProcess(name, world);
+  const dispatcher = (name: string) => new DispatcherProcess(name, world, settings);
+  const [apis, dispatchers] = [random.between(1, 4), random.between(1, 2)];
+  for (let slot = 0; slot < apis; slot += 1) keepRunning(slot, api);
+  for (let slot = apis; slot < apis + dispatchers; slot += 1) keepRunning(slot, dispatcher);
+  const running = () => slots.filter((process) => process !== undefined);
+  scene.apis = () => running().filter((process) => process instanceof ApiProcess);
+  return running;
+}
+
+function startClients(scene: Scene, only: ReadonlySet<string> | undefined): string[] {
+  const random = scene.world.randomness.of('clients');
+  const weights: Record<ClientKind, number> = { downloader: 10, reader: 3, watcher: 2, owner: 2, staff: 1, worker: 2 };
+  const kinds = (Object.keys(clientKinds) as ClientKind[]).flatMap((kind) =>
+    Array.from({ length: weights[kind] }, () => kind),
+  );
+  const count = random.pick([3, 6, 12, 20]);
+  const names: string[] = [];
+  for (let number = 1; number <= count; number += 1) {
+    const kind = random.pick(kinds)!;
+    const name = `${kind}.${String(number)}`;
+    if (only?.has(name) === false) continue;
+    names.push(name);
+    void runClient(scene, name, kind);
+  }
+  return names;
+}
+
+/** Outages, kills, pauses and steps of clocks, at drawn instants. */
+function drawOutages(world: World, processes: () => ServiceProcess[]): void {
+  const random = world.randomness.of('outages');
+  const draw = (
+    kind: string,
+    most: number,
+    happen: (lengthMs: number, process: ServiceProcess | undefined) => void,
+  ) => {
+    const count = random.chance(0.5) ? 0 : random.between(1, most);
+    for (let number = 1; number <= count; number += 1) {
+      const [atMs, lengthMs] = [random.between(0, 40_000), random.between(300, random.pick([3_000, 20_000]))];
+      after(atMs, () => {
+        const process = random.pick(processes());
+        if (world.faults.takesPlace(`${kind}.${String(number)}`)) happen(lengthMs, process);
+      });
+    }
+  };
+  draw('log_away', 3, (lengthMs) => (world.log.awayUntilMs = virtualMs() + lengthMs));
+  draw('postgres_away', 2, (lengthMs) => (world.postgres.awayUntilMs = virtualMs() + lengthMs));
+  draw('killed', 3, (_lengthMs, process) => {
+    world.tell(process?.name ?? 'nobody', 'is killed');
+    process?.kill();
+  });
+  draw('paused', 3, (lengthMs, process) => {
+    world.tell(process?.name ?? 'nobody', `stands still for ${String(lengthMs)} ms`);
+    process?.pause(lengthMs);
+  });
+  draw('clock_steps', 3, (_lengthMs, process) => {
+    if (process) process.skewMs = random.between(-900, 900);
+  });
+  draw('clock_wrong', 1, (lengthMs, process) => {
+    if (process) process.clockIsWrong = true;
+    after(lengthMs, () => process && Object.assign(process, { clockIsWrong: false }));
+  });
+}

@@ -1,0 +1,87 @@
+import { createHash } from 'node:crypto';
+import { virtualMs } from './clock.ts';
+import { EventLog } from './event-log.ts';
+import type { StoredEvent } from './event-log.ts';
+import { Faults } from './faults.ts';
+import type { Network } from './event-log-client.ts';
+import { Postgres } from './postgres.ts';
+import type { SimulatedProcess } from './process.ts';
+import { Randomness } from './random.ts';
+import { ReadModels } from './read-models.ts';
+
+export interface SimulatedAccount {
+  accountId: string;
+  personId: string;
+  apiKey: string;
+  keyId: string;
+}
+
+/** Everything around the processes of one history, and the record of what happens. */
+export class World {
+  readonly randomness: Randomness;
+  readonly faults: Faults;
+  readonly log: EventLog;
+  readonly postgres: Postgres;
+  readonly network: Network;
+  /** Names of the faults that happened, in order. */
+  readonly happened: string[] = [];
+  /** Bugs that a part of the world has met itself. */
+  readonly violations: { rule: string; what: string }[] = [];
+  readonly accounts: SimulatedAccount[] = [];
+  /** By the SHA-256 of an API key. */
+  readonly accountsByKey = new Map<string, SimulatedAccount>();
+  /** The instant of business time at virtual time 0. */
+  startMs = 0;
+  readonly #lines: string[] = [];
+  readonly #hash = createHash('sha256');
+  readonly #print: ((line: string) => void) | undefined;
+
+  constructor(seed: number, only: ReadonlySet<string> | undefined, print?: (line: string) => void) {
+    this.#print = print;
+    this.randomness = new Randomness(seed);
+    this.faults = new Faults(this.randomness, only, (name) => {
+      this.happened.push(name);
+      this.tell('fault', name);
+    });
+    const delays = this.randomness.of('delays');
+    this.network = {
+      happens: (fault) => this.faults.happens(fault),
+      delayMs: (leastMs, mostMs) => delays.between(leastMs, mostMs),
+      atCall: (process, at, name) => this.#disturb(process, at, name),
+    };
+    this.log = new EventLog((events) => this.tell('log', textOf(events)));
+    this.postgres = new Postgres(new ReadModels(), this.network);
+  }
+
+  /** Adds a line to the trace. */
+  tell(who: string, what: string): void {
+    const line = `${String(virtualMs()).padStart(7)} ${who.padEnd(12)} ${what}`;
+    this.#lines.push(line);
+    this.#print?.(line);
+  }
+
+  /** Of the whole trace: the same seed gives the same one. */
+  traceHash(): string {
+    return this.#hash.update(this.#lines.join('\n')).digest('hex').slice(0, 16);
+  }
+
+  /** Business time without the error of any clock, UTC ISO-8601. */
+  now = (): string => new Date(this.startMs + virtualMs()).toISOString();
+
+  #disturb(process: SimulatedProcess, at: 'call' | 'reply', name: string): void {
+    if (process.state !== 'running') return;
+    if (this.faults.happens(at === 'call' ? 'killed_at_call' : 'killed_at_reply')) {
+      this.tell(process.name, `is killed at the ${at} of ${name}`);
+      process.kill();
+    } else if (at === 'reply' && this.faults.happens('paused_at_reply')) {
+      const pauseMs = this.randomness.of('pauses').between(200, 40_000);
+      this.tell(process.name, `stands still for ${String(pauseMs)} ms at the reply of ${name}`);
+      process.pause(pauseMs);
+    }
+  }
+}
+
+function textOf(events: readonly StoredEvent[]): string {
+  const [first] = events;
+  return `${first?.stream ?? ''} ${String(first?.revision)} ${events.map(({ type }) => type).join(' ')}`;
+}
