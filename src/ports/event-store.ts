@@ -41,9 +41,8 @@ export interface EventStore {
    * Appends atomically at the exact revision. An append that was sent is resent, identical, until its outcome is known, however
    * long that takes. A caller with a deadline races this promise and treats its own time-out as an unknown outcome.
    *
-   * @param options.sendBeforeMs by `performance.now()`: an append that could not be sent by then ends with `not_sent`, and does so
-   *   at once. A caller whose requests have later deadlines relies on that: an outcome that comes after the deadline of a
-   *   request finds it answered as unknown
+   * @param options.sendBeforeMs by `performance.now()`: an append that could not be sent by then ends with `not_sent`, at that
+   *   time and not later, since the caller has requests to answer whose deadlines come soon after
    * @throws {InvalidAppend} for events the log could never take (name, id, type or size); nothing is sent then.
    * @throws {EventStoreClosed} when the adapter is closed while the outcome is unknown.
    */
