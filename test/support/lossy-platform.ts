@@ -20,6 +20,8 @@ export type Fault =
   | { kind: 'resumed wrongly'; atByte: number; fromByte: number }
   /** The answer has no length, and the connection ends there. */
   | { kind: 'unannounced'; atByte: number }
+  /** The answer comes in chunks, and the last one says that this is all. */
+  | { kind: 'chunked'; atByte: number }
   /** The bytes of another file. */
   | { kind: 'other'; name: string }
   /** Each of two files in the place of the other. */
@@ -88,6 +90,9 @@ function sendFaulty(request: IncomingMessage, response: ServerResponse, film: Fi
       response.useChunkedEncodingByDefault = false;
       response.writeHead(200, { Connection: 'close' });
       response.end(bytes.subarray(0, fault.atByte));
+      return;
+    case 'chunked':
+      response.writeHead(200, { 'Transfer-Encoding': 'chunked' }).end(bytes.subarray(0, fault.atByte));
       return;
     case 'bytes':
       send(response, fault.bytes, fault.bytes.length, fault.type);

@@ -54,8 +54,8 @@ const containers: Readonly<Record<FilmOutput, readonly string[]>> = {
 /** Filters that check, without decoding, that a codec's packets are complete, by the lengths of their parts. */
 const wholenessFilters: Readonly<Record<string, string>> = { h264: 'h264_mp4toannexb', hevc: 'hevc_mp4toannexb' };
 
-/** Of small films all pictures are decoded, in a quarter of a second at most; of others only those that need no other. */
-const maxDecodedPixels = 60_000_000;
+/** Of small films all pictures are decoded, in a sixteenth of a second at most; of others only those that need no other. */
+const maxDecodedPixels = 15_000_000;
 /** Less than this share of what was announced is not the film, unless the transfer was whole. */
 const minAnnouncedShare = 0.9;
 /** A converted film may be so much shorter or longer: codecs have frames of other lengths. */

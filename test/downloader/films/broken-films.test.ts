@@ -57,11 +57,21 @@ function onFile(film: string, file: string): Broken[] {
       what: 'without a length, closed at 0.7',
       fault: (files) => ({ kind: 'unannounced', atByte: at(0.7, file)(files) }),
     },
+    {
+      film,
+      file,
+      what: 'in chunks, ended at 0.7',
+      fault: (files) => ({ kind: 'chunked', atByte: at(0.7, file)(files) }),
+    },
     { film, file, what: 'empty', fault: () => ({ kind: 'cut', atByte: 0 }) },
     { film, file, what: 'a page', fault: () => ({ kind: 'bytes', bytes: page, type: 'text/html' }) },
     { film, file, what: '404', fault: () => ({ kind: 'status', status: 404 }) },
   ];
 }
+
+/** Between two fragments, of which each is whole, about so far into the file. */
+const betweenFragments = (share: number, file: string) => (files: ReadonlyMap<string, Buffer>) =>
+  (files.get(file)?.lastIndexOf('moof', at(share, file)(files)) ?? 0) - 4;
 
 /** Of kinds that may end anywhere: less than was announced, half of the film, or an end that nothing proves. */
 const onLooseFile = (film: string, file: string) =>
@@ -127,6 +137,12 @@ const looseFiles: readonly (readonly [string, string])[] = [
 const cases: readonly Broken[] = [
   ...files.flatMap(([film, file]) => onFile(film, file)),
   ...looseFiles.flatMap(([film, file]) => onLooseFile(film, file)),
+  {
+    film: 'fragments',
+    file: 'a.mp4',
+    what: 'in chunks, ended between two fragments',
+    fault: (files) => ({ kind: 'chunked', atByte: betweenFragments(0.7, 'a.mp4')(files) }),
+  },
   ...onPiece('HLS', 'film1.ts', 'film0.ts'),
   ...onPiece('HLS in fragments of MP4', 'film1.m4s', 'film2.m4s'),
   ...onPiece('HLS with another head of the same make', 'two1.m4s', 'two0.m4s'),

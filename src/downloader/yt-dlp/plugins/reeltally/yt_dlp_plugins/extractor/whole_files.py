@@ -336,13 +336,8 @@ def open_and_remember(self, *arguments, **options):
 
 
 def has_known_length():
-    """What came has the length that was announced: the engine has compared them."""
+    """What came has the length that was announced: the engine has compared them. Chunks end also where their sender broke off."""
     return 'content-length' in last_headers
-
-
-def has_known_end():
-    """Without a length, only what is sent in chunks has an end of its own: a closed connection may be a broken one."""
-    return has_known_length() or 'chunked' in last_headers.get('transfer-encoding', '')
 
 
 proofs = {}
@@ -364,9 +359,9 @@ def download_whole(self, filename, info_dict):
             self.report_error('A page was sent in the place of media')
     if is_piece(filename):
         # Pieces are judged together, by what is said of each here.
-        proofs[filename] = has_known_end() or proves_its_end(filename)
+        proofs[filename] = has_known_length() or proves_its_end(filename)
     else:
-        tell(self, has_known_end() and not ends_inside(filename) or proves_its_end(filename))
+        tell(self, has_known_length() and not ends_inside(filename) or proves_its_end(filename))
     return done
 
 
