@@ -2,10 +2,8 @@ import { setTimeout as sleepFor } from 'node:timers/promises';
 import { changeTerms } from '../../src/commands/change-terms.ts';
 import type { TermsChange } from '../../src/commands/change-terms.ts';
 import { hashIdempotencyKey } from '../../src/commands/idempotency-key-hash.ts';
-import { claimJob, readQueuedJob, recordJobProgress } from '../../src/commands/record-job-progress.ts';
 import { waiveCharges } from '../../src/commands/waive-charges.ts';
 import type { Actor } from '../../src/domain/parse-event.ts';
-import { isRefused } from '../../src/domain/refusals.ts';
 import type { PlanTerms } from '../../src/domain/plans.ts';
 import { virtualMs } from './clock.ts';
 import type { StoredEvent } from './event-log.ts';
@@ -37,7 +35,7 @@ export interface Scene {
 }
 
 /** Account owners, staff and clients of the API, each with a will of its own that follows from the seed. */
-export const clientKinds = { downloader, reader, watcher, owner, staff, worker };
+export const clientKinds = { downloader, reader, watcher, owner, staff };
 export type ClientKind = keyof typeof clientKinds;
 
 interface Client {
@@ -219,40 +217,6 @@ async function waive(client: Client): Promise<void> {
     await order(client, `waiver of ${String(waived.length)} charges`, (process) =>
       waiveCharges(process, { stream: first.stream, charges: waived, reference, actor: staffActor, timeoutMs: 5_000 }),
     );
-}
-
-/** Claims some downloads and fails them, by the service's fault or the video's. */
-async function worker(client: Client): Promise<void> {
-  const { scene, random } = client;
-  for (let left = random.between(1, 3); left > 0; left -= 1) {
-    const queued = random.pick(scene.world.log.readAll().filter(({ type }) => type === 'DownloadQueued'));
-    const fault = random.chance(0.7) ? 'service' : 'video';
-    if (queued) await order(client, `failure of a job by the ${fault}`, (process) => failJob(process, queued, fault));
-    await pauseFor(random, 500, 6_000);
-  }
-}
-
-async function failJob(process: ServiceProcess, queued: StoredEvent, fault: 'service' | 'video'): Promise<string> {
-  const { token } = queued.data as { token: string };
-  const message = { token, usageStream: queued.stream, usageRevision: queued.revision };
-  const job = await readQueuedJob(process.store, message);
-  if (!job) return 'no job';
-  const workerId = `wrk_${'a'.repeat(20)}`;
-  const claim = await claimJob(process, { workerId, job, message, timeoutMs: 5_000 });
-  if (isRefused(claim)) return claim.refusal;
-  const cause = {
-    correlationId: job.correlationId,
-    causationId: job.eventId,
-    actor: { type: 'system', id: workerId },
-    timeoutMs: 5_000,
-  } as const;
-  await recordJobProgress(process, { kind: 'start', token, claim }, cause);
-  const failed = await recordJobProgress(
-    process,
-    { kind: 'give_up', token, claim, reason: fault === 'service' ? 'unsupported_media' : 'private_video', fault },
-    cause,
-  );
-  return isRefused(failed) ? failed.refusal : failed.state.status;
 }
 
 /** A plan so small that its limits are met. */

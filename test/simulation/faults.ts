@@ -28,6 +28,17 @@ const mostOften = {
   /** The platform gives no metadata, or takes its time. */
   probe_fails: 0.3,
   probe_late: 0.3,
+  /** The queue is away for a call; it loses, doubles or delays a message, or forgets that one was acknowledged. */
+  queue_fails: 0.2,
+  message_lost: 0.4,
+  message_doubled: 0.4,
+  message_late: 0.4,
+  /** A download takes longer than its attempt may; it fails, or the worker does. */
+  download_late: 0.2,
+  download_fails: 0.6,
+  download_throws: 0.2,
+  file_store_late: 0.2,
+  file_store_fails: 0.2,
   /** A process ends as it calls a port, or as the reply comes. */
   killed_at_call: 0.01,
   killed_at_reply: 0.01,

@@ -6,6 +6,8 @@ import { Replay } from '../../src/audit/rules/replay.ts';
 import type { Call, Scene } from './clients.ts';
 import type { StoredEvent } from './event-log.ts';
 import type { Violation } from './simulation.ts';
+import type { JobRow } from './read-models.ts';
+import { nameOf as nameOfFile } from './simulated-files.ts';
 import type { World } from './world.ts';
 
 /**
@@ -15,7 +17,7 @@ import type { World } from './world.ts';
 export async function judge(scene: Scene): Promise<Violation[]> {
   const facts = await replay(scene.world);
   const violations = [...facts.violations];
-  const rules = { ofCalm, ofCharges, ofDownloads, ofMetadata, ofKeys, ofCredits, ofPolls };
+  const rules = { ofCalm, ofFiles, ofCharges, ofDownloads, ofMetadata, ofKeys, ofCredits, ofPolls };
   for (const rule of Object.values(rules)) rule(scene, facts, (name, what) => violations.push({ rule: name, what }));
   return violations;
 }
@@ -165,6 +167,19 @@ function ofCalm({ calls }: Scene, _facts: Facts, report: Report): void {
   for (const call of calls.filter(({ client }) => client.startsWith('last.')))
     if (![200, 202, 402].includes(Number(call.answer?.status)))
       report('calm_is_served', `${nameOf(call)} was told ${String(call.answer?.status)}`);
+}
+
+/** A download that is done has its file. */
+function ofFiles({ world: { log, files } }: Scene, _facts: Facts, report: Report): void {
+  for (const { type, data } of log.readAll()) {
+    if (type !== 'JobCompleted') continue;
+    const {
+      token,
+      claim_revision: claimRevision,
+      file_name: name,
+    } = data as { token: string; claim_revision: number; file_name: string };
+    if (!files.names.has(nameOfFile({ token, claimRevision, name }))) report('file_is_there', `${token} has none`);
+  }
 }
 
 /** Each charge comes from one request, and each request charges once. */
@@ -330,10 +345,12 @@ function ofPolls(scene: Scene, { statuses }: Facts, report: Report): void {
 }
 
 /** Whether nothing is left to do: each period is ended, closed and invoiced in its time, and each promise is kept. */
-export function isSettled({ postgres, log, accounts, now }: World, graceSeconds: number): boolean {
+export function isSettled({ postgres, log, accounts, hasWorkers, now }: World, graceSeconds: number): boolean {
   const { readModels, pendingVoids, serviceFailures } = postgres;
   if (pendingVoids.size > 0 || serviceFailures.size > 0) return false;
   if (readModels.appliedUpTo !== log.events.at(-1)?.position) return false;
+  const isEnded = ({ job }: JobRow) => job.status === 'done' || job.status === 'failed';
+  if (hasWorkers && ![...readModels.jobs.values()].every(isEnded)) return false;
   const nowMs = Date.parse(now());
   const rows = [...readModels.credits.values()];
   const isDone = rows.every(({ snapshot: { usage }, openingInvoiceDue, periodInvoiceDue }) => {

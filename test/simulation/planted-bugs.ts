@@ -108,7 +108,7 @@ export const plantedBugs: readonly PlantedBug[] = [
     'a key is looked for in the row and in the cache, and not between the two',
     writer,
     'if (keyHash === undefined || cache.knowsKeyed(keyHash, request.snapshot)) continue;',
-    'if (keyHash !== undefined) continue;',
+    "if (keyHash !== '') continue;",
   ),
   // The decisions of a batch.
   bug(
@@ -423,5 +423,62 @@ export const plantedBugs: readonly PlantedBug[] = [
     'domain/decide-usage.ts',
     'return now.length > 0 ? [...now, ...notices, ...later] : [...later, ...notices];',
     'return [...now, ...notices, ...later];',
+  ),
+  // Jobs.
+  bug(
+    'zombie-goes-on',
+    'a worker whose claim has ended finishes the job',
+    'domain/download-job.ts',
+    "if (state.claim?.workerId !== claim.workerId || state.claim.revision !== claim.revision) return refuse('claim_lost');",
+    '',
+  ),
+  bug(
+    'claim-of-a-claimed-job',
+    'a job is claimed whatever it is at',
+    'domain/download-job.ts',
+    "if (state.status !== 'queued') return refuse('job_not_claimable');",
+    '',
+  ),
+  bug(
+    'one-attempt-more',
+    'the last attempt is repeated',
+    'domain/download-job.ts',
+    'if (!why.retryable || state.attempts >= maxAttempts) {',
+    'if (!why.retryable || state.attempts > maxAttempts) {',
+  ),
+  bug(
+    'lost-worker-keeps-its-job',
+    'the claim of a worker that is gone stays',
+    'dispatcher/sweep-lost-jobs.ts',
+    'return Math.min(quietSeconds ?? Infinity, reachableSeconds) > leaseSeconds;',
+    'return quietSeconds !== null && quietSeconds < 0 && reachableSeconds > leaseSeconds;',
+  ),
+  bug(
+    'noted-after-the-checkpoint',
+    'failures of the service are noted after the checkpoint',
+    'dispatcher/dispatch-downloads.ts',
+    'await noteServiceFailures(pool, events.flatMap(serviceFailure));\n      checkpoint = checkpointAfter(checkpoint, batch);\n      await writeCheckpoint(pool, dispatchCheckpoint, checkpoint);',
+    'checkpoint = checkpointAfter(checkpoint, batch);\n      await writeCheckpoint(pool, dispatchCheckpoint, checkpoint);\n      await noteServiceFailures(pool, events.flatMap(serviceFailure));',
+  ),
+  bug(
+    'done-before-the-file',
+    'the log says that a download is done while its file is still stored',
+    'worker/download.ts',
+    'withRetries(() => files.put(key, file.path, mime, { sha256, signal, onProgress }), signal),',
+    'Promise.resolve(void withRetries(() => files.put(key, file.path, mime, { sha256, signal, onProgress }), signal).catch(() => undefined)),',
+  ),
+  bug(
+    'loser-removes-all',
+    'a worker that has lost its claim removes every file of the job',
+    'worker/download.ts',
+    'await (completed ? files.purge(token, key) : files.remove(key))',
+    'await (completed ? files.purge(token, key) : files.purge(token))',
+  ),
+  bug(
+    'one-file-for-all-attempts',
+    'the attempts of a job share a file',
+    'worker/download.ts',
+    'const key = { token, claimRevision: claim.revision, name: file.name };',
+    'const key = { token, claimRevision: 0, name: file.name };',
   ),
 ];

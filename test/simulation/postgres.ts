@@ -1,4 +1,5 @@
 import { sleep } from '../../src/async/sleep.ts';
+import type { Checkpoint } from '../../projections/runner/checkpoints.ts';
 import type { PendingVoid, PendingVoids } from '../../src/ports/billing.ts';
 import type { Network } from './event-log-client.ts';
 import type { ReadModels } from './read-models.ts';
@@ -10,6 +11,9 @@ export class Postgres {
   /** The gates that a closing has shut, by usage stream. */
   readonly closings = new Set<string>();
   readonly serviceFailures = new Set<string>();
+  readonly checkpoints = new Map<string, Checkpoint | undefined>();
+  /** When each worker has beaten last. */
+  readonly heartbeats = new Map<string, number>();
   /** Nobody reaches it until then. */
   awayUntilMs = 0;
   readonly #network: Pick<Network, 'happens' | 'delayMs'>;

@@ -1,8 +1,11 @@
 import type * as Credits from '../../projections/credits.ts';
 import type * as DuePeriods from '../../projections/due-periods.ts';
+import type * as Checkpoints from '../../projections/runner/checkpoints.ts';
+import type * as Resume from '../../projections/runner/resume.ts';
 import type * as ServiceFailures from '../../projections/service-failures.ts';
+import type * as UnfinishedJobs from '../../projections/unfinished-jobs.ts';
 import type { Postgres } from './postgres.ts';
-import type { CreditsRow } from './read-models.ts';
+import type { CreditsRow, JobRow } from './read-models.ts';
 
 /**
  * The queries of the dispatcher, on tables in memory in place of SQL: `module-hooks.ts` loads this file in place of the modules
@@ -92,3 +95,50 @@ export const forgetServiceFailure: typeof ServiceFailures.forgetServiceFailure =
   on(pool).statement(({ serviceFailures }) => {
     serviceFailures.delete(token);
   });
+
+export { checkpointAfter, dispatchCheckpoint } from '../../projections/runner/checkpoints.ts';
+
+export const writeCheckpoint: typeof Checkpoints.writeCheckpoint = (pool, name, checkpoint) =>
+  on(pool).statement(({ checkpoints }) => {
+    checkpoints.set(name, checkpoint);
+  });
+
+/** The log is never replaced by an older one here. */
+export const resume: typeof Resume.resume = ({ pool }, name) =>
+  on(pool).statement(({ checkpoints }) => {
+    const checkpoint = checkpoints.get(name);
+    return { checkpoint, position: checkpoint?.position };
+  });
+
+const secondsSince = (since: string, now: string) => (Date.parse(now) - Date.parse(since)) / 1_000;
+
+export const listClaimedJobs: typeof UnfinishedJobs.listClaimedJobs = (pool, now) =>
+  on(pool).statement(({ readModels, heartbeats }) =>
+    [...readModels.jobs.values()].flatMap(({ queued, job: { status, claim } }) => {
+      if (!claim || (status !== 'claimed' && status !== 'running')) return [];
+      const beatenMs = heartbeats.get(claim.workerId);
+      return {
+        ...{ token: queued.token, worker_id: claim.workerId, claim_revision: claim.revision },
+        quiet_seconds: beatenMs === undefined ? null : (performance.now() - beatenMs) / 1_000,
+        claimed_seconds: secondsSince(claim.claimedAt, now),
+      };
+    }),
+  );
+
+export const listWaitingJobs: typeof UnfinishedJobs.listWaitingJobs = (pool, wanted) =>
+  on(pool).statement(({ readModels }) => {
+    const rows = [...readModels.jobs.values()];
+    const held = rows.filter(({ job }) => job.status === 'claimed' || job.status === 'running');
+    const isFull = ({ accountId }: JobRow) =>
+      held.filter((row) => row.accountId === accountId).length >= wanted.maxJobsPerAccount;
+    return rows
+      .filter((row) => row.job.status === 'queued' && !isFull(row))
+      .map(({ queued, revision, waitingSince }) => ({
+        ...{ token: queued.token, usage_stream: queued.stream, usage_revision: queued.revision, revision },
+        waiting_seconds: secondsSince(waitingSince, wanted.now),
+      }))
+      .filter(({ waiting_seconds: seconds }) => seconds >= wanted.waitedSeconds)
+      .sort((one, other) => other.waiting_seconds - one.waiting_seconds);
+  });
+
+export const forgetOldWorkers = (): Promise<void> => Promise.resolve();

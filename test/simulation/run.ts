@@ -8,13 +8,22 @@ interface RunOptions {
   print?: (line: string) => void;
 }
 
+/** No history takes nearly as long, in milliseconds of real time. */
+const longestMs = 60_000;
+
 /** Runs histories in a thread of its own. */
 export class Runner {
-  readonly #worker: Worker;
+  readonly #edits: readonly Edit[];
+  #worker: Worker;
 
   /** @param edits changes of the service's source, for a planted bug */
   constructor(edits: readonly Edit[] = []) {
-    this.#worker = new Worker(new URL('./worker.ts', import.meta.url), { workerData: edits });
+    this.#edits = edits;
+    this.#worker = this.#start();
+  }
+
+  #start(): Worker {
+    return new Worker(new URL('./worker.ts', import.meta.url), { workerData: this.#edits });
   }
 
   /** One at a time. */
@@ -24,9 +33,19 @@ export class Runner {
       if (typeof message === 'string') print?.(message);
       else resolve(message);
     };
-    this.#worker.on('message', take).once('error', reject);
-    this.#worker.postMessage({ seed, only, traces: print !== undefined } satisfies Order);
-    return promise.finally(() => this.#worker.off('message', take).off('error', reject));
+    const worker = this.#worker;
+    const hangs = setTimeout(() => {
+      void worker.terminate();
+      this.#worker = this.#start();
+      const nothing = { requests: 0, events: 0, virtualMs: 0, faults: [], clients: [], traceHash: '' };
+      resolve({ ...nothing, seed, violations: [{ rule: 'hangs', what: 'something repeats itself without a pause' }] });
+    }, longestMs);
+    worker.on('message', take).once('error', reject);
+    worker.postMessage({ seed, only, traces: print !== undefined } satisfies Order);
+    return promise.finally(() => {
+      clearTimeout(hangs);
+      worker.off('message', take).off('error', reject);
+    });
   }
 
   async end(): Promise<void> {

@@ -7,6 +7,9 @@ import type { Admission } from '../../projections/admission/admission.ts';
 import type { PolledJob } from '../../projections/jobs.ts';
 import { RequestTokens } from '../../src/commands/request-token.ts';
 import { WriterRegistry } from '../../src/commands/usage/writer-registry.ts';
+import { dispatchDownloads } from '../../src/dispatcher/dispatch-downloads.ts';
+import { startSweeping } from '../../src/dispatcher/sweep-lost-jobs.ts';
+import type { JobQueue } from '../../src/ports/job-queue.ts';
 import { startClosingPeriods } from '../../src/dispatcher/close-periods.ts';
 import { startResolving } from '../../src/dispatcher/resolve-unknown-outcomes.ts';
 import { startReturningServiceFailures } from '../../src/dispatcher/return-service-failures.ts';
@@ -45,7 +48,7 @@ export class ServiceProcess extends SimulatedProcess {
   constructor(name: string, world: World) {
     super(name);
     this.world = world;
-    this.skewMs = world.randomness.of('clocks').between(-400, 400);
+    this.skewMs = world.randomness.of('clocks').between(-900, 900);
     this.store = connectToLog(world.log, this, world.network);
     this.postgres = portOf<Pick<Postgres, 'statement'>>(this, world.postgres, world.network.atCall);
     this.writers = new WriterRegistry({ store: this.store, now: this.now, newId: this.newUuid, rows: this.macs });
@@ -77,7 +80,13 @@ export class ServiceProcess extends SimulatedProcess {
 
 const silent = (): undefined => undefined;
 /** The simulation has a trace of its own. */
-const logger = { info: silent, warn: silent, error: silent, debug: silent } as unknown as Logger;
+export const logger = {
+  info: silent,
+  warn: silent,
+  error: silent,
+  debug: silent,
+  child: () => logger,
+} as unknown as Logger;
 
 export type Operation = '/video/download' | '/video/metadata' | '/video/status' | '/credits';
 
@@ -125,6 +134,8 @@ export class ApiProcess extends ServiceProcess {
       shortLinks: undefined,
       samplePlatformOrigin: undefined,
       progress: silent,
+      files: port(world.files),
+      fileRetentionSeconds: 86_400,
     } as unknown as Parameters<(typeof endpoints)[number]['handler']>[0] & Parameters<typeof createAuthenticate>[0];
     const authenticate = createAuthenticate(dependencies);
     const handlers = new Map(endpoints.map((each) => [each.path, { ...each, handle: each.handler(dependencies) }]));
@@ -236,14 +247,25 @@ function probeOf({ network: { happens, delayMs } }: World): MetadataProbe {
   };
 }
 
+export interface Settings {
+  graceSeconds: number;
+}
+
+/** The longest that an attempt may take, and the downloads of an account at a time. */
+export const attemptTimeoutSeconds = 60;
+export const maxJobsPerAccount = 2;
+
 /** A process of the role `dispatcher` that leads. Another may lead beside it: the lock that keeps it from that is not simulated. */
 export class DispatcherProcess extends ServiceProcess {
-  constructor(name: string, world: World, { graceSeconds }: { graceSeconds: number }) {
+  constructor(name: string, world: World, { graceSeconds }: Settings) {
     super(name, world);
     const { store, outages, now, newUuid, pool, writers, macs } = this;
     const parts = { store, pool, logger, outages, newUuid, now };
+    const queue = portOf<JobQueue>(this, world.queue, world.network.atCall);
     this.run(() => {
       startResolving({ ...parts, pendingVoids: pendingVoidsOf(this.postgres, { now, process: name }) });
+      dispatchDownloads({ store, queue, pool });
+      startSweeping({ ...parts, queue, attemptTimeoutSeconds, maxJobsPerAccount });
       startClosingPeriods({ ...parts, macs, writers, graceSeconds, everyMs: 2_000 });
       startReturningServiceFailures({
         ...parts,

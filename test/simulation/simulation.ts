@@ -8,6 +8,8 @@ import { clientKinds, drawTerms, runClient, runLastClient } from './clients.ts';
 import type { ClientKind, Scene } from './clients.ts';
 import { isSettled, judge } from './judge.ts';
 import { ApiProcess, DispatcherProcess, ServiceProcess } from './service.ts';
+import type { Settings } from './service.ts';
+import { WorkerProcess } from './worker-process.ts';
 import { World } from './world.ts';
 
 export interface Violation {
@@ -163,8 +165,6 @@ function startProjector({ randomness, log, postgres, faults }: World): void {
       const [applied, count] = [Number(postgres.readModels.appliedUpTo), log.readAll().length];
       for (const event of log.events.slice(applied, random.between(applied, count))) {
         postgres.readModels.apply(event);
-        const { fault, token } = event.data as { fault?: string; token?: string };
-        if (event.type === 'JobFailed' && fault === 'service' && token) postgres.serviceFailures.add(token);
       }
       const isStalled = random.chance(0.01) && faults.takesPlace(`projector_stalls.${String((stalls += 1))}`);
       if (postgres.readModels.appliedUpTo === log.events.at(-1)?.position) await log.nextAppend();
@@ -175,7 +175,7 @@ function startProjector({ randomness, log, postgres, faults }: World): void {
 }
 
 /** @returns all processes that have not ended */
-function startProcesses(world: World, scene: Scene, settings: { graceSeconds: number }): () => ServiceProcess[] {
+function startProcesses(world: World, scene: Scene, settings: Settings): () => ServiceProcess[] {
   const random = world.randomness.of('processes');
   let started = 0;
   const slots: (ServiceProcess | undefined)[] = [];
@@ -192,9 +192,12 @@ function startProcesses(world: World, scene: Scene, settings: { graceSeconds: nu
   };
   const api = (name: string) => new ApiProcess(name, world);
   const dispatcher = (name: string) => new DispatcherProcess(name, world, settings);
-  const [apis, dispatchers] = [random.between(1, 4), random.between(1, 2)];
-  for (let slot = 0; slot < apis; slot += 1) keepRunning(slot, api);
-  for (let slot = apis; slot < apis + dispatchers; slot += 1) keepRunning(slot, dispatcher);
+  const worker = (name: string) => new WorkerProcess(name, world);
+  // Half of the histories are about money alone: their jobs wait.
+  const counts = [random.between(1, 4), random.between(1, 2), random.chance(0.5) ? 0 : random.between(1, 3)];
+  const starts = [api, dispatcher, worker].flatMap((start, role) => Array.from({ length: counts[role]! }, () => start));
+  for (const [slot, start] of starts.entries()) keepRunning(slot, start);
+  world.hasWorkers = starts.includes(worker);
   const running = () => slots.filter((process) => process !== undefined);
   scene.apis = () => running().filter((process) => process instanceof ApiProcess);
   return running;
@@ -202,7 +205,7 @@ function startProcesses(world: World, scene: Scene, settings: { graceSeconds: nu
 
 function startClients(scene: Scene, only: ReadonlySet<string> | undefined): string[] {
   const random = scene.world.randomness.of('clients');
-  const weights: Record<ClientKind, number> = { downloader: 10, reader: 3, watcher: 2, owner: 2, staff: 1, worker: 2 };
+  const weights: Record<ClientKind, number> = { downloader: 10, reader: 3, watcher: 2, owner: 2, staff: 2 };
   const kinds = (Object.keys(clientKinds) as ClientKind[]).flatMap((kind) =>
     Array.from({ length: weights[kind] }, () => kind),
   );

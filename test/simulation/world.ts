@@ -4,6 +4,8 @@ import { EventLog } from './event-log.ts';
 import type { StoredEvent } from './event-log.ts';
 import { Faults } from './faults.ts';
 import type { Network } from './event-log-client.ts';
+import { SimulatedFiles } from './simulated-files.ts';
+import { SimulatedQueue } from './job-queue.ts';
 import { Postgres } from './postgres.ts';
 import type { SimulatedProcess } from './process.ts';
 import { Randomness } from './random.ts';
@@ -23,6 +25,8 @@ export class World {
   readonly log: EventLog;
   readonly postgres: Postgres;
   readonly network: Network;
+  readonly queue: SimulatedQueue;
+  readonly files: SimulatedFiles;
   /** Names of the faults that happened, in order. */
   readonly happened: string[] = [];
   /** Bugs that a part of the world has met itself. */
@@ -30,6 +34,7 @@ export class World {
   readonly accounts: SimulatedAccount[] = [];
   /** By the SHA-256 of an API key. */
   readonly accountsByKey = new Map<string, SimulatedAccount>();
+  hasWorkers = false;
   /** The instant of business time at virtual time 0. */
   startMs = 0;
   readonly #lines: string[] = [];
@@ -50,6 +55,8 @@ export class World {
       atCall: (process, at, name) => this.#disturb(process, at, name),
     };
     this.log = new EventLog((events) => this.tell('log', textOf(events)));
+    this.queue = new SimulatedQueue(this.network);
+    this.files = new SimulatedFiles(this.network);
     this.postgres = new Postgres(new ReadModels(), this.network);
   }
 
