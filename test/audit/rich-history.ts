@@ -142,7 +142,8 @@ export class RichHistory {
       this.#nowMs += this.#random.below(60_000);
       const what = this.#random.below(20);
       if (what < 11) await this.#download();
-      else if (what < 14) await this.#command({ kind: 'debit_metadata', lookupId: this.#random.uuid(), video, downloadRefusal: null });
+      else if (what < 14)
+        await this.#command({ kind: 'debit_metadata', lookupId: this.#random.uuid(), video, downloadRefusal: null });
       else if (what < 16) await this.#changeTerms();
       else if (what < 18) await this.#correct(stream, 1);
       else await this.#mail(stream);

@@ -61,7 +61,11 @@ describe('an append of unknown outcome', () => {
       await ask(writersOf(log.store), account, downloadOf(freshToken()));
     const [jobToken, lookupId] = [freshToken(), newUuid()];
     const charged = await appendOf(account, downloadOf(jobToken), { isStored: true });
-    const lookedUp = await appendOf(account, { kind: 'debit_metadata', lookupId, video, downloadRefusal: null }, { isStored: true });
+    const lookedUp = await appendOf(
+      account,
+      { kind: 'debit_metadata', lookupId, video, downloadRefusal: null },
+      { isStored: true },
+    );
     await parts.pendingVoids.add(charged, chargeFor(jobToken));
     await parts.pendingVoids.add(lookedUp, { kind: 'lookup', lookup_id: lookupId });
     const { store, reads } = noteReads(log.store);
@@ -116,7 +120,11 @@ describe('an append of unknown outcome', () => {
   it('of a lookup gives its credit back', async () => {
     const account = await openUsage(log.store);
     const lookupId = newUuid();
-    const append = await appendOf(account, { kind: 'debit_metadata', lookupId, video, downloadRefusal: null }, { isStored: true });
+    const append = await appendOf(
+      account,
+      { kind: 'debit_metadata', lookupId, video, downloadRefusal: null },
+      { isStored: true },
+    );
     await parts.pendingVoids.add(append, { kind: 'lookup', lookup_id: lookupId });
     resolving();
     await resolved(account.stream);

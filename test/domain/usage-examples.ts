@@ -62,7 +62,12 @@ export const queueDownload = (number: number): UsageCommand => ({
   ...defaultOptions,
 });
 
-export const lookUp = (lookupId: string): UsageCommand => ({ kind: 'debit_metadata', lookupId, video, downloadRefusal: null });
+export const lookUp = (lookupId: string): UsageCommand => ({
+  kind: 'debit_metadata',
+  lookupId,
+  video,
+  downloadRefusal: null,
+});
 
 export const credit = (ordinal: number): UsageEvent => ({
   type: 'DownloadCreditDebited',

@@ -228,7 +228,12 @@ class CustomerStory {
 
   /** The debit alone: there is no platform to ask. */
   async #lookUp(wish: Wish, key: string): Promise<UsagePeriod> {
-    const command = { kind: 'debit_metadata', lookupId: newUuid(), video: videoOf(wish), downloadRefusal: null } as const;
+    const command = {
+      kind: 'debit_metadata',
+      lookupId: newUuid(),
+      video: videoOf(wish),
+      downloadRefusal: null,
+    } as const;
     return this.#ask(command, this.#keyActor(key));
   }
 

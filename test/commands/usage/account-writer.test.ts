@@ -80,7 +80,12 @@ describe('requests of one account at one time', () => {
   it('may be of all kinds', async () => {
     const account = await openUsage(log.store, { downloads_limit: 0 });
     const writers = writersOf(log.store);
-    const lookup = { kind: 'debit_metadata', lookupId: '6f1f6a3e-5d8b-4c52-9d3c-0a4f5f0f9a11', video, downloadRefusal: null } as const;
+    const lookup = {
+      kind: 'debit_metadata',
+      lookupId: '6f1f6a3e-5d8b-4c52-9d3c-0a4f5f0f9a11',
+      video,
+      downloadRefusal: null,
+    } as const;
     const answers = await Promise.all([
       ask(writers, account, { kind: 'set_overage_cap', overageCapCents: 25, effective: 'now' }),
       ask(writers, account, queueDownload(1)),
