@@ -38,6 +38,8 @@ export interface Scene {
 export const clientKinds = { downloader, reader, watcher, owner, staff };
 export type ClientKind = keyof typeof clientKinds;
 
+const latestArrivalMs = 25_000;
+
 interface Client {
   scene: Scene;
   name: string;
@@ -51,9 +53,16 @@ export async function runClient(scene: Scene, name: string, kind: ClientKind): P
   const random = scene.world.randomness.of(name);
   const account = random.pick(scene.world.accounts)!;
   scene.busy += 1;
-  await pauseFor(random, 0, 25_000);
+  await sleepFor(arrivalMs(scene.world, random));
   await clientKinds[kind]({ scene, name, random, account });
   scene.busy -= 1;
+}
+
+/** Some come together, and many when a billing period ends. */
+function arrivalMs({ endOfPeriodMs, comesInBursts }: World, random: Random): number {
+  if (endOfPeriodMs < latestArrivalMs && random.chance(0.3))
+    return endOfPeriodMs - virtualMs() + random.between(-900, 900);
+  return comesInBursts ? 5_000 * random.between(0, latestArrivalMs / 5_000) : random.between(0, latestArrivalMs);
 }
 
 /** When nothing fails any more, each process answers everything at once. */

@@ -142,7 +142,7 @@ async function openAccounts(world: World): Promise<void> {
     world.accountsByKey.set(hashApiKey(key.key), opened);
   };
   let isOpen = false;
-  const count = random.pick([1, 1, 2, 3]);
+  const count = random.pick([1, 1, 2, 4]);
   const opening = opener.run(async () => {
     for (let number = 0; number < count; number += 1) await open();
     isOpen = true;
@@ -151,6 +151,8 @@ async function openAccounts(world: World): Promise<void> {
   await opening;
   await passUntil(() => false, virtualMs() + 1_000);
   world.startMs = Date.parse(calendar.start) - virtualMs();
+  const dayMs = 86_400_000;
+  world.endOfPeriodMs = Math.ceil(Date.parse(calendar.start) / dayMs) * dayMs - world.startMs;
   world.faults.begin();
 }
 

@@ -35,6 +35,9 @@ export class World {
   /** By the SHA-256 of an API key. */
   readonly accountsByKey = new Map<string, SimulatedAccount>();
   hasWorkers = false;
+  /** The virtual instant at which the accounts' billing period ends. */
+  endOfPeriodMs = Infinity;
+  readonly comesInBursts: boolean;
   /** The instant of business time at virtual time 0. */
   startMs = 0;
   readonly #lines: string[] = [];
@@ -49,9 +52,13 @@ export class World {
       this.tell('fault', name);
     });
     const delays = this.randomness.of('delays');
+    const swarm = this.randomness.of('coincidences');
+    this.comesInBursts = swarm.chance(0.4);
+    // What takes no time happens at the same instant.
+    const isInstant = swarm.chance(0.4);
     this.network = {
       happens: (fault) => this.faults.happens(fault),
-      delayMs: (leastMs, mostMs) => delays.between(leastMs, mostMs),
+      delayMs: (leastMs, mostMs) => (isInstant && mostMs < 10 ? 0 : delays.between(leastMs, mostMs)),
       atCall: (process, at, name) => this.#disturb(process, at, name),
     };
     this.log = new EventLog((events) => this.tell('log', textOf(events)));
