@@ -39,7 +39,6 @@ class Timer {
   }
 }
 
-const nextTurn = globalThis.setImmediate;
 const never = 1e12;
 /** More steps at one instant are an endless loop. */
 const maxStepsAtOnce = 100_000;
@@ -81,7 +80,8 @@ export function reset(): void {
 export async function passUntil(holds: () => boolean, limitMs: number): Promise<boolean> {
   let steps = 0;
   for (;;) {
-    await new Promise((resolve) => nextTurn(resolve));
+    // It comes once nothing is left that can run, and needs no turn of the real event loop.
+    await new Promise<void>((resolve) => process.nextTick(resolve));
     if (holds()) return true;
     const next = pop();
     if (!next || next.atMs > limitMs) {

@@ -65,7 +65,7 @@ export function connectToLog(log: EventLog, process: SimulatedProcess, network: 
   /** Rejects for a broken connection. */
   async function send(append: PreparedAppend): Promise<AppendOutcome> {
     const lost = new Promise<never>(() => undefined);
-    await sleep(happens('append_late') ? delayMs(50, 20_000) : delayMs(0, 5));
+    await sleep(happens('append_late') ? delayMs(50, 12_000) : delayMs(0, 5));
     if (performance.now() < log.awayUntilMs || happens('append_lost')) return await lost;
     const isBroken = happens('append_broken');
     if (isBroken && delayMs(0, 1) === 0) throw new EventStoreUnavailable('The connection broke.');

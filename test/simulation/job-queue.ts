@@ -47,7 +47,7 @@ export class SimulatedQueue implements JobQueue {
       const due = [...this.#messages].find(({ atMs }) => atMs <= performance.now());
       if (due) return this.#deliver(due);
       if (stopping.aborted || performance.now() >= untilMs) return undefined;
-      await sleep(500, stopping);
+      await sleep(1_000, stopping);
     }
   }
 

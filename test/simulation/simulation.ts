@@ -40,7 +40,7 @@ export interface SimulationOptions {
 /** From then on nothing fails any more. */
 const calmAtMs = 45_000;
 /** So much later nothing is on its way any more that was sent before. */
-const quietMs = 35_000;
+const quietMs = 20_000;
 /** After the last fault, so long until everything has to be done. */
 const settledWithinMs = 300_000;
 
