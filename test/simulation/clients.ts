@@ -2,6 +2,8 @@ import { setTimeout as sleepFor } from 'node:timers/promises';
 import { changeTerms } from '../../src/commands/change-terms.ts';
 import type { TermsChange } from '../../src/commands/change-terms.ts';
 import { hashIdempotencyKey } from '../../src/commands/idempotency-key-hash.ts';
+import { correctCharge } from '../../src/commands/correct-charge.ts';
+import { issueCreditNote } from '../../src/commands/issue-credit-note.ts';
 import { waiveCharges } from '../../src/commands/waive-charges.ts';
 import type { Actor } from '../../src/domain/parse-event.ts';
 import type { PlanTerms } from '../../src/domain/plans.ts';
@@ -201,8 +203,7 @@ const staffActor = { type: 'staff', id: 'alice', role: 'finance', reason: 'simul
 async function staff(client: Client): Promise<void> {
   const { random } = client;
   for (let left = random.between(1, 3); left > 0; left -= 1) {
-    if (random.chance(0.3)) await changePlan(client);
-    else await waive(client);
+    await random.pick([changePlan, waive, waivePart, credit])(client);
     await pauseFor(random, 100, 8_000);
   }
 }
@@ -226,6 +227,37 @@ async function waive(client: Client): Promise<void> {
     await order(client, `waiver of ${String(waived.length)} charges`, (process) =>
       waiveCharges(process, { stream: first.stream, charges: waived, reference, actor: staffActor, timeoutMs: 5_000 }),
     );
+}
+
+/** Gives back a part of one charge. */
+async function waivePart(client: Client): Promise<void> {
+  const { scene, random, account } = client;
+  const isCharge = ({ stream, type }: StoredEvent) =>
+    type === 'OverageCharged' && stream.startsWith(`usage-${account.accountId}-`);
+  const charge = random.pick(scene.world.log.readAll().filter(isCharge));
+  if (!charge) return;
+  const { token } = charge.data as { token: string };
+  const command = { kind: 'waive_charge', token, cents: random.between(1, 30), reference: 'part' } as const;
+  await order(client, 'waiver of a part', (process) => {
+    const id = process.newUuid();
+    const cause = { commandId: id, correlationId: id, causationId: id, actor: staffActor };
+    return correctCharge(process, { stream: charge.stream, command, cause, timeoutMs: 5_000 });
+  });
+}
+
+/** Gives back a part of a line of an invoice. */
+async function credit(client: Client): Promise<void> {
+  const { scene, random, account } = client;
+  const invoices = scene.world.log.read(`invoices-${account.accountId}`).filter(({ type }) => type === 'InvoiceIssued');
+  const invoice = random.pick(invoices)?.data as { number: number; lines: readonly object[] } | undefined;
+  if (!invoice) return;
+  const note = {
+    ...{ account_id: account.accountId, invoice_number: invoice.number, line: random.between(1, invoice.lines.length) },
+    ...{ charge_event_id: null, cents: random.between(1, 600), reference: `note-${String(random.between(1, 3))}` },
+  };
+  await order(client, 'credit note', (process) =>
+    issueCreditNote(process, { note, actor: staffActor, timeoutMs: 5_000 }),
+  );
 }
 
 /** A plan so small that its limits are met. */

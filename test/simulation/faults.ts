@@ -33,6 +33,8 @@ const mostOften = {
   message_lost: 0.4,
   message_doubled: 0.4,
   message_late: 0.4,
+  /** A message names another event. */
+  message_forged: 0.4,
   /** A download takes longer than its attempt may; it fails, or the worker does. */
   download_late: 0.2,
   download_fails: 0.6,

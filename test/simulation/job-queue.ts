@@ -31,6 +31,10 @@ export class SimulatedQueue implements JobQueue {
     if (happens('queue_fails')) throw new Error('the queue is away');
     if (this.#ids.has(id)) return;
     this.#ids.add(id);
+    if (happens('message_forged')) {
+      const forged = { ...message, usageRevision: message.usageRevision + delayMs(-2, 2) };
+      this.#messages.add({ message: forged, id: `${id}0`, deliveries: 0, atMs: performance.now() });
+    }
     const copies = happens('message_lost') ? 0 : happens('message_doubled') ? 2 : 1;
     for (let copy = 0; copy < copies; copy += 1) {
       const lateMs = happens('message_late') ? delayMs(100, 30_000) : 0;

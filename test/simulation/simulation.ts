@@ -52,7 +52,7 @@ export async function simulate(seed: number, { only, print }: SimulationOptions 
   const clients: string[] = [];
   const violations: Violation[] = [];
   try {
-    const graceSeconds = world.randomness.of('grace').pick([0, 5, 20, 60, 90]);
+    const graceSeconds = world.randomness.of('grace').pick([0, 5, 9, 10, 11, 12, 20, 60]);
     await openAccounts(world);
     startProjector(world);
     const processes = startProcesses(world, scene, { graceSeconds });
@@ -198,7 +198,11 @@ function startProcesses(world: World, scene: Scene, settings: Settings): () => S
   // Half of the histories are about money alone: their jobs wait.
   const counts = [random.between(1, 4), random.between(1, 2), random.chance(0.5) ? 0 : random.between(1, 3)];
   const starts = [api, dispatcher, worker].flatMap((start, role) => Array.from({ length: counts[role]! }, () => start));
-  for (const [slot, start] of starts.entries()) keepRunning(slot, start);
+  // Workers that begin late fail downloads of periods that are closed by then.
+  const lateMs = random.pick([0, 0, 20_000, 44_000]);
+  for (const [slot, start] of starts.entries())
+    if (start === worker) after(lateMs, () => keepRunning(slot, start));
+    else keepRunning(slot, start);
   world.hasWorkers = starts.includes(worker);
   const running = () => slots.filter((process) => process !== undefined);
   scene.apis = () => running().filter((process) => process instanceof ApiProcess);
@@ -245,6 +249,9 @@ function drawOutages(world: World, processes: () => ServiceProcess[]): void {
   draw('killed', 3, (_lengthMs, process) => {
     world.tell(process?.name ?? 'nobody', 'is killed');
     process?.kill();
+  });
+  draw('stopped', 2, (_lengthMs, process) => {
+    if (process instanceof WorkerProcess) process.stop();
   });
   draw('paused', 3, (lengthMs, process) => {
     world.tell(process?.name ?? 'nobody', `stands still for ${String(lengthMs)} ms`);

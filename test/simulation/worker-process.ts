@@ -13,6 +13,9 @@ const beatEveryMs = 10_000;
 
 /** A process of the role `worker`: the taking of jobs, their claims and their steps are the service's. */
 export class WorkerProcess extends ServiceProcess {
+  /** Ends it as a shutdown does: its jobs are queued again. */
+  readonly stop: () => void;
+
   constructor(name: string, world: World) {
     super(name, world);
     const { store, now, newUuid, outages } = this;
@@ -21,12 +24,12 @@ export class WorkerProcess extends ServiceProcess {
     const readTurn = (wanted: TurnWanted) => this.postgres.statement((postgres) => turnOf(postgres, wanted));
     const limits = { maxJobsPerAccount, maxJobsPerPlatform: 9 };
     const parts = { workerId, store, now, newUuid, logger, outages };
-    this.run(() => {
+    const running = this.run(() => {
       const beat = () =>
         this.postgres.statement(({ heartbeats }) => heartbeats.set(workerId, performance.now())).catch(() => undefined);
       void beat();
       setInterval(() => void beat(), beatEveryMs);
-      runWorker({
+      return runWorker({
         ...parts,
         queue: port(world.queue),
         slots: 2,
@@ -40,6 +43,10 @@ export class WorkerProcess extends ServiceProcess {
         kindOf: () => 'video',
       });
     });
+    this.stop = () => {
+      world.tell(name, 'is stopped');
+      void this.run(() => running.close()).then(() => this.kill());
+    };
   }
 }
 
