@@ -35,9 +35,8 @@ const mostOften = {
   message_late: 0.4,
   /** A message names another event. */
   message_forged: 0.4,
-  /** A download takes longer than its attempt may; it fails, or the worker does. */
+  /** A download takes longer than its attempt may, or the downloader crashes. */
   download_late: 0.2,
-  download_fails: 0.6,
   download_throws: 0.2,
   file_store_late: 0.2,
   file_store_fails: 0.2,

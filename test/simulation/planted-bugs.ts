@@ -450,8 +450,8 @@ export const plantedBugs: readonly PlantedBug[] = [
     'lost-worker-keeps-its-job',
     'the claim of a worker that is gone stays',
     'dispatcher/sweep-lost-jobs.ts',
-    'return Math.min(quietSeconds ?? Infinity, reachableSeconds) > leaseSeconds;',
-    'return quietSeconds !== null && quietSeconds < 0 && reachableSeconds > leaseSeconds;',
+    'if (claimedSeconds > attemptTimeoutSeconds + overtimeSeconds) return true;',
+    'if (claimedSeconds > -1) return false;',
   ),
   bug(
     'noted-after-the-checkpoint',

@@ -199,7 +199,7 @@ function startProcesses(world: World, scene: Scene, settings: Settings): () => S
   const counts = [random.between(1, 4), random.between(1, 2), random.chance(0.5) ? 0 : random.between(1, 3)];
   const starts = [api, dispatcher, worker].flatMap((start, role) => Array.from({ length: counts[role]! }, () => start));
   // Workers that begin late fail downloads of periods that are closed by then.
-  const lateMs = random.pick([0, 0, 20_000, 44_000]);
+  const lateMs = random.pick([0, 0, 20_000, 60_000]);
   for (const [slot, start] of starts.entries())
     if (start === worker) after(lateMs, () => keepRunning(slot, start));
     else keepRunning(slot, start);

@@ -51,19 +51,20 @@ export class WorkerProcess extends ServiceProcess {
 }
 
 /** A platform whose films are downloaded within seconds, or fail by somebody's fault. */
-function sourceOf({ network: { happens, delayMs }, randomness }: World): VideoSource {
+function sourceOf({ network: { happens, delayMs }, randomness, shareOfFailingFilms: failing }: World): VideoSource {
   const failures: [DownloadFailure, ...DownloadFailure[]] = [
     { ok: false, reason: 'private_video', fault: 'video', detail: 'simulated' },
     { ok: false, reason: 'platform_error', fault: 'video', detail: 'simulated' },
     { ok: false, reason: 'unsupported_media', fault: 'service', detail: 'simulated' },
     { ok: false, reason: 'internal_error', fault: 'service', detail: 'simulated' },
   ];
+  const films = randomness.of('films');
   return {
     probe: () => Promise.reject(new Error('workers are not asked for metadata here')),
     download: async (_video, _wanted, { signal }) => {
       await sleep(happens('download_late') ? delayMs(5_000, 90_000) : delayMs(50, 3_000), signal);
       if (happens('download_throws')) throw new Error('the downloader has crashed');
-      if (happens('download_fails')) return randomness.of('failures').pick(failures);
+      if (films.chance(failing)) return films.pick(failures);
       const file = { name: 'media.mp4', mime: 'video/mp4', sizeBytes: 9, sha256: '0'.repeat(64), durationSeconds: 1 };
       return { ok: true, path: '/nowhere/media.mp4', ...file };
     },

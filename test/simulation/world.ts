@@ -38,6 +38,8 @@ export class World {
   /** The virtual instant at which the accounts' billing period ends. */
   endOfPeriodMs = Infinity;
   readonly comesInBursts: boolean;
+  /** Films fail also when nothing else does. */
+  readonly shareOfFailingFilms: number;
   /** The instant of business time at virtual time 0. */
   startMs = 0;
   readonly #lines: string[] = [];
@@ -54,6 +56,7 @@ export class World {
     const delays = this.randomness.of('delays');
     const swarm = this.randomness.of('coincidences');
     this.comesInBursts = swarm.chance(0.4);
+    this.shareOfFailingFilms = swarm.pick([0, 0.3, 0.7]);
     // What takes no time happens at the same instant.
     const isInstant = swarm.chance(0.4);
     this.network = {
