@@ -131,7 +131,9 @@ async function downloader(client: Client): Promise<void> {
     const answer = await call(client, '/video/download', { url, idempotencyKey }, patienceMs);
     if (answer?.status === 202) {
       await poll(client, String(answer.data?.['request_token']));
-      return;
+      // Somebody who has lost the answer asks again, maybe in another period.
+      if (!isKeyed || random.chance(0.6)) return;
+      await pauseFor(random, 1_000, 20_000);
     }
     if (answer?.status === 402 || answer?.status === 400) return;
     await pauseFor(random, 50, 4_000);

@@ -112,9 +112,11 @@ export function connectToLog(log: EventLog, process: SimulatedProcess, network: 
     if (isClosed) throw new EventStoreClosed('The event log is closed.');
     if (!(await whenReached(performance.now() + readTimeoutMs))) throw new EventStoreUnavailable('The log is away.');
     return ask(name, async () => {
-      await sleep(happens('read_late') ? delayMs(20, 2_900) : delayMs(0, 4));
+      await sleep(delayMs(0, 2));
+      const answered = answer();
+      await sleep(happens('read_late') ? delayMs(20, 2_900) : delayMs(0, 2));
       if (happens('read_fails')) throw new EventStoreUnavailable('The log cannot be read now.');
-      return answer();
+      return answered;
     });
   }
 

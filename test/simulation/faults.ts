@@ -23,6 +23,7 @@ const mostOften = {
   statement_fails: 0.3,
   outcome_unknown: 0.3,
   statement_late: 0.2,
+  answer_late: 0.2,
   /** The row of an account has no valid MAC. */
   row_not_believed: 0.15,
   /** The platform gives no metadata, or takes its time. */

@@ -291,6 +291,9 @@ function ofKeys(scene: Scene, { charges }: Facts, report: Report): void {
     if (answer?.status === 202) {
       const other = accepted.find((one) => isSame(one) && tokenOf(one) !== tokenOf(call));
       if (other) report('one_token_per_key', `${nameOf(call)} and ${nameOf(other)} were told two tokens of one key`);
+      const first = accepted.find(isSame);
+      if (JSON.stringify(first?.answer?.data) !== JSON.stringify(answer.data))
+        report('same_answer', `${nameOf(call)} was told something else than the first request with its key`);
     } else if (answer?.status === 402) {
       const stood = [...charges.values()].find(
         (one) => isSame(one) && one.chargedMs < sentMs && one.voidedMs > answeredMs,

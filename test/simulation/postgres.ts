@@ -25,11 +25,11 @@ export class Postgres {
 
   async statement<Value>(work: (postgres: Postgres) => Value): Promise<Value> {
     const { happens, delayMs } = this.#network;
-    await sleep(happens('statement_late') ? delayMs(20, 6_000) : delayMs(0, 8));
+    await sleep(happens('statement_late') ? delayMs(20, 6_000) : delayMs(0, 6));
     if (performance.now() < this.awayUntilMs || happens('statement_fails')) throw new PostgresFailed();
     const result = work(this);
     if (happens('outcome_unknown')) throw new PostgresFailed();
-    await sleep(delayMs(0, 3));
+    await sleep(happens('answer_late') ? delayMs(20, 6_000) : delayMs(0, 3));
     return result;
   }
 }
