@@ -254,8 +254,10 @@ function drawOutages(world: World, processes: () => ServiceProcess[]): void {
     if (process instanceof WorkerProcess) process.stop();
   });
   draw('paused', 3, (lengthMs, process) => {
-    world.tell(process?.name ?? 'nobody', `stands still for ${String(lengthMs)} ms`);
-    process?.pause(lengthMs);
+    // A worker may lose its claim meanwhile.
+    const pauseMs = process instanceof WorkerProcess ? 32_000 + lengthMs : lengthMs;
+    world.tell(process?.name ?? 'nobody', `stands still for ${String(pauseMs)} ms`);
+    process?.pause(pauseMs);
   });
   draw('clock_steps', 3, (_lengthMs, process) => {
     if (process) process.skewMs = random.between(-900, 900);
