@@ -167,8 +167,10 @@ async function runFfmpeg(
     // A decoder ends at a rate above this one: half a packet more, for what floats lose.
     foreign === 0 ? 0 : (foreign + 0.5) / sounds,
   );
-  const inputs = parts.flatMap(({ path, inputFlags }) => [
-    ...['-threads', '1', ...(isSampled ? ['-skip_frame:v', 'nokey'] : []), ...anyMedia],
+  // ffmpeg refuses the option for an input without a picture.
+  const sampling = (part: number) => (isSampled && picture.part === part ? ['-skip_frame:v', 'nokey'] : []);
+  const inputs = parts.flatMap(({ path, inputFlags }, part) => [
+    ...['-threads', '1', ...sampling(part), ...anyMedia],
     ...[...inputFlags, '-i', `file:${path}`],
   ]);
   const made = [
