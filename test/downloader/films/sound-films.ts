@@ -190,6 +190,42 @@ const sizes: readonly Row[] = [
   ],
   ['a portrait', 'a.mp4', 'h264+aac', [...picture('90x160'), ...tone(), ...usual]],
   ['a tiny picture', 'a.mp4', 'h264+aac', [...picture('16x16'), ...tone(), ...usual]],
+  [
+    'a large picture that is refreshed bit by bit',
+    'a.mp4',
+    'h264+aac',
+    [
+      ...picture('1280x720', 12, 4),
+      ...tone(4),
+      ...words('-c:v libx264 -preset ultrafast -pix_fmt yuv420p -x264-params intra-refresh=1:keyint=12'),
+      ...aac,
+    ],
+    { seconds: 4 },
+  ],
+  [
+    'a large picture with open groups',
+    'a.ts',
+    'h264+aac',
+    [
+      ...picture('1280x720', 12, 4),
+      ...tone(4),
+      ...words('-c:v libx264 -preset veryfast -bf 2 -g 12 -pix_fmt yuv420p -x264-params open-gop=1'),
+      ...aac,
+    ],
+    { seconds: 4 },
+  ],
+  [
+    'a large picture of HEVC',
+    'a.mp4',
+    'hevc+aac',
+    [
+      ...picture('1280x720', 12, 2),
+      ...tone(2),
+      ...words('-c:v libx265 -preset ultrafast -pix_fmt yuv420p -x265-params log-level=error'),
+      ...aac,
+    ],
+    { seconds: 2 },
+  ],
   ['a large picture', 'a.mp4', 'h264+aac', [...picture('1920x1080', 12, 2), ...tone(2), ...usual], { seconds: 2 }],
   ['ten bits', 'a.mp4', 'h264+aac', [...both, ...h264, ...words('-pix_fmt yuv420p10le'), ...aac]],
   [
@@ -282,6 +318,23 @@ const tracks: readonly [string, string, string, string, readonly string[], reado
     'vp9+opus',
     [...picture(), ...words('-c:v libvpx-vp9 -deadline realtime -cpu-used 8')],
     [...tone(), ...words('-c:a libopus')],
+  ],
+  // Of large pictures only those are decoded that need no other.
+  [
+    'large tracks of their own',
+    'p.mp4',
+    's.m4a',
+    'h264+aac',
+    [...picture('1280x720', 12, 2), ...h264],
+    [...tone(2), ...aac],
+  ],
+  [
+    'large tracks of their own in WebM',
+    'p.webm',
+    's.webm',
+    'vp9+opus',
+    [...picture('1280x720', 12, 2), ...words('-c:v libvpx-vp9 -deadline realtime -cpu-used 8')],
+    [...tone(2), ...words('-c:a libopus')],
   ],
   [
     'tracks in WebM and MP4',
