@@ -1,14 +1,10 @@
-import { createServer } from 'node:http';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 
 import { failureReasons } from '../../src/domain/failure-reasons.ts';
 import type { FailureReason } from '../../src/domain/failure-reasons.ts';
 import { knownRefusal } from '../../src/downloader/known-beforehand.ts';
 import { parseFormatBytes } from '../../src/downloader/yt-dlp/output.ts';
-import { listen } from '../support/listen.ts';
-import type { Listening } from '../support/listen.ts';
-import { downloadFrom, startTestPlatform } from '../support/sample-platform.ts';
-import type { TestPlatform } from '../support/sample-platform.ts';
+import { downloadFrom, ownPlatformOfFile } from '../support/sample-platform.ts';
 
 const limits = {
   maxFileSizeBytes: 1_000,
@@ -46,9 +42,6 @@ test('sizes are those of formats with picture or sound', () => {
 });
 
 describe('through the engine itself', () => {
-  let platform: TestPlatform;
-  let listening: Listening;
-  let url: string;
   const playlist = (key: string) =>
     ['#EXTM3U', key, '#EXTINF:10', 'piece.ts', '#EXT-X-ENDLIST', ''].filter((line) => line !== '').join('\n');
   const manifest =
@@ -84,23 +77,14 @@ describe('through the engine itself', () => {
     words: { refusal: 'This video is DRM protected' },
     empty: {},
   };
-  const server = createServer((request, response) => {
+  const own = ownPlatformOfFile((request, response) => {
     const path = request.url ?? '';
     const item = items[/items\/(.*)$/.exec(path)?.[1] ?? ''];
     const body = files[path] ?? (item && JSON.stringify({ title: 'A film', durationSeconds: 10, ...item }));
     response.writeHead(body === undefined ? 404 : 200).end(body);
   });
-  beforeAll(async () => {
-    listening = await listen(server);
-    url = `http://127.0.0.1:${listening.port}`;
-    platform = await startTestPlatform([url]);
-  });
-  afterAll(async () => {
-    await listening.close();
-    await platform.close();
-  });
-  const videoOf = (id: string) => ({ platform: 'sample', videoId: id, canonicalUrl: `${url}/watch/${id}` });
-  const probe = (id: string) => platform.usualSource.probe(videoOf(id), { signal: new AbortController().signal });
+  const probe = (id: string) =>
+    own.platform.usualSource.probe(own.videoOf(id), { signal: new AbortController().signal });
 
   test.each([
     ['hls', 'drm_protected'],
@@ -117,7 +101,7 @@ describe('through the engine itself', () => {
       ok: true,
       metadata: { title, durationSeconds: 10, thumbnail: '', downloadRefusal },
     });
-    const refused = await downloadFrom(platform.usualSource, videoOf(id));
+    const refused = await downloadFrom(own.platform.usualSource, own.videoOf(id));
     expect(refused).toMatchObject({ ok: false, reason: downloadRefusal, fault: 'video' });
     expect(failureReasons[downloadRefusal as FailureReason].retryable).toBe(false);
   });

@@ -1,4 +1,6 @@
 import { mkdirSync, rmSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { RequestListener } from 'node:http';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll } from 'vitest';
@@ -18,6 +20,8 @@ import type { DownloaderPrograms } from '../../src/downloader/yt-dlp/programs.ts
 import { pagePath, sampleItems } from '../../src/embedded/sample-platform/items.ts';
 import { parseVideoUrl } from '../../src/domain/parse-video-url.ts';
 import { startSamplePlatform } from '../../src/embedded/sample-platform/sample-platform.ts';
+import { listen } from './listen.ts';
+import type { Listening } from './listen.ts';
 import { engineDirectoryOfRun, filmsOfRun, prepareEngine } from './made-once.ts';
 import { makeTemporaryDirectory, temporaryDirectory } from './temporary-directory.ts';
 import { patienceMs } from './wait-for.ts';
@@ -178,4 +182,29 @@ export function platformOfFile(...given: Parameters<typeof startTestPlatform>): 
   });
   afterAll(() => platform.close());
   return platform;
+}
+
+/** A platform of the test's own, which speaks like the sample one, and an engine that reads it. */
+export interface OwnPlatform {
+  platform: TestPlatform;
+  videoOf(id: string): VideoReference;
+}
+
+/** The same beside a platform that answers as the test says; for the tests of one file. */
+export function ownPlatformOfFile(answer: RequestListener): OwnPlatform {
+  let url = '';
+  const own = {
+    videoOf: (id: string) => ({ platform: 'sample', videoId: id, canonicalUrl: `${url}/watch/${id}` }),
+  } as OwnPlatform;
+  let listening: Listening;
+  beforeAll(async () => {
+    listening = await listen(createServer(answer));
+    url = `http://127.0.0.1:${listening.port}`;
+    own.platform = await startTestPlatform([url]);
+  });
+  afterAll(async () => {
+    await own.platform.close();
+    await listening.close();
+  });
+  return own;
 }

@@ -1,5 +1,4 @@
-import { createServer } from 'node:http';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 
 import type { ProcessResult } from '../../../src/downloader/sandbox/run-sandboxed.ts';
 import { processFailure } from '../../../src/downloader/download-failures.ts';
@@ -13,11 +12,8 @@ import {
 import { failureReasons } from '../../../src/domain/failure-reasons.ts';
 import { engineComplaints } from '../../support/engine-complaints.ts';
 import { scaled } from '../../support/proof-scale.ts';
-import { startTestPlatform } from '../../support/sample-platform.ts';
-import type { TestPlatform } from '../../support/sample-platform.ts';
+import { ownPlatformOfFile } from '../../support/sample-platform.ts';
 import { phraseRows, tableOf } from '../../tidy/markdown.ts';
-import { listen } from '../../support/listen.ts';
-import type { Listening } from '../../support/listen.ts';
 
 /** A conversion that fails and a judgement of our plugins, besides a full disk and a missing program. */
 const isOurs = /^ERROR: Postprocessing: |in the place of another|goes on in another make|by its own lengths/;
@@ -93,37 +89,25 @@ test('docs/failures.md has every reason with its message and whether it is tried
 });
 
 describe('through the engine itself', () => {
-  let platform: TestPlatform;
-  let listening: Listening;
-  let url: string;
   /** Pages of a form that no extractor expects; the last chooses words that would be the service's own. */
   const crashes = [[], { title: 'x', renditions: [{}] }, 7, { renditions: 'no space left on device' }];
   // A platform on which each item is refused in words of its own, and some crash their extractor.
-  const server = createServer((request, response) => {
+  const own = ownPlatformOfFile((request, response) => {
     response.setHeader('Content-Type', 'application/json');
     const crash = /crash-(\d+)$/.exec(request.url ?? '')?.[1];
     if (crash !== undefined) return response.end(JSON.stringify(crashes[Number(crash)]));
     const [words] = engineComplaints[Number(/(\d+)$/.exec(request.url ?? '')?.[1])] ?? [''];
     return response.end(JSON.stringify({ title: 'x', refusal: words.replace(/^\[.*?\] \S+: /, '') }));
   });
-  beforeAll(async () => {
-    listening = await listen(server);
-    url = `http://127.0.0.1:${listening.port}`;
-    platform = await startTestPlatform([url]);
-  });
-  afterAll(async () => {
-    await listening.close();
-    await platform.close();
-  });
 
   test('each complaint comes out as its reason', async () => {
-    const source = platform.usualSource;
+    const source = own.platform.usualSource;
     const count = Math.min(scaled(4, engineComplaints.length), engineComplaints.length);
     const step = Math.floor(engineComplaints.length / count);
     const numbers = Array.from({ length: count }, (_, index) => index * step);
     const outcomes: unknown[] = [];
     const probe = async (number: number) => {
-      const video = { platform: 'sample', videoId: `x-${number}`, canonicalUrl: `${url}/watch/x-${number}` };
+      const video = own.videoOf(`x-${number}`);
       const result = await source.probe(video, { signal: new AbortController().signal });
       outcomes[numbers.indexOf(number)] = [engineComplaints[number]?.[0], result.ok ? 'ok' : result.reason];
     };
@@ -137,10 +121,9 @@ describe('through the engine itself', () => {
   });
 
   test('a page that crashes the extractor finds it too old for the platform', async () => {
-    const source = platform.usualSource;
+    const source = own.platform.usualSource;
     for (const index of crashes.keys()) {
-      const canonicalUrl = `${url}/watch/crash-${index}`;
-      const video = { platform: 'sample', videoId: `crash-${index}`, canonicalUrl };
+      const video = own.videoOf(`crash-${index}`);
       const result = await source.probe(video, { signal: new AbortController().signal });
       expect(result).toMatchObject({ ok: false, reason: 'platform_error', fault: 'service' });
     }

@@ -1,14 +1,10 @@
-import { createServer } from 'node:http';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 
 import type { FailureReason } from '../../../src/domain/failure-reasons.ts';
 import { foldText, platformPhrases, reasonOfPlatformWords } from '../../../src/downloader/yt-dlp/platform-phrases.ts';
 import { refusalFailure } from '../../../src/downloader/yt-dlp/refusal.ts';
 import type { Refusal } from '../../../src/downloader/yt-dlp/refusal.ts';
-import { listen } from '../../support/listen.ts';
-import type { Listening } from '../../support/listen.ts';
-import { startTestPlatform } from '../../support/sample-platform.ts';
-import type { TestPlatform } from '../../support/sample-platform.ts';
+import { ownPlatformOfFile } from '../../support/sample-platform.ts';
 import { phraseRows } from '../../tidy/markdown.ts';
 
 /** Sentences as platforms show them, in the languages that they answer in. */
@@ -144,9 +140,6 @@ test('docs/failures.md has the same phrases of platforms, in the same order', ()
 });
 
 describe('through the engine itself', () => {
-  let platform: TestPlatform;
-  let listening: Listening;
-  let url: string;
   /** By the id of an item: a refusal in words, or the status of the platform's answer. */
   const items: Readonly<Record<string, string | number>> = {
     esperanto: 'Vidi ĉi tion ne eblas',
@@ -159,19 +152,10 @@ describe('through the engine itself', () => {
     gone: 410,
     legal: 451,
   };
-  const server = createServer((request, response) => {
+  const own = ownPlatformOfFile((request, response) => {
     const item = items[/items\/(.*)$/.exec(request.url ?? '')?.[1] ?? ''] ?? 404;
     response.writeHead(typeof item === 'number' ? item : 200, { 'Content-Type': 'application/json' });
     response.end(JSON.stringify({ title: 'x', refusal: item }));
-  });
-  beforeAll(async () => {
-    listening = await listen(server);
-    url = `http://127.0.0.1:${listening.port}`;
-    platform = await startTestPlatform([url]);
-  });
-  afterAll(async () => {
-    await listening.close();
-    await platform.close();
   });
 
   test.each<[string, FailureReason]>([
@@ -185,8 +169,7 @@ describe('through the engine itself', () => {
     ['gone', 'video_unavailable'],
     ['legal', 'geo_blocked'],
   ])('%s is refused as %s', async (id, reason) => {
-    const video = { platform: 'sample', videoId: id, canonicalUrl: `${url}/watch/${id}` };
-    const result = await platform.usualSource.probe(video, { signal: new AbortController().signal });
+    const result = await own.platform.usualSource.probe(own.videoOf(id), { signal: new AbortController().signal });
     expect(result).toMatchObject({ ok: false, reason, fault: 'video' });
     if (id === 'esperanto') expect(result).toMatchObject({ detail: items[id] });
   });

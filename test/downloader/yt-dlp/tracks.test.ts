@@ -1,14 +1,10 @@
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, readFileSync } from 'node:fs';
-import { createServer } from 'node:http';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 
 import type { Output } from '../../../src/domain/download-options.ts';
-import { listen } from '../../support/listen.ts';
-import type { Listening } from '../../support/listen.ts';
-import { startTestPlatform } from '../../support/sample-platform.ts';
-import type { TestPlatform } from '../../support/sample-platform.ts';
+import { ownPlatformOfFile } from '../../support/sample-platform.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 
 /** Which track of a film is delivered. The sounds are the same; they differ in what playlist and manifest say of them. */
@@ -93,10 +89,7 @@ const rendition = (id: string, height: number) => ({
 const renditions = [rendition('small', 180), rendition('large', 360)];
 const withManySounds = [{ ...rendition('many', 360), path: '/files/many.mp4' }];
 
-let platform: TestPlatform;
-let listening: Listening;
-let url: string;
-const server = createServer((request, response) => {
+const own = ownPlatformOfFile((request, response) => {
   const path = (request.url ?? '').replace(/\?.*$/, '');
   const [, kind, name = '', file = ''] = path.split('/');
   const send = (type: string, body: string | Buffer) => response.writeHead(200, { 'Content-Type': type }).end(body);
@@ -114,14 +107,12 @@ const server = createServer((request, response) => {
   if (file === 'film.mpd') return send('application/dash+xml', manifests[name as keyof typeof manifests]);
   return send(
     'application/octet-stream',
-    readFileSync(join(platform.directory, 'tracks', path.split('/').at(-1) ?? '')),
+    readFileSync(join(own.platform.directory, 'tracks', path.split('/').at(-1) ?? '')),
   );
 });
 
 beforeAll(async () => {
-  listening = await listen(server);
-  url = `http://127.0.0.1:${listening.port}`;
-  platform = await startTestPlatform([url]);
+  const { platform } = own;
   const directory = join(platform.directory, 'tracks');
   mkdirSync(directory);
   const make = (...given: string[]) =>
@@ -148,14 +139,10 @@ beforeAll(async () => {
   make(...pictures, ...h264, 'picture.mp4');
   make(...sounds, '-c:a', 'aac', 'sound.mp4');
 });
-afterAll(async () => {
-  await listening.close();
-  await platform.close();
-});
 
 async function choiceOf(id: string, output: Output, tried: readonly string[] = []): Promise<string> {
-  const video = { platform: 'sample', videoId: id, canonicalUrl: `${url}/watch/${id}` };
-  const result = await platform.usualSource.download(
+  const video = own.videoOf(id);
+  const result = await own.platform.usualSource.download(
     video,
     { output, quality: 'best', item: 1 },
     { directory: temporaryDirectory(), signal: new AbortController().signal, onProgress: () => undefined, tried },
