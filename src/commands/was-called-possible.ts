@@ -1,13 +1,7 @@
-import type { FailureReason } from '../domain/failure-reasons.ts';
 import { parseUsageEvent } from '../domain/parse-event.ts';
 import type { EventStore } from '../ports/event-store.ts';
 import { readJobOrigin } from './record-job-progress.ts';
 import type { QueuedJob } from './record-job-progress.ts';
-
-/** What metadata says beforehand. Everything else can change, or shows only with the bytes. */
-const saidBeforehand: ReadonlySet<FailureReason> = new Set(['live_stream', 'too_long', 'too_large', 'drm_protected']);
-
-export const isSaidBeforehand = (reason: FailureReason): boolean => saidBeforehand.has(reason);
 
 /** An answer about a video counts for downloads of the next hour. */
 const countsForMs = 3_600_000;
@@ -15,8 +9,7 @@ const pageEvents = 500;
 
 /**
  * Tells whether the newest metadata that the account got of the video, within the hour before it queued the download and in the same
- * billing period, named nothing against a download. Reads the usage stream backwards from the
- * download, which a worker has claimed.
+ * billing period, named nothing against a download. Reads the usage stream backwards from the download, which a worker has claimed.
  *
  * @throws {EventStoreUnavailable}
  */
@@ -28,7 +21,7 @@ export async function wasCalledPossible(
   if (!origin) return false;
   const { usageStream, usageRevision } = origin;
   const earliest = new Date(Date.parse(queuedAt) - countsForMs).toISOString();
-  // Whoever was told that the look-up failed was not told that a download is possible.
+  // The client was told that these look-ups failed, and nothing of the download.
   const voided = new Set<string>();
   for (let end = usageRevision; end > 0; end -= pageEvents) {
     const first = Math.max(end - pageEvents, 0);

@@ -22,4 +22,17 @@ export const failureReasons = {
 
 export type FailureReason = keyof typeof failureReasons;
 
+/** Metadata may name these before a download is queued. Every other reason can change, or shows only with the bytes. */
+const reasonsKnownBeforehand = [
+  'live_stream',
+  'too_long',
+  'too_large',
+  'drm_protected',
+] as const satisfies FailureReason[];
+
+export type ReasonKnownBeforehand = (typeof reasonsKnownBeforehand)[number];
+
+export const isKnownBeforehand = (reason: FailureReason): reason is ReasonKnownBeforehand =>
+  reasonsKnownBeforehand.some((known) => known === reason);
+
 export const failureReasonNames = Object.keys(failureReasons) as [FailureReason, ...FailureReason[]];

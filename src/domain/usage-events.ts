@@ -88,7 +88,7 @@ export const usageEventSchemas = {
     ordinal,
     platform: z.string().min(1).max(32),
     video_id: z.string().min(1).max(256),
-    /** What the client was told that a download would fail for; null: for nothing that is known. Missing in older events. */
+    /** Reason, told to the client, for which a download would fail; null: none was known. Missing in older events. */
     download_refusal: z.enum(failureReasonNames).nullable().optional(),
   }),
   /** The client was told that the lookup failed: its credit is given back. */

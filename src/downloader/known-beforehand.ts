@@ -1,14 +1,14 @@
-import type { FailureReason } from '../domain/failure-reasons.ts';
+import type { ReasonKnownBeforehand } from '../domain/failure-reasons.ts';
 import type { DownloaderLimits } from './yt-dlp/arguments.ts';
 import type { AnnouncedMetadata } from './yt-dlp/output.ts';
 import { refusalFailure } from './yt-dlp/refusal.ts';
 import type { Refusal } from './yt-dlp/refusal.ts';
 
 /** An item that is refused for one of these may tell its title and its duration all the same. */
-const reasonsWithMetadata: readonly FailureReason[] = ['drm_protected', 'live_stream'];
+const reasonsWithMetadata = ['drm_protected', 'live_stream'] as const satisfies ReasonKnownBeforehand[];
 
 /** @returns the reason of a refusal that concerns the formats of an item alone; null for any other refusal, and for none */
-export function refusalOfFormats(refusal: Refusal | undefined): FailureReason | null {
+export function refusalOfFormats(refusal: Refusal | undefined): ReasonKnownBeforehand | null {
   const reason = refusal && refusalFailure(refusal).reason;
   return reasonsWithMetadata.find((each) => each === reason) ?? null;
 }
@@ -23,7 +23,7 @@ export function knownRefusal(
   { isLive, exactSeconds }: AnnouncedMetadata,
   formatBytes: readonly (number | undefined)[],
   { maxDurationSeconds, maxFileSizeBytes }: DownloaderLimits,
-): FailureReason | null {
+): ReasonKnownBeforehand | null {
   if (isLive) return 'live_stream';
   if (exactSeconds > maxDurationSeconds) return 'too_long';
   const areAllTooLarge = formatBytes.length > 0 && formatBytes.every((bytes) => (bytes ?? 0) > maxFileSizeBytes);

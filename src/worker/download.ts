@@ -1,7 +1,7 @@
 import { mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Logger } from 'pino';
-import { isSaidBeforehand, wasCalledPossible } from '../commands/was-called-possible.ts';
+import { wasCalledPossible } from '../commands/was-called-possible.ts';
 import { readJob, recordJobProgress } from '../commands/record-job-progress.ts';
 import type { JobDependencies, QueuedJob } from '../commands/record-job-progress.ts';
 import { ClockIsWrong } from '../ports/clock.ts';
@@ -20,6 +20,7 @@ import { inSpan } from '../ports/tracing.ts';
 import { outputOf } from '../domain/download-options.ts';
 import type { ItemKind } from '../domain/download-options.ts';
 import type { ClaimProof, JobCommand } from '../domain/download-job.ts';
+import { isKnownBeforehand } from '../domain/failure-reasons.ts';
 import { isRefused } from '../domain/refusals.ts';
 import { sleep } from '../async/sleep.ts';
 
@@ -124,16 +125,20 @@ const failureOf = ({ reason, fault, detail, tried, isFinal }: DownloadFailure) =
   ...{ reason, fault, detail, tried, isFinal },
 });
 
-/** What metadata had just called possible, and is refused before a byte was fetched, is the fault of the service. */
+/** The service is at fault where metadata had just called a download possible that is refused before a byte was fetched. */
 async function withWhatMetadataSaid(
   { store }: DownloadDependencies,
   job: QueuedJob,
   failed: DownloadFailure,
 ): Promise<DownloadFailure> {
   const { reason, fault, nothingFetched = false, detail } = failed;
-  if (fault === 'service' || !nothingFetched || !isSaidBeforehand(reason)) return failed;
+  if (fault === 'service' || !nothingFetched || !isKnownBeforehand(reason)) return failed;
   if (!(await wasCalledPossible(store, job))) return failed;
-  return { ...failed, fault: 'service', detail: `Metadata had called this possible. ${detail}`.slice(0, 500) };
+  return {
+    ...failed,
+    fault: 'service',
+    detail: `Metadata had called this possible. ${detail}`.slice(0, 500).toWellFormed(),
+  };
 }
 
 /** A log that does not say what was tried keeps no attempt back. */

@@ -2,6 +2,7 @@ import { rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 
 import type { Output } from '../../domain/download-options.ts';
+import { foreignStretches } from './foreign-bytes.ts';
 import { noteOf } from './note.ts';
 import { endsInside, isMp4, lengthOf, mediaStreams, missingPackets, packetSeconds, readPackets } from './packets.ts';
 import type { FileFacts, StreamFacts } from './packets.ts';
@@ -160,7 +161,9 @@ async function runFfmpeg(
   const picture = chosen.find(({ stream }) => stream.kind === 'video');
   const isSampled = picture !== undefined && picture.isCopied && !isSmall(picture.stream);
   const leading = picture?.stream.leadingPackets ?? 0;
-  const foreign = Math.max(...parts.map(({ foreignStretches }) => foreignStretches));
+  const foreign = Math.max(
+    ...(await Promise.all(parts.map(({ path, container }) => foreignStretches(path, container)))),
+  );
   const sounds = chosen.find(({ stream }) => stream.kind === 'audio')?.stream.readPackets ?? 1;
   const maxErrorRate = Math.max(
     leading === 0 ? 0 : (leading + 1) / (picture?.stream.readPackets ?? 1),

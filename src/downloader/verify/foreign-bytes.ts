@@ -27,7 +27,7 @@ export async function foreignStretches(path: string, container: string): Promise
       found += 1;
       end = match.index + match[0].length;
     }
-    // What was counted is not counted again.
+    // A tag counts once.
     carried = text.slice(Math.max(end, text.length - tagBytes));
   }
   return found + (behind.test(carried) ? 1 : 0);

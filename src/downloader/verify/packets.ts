@@ -1,6 +1,5 @@
 import { stat } from 'node:fs/promises';
 
-import { foreignStretches } from './foreign-bytes.ts';
 import { anyMedia, fieldsOf, headOf, runTool } from './tools.ts';
 import type { Refusal, ToolOptions } from './tools.ts';
 
@@ -44,8 +43,6 @@ export interface FileFacts {
   durationSeconds: number;
   /** For whoever reads the file too: what is cut short at its end is left out. */
   inputFlags: readonly string[];
-  /** Tags and zeros that a decoder takes for damaged packets (`foreign-bytes.ts`). */
-  foreignStretches: number;
   streams: readonly StreamFacts[];
 }
 
@@ -129,12 +126,12 @@ async function readOnce(path: string, options: ToolOptions, flags: readonly stri
   const all = [...streams.values()].toSorted((one, other) => one.index - other.index);
   const inputFlags = all.some((stream) => dropsLast(facts.container, stream)) ? dropCorrupt : flags;
   for (const stream of all) if (dropsLast(facts.container, stream)) stream.readPackets -= 1;
-  return { ...facts, inputFlags, foreignStretches: await foreignStretches(path, facts.container), streams: all };
+  return { ...facts, inputFlags, streams: all };
 }
 
 const dropCorrupt = ['-fflags', '+discardcorrupt'];
 const packetBytes = 188;
-/** What a transport stream packs together is not longer. */
+/** A transport stream packs no more than this together. */
 const endSeconds = 1;
 
 /** Reads every packet of a file. Its head does not suffice: what that states does not change when packets are missing. */
