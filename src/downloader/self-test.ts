@@ -4,8 +4,9 @@
  */
 
 import { chmod, mkdir, mkdtemp, open, rm, writeFile } from 'node:fs/promises';
-import { createServer } from 'node:net';
-import type { AddressInfo, Server } from 'node:net';
+import { createServer } from 'node:http';
+import type { Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 
 import type { Sandbox } from './sandbox/open-sandbox.ts';
@@ -58,7 +59,7 @@ const memoryLimitBytes = 256 * 1024 * 1024;
 /** Tries every way out of the sandbox, and prints the results. */
 const prisoner = `
   const net = require('node:net'), fs = require('node:fs');
-  const [, canaryPort, outside] = process.argv;
+  const [, canaryPort, name, outside] = process.argv;
   const proxy = new URL(process.env.http_proxy);
   const talk = (host, port, text) => new Promise((resolve) => {
     const socket = net.connect({ host, port });
@@ -70,7 +71,7 @@ const prisoner = `
   });
   const attempt = (work) => { try { work(); return true; } catch { return false; } };
   const ask = (credentials) => talk(proxy.hostname, proxy.port,
-    'GET http://127.0.0.1:' + canaryPort + '/ HTTP/1.1\\r\\nHost: x\\r\\nConnection: close\\r\\n' + credentials + '\\r\\n');
+    'GET http://127.0.0.1:' + canaryPort + '/' + name + ' HTTP/1.1\\r\\nHost: x\\r\\nConnection: close\\r\\n' + credentials + '\\r\\n');
   const credentials = Buffer.from(proxy.username + ':' + proxy.password).toString('base64');
   const status = (heard) => Number((heard.match(/HTTP\\/1\\.1 (\\d+)/) || [])[1] || 0);
   // Opened, and not written to.
@@ -132,12 +133,12 @@ const deaf = (name: string): string => `
   while :; do sleep 1; done
 `;
 
-async function startCanary(): Promise<{ server: Server; port: number; visits: () => number }> {
+/** Anybody on this machine may connect to it, so only requests by the test's own name are visits of a child. */
+async function startCanary(name: string): Promise<{ server: Server; port: number; visits: () => number }> {
   let visits = 0;
-  const server = createServer((socket) => {
-    visits += 1;
-    socket.on('error', () => undefined);
-    socket.end();
+  const server = createServer((request, response) => {
+    if (request.url === `/${name}`) visits += 1;
+    response.end();
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   return { server, port: (server.address() as AddressInfo).port, visits: () => visits };
@@ -213,10 +214,10 @@ const ownFilters = (): number =>
 
 /** Runs the children side by side, and collects their findings and their traces. */
 async function observe(options: SelfTestOptions, directory: string): Promise<Outcome> {
-  const canary = await startCanary();
+  const name = `reeltally-self-test-${process.pid}-${directory.slice(-6)}`;
+  const canary = await startCanary(name);
   const credential = options.egress.admit({ maxBytes: 1024 * 1024 });
   const lines: string[] = [];
-  const name = `reeltally-self-test-${process.pid}-${directory.slice(-6)}`;
   const outside = join(directory, 'outside');
   const { users } = options.sandbox.namespaces;
   // Another user may not be able to reach the program by its path, and inherits it as an open file.
@@ -246,7 +247,7 @@ async function observe(options: SelfTestOptions, directory: string): Promise<Out
       run('prisoner', {
         command: program === undefined ? process.execPath : '/proc/self/fd/3',
         handles: program === undefined ? [] : [program.fd],
-        arguments: ['-e', prisoner, String(canary.port), outside],
+        arguments: ['-e', prisoner, String(canary.port), name, outside],
         environment: proxyVariables(credential.proxyUrl),
       }),
       run('glutton', {
@@ -276,6 +277,7 @@ async function observe(options: SelfTestOptions, directory: string): Promise<Out
     await program?.close();
     credential.close();
     canary.server.close();
+    canary.server.closeAllConnections();
   }
 }
 

@@ -2,9 +2,12 @@ import { DatabaseError } from 'pg';
 import type { Pool } from 'pg';
 import { inOwnSession } from './own-session.ts';
 
-/** The type of a row (`null::credits`) locks no table: a rebuild may replace it while the query waits for the table itself. */
+/**
+ * The type of a row (`null::credits`) locks no table: a rebuild may replace it while the query waits. Postgres calls that a lost
+ * relation or type (class XX) or an unfit one (class 42), depending on how far the query has come.
+ */
 const isOfReplacedTable = (error: unknown): boolean =>
-  error instanceof DatabaseError && error.code === 'XX000' && error.message.startsWith('could not open relation');
+  error instanceof DatabaseError && /^(?:XX|42)/.test(error.code ?? '');
 
 type Query = (sql: string, values: unknown[]) => Promise<Record<string, unknown>[]>;
 
@@ -18,7 +21,7 @@ export function createReadModelQueries(pool: Pool): {
     async (sql, values) =>
       (await client.query<Record<string, unknown>>(sql, values)).rows;
   return {
-    // The names stand for the new tables then.
+    // The names stand for the new tables then. An error of another cause comes again.
     query: (sql, values) =>
       queryOf(pool)(sql, values).catch((error: unknown) => {
         if (!isOfReplacedTable(error)) throw error;
