@@ -7,7 +7,6 @@ import { issueCreditNote } from '../../src/commands/issue-credit-note.ts';
 import { waiveCharges } from '../../src/commands/waive-charges.ts';
 import type { Actor } from '../../src/domain/parse-event.ts';
 import type { PlanTerms } from '../../src/domain/plans.ts';
-import { virtualMs } from './clock.ts';
 import type { StoredEvent } from './event-log.ts';
 import type { Random } from './random.ts';
 import type { ApiAnswer, ApiProcess, ApiRequest, Operation, ServiceProcess } from './service.ts';
@@ -26,14 +25,34 @@ export interface Call {
   answer: ApiAnswer | undefined;
 }
 
-/** The world as clients see it. */
+/** A process that takes requests: simulated, or a real one. */
+export interface Api {
+  name: string;
+  /** It has to be true whenever it comes, and never comes if the process ends before. */
+  answer: (request: ApiRequest) => Promise<ApiAnswer>;
+  ended: { promise: Promise<unknown> };
+}
+
+/** The world as clients of the API see it. */
 export interface Scene {
-  world: World;
+  world: Pick<World, 'randomness' | 'tell'> & {
+    accounts: readonly SimulatedAccount[];
+    /** Since the history began. */
+    nowMs: () => number;
+    /** The address of a video that nothing else has. */
+    urlOf: (video: number) => string;
+  };
   calls: Call[];
   /** Those that take connections, whether they stand still or not. */
-  apis: () => readonly ApiProcess[];
+  apis: () => readonly Api[];
   /** The number of clients that have not finished. */
   busy: number;
+}
+
+/** With the inside, on which owners and staff act. */
+export interface SimulatedScene extends Scene {
+  world: World;
+  apis: () => readonly ApiProcess[];
 }
 
 /** Account owners, staff and clients of the API, each with a will of its own that follows from the seed. */
@@ -48,10 +67,14 @@ interface Client {
   random: Random;
   account: SimulatedAccount;
   /** The one that it asks; default: a random one each time. */
-  process?: ApiProcess;
+  process?: Api;
 }
 
-export async function runClient(scene: Scene, name: string, kind: ClientKind): Promise<void> {
+interface Insider extends Client {
+  scene: SimulatedScene;
+}
+
+export async function runClient(scene: SimulatedScene, name: string, kind: ClientKind): Promise<void> {
   const random = scene.world.randomness.of(name);
   const account = random.pick(scene.world.accounts)!;
   scene.busy += 1;
@@ -61,20 +84,19 @@ export async function runClient(scene: Scene, name: string, kind: ClientKind): P
 }
 
 /** Some come together, and many when a billing period ends. */
-function arrivalMs({ endOfPeriodMs, comesInBursts }: World, random: Random): number {
-  if (endOfPeriodMs < latestArrivalMs && random.chance(0.3))
-    return endOfPeriodMs - virtualMs() + random.between(-900, 900);
+function arrivalMs({ endOfPeriodMs, comesInBursts, nowMs }: World, random: Random): number {
+  if (endOfPeriodMs < latestArrivalMs && random.chance(0.3)) return endOfPeriodMs - nowMs() + random.between(-900, 900);
   return comesInBursts ? 5_000 * random.between(0, latestArrivalMs / 5_000) : random.between(0, latestArrivalMs);
 }
 
 /** When nothing fails any more, each process answers everything at once. */
-export async function runLastClient(scene: Scene, process: ApiProcess): Promise<void> {
+export async function runLastClient(scene: Scene, process: Api): Promise<void> {
   const { world } = scene;
   const name = `last.${process.name}`;
   const random = world.randomness.of(name);
   const client = { scene, name, random, account: random.pick(world.accounts)!, process };
   scene.busy += 1;
-  await call(client, '/video/download', { url: urlOf(random.between(10, 1_000_000)) });
+  await call(client, '/video/download', { url: world.urlOf(random.between(10, 1_000_000)) });
   await call(client, '/credits', {});
   scene.busy -= 1;
 }
@@ -93,7 +115,7 @@ async function call(
   const request = { operation, id: world.randomness.of('request ids').uuid(), apiKey: account.apiKey, ...what };
   const key = request.idempotencyKey;
   const sent: Call = {
-    ...{ client: name, accountId: account.accountId, request, sentMs: virtualMs(), answeredMs: Infinity },
+    ...{ client: name, accountId: account.accountId, request, sentMs: world.nowMs(), answeredMs: Infinity },
     keyHash: key === undefined ? undefined : hashIdempotencyKey(key),
     answer: undefined,
   };
@@ -103,7 +125,7 @@ async function call(
     `${operation} ${request.url ?? request.token ?? ''} ${key ?? ''} to ${process.name} (${request.id.slice(0, 8)})`,
   );
   const answered = process.answer(request).then((answer) => {
-    Object.assign(sent, { answer, answeredMs: virtualMs() });
+    Object.assign(sent, { answer, answeredMs: world.nowMs() });
     world.tell(process.name, `answers ${request.id.slice(0, 8)}: ${textOf(answer)}`);
     return answer;
   });
@@ -115,11 +137,10 @@ async function call(
 const textOf = ({ status, code, data, creditsRemaining }: ApiAnswer): string =>
   [status, code, JSON.stringify(data), creditsRemaining].filter((part) => part !== undefined).join(' ');
 
-const urlOf = (video: number) => `https://www.youtube.com/watch?v=${String(video).padStart(11, '0')}`;
-
 /** With an idempotency key it asks until it is answered; without, it may ask once more, which is another download. */
 async function downloader(client: Client): Promise<void> {
   const { random, account } = client;
+  const { urlOf } = client.scene.world;
   const isKeyed = random.chance(0.6);
   const key = random.between(1, 4);
   const idempotencyKey = isKeyed ? `${account.keyId}-${String(key)}` : undefined;
@@ -149,7 +170,7 @@ async function poll(client: Client, token: string): Promise<void> {
 
 async function reader(client: Client): Promise<void> {
   for (let left = client.random.between(1, 3); left > 0; left -= 1) {
-    await call(client, '/video/metadata', { url: urlOf(client.random.between(10, 1_000_000)) });
+    await call(client, '/video/metadata', { url: client.scene.world.urlOf(client.random.between(10, 1_000_000)) });
     await pauseFor(client.random, 50, 4_000);
   }
 }
@@ -162,7 +183,11 @@ async function watcher(client: Client): Promise<void> {
 }
 
 /** Gives an order in the console or at the command line. Its failure is not an answer to anybody. */
-async function order(client: Client, what: string, give: (process: ServiceProcess) => Promise<unknown>): Promise<void> {
+async function order(
+  client: Insider,
+  what: string,
+  give: (process: ServiceProcess) => Promise<unknown>,
+): Promise<void> {
   const { scene, name, random } = client;
   const process = random.pick(scene.apis());
   if (!process) return;
@@ -177,7 +202,7 @@ async function order(client: Client, what: string, give: (process: ServiceProces
   scene.world.tell(name, `${what}: ${outcome.slice(0, 80)}`);
 }
 
-async function changeOf(client: Client, what: string, change: TermsChange, actor: Actor): Promise<void> {
+async function changeOf(client: Insider, what: string, change: TermsChange, actor: Actor): Promise<void> {
   const { accountId } = client.account;
   await order(client, what, async (process) => {
     const snapshot = await process.postgres.statement(({ readModels }) => readModels.newestOf(accountId)?.snapshot);
@@ -188,7 +213,7 @@ async function changeOf(client: Client, what: string, change: TermsChange, actor
   });
 }
 
-async function owner(client: Client): Promise<void> {
+async function owner(client: Insider): Promise<void> {
   const { random, account } = client;
   for (let left = random.between(1, 3); left > 0; left -= 1) {
     const effective = random.chance(0.7) ? 'now' : 'next_period';
@@ -202,7 +227,7 @@ async function owner(client: Client): Promise<void> {
 
 const staffActor = { type: 'staff', id: 'alice', role: 'finance', reason: 'simulated' } as const;
 
-async function staff(client: Client): Promise<void> {
+async function staff(client: Insider): Promise<void> {
   const { random } = client;
   for (let left = random.between(1, 3); left > 0; left -= 1) {
     await random.pick([changePlan, waive, waivePart, credit])(client);
@@ -210,13 +235,13 @@ async function staff(client: Client): Promise<void> {
   }
 }
 
-async function changePlan(client: Client): Promise<void> {
+async function changePlan(client: Insider): Promise<void> {
   const change: TermsChange = { kind: 'change_plan', terms: drawTerms(client.random), effective: undefined };
   await changeOf(client, 'change of plan', change, staffActor);
 }
 
 /** Gives back some charges of a period, and the same ones again under the same reference. */
-async function waive(client: Client): Promise<void> {
+async function waive(client: Insider): Promise<void> {
   const { scene, random, account } = client;
   const isOwn = ({ stream }: StoredEvent) => stream.startsWith(`usage-${account.accountId}-`);
   const charges = scene.world.log.readAll().filter((event) => isOwn(event) && event.type === 'OverageCharged');
@@ -232,7 +257,7 @@ async function waive(client: Client): Promise<void> {
 }
 
 /** Gives back a part of one charge. */
-async function waivePart(client: Client): Promise<void> {
+async function waivePart(client: Insider): Promise<void> {
   const { scene, random, account } = client;
   const isCharge = ({ stream, type }: StoredEvent) =>
     type === 'OverageCharged' && stream.startsWith(`usage-${account.accountId}-`);
@@ -248,7 +273,7 @@ async function waivePart(client: Client): Promise<void> {
 }
 
 /** Gives back a part of a line of an invoice. */
-async function credit(client: Client): Promise<void> {
+async function credit(client: Insider): Promise<void> {
   const { scene, random, account } = client;
   const invoices = scene.world.log.read(`invoices-${account.accountId}`).filter(({ type }) => type === 'InvoiceIssued');
   const invoice = random.pick(invoices)?.data as { number: number; lines: readonly object[] } | undefined;

@@ -15,6 +15,8 @@ export class EventLog {
   readonly events: StoredEvent[] = [];
   /** Nobody reaches it until then. */
   awayUntilMs = 0;
+  /** Readers get an event at exactly the time that it names. */
+  readonly shownWithinMs = 0;
   readonly #streams = new Map<string, StoredEvent[]>();
   #waiting: (() => void)[] = [];
   readonly #onStored: (events: readonly StoredEvent[]) => void;

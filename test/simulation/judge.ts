@@ -3,22 +3,41 @@ import { Divergences } from '../../src/audit/rules/divergence.ts';
 import type { Link } from '../../src/audit/rules/event-schemas.ts';
 import type { Period } from '../../src/audit/rules/period.ts';
 import { Replay } from '../../src/audit/rules/replay.ts';
-import type { Call, Scene } from './clients.ts';
+import type { FileKey } from '../../src/ports/files.ts';
+import type { Call } from './clients.ts';
 import type { StoredEvent } from './event-log.ts';
 import type { Violation } from './simulation.ts';
 import type { JobRow } from './read-models.ts';
-import { nameOf as nameOfFile } from './simulated-files.ts';
 import type { World } from './world.ts';
+
+/** What is judged: a simulated history, or one of real processes. All times are milliseconds since it began. */
+export interface Evidence {
+  calls: readonly Call[];
+  world: {
+    /** The instant of business time at which it began. */
+    startMs: number;
+    /** Business time, UTC ISO-8601. */
+    now: () => string;
+    /** The log as it is in the end. */
+    log: {
+      readAll: () => readonly StoredEvent[];
+      read: (stream: string) => readonly StoredEvent[];
+      /** By so much a reader may get an event later than its `shownAtMs` says. */
+      shownWithinMs: number;
+    };
+    files: { has: (file: FileKey) => boolean };
+  };
+}
 
 /**
  * Judges a history that has come to rest: the log by the second set of rules, which shares no code with the service, and then
  * every answer by the log. An answer has to be true at some instant between its request and itself.
  */
-export async function judge(scene: Scene): Promise<Violation[]> {
-  const facts = await replay(scene.world);
+export async function judge(evidence: Evidence): Promise<Violation[]> {
+  const facts = await replay(evidence.world);
   const violations = [...facts.violations];
   const rules = { ofCalm, ofFiles, ofCharges, ofDownloads, ofMetadata, ofKeys, ofCredits, ofPolls };
-  for (const rule of Object.values(rules)) rule(scene, facts, (name, what) => violations.push({ rule: name, what }));
+  for (const rule of Object.values(rules)) rule(evidence, facts, (name, what) => violations.push({ rule: name, what }));
   return violations;
 }
 
@@ -61,6 +80,7 @@ interface Facts {
   charges: Map<string, Charge>;
   /** By token, in order: the status after each event, and since when. */
   statuses: Map<string, { status: string; fromMs: number }[]>;
+  shownWithinMs: number;
 }
 
 const statusAfter: Readonly<Record<string, string>> = {
@@ -77,8 +97,9 @@ const mostSkewMs = 1_000;
 const overdueMs = 2 * 3_600_000;
 
 /** The log, by the audit's rules, event by event. */
-async function replay(world: World): Promise<Facts> {
-  const facts: Facts = { violations: [], states: new Map(), charges: new Map(), statuses: new Map() };
+async function replay(world: Evidence['world']): Promise<Facts> {
+  const { shownWithinMs } = world.log;
+  const facts: Facts = { violations: [], states: new Map(), charges: new Map(), statuses: new Map(), shownWithinMs };
   const divergences = new Divergences();
   const ignore = () => undefined;
   let current: StoredEvent | undefined;
@@ -150,27 +171,29 @@ function noteUsage(
 }
 
 /** The states of an account between the request and the answer. */
-function statesDuring({ states }: Facts, { accountId, sentMs, answeredMs }: Call): State[] {
+function statesDuring({ states, shownWithinMs }: Facts, { accountId, sentMs, answeredMs }: Call): State[] {
   const all = states.get(accountId) ?? [];
-  return all.filter(({ fromMs }, index) => fromMs <= answeredMs && (all[index + 1]?.fromMs ?? Infinity) >= sentMs);
+  const endOf = (index: number) => (all[index + 1]?.fromMs ?? Infinity) + shownWithinMs;
+  return all.filter(({ fromMs }, index) => fromMs <= answeredMs && endOf(index) >= sentMs);
 }
 
 const isLive = ({ voidedMs }: Charge) => voidedMs === Infinity;
 const nameOf = ({ client, request }: Call) => `${client} ${request.id.slice(0, 8)}`;
 const tokenOf = ({ answer }: Call) => answer?.data?.['request_token'] as string | undefined;
-const callsOf = ({ calls }: Scene, operation: string) => calls.filter(({ request }) => request.operation === operation);
+const callsOf = ({ calls }: Evidence, operation: string) =>
+  calls.filter(({ request }) => request.operation === operation);
 /** Nobody can say what its client has been told. */
 const isUntold = ({ answer }: Call) => answer === undefined || answer.status === 'cut';
 
 /** When nothing fails any more, everything is answered in time, and nothing is put off. */
-function ofCalm({ calls }: Scene, _facts: Facts, report: Report): void {
+function ofCalm({ calls }: Evidence, _facts: Facts, report: Report): void {
   for (const call of calls.filter(({ client }) => client.startsWith('last.')))
     if (![200, 202, 402].includes(Number(call.answer?.status)))
       report('calm_is_served', `${nameOf(call)} was told ${String(call.answer?.status)}`);
 }
 
 /** A download that is done has its file. */
-function ofFiles({ world: { log, files } }: Scene, _facts: Facts, report: Report): void {
+function ofFiles({ world: { log, files } }: Evidence, _facts: Facts, report: Report): void {
   for (const { type, data } of log.readAll()) {
     if (type !== 'JobCompleted') continue;
     const {
@@ -178,12 +201,12 @@ function ofFiles({ world: { log, files } }: Scene, _facts: Facts, report: Report
       claim_revision: claimRevision,
       file_name: name,
     } = data as { token: string; claim_revision: number; file_name: string };
-    if (!files.names.has(nameOfFile({ token, claimRevision, name }))) report('file_is_there', `${token} has none`);
+    if (!files.has({ token, claimRevision, name })) report('file_is_there', `${token} has none`);
   }
 }
 
 /** Each charge comes from one request, and each request charges once. */
-function ofCharges({ calls }: Scene, { charges, statuses }: Facts, report: Report): void {
+function ofCharges({ calls }: Evidence, { charges, statuses }: Facts, report: Report): void {
   const byId = new Map(calls.map((call) => [call.request.id, call]));
   const charged = new Set<string>();
   for (const charge of charges.values()) {
@@ -198,8 +221,8 @@ function ofCharges({ calls }: Scene, { charges, statuses }: Facts, report: Repor
   }
 }
 
-function ofDownloads(scene: Scene, facts: Facts, report: Report): void {
-  const calls = callsOf(scene, '/video/download');
+function ofDownloads(evidence: Evidence, facts: Facts, report: Report): void {
+  const calls = callsOf(evidence, '/video/download');
   const told = new Set(calls.filter(({ answer }) => answer?.status === 202).map(tokenOf));
   for (const call of calls) {
     const { answer, request, answeredMs, keyHash } = call;
@@ -225,7 +248,7 @@ function ofDownloads(scene: Scene, facts: Facts, report: Report): void {
       own?.confirmed && calls.some((other) => other !== call && other.keyHash === keyHash && isUntold(other));
     if (own && isLive(own) && !told.has(own.name) && !isOthers)
       report('refused_is_not_charged', `${nameOf(call)} was told ${String(answer.status)}, and ${own.name} is charged`);
-    if (answer.status === 402) checkRefusal(scene, call, facts, report);
+    if (answer.status === 402) checkRefusal(evidence, call, facts, report);
     else if (answer.status === 400) checkReuse(call, facts, report);
     else if (!['enqueue_failed', 'unavailable'].includes(answer.code ?? ''))
       report('answer_fits', `${nameOf(call)}: ${answer.code ?? ''}`);
@@ -233,7 +256,7 @@ function ofDownloads(scene: Scene, facts: Facts, report: Report): void {
 }
 
 /** A 402 has to be true at some instant. */
-function checkRefusal({ world }: Scene, call: Call, facts: Facts, report: Report): void {
+function checkRefusal({ world }: Evidence, call: Call, facts: Facts, report: Report): void {
   const { code } = call.answer ?? {};
   const latest = new Date(world.startMs + call.answeredMs + mostSkewMs).toISOString();
   const isTrue = statesDuring(facts, call).some((state) => {
@@ -250,7 +273,7 @@ function checkRefusal({ world }: Scene, call: Call, facts: Facts, report: Report
 }
 
 /** Its key has to have had another video's download at some instant. */
-function checkReuse(call: Call, { charges }: Facts, report: Report): void {
+function checkReuse(call: Call, { charges, shownWithinMs }: Facts, report: Report): void {
   const { keyHash, sentMs, answeredMs, request, accountId } = call;
   const isTrue = [...charges.values()].some(
     (other) =>
@@ -259,13 +282,13 @@ function checkReuse(call: Call, { charges }: Facts, report: Report): void {
       other.keyHash === keyHash &&
       !request.url?.endsWith(other.videoId) &&
       other.chargedMs <= answeredMs &&
-      other.voidedMs >= sentMs,
+      other.voidedMs + shownWithinMs >= sentMs,
   );
   if (!isTrue) report('reuse_true', `${nameOf(call)} was told of a key that no other download has`);
 }
 
-function ofMetadata(scene: Scene, facts: Facts, report: Report): void {
-  for (const call of callsOf(scene, '/video/metadata')) {
+function ofMetadata(evidence: Evidence, facts: Facts, report: Report): void {
+  for (const call of callsOf(evidence, '/video/metadata')) {
     const { answer, request, answeredMs } = call;
     if (!answer || answer.status === 'cut') continue;
     const own = [...facts.charges.values()].find(({ requestId }) => requestId === request.id);
@@ -274,15 +297,15 @@ function ofMetadata(scene: Scene, facts: Facts, report: Report): void {
       report('found_is_charged', `${nameOf(call)} was told 200, and is not charged`);
     if (answer.status !== 200 && isCharged)
       report('refused_is_not_charged', `${nameOf(call)} was told ${String(answer.status)}, and is charged`);
-    if (answer.status === 402) checkRefusal(scene, call, facts, report);
+    if (answer.status === 402) checkRefusal(evidence, call, facts, report);
     else if (answer.status !== 200 && !['metadata_unavailable', 'unavailable'].includes(answer.code ?? ''))
       report('answer_fits', `${nameOf(call)}: ${answer.code ?? ''}`);
   }
 }
 
 /** A key is answered with one token, and refused for a used-up quota only while it has no download. */
-function ofKeys(scene: Scene, { charges }: Facts, report: Report): void {
-  const calls = callsOf(scene, '/video/download').filter(({ keyHash }) => keyHash !== undefined);
+function ofKeys(evidence: Evidence, { charges, shownWithinMs }: Facts, report: Report): void {
+  const calls = callsOf(evidence, '/video/download').filter(({ keyHash }) => keyHash !== undefined);
   const accepted = calls.filter(({ answer }) => answer?.status === 202);
   for (const call of calls) {
     const { accountId, keyHash, sentMs, answeredMs, answer } = call;
@@ -296,7 +319,7 @@ function ofKeys(scene: Scene, { charges }: Facts, report: Report): void {
         report('same_answer', `${nameOf(call)} was told something else than the first request with its key`);
     } else if (answer?.status === 402) {
       const stood = [...charges.values()].find(
-        (one) => isSame(one) && one.chargedMs < sentMs && one.voidedMs > answeredMs,
+        (one) => isSame(one) && one.chargedMs + shownWithinMs < sentMs && one.voidedMs > answeredMs,
       );
       if (stood) report('key_refused', `${nameOf(call)} was told 402, and its key has ${stood.name}`);
     }
@@ -306,8 +329,8 @@ function ofKeys(scene: Scene, { charges }: Facts, report: Report): void {
 const instantOf = (text: unknown) => `${String(text).replace(' ', 'T')}Z`;
 
 /** GET /credits shows the usage of some instant. */
-function ofCredits(scene: Scene, facts: Facts, report: Report): void {
-  for (const call of callsOf(scene, '/credits')) {
+function ofCredits(evidence: Evidence, facts: Facts, report: Report): void {
+  for (const call of callsOf(evidence, '/credits')) {
     const { data, status } = call.answer ?? {};
     if (status !== 200 || !data) continue;
     const { downloads, metadata, overage } = data as Record<string, Record<string, number>>;
@@ -327,8 +350,8 @@ function ofCredits(scene: Scene, facts: Facts, report: Report): void {
 }
 
 /** A poll never says that there is nothing, nor an older status than a poll before it. */
-function ofPolls(scene: Scene, { statuses }: Facts, report: Report): void {
-  const polls = callsOf(scene, '/video/status').filter(({ answer }) => answer !== undefined);
+function ofPolls(evidence: Evidence, { statuses }: Facts, report: Report): void {
+  const polls = callsOf(evidence, '/video/status').filter(({ answer }) => answer !== undefined);
   const told: { token: string; index: number; answeredMs: number }[] = [];
   for (const call of polls.sort((one, other) => one.answeredMs - other.answeredMs)) {
     const token = call.request.token ?? '';

@@ -12,6 +12,10 @@ export class SimulatedFiles implements FileStore {
     this.#network = network;
   }
 
+  has(key: FileKey): boolean {
+    return this.names.has(nameOf(key));
+  }
+
   async put(key: FileKey): Promise<void> {
     await this.#reach();
     this.names.add(nameOf(key));
@@ -19,7 +23,7 @@ export class SimulatedFiles implements FileStore {
 
   async sizeBytes(key: FileKey): Promise<number | undefined> {
     await this.#reach();
-    return this.names.has(nameOf(key)) ? 9 : undefined;
+    return this.has(key) ? 9 : undefined;
   }
 
   async remove(key: FileKey): Promise<void> {
@@ -50,4 +54,4 @@ export class SimulatedFiles implements FileStore {
   }
 }
 
-export const nameOf = ({ token, claimRevision, name }: FileKey) => `${token} ${String(claimRevision)} ${name}`;
+const nameOf = ({ token, claimRevision, name }: FileKey) => `${token} ${String(claimRevision)} ${name}`;

@@ -5,7 +5,7 @@ import { originOfUsage } from '../../src/commands/usage/usage-cache.ts';
 import { isRefused } from '../../src/domain/refusals.ts';
 import { after, passUntil, pause, reset, virtualMs } from './clock.ts';
 import { clientKinds, drawTerms, runClient, runLastClient } from './clients.ts';
-import type { ClientKind, Scene } from './clients.ts';
+import type { ClientKind, SimulatedScene } from './clients.ts';
 import { isSettled, judge } from './judge.ts';
 import { ApiProcess, DispatcherProcess, ServiceProcess } from './service.ts';
 import type { Settings } from './service.ts';
@@ -48,7 +48,7 @@ const settledWithinMs = 300_000;
 export async function simulate(seed: number, { only, print }: SimulationOptions = {}): Promise<History> {
   reset();
   const world = new World(seed, only, print);
-  const scene: Scene = { world, calls: [], apis: () => [], busy: 0 };
+  const scene: SimulatedScene = { world, calls: [], apis: () => [], busy: 0 };
   const clients: string[] = [];
   const violations: Violation[] = [];
   try {
@@ -177,7 +177,7 @@ function startProjector({ randomness, log, postgres, faults }: World): void {
 }
 
 /** @returns all processes that have not ended */
-function startProcesses(world: World, scene: Scene, settings: Settings): () => ServiceProcess[] {
+function startProcesses(world: World, scene: SimulatedScene, settings: Settings): () => ServiceProcess[] {
   const random = world.randomness.of('processes');
   let started = 0;
   const slots: (ServiceProcess | undefined)[] = [];
@@ -209,7 +209,7 @@ function startProcesses(world: World, scene: Scene, settings: Settings): () => S
   return running;
 }
 
-function startClients(scene: Scene, only: ReadonlySet<string> | undefined): string[] {
+function startClients(scene: SimulatedScene, only: ReadonlySet<string> | undefined): string[] {
   const random = scene.world.randomness.of('clients');
   const weights: Record<ClientKind, number> = { downloader: 10, reader: 3, watcher: 2, owner: 2, staff: 2 };
   const kinds = (Object.keys(clientKinds) as ClientKind[]).flatMap((kind) =>

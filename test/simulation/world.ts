@@ -82,6 +82,10 @@ export class World {
     return this.#hash.update(this.#lines.join('\n')).digest('hex').slice(0, 16);
   }
 
+  nowMs = virtualMs;
+
+  urlOf = (video: number): string => `https://www.youtube.com/watch?v=${String(video).padStart(11, '0')}`;
+
   /** Business time without the error of any clock, UTC ISO-8601. */
   now = (): string => new Date(this.startMs + virtualMs()).toISOString();
 
