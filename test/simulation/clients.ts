@@ -35,7 +35,7 @@ export interface Api {
 
 /** The world as clients of the API see it. */
 export interface Scene {
-  world: Pick<World, 'randomness' | 'tell'> & {
+  world: Pick<World, 'randomness' | 'tell' | 'shareOfMistakes'> & {
     accounts: readonly SimulatedAccount[];
     /** Since the history began. */
     nowMs: () => number;
@@ -139,13 +139,14 @@ const textOf = ({ status, code, data, creditsRemaining }: ApiAnswer): string =>
 
 /** With an idempotency key it asks until it is answered; without, it may ask once more, which is another download. */
 async function downloader(client: Client): Promise<void> {
-  const { random, account } = client;
-  const { urlOf } = client.scene.world;
+  const { random, account, scene } = client;
+  const { urlOf, shareOfMistakes } = scene.world;
   const isKeyed = random.chance(0.6);
   const key = random.between(1, 4);
   const idempotencyKey = isKeyed ? `${account.keyId}-${String(key)}` : undefined;
   // A key stands for one video, except for a client that makes a mistake.
-  const url = urlOf(isKeyed && random.chance(0.95) ? key : random.between(10, 1_000_000));
+  const isMistaken = random.chance(shareOfMistakes);
+  const url = urlOf(isKeyed && !isMistaken ? key : random.between(10, 1_000_000));
   const patienceMs = random.chance(0.3) ? random.between(500, 9_000) : 30_000;
   const tries = isKeyed ? 8 : random.between(1, 2);
   for (let count = 0; count < tries; count += 1) {

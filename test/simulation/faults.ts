@@ -16,7 +16,7 @@ const mostOften = {
   shown_late: 0.3,
   /** A read fails, at once or after a while. */
   read_fails: 0.3,
-  read_late: 0.3,
+  read_late: 0.8,
   /** A subscription ends without a word and begins again later. */
   subscription_ends: 0.2,
   /** A statement of Postgres fails; or is committed, and fails all the same. */

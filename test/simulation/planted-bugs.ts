@@ -199,7 +199,7 @@ export const plantedBugs: readonly PlantedBug[] = [
   // Downloads, their keys and their metadata.
   bug(
     'unknown-prior-stands',
-    'a download whose confirmation is unknown is told',
+    'a download of an earlier period that could not be read counts as voided',
     queue,
     "if (status === 'unknown') return { outcome: 'unknown' };",
     '',

@@ -64,7 +64,8 @@ export async function simulate(seed: number, { only, print }: SimulationOptions 
       Object.assign(world.log, { awayUntilMs: 0 });
       Object.assign(world.postgres, { awayUntilMs: 0 });
       for (const process of processes()) Object.assign(process, { clockIsWrong: false });
-      for (const process of processes()) process.resume();
+      // A worker may still be asleep, and lose its claim meanwhile.
+      for (const process of processes()) if (!(process instanceof WorkerProcess)) process.resume();
     });
     after(calmAtMs + quietMs, () => {
       for (const process of scene.apis()) void runLastClient(scene, process);
@@ -142,7 +143,7 @@ async function openAccounts(world: World): Promise<void> {
     world.accountsByKey.set(hashApiKey(key.key), opened);
   };
   let isOpen = false;
-  const count = random.pick([1, 1, 2, 4]);
+  const count = random.pick([1, 2, 4]);
   const opening = opener.run(async () => {
     for (let number = 0; number < count; number += 1) await open();
     isOpen = true;
@@ -198,8 +199,9 @@ function startProcesses(world: World, scene: SimulatedScene, settings: Settings)
   // Half of the histories are about money alone: their jobs wait.
   const counts = [random.between(1, 4), random.between(1, 2), random.chance(0.5) ? 0 : random.between(1, 3)];
   const starts = [api, dispatcher, worker].flatMap((start, role) => Array.from({ length: counts[role]! }, () => start));
-  // Workers that begin late fail downloads of periods that are closed by then.
-  const lateMs = random.pick([0, 0, 20_000, 60_000]);
+  // Workers that begin late fail downloads of periods that are closed by then, or are being closed.
+  const closingMs = Math.min(world.endOfPeriodMs + settings.graceSeconds * 1_000, 60_000) - virtualMs();
+  const lateMs = random.pick([0, 0, closingMs, 60_000]);
   for (const [slot, start] of starts.entries())
     if (start === worker) after(lateMs, () => keepRunning(slot, start));
     else keepRunning(slot, start);

@@ -40,6 +40,8 @@ export class World {
   readonly comesInBursts: boolean;
   /** Films fail also when nothing else does. */
   readonly shareOfFailingFilms: number;
+  /** Of the requests with an idempotency key, those that name another video than others with that key. */
+  readonly shareOfMistakes: number;
   /** The instant of business time at virtual time 0. */
   startMs = 0;
   readonly #lines: string[] = [];
@@ -57,6 +59,7 @@ export class World {
     const swarm = this.randomness.of('coincidences');
     this.comesInBursts = swarm.chance(0.4);
     this.shareOfFailingFilms = swarm.pick([0, 0.3, 0.7]);
+    this.shareOfMistakes = swarm.pick([0.02, 0.5]);
     // What takes no time happens at the same instant.
     const isInstant = swarm.chance(0.4);
     this.network = {
