@@ -23,7 +23,9 @@ export class Runner {
   }
 
   #start(): Worker {
-    return new Worker(new URL('./worker.ts', import.meta.url), { workerData: this.#edits });
+    // Histories leave much behind that is short-lived.
+    const resourceLimits = { maxYoungGenerationSizeMb: 64 };
+    return new Worker(new URL('./worker.ts', import.meta.url), { workerData: this.#edits, resourceLimits });
   }
 
   /** One at a time. */

@@ -37,8 +37,8 @@ export interface SimulationOptions {
   print?: ((line: string) => void) | undefined;
 }
 
-/** From then on nothing fails any more. */
-const calmAtMs = 45_000;
+/** From then on nothing fails any more, at the latest. */
+const latestCalmMs = 45_000;
 /** So much later nothing is on its way any more that was sent before. */
 const quietMs = 20_000;
 /** After the last fault, so long until everything has to be done. */
@@ -53,6 +53,7 @@ export async function simulate(seed: number, { only, print }: SimulationOptions 
   const violations: Violation[] = [];
   try {
     const graceSeconds = world.randomness.of('grace').pick([0, 5, 9, 10, 11, 12, 20, 60]);
+    const calmAtMs = world.randomness.of('calm').pick([20_000, 30_000, latestCalmMs, latestCalmMs]);
     await openAccounts(world);
     startProjector(world);
     const processes = startProcesses(world, scene, { graceSeconds });
@@ -217,7 +218,7 @@ function startClients(scene: SimulatedScene, only: ReadonlySet<string> | undefin
   const kinds = (Object.keys(clientKinds) as ClientKind[]).flatMap((kind) =>
     Array.from({ length: weights[kind] }, () => kind),
   );
-  const count = random.pick([3, 6, 12, 20]);
+  const count = random.pick([2, 4, 8, 16]);
   const names: string[] = [];
   for (let number = 1; number <= count; number += 1) {
     const kind = random.pick(kinds)!;
