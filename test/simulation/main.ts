@@ -2,6 +2,9 @@
 import { createHash } from 'node:crypto';
 import { availableParallelism } from 'node:os';
 import { Command, InvalidArgumentError } from 'commander';
+import { readCoverage } from './coverage.ts';
+import type { Coverage } from './coverage.ts';
+import { explains, explanations, isSimulated } from './explained-branches.ts';
 import { findAll, median } from './find-planted-bugs.ts';
 import { plantedBugs } from './planted-bugs.ts';
 import { Runner, runSeeds } from './run.ts';
@@ -20,6 +23,7 @@ interface Options {
   only?: string[];
   plant?: string;
   plants?: true;
+  coverage?: true;
   trace?: true;
   json?: true;
   threads: number;
@@ -32,6 +36,7 @@ const options = new Command('simulate')
   .option('--only <names>', 'the clients and faults that take part, separated by commas', (text) => text.split(','))
   .option('--plant <name>', 'plants a bug into the service, and looks for the first seed that shows it')
   .option('--plants', 'plants each bug in turn, and tells how many seeds it takes to find it')
+  .option('--coverage', 'tells which code of the simulated files no history has reached, and why')
   .option('--trace', 'prints what happens in a history')
   .option('--json', 'prints one JSON object')
   .option('--threads <n>', 'how many threads run histories', count, availableParallelism())
@@ -81,23 +86,27 @@ async function tell(
 const commandOf = (seed: number, only: readonly string[], plant: string | undefined) =>
   [`--seed ${seed}`, ...(plant === undefined ? [] : [`--plant ${plant}`]), `--only ${only.join()}`].join(' ');
 
-async function runMany({ seed: first, json, threads }: Options, seeds: number): Promise<boolean> {
+async function runMany({ seed: first, json, threads, coverage: covers }: Options, seeds: number) {
   const showsProgress = process.stderr.isTTY;
-  const totals = await runSeeds({ first, count: seeds, threads }, (done) => {
+  const { coverage, ...totals } = await runSeeds({ first, count: seeds, threads, covers: covers === true }, (done) => {
     if (showsProgress && done % 20 === 0) process.stderr.write(`\r${done} of ${seeds} histories`);
   });
   if (showsProgress) process.stderr.write('\r\x1b[K');
-  if (json) console.log(JSON.stringify(totals));
+  if (json) console.log(JSON.stringify({ ...totals, traceHashes: undefined, traces: hashOf(totals) }));
   else await tellTotals(totals);
-  return totals.failed.length === 0;
+  const isReached = covers !== true || tellCoverage(coverage);
+  return totals.failed.length === 0 && isReached;
 }
 
-async function tellTotals({ failed, traceHashes, ...totals }: Totals): Promise<void> {
+/** Of all histories together. */
+const hashOf = ({ traceHashes }: Pick<Totals, 'traceHashes'>): string =>
+  createHash('sha256').update(traceHashes.join()).digest('hex').slice(0, 16);
+
+async function tellTotals({ failed, ...totals }: Omit<Totals, 'coverage'>): Promise<void> {
   const { seeds, requests, events, faults, virtualHours, seconds } = totals;
-  const hash = createHash('sha256').update(traceHashes.join()).digest('hex').slice(0, 16);
   const held = `${requests} requests, ${events} events, ${faults} faults, ${virtualHours.toFixed(1)} virtual hours`;
   const speed = `${seconds.toFixed(1)} s, ${(seeds / seconds).toFixed(0)} seeds a second`;
-  console.log(`${seeds} histories: ${held}; ${failed.length} with violations; ${speed}; traces ${hash}`);
+  console.log(`${seeds} histories: ${held}; ${failed.length} with violations; ${speed}; traces ${hashOf(totals)}`);
   const [first] = failed.sort((one, other) => one.seed - other.seed);
   for (const { seed, violations } of failed)
     console.log(`  seed ${seed}: ${violations[0]?.rule ?? ''}: ${violations[0]?.what ?? ''}`);
@@ -105,6 +114,22 @@ async function tellTotals({ failed, traceHashes, ...totals }: Totals): Promise<v
   const runner = new Runner();
   await tell(runner, first, { plant: undefined, shrinks: true });
   await runner.end();
+}
+
+/** @returns whether each branch that no history has reached is explained */
+function tellCoverage(coverage: Coverage): boolean {
+  const { ran, lines, unreached } = readCoverage(coverage, isSimulated);
+  const unexplained = unreached.filter((branch) => !explanations.some((each) => explains(each, branch)));
+  const isAll = unexplained.length === 0;
+  console.log(
+    `${ran} of ${lines} lines ran; ${unreached.length} branches did not, ${unexplained.length} of them unexplained`,
+  );
+  for (const each of explanations) {
+    const count = unreached.filter((branch) => explains(each, branch)).length;
+    if (count > 0) console.log(`  ${count}: ${each.why}`);
+  }
+  for (const { path, line, text } of unexplained) console.log(`  ${path}:${line}: ${text.slice(0, 120)}`);
+  return isAll;
 }
 
 /** @returns whether all were found */

@@ -1,7 +1,9 @@
 import { Worker } from 'node:worker_threads';
+import { addCoverage } from './coverage.ts';
+import type { Coverage } from './coverage.ts';
 import type { Edit } from './module-hooks.ts';
 import type { History } from './simulation.ts';
-import type { Order } from './worker.ts';
+import type { Order, Settings } from './worker.ts';
 
 interface RunOptions {
   only?: readonly string[] | undefined;
@@ -13,19 +15,19 @@ const longestMs = 20_000;
 
 /** Runs histories in a thread of its own. */
 export class Runner {
-  readonly #edits: readonly Edit[];
+  readonly #settings: Settings;
   #worker: Worker;
 
   /** @param edits changes of the service's source, for a planted bug */
-  constructor(edits: readonly Edit[] = []) {
-    this.#edits = edits;
+  constructor(edits: readonly Edit[] = [], { covers = false } = {}) {
+    this.#settings = { edits, covers };
     this.#worker = this.#start();
   }
 
   #start(): Worker {
     // Histories leave much behind that is short-lived.
     const resourceLimits = { maxYoungGenerationSizeMb: 64 };
-    return new Worker(new URL('./worker.ts', import.meta.url), { workerData: this.#edits, resourceLimits });
+    return new Worker(new URL('./worker.ts', import.meta.url), { workerData: this.#settings, resourceLimits });
   }
 
   /** One at a time. */
@@ -50,6 +52,13 @@ export class Runner {
     });
   }
 
+  /** What has run so far; only of a runner that covers. */
+  coverage(): Promise<Coverage> {
+    return new Promise((resolve) => {
+      this.#worker.once('message', resolve).postMessage('coverage');
+    });
+  }
+
   async end(): Promise<void> {
     await this.#worker.terminate();
   }
@@ -65,19 +74,21 @@ export interface Totals {
   /** Of the hashes of all traces, in the order of their seeds. */
   traceHashes: string[];
   failed: History[];
+  coverage: Coverage;
 }
 
 /** Runs many histories in several threads. @param onDone told after each how many are done */
 export async function runSeeds(
-  { first, count, threads }: { first: number; count: number; threads: number },
+  { first, count, threads, covers = false }: { first: number; count: number; threads: number; covers?: boolean },
   onDone: (done: number) => void = () => undefined,
 ): Promise<Totals> {
   const startedMs = performance.now();
   const totals = { seeds: 0, requests: 0, events: 0, faults: 0, virtualHours: 0, failed: [] as History[] };
   const traceHashes: string[] = [];
+  const coverage: Coverage = new Map();
   let next = first;
   const work = async () => {
-    const runner = new Runner();
+    const runner = new Runner([], { covers });
     try {
       while (next < first + count) {
         const history = await runner.run(next++);
@@ -90,10 +101,11 @@ export async function runSeeds(
         if (history.violations.length > 0) totals.failed.push(history);
         onDone(totals.seeds);
       }
+      if (covers) addCoverage(coverage, await runner.coverage());
     } finally {
       await runner.end();
     }
   };
   await Promise.all(Array.from({ length: Math.min(threads, count) }, work));
-  return { ...totals, traceHashes, seconds: (performance.now() - startedMs) / 1_000 };
+  return { ...totals, coverage, traceHashes, seconds: (performance.now() - startedMs) / 1_000 };
 }
