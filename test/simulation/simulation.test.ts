@@ -9,6 +9,7 @@ import { applyEdit } from './module-hooks.ts';
 import { plantedBugs } from './planted-bugs.ts';
 import { Runner, runSeeds } from './run.ts';
 import { shrink } from './shrink.ts';
+import { smallLimits } from './small-limits.ts';
 
 /** Other seeds in each run; `npm run simulate -- --seed N` repeats one. */
 const first = Number(process.env['PROOF_SEED'] ?? 1);
@@ -27,6 +28,10 @@ it('the same seed gives the same history', async () => {
   const [one, other] = [await runSeeds({ ...seeds, threads: 1 }), await runSeeds({ ...seeds, threads })];
   expect(one.traceHashes).toHaveLength(seeds.count);
   expect(other.traceHashes).toEqual(one.traceHashes);
+});
+
+it.each(smallLimits)('the source has the limit that is made small in $file', (edit) => {
+  expect(applyEdit(readFileSync(join(root, edit.file), 'utf8'), edit)).toContain(edit.by);
 });
 
 it.each(plantedBugs)('the source has what the bug $name changes', ({ edits }) => {

@@ -2,6 +2,7 @@ import { parentPort, workerData } from 'node:worker_threads';
 import { startCoverage } from './coverage.ts';
 import { hookModules } from './module-hooks.ts';
 import type { Edit } from './module-hooks.ts';
+import { smallLimits } from './small-limits.ts';
 
 /** A thread that runs histories one after the other: time and modules are replaced in it, and nowhere else. */
 export interface Settings {
@@ -20,7 +21,7 @@ export interface Order {
 
 const { edits, covers } = workerData as Settings;
 const coverage = covers ? await startCoverage() : undefined;
-hookModules(edits);
+hookModules([...smallLimits, ...edits]);
 const { install } = await import('./clock.ts');
 const { simulate } = await import('./simulation.ts');
 install();
