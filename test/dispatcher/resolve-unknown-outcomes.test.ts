@@ -2,7 +2,6 @@ import { setImmediate } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 
 import {
-  measurePendingVoids,
   readPendingVoidRows,
   restorePendingVoidRows,
   timeBeforeCopy,
@@ -230,14 +229,6 @@ describe('the resolver', () => {
 });
 
 describe('a promise', () => {
-  it('is not made for a period whose books are being closed', async () => {
-    const account = await openUsage(log.store);
-    const append = await appendOf(account, downloadOf(freshToken()), { isStored: true });
-    await parts.models.pool.query('insert into period_closings (stream) values ($1)', [account.stream]);
-    expect(await parts.pendingVoids.add(append, chargeFor(token(1)))).toBe(false);
-    expect(await isPending(account.stream)).toBe(false);
-  });
-
   it('waits for whoever is about to close the books, and sees what came of it', async () => {
     const account = await openUsage(log.store);
     const append = await appendOf(account, downloadOf(freshToken()), { isStored: true });
@@ -256,22 +247,6 @@ describe('a promise', () => {
     await closer.query('commit');
     closer.release();
     expect(await added).toBe(false);
-  });
-
-  it('that another charge was added to is not forgotten', async () => {
-    const account = await openUsage(log.store);
-    const append = await appendOf(account, downloadOf(freshToken()), { isStored: true });
-    await parts.pendingVoids.add(append, chargeFor(token(1)));
-    const [listed] = (await parts.pendingVoids.list(1_000)).filter((each) => each.append.stream === account.stream);
-    expect(listed).toEqual({
-      append,
-      voids: [{ ...chargeFor(token(1)), promised, mac: expect.any(String) as string }],
-    });
-    await parts.pendingVoids.add(append, chargeFor(token(2)));
-    await parts.pendingVoids.remove(listed!);
-    expect(await measurePendingVoids(parts.models.pool)).toMatchObject({ count: 1 });
-    await parts.models.pool.query('delete from pending_voids');
-    expect(await measurePendingVoids(parts.models.pool)).toEqual({ count: 0, oldestSeconds: 0 });
   });
 
   it('that is resolved while the log is copied is pending again after the restore, and is forgotten after a week', async () => {

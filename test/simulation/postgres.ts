@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import { sleep } from '../../src/async/sleep.ts';
 import type { Checkpoint } from '../../projections/runner/checkpoints.ts';
 import type { PendingVoid, PendingVoids } from '../../src/ports/billing.ts';
@@ -61,7 +62,7 @@ export function pendingVoidsOf(
         const id = append.events[0]?.id ?? '';
         const row = pendingVoids.get(id);
         if (!row) return;
-        const kept = row.voids.filter((charge) => !voids.includes(charge));
+        const kept = row.voids.filter((charge) => !voids.some((one) => isDeepStrictEqual(one, charge)));
         if (kept.length === 0) pendingVoids.delete(id);
         else pendingVoids.set(id, { append: row.append, voids: kept });
       }),

@@ -1,9 +1,11 @@
 import type * as Credits from '../../projections/credits.ts';
 import type * as DuePeriods from '../../projections/due-periods.ts';
+import type * as JobsInTurn from '../../projections/jobs-in-turn.ts';
 import type * as Checkpoints from '../../projections/runner/checkpoints.ts';
 import type * as Resume from '../../projections/runner/resume.ts';
 import type * as ServiceFailures from '../../projections/service-failures.ts';
 import type * as UnfinishedJobs from '../../projections/unfinished-jobs.ts';
+import type { Turn, TurnWanted } from '../../src/ports/job-turns.ts';
 import type { Postgres } from './postgres.ts';
 import type { CreditsRow, JobRow } from './read-models.ts';
 
@@ -17,9 +19,14 @@ const on = (pool: unknown) => pool as Pick<Postgres, 'statement'>;
 
 const periodOf = ({ accountId, snapshot: { stream } }: CreditsRow) => ({ account_id: accountId, stream });
 
-function rowsOf({ readModels }: Postgres, except: readonly string[]): CreditsRow[] {
+/** By an instant of their period, then by account. */
+function rowsOf(
+  { readModels }: Postgres,
+  { except, by }: { except: readonly string[]; by: 'start' | 'end' },
+): CreditsRow[] {
   const rows = [...readModels.credits.values()].filter(({ snapshot }) => !except.includes(snapshot.stream));
-  return rows.sort((one, other) => (one.snapshot.stream < other.snapshot.stream ? -1 : 1));
+  const placeOf = (row: CreditsRow) => `${usageOf(row).period[by]} ${row.accountId}`;
+  return rows.sort((one, other) => (placeOf(one) < placeOf(other) ? -1 : 1));
 }
 
 const usageOf = ({ snapshot: { usage } }: CreditsRow) => {
@@ -44,7 +51,7 @@ export const listPeriodsToRollOver: typeof DuePeriods.listPeriodsToRollOver = (p
       const { phase, period } = usageOf(row);
       return phase !== 'closed' && period.end <= now && (phase === 'open' || !hasNext(postgres, row));
     };
-    return rowsOf(postgres, except).filter(isDue).slice(0, limit).map(periodOf);
+    return rowsOf(postgres, { except, by: 'end' }).filter(isDue).slice(0, limit).map(periodOf);
   });
 
 export const listPeriodsToClose: typeof DuePeriods.listPeriodsToClose = (pool, { endedBefore, except, limit }) =>
@@ -59,12 +66,12 @@ export const listPeriodsToClose: typeof DuePeriods.listPeriodsToClose = (pool, {
       const isOver = phase === 'ended' && period.end <= endedBefore;
       return isOver && !row.openingInvoiceDue && hasNext(postgres, row) && earlier.every(isDone);
     };
-    return rowsOf(postgres, except).filter(isDue).slice(0, limit).map(periodOf);
+    return rowsOf(postgres, { except, by: 'end' }).filter(isDue).slice(0, limit).map(periodOf);
   });
 
 export const listInvoicesDue: typeof DuePeriods.listInvoicesDue = (pool, { except, limit }) =>
   on(pool).statement((postgres) =>
-    rowsOf(postgres, except)
+    rowsOf(postgres, { except, by: 'start' })
       .filter((row) => row.openingInvoiceDue || row.periodInvoiceDue)
       .slice(0, limit)
       .map((row) => ({
@@ -138,7 +145,54 @@ export const listWaitingJobs: typeof UnfinishedJobs.listWaitingJobs = (pool, wan
         waiting_seconds: secondsSince(waitingSince, wanted.now),
       }))
       .filter(({ waiting_seconds: seconds }) => seconds >= wanted.waitedSeconds)
-      .sort((one, other) => other.waiting_seconds - one.waiting_seconds);
+      .sort((one, other) => other.waiting_seconds - one.waiting_seconds)
+      .slice(0, wanted.limit);
   });
 
 export const forgetOldWorkers = (): Promise<void> => Promise.resolve();
+
+/** The account with the fewest jobs in progress, then the oldest of its jobs. */
+export const readTurn: typeof JobsInTurn.readTurn = (pool, wanted) =>
+  on(pool).statement((postgres) => turnOf(postgres, wanted));
+
+function turnOf({ readModels }: Postgres, wanted: TurnWanted): Turn {
+  const { workerId, now, own, settled, named, fullPlatforms } = wanted;
+  const rows = [...readModels.jobs.values()];
+  const isHeld = ({ job }: JobRow) =>
+    (job.status === 'claimed' || job.status === 'running') && job.claim?.workerId !== workerId;
+  const inProgress = (accountId: string) =>
+    rows.filter((row) => row.accountId === accountId && isHeld(row)).length + (own[accountId] ?? 0);
+  const waiting = rows.filter(({ job }) => job.status === 'queued');
+  const ids = [...new Set(waiting.map(({ accountId }) => accountId))].sort();
+  const inTurn = [...ids.filter((id) => id > wanted.after), ...ids.filter((id) => id <= wanted.after)];
+  const accounts = inTurn.map((account_id) => ({ account_id, in_progress: inProgress(account_id) }));
+  const isFree = ({ queued, job, revision }: JobRow) =>
+    (job.notBefore === null || job.notBefore <= now) &&
+    !fullPlatforms.includes(queued.platform) &&
+    !settled.includes(`${queued.token}:${String(revision)}`);
+  const candidates = accounts
+    .filter(({ in_progress }) => in_progress < wanted.maxJobsPerAccount)
+    .flatMap((account) => {
+      const free = waiting.filter((row) => row.accountId === account.account_id && isFree(row));
+      const [oldest] = free.sort((one, other) => (one.waitingSince < other.waitingSince ? -1 : 1));
+      return oldest ? [{ account, oldest }] : [];
+    });
+  const [first] = candidates.sort((one, other) => one.account.in_progress - other.account.in_progress);
+  const row = named && readModels.jobs.get(named.token);
+  return {
+    accounts,
+    next: first
+      ? {
+          ...{ token: first.oldest.queued.token, usage_stream: first.oldest.queued.stream },
+          ...{ usage_revision: first.oldest.queued.revision, platform: first.oldest.queued.platform },
+          ...{ revision: first.oldest.revision, ...first.account },
+        }
+      : null,
+    named: named
+      ? {
+          in_progress: inProgress(named.accountId),
+          row: row ? { status: row.job.status, revision: row.revision, not_before: row.job.notBefore } : null,
+        }
+      : null,
+  };
+}

@@ -8,6 +8,8 @@ import type { Order, Settings } from './worker.ts';
 interface RunOptions {
   only?: readonly string[] | undefined;
   print?: (line: string) => void;
+  /** Whether the history is to have its log. */
+  keepsLog?: boolean;
 }
 
 /** No history takes nearly as long, in milliseconds of real time. */
@@ -31,7 +33,7 @@ export class Runner {
   }
 
   /** One at a time. */
-  run(seed: number, { only, print }: RunOptions = {}): Promise<History> {
+  run(seed: number, { only, print, keepsLog = false }: RunOptions = {}): Promise<History> {
     const { promise, resolve, reject } = Promise.withResolvers<History>();
     const take = (message: string | History) => {
       if (typeof message === 'string') print?.(message);
@@ -45,7 +47,7 @@ export class Runner {
       resolve({ ...nothing, seed, violations: [{ rule: 'hangs', what: 'something repeats itself without a pause' }] });
     }, longestMs);
     worker.on('message', take).once('error', reject);
-    worker.postMessage({ seed, only, traces: print !== undefined } satisfies Order);
+    worker.postMessage({ seed, only, traces: print !== undefined, keepsLog } satisfies Order);
     return promise.finally(() => {
       clearTimeout(hangs);
       worker.off('message', take).off('error', reject);

@@ -200,7 +200,7 @@ interface AdmissionRequest {
 }
 
 /** What the admission's statement finds: every key is valid, and no window is ever full. */
-async function admit(
+export async function admit(
   { postgres, faults, accountsByKey }: World,
   { keyHash, token, idempotencyKeyHash }: AdmissionRequest,
 ) {
@@ -225,7 +225,7 @@ async function admit(
   });
 }
 
-function polledJobOf({ accountId, queued, job, startedAt, finishedAt, failureReason, file }: JobRow): PolledJob {
+export function polledJobOf({ accountId, queued, job, startedAt, finishedAt, failureReason, file }: JobRow): PolledJob {
   const { token, platform, videoId, at } = queued;
   return {
     ...{ token, account_id: accountId, platform, video_id: videoId, status: job.status },

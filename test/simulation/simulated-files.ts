@@ -1,50 +1,65 @@
+import { keyPath } from '../../src/adapters/files/file-key.ts';
 import { sleep } from '../../src/async/sleep.ts';
 import { FileStoreUnavailable } from '../../src/ports/files.ts';
-import type { FileKey, FileStore } from '../../src/ports/files.ts';
+import type { FileKey, FileStore, RemovedFiles } from '../../src/ports/files.ts';
 import type { Network } from './event-log-client.ts';
 
-/** The file store: what is put is there, unless it fails. */
+/** The file store: what is put is there, unless it fails. Its links lead nowhere. */
 export class SimulatedFiles implements FileStore {
-  readonly names = new Set<string>();
   readonly #network: Pick<Network, 'happens' | 'delayMs'>;
+  readonly #take: (path: string) => number;
+  /** Sizes in bytes by the paths of the keys. */
+  readonly #sizes = new Map<string, number>();
+  #links = 0;
 
-  constructor(network: Pick<Network, 'happens' | 'delayMs'>) {
+  /** @param take takes a finished file away, and tells its size in bytes; default: there never is one */
+  constructor(network: Pick<Network, 'happens' | 'delayMs'>, take: (path: string) => number = () => 9) {
     this.#network = network;
+    this.#take = take;
   }
 
   has(key: FileKey): boolean {
-    return this.names.has(nameOf(key));
+    return this.#sizes.has(keyPath(key));
   }
 
-  async put(key: FileKey): Promise<void> {
+  async put(key: FileKey, path: string): Promise<void> {
+    const name = keyPath(key);
     await this.#reach();
-    this.names.add(nameOf(key));
+    this.#sizes.set(name, this.#take(path));
   }
 
   async sizeBytes(key: FileKey): Promise<number | undefined> {
     await this.#reach();
-    return this.has(key) ? 9 : undefined;
+    return this.#sizes.get(keyPath(key));
   }
 
   async remove(key: FileKey): Promise<void> {
     await this.#reach();
-    this.names.delete(nameOf(key));
+    this.#sizes.delete(keyPath(key));
   }
 
-  async purge(token: string, except?: FileKey): Promise<{ files: number; bytes: number }> {
+  async purge(token: string, except?: FileKey): Promise<RemovedFiles> {
     await this.#reach();
-    for (const name of this.names)
-      if (name.startsWith(`${token} `) && name !== (except && nameOf(except))) this.names.delete(name);
-    return { files: 0, bytes: 0 };
+    const removed = { files: 0, bytes: 0 };
+    for (const [name, bytes] of this.#sizes) {
+      if (!name.startsWith(`${token}/`) || name === (except && keyPath(except))) continue;
+      this.#sizes.delete(name);
+      removed.files += 1;
+      removed.bytes += bytes;
+    }
+    return removed;
   }
 
   async *tokens(): AsyncIterable<readonly string[]> {
-    yield [];
+    await this.#reach();
+    yield [...new Set([...this.#sizes.keys()].map((name) => name.split('/')[0] ?? ''))];
   }
 
   async link(key: FileKey): Promise<string> {
+    const name = keyPath(key);
     await this.#reach();
-    return `https://files.example/${nameOf(key)}`;
+    this.#links += 1;
+    return `https://files.example/${name}?link=${String(this.#links)}`;
   }
 
   async #reach(): Promise<void> {
@@ -53,5 +68,3 @@ export class SimulatedFiles implements FileStore {
     if (happens('file_store_fails')) throw new FileStoreUnavailable('the file store is away');
   }
 }
-
-const nameOf = ({ token, claimRevision, name }: FileKey) => `${token} ${String(claimRevision)} ${name}`;

@@ -6,6 +6,7 @@ import { isRefused } from '../../src/domain/refusals.ts';
 import { after, passUntil, pause, reset, virtualMs } from './clock.ts';
 import { clientKinds, drawTerms, runClient, runLastClient } from './clients.ts';
 import type { ClientKind, SimulatedScene } from './clients.ts';
+import type { StoredEvent } from './event-log.ts';
 import { isSettled, judge } from './judge.ts';
 import { ApiProcess, DispatcherProcess, ServiceProcess } from './service.ts';
 import type { Settings } from './service.ts';
@@ -29,12 +30,16 @@ export interface History {
   faults: string[];
   /** Names of the clients. */
   clients: string[];
+  /** Where it was asked for. */
+  log?: readonly StoredEvent[];
 }
 
 export interface SimulationOptions {
   /** Names of the clients and faults that take part; default: all that are drawn. */
   only?: ReadonlySet<string> | undefined;
   print?: ((line: string) => void) | undefined;
+  /** Whether the history is to have its log. */
+  keepsLog?: boolean;
 }
 
 /** From then on nothing fails any more, at the latest. */
@@ -45,7 +50,10 @@ const quietMs = 20_000;
 const settledWithinMs = 300_000;
 
 /** Runs one history: everything in it follows from the seed. */
-export async function simulate(seed: number, { only, print }: SimulationOptions = {}): Promise<History> {
+export async function simulate(
+  seed: number,
+  { only, print, keepsLog = false }: SimulationOptions = {},
+): Promise<History> {
   reset();
   const world = new World(seed, only, print);
   const scene: SimulatedScene = { world, calls: [], apis: () => [], busy: 0 };
@@ -98,6 +106,7 @@ export async function simulate(seed: number, { only, print }: SimulationOptions 
       events: world.log.events.length,
     },
     ...{ virtualMs: virtualMs(), faults: world.happened, clients },
+    ...(keepsLog && { log: world.log.events }),
   };
 }
 

@@ -17,6 +17,7 @@ export interface Order {
   seed: number;
   only: readonly string[] | undefined;
   traces: boolean;
+  keepsLog: boolean;
 }
 
 const { edits, covers } = workerData as Settings;
@@ -30,7 +31,9 @@ Error.stackTraceLimit = 0;
 
 parentPort?.on('message', (order: Order | 'coverage') => {
   if (order === 'coverage') return void coverage?.().then((ran) => parentPort?.postMessage(ran));
-  const { seed, only, traces } = order;
+  const { seed, only, traces, keepsLog } = order;
   const print = traces ? (line: string) => parentPort?.postMessage(line) : undefined;
-  void simulate(seed, { print, only: only && new Set(only) }).then((history) => parentPort?.postMessage(history));
+  void simulate(seed, { print, keepsLog, only: only && new Set(only) }).then((history) =>
+    parentPort?.postMessage(history),
+  );
 });

@@ -8,6 +8,9 @@ import { temporaryDirectory } from '../../support/temporary-directory.ts';
 
 export interface StoreUnderTest {
   store: FileStore;
+}
+
+export interface ServingStore extends StoreUnderTest {
   /** Follows a link as a client would; undefined when it serves nothing. */
   fetchLink: (link: string) => Promise<{ body: Buffer; mime: string; disposition: string } | undefined>;
 }
@@ -28,7 +31,7 @@ export function freshKey(claimRevision = 0): FileKey {
 /** Every token that a store lists. */
 export const tokensIn = async (store: FileStore): Promise<string[]> => (await Array.fromAsync(store.tokens())).flat();
 
-/** The service's expectations of every place where finished files are kept. */
+/** What the port promises (src/ports/files.ts), of every place where finished files are kept and of the simulated one alike. */
 export function fileStoreContract(name: string, open: () => Promise<StoreUnderTest>): void {
   describe(`${name} as a file store`, () => {
     test('has nothing that was not put there', async () => {
@@ -36,18 +39,12 @@ export function fileStoreContract(name: string, open: () => Promise<StoreUnderTe
       expect(await store.sizeBytes(freshKey())).toBeUndefined();
     });
 
-    test('takes a file over and serves it under the wanted name', async () => {
-      const { store, fetchLink } = await open();
+    test('takes a file over', async () => {
+      const { store } = await open();
       const [key, path] = [freshKey(), finishedFile('a film')];
       await store.put(key, path, 'video/mp4');
       expect(existsSync(path)).toBe(false);
       expect(await store.sizeBytes(key)).toBe(6);
-      const link = await store.link(key, { expiresAtSeconds: inAnHourSeconds(), downloadName: 'Bars & "more" ö.mp4' });
-      const served = await fetchLink(link);
-      expect(served?.body.toString()).toBe('a film');
-      expect(served?.mime).toBe('video/mp4');
-      expect(served?.disposition).toMatch(/^attachment;/);
-      expect(served?.disposition).toContain(`Bars%20%26%20%22more%22%20%C3%B6.mp4`);
     });
 
     test('gives another link at every call', async () => {
@@ -90,17 +87,15 @@ export function fileStoreContract(name: string, open: () => Promise<StoreUnderTe
     });
 
     test('removes one file, and does not mind when it is gone', async () => {
-      const { store, fetchLink } = await open();
+      const { store } = await open();
       const first = freshKey(1);
       const second = { ...first, claimRevision: 2 };
       await store.put(first, finishedFile('1'), 'video/mp4');
       await store.put(second, finishedFile('22'), 'video/mp4');
-      const link = await store.link(first, { expiresAtSeconds: inAnHourSeconds(), downloadName: 'a.mp4' });
       await store.remove(first);
       await store.remove(first);
       expect(await store.sizeBytes(first)).toBeUndefined();
       expect(await store.sizeBytes(second)).toBe(2);
-      expect(await fetchLink(link)).toBeUndefined();
     });
 
     test.each([
@@ -117,6 +112,32 @@ export function fileStoreContract(name: string, open: () => Promise<StoreUnderTe
       const key = { ...freshKey(), ...part };
       await expect(store.put(key, finishedFile('x'), 'video/mp4')).rejects.toThrow(RangeError);
       await expect(store.link(key, { expiresAtSeconds: 1, downloadName: 'a.mp4' })).rejects.toThrow(RangeError);
+    });
+  });
+}
+
+/** What the links of a store serve to clients. */
+export function fileLinksContract(name: string, open: () => Promise<ServingStore>): void {
+  describe(`a link of ${name}`, () => {
+    test('serves the file under the wanted name', async () => {
+      const { store, fetchLink } = await open();
+      const key = freshKey();
+      await store.put(key, finishedFile('a film'), 'video/mp4');
+      const link = await store.link(key, { expiresAtSeconds: inAnHourSeconds(), downloadName: 'Bars & "more" ö.mp4' });
+      const served = await fetchLink(link);
+      expect(served?.body.toString()).toBe('a film');
+      expect(served?.mime).toBe('video/mp4');
+      expect(served?.disposition).toMatch(/^attachment;/);
+      expect(served?.disposition).toContain(`Bars%20%26%20%22more%22%20%C3%B6.mp4`);
+    });
+
+    test('serves nothing once the file is removed', async () => {
+      const { store, fetchLink } = await open();
+      const key = freshKey();
+      await store.put(key, finishedFile('a film'), 'video/mp4');
+      const link = await store.link(key, { expiresAtSeconds: inAnHourSeconds(), downloadName: 'a.mp4' });
+      await store.remove(key);
+      expect(await fetchLink(link)).toBeUndefined();
     });
   });
 }

@@ -2,10 +2,11 @@ import { mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } 
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 
-import { fileStoreContract, finishedFile, tokensIn } from './file-store-contract.ts';
+import { fileLinksContract, fileStoreContract, finishedFile, tokensIn } from './file-store-contract.ts';
+import type { ServingStore } from './file-store-contract.ts';
 import { downloadBaseUrl, serveLocalStore, signingKey } from './local-file-store.ts';
 
-fileStoreContract('a local directory', () => {
+function open(): Promise<ServingStore> {
   const { store, server } = serveLocalStore({ current: signingKey('k1'), others: [] });
   return Promise.resolve({
     store,
@@ -16,7 +17,10 @@ fileStoreContract('a local directory', () => {
       return { body: response.rawPayload, mime, disposition };
     },
   });
-});
+}
+
+fileStoreContract('a local directory', open);
+fileLinksContract('a local directory', open);
 
 describe('a local directory', () => {
   test('holds nothing but the files, and no empty folders after a purge', async () => {

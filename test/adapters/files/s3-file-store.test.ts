@@ -10,7 +10,14 @@ import { silent, rememberingLogger } from '../../projections/read-models-under-t
 import { s3Account, startS3Server } from '../../support/s3/server.ts';
 import type { S3Server } from '../../support/s3/server.ts';
 import { waitFor } from '../../support/wait-for.ts';
-import { fileStoreContract, finishedFile, freshKey, inAnHourSeconds, tokensIn } from './file-store-contract.ts';
+import {
+  fileLinksContract,
+  fileStoreContract,
+  finishedFile,
+  freshKey,
+  inAnHourSeconds,
+  tokensIn,
+} from './file-store-contract.ts';
 
 let s3: S3Server;
 
@@ -46,7 +53,9 @@ async function fetchLink(link: string) {
   return { body, mime: headers.get('content-type') ?? '', disposition: headers.get('content-disposition') ?? '' };
 }
 
-fileStoreContract('a bucket of an S3-compatible service', async () => ({ store: await openStore(), fetchLink }));
+const aBucket = 'a bucket of an S3-compatible service';
+fileStoreContract(aBucket, async () => ({ store: await openStore() }));
+fileLinksContract(aBucket, async () => ({ store: await openStore(), fetchLink }));
 
 const mebibyte = 1024 * 1024;
 

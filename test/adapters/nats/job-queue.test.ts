@@ -1,6 +1,6 @@
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { AckPolicy, RetentionPolicy } from 'nats';
+import { AckPolicy, RetentionPolicy, nanos } from 'nats';
 import type { NatsConnection } from 'nats';
 import { pino } from 'pino';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -8,13 +8,15 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createJobQueue } from '../../../src/adapters/nats/job-queue.ts';
 import { connectNats } from '../../../src/adapters/nats/connection.ts';
 import { downloadQueue } from '../../../src/ports/job-queue.ts';
-import type { JobQueue, ReceivedJob } from '../../../src/ports/job-queue.ts';
+import type { JobQueue } from '../../../src/ports/job-queue.ts';
 import { launchNatsServer } from '../../../src/embedded/nats-server.ts';
 import type { RunningServer } from '../../../src/embedded/server-process.ts';
 import { givenEngines } from '../../support/given-engines.ts';
 import { startNatsServer } from '../../support/nats.ts';
 import type { TestNatsServer } from '../../support/nats.ts';
+import { defaultAckWaitMs, duplicateWindowMs } from '../../simulation/job-queue.ts';
 import { waitFor } from '../../support/wait-for.ts';
+import { jobQueueContract, messageOf, nextOf } from './job-queue-contract.ts';
 
 const logger = pino({ level: 'silent' });
 
@@ -31,22 +33,35 @@ afterEach(async () => {
   await server.remove();
 });
 
-const messageOf = (number: number) => ({
-  token: `TokenOfDownload-${String(number).padStart(4, '0')}`,
-  usageStream: 'usage-acc_aaaaaaaaaaaaaaaa-20261101',
-  usageRevision: number * 2,
-});
-
-async function next(from: JobQueue = queue): Promise<ReceivedJob> {
-  const received = await from.next(new AbortController().signal);
-  if (!received) throw new Error('the queue is empty');
-  return received;
-}
+const next = (from: JobQueue = queue) => nextOf(from);
 
 async function waitingMessages(): Promise<number> {
   const manager = await connection.jetstreamManager();
   return (await manager.streams.info('DOWNLOADS')).state.messages;
 }
+
+jobQueueContract(() => ({
+  queue,
+  another: createJobQueue(connection, { replicas: 1, logger }),
+  size: waitingMessages,
+  isAwaited: async () =>
+    (await (await connection.jetstreamManager()).consumers.info('DOWNLOADS', 'workers')).num_waiting === 1,
+  redeliverAfter: async (ms) => {
+    const manager = await connection.jetstreamManager();
+    await manager.consumers.update('DOWNLOADS', 'workers', { ack_wait: nanos(ms) });
+  },
+}));
+
+it('has the time limits of the simulated queue', async () => {
+  await queue.publish(messageOf(1), '1');
+  const manager = await connection.jetstreamManager();
+  const [stream, consumer] = [
+    await manager.streams.info('DOWNLOADS'),
+    await manager.consumers.info('DOWNLOADS', 'workers'),
+  ];
+  expect(stream.config.duplicate_window).toBe(nanos(duplicateWindowMs));
+  expect(consumer.config.ack_wait).toBe(nanos(defaultAckWaitMs));
+});
 
 it('a look that does not wait leaves no question behind, whose missing answer would end the process', async () => {
   const asked: string[] = [];
@@ -97,46 +112,6 @@ it('tells how many messages wait, and how many are on their way, from its first 
 });
 
 describe('a message', () => {
-  it('is delivered once to one of the workers, and is gone when it is acknowledged', async () => {
-    await queue.publish(messageOf(1), 'one');
-    await queue.publish(messageOf(2), 'two');
-    const [first, second] = [await next(), await next(createJobQueue(connection, { replicas: 1, logger }))];
-    expect([first.message, second.message]).toEqual([messageOf(1), messageOf(2)]);
-    expect(await waitingMessages()).toBe(2);
-    first.keepAlive();
-    first.acknowledge();
-    second.acknowledge();
-    await waitFor(async () => (await waitingMessages()) === 0, { what: 'an empty queue' });
-  });
-
-  it('hands on the span that it comes from, or none', async () => {
-    const traceparent = `00-${'1'.repeat(32)}-${'2'.repeat(16)}-01`;
-    await queue.publish(messageOf(1), 'one', traceparent);
-    await queue.publish(messageOf(2), 'two');
-    expect([await next(), await next()].map((received) => received.traceparent)).toEqual([traceparent, undefined]);
-  });
-
-  it('of an id that the queue has had already is not taken again', async () => {
-    await queue.publish(messageOf(1), 'one');
-    await queue.publish(messageOf(1), 'one');
-    expect(await waitingMessages()).toBe(1);
-    (await next()).acknowledge();
-    await waitFor(async () => (await waitingMessages()) === 0, { what: 'an empty queue' });
-    await queue.publish(messageOf(1), 'one');
-    await queue.publish(messageOf(1), 'one again');
-    expect(await waitingMessages()).toBe(1);
-  });
-
-  it('that was postponed comes again, and not before its time', async () => {
-    await queue.publish(messageOf(1), 'one');
-    const postponedAtMs = performance.now();
-    (await next()).postpone(600);
-    const again = await next();
-    expect(again.message).toEqual(messageOf(1));
-    expect(performance.now() - postponedAtMs).toBeGreaterThanOrEqual(550);
-    again.acknowledge();
-  });
-
   it('that is none of ours is taken away, and what comes behind it is delivered', async () => {
     await queue.publish(messageOf(1), 'one');
     (await next()).acknowledge();
@@ -149,28 +124,6 @@ describe('a message', () => {
     expect(received.map((job) => job?.message)).toEqual([undefined, undefined, undefined, messageOf(2)]);
     received.at(-1)?.acknowledge();
     await waitFor(async () => (await waitingMessages()) === 0, { what: 'an empty queue' });
-  });
-});
-
-describe('a worker that stops', () => {
-  it('no longer waits for a message', async () => {
-    await queue.publish(messageOf(1), 'one');
-    (await next()).acknowledge();
-    const stopping = new AbortController();
-    const pulling = queue.next(stopping.signal);
-    const manager = await connection.jetstreamManager();
-    const isPulling = async () => (await manager.consumers.info('DOWNLOADS', 'workers')).num_waiting === 1;
-    await waitFor(isPulling, { what: 'the pull' });
-    const stoppedAtMs = performance.now();
-    stopping.abort();
-    expect(await pulling).toBeUndefined();
-    expect(performance.now() - stoppedAtMs).toBeLessThan(2_000);
-  });
-
-  it('takes none any more', async () => {
-    await queue.publish(messageOf(1), 'one');
-    expect(await queue.next(AbortSignal.abort())).toBeUndefined();
-    expect((await next()).message).toEqual(messageOf(1));
   });
 });
 
