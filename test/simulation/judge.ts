@@ -3,6 +3,7 @@ import { Divergences } from '../../src/audit/rules/divergence.ts';
 import type { Link } from '../../src/audit/rules/event-schemas.ts';
 import type { Period } from '../../src/audit/rules/period.ts';
 import { Replay } from '../../src/audit/rules/replay.ts';
+import type { CorrectionRequest } from '../../src/domain/correction-requests.ts';
 import type { FileKey } from '../../src/ports/files.ts';
 import type { Call } from './clients.ts';
 import type { StoredEvent } from './event-log.ts';
@@ -13,6 +14,8 @@ import type { World } from './world.ts';
 /** What is judged: a simulated history, or one of real processes. All times are milliseconds since it began. */
 export interface Evidence {
   calls: readonly Call[];
+  /** What staff were told of corrections. */
+  corrections?: readonly CorrectionRequest[];
   world: {
     /** The instant of business time at which it began. */
     startMs: number;
@@ -36,7 +39,7 @@ export interface Evidence {
 export async function judge(evidence: Evidence): Promise<Violation[]> {
   const facts = await replay(evidence.world);
   const violations = [...facts.violations];
-  const rules = { ofCalm, ofFiles, ofCharges, ofDownloads, ofMetadata, ofKeys, ofCredits, ofPolls };
+  const rules = { ofCalm, ofFiles, ofCharges, ofDownloads, ofMetadata, ofKeys, ofCredits, ofPolls, ofCorrections };
   for (const rule of Object.values(rules)) rule(evidence, facts, (name, what) => violations.push({ rule: name, what }));
   return violations;
 }
@@ -370,10 +373,38 @@ function ofPolls(evidence: Evidence, { statuses }: Facts, report: Report): void 
   }
 }
 
+const endOfCorrection: Readonly<Record<string, string>> = {
+  refused: 'CorrectionRefused',
+  made: 'CorrectionMade',
+  failed: 'CorrectionFailed',
+};
+
+/** What staff were told of a correction stays true: how it ended, and what it gave back. That it ends is the audit's rule. */
+function ofCorrections({ corrections = [], world: { log } }: Evidence, _facts: Facts, report: Report): void {
+  for (const { accountId, correctionId, status, madeCents } of corrections) {
+    const events = log.read(`corrections-${accountId}`).map(({ type, data }) => ({ type, data: data as CorrectionData }));
+    const about = events.filter(({ data }) => data.correction_id === correctionId);
+    const end = about.find(({ type }) => Object.values(endOfCorrection).includes(type));
+    const isPermitted = about.some(({ type, data }) => type === 'CorrectionApproved' || data.needs_approval === false);
+    const isTrue =
+      status === 'asked' || (status === 'permitted' ? isPermitted : end?.type === endOfCorrection[status]);
+    if (!isTrue || (status === 'made' && end?.data.cents !== madeCents))
+      report('correction_told', `${correctionId} was told to be ${status}, and is ${end?.type ?? 'not'}`);
+  }
+}
+
+interface CorrectionData {
+  correction_id: string;
+  needs_approval?: boolean;
+  cents?: number;
+}
+
 /** Whether nothing is left to do: each period is ended, closed and invoiced in its time, and each promise is kept. */
 export function isSettled({ postgres, log, accounts, hasWorkers, now }: World, graceSeconds: number): boolean {
   const { readModels, pendingVoids, serviceFailures } = postgres;
   if (pendingVoids.size > 0 || serviceFailures.size > 0) return false;
+  const corrections = [...readModels.corrections.values()].flatMap((requests) => [...requests.values()]);
+  if (corrections.some(({ status }) => status === 'permitted')) return false;
   if (readModels.appliedUpTo !== log.events.at(-1)?.position) return false;
   const isEnded = ({ job }: JobRow) => job.status === 'done' || job.status === 'failed';
   if (hasWorkers && ![...readModels.jobs.values()].every(isEnded)) return false;

@@ -23,6 +23,7 @@ const tail = 'commands/usage/log-tail.ts';
 const queue = 'commands/queue-download.ts';
 const resolver = 'dispatcher/resolve-unknown-outcomes.ts';
 const corrections = 'domain/corrections.ts';
+const requests = 'domain/correction-requests.ts';
 
 export const plantedBugs: readonly PlantedBug[] = [
   // The account writer.
@@ -480,5 +481,48 @@ export const plantedBugs: readonly PlantedBug[] = [
     'worker/download.ts',
     'const key = { token, claimRevision: claim.revision, name: file.name };',
     'const key = { token, claimRevision: 0, name: file.name };',
+  ),
+  // Corrections that two people make.
+  bug(
+    'other-name-approves',
+    'whoever is a member twice is two people',
+    'commands/correct.ts',
+    'alsoKnownAs: askers.filter((id) => isOwn.get(id))',
+    'alsoKnownAs: askers.filter((id) => id === by.id)',
+  ),
+  bug(
+    'limit-of-each-request',
+    'the limit without a second person holds for each request, not for a day',
+    requests,
+    'cents + centsOfADay(standing, ids, now) > limitCents',
+    'cents + 0 * centsOfADay(standing, ids, now) > limitCents',
+  ),
+  bug(
+    'refused-after-permission',
+    'a correction that is permitted may still be refused',
+    requests,
+    "if (request.status === 'refused') return [];\n  if (request.status !== 'asked') return refuse('correction_decided');",
+    "if (request.status === 'refused') return [];",
+  ),
+  bug(
+    'ends-twice',
+    'each of two that carry out a correction records its end',
+    requests,
+    "if (request.status === 'made' || request.status === 'failed') return [];",
+    "if (request.status === 'failed') return [];\n  if (request.status === 'made') return [event];",
+  ),
+  bug(
+    'only-own-append-counts',
+    'a correction has given back what this attempt has given back',
+    'commands/carry-out-correction.ts',
+    '.filter(({ metadata }) => metadata.$causationId === permission)',
+    '.filter(({ metadata }) => metadata.$causationId === permission && handled.events.length > 0)',
+  ),
+  bug(
+    'note-of-somebody-else',
+    'a credit note with the reference is that of the correction',
+    'commands/carry-out-correction.ts',
+    "return issued?.metadata.$causationId === causationId ? { cents } : refuse('reference_reused');",
+    "return issued ? { cents } : refuse('reference_reused');",
   ),
 ];

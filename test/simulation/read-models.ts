@@ -4,7 +4,9 @@ import type { Job } from '../../src/domain/download-job.ts';
 import { periodOfUsageStream } from '../../src/domain/billing-period.ts';
 import type { KeyedDownload } from '../../src/domain/decide-usage.ts';
 import { evolveUsage } from '../../src/domain/evolve-usage.ts';
-import { parseInvoiceEvent, parseJobEvent, parseUsageEvent } from '../../src/domain/parse-event.ts';
+import { evolveCorrectionRequests, newCorrectionRequests } from '../../src/domain/correction-requests.ts';
+import type { CorrectionRequests } from '../../src/domain/correction-requests.ts';
+import { parseCorrectionEvent, parseInvoiceEvent, parseJobEvent, parseUsageEvent } from '../../src/domain/parse-event.ts';
 import { initialUsage } from '../../src/domain/usage-state.ts';
 import type { UsageSnapshot } from '../../src/domain/usage-state.ts';
 import { usageStream } from '../../src/domain/billing-period.ts';
@@ -44,10 +46,14 @@ export class ReadModels {
   /** By token. */
   readonly jobs = new Map<string, JobRow>();
 
+  /** By stream. */
+  readonly corrections = new Map<string, CorrectionRequests>();
+
   apply(event: RecordedEvent): void {
     if (event.stream.startsWith('usage-')) this.#applyUsage(event);
     else if (event.stream.startsWith('job-')) this.#applyJob(event);
     else if (event.stream.startsWith('invoices-')) this.#applyInvoice(event);
+    else if (event.stream.startsWith('corrections-')) this.#applyCorrection(event);
     this.appliedUpTo = event.position;
   }
 
@@ -117,5 +123,11 @@ export class ReadModels {
     const { account_id: accountId, period_start: start, covers } = event.data;
     const row = this.credits.get(usageStream(accountId, { start }));
     if (row) row[covers === 'opening' ? 'openingInvoiceDue' : 'periodInvoiceDue'] = false;
+  }
+
+  #applyCorrection(recorded: RecordedEvent): void {
+    const { event, id, metadata } = parseCorrectionEvent(recorded);
+    const requests = this.corrections.get(recorded.stream) ?? newCorrectionRequests();
+    this.corrections.set(recorded.stream, evolveCorrectionRequests(requests, event, { id, ...metadata }));
   }
 }

@@ -1,3 +1,5 @@
+import type { CorrectionRequest } from '../../src/domain/correction-requests.ts';
+import type * as Corrections from '../../projections/corrections.ts';
 import type * as Credits from '../../projections/credits.ts';
 import type * as DuePeriods from '../../projections/due-periods.ts';
 import type * as JobsInTurn from '../../projections/jobs-in-turn.ts';
@@ -86,6 +88,17 @@ export const beginClosing: typeof DuePeriods.beginClosing = (pool, stream) =>
     if ([...pendingVoids.values()].some(({ append }) => append.stream === stream)) return false;
     closings.add(stream);
     return true;
+  });
+
+export const listWaitingCorrections: typeof Corrections.listWaitingCorrections = (pool, { status, except = [], limit }) =>
+  on(pool).statement(({ readModels }) => {
+    const waiting = [...readModels.corrections.values()]
+      .flatMap((requests) => [...requests.values()])
+      .filter((one) => one.status === status && !except.includes(one.correctionId));
+    // The service asks for nothing else of the rows.
+    const row = ({ correctionId, accountId }: CorrectionRequest) =>
+      ({ correction_id: correctionId, account_id: accountId }) as Corrections.CorrectionRow;
+    return waiting.slice(0, limit).map(row);
   });
 
 export const noteServiceFailures: typeof ServiceFailures.noteServiceFailures = (pool, tokens) =>

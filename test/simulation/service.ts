@@ -6,7 +6,9 @@ import { notBelieved } from '../../projections/credits-macs.ts';
 import type { Admission } from '../../projections/admission/admission.ts';
 import type { PolledJob } from '../../projections/jobs.ts';
 import { RequestTokens } from '../../src/commands/request-token.ts';
+import { newStaffCache } from '../../src/commands/staff.ts';
 import { WriterRegistry } from '../../src/commands/usage/writer-registry.ts';
+import { startCarryingOutCorrections } from '../../src/dispatcher/carry-out-corrections.ts';
 import { dispatchDownloads } from '../../src/dispatcher/dispatch-downloads.ts';
 import { startSweeping } from '../../src/dispatcher/sweep-lost-jobs.ts';
 import type { JobQueue } from '../../src/ports/job-queue.ts';
@@ -72,6 +74,8 @@ export class ServiceProcess extends SimulatedProcess {
         void this.world.violations.push({ rule: 'rows_believed', what: `${this.name} disbelieves the row of ${name}` }),
     };
   }
+
+  readonly staffCache = newStaffCache();
 
   get pool(): Pool {
     return this.postgres as unknown as Pool;
@@ -266,6 +270,7 @@ export class DispatcherProcess extends ServiceProcess {
       startResolving({ ...parts, pendingVoids: pendingVoidsOf(this.postgres, { now, process: name }) });
       dispatchDownloads({ store, queue, pool });
       startSweeping({ ...parts, queue, attemptTimeoutSeconds, maxJobsPerAccount });
+      if (world.parts.corrections) startCarryingOutCorrections({ ...parts, setAsideMs: 10_000 });
       startClosingPeriods({ ...parts, macs, writers, graceSeconds, everyMs: 2_000 });
       startReturningServiceFailures({
         ...parts,

@@ -1,13 +1,15 @@
 import { openAccount, issueApiKey } from '../../src/commands/accounts.ts';
 import { changeTerms } from '../../src/commands/change-terms.ts';
+import { inviteStaff, newStaffCache } from '../../src/commands/staff.ts';
 import { hashApiKey } from '../../src/commands/api-key.ts';
 import { originOfUsage } from '../../src/commands/usage/usage-cache.ts';
 import { isRefused } from '../../src/domain/refusals.ts';
 import { after, passUntil, pause, reset, virtualMs } from './clock.ts';
-import { clientKinds, drawTerms, runClient, runLastClient } from './clients.ts';
-import type { ClientKind, SimulatedScene } from './clients.ts';
+import { runLastClient } from './clients.ts';
 import type { StoredEvent } from './event-log.ts';
 import { isSettled, judge } from './judge.ts';
+import { clientKinds, drawTerms, runClient } from './owners-and-staff.ts';
+import type { ClientKind, SimulatedScene } from './owners-and-staff.ts';
 import { ApiProcess, DispatcherProcess, ServiceProcess } from './service.ts';
 import type { Settings } from './service.ts';
 import { WorkerProcess } from './worker-process.ts';
@@ -56,7 +58,7 @@ export async function simulate(
 ): Promise<History> {
   reset();
   const world = new World(seed, only, print);
-  const scene: SimulatedScene = { world, calls: [], apis: () => [], busy: 0 };
+  const scene: SimulatedScene = { world, calls: [], corrections: [], apis: () => [], busy: 0 };
   const clients: string[] = [];
   const violations: Violation[] = [];
   try {
@@ -118,6 +120,14 @@ const calendars = [
   { opened: '2026-10-31T10:00:00.000Z', start: '2026-11-29T23:59:30.000Z' },
 ] as const;
 
+/** The first and the last are one person. */
+const staff = [
+  ['alice@s.example', 'finance'],
+  ['bob@s.example', 'finance'],
+  ['sam@s.example', 'support'],
+  ['Alice+2@s.example', 'finance'],
+] as const;
+
 async function openAccounts(world: World): Promise<void> {
   const random = world.randomness.of('accounts');
   const calendar = random.pick(calendars)!;
@@ -152,10 +162,20 @@ async function openAccounts(world: World): Promise<void> {
     world.accounts.push(opened);
     world.accountsByKey.set(hashApiKey(key.key), opened);
   };
+  const inviteAll = async () => {
+    const operator = { type: 'staff', id: 'ops', role: 'operator', reason: 'simulated' } as const;
+    for (const [email, role] of staff) {
+      const order = { email, role, by: { operator }, timeoutMs: 60_000 };
+      const invited = await inviteStaff({ ...dependencies, staffCache: newStaffCache() }, order);
+      if (isRefused(invited)) throw new Error(invited.refusal);
+      world.staff.push(invited.staffId);
+    }
+  };
   let isOpen = false;
   const count = random.pick([1, 2, 4]);
   const opening = opener.run(async () => {
     for (let number = 0; number < count; number += 1) await open();
+    if (world.parts.corrections) await inviteAll();
     isOpen = true;
   });
   await Promise.race([passUntil(() => isOpen, 600_000), opening]);

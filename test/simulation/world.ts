@@ -35,6 +35,12 @@ export class World {
   /** By the SHA-256 of an API key. */
   readonly accountsByKey = new Map<string, SimulatedAccount>();
   hasWorkers = false;
+  /** Which parts of the service run beside the money core; all of them at once would take long. */
+  readonly parts: { corrections: boolean; mails: boolean; files: boolean; keys: boolean };
+  /** Ids of members of staff. */
+  readonly staff: string[] = [];
+  /** What one of them may give back to an account within a day without a second one. */
+  readonly approvalCents: number;
   /** The virtual instant at which the accounts' billing period ends. */
   endOfPeriodMs = Infinity;
   readonly comesInBursts: boolean;
@@ -60,6 +66,10 @@ export class World {
     this.comesInBursts = swarm.chance(0.4);
     this.shareOfFailingFilms = swarm.pick([0, 0.3, 0.7]);
     this.shareOfMistakes = swarm.pick([0.02, 0.5]);
+    const parts = this.randomness.of('parts');
+    const [corrections, mails, files, keys] = [0.4, 0.3, 0.4, 0.4].map((probability) => parts.chance(probability));
+    this.parts = { corrections: corrections!, mails: mails!, files: files!, keys: keys! };
+    this.approvalCents = parts.pick([0, 60, 1_000]);
     // What takes no time happens at the same instant.
     const isInstant = swarm.chance(0.4);
     this.network = {

@@ -1,0 +1,232 @@
+import { setTimeout as sleepFor } from 'node:timers/promises';
+import { carryOutCorrection } from '../../src/commands/carry-out-correction.ts';
+import { changeTerms } from '../../src/commands/change-terms.ts';
+import type { TermsChange } from '../../src/commands/change-terms.ts';
+import { approveCorrection, askCorrection, refuseCorrection } from '../../src/commands/correct.ts';
+import { correctCharge } from '../../src/commands/correct-charge.ts';
+import { issueCreditNote } from '../../src/commands/issue-credit-note.ts';
+import { waiveCharges } from '../../src/commands/waive-charges.ts';
+import type { Correction } from '../../src/domain/correction-events.ts';
+import type { CorrectionRequest } from '../../src/domain/correction-requests.ts';
+import type { Actor } from '../../src/domain/parse-event.ts';
+import type { PlanTerms } from '../../src/domain/plans.ts';
+import { isRefused } from '../../src/domain/refusals.ts';
+import type { Refused } from '../../src/domain/refusals.ts';
+import { arrivalMs, downloader, pauseFor, reader, watcher } from './clients.ts';
+import type { Client, Scene } from './clients.ts';
+import type { StoredEvent } from './event-log.ts';
+import type { Random } from './random.ts';
+import type { ApiProcess, ServiceProcess } from './service.ts';
+import type { World } from './world.ts';
+
+/** With the inside, on which owners and staff act. */
+export interface SimulatedScene extends Scene {
+  world: World;
+  apis: () => readonly ApiProcess[];
+  /** What staff were told of corrections. */
+  corrections: CorrectionRequest[];
+}
+
+type CorrectionAnswer = CorrectionRequest | Refused;
+
+/** Account owners, staff and clients of the API, each with a will of its own that follows from the seed. */
+export const clientKinds = { downloader, reader, watcher, owner, staff };
+export type ClientKind = keyof typeof clientKinds;
+
+interface Insider extends Client {
+  scene: SimulatedScene;
+}
+
+export async function runClient(scene: SimulatedScene, name: string, kind: ClientKind): Promise<void> {
+  const random = scene.world.randomness.of(name);
+  const account = random.pick(scene.world.accounts)!;
+  scene.busy += 1;
+  await sleepFor(arrivalMs(scene.world, random));
+  await clientKinds[kind]({ scene, name, random, account });
+  scene.busy -= 1;
+}
+
+/**
+ * Gives an order in the console or at the command line. Its failure is not an answer to anybody.
+ *
+ * @returns undefined for a failure, and if no outcome came
+ */
+async function order<Outcome>(
+  client: Insider,
+  what: string,
+  give: (process: ServiceProcess) => Promise<Outcome>,
+): Promise<Outcome | undefined> {
+  const { scene, name, random } = client;
+  const process = random.pick(scene.apis());
+  if (!process) return undefined;
+  scene.world.tell(name, `${what}, at ${process.name}`);
+  const tell = (told: unknown) => scene.world.tell(name, `${what}: ${String(told).slice(0, 80)}`);
+  const given = process
+    .run(() => give(process))
+    .then(
+      (outcome) => {
+        tell(JSON.stringify(outcome));
+        return outcome;
+      },
+      (error: unknown) => void tell(error),
+    );
+  return await Promise.race([given, process.ended.promise.then(() => undefined), sleepFor(30_000, undefined)]);
+}
+
+async function changeOf(client: Insider, what: string, change: TermsChange, actor: Actor): Promise<void> {
+  const { accountId } = client.account;
+  await order(client, what, async (process) => {
+    const snapshot = await process.postgres.statement(({ readModels }) => readModels.newestOf(accountId)?.snapshot);
+    if (!snapshot) return 'no row';
+    const id = process.newUuid();
+    const cause = { commandId: id, correlationId: id, causationId: id, actor };
+    return (await changeTerms(process.writers, { accountId, change, snapshot, cause, timeoutMs: 5_000 })).outcome;
+  });
+}
+
+async function owner(client: Insider): Promise<void> {
+  const { random, account } = client;
+  for (let left = random.between(1, 3); left > 0; left -= 1) {
+    const effective = random.chance(0.7) ? 'now' : 'next_period';
+    const change: TermsChange = random.chance(0.25)
+      ? { kind: 'remove_overage_cap', effective }
+      : { kind: 'set_overage_cap', overageCapCents: 25 * random.between(0, 5), effective };
+    await changeOf(client, `${change.kind} ${effective}`, change, { type: 'owner', id: account.personId });
+    await pauseFor(random, 100, 8_000);
+  }
+}
+
+const staffActor = { type: 'staff', id: 'alice', role: 'finance', reason: 'simulated' } as const;
+
+async function staff(client: Insider): Promise<void> {
+  const { random, scene } = client;
+  const orders = [changePlan, waive, waivePart, credit, ...(scene.world.parts.corrections ? [correct, correct] : [])];
+  for (let left = random.between(1, 3); left > 0; left -= 1) {
+    await random.pick(orders)!(client);
+    await pauseFor(random, 100, 8_000);
+  }
+}
+
+async function changePlan(client: Insider): Promise<void> {
+  const change: TermsChange = { kind: 'change_plan', terms: drawTerms(client.random), effective: undefined };
+  await changeOf(client, 'change of plan', change, staffActor);
+}
+
+const tokenOf = ({ data }: StoredEvent) => (data as { token: string }).token;
+
+/** Some charges of one period. */
+function drawCharges({ scene, random, account }: Insider): [StoredEvent, ...StoredEvent[]] | undefined {
+  const isOwn = ({ stream, type }: StoredEvent) =>
+    type === 'OverageCharged' && stream.startsWith(`usage-${account.accountId}-`);
+  const charges = scene.world.log.readAll().filter(isOwn);
+  const first = random.pick(charges);
+  if (!first) return undefined;
+  return [first, ...charges.filter(({ stream, revision }) => stream === first.stream && revision > first.revision)];
+}
+
+function drawLine({ scene, random, account }: Insider): { invoice_number: number; line: number } | undefined {
+  const invoices = scene.world.log.read(`invoices-${account.accountId}`).filter(({ type }) => type === 'InvoiceIssued');
+  const invoice = random.pick(invoices)?.data as { number: number; lines: readonly object[] } | undefined;
+  return invoice && { invoice_number: invoice.number, line: random.between(1, invoice.lines.length) };
+}
+
+const drawReference = (random: Random) => `case-${String(random.between(1, 3))}`;
+
+/** Gives back some charges of a period, and the same ones again under the same reference. */
+async function waive(client: Insider): Promise<void> {
+  const { random } = client;
+  const charges = drawCharges(client);
+  if (!charges) return;
+  const waived = charges.map((charge) => ({ token: tokenOf(charge), revision: charge.revision }));
+  const reference = drawReference(random);
+  const { stream } = charges[0];
+  for (let times = random.between(1, 2); times > 0; times -= 1)
+    await order(client, `waiver of ${String(waived.length)} charges`, (process) =>
+      waiveCharges(process, { stream, charges: waived, reference, actor: staffActor, timeoutMs: 5_000 }),
+    );
+}
+
+/** Gives back a part of one charge. */
+async function waivePart(client: Insider): Promise<void> {
+  const [charge] = drawCharges(client) ?? [];
+  if (!charge) return;
+  const cents = client.random.between(1, 30);
+  const command = { kind: 'waive_charge', token: tokenOf(charge), cents, reference: 'part' } as const;
+  await order(client, 'waiver of a part', (process) => {
+    const id = process.newUuid();
+    const cause = { commandId: id, correlationId: id, causationId: id, actor: staffActor };
+    return correctCharge(process, { stream: charge.stream, command, cause, timeoutMs: 5_000 });
+  });
+}
+
+/** Gives back a part of a line of an invoice. */
+async function credit(client: Insider, reference = drawReference(client.random)): Promise<void> {
+  const { random, account } = client;
+  const line = drawLine(client);
+  if (!line) return;
+  const note = {
+    ...{ account_id: account.accountId, ...line, charge_event_id: null, cents: random.between(1, 600), reference },
+  };
+  await order(client, 'credit note', (process) =>
+    issueCreditNote(process, { note, actor: staffActor, timeoutMs: 5_000 }),
+  );
+}
+
+function drawCorrection(client: Insider): Correction | undefined {
+  const [first, ...others] = drawCharges(client) ?? [];
+  const line = drawLine(client);
+  if (line && (!first || client.random.chance(0.3))) return { kind: 'credit_line', ...line, charge_event_id: null };
+  if (!first) return undefined;
+  const charges = [first, ...others].map((charge) => ({ token: tokenOf(charge), revision: charge.revision }));
+  const { stream, revision } = first;
+  if (client.random.chance(0.5)) return { kind: 'waive_charge', stream, token: tokenOf(first), revision };
+  return { kind: 'waive_charges', stream, charges };
+}
+
+/** Asks in the console to give something back; others, or the same person, approve or refuse it. Each form may be sent twice. */
+async function correct(client: Insider): Promise<void> {
+  const { scene, random, account } = client;
+  const { staff: people, approvalCents: limitCents } = scene.world;
+  const correction = drawCorrection(client);
+  if (!correction) return;
+  const about = { accountId: account.accountId, correctionId: random.uuid(), timeoutMs: 5_000 };
+  const cents = correction.kind === 'waive_charges' ? undefined : random.between(1, 60);
+  const asked = { ...about, reference: drawReference(random), correction, cents, limitCents };
+  const send = async (what: string, decide: (by: ServiceProcess, staffId: string) => Promise<CorrectionAnswer>) => {
+    const staffId = random.pick(people) ?? '';
+    for (let times = random.between(1, 2); times > 0; times -= 1) {
+      const told = await order(client, `${what} of ${staffId.slice(0, 7)}`, async (process) => {
+        const decided = await decide(process, staffId);
+        if (isRefused(decided) || decided.status !== 'permitted') return decided;
+        scene.corrections.push(decided);
+        return await carryOutCorrection(process, about);
+      });
+      if (told && !isRefused(told)) scene.corrections.push(told);
+    }
+  };
+  const by = (staffId: string) => ({ ...about, by: { staffId, reason: 'simulated' } });
+  await send('request', (process, staffId) => askCorrection(process, { ...asked, ...by(staffId) }));
+  for (let left = random.between(0, 2); left > 0; left -= 1) {
+    await pauseFor(random, 0, 3_000);
+    // At the command line, what was asked for in the console.
+    if (correction.kind === 'credit_line' && random.chance(0.3)) await credit(client, asked.reference);
+    if (random.chance(0.8)) await send('approval', (process, staffId) => approveCorrection(process, by(staffId)));
+    else await send('refusal', (process, staffId) => refuseCorrection(process, by(staffId)));
+  }
+}
+
+/** A plan so small that its limits are met. */
+export function drawTerms(random: Random): PlanTerms {
+  return {
+    plan: random.pick(['small', 'large']),
+    downloads_limit: random.between(0, 4),
+    metadata_limit: random.between(0, 3),
+    overage_cents: random.chance(0.8) ? 25 * random.between(1, 2) : null,
+    rate_version: random.pick(['2026-01', '2026-02']),
+    fee_cents: random.pick([0, 900, 1_900]),
+    hourly_limit: 30,
+    max_keys: 5,
+    warning_percents: random.chance(0.5) ? [50, 100] : [],
+    service_failures_returned: random.chance(0.8),
+  };
+}
