@@ -382,12 +382,13 @@ const endOfCorrection: Readonly<Record<string, string>> = {
 /** What staff were told of a correction stays true: how it ended, and what it gave back. That it ends is the audit's rule. */
 function ofCorrections({ corrections = [], world: { log } }: Evidence, _facts: Facts, report: Report): void {
   for (const { accountId, correctionId, status, madeCents } of corrections) {
-    const events = log.read(`corrections-${accountId}`).map(({ type, data }) => ({ type, data: data as CorrectionData }));
+    const events = log
+      .read(`corrections-${accountId}`)
+      .map(({ type, data }) => ({ type, data: data as CorrectionData }));
     const about = events.filter(({ data }) => data.correction_id === correctionId);
     const end = about.find(({ type }) => Object.values(endOfCorrection).includes(type));
     const isPermitted = about.some(({ type, data }) => type === 'CorrectionApproved' || data.needs_approval === false);
-    const isTrue =
-      status === 'asked' || (status === 'permitted' ? isPermitted : end?.type === endOfCorrection[status]);
+    const isTrue = status === 'asked' || (status === 'permitted' ? isPermitted : end?.type === endOfCorrection[status]);
     if (!isTrue || (status === 'made' && end?.data.cents !== madeCents))
       report('correction_told', `${correctionId} was told to be ${status}, and is ${end?.type ?? 'not'}`);
   }

@@ -3,9 +3,15 @@ import { registerHooks } from 'node:module';
 /** What is loaded for the service in the place of modules of SQL, and of a library. */
 const queries = new URL('./replaced-queries.ts', import.meta.url).href;
 const replacements = new Map([
-  ...['corrections', 'credits', 'due-periods', 'service-failures', 'unfinished-jobs', 'runner/checkpoints', 'runner/resume'].map(
-    (name) => [new URL(`../../projections/${name}.ts`, import.meta.url).href, queries] as const,
-  ),
+  ...[
+    'corrections',
+    'credits',
+    'due-periods',
+    'service-failures',
+    'unfinished-jobs',
+    'runner/checkpoints',
+    'runner/resume',
+  ].map((name) => [new URL(`../../projections/${name}.ts`, import.meta.url).href, queries] as const),
   ['node:fs/promises', new URL('./no-directories.ts', import.meta.url).href] as const,
   [import.meta.resolve('lru-cache'), new URL('./small-lru-cache.ts', import.meta.url).href] as const,
 ]);

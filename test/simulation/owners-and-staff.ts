@@ -8,6 +8,7 @@ import { issueCreditNote } from '../../src/commands/issue-credit-note.ts';
 import { waiveCharges } from '../../src/commands/waive-charges.ts';
 import type { Correction } from '../../src/domain/correction-events.ts';
 import type { CorrectionRequest } from '../../src/domain/correction-requests.ts';
+import type { Note } from '../../src/domain/invoice.ts';
 import type { Actor } from '../../src/domain/parse-event.ts';
 import type { PlanTerms } from '../../src/domain/plans.ts';
 import { isRefused } from '../../src/domain/refusals.ts';
@@ -68,7 +69,10 @@ async function order<Outcome>(
         tell(JSON.stringify(outcome));
         return outcome;
       },
-      (error: unknown) => void tell(error),
+      (error: unknown) => {
+        tell(error);
+        return undefined;
+      },
     );
   return await Promise.race([given, process.ended.promise.then(() => undefined), sleepFor(30_000, undefined)]);
 }
@@ -160,13 +164,14 @@ async function waivePart(client: Insider): Promise<void> {
 }
 
 /** Gives back a part of a line of an invoice. */
-async function credit(client: Insider, reference = drawReference(client.random)): Promise<void> {
-  const { random, account } = client;
+async function credit(client: Insider): Promise<void> {
   const line = drawLine(client);
-  if (!line) return;
-  const note = {
-    ...{ account_id: account.accountId, ...line, charge_event_id: null, cents: random.between(1, 600), reference },
-  };
+  const { random } = client;
+  if (line) await issueNote(client, { ...line, cents: random.between(1, 600), reference: drawReference(random) });
+}
+
+async function issueNote(client: Insider, of: Omit<Note, 'account_id' | 'charge_event_id'>) {
+  const note = { account_id: client.account.accountId, charge_event_id: null, ...of };
   await order(client, 'credit note', (process) =>
     issueCreditNote(process, { note, actor: staffActor, timeoutMs: 5_000 }),
   );
@@ -190,8 +195,11 @@ async function correct(client: Insider): Promise<void> {
   const correction = drawCorrection(client);
   if (!correction) return;
   const about = { accountId: account.accountId, correctionId: random.uuid(), timeoutMs: 5_000 };
-  const cents = correction.kind === 'waive_charges' ? undefined : random.between(1, 60);
-  const asked = { ...about, reference: drawReference(random), correction, cents, limitCents };
+  const cents = random.between(1, 60);
+  const asked = {
+    ...{ ...about, reference: drawReference(random), correction, limitCents },
+    ...(correction.kind !== 'waive_charges' && { cents }),
+  };
   const send = async (what: string, decide: (by: ServiceProcess, staffId: string) => Promise<CorrectionAnswer>) => {
     const staffId = random.pick(people) ?? '';
     for (let times = random.between(1, 2); times > 0; times -= 1) {
@@ -208,8 +216,14 @@ async function correct(client: Insider): Promise<void> {
   await send('request', (process, staffId) => askCorrection(process, { ...asked, ...by(staffId) }));
   for (let left = random.between(0, 2); left > 0; left -= 1) {
     await pauseFor(random, 0, 3_000);
-    // At the command line, what was asked for in the console.
-    if (correction.kind === 'credit_line' && random.chance(0.3)) await credit(client, asked.reference);
+    // Somebody gives back at the command line what was asked for in the console.
+    if (correction.kind === 'credit_line' && random.chance(0.3))
+      await issueNote(client, {
+        invoice_number: correction.invoice_number,
+        line: correction.line,
+        cents,
+        reference: asked.reference,
+      });
     if (random.chance(0.8)) await send('approval', (process, staffId) => approveCorrection(process, by(staffId)));
     else await send('refusal', (process, staffId) => refuseCorrection(process, by(staffId)));
   }

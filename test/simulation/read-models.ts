@@ -6,7 +6,12 @@ import type { KeyedDownload } from '../../src/domain/decide-usage.ts';
 import { evolveUsage } from '../../src/domain/evolve-usage.ts';
 import { evolveCorrectionRequests, newCorrectionRequests } from '../../src/domain/correction-requests.ts';
 import type { CorrectionRequests } from '../../src/domain/correction-requests.ts';
-import { parseCorrectionEvent, parseInvoiceEvent, parseJobEvent, parseUsageEvent } from '../../src/domain/parse-event.ts';
+import {
+  parseCorrectionEvent,
+  parseInvoiceEvent,
+  parseJobEvent,
+  parseUsageEvent,
+} from '../../src/domain/parse-event.ts';
 import { initialUsage } from '../../src/domain/usage-state.ts';
 import type { UsageSnapshot } from '../../src/domain/usage-state.ts';
 import { usageStream } from '../../src/domain/billing-period.ts';

@@ -90,7 +90,10 @@ export const beginClosing: typeof DuePeriods.beginClosing = (pool, stream) =>
     return true;
   });
 
-export const listWaitingCorrections: typeof Corrections.listWaitingCorrections = (pool, { status, except = [], limit }) =>
+export const listWaitingCorrections: typeof Corrections.listWaitingCorrections = (
+  pool,
+  { status, except = [], limit },
+) =>
   on(pool).statement(({ readModels }) => {
     const waiting = [...readModels.corrections.values()]
       .flatMap((requests) => [...requests.values()])
