@@ -7,6 +7,8 @@ import type { SimulatedAccount, World } from './world.ts';
 /** A request, and what its client knows of it. */
 export interface Call {
   client: string;
+  /** Whom it was sent to. */
+  api: Api;
   accountId: string;
   request: ApiRequest;
   keyHash: string | undefined;
@@ -15,6 +17,8 @@ export interface Call {
   answeredMs: number;
   /** Undefined: none came. A client that has given up does not see it; it has to be true all the same. */
   answer: ApiAnswer | undefined;
+  /** What the process had worked when the request came, and when it was answered; undefined: nobody knows. */
+  worked: { atRequestMs: number | undefined; atAnswerMs?: number | undefined };
 }
 
 /** A process that takes requests: simulated, or a real one. */
@@ -23,6 +27,8 @@ export interface Api {
   /** It has to be true whenever it comes, and never comes if the process ends before. */
   answer: (request: ApiRequest) => Promise<ApiAnswer>;
   ended: { promise: Promise<unknown> };
+  /** For how long it has run, without the time that it stood still; undefined: it has ended. */
+  workedMs?: () => number | undefined;
 }
 
 /** The world as clients of the API see it. */
@@ -65,7 +71,13 @@ export async function runLastClient(scene: Scene, process: Api): Promise<void> {
   const random = world.randomness.of(name);
   const client = { scene, name, random, account: random.pick(world.accounts)!, process };
   scene.busy += 1;
-  await call(client, '/video/download', { url: world.urlOf(random.between(10, 1_000_000)) });
+  // At once, and some of them with the same key.
+  const downloads = Array.from({ length: random.pick([1, 1, 8]) }, () => {
+    const video = random.between(10, 14);
+    const idempotencyKey = video === 10 ? undefined : `${client.account.keyId}-${String(video)}`;
+    return call(client, '/video/download', { url: world.urlOf(video), idempotencyKey });
+  });
+  await Promise.all(downloads);
   await call(client, '/credits', {});
   scene.busy -= 1;
 }
@@ -84,9 +96,17 @@ export async function call(
   const request = { operation, id: world.randomness.of('request ids').uuid(), apiKey: account.apiKey, ...what };
   const key = request.idempotencyKey;
   const sent: Call = {
-    ...{ client: name, accountId: account.accountId, request, sentMs: world.nowMs(), answeredMs: Infinity },
+    ...{
+      client: name,
+      api: process,
+      accountId: account.accountId,
+      request,
+      sentMs: world.nowMs(),
+      answeredMs: Infinity,
+    },
     keyHash: key === undefined ? undefined : hashIdempotencyKey(key),
     answer: undefined,
+    worked: { atRequestMs: process.workedMs?.() },
   };
   scene.calls.push(sent);
   world.tell(
@@ -95,6 +115,7 @@ export async function call(
   );
   const answered = process.answer(request).then((answer) => {
     Object.assign(sent, { answer, answeredMs: world.nowMs() });
+    sent.worked.atAnswerMs = process.workedMs?.();
     world.tell(process.name, `answers ${request.id.slice(0, 8)}: ${textOf(answer)}`);
     return answer;
   });

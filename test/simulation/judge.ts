@@ -9,6 +9,7 @@ import type { Call } from './clients.ts';
 import type { StoredEvent } from './event-log.ts';
 import type { Violation } from './simulation.ts';
 import type { JobRow } from './read-models.ts';
+import type { Operation } from './service.ts';
 import type { World } from './world.ts';
 
 /** What is judged: a simulated history, or one of real processes. All times are milliseconds since it began. */
@@ -28,6 +29,8 @@ export interface Evidence {
       /** By so much a reader may get an event later than its `shownAtMs` says. */
       shownWithinMs: number;
     };
+    /** Whether Postgres has failed, was late or had a row that was not believed. */
+    hadTroubleWithPostgres: (fromMs: number, toMs: number) => boolean;
     files: { has: (file: FileKey) => boolean };
   };
 }
@@ -39,7 +42,18 @@ export interface Evidence {
 export async function judge(evidence: Evidence): Promise<Violation[]> {
   const facts = await replay(evidence.world);
   const violations = [...facts.violations];
-  const rules = { ofCalm, ofFiles, ofCharges, ofDownloads, ofMetadata, ofKeys, ofCredits, ofPolls, ofCorrections };
+  const rules = {
+    ofCalm,
+    ofTime,
+    ofFiles,
+    ofCharges,
+    ofDownloads,
+    ofMetadata,
+    ofKeys,
+    ofCredits,
+    ofPolls,
+    ofCorrections,
+  };
   for (const rule of Object.values(rules)) rule(evidence, facts, (name, what) => violations.push({ rule: name, what }));
   return violations;
 }
@@ -195,6 +209,24 @@ function ofCalm({ calls }: Evidence, _facts: Facts, report: Report): void {
       report('calm_is_served', `${nameOf(call)} was told ${String(call.answer?.status)}`);
 }
 
+/** The budgets of the handlers, and before them two statements that may take 6 s each where they are the slowest. */
+const longestMs: Partial<Record<Operation, number>> = {
+  '/video/download': 13_000,
+  '/video/metadata': 40_000,
+  '/video/status': 18_000,
+  '/credits': 18_000,
+};
+
+/** Each request is answered in its time, as long as its process runs. */
+function ofTime({ calls }: Evidence, _facts: Facts, report: Report): void {
+  for (const call of calls) {
+    const { api, request, worked } = call;
+    const tookMs = Number(worked.atAnswerMs ?? api.workedMs?.()) - Number(worked.atRequestMs);
+    if (tookMs > (longestMs[request.operation] ?? Infinity))
+      report('answered_in_time', `${nameOf(call)} was answered after ${String(tookMs)} ms`);
+  }
+}
+
 /** A download that is done has its file. */
 function ofFiles({ world: { log, files } }: Evidence, _facts: Facts, report: Report): void {
   for (const { type, data } of log.readAll()) {
@@ -325,6 +357,10 @@ function ofKeys(evidence: Evidence, { charges, shownWithinMs }: Facts, report: R
         (one) => isSame(one) && one.chargedMs + shownWithinMs < sentMs && one.voidedMs > answeredMs,
       );
       if (stood) report('key_refused', `${nameOf(call)} was told 402, and its key has ${stood.name}`);
+    } else if (answer?.code === 'enqueue_failed' && !evidence.world.hadTroubleWithPostgres(sentMs, answeredMs)) {
+      const isKnown = ({ api, answeredMs: knownMs }: Call) => api === call.api && knownMs < sentMs;
+      const first = accepted.find((one) => isSame(one) && isKnown(one));
+      if (first) report('key_failed', `${nameOf(call)} was told 502, and ${nameOf(first)} had its key's download`);
     }
   }
 }

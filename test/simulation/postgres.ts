@@ -17,6 +17,8 @@ export class Postgres {
   readonly heartbeats = new Map<string, number>();
   /** Nobody reaches it until then. */
   awayUntilMs = 0;
+  /** When a statement has failed or was late, or a row was not believed. */
+  readonly troublesMs: number[] = [];
   readonly #network: Pick<Network, 'happens' | 'delayMs'>;
 
   constructor(readModels: ReadModels, network: Pick<Network, 'happens' | 'delayMs'>) {
@@ -26,12 +28,17 @@ export class Postgres {
 
   async statement<Value>(work: (postgres: Postgres) => Value): Promise<Value> {
     const { happens, delayMs } = this.#network;
-    await sleep(happens('statement_late') ? delayMs(20, 6_000) : delayMs(0, 6));
-    if (performance.now() < this.awayUntilMs || happens('statement_fails')) throw new PostgresFailed();
+    await sleep(this.isTrouble(happens('statement_late')) ? delayMs(20, 6_000) : delayMs(0, 6));
+    if (this.isTrouble(performance.now() < this.awayUntilMs || happens('statement_fails'))) throw new PostgresFailed();
     const result = work(this);
-    if (happens('outcome_unknown')) throw new PostgresFailed();
-    await sleep(happens('answer_late') ? delayMs(20, 6_000) : delayMs(0, 3));
+    if (this.isTrouble(happens('outcome_unknown'))) throw new PostgresFailed();
+    await sleep(this.isTrouble(happens('answer_late')) ? delayMs(20, 6_000) : delayMs(0, 3));
     return result;
+  }
+
+  isTrouble(fails: boolean): boolean {
+    if (fails) this.troublesMs.push(performance.now());
+    return fails;
   }
 }
 

@@ -1,4 +1,4 @@
-import { after, runAs } from './clock.ts';
+import { after, runAs, virtualMs } from './clock.ts';
 import type { TimerOwner } from './clock.ts';
 
 /**
@@ -15,6 +15,8 @@ export class SimulatedProcess implements TimerOwner {
   /** Resolves when the process is killed: its connections break. */
   readonly ended = Promise.withResolvers<undefined>();
   #held: (() => void)[] = [];
+  #stoodMs = 0;
+  #pausedAtMs = 0;
 
   constructor(name: string) {
     this.name = name;
@@ -43,6 +45,11 @@ export class SimulatedProcess implements TimerOwner {
     });
   }
 
+  workedMs = (): number | undefined => {
+    if (this.state === 'killed') return undefined;
+    return (this.state === 'paused' ? this.#pausedAtMs : virtualMs()) - this.#stoodMs;
+  };
+
   kill(): void {
     this.state = 'killed';
     this.#held = [];
@@ -53,12 +60,14 @@ export class SimulatedProcess implements TimerOwner {
   pause(forMs: number): void {
     if (this.state !== 'running') return;
     this.state = 'paused';
+    this.#pausedAtMs = virtualMs();
     runAs(undefined, () => after(forMs, () => this.resume()));
   }
 
   resume(): void {
     if (this.state !== 'paused') return;
     this.state = 'running';
+    this.#stoodMs += virtualMs() - this.#pausedAtMs;
     const held = this.#held;
     this.#held = [];
     for (const run of held) runAs(undefined, () => after(0, () => this.deliver(run)));

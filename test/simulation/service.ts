@@ -21,13 +21,12 @@ import { ApiError } from '../../src/http/errors.ts';
 import type { ApiErrorCode } from '../../src/http/errors.ts';
 import { PartsAway } from '../../src/http/retry-after.ts';
 import { ClockIsWrong } from '../../src/ports/clock.ts';
-import type { EventStore } from '../../src/ports/event-store.ts';
 import { Outages } from '../../src/ports/outage.ts';
 import { noPlatformRules } from '../../src/ports/platform-rules.ts';
 import type { RowMacs } from '../../src/ports/row-macs.ts';
 import type { MetadataProbe } from '../../src/ports/videos.ts';
 import { sleep } from '../../src/async/sleep.ts';
-import { virtualMs } from './clock.ts';
+import { pause, virtualMs } from './clock.ts';
 import { connectToLog } from './event-log-client.ts';
 import { pendingVoidsOf } from './postgres.ts';
 import type { Postgres } from './postgres.ts';
@@ -38,7 +37,7 @@ import type { World } from './world.ts';
 /** A process of the service: its own connections, clock and caches, and none of another's. */
 export class ServiceProcess extends SimulatedProcess {
   readonly world: World;
-  readonly store: EventStore;
+  readonly store: ReturnType<typeof connectToLog>;
   /** In place of a pool of connections: see `replaced-queries.ts`. */
   readonly postgres: Pick<Postgres, 'statement'>;
   /** How far its business time is off; measurements keep it within a second. */
@@ -112,6 +111,9 @@ export interface ApiAnswer {
   creditsRemaining?: number;
 }
 
+/** Requests that were under way when the log was closed are answered by then. */
+const longestAfterCloseMs = 3_000;
+
 /** The secret of the installation. */
 const checkKey = { id: 0, key: createSecretKey(Buffer.alloc(32, 7)) };
 
@@ -120,6 +122,7 @@ const checkKey = { id: 0, key: createSecretKey(Buffer.alloc(32, 7)) };
  * service's. Left out are Fastify, the admission's SQL with its hourly window, and the sessions of the console.
  */
 export class ApiProcess extends ServiceProcess {
+  isStopping = false;
   readonly #answer: (request: ApiRequest) => Promise<ApiAnswer>;
 
   constructor(name: string, world: World) {
@@ -161,6 +164,15 @@ export class ApiProcess extends ServiceProcess {
       if (usageHeaders) answer.creditsRemaining = usageHeaders.creditsRemaining();
       return answer;
     };
+  }
+
+  /** It takes no more requests, gives those under way some time, and closes the log. */
+  async stop(drainMs: number): Promise<void> {
+    this.isStopping = true;
+    await pause(drainMs);
+    await this.run(() => this.store.close());
+    await pause(longestAfterCloseMs);
+    this.kill();
   }
 
   /** Never settles if the process ends before. */
@@ -222,7 +234,9 @@ export async function admit(
         window: { limit: 9, remaining: 9, resetAtSeconds: 0 },
         place: undefined,
       },
-      usage: faults.happens('row_not_believed') ? notBelieved : row && { ...row, coversUpTo: readModels.appliedUpTo },
+      usage: postgres.isTrouble(faults.happens('row_not_believed'))
+        ? notBelieved
+        : row && { ...row, coversUpTo: readModels.appliedUpTo },
       job: job && polledJobOf(job),
       keyed: idempotencyKeyHash === undefined ? undefined : readModels.keyedOf(accountId, idempotencyKeyHash),
     };

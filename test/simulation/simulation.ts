@@ -237,7 +237,8 @@ function startProcesses(world: World, scene: SimulatedScene, settings: Settings)
     else keepRunning(slot, start);
   world.hasWorkers = starts.includes(worker);
   const running = () => slots.filter((process) => process !== undefined);
-  scene.apis = () => running().filter((process) => process instanceof ApiProcess);
+  scene.apis = () =>
+    running().filter((process): process is ApiProcess => process instanceof ApiProcess && !process.isStopping);
   return running;
 }
 
@@ -282,8 +283,11 @@ function drawOutages(world: World, processes: () => ServiceProcess[]): void {
     world.tell(process?.name ?? 'nobody', 'is killed');
     process?.kill();
   });
-  draw('stopped', 2, (_lengthMs, process) => {
+  draw('stopped', 2, (lengthMs, process) => {
     if (process instanceof WorkerProcess) process.stop();
+    if (!(process instanceof ApiProcess)) return;
+    world.tell(process.name, 'is stopped');
+    void process.stop(Math.min(lengthMs, 5_000));
   });
   draw('paused', 3, (lengthMs, process) => {
     // A worker may lose its claim meanwhile.

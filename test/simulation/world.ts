@@ -99,6 +99,9 @@ export class World {
 
   urlOf = (video: number): string => `https://www.youtube.com/watch?v=${String(video).padStart(11, '0')}`;
 
+  hadTroubleWithPostgres = (fromMs: number, toMs: number): boolean =>
+    this.postgres.troublesMs.some((atMs) => atMs >= fromMs && atMs <= toMs);
+
   /** Business time without the error of any clock, UTC ISO-8601. */
   now = (): string => new Date(this.startMs + virtualMs()).toISOString();
 
