@@ -39,6 +39,13 @@ export function hookModules(edits: readonly Edit[]): void {
       const replacement = context.parentURL?.startsWith(service) ? replacements.get(resolved.url) : undefined;
       return replacement === undefined ? resolved : next(replacement, context);
     },
+  });
+  editSources(edits);
+}
+
+/** Edits source files as they are loaded from now on. */
+export function editSources(edits: readonly Edit[]): void {
+  registerHooks({
     load: (url, context, next) => {
       const loaded = next(url, context);
       const ofFile = edits.filter(({ file }) => url.endsWith(`/${file}`));
