@@ -41,6 +41,11 @@ const mostOften = {
   download_throws: 0.2,
   file_store_late: 0.2,
   file_store_fails: 0.2,
+  /** The mail server is away, slow, refuses a mail, or takes it and breaks off. */
+  mail_server_away: 0.3,
+  mail_late: 0.3,
+  mail_refused: 0.3,
+  mail_answer_lost: 0.3,
   /** A process ends as it calls a port, or as the reply comes. */
   killed_at_call: 0.01,
   killed_at_reply: 0.01,

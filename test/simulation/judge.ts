@@ -7,6 +7,8 @@ import type { CorrectionRequest } from '../../src/domain/correction-requests.ts'
 import type { FileKey } from '../../src/ports/files.ts';
 import type { Call } from './clients.ts';
 import type { StoredEvent } from './event-log.ts';
+import { messageIdOf } from './mail-server.ts';
+import type { TakenMail } from './mail-server.ts';
 import type { Violation } from './simulation.ts';
 import type { JobRow } from './read-models.ts';
 import type { Operation } from './service.ts';
@@ -32,6 +34,9 @@ export interface Evidence {
     /** Whether Postgres has failed, was late or had a row that was not believed. */
     hadTroubleWithPostgres: (fromMs: number, toMs: number) => boolean;
     files: { has: (file: FileKey) => boolean };
+    /** Undefined where nothing is mailed. */
+    mails?: { taken: readonly TakenMail[] } | undefined;
+    accounts?: readonly { accountId: string; email: string }[];
   };
 }
 
@@ -53,6 +58,7 @@ export async function judge(evidence: Evidence): Promise<Violation[]> {
     ofCredits,
     ofPolls,
     ofCorrections,
+    ofMails,
   };
   for (const rule of Object.values(rules)) rule(evidence, facts, (name, what) => violations.push({ rule: name, what }));
   return violations;
@@ -409,6 +415,53 @@ function ofPolls(evidence: Evidence, { statuses }: Facts, report: Report): void 
   }
 }
 
+/**
+ * Each mail goes out once. A second one is excused only where nobody could know of the first: the server broke off before it said
+ * that it had taken the first, or the process that sent it was killed or stood still.
+ */
+function ofMails({ world: { mails, log, accounts = [] } }: Evidence, _facts: Facts, report: Report): void {
+  if (!mails) return;
+  const recorded = new Map<string, { messageId: string | null; atMs: number }>();
+  /** What one mail tells: the percentages of a pool that one request has reached. */
+  const together = new Map<string, string>();
+  for (const { id, type, data, stream, metadata, shownAtMs: atMs } of log.readAll()) {
+    const about = data as MailData;
+    const { message_id: messageId = null } = about;
+    if (type === 'UsageWarningMailed') recorded.set(about.warning_event_id, { messageId, atMs });
+    if (type === 'OverageCapMailed') recorded.set(about.cap_event_id, { messageId, atMs });
+    if (type === 'DocumentMailed') recorded.set(`${about.document_event_id}-${about.person_id}`, { messageId, atMs });
+    const { $correlationId } = metadata as Link['metadata'];
+    if (type === 'UsageWarningReached') together.set(id, `${stream} ${about.pool} ${$correlationId}`);
+  }
+  const sent = new Map<string, TakenMail[]>();
+  for (const mail of mails.taken) {
+    const { id, to, takenMs, wasNoted } = mail;
+    const before = sent.get(id) ?? [];
+    const isKnown = before.some(({ isTold, by }) => isTold && !by.wasDisturbed);
+    if (isKnown || wasNoted || (recorded.get(id)?.atMs ?? Infinity) < takenMs)
+      report('mail_once', `${id} was sent again`);
+    sent.set(id, [...before, mail]);
+    const account = accounts.find(({ email }) => to.length === 1 && to[0] === email);
+    const about = log.readAll().find((event) => id.startsWith(event.id));
+    if (!account || !about?.stream.includes(account.accountId)) report('mail_to_owner', `${id} went to ${to.join()}`);
+  }
+  const told = [...sent.keys()].map((id) => together.get(id)).filter((one) => one !== undefined);
+  if (new Set(told).size < told.length) report('one_mail_together', 'two mails about percentages reached together');
+  const messageIds = new Set([...sent.keys()].map(messageIdOf));
+  for (const [id, { messageId }] of recorded)
+    if (messageId !== null && !messageIds.has(messageId)) report('mail_sent', `${id} was never sent`);
+  for (const id of together.keys()) if (!recorded.has(id)) report('mail_sent', `${id} waits for ever`);
+}
+
+interface MailData {
+  warning_event_id: string;
+  cap_event_id: string;
+  document_event_id: string;
+  person_id: string;
+  message_id?: string | null;
+  pool: string;
+}
+
 const endOfCorrection: Readonly<Record<string, string>> = {
   refused: 'CorrectionRefused',
   made: 'CorrectionMade',
@@ -437,11 +490,13 @@ interface CorrectionData {
 }
 
 /** Whether nothing is left to do: each period is ended, closed and invoiced in its time, and each promise is kept. */
-export function isSettled({ postgres, log, accounts, hasWorkers, now }: World, graceSeconds: number): boolean {
+export function isSettled({ postgres, log, accounts, hasWorkers, parts, now }: World, graceSeconds: number): boolean {
   const { readModels, pendingVoids, serviceFailures } = postgres;
   if (pendingVoids.size > 0 || serviceFailures.size > 0) return false;
   const corrections = [...readModels.corrections.values()].flatMap((requests) => [...requests.values()]);
   if (corrections.some(({ status }) => status === 'permitted')) return false;
+  const waiting = readModels.waitingWarnings().length + readModels.waitingDocumentMails().length;
+  if (parts.mails && waiting > 0) return false;
   if (readModels.appliedUpTo !== log.events.at(-1)?.position) return false;
   const isEnded = ({ job }: JobRow) => job.status === 'done' || job.status === 'failed';
   if (hasWorkers && ![...readModels.jobs.values()].every(isEnded)) return false;

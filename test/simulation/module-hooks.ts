@@ -4,6 +4,9 @@ import { registerHooks } from 'node:module';
 const queries = new URL('./replaced-queries.ts', import.meta.url).href;
 const replacements = new Map([
   ...[
+    'document-mails',
+    'mail-claims',
+    'usage-warnings',
     'corrections',
     'credits',
     'due-periods',

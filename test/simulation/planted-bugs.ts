@@ -24,6 +24,7 @@ const queue = 'commands/queue-download.ts';
 const resolver = 'dispatcher/resolve-unknown-outcomes.ts';
 const corrections = 'domain/corrections.ts';
 const requests = 'domain/correction-requests.ts';
+const mailing = 'dispatcher/send-mails.ts';
 
 export const plantedBugs: readonly PlantedBug[] = [
   // The account writer.
@@ -524,5 +525,48 @@ export const plantedBugs: readonly PlantedBug[] = [
     'commands/carry-out-correction.ts',
     "return issued?.metadata.$causationId === causationId ? { cents } : refuse('reference_reused');",
     "return issued ? { cents } : refuse('reference_reused');",
+  ),
+  // Mails.
+  bug(
+    'claim-of-nobody',
+    'a mail that another dispatcher has claimed is sent by this one too',
+    mailing,
+    'if (!claim) return;\n  const logged = await kind.read(waiting);\n  const { isRecorded, toldBy = null, awaitsAnother = false, drop } = logged;\n  const isNoted = claim.taken || toldBy !== null;',
+    'const logged = await kind.read(waiting);\n  const { isRecorded, toldBy = null, awaitsAnother = false, drop } = logged;\n  const isNoted = claim?.taken === true || toldBy !== null;',
+  ),
+  bug(
+    'read-before-claim',
+    'what the log says of a mail is read before the mail is claimed',
+    mailing,
+    'const claim = await claimMail(pool, mailId, { by: mailerId, staleSeconds: staleClaimSeconds });\n  if (!claim) return;\n  const logged = await kind.read(waiting);',
+    'const logged = await kind.read(waiting);\n  const claim = await claimMail(pool, mailId, { by: mailerId, staleSeconds: staleClaimSeconds });\n  if (!claim) return;',
+  ),
+  bug(
+    'taken-is-not-remembered',
+    'only Postgres knows which mails were taken',
+    mailing,
+    'const isSent = isNoted || taken.has(mailId);',
+    'const isSent = isNoted;',
+  ),
+  bug(
+    'claim-ends-before-the-record',
+    'a mail that was taken is claimed by nobody while it is recorded',
+    mailing,
+    'await logged.record({',
+    'await forgetClaim(pool, mailId);\n    await logged.record({',
+  ),
+  bug(
+    'recorded-before-sent',
+    'a mail is recorded before it is sent, so that it is never sent twice',
+    mailing,
+    'await mailer.send(composed);',
+    'await logged.record({ messageId: mailer.messageIdOf(mailId), timeoutMs });\n      await mailer.send(composed);',
+  ),
+  bug(
+    'lower-percentage-first',
+    'a percentage is mailed although the mail of a higher one, reached with it, will tell it',
+    'domain/mail-record.ts',
+    'awaitsHigher: together.some((one) => one.messageId === null && isHigher(one)),',
+    'awaitsHigher: false,',
   ),
 ];

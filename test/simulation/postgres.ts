@@ -13,6 +13,8 @@ export class Postgres {
   readonly closings = new Set<string>();
   readonly serviceFailures = new Set<string>();
   readonly checkpoints = new Map<string, Checkpoint | undefined>();
+  /** By the id of the mail. */
+  readonly mailClaims = new Map<string, { by: string; atMs: number; isTaken: boolean }>();
   /** When each worker has beaten last. */
   readonly heartbeats = new Map<string, number>();
   /** Nobody reaches it until then. */

@@ -14,6 +14,8 @@ export class SimulatedProcess implements TimerOwner {
   state: 'running' | 'paused' | 'killed' = 'running';
   /** Resolves when the process is killed: its connections break. */
   readonly ended = Promise.withResolvers<undefined>();
+  /** It was killed, or stood still. */
+  wasDisturbed = false;
   #held: (() => void)[] = [];
   #stoodMs = 0;
   #pausedAtMs = 0;
@@ -51,6 +53,7 @@ export class SimulatedProcess implements TimerOwner {
   };
 
   kill(): void {
+    this.wasDisturbed = true;
     this.state = 'killed';
     this.#held = [];
     this.ended.resolve(undefined);
@@ -59,6 +62,7 @@ export class SimulatedProcess implements TimerOwner {
   /** Stands still for a time, or until `resume`. */
   pause(forMs: number): void {
     if (this.state !== 'running') return;
+    this.wasDisturbed = true;
     this.state = 'paused';
     this.#pausedAtMs = virtualMs();
     runAs(undefined, () => after(forMs, () => this.resume()));

@@ -4,6 +4,11 @@ import type { Job } from '../../src/domain/download-job.ts';
 import { periodOfUsageStream } from '../../src/domain/billing-period.ts';
 import type { KeyedDownload } from '../../src/domain/decide-usage.ts';
 import { evolveUsage } from '../../src/domain/evolve-usage.ts';
+import { evolveDocumentMails, initialDocumentMails } from '../../src/domain/document-mails.ts';
+import { evolveMailRecord, newMailRecord } from '../../src/domain/mail-record.ts';
+import type { MailRecord } from '../../src/domain/mail-record.ts';
+import type { WaitingDocumentMail } from '../../projections/document-mails.ts';
+import type { WaitingWarning } from '../../projections/usage-warnings.ts';
 import { evolveCorrectionRequests, newCorrectionRequests } from '../../src/domain/correction-requests.ts';
 import type { CorrectionRequests } from '../../src/domain/correction-requests.ts';
 import {
@@ -53,6 +58,11 @@ export class ReadModels {
 
   /** By stream. */
   readonly corrections = new Map<string, CorrectionRequests>();
+  /** By usage stream. */
+  readonly #notices = new Map<string, MailRecord>();
+  /** Those that name people to mail, by the id of their event; and whose mails are not recorded. */
+  readonly #documents = new Map<string, Omit<WaitingDocumentMail, 'mail_id' | 'person_id'>>();
+  #documentMails = initialDocumentMails;
 
   apply(event: RecordedEvent): void {
     if (event.stream.startsWith('usage-')) this.#applyUsage(event);
@@ -73,8 +83,43 @@ export class ReadModels {
     return row && { ...row, confirmed: row.confirmed || usage?.phase === 'closed' };
   }
 
+  /** Notices without a mail, of thresholds that were reached at once the highest; and caps that were reached in an open period. */
+  waitingWarnings(): WaitingWarning[] {
+    const waiting = [...this.#notices].flatMap(([stream, { notices }]) =>
+      [...notices.values()].filter(({ messageId }) => messageId === null).map((one) => ({ ...one, stream })),
+    );
+    type Waiting = (typeof waiting)[number];
+    const thresholdOf = ({ notice }: Waiting) =>
+      notice.type === 'UsageWarningReached' ? notice.data : { pool: undefined, threshold_percent: 0 };
+    const isCovered = (one: Waiting) =>
+      waiting.some(
+        (other) =>
+          other.stream === one.stream &&
+          other.time === one.time &&
+          thresholdOf(other).pool === thresholdOf(one).pool &&
+          thresholdOf(other).threshold_percent > thresholdOf(one).threshold_percent,
+      );
+    const isNews = ({ notice, stream }: Waiting) =>
+      notice.type !== 'OverageCapReached' || this.credits.get(stream)?.snapshot.usage.phase === 'open';
+    const placeOf = ({ time, stream, revision }: Waiting) => `${time} ${stream} ${String(revision).padStart(9)}`;
+    return waiting
+      .filter((one) => isNews(one) && !isCovered(one))
+      .sort((one, other) => (placeOf(one) < placeOf(other) ? -1 : 1))
+      .map(({ eventId, stream }) => ({ mail_id: eventId, account_id: periodOfUsageStream(stream).accountId, stream }));
+  }
+
+  /** Documents come in the order of their times. */
+  waitingDocumentMails(): WaitingDocumentMail[] {
+    return [...this.#documents.values()].flatMap((document) =>
+      (this.#documentMails.get(document.event_id) ?? []).map((person_id) => ({
+        ...document,
+        ...{ person_id, mail_id: `${document.event_id}-${person_id}` },
+      })),
+    );
+  }
+
   #applyUsage(recorded: RecordedEvent): void {
-    const { event, metadata, stream, revision } = parseUsageEvent(recorded);
+    const { event, id, metadata, stream, revision } = parseUsageEvent(recorded);
     const { accountId } = periodOfUsageStream(stream);
     const usage = evolveUsage(this.credits.get(stream)?.snapshot.usage ?? initialUsage, event);
     const snapshot = { stream, revision, lastHash: metadata.hash, lastTime: metadata.time, usage };
@@ -82,6 +127,8 @@ export class ReadModels {
     if (event.type === 'UsagePeriodOpened') row.openingInvoiceDue = owesOpeningInvoice(event.data);
     if (event.type === 'UsagePeriodClosed') row.periodInvoiceDue = usage.phase !== 'absent' && owesInvoice(usage);
     this.credits.set(stream, { ...row, snapshot });
+    const notices = this.#notices.get(stream) ?? newMailRecord();
+    this.#notices.set(stream, evolveMailRecord(notices, event, { revision, id, time: metadata.time }));
     if (event.type === 'DownloadQueued') {
       const { token, idempotency, overage, platform, video_id: videoId } = event.data;
       const at = metadata.time;
@@ -123,7 +170,10 @@ export class ReadModels {
   }
 
   #applyInvoice(recorded: RecordedEvent): void {
-    const { event } = parseInvoiceEvent(recorded);
+    const { event, id, revision } = parseInvoiceEvent(recorded);
+    this.#documentMails = evolveDocumentMails(this.#documentMails, event, { id });
+    if (event.type !== 'DocumentMailed')
+      this.#documents.set(id, { event_id: id, account_id: event.data.account_id, revision });
     if (event.type !== 'InvoiceIssued') return;
     const { account_id: accountId, period_start: start, covers } = event.data;
     const row = this.credits.get(usageStream(accountId, { start }));

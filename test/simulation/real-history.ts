@@ -143,7 +143,7 @@ async function openAccounts(
   const accounts: Accounts[number][] = [];
   for (let left = random.pick([1, 2, 3]); left > 0; left -= 1) {
     const { accountId, key: apiKey, keyId } = await installation.openAccount(random.pick(['small', 'large']));
-    accounts.push({ accountId, apiKey, keyId, personId: '' });
+    accounts.push({ accountId, apiKey, keyId, personId: '', email: '' });
   }
   await projector.stop();
   const opened = (await readLog(installation.environment.EVENTSTORE_URL, 'usage-')).find(

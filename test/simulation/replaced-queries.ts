@@ -1,6 +1,9 @@
 import type { CorrectionRequest } from '../../src/domain/correction-requests.ts';
 import type * as Corrections from '../../projections/corrections.ts';
 import type * as Credits from '../../projections/credits.ts';
+import type * as DocumentMails from '../../projections/document-mails.ts';
+import type * as MailClaims from '../../projections/mail-claims.ts';
+import type * as UsageWarnings from '../../projections/usage-warnings.ts';
 import type * as DuePeriods from '../../projections/due-periods.ts';
 import type * as JobsInTurn from '../../projections/jobs-in-turn.ts';
 import type * as Checkpoints from '../../projections/runner/checkpoints.ts';
@@ -102,6 +105,43 @@ export const listWaitingCorrections: typeof Corrections.listWaitingCorrections =
     const row = ({ correctionId, accountId }: CorrectionRequest) =>
       ({ correction_id: correctionId, account_id: accountId }) as Corrections.CorrectionRow;
     return waiting.slice(0, limit).map(row);
+  });
+
+export const listWaitingWarnings: typeof UsageWarnings.listWaitingWarnings = (pool, { except, limit }) =>
+  on(pool).statement(({ readModels }) =>
+    readModels
+      .waitingWarnings()
+      .filter((one) => !except.includes(one.mail_id))
+      .slice(0, limit),
+  );
+
+export const listWaitingDocumentMails: typeof DocumentMails.listWaitingDocumentMails = (pool, { except, limit }) =>
+  on(pool).statement(({ readModels }) =>
+    readModels
+      .waitingDocumentMails()
+      .filter((one) => !except.includes(one.mail_id))
+      .slice(0, limit),
+  );
+
+export const claimMail: typeof MailClaims.claimMail = (pool, mailId, { by, staleSeconds }) =>
+  on(pool).statement(({ mailClaims }) => {
+    const claim = mailClaims.get(mailId);
+    const isFree = !claim || claim.by === by || claim.isTaken || performance.now() - claim.atMs > staleSeconds * 1_000;
+    if (!isFree) return undefined;
+    const taken = claim?.isTaken ?? false;
+    mailClaims.set(mailId, { by, atMs: performance.now(), isTaken: taken });
+    return { taken };
+  });
+
+export const noteTaken: typeof MailClaims.noteTaken = (pool, mailId) =>
+  on(pool).statement(({ mailClaims }) => {
+    const claim = mailClaims.get(mailId);
+    if (claim) claim.isTaken = true;
+  });
+
+export const forgetClaim: typeof MailClaims.forgetClaim = (pool, mailId) =>
+  on(pool).statement(({ mailClaims }) => {
+    mailClaims.delete(mailId);
   });
 
 export const noteServiceFailures: typeof ServiceFailures.noteServiceFailures = (pool, tokens) =>

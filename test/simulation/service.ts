@@ -14,6 +14,8 @@ import { startSweeping } from '../../src/dispatcher/sweep-lost-jobs.ts';
 import type { JobQueue } from '../../src/ports/job-queue.ts';
 import { startClosingPeriods } from '../../src/dispatcher/close-periods.ts';
 import { startResolving } from '../../src/dispatcher/resolve-unknown-outcomes.ts';
+import { startMailingDocuments } from '../../src/dispatcher/send-document-mails.ts';
+import { startMailingWarnings } from '../../src/dispatcher/send-warning-mails.ts';
 import { startReturningServiceFailures } from '../../src/dispatcher/return-service-failures.ts';
 import { createAuthenticate } from '../../src/http/authenticate.ts';
 import { endpoints } from '../../src/http/endpoints.ts';
@@ -21,6 +23,7 @@ import { ApiError } from '../../src/http/errors.ts';
 import type { ApiErrorCode } from '../../src/http/errors.ts';
 import { PartsAway } from '../../src/http/retry-after.ts';
 import { ClockIsWrong } from '../../src/ports/clock.ts';
+import type { Mailer } from '../../src/ports/billing.ts';
 import { Outages } from '../../src/ports/outage.ts';
 import { noPlatformRules } from '../../src/ports/platform-rules.ts';
 import type { RowMacs } from '../../src/ports/row-macs.ts';
@@ -28,6 +31,8 @@ import type { MetadataProbe } from '../../src/ports/videos.ts';
 import { sleep } from '../../src/async/sleep.ts';
 import { pause, virtualMs } from './clock.ts';
 import { connectToLog } from './event-log-client.ts';
+import { messageIdOf } from './mail-server.ts';
+import type { MailServer } from './mail-server.ts';
 import { pendingVoidsOf } from './postgres.ts';
 import type { Postgres } from './postgres.ts';
 import { SimulatedProcess, portOf } from './process.ts';
@@ -286,6 +291,7 @@ export class DispatcherProcess extends ServiceProcess {
       startSweeping({ ...parts, queue, attemptTimeoutSeconds, maxJobsPerAccount });
       if (world.parts.corrections) startCarryingOutCorrections({ ...parts, setAsideMs: 10_000 });
       startClosingPeriods({ ...parts, macs, writers, graceSeconds, everyMs: 2_000 });
+      if (world.mails) startMailings(this, world.mails);
       startReturningServiceFailures({
         ...parts,
         setAsideMs: 10_000,
@@ -293,4 +299,20 @@ export class DispatcherProcess extends ServiceProcess {
       });
     });
   }
+}
+
+function startMailings(process: DispatcherProcess, server: MailServer): void {
+  const { world, store, pool, outages, newUuid, now } = process;
+  const isNoted = (id: string) => world.postgres.mailClaims.get(id)?.isTaken ?? false;
+  const mailer = portOf<Mailer>(
+    process,
+    { messageIdOf, send: (mail) => server.take(mail, process, () => isNoted(mail.id)) },
+    world.network.atCall,
+  );
+  const mails = {
+    ...{ store, pool, logger, outages, newUuid, now, mailer, mailerId: newUuid(), taken: new Set<string>() },
+    ...{ retryMs: 1_000, staleClaimSeconds: 60, recordTimeoutMs: 5_000 },
+  };
+  startMailingWarnings(mails);
+  startMailingDocuments({ ...mails, issuer: 'Simulated', publicUrl: () => 'https://console.example' });
 }

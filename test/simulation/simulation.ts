@@ -146,7 +146,8 @@ async function openAccounts(world: World): Promise<void> {
   const open = async () => {
     const actor = { type: 'system', id: 'simulation' } as const;
     const request = { correlationId: opener.newUuid(), actor, timeoutMs: 60_000 };
-    const account = await openAccount(dependencies, { ...request, email: 'a@b.example', terms: drawTerms(random) });
+    const email = `owner${String(world.accounts.length)}@b.example`;
+    const account = await openAccount(dependencies, { ...request, email, terms: drawTerms(random) });
     if (isRefused(account)) throw new Error(account.refusal);
     const { accountId } = account;
     const key = await issueApiKey(dependencies, { ...request, accountId, label: 'simulated', maxKeys: 5 });
@@ -158,7 +159,7 @@ async function openAccounts(world: World): Promise<void> {
       world.startMs = openedMs;
       await changeTerms(opener.writers, { accountId, change, snapshot: snapshot!, cause, timeoutMs: 60_000 });
     }
-    const opened = { accountId, personId: accountId.replace('acc_', 'per_'), apiKey: key.key, keyId: key.keyId };
+    const opened = { accountId, email, personId: accountId.replace('acc_', 'per_'), apiKey: key.key, keyId: key.keyId };
     world.accounts.push(opened);
     world.accountsByKey.set(hashApiKey(key.key), opened);
   };
@@ -279,6 +280,9 @@ function drawOutages(world: World, processes: () => ServiceProcess[]): void {
   };
   draw('log_away', 3, (lengthMs) => (world.log.awayUntilMs = virtualMs() + lengthMs));
   draw('postgres_away', 2, (lengthMs) => (world.postgres.awayUntilMs = virtualMs() + lengthMs));
+  draw('network_away', 2, (lengthMs) => {
+    for (const server of [world.log, world.postgres]) server.awayUntilMs = virtualMs() + lengthMs;
+  });
   draw('killed', 3, (_lengthMs, process) => {
     world.tell(process?.name ?? 'nobody', 'is killed');
     process?.kill();

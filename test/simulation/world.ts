@@ -5,6 +5,7 @@ import type { StoredEvent } from './event-log.ts';
 import { Faults } from './faults.ts';
 import type { Network } from './event-log-client.ts';
 import { SimulatedFiles } from './simulated-files.ts';
+import { MailServer } from './mail-server.ts';
 import { SimulatedQueue } from './job-queue.ts';
 import { Postgres } from './postgres.ts';
 import type { SimulatedProcess } from './process.ts';
@@ -14,6 +15,7 @@ import { ReadModels } from './read-models.ts';
 export interface SimulatedAccount {
   accountId: string;
   personId: string;
+  email: string;
   apiKey: string;
   keyId: string;
 }
@@ -27,6 +29,8 @@ export class World {
   readonly network: Network;
   readonly queue: SimulatedQueue;
   readonly files: SimulatedFiles;
+  /** Undefined where nothing is mailed. */
+  readonly mails: MailServer | undefined;
   /** Names of the faults that happened, in order. */
   readonly happened: string[] = [];
   /** Bugs that a part of the world has met itself. */
@@ -80,6 +84,7 @@ export class World {
     this.log = new EventLog((events) => this.tell('log', textOf(events)));
     this.queue = new SimulatedQueue(this.network);
     this.files = new SimulatedFiles(this.network);
+    this.mails = mails ? new MailServer(this.network) : undefined;
     this.postgres = new Postgres(new ReadModels(), this.network);
   }
 
