@@ -22,8 +22,8 @@ const wrongBySeconds = isLongProof ? everyShift : [-5 * 3_600, 32 * daySeconds];
 const eventsOf = async (prefix = '') =>
   (await readLog(installation.environment.EVENTSTORE_URL, prefix)).filter(({ stream }) => !stream.startsWith('$'));
 
-const download = ({ url }: ServiceProcess, key: string) =>
-  call(url, '/video/download', { key, body: { url: installation.sampleUrl('private') } });
+const download = ({ url }: ServiceProcess, key: string, headers = {}) =>
+  call(url, '/video/download', { key, headers, body: { url: installation.sampleUrl('private') } });
 
 /** What a process says of its clock, each time that it does. */
 const linesOf = (process: ServiceProcess) =>
@@ -54,12 +54,17 @@ describe('an API process', () => {
     const clock = wrongClock(0);
     const api = await installation.startRole('api', clock.environment);
     for (const seconds of wrongBySeconds) {
-      expect(await download(api, key)).toMatchObject({ status: 202 });
+      const sameAgain = () => download(api, key, { 'Idempotency-Key': `clock-${String(seconds)}` });
+      const first = await sameAgain();
+      expect(first).toMatchObject({ status: 202 });
       clock.set(seconds);
       await waitFor(async () => (await download(api, key)).status === 502, { what: 'a refusal' });
       expect(await download(api, key)).toMatchObject({ code: 'enqueue_failed' });
+      // "Not queued" would not be true of a key that has a download.
+      await expect(sameAgain()).rejects.toThrow('fetch failed');
       clock.set(0);
       await waitFor(async () => (await download(api, key)).status === 202, { what: 'the clock to be right again' });
+      expect((await sameAgain()).data).toEqual(first.data);
     }
     await api.stop();
     const usage = await eventsOf(`usage-${accountId}-`);

@@ -61,7 +61,7 @@ export class ServiceProcess extends SimulatedProcess {
   }
 
   now = (): string => {
-    if (this.clockIsWrong) throw new ClockIsWrong('the clocks differ');
+    if (this.world.postgres.isTrouble(this.clockIsWrong)) throw new ClockIsWrong('the clocks differ');
     return new Date(this.world.startMs + virtualMs() + this.skewMs).toISOString();
   };
 
@@ -128,6 +128,7 @@ const checkKey = { id: 0, key: createSecretKey(Buffer.alloc(32, 7)) };
  */
 export class ApiProcess extends ServiceProcess {
   isStopping = false;
+  hasCutConnections = false;
   readonly #answer: (request: ApiRequest) => Promise<ApiAnswer>;
 
   constructor(name: string, world: World) {
@@ -163,7 +164,8 @@ export class ApiProcess extends ServiceProcess {
         const known = error instanceof ClockIsWrong ? new ApiError(endpoint.whenUnavailable ?? 'unavailable') : error;
         const said = known instanceof ApiError ? known : new ApiError('internal_error');
         Object.assign(answer, { status: said.status, code: said.code });
-        if (said !== known) world.violations.push({ rule: 'no_internal_error', what: `${name}: ${String(error)}` });
+        if (said !== known && !this.hasCutConnections)
+          world.violations.push({ rule: 'no_internal_error', what: `${name}: ${String(error)}` });
       }
       const { usageHeaders } = request;
       if (usageHeaders) answer.creditsRemaining = usageHeaders.creditsRemaining();
@@ -171,10 +173,12 @@ export class ApiProcess extends ServiceProcess {
     };
   }
 
-  /** It takes no more requests, gives those under way some time, and closes the log. */
+  /** It takes no more requests, gives those under way some time, cuts their connections, and closes the log. */
   async stop(drainMs: number): Promise<void> {
     this.isStopping = true;
     await pause(drainMs);
+    // Nobody hears what it answers from then on.
+    this.hasCutConnections = true;
     await this.run(() => this.store.close());
     await pause(longestAfterCloseMs);
     this.kill();
@@ -182,7 +186,9 @@ export class ApiProcess extends ServiceProcess {
 
   /** Never settles if the process ends before. */
   answer(request: ApiRequest): Promise<ApiAnswer> {
-    return this.run(() => this.#answer(request));
+    return this.run(() => this.#answer(request)).then((answer) => {
+      return this.hasCutConnections ? new Promise(() => undefined) : answer;
+    });
   }
 }
 
