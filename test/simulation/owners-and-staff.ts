@@ -10,6 +10,7 @@ import type { Correction } from '../../src/domain/correction-events.ts';
 import type { CorrectionRequest } from '../../src/domain/correction-requests.ts';
 import type { Note } from '../../src/domain/invoice.ts';
 import type { Actor } from '../../src/domain/parse-event.ts';
+import type { TermsChanges } from '../../src/domain/change-plan.ts';
 import type { PlanTerms } from '../../src/domain/plans.ts';
 import { isRefused } from '../../src/domain/refusals.ts';
 import type { Refused } from '../../src/domain/refusals.ts';
@@ -112,8 +113,16 @@ async function staff(client: Insider): Promise<void> {
 }
 
 async function changePlan(client: Insider): Promise<void> {
-  const change: TermsChange = { kind: 'change_plan', terms: drawTerms(client.random), effective: undefined };
-  await changeOf(client, 'change of plan', change, staffActor);
+  const { random, scene } = client;
+  const terms = drawTerms(random);
+  const effective = random.pick([undefined, undefined, 'now', 'next_period'] as const);
+  const { fee_cents, overage_cents, downloads_limit } = terms;
+  const changes = random.pick<TermsChanges>([{ fee_cents }, { overage_cents }, { downloads_limit, overage_cents }]);
+  const change: TermsChange = random.chance(0.5)
+    ? { kind: 'change_plan', terms, effective }
+    : { kind: 'change_terms', changes, effective, agreedAt: scene.world.now() };
+  // Somebody who has got no answer orders it again.
+  for (let times = random.between(1, 2); times > 0; times -= 1) await changeOf(client, change.kind, change, staffActor);
 }
 
 const tokenOf = ({ data }: StoredEvent) => (data as { token: string }).token;

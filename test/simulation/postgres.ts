@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { sleep } from '../../src/async/sleep.ts';
+import { notBelieved } from '../../projections/credits-macs.ts';
 import type { Checkpoint } from '../../projections/runner/checkpoints.ts';
 import type { PendingVoid, PendingVoids } from '../../src/ports/billing.ts';
 import type { Network } from './event-log-client.ts';
@@ -36,6 +37,11 @@ export class Postgres {
     if (this.isTrouble(happens('outcome_unknown'))) throw new PostgresFailed();
     await sleep(this.isTrouble(happens('answer_late')) ? delayMs(20, 6_000) : delayMs(0, 3));
     return result;
+  }
+
+  /** A row as it is read, unless it has no valid MAC. */
+  believed<Row>(row: Row): Row | typeof notBelieved {
+    return this.isTrouble(this.#network.happens('row_not_believed')) ? notBelieved : row;
   }
 
   isTrouble(fails: boolean): boolean {

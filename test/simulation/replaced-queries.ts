@@ -45,10 +45,10 @@ const hasNext = (postgres: Postgres, row: CreditsRow) =>
   );
 
 export const readCredits: typeof Credits.readCredits = (pool, stream) =>
-  on(pool).statement(({ readModels }) => readModels.credits.get(stream)?.snapshot);
+  on(pool).statement((postgres) => postgres.believed(postgres.readModels.credits.get(stream)?.snapshot));
 
 export const readNewestCredits: typeof Credits.readNewestCredits = (pool, accountId) =>
-  on(pool).statement(({ readModels }) => readModels.newestOf(accountId)?.snapshot);
+  on(pool).statement((postgres) => postgres.believed(postgres.readModels.newestOf(accountId)?.snapshot));
 
 export const listPeriodsToRollOver: typeof DuePeriods.listPeriodsToRollOver = (pool, { now, except, limit }) =>
   on(pool).statement((postgres) => {

@@ -2,7 +2,6 @@ import { createSecretKey } from 'node:crypto';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Logger } from 'pino';
 import type { Pool } from 'pg';
-import { notBelieved } from '../../projections/credits-macs.ts';
 import type { Admission } from '../../projections/admission/admission.ts';
 import type { PolledJob } from '../../projections/jobs.ts';
 import { RequestTokens } from '../../src/commands/request-token.ts';
@@ -228,7 +227,7 @@ interface AdmissionRequest {
 
 /** What the admission's statement finds: every key is valid, and no window is ever full. */
 export async function admit(
-  { postgres, faults, accountsByKey }: World,
+  { postgres, accountsByKey }: World,
   { keyHash, token, idempotencyKeyHash }: AdmissionRequest,
 ) {
   return postgres.statement(({ readModels }): Admission | undefined => {
@@ -245,9 +244,7 @@ export async function admit(
         window: { limit: 9, remaining: 9, resetAtSeconds: 0 },
         place: undefined,
       },
-      usage: postgres.isTrouble(faults.happens('row_not_believed'))
-        ? notBelieved
-        : row && { ...row, coversUpTo: readModels.appliedUpTo },
+      usage: postgres.believed(row && { ...row, coversUpTo: readModels.appliedUpTo }),
       job: job && polledJobOf(job),
       keyed: idempotencyKeyHash === undefined ? undefined : readModels.keyedOf(accountId, idempotencyKeyHash),
     };
