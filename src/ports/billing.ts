@@ -25,7 +25,8 @@ export interface PendingVoid {
 /** Charges of unknown outcome whose clients were told that nothing is charged. The dispatcher voids those that are stored. */
 export interface PendingVoids {
   /**
-   * Resolves once the pending void is durable, on the standby of Postgres too. Several charges of one append are added one by one.
+   * Resolves once the pending void is durable, on the standby of Postgres too. Several charges of one append are added one by one,
+   * and an append stands at the place of its first.
    *
    * @returns false where the period of the stream is being closed: then nothing was added, and nothing may be
    * @throws {NotOnStandby}, and when Postgres is away; the pending void may have been stored all the same
@@ -34,7 +35,8 @@ export interface PendingVoids {
   /** The oldest ones that this installation has written. @throws when Postgres is away */
   list(limit: number): Promise<PendingVoid[]>;
   /**
-   * Takes one that is resolved out of the list, and keeps it for backups. A charge that was added meanwhile stays.
+   * Takes one that is resolved out of the list, and keeps it for backups. A charge that was added meanwhile stays: charges are told
+   * apart by their content. Removing again what is gone is fine.
    *
    * @throws when Postgres is away
    */
@@ -44,7 +46,8 @@ export interface PendingVoids {
 /** The gate between the pending voids of an ended period and its closing. */
 export interface PeriodClosings {
   /**
-   * Shuts the gate: nothing of the stream can become a pending void any more. Shutting it again is fine.
+   * Shuts the gate, for ever and for all processes: nothing of the stream can become a pending void any more. Shutting it again is
+   * fine. Of this and an `add` that comes at the same time, one sees the other.
    *
    * @returns false, with the gate left open, while a pending void names the stream
    */

@@ -25,9 +25,11 @@ export interface EventToAppend {
 export type ExpectedRevision = 'no_stream' | number;
 
 /**
- * - `stored`: the events are durable at exactly expected + 1 …, by this attempt or by an earlier identical one.
- * - `conflict`: the events are certainly not stored, because somebody else wrote to the stream first.
- * - `not_sent`: the events are certainly not stored, because the log could not be reached before `sendBeforeMs`.
+ * - `stored`: the events are durable at exactly expected + 1 …, by this attempt or by an earlier identical one. Every read that
+ *   begins from now on, in any process, has them.
+ * - `conflict`: the events are certainly not stored, because somebody else wrote to the stream first. What somebody else wrote
+ *   may be shown to readers a moment later.
+ * - `not_sent`: the events are certainly not stored, and will not be: the log could not be reached before `sendBeforeMs`.
  */
 export type AppendOutcome = 'stored' | 'conflict' | 'not_sent';
 
@@ -42,7 +44,9 @@ export interface EventStore {
    * long that takes. A caller with a deadline races this promise and treats its own time-out as an unknown outcome.
    *
    * @param options.sendBeforeMs by `performance.now()`: an append that could not be sent by then ends with `not_sent`, at that
-   *   time and not later, since the caller has requests to answer whose deadlines come soon after
+   *   time and not later. It has to come before the earliest deadline of the requests in the append: from that deadline on, a
+   *   pending void may send the append by itself, with the charges of the other requests in it, which are decided again after
+   *   `not_sent` and could be told 402 for what they are charged
    * @throws {InvalidAppend} for events the log could never take (name, id, type or size); nothing is sent then.
    * @throws {EventStoreClosed} when the adapter is closed while the outcome is unknown.
    */
@@ -54,7 +58,8 @@ export interface EventStore {
   ): Promise<AppendOutcome>;
 
   /**
-   * The events of a stream from a revision on, in order; empty if the stream does not exist or ends before it.
+   * The events of a stream from a revision on, in order; empty if the stream does not exist or ends before it. Every read of this
+   * port goes through the leader of a cluster, and has at least what any process was told of before the read began.
    *
    * @param maxCount at most so many; without it, all
    * @throws {EventStoreUnavailable} when the log cannot be read now.
@@ -92,7 +97,10 @@ export interface EventStore {
     asked: readonly AskedPosition[],
   ): Promise<(bigint | undefined | 'further_back')[]>;
 
-  /** Delivers the log in order until it is closed: see `SubscriptionOptions`. */
+  /**
+   * Delivers the log in order until it is closed, without a gap: once an event is delivered, none appears before it any more.
+   * After a failure events may be delivered again. See `SubscriptionOptions`.
+   */
   subscribe(options: SubscriptionOptions): Subscription;
 }
 

@@ -25,18 +25,24 @@ export interface RemovedFiles {
   bytes: number;
 }
 
+/** What a call has changed, every later call of any process sees. A key of another form is a bug: a RangeError. */
 export interface FileStore {
   /**
-   * Moves or uploads a finished file. Atomic: a reader sees all of it or nothing.
+   * Moves or uploads a finished file. Atomic: a reader sees all of it or nothing. Afterwards the file is no longer at `path`. A
+   * file of this key that was there before is replaced.
    *
-   * @throws {FileStoreUnavailable} when it could not be stored; it may be tried again
+   * @throws {FileStoreUnavailable} when it could not be stored, as far as is known; it may be tried again
    */
   put(key: FileKey, path: string, mime: string, options?: PutOptions): Promise<void>;
   /** Size of a stored file in bytes; undefined when it is not there. @throws {FileStoreUnavailable} */
   sizeBytes(key: FileKey): Promise<number | undefined>;
-  /** Removes one file. Removing a file that is not there is fine. */
+  /** Removes one file. Removing a file that is not there is fine. @throws {FileStoreUnavailable} */
   remove(key: FileKey): Promise<void>;
-  /** Removes every file of a token, except the given one if any. */
+  /**
+   * Removes every file of a token, except the given one if any, and the remains of an interrupted `put`.
+   *
+   * @throws {FileStoreUnavailable} some may be gone
+   */
   purge(token: string, except?: FileKey): Promise<RemovedFiles>;
   /** Tokens with any stored file, the remains of an interrupted `put` included; in groups and in any order. */
   tokens(): AsyncIterable<readonly string[]>;

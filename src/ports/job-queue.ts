@@ -18,9 +18,9 @@ export interface ReceivedJob {
   jobRevision: number | undefined;
   /** Number of deliveries, this one included. */
   deliveries: number;
-  /** Ends the message: the log has the claim now, or there is nothing to do. */
+  /** Ends the message: the log has the claim now, or there is nothing to do. It may get lost: the message comes again then. */
   acknowledge(): void;
-  /** Keeps the message from being delivered to another worker for now. */
+  /** Keeps the message from being delivered to another worker for now: for half a minute from each call on, as from its delivery. */
   keepAlive(): void;
   /** Has the message delivered again, to any worker, after a delay. */
   postpone(delayMs: number): void;
@@ -44,16 +44,22 @@ export function jobRevisionIn(id: string): number | undefined {
 /** Name of the queue of downloads. */
 export const downloadQueue = 'downloads.queued';
 
+/**
+ * A work queue, at least once and in any order: a message may get lost, come twice, or come long after its job has ended. One
+ * that a worker neither acknowledges nor keeps alive is delivered to another.
+ */
 export interface JobQueue {
   /**
-   * Resolves once the queue has stored the message or has one with this id already.
+   * Resolves once the queue has stored the message, or has had one with this id within the last two minutes, acknowledged or not.
+   * Afterwards it takes the same id again.
    *
    * @param traceparent of the span that appended the event, which the worker's spans continue
    * @throws when the queue is away
    */
   publish(message: JobMessage, messageId: string, traceparent?: string): Promise<void>;
   /**
-   * The next message. If there is none, waits for one, a few seconds at most or until `stopping` is aborted.
+   * The next message. If there is none, waits for one, a few seconds at most or until `stopping` is aborted: from then on none is
+   * taken. Undefined too for a message that is not ours, which is gone then.
    *
    * @param wait false: does not wait
    * @throws when the queue is away
