@@ -110,6 +110,8 @@ describe('a warning', () => {
       queued(5, false),
       warned('downloads', 100, 5, 5),
     ]);
+    const asLarge = planChanged({ ...plan, ...warning, downloads_limit: 4, overage_cents: 30 });
+    expect(decideUsage(given(...used, voidOf(4, 0), asLarge), queueDownload(5))).toEqual([credit(5), queued(5, false)]);
   });
 });
 
