@@ -1,10 +1,10 @@
 import { expect } from 'vitest';
 import type { UsageEvent, UsageEventOf } from '../../src/domain/usage-events.ts';
-import { sum, UsageModel } from '../domain/usage-model.ts';
+import { sum, UsageModel } from './usage-model.ts';
 import type { LoggedEvent } from '../support/log.ts';
 
 /**
- * Rates an account's usage events again by the plain model of test/domain, one by one: each must be what the model makes of
+ * Rates an account's usage events again by the plain model, one by one: each must be what the model makes of
  * the events before it, to the cent.
  *
  * @param events of all usage streams of one account, in the order of the log
@@ -30,10 +30,10 @@ function rateEvent(model: UsageModel, event: LoggedEvent): void {
       });
       break;
     case 'DownloadCreditDebited':
-      expect(model.download(data.token, { fingerprint: '' }), at).toEqual({ took: 'credit', cents: 0 });
+      expect(model.download(data.token), at).toEqual({ took: 'credit', cents: 0 });
       break;
     case 'OverageCharged':
-      expect(model.download(data.token, { fingerprint: '' }), at).toEqual({ took: 'credit', cents: data.cents });
+      expect(model.download(data.token), at).toEqual({ took: 'credit', cents: data.cents });
       break;
     case 'PlanChanged': {
       const before = feesOf(model);

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { Account } from '../../src/audit/rules/account.ts';
 import { Divergences } from '../../src/audit/rules/divergence.ts';
 import type { Link } from '../../src/audit/rules/event-schemas.ts';
@@ -19,6 +20,8 @@ export interface Evidence {
   calls: readonly Call[];
   /** What staff were told of corrections. */
   corrections?: readonly CorrectionRequest[];
+  /** How long a period takes corrections after its end, at least. */
+  graceSeconds?: number;
   world: {
     /** The instant of business time at which it began. */
     startMs: number;
@@ -50,6 +53,7 @@ export async function judge(evidence: Evidence): Promise<Violation[]> {
   const rules = {
     ofCalm,
     ofTime,
+    ofClosings,
     ofFiles,
     ofCharges,
     ofDownloads,
@@ -154,6 +158,8 @@ async function replay(world: Evidence['world']): Promise<Facts> {
   return facts;
 }
 
+const termsOf = ({ terms, coming }: State) => ({ terms, coming });
+
 function noteUsage(
   facts: Facts,
   { type, data, metadata }: Link,
@@ -168,6 +174,12 @@ function noteUsage(
     ...{ overageDownloads: totals.overage_downloads, overageCents: totals.overage_cents },
   };
   const states = facts.states.get(accountId) ?? [];
+  const before = states.at(-1);
+  if (
+    ['PlanChanged', 'OverageCapSet', 'OverageCapRemoved'].includes(type) &&
+    isDeepStrictEqual(before && termsOf(before), termsOf(after))
+  )
+    facts.violations.push({ rule: 'change_changes', what: `${type} of ${accountId} is what holds already` });
   // Corrections of an earlier period change nothing in the newest.
   if (after.start >= (states.at(-1)?.start ?? '')) facts.states.set(accountId, [...states, after]);
   if (type === 'DownloadQueued' || type === 'MetadataCreditDebited') {
@@ -190,7 +202,10 @@ function noteUsage(
   }
   const about = facts.charges.get(type === 'MetadataCreditVoided' ? data.lookup_id : data.token);
   if (about && (type === 'DownloadVoided' || type === 'MetadataCreditVoided')) about.voidedMs = fromMs;
-  if (about && type === 'DownloadConfirmed') about.confirmed = true;
+  if (about && type === 'DownloadConfirmed') {
+    if (about.confirmed) facts.violations.push({ rule: 'confirmed_once', what: `${about.name} is confirmed again` });
+    about.confirmed = true;
+  }
 }
 
 /** The states of an account between the request and the answer. */
@@ -233,6 +248,17 @@ function ofTime({ calls }: Evidence, _facts: Facts, report: Report): void {
     const tookMs = Number(worked.atAnswerMs ?? api.workedMs?.()) - Number(worked.atRequestMs);
     if (tookMs > (longestMs[request.operation] ?? Infinity))
       report('answered_in_time', `${nameOf(call)} was answered after ${String(tookMs)} ms`);
+  }
+}
+
+/** A period takes corrections until its grace is over. */
+function ofClosings({ world: { log }, graceSeconds = 0 }: Evidence, _facts: Facts, report: Report): void {
+  const endedMs = new Map<string, number>();
+  for (const { type, stream, metadata } of log.readAll()) {
+    const atMs = Date.parse((metadata as { time: string }).time);
+    if (type === 'UsagePeriodEnded') endedMs.set(stream, atMs);
+    if (type === 'UsagePeriodClosed' && atMs < (endedMs.get(stream) ?? Infinity) + graceSeconds * 1_000)
+      report('grace_is_over', `${stream} is closed too early`);
   }
 }
 

@@ -1,4 +1,5 @@
 import { setTimeout as sleepFor } from 'node:timers/promises';
+import { isDeepStrictEqual } from 'node:util';
 import { carryOutCorrection } from '../../src/commands/carry-out-correction.ts';
 import { changeTerms } from '../../src/commands/change-terms.ts';
 import type { TermsChange } from '../../src/commands/change-terms.ts';
@@ -89,15 +90,22 @@ async function changeOf(client: Insider, what: string, change: TermsChange, acto
   });
 }
 
+/** A form may be sent twice. */
+const drawTimes = (random: Random) => (random.chance(0.2) ? 2 : 1);
+
+/** A cap may be met to the cent, or be no multiple of a price. */
+const drawCap = (random: Random) => (random.chance(0.7) ? 25 * random.between(0, 5) : random.between(0, 120));
+
 async function owner(client: Insider): Promise<void> {
   const { random, account } = client;
   for (let left = random.between(1, 3); left > 0; left -= 1) {
     const effective = random.chance(0.7) ? 'now' : 'next_period';
     const change: TermsChange = random.chance(0.25)
       ? { kind: 'remove_overage_cap', effective }
-      : { kind: 'set_overage_cap', overageCapCents: 25 * random.between(0, 5), effective };
-    await changeOf(client, `${change.kind} ${effective}`, change, { type: 'owner', id: account.personId });
-    await pauseFor(random, 100, 8_000);
+      : { kind: 'set_overage_cap', overageCapCents: drawCap(random), effective };
+    for (let times = drawTimes(random); times > 0; times -= 1)
+      await changeOf(client, `${change.kind} ${effective}`, change, { type: 'owner', id: account.personId });
+    await pauseFor(random, 100, random.pick([200, 8_000]));
   }
 }
 
@@ -106,9 +114,11 @@ const staffActor = { type: 'staff', id: 'alice', role: 'finance', reason: 'simul
 async function staff(client: Insider): Promise<void> {
   const { random, scene } = client;
   const orders = [changePlan, waive, waivePart, credit, ...(scene.world.parts.corrections ? [correct, correct] : [])];
-  for (let left = random.between(1, 3); left > 0; left -= 1) {
-    await random.pick(orders)!(client);
-    await pauseFor(random, 100, 8_000);
+  // Some do one thing, one after the other.
+  const [mostly] = random.chance(0.4) ? [random.pick(orders)] : [];
+  for (let left = random.between(1, mostly ? 5 : 3); left > 0; left -= 1) {
+    await (mostly ?? random.pick(orders)!)(client);
+    await pauseFor(random, 100, random.pick([200, 8_000]));
   }
 }
 
@@ -153,23 +163,40 @@ async function waive(client: Insider): Promise<void> {
   const waived = charges.map((charge) => ({ token: tokenOf(charge), revision: charge.revision }));
   const reference = drawReference(random);
   const { stream } = charges[0];
-  for (let times = random.between(1, 2); times > 0; times -= 1)
-    await order(client, `waiver of ${String(waived.length)} charges`, (process) =>
+  for (let times = random.between(1, 2); times > 0; times -= 1) {
+    const told = await order(client, `waiver of ${String(waived.length)} charges`, (process) =>
       waiveCharges(process, { stream, charges: waived, reference, actor: staffActor, timeoutMs: 5_000 }),
     );
+    if (told && !told.refused) for (const { token } of waived) expectWaived(client, { token, reference });
+  }
+}
+
+/** What staff are told to be waived has to be, by this reference; a charge of which nothing is left needs no waiver. */
+function expectWaived({ scene: { world }, name }: Insider, of: { token: string; reference: string; cents?: number }) {
+  const about = world.log.events.filter(({ data }) => (data as { token?: string }).token === of.token);
+  const isWaived = about.some(
+    ({ type, data }) => type === 'ChargeWaived' && isDeepStrictEqual({ ...(data as object), ...of }, data),
+  );
+  const leftCents = about.reduce((left, { type, data }) => {
+    const { cents = 0 } = data as { cents?: number };
+    return type === 'OverageCharged' ? left + cents : left - cents;
+  }, 0);
+  if (!isWaived && (leftCents > 0 || of.cents !== undefined))
+    world.violations.push({ rule: 'waiver_is_there', what: `${name} was told that ${JSON.stringify(of)} is waived` });
 }
 
 /** Gives back a part of one charge. */
 async function waivePart(client: Insider): Promise<void> {
   const [charge] = drawCharges(client) ?? [];
   if (!charge) return;
-  const cents = client.random.between(1, 30);
-  const command = { kind: 'waive_charge', token: tokenOf(charge), cents, reference: 'part' } as const;
-  await order(client, 'waiver of a part', (process) => {
+  const of = { token: tokenOf(charge), cents: client.random.between(1, 30), reference: 'part' };
+  const told = await order(client, 'waiver of a part', (process) => {
     const id = process.newUuid();
     const cause = { commandId: id, correlationId: id, causationId: id, actor: staffActor };
+    const command = { kind: 'waive_charge', ...of } as const;
     return correctCharge(process, { stream: charge.stream, command, cause, timeoutMs: 5_000 });
   });
+  if (told && !isRefused(told)) expectWaived(client, of);
 }
 
 /** Gives back a part of a line of an invoice. */
@@ -244,7 +271,7 @@ export function drawTerms(random: Random): PlanTerms {
     plan: random.pick(['small', 'large']),
     downloads_limit: random.between(0, 4),
     metadata_limit: random.between(0, 3),
-    overage_cents: random.chance(0.8) ? 25 * random.between(1, 2) : null,
+    overage_cents: random.chance(0.8) ? random.pick([25, 25, 50, 7]) : null,
     rate_version: random.pick(['2026-01', '2026-02']),
     fee_cents: random.pick([0, 900, 1_900]),
     hourly_limit: 30,

@@ -569,4 +569,72 @@ export const plantedBugs: readonly PlantedBug[] = [
     'awaitsHigher: together.some((one) => one.messageId === null && isHigher(one)),',
     'awaitsHigher: false,',
   ),
+
+  // The rules of billing.
+  bug(
+    'cap-said-twice',
+    'a cap that holds already is set again',
+    'domain/decide-usage.ts',
+    'if (!changesNow && coming === capCents) return [];',
+    '',
+  ),
+  bug(
+    'fee-paid-twice',
+    'an upgrade pays the difference to the plan of now, whatever the period has paid before',
+    'domain/change-plan.ts',
+    'terms.fee_cents - state.feeCents',
+    'terms.fee_cents - state.terms.fee_cents',
+  ),
+  bug(
+    'plan-of-now-leaves-the-due',
+    'a plan of now leaves the one that is due',
+    'domain/evolve-usage.ts',
+    "due: withoutDue(state.due, 'plan'),",
+    'due: state.due,',
+  ),
+  bug(
+    'plan-replaces-the-due-cap',
+    'a plan that is due takes the place of a cap that is due',
+    'domain/evolve-usage.ts',
+    'due: { ...state.due, plan: data.terms }',
+    'due: { plan: data.terms }',
+  ),
+  bug(
+    'no-leap-year',
+    'February has 28 days',
+    'domain/billing-period.ts',
+    '(year % 4 === 0 && year % 100 !== 0) || year % 400 === 0 ? 29 : 28',
+    '28',
+  ),
+  bug(
+    'anchor-day-is-lost',
+    'a period begins on the day of the one before it',
+    'domain/billing-period.ts',
+    'end: nextAnchor(period.end, anchorDay) }',
+    'end: nextAnchor(period.end, dayOf(period.end)) }',
+  ),
+  bug('one-waiver-per-reference', 'a reference waives one charge', corrections, '`${reference} ${token}`', 'reference'),
+  bug(
+    'another-amount-is-waived',
+    'a waiver whose reference is known is made, whatever its amount',
+    corrections,
+    "cents === waived.cents ? [] : refuse('reference_reused')",
+    'cents !== undefined ? [] : []',
+  ),
+  {
+    name: 'grace-from-the-clock',
+    what: 'the grace begins as the time of a period is over, not as its end is recorded',
+    edits: [
+      {
+        file: 'src/commands/close-period.ts',
+        replace: 'const notBefore = plusSeconds(endedAt, graceSeconds);',
+        by: "const notBefore = usage.phase === 'absent' ? '' : plusSeconds(usage.period.end, graceSeconds);",
+      },
+      {
+        file: 'src/domain/closing.ts',
+        replace: 'plusSeconds(endedAt, graceSeconds)',
+        by: 'plusSeconds(usage.period.end, graceSeconds)',
+      },
+    ],
+  },
 ];

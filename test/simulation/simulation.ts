@@ -91,7 +91,7 @@ export async function simulate(
     const settled = await passUntil(() => done, calmAtMs + settledWithinMs);
     if (!settled)
       violations.push({ rule: 'liveness', what: `not done ${String(settledWithinMs / 1_000)} s after the last fault` });
-    violations.push(...world.violations, ...(await judge(scene)));
+    violations.push(...world.violations, ...(await judge({ ...scene, graceSeconds })));
   } catch (error) {
     violations.push({
       rule: 'simulation',
@@ -118,6 +118,10 @@ const calendars = [
   { opened: '2026-11-15T10:00:00.000Z', start: '2026-12-14T23:59:40.000Z' },
   { opened: '2026-08-31T10:00:00.000Z', start: '2026-11-29T23:59:45.000Z' },
   { opened: '2026-10-31T10:00:00.000Z', start: '2026-11-29T23:59:30.000Z' },
+  // The end of February, in a leap year and in others, and of a year.
+  { opened: '2027-10-31T10:00:00.000Z', start: '2028-02-28T23:59:40.000Z' },
+  { opened: '2026-12-30T10:00:00.000Z', start: '2027-02-27T23:59:40.000Z' },
+  { opened: '2026-12-05T10:00:00.000Z', start: '2027-01-04T23:59:40.000Z' },
 ] as const;
 
 /** The first and the last are one person. */
@@ -245,7 +249,9 @@ function startProcesses(world: World, scene: SimulatedScene, settings: Settings)
 
 function startClients(scene: SimulatedScene, only: ReadonlySet<string> | undefined): string[] {
   const random = scene.world.randomness.of('clients');
-  const weights: Record<ClientKind, number> = { downloader: 10, reader: 3, watcher: 2, owner: 2, staff: 2 };
+  const weights: Record<ClientKind, number> = random.chance(0.2)
+    ? { downloader: 4, reader: 2, watcher: 1, owner: 5, staff: 8 }
+    : { downloader: 10, reader: 3, watcher: 2, owner: 2, staff: 2 };
   const kinds = (Object.keys(clientKinds) as ClientKind[]).flatMap((kind) =>
     Array.from({ length: weights[kind] }, () => kind),
   );
