@@ -82,6 +82,21 @@ export async function runLastClient(scene: Scene, process: Api): Promise<void> {
   scene.busy -= 1;
 }
 
+/** Polls downloads of before, long after. */
+export async function runLateClient(scene: Scene, process: Api, name: string): Promise<void> {
+  const { world } = scene;
+  const random = world.randomness.of(name);
+  scene.busy += 1;
+  for (let left = 2; left > 0; left -= 1) {
+    const told = random.pick(scene.calls.filter(({ answer }) => answer?.status === 202));
+    const account = world.accounts.find(({ accountId }) => accountId === told?.accountId);
+    const token = told?.answer?.data?.['request_token'];
+    if (account) await call({ scene, name, random, account, process }, '/video/status', { token: String(token) });
+    await pauseFor(random, 0, 5_000);
+  }
+  scene.busy -= 1;
+}
+
 export const pauseFor = (random: Random, leastMs: number, mostMs: number) => sleepFor(random.between(leastMs, mostMs));
 
 /** Sends one request to one process. @returns undefined if no answer came while the client was there */

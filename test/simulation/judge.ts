@@ -37,6 +37,10 @@ export interface Evidence {
     /** Whether Postgres has failed, was late, had a row that was not believed, or told a process that its clock is wrong. */
     hadTroubleWithPostgres: (fromMs: number, toMs: number) => boolean;
     files: { has: (file: FileKey) => boolean };
+    /** How long a finished file is given out. */
+    fileRetentionSeconds?: number;
+    /** Every link to every file is over. */
+    areLinksOver?: boolean;
     /** Undefined where nothing is mailed. */
     mails?: { taken: readonly TakenMail[] } | undefined;
     accounts?: readonly { accountId: string; email: string }[];
@@ -262,8 +266,8 @@ function ofClosings({ world: { log }, graceSeconds = 0 }: Evidence, _facts: Fact
   }
 }
 
-/** A download that is done has its file. */
-function ofFiles({ world: { log, files } }: Evidence, _facts: Facts, report: Report): void {
+/** A download that is done has its file, until every link to it is over. That none is removed before, the file store tells. */
+function ofFiles({ world: { log, files, areLinksOver = false } }: Evidence, _facts: Facts, report: Report): void {
   for (const { type, data } of log.readAll()) {
     if (type !== 'JobCompleted') continue;
     const {
@@ -271,9 +275,23 @@ function ofFiles({ world: { log, files } }: Evidence, _facts: Facts, report: Rep
       claim_revision: claimRevision,
       file_name: name,
     } = data as { token: string; claim_revision: number; file_name: string };
-    if (!files.has({ token, claimRevision, name })) report('file_is_there', `${token} has none`);
+    if (files.has({ token, claimRevision, name }) !== areLinksOver) continue;
+    report(areLinksOver ? 'file_is_gone' : 'file_is_there', `${token} has ${areLinksOver ? 'a file' : 'none'}`);
   }
 }
+
+/** A file is given out as long as it is kept, by the clock of business time, and not long after. */
+function isOutOfTime({ world: { log, startMs, fileRetentionSeconds = 86_400 } }: Evidence, call: Call): boolean {
+  if (isLate(call)) return true;
+  const { token } = call.request;
+  const isEnd = ({ type, data }: StoredEvent) => type === 'JobCompleted' && (data as { token: string }).token === token;
+  const completed = log.read(`job-${token ?? ''}`).find(isEnd)?.metadata as Link['metadata'] | undefined;
+  if (!completed) return false;
+  return startMs + call.answeredMs + 2 * mostSkewMs >= Date.parse(completed.time) + fileRetentionSeconds * 1_000;
+}
+
+/** It polled hours after the download. */
+const isLate = ({ client }: Call) => client.startsWith('late');
 
 /** Each charge comes from one request, and each request charges once. */
 function ofCharges({ calls }: Evidence, { charges, statuses }: Facts, report: Report): void {
@@ -431,8 +449,12 @@ function ofPolls(evidence: Evidence, { statuses }: Facts, report: Report): void 
     const token = call.request.token ?? '';
     const { status, data, code } = call.answer!;
     if (status === 404) report('poll_finds', `${nameOf(call)} was told that there is no ${token}`);
-    else if (status !== 200 && code !== 'unavailable' && status !== 'cut')
+    else if (code === 'delivery_failed' && !isOutOfTime(evidence, call))
+      report('file_is_given_out', `${nameOf(call)} was told that there is no file`);
+    else if (status !== 200 && !['unavailable', 'delivery_failed'].includes(code ?? '') && status !== 'cut')
       report('answer_fits', `${nameOf(call)}: ${code ?? ''}`);
+    else if (isLate(call) && data?.['download_url'] !== undefined)
+      report('file_is_given_out', `${nameOf(call)} was given a link hours after the download`);
     if (status !== 200) continue;
     const before = told.filter((one) => one.token === token && one.answeredMs < call.sentMs).map(({ index }) => index);
     const known = statuses.get(token) ?? [];

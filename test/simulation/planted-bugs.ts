@@ -526,6 +526,14 @@ export const plantedBugs: readonly PlantedBug[] = [
     "return issued?.metadata.$causationId === causationId ? { cents } : refuse('reference_reused');",
     "return issued ? { cents } : refuse('reference_reused');",
   ),
+  // Files.
+  bug(
+    'links-are-forgotten',
+    'the bytes of a file that has expired are removed at once',
+    'domain/file-retention.ts',
+    'return now >= plusSeconds(later(expiredAt, lastLinkAt(finishedAt, retentionSeconds)), linkSeconds);',
+    'return now >= expiredAt;',
+  ),
   // Mails.
   bug(
     'claim-of-nobody',

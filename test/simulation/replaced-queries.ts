@@ -2,6 +2,7 @@ import type { CorrectionRequest } from '../../src/domain/correction-requests.ts'
 import type * as Corrections from '../../projections/corrections.ts';
 import type * as Credits from '../../projections/credits.ts';
 import type * as DocumentMails from '../../projections/document-mails.ts';
+import type * as KeptFiles from '../../projections/kept-files.ts';
 import type * as MailClaims from '../../projections/mail-claims.ts';
 import type * as UsageWarnings from '../../projections/usage-warnings.ts';
 import type * as DuePeriods from '../../projections/due-periods.ts';
@@ -143,6 +144,25 @@ export const forgetClaim: typeof MailClaims.forgetClaim = (pool, mailId) =>
   on(pool).statement(({ mailClaims }) => {
     mailClaims.delete(mailId);
   });
+
+export const listFilesToExpire: typeof KeptFiles.listFilesToExpire = (pool, { completedUntil, limit }) =>
+  on(pool).statement(({ readModels }) =>
+    [...readModels.jobs.values()]
+      .filter(({ file, finishedAt }) => file && !file.expiredAt && finishedAt && finishedAt <= completedUntil)
+      .sort((one, other) => ((one.finishedAt ?? '') < (other.finishedAt ?? '') ? -1 : 1))
+      .slice(0, limit)
+      .map(({ queued }) => queued.token),
+  );
+
+export const readEndedJobs: typeof KeptFiles.readEndedJobs = (pool, tokens) =>
+  on(pool).statement(({ readModels }) =>
+    tokens.flatMap((token) => {
+      const { job, finishedAt = null, file } = readModels.jobs.get(token) ?? {};
+      const status = job?.status;
+      if (finishedAt === null || (status !== 'done' && status !== 'failed')) return [];
+      return [{ token, status, finishedAt, fileExpiredAt: file?.expiredAt ?? null }];
+    }),
+  );
 
 export const noteServiceFailures: typeof ServiceFailures.noteServiceFailures = (pool, tokens) =>
   on(pool).statement(({ serviceFailures }) => {

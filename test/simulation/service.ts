@@ -15,6 +15,8 @@ import { startClosingPeriods } from '../../src/dispatcher/close-periods.ts';
 import { startResolving } from '../../src/dispatcher/resolve-unknown-outcomes.ts';
 import { startMailingDocuments } from '../../src/dispatcher/send-document-mails.ts';
 import { startMailingWarnings } from '../../src/dispatcher/send-warning-mails.ts';
+import { startExpiringFiles } from '../../src/dispatcher/expire-files.ts';
+import { startRemovingFiles } from '../../src/dispatcher/remove-files.ts';
 import { startReturningServiceFailures } from '../../src/dispatcher/return-service-failures.ts';
 import { createAuthenticate } from '../../src/http/authenticate.ts';
 import { endpoints } from '../../src/http/endpoints.ts';
@@ -28,7 +30,7 @@ import { noPlatformRules } from '../../src/ports/platform-rules.ts';
 import type { RowMacs } from '../../src/ports/row-macs.ts';
 import type { MetadataProbe } from '../../src/ports/videos.ts';
 import { sleep } from '../../src/async/sleep.ts';
-import { pause, virtualMs } from './clock.ts';
+import { pause } from './clock.ts';
 import { connectToLog } from './event-log-client.ts';
 import { messageIdOf } from './mail-server.ts';
 import type { MailServer } from './mail-server.ts';
@@ -61,7 +63,7 @@ export class ServiceProcess extends SimulatedProcess {
 
   now = (): string => {
     if (this.world.postgres.isTrouble(this.clockIsWrong)) throw new ClockIsWrong('the clocks differ');
-    return new Date(this.world.startMs + virtualMs() + this.skewMs).toISOString();
+    return new Date(this.world.realNowMs() + this.skewMs).toISOString();
   };
 
   newUuid = (): string => this.world.randomness.of('ids').uuid();
@@ -142,12 +144,12 @@ export class ApiProcess extends ServiceProcess {
       rules: noPlatformRules,
       partsAway: new PartsAway(() => performance.now()),
       admissions: port({ admit: (asked: AdmissionRequest) => admit(world, asked) }),
-      realNowMs: () => world.startMs + virtualMs(),
+      realNowMs: world.realNowMs,
       shortLinks: undefined,
       samplePlatformOrigin: undefined,
       progress: silent,
       files: port(world.files),
-      fileRetentionSeconds: 86_400,
+      fileRetentionSeconds: world.fileRetentionSeconds,
     } as unknown as Parameters<(typeof endpoints)[number]['handler']>[0] & Parameters<typeof createAuthenticate>[0];
     const authenticate = createAuthenticate(dependencies);
     const handlers = new Map(endpoints.map((each) => [each.path, { ...each, handle: each.handler(dependencies) }]));
@@ -295,6 +297,12 @@ export class DispatcherProcess extends ServiceProcess {
       if (world.parts.corrections) startCarryingOutCorrections({ ...parts, setAsideMs: 10_000 });
       startClosingPeriods({ ...parts, macs, writers, graceSeconds, everyMs: 2_000 });
       if (world.mails) startMailings(this, world.mails);
+      if (world.parts.files) {
+        const files = portOf(this, world.files, world.network.atCall);
+        const { fileRetentionSeconds: retentionSeconds } = world;
+        startExpiringFiles({ ...parts, retentionSeconds });
+        startRemovingFiles({ ...parts, files, retentionSeconds, everyMs: 3_000 });
+      }
       startReturningServiceFailures({
         ...parts,
         setAsideMs: 10_000,

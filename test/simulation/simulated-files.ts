@@ -10,7 +10,10 @@ export class SimulatedFiles implements FileStore {
   readonly #take: (path: string) => number;
   /** Sizes in bytes by the paths of the keys. */
   readonly #sizes = new Map<string, number>();
+  /** When the last link to a file ends, in milliseconds of Unix time. */
+  readonly #linkedUntilMs = new Map<string, number>();
   #links = 0;
+  onRemoval: (name: string, linkedUntilMs: number) => void = () => undefined;
 
   /** @param take takes a finished file away, and tells its size in bytes; default: there never is one */
   constructor(network: Pick<Network, 'happens' | 'delayMs'>, take: (path: string) => number = () => 9) {
@@ -35,7 +38,7 @@ export class SimulatedFiles implements FileStore {
 
   async remove(key: FileKey): Promise<void> {
     await this.#reach();
-    this.#sizes.delete(keyPath(key));
+    this.#delete(keyPath(key));
   }
 
   async purge(token: string, except?: FileKey): Promise<RemovedFiles> {
@@ -43,7 +46,7 @@ export class SimulatedFiles implements FileStore {
     const removed = { files: 0, bytes: 0 };
     for (const [name, bytes] of this.#sizes) {
       if (!name.startsWith(`${token}/`) || name === (except && keyPath(except))) continue;
-      this.#sizes.delete(name);
+      this.#delete(name);
       removed.files += 1;
       removed.bytes += bytes;
     }
@@ -55,11 +58,24 @@ export class SimulatedFiles implements FileStore {
     yield [...new Set([...this.#sizes.keys()].map((name) => name.split('/')[0] ?? ''))];
   }
 
-  async link(key: FileKey): Promise<string> {
+  async link(key: FileKey, { expiresAtSeconds }: { expiresAtSeconds: number }): Promise<string> {
     const name = keyPath(key);
     await this.#reach();
+    this.#linkedUntilMs.set(name, expiresAtSeconds * 1_000);
     this.#links += 1;
     return `https://files.example/${name}?link=${String(this.#links)}`;
+  }
+
+  get count(): number {
+    return this.#sizes.size;
+  }
+
+  get endsOfLinksMs(): number[] {
+    return [...this.#linkedUntilMs.values()];
+  }
+
+  #delete(name: string): void {
+    if (this.#sizes.delete(name)) this.onRemoval(name, this.#linkedUntilMs.get(name) ?? 0);
   }
 
   async #reach(): Promise<void> {

@@ -5,7 +5,7 @@ import { hashApiKey } from '../../src/commands/api-key.ts';
 import { originOfUsage } from '../../src/commands/usage/usage-cache.ts';
 import { isRefused } from '../../src/domain/refusals.ts';
 import { after, passUntil, pause, reset, virtualMs } from './clock.ts';
-import { runLastClient } from './clients.ts';
+import { runLastClient, runLateClient } from './clients.ts';
 import type { StoredEvent } from './event-log.ts';
 import { isSettled, judge } from './judge.ts';
 import { clientKinds, drawTerms, runClient } from './owners-and-staff.ts';
@@ -78,10 +78,12 @@ export async function simulate(
       // A worker may still be asleep, and lose its claim meanwhile.
       for (const process of processes()) if (!(process instanceof WorkerProcess)) process.resume();
     });
+    let isQuiet = false;
     after(calmAtMs + quietMs, () => {
+      isQuiet = true;
       for (const process of scene.apis()) void runLastClient(scene, process);
     });
-    const isDone = () => virtualMs() > calmAtMs + quietMs && scene.busy === 0 && isSettled(world, graceSeconds);
+    const isDone = () => isQuiet && scene.busy === 0 && isSettled(world, graceSeconds);
     let done = false;
     const look = () => {
       done = isDone();
@@ -89,7 +91,9 @@ export async function simulate(
     };
     look();
     const settled = await passUntil(() => done, calmAtMs + settledWithinMs);
-    if (!settled)
+    const ends =
+      settled && world.hasWorkers && world.parts.files ? await passTimeOfFiles(world, scene, isDone) : settled;
+    if (!ends)
       violations.push({ rule: 'liveness', what: `not done ${String(settledWithinMs / 1_000)} s after the last fault` });
     violations.push(...world.violations, ...(await judge({ ...scene, graceSeconds })));
   } catch (error) {
@@ -110,6 +114,27 @@ export async function simulate(
     ...{ virtualMs: virtualMs(), faults: world.happened, clients },
     ...(keepsLog && { log: world.log.events }),
   };
+}
+
+/** Longer than a link lives, and than it may be given too late. */
+const longestLinkMs = 2 * 3_600_000;
+
+/** Time passes while nothing runs: until a link is about to end, and until all are over. @returns whether no file is left */
+async function passTimeOfFiles(world: World, scene: SimulatedScene, isDone: () => boolean): Promise<boolean> {
+  const random = world.randomness.of('leaps');
+  const leap = (byMs: number) => {
+    world.leapMs += Math.max(0, byMs);
+    world.tell('world', `all machines sleep for ${String(byMs)} ms`);
+    for (const process of scene.apis()) void runLateClient(scene, process, `late.${process.name}`);
+  };
+  const endOfLinkMs = random.pick(world.files.endsOfLinksMs) ?? world.realNowMs() + 3_600_000;
+  for (const byMs of [endOfLinkMs - world.realNowMs() + random.between(-5_000, 500), longestLinkMs, longestLinkMs]) {
+    leap(byMs);
+    // What is due by now is done before the next.
+    await passUntil(() => false, virtualMs() + 8_000);
+  }
+  world.areLinksOver = true;
+  return await passUntil(() => world.files.count === 0 && isDone(), virtualMs() + 60_000);
 }
 
 /** When accounts were opened, and when the histories begin: mostly shortly before the end of a billing period. */

@@ -20,6 +20,9 @@ export interface SimulatedAccount {
   keyId: string;
 }
 
+/** Two clocks of processes by each other. */
+const clocksDifferMs = 2_000;
+
 /** Everything around the processes of one history, and the record of what happens. */
 export class World {
   readonly randomness: Randomness;
@@ -54,6 +57,12 @@ export class World {
   readonly shareOfMistakes: number;
   /** The instant of business time at virtual time 0. */
   startMs = 0;
+  /** Business time that has passed with nothing running, as for machines that are suspended. */
+  leapMs = 0;
+  /** How long a finished file is given out. */
+  readonly fileRetentionSeconds: number;
+  /** Every link to every file is over. */
+  areLinksOver = false;
   readonly #lines: string[] = [];
   readonly #hash = createHash('sha256');
   readonly #print: ((line: string) => void) | undefined;
@@ -74,6 +83,7 @@ export class World {
     const [corrections, mails, files, keys] = [0.4, 0.3, 0.4, 0.4].map((probability) => parts.chance(probability));
     this.parts = { corrections: corrections!, mails: mails!, files: files!, keys: keys! };
     this.approvalCents = parts.pick([0, 60, 1_000]);
+    this.fileRetentionSeconds = files ? parts.pick([5, 20]) : 86_400;
     // What takes no time happens at the same instant.
     const isInstant = swarm.chance(0.4);
     this.network = {
@@ -84,6 +94,7 @@ export class World {
     this.log = new EventLog((events) => this.tell('log', textOf(events)));
     this.queue = new SimulatedQueue(this.network);
     this.files = new SimulatedFiles(this.network);
+    this.files.onRemoval = (name, linkedUntilMs) => this.#checkRemoval(name, linkedUntilMs);
     this.mails = mails ? new MailServer(this.network) : undefined;
     this.postgres = new Postgres(new ReadModels(), this.network);
   }
@@ -108,7 +119,25 @@ export class World {
     this.postgres.troublesMs.some((atMs) => atMs >= fromMs && atMs <= toMs);
 
   /** Business time without the error of any clock, UTC ISO-8601. */
-  now = (): string => new Date(this.startMs + virtualMs()).toISOString();
+  now = (): string => new Date(this.realNowMs()).toISOString();
+
+  realNowMs = (): number => this.startMs + virtualMs() + this.leapMs;
+
+  /** A file that is done stays as long as it is given out, and as long as a link to it is valid. */
+  #checkRemoval(name: string, linkedUntilMs: number): void {
+    const [token = '', claimRevision] = name.split('/');
+    const completed = this.log.events.find(
+      ({ stream, type, data }) =>
+        stream === `job-${token}` &&
+        type === 'JobCompleted' &&
+        String((data as { claim_revision: number }).claim_revision) === claimRevision,
+    );
+    if (!completed) return;
+    const { time } = completed.metadata as { time: string };
+    const keptUntilMs = Math.max(Date.parse(time) + this.fileRetentionSeconds * 1_000, linkedUntilMs);
+    if (this.realNowMs() + clocksDifferMs < keptUntilMs)
+      this.violations.push({ rule: 'file_is_kept', what: `${name} is removed while it is given out` });
+  }
 
   #disturb(process: SimulatedProcess, at: 'call' | 'reply', name: string): void {
     if (process.state !== 'running') return;
