@@ -4,10 +4,13 @@ import { hashIdempotencyKey, hasIdempotencyKeyForm } from '../../src/commands/id
 import { readOn } from '../../src/commands/usage/usage-cache.ts';
 import { usageStream } from '../../src/domain/billing-period.ts';
 import { token } from '../domain/usage-examples.ts';
+import { EventStoreUnavailable } from '../../src/ports/event-store.ts';
+import type { EventStore } from '../../src/ports/event-store.ts';
 import { endAndClose } from './close-books.ts';
 import { correct, queueKeyed } from './keyed-downloads.ts';
 import type { Process } from './keyed-downloads.ts';
 import { logUnderTest } from './log-under-test.ts';
+import { changedLog } from './noted-reads.ts';
 import { ask, chargedCents, writersOf, midNovember, openUsage, readUsage, tokensOf, upFrom } from './usage-account.ts';
 import type { UsageAccount } from './usage-account.ts';
 
@@ -135,6 +138,20 @@ describe('a process that starts from the read model', () => {
     expect(await queueKeyed(api, account, 'a', { number: 2, ...older })).toMatchObject(first);
     expect(await queueKeyed(api, account, 'b', { number: 3, ...older })).toMatchObject({ token: token(3) });
     expect(tokensOf(await readUsage(log.store, account.stream))).toEqual([1, 3].map(token));
+  });
+
+  it('is told neither way while that cannot be read: "not queued" might not be true', async () => {
+    const account = await openUsage(log.store);
+    const older = await rowOf(account, 'a');
+    await queueKeyed(processOf(), account, 'a');
+    let isAway = false;
+    const read: EventStore['read'] = (...asked) =>
+      isAway ? Promise.reject(new EventStoreUnavailable('away')) : log.store.read(...asked);
+    const store = changedLog(log.store, { read });
+    const api = { ...processOf(), store, writers: writersOf(store) };
+    await ask(api.writers, account, { kind: 'query' }, { snapshot: (await rowOf(account, 'a')).snapshot });
+    isAway = true;
+    expect(await queueKeyed(api, account, 'a', { ...older, timeoutMs: 500 })).toEqual({ outcome: 'unknown' });
   });
 });
 

@@ -147,9 +147,10 @@ export class AccountWriter {
     if (request.inFlight) return { outcome: 'unknown', compensation: request.inFlight.compensation };
     const keyHash = keyHashOf(request);
     if (keyHash === undefined) return { outcome: 'not_stored' };
-    const mayRepeat = this.#inFlight.some((other) => keyHashOf(other) === keyHash);
-    const prior = livePriorOf(this.#cache ?? new UsageCache(request.snapshot), request);
-    return { outcome: mayRepeat || prior ? 'unknown' : 'not_stored' };
+    const cache = this.#cache ?? new UsageCache(request.snapshot);
+    const mayRepeat =
+      this.#inFlight.some((other) => keyHashOf(other) === keyHash) || !cache.knowsKeyed(keyHash, request.snapshot);
+    return { outcome: mayRepeat || livePriorOf(cache, request) ? 'unknown' : 'not_stored' };
   }
 
   async #serveAll(): Promise<void> {
