@@ -5,7 +5,7 @@ import { NotStored, OutcomeUnknown } from './handle-command.ts';
 import { fingerprintOf } from './idempotency-key-hash.ts';
 import type { KeyedDownload } from '../domain/decide-usage.ts';
 import { ClockIsWrong } from '../ports/clock.ts';
-import { EventStoreClosed, EventStoreUnavailable } from '../ports/event-store.ts';
+import { EventStoreClosed, couldNotBeRead } from '../ports/event-store.ts';
 import type { EventStore } from '../ports/event-store.ts';
 import type { VideoReference } from '../ports/videos.ts';
 import type { Cause } from './event-metadata.ts';
@@ -117,7 +117,7 @@ async function readStatus(
     const { charges } = await readCorrections(store, stream, chargeRevisionOf(revision));
     return charges.get(token)?.voided ? 'voided' : 'stands';
   } catch (error) {
-    if (error instanceof EventStoreUnavailable) return 'unknown';
+    if (couldNotBeRead(error)) return 'unknown';
     throw error;
   }
 }

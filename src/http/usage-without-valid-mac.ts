@@ -1,5 +1,5 @@
 import type { FastifyRequest } from 'fastify';
-import { EventStoreUnavailable } from '../ports/event-store.ts';
+import { couldNotBeRead } from '../ports/event-store.ts';
 import { usageFromLog } from '../commands/usage/usage-from-log.ts';
 import type { UsagePeriod } from '../domain/usage-state.ts';
 import { causeOf } from './caller.ts';
@@ -26,7 +26,7 @@ export async function admitFromLog(
     cause,
     deadlineMs: performance.now() + readBudgetMs,
   }).catch((error: unknown) => {
-    if (error instanceof EventStoreUnavailable) return undefined;
+    if (couldNotBeRead(error)) return undefined;
     throw error;
   });
   if (!read) throw new ApiError(request.routeOptions.config.whenUnavailable ?? 'unavailable');

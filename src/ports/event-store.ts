@@ -181,3 +181,7 @@ export class EventStoreUnavailable extends Error {
 export class EventStoreClosed extends Error {
   override readonly name = 'EventStoreClosed';
 }
+
+/** Tells whether the log could not be read: it is away, or this process has closed it to end. Nothing is known then. */
+export const couldNotBeRead = (error: unknown): boolean =>
+  error instanceof EventStoreUnavailable || error instanceof EventStoreClosed;

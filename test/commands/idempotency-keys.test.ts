@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
+import { connectEventStore } from '../../src/adapters/event-store/event-store.ts';
 import { hashIdempotencyKey, hasIdempotencyKeyForm } from '../../src/commands/idempotency-key-hash.ts';
 import { readOn } from '../../src/commands/usage/usage-cache.ts';
 import { usageStream } from '../../src/domain/billing-period.ts';
@@ -7,6 +8,7 @@ import { token } from '../domain/usage-examples.ts';
 import { EventStoreUnavailable } from '../../src/ports/event-store.ts';
 import type { EventStore } from '../../src/ports/event-store.ts';
 import { endAndClose } from './close-books.ts';
+import { rememberingLogger } from '../projections/read-models-under-test.ts';
 import { correct, queueKeyed } from './keyed-downloads.ts';
 import type { Process } from './keyed-downloads.ts';
 import { logUnderTest } from './log-under-test.ts';
@@ -179,6 +181,16 @@ describe('an idempotency key of an earlier billing period', () => {
     const answer = await queueKeyed(processOf(inDecember), account, 'a', { number: 2, quality: '720' });
     expect(answer).toMatchObject({ outcome: 'refused', refusal: 'idempotency_key_reused' });
     expect(await countOf(account.stream, 'DownloadConfirmed')).toBe(0);
+  });
+
+  it('of a download that can no longer be read is of unknown outcome: the process ends', async () => {
+    const account = await openUsage(log.store);
+    await queueKeyed(processOf(), account, 'a');
+    const store = connectEventStore({ url: log.url, logger: rememberingLogger().logger });
+    await store.close();
+    const ending = { ...processOf(inDecember), store };
+    for (const quality of ['best', '720'] as const)
+      expect(await queueKeyed(ending, account, 'a', { number: 2, quality })).toMatchObject({ outcome: 'unknown' });
   });
 
   it.each(['best', '720'] as const)('is free once that was voided, whatever the row says (%s)', async (quality) => {

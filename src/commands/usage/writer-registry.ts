@@ -2,7 +2,7 @@ import { LRUCache } from 'lru-cache';
 import type { UsageSnapshot } from '../../domain/usage-state.ts';
 import { readOn } from './usage-cache.ts';
 import type { QueuedDownload } from './usage-cache.ts';
-import { EventStoreUnavailable } from '../../ports/event-store.ts';
+import { couldNotBeRead } from '../../ports/event-store.ts';
 import type { Cause } from '../event-metadata.ts';
 import { AccountWriter } from './account-writer.ts';
 import type { WriterDependencies } from './account-writer.ts';
@@ -54,7 +54,7 @@ export class WriterRegistry {
     try {
       return (await readOn(this.#dependencies.store, row)).queued(token);
     } catch (error) {
-      if (error instanceof EventStoreUnavailable) return 'unavailable';
+      if (couldNotBeRead(error)) return 'unavailable';
       throw error;
     }
   }
