@@ -58,10 +58,12 @@ export class ReadModels {
 
   /** By stream. */
   readonly corrections = new Map<string, CorrectionRequests>();
+  /** Positions in the log of those that were asked for, by their ids. */
+  readonly askedAt = new Map<string, bigint>();
   /** By usage stream. */
   readonly #notices = new Map<string, MailRecord>();
   /** Those that name people to mail, by the id of their event; and whose mails are not recorded. */
-  readonly #documents = new Map<string, Omit<WaitingDocumentMail, 'mail_id' | 'person_id'>>();
+  readonly #documents = new Map<string, Omit<WaitingDocumentMail, 'mail_id' | 'person_id'> & { time: string }>();
   #documentMails = initialDocumentMails;
 
   apply(event: RecordedEvent): void {
@@ -110,8 +112,11 @@ export class ReadModels {
 
   /** Documents come in the order of their times. */
   waitingDocumentMails(): WaitingDocumentMail[] {
-    return [...this.#documents.values()].flatMap((document) =>
-      (this.#documentMails.get(document.event_id) ?? []).map((person_id) => ({
+    const documents = [...this.#documents.values()].sort((one, other) =>
+      `${one.time} ${one.event_id}` < `${other.time} ${other.event_id}` ? -1 : 1,
+    );
+    return documents.flatMap(({ time: _time, ...document }) =>
+      (this.#documentMails.get(document.event_id) ?? []).toSorted().map((person_id) => ({
         ...document,
         ...{ person_id, mail_id: `${document.event_id}-${person_id}` },
       })),
@@ -170,10 +175,10 @@ export class ReadModels {
   }
 
   #applyInvoice(recorded: RecordedEvent): void {
-    const { event, id, revision } = parseInvoiceEvent(recorded);
+    const { event, id, revision, metadata } = parseInvoiceEvent(recorded);
     this.#documentMails = evolveDocumentMails(this.#documentMails, event, { id });
     if (event.type !== 'DocumentMailed')
-      this.#documents.set(id, { event_id: id, account_id: event.data.account_id, revision });
+      this.#documents.set(id, { event_id: id, account_id: event.data.account_id, revision, time: metadata.time });
     if (event.type !== 'InvoiceIssued') return;
     const { account_id: accountId, period_start: start, covers } = event.data;
     const row = this.credits.get(usageStream(accountId, { start }));
@@ -182,6 +187,7 @@ export class ReadModels {
 
   #applyCorrection(recorded: RecordedEvent): void {
     const { event, id, metadata } = parseCorrectionEvent(recorded);
+    if (event.type === 'CorrectionAsked') this.askedAt.set(event.data.correction_id, recorded.position);
     const requests = this.corrections.get(recorded.stream) ?? newCorrectionRequests();
     this.corrections.set(recorded.stream, evolveCorrectionRequests(requests, event, { id, ...metadata }));
   }

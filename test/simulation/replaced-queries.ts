@@ -99,9 +99,11 @@ export const listWaitingCorrections: typeof Corrections.listWaitingCorrections =
   { status, except = [], limit },
 ) =>
   on(pool).statement(({ readModels }) => {
+    const placeOf = ({ correctionId }: CorrectionRequest) => readModels.askedAt.get(correctionId) ?? 0n;
     const waiting = [...readModels.corrections.values()]
       .flatMap((requests) => [...requests.values()])
-      .filter((one) => one.status === status && !except.includes(one.correctionId));
+      .filter((one) => one.status === status && !except.includes(one.correctionId))
+      .sort((one, other) => (placeOf(one) < placeOf(other) ? -1 : 1));
     // The service asks for nothing else of the rows.
     const row = ({ correctionId, accountId }: CorrectionRequest) =>
       ({ correction_id: correctionId, account_id: accountId }) as Corrections.CorrectionRow;
