@@ -277,6 +277,8 @@ function probeOf({ network: { happens, delayMs } }: World): MetadataProbe {
 
 export interface Settings {
   graceSeconds: number;
+  /** Of the dispatcher's loops. */
+  everyMs: number;
 }
 
 /** The longest that an attempt may take, and the downloads of an account at a time. */
@@ -285,23 +287,23 @@ export const maxJobsPerAccount = 2;
 
 /** A process of the role `dispatcher` that leads. Another may lead beside it: the lock that keeps it from that is not simulated. */
 export class DispatcherProcess extends ServiceProcess {
-  constructor(name: string, world: World, { graceSeconds }: Settings) {
+  constructor(name: string, world: World, { graceSeconds, everyMs }: Settings) {
     super(name, world);
     const { store, outages, now, newUuid, pool, writers, macs } = this;
-    const parts = { store, pool, logger, outages, newUuid, now };
+    const parts = { store, pool, logger, outages, newUuid, now, everyMs };
     const queue = portOf<JobQueue>(this, world.queue, world.network.atCall);
     this.run(() => {
-      startResolving({ ...parts, pendingVoids: pendingVoidsOf(this.postgres, { now, process: name }) });
+      startResolving({ ...parts, resolveEveryMs: everyMs, pendingVoids: pendingVoidsOf(this.postgres, { now, process: name }) });
       dispatchDownloads({ store, queue, pool });
-      startSweeping({ ...parts, queue, attemptTimeoutSeconds, maxJobsPerAccount });
+      startSweeping({ ...parts, sweepEveryMs: everyMs, queue, attemptTimeoutSeconds, maxJobsPerAccount });
       if (world.parts.corrections) startCarryingOutCorrections({ ...parts, setAsideMs: 10_000 });
-      startClosingPeriods({ ...parts, macs, writers, graceSeconds, everyMs: 2_000 });
+      startClosingPeriods({ ...parts, macs, writers, graceSeconds });
       if (world.mails) startMailings(this, world.mails);
       if (world.parts.files) {
         const files = portOf(this, world.files, world.network.atCall);
         const { fileRetentionSeconds: retentionSeconds } = world;
         startExpiringFiles({ ...parts, retentionSeconds });
-        startRemovingFiles({ ...parts, files, retentionSeconds, everyMs: 3_000 });
+        startRemovingFiles({ ...parts, files, retentionSeconds });
       }
       startReturningServiceFailures({
         ...parts,

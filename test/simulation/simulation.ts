@@ -63,10 +63,11 @@ export async function simulate(
   const violations: Violation[] = [];
   try {
     const graceSeconds = world.randomness.of('grace').pick([0, 5, 9, 10, 11, 12, 20, 60]);
+    const everyMs = world.randomness.of('pace').pick([1_500, 5_000, 10_000]);
     const calmAtMs = world.randomness.of('calm').pick([20_000, 30_000, latestCalmMs, latestCalmMs]);
     await openAccounts(world);
     startProjector(world);
-    const processes = startProcesses(world, scene, { graceSeconds });
+    const processes = startProcesses(world, scene, { graceSeconds, everyMs });
     clients.push(...startClients(scene, only));
     drawOutages(world, processes);
     after(calmAtMs, () => {
@@ -87,7 +88,7 @@ export async function simulate(
     let done = false;
     const look = () => {
       done = isDone();
-      if (!done) after(500, look);
+      if (!done) after(1_000, look);
     };
     look();
     const settled = await passUntil(() => done, calmAtMs + settledWithinMs);
@@ -280,7 +281,7 @@ function startClients(scene: SimulatedScene, only: ReadonlySet<string> | undefin
   const kinds = (Object.keys(clientKinds) as ClientKind[]).flatMap((kind) =>
     Array.from({ length: weights[kind] }, () => kind),
   );
-  const count = random.pick([2, 4, 8, 16]);
+  const count = random.pick([1, 2, 4, 12]);
   const names: string[] = [];
   for (let number = 1; number <= count; number += 1) {
     const kind = random.pick(kinds)!;
