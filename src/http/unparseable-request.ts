@@ -81,17 +81,23 @@ export class BrokenRequests {
       Connection: 'close',
       [requestIdField]: id,
       ...(allow !== undefined && { Allow: allow }),
+      ...(code === 'unavailable' && { 'Retry-After': '1' }),
       ...usageHeaders({ window, creditsRemaining: noCredits }),
     };
     const head = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
     socket.end(`HTTP/1.1 ${String(status)} ${STATUS_CODES[status] ?? ''}\r\n${head.join('')}\r\n${body}`);
-    requests.brokenRequestAnswered({ status, errorCode: code });
+    // Anybody can begin requests and not end them, which must not look like an outage.
+    requests.brokenRequestAnswered({ status, errorCode: code === 'unavailable' ? undefined : code });
     logger.debug({ reqId: id, status, code }, 'bytes that are no request were answered');
   }
 }
 
-/** A request line with a method that Node does not know is a request all the same. */
+/**
+ * A request line with a method that Node does not know is a request all the same. One that did not arrive in time is not called
+ * wrong: when this process has stood still, Node looks at the time before it reads what has come meanwhile.
+ */
 function refusalOf({ code, rawPacket, bytesParsed = 0 }: ParseError): NoRoute {
+  if (code === 'ERR_HTTP_REQUEST_TIMEOUT') return { error: new ApiError('unavailable'), allow: undefined };
   if (code === 'HPE_INVALID_METHOD' && Buffer.isBuffer(rawPacket)) {
     const text = rawPacket.toString('latin1');
     const line = text.slice(text.lastIndexOf('\n', bytesParsed - 1) + 1).split('\r\n', 1)[0] ?? '';

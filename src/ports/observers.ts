@@ -25,7 +25,7 @@ export interface RequestObserver {
     durationSeconds: number;
   }): void;
   /** A request that could not be parsed as HTTP was answered all the same. */
-  brokenRequestAnswered(answer: { status: number; errorCode: string }): void;
+  brokenRequestAnswered(answer: { status: number; errorCode: string | undefined }): void;
 }
 
 export type AppendedEvent = Pick<EventToAppend, 'type' | 'data'>;

@@ -82,4 +82,9 @@ describe('a request that does not arrive', () => {
     // Connections are looked at every second.
     expect(tookSeconds).toBeLessThan(seconds + 4);
   });
+
+  it('is not called wrong: a process that stood still has only not read it yet, and it may come again', async () => {
+    const { status, code, headers } = await rawExchange(service.url, started);
+    expect([status, code, headers['retry-after'], headers['connection']]).toEqual([503, 'unavailable', '1', 'close']);
+  });
 });

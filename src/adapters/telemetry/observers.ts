@@ -59,7 +59,7 @@ export function observeRequests(registers: Registry[], errorCodes: readonly stri
     },
     brokenRequestAnswered: ({ status, errorCode }) => {
       requests.inc({ ...unknown, status });
-      refusals.inc({ code: errorCode });
+      if (errorCode !== undefined) refusals.inc({ code: errorCode });
     },
   };
 }
