@@ -28,6 +28,7 @@ const unitTests = [
 const longest = [
   'console/staff/pages',
   'docs/commands',
+  'simulation/real-processes',
   'audit/planted-lies',
   'console/staff/story',
   'console/story',

@@ -8,7 +8,7 @@ import { killsOf } from './real-processes.ts';
 /** Other histories in each run. A seed draws the same clients and the same points again; what meets there is the machine's. */
 const first = Number(process.env['PROOF_SEED'] ?? 1);
 const wantedKills = scaled(4, 300);
-const mostKillsOfOne = 50;
+const mostKillsOfOne = 100;
 
 const small = { plan: 'small', downloads_limit: 10, metadata_limit: 5, overage_cents: 25, fee_cents: 900 };
 const large = { plan: 'large', downloads_limit: 100, metadata_limit: 50, fee_cents: 1_900 };
@@ -26,7 +26,7 @@ it('no kill of a real process breaks a promise', async () => {
   }
 });
 
-it('a bug in the real processes is found', async () => {
+it.runIf(isLongProof)('a bug in the real processes is found', async () => {
   const edits = plantedBugs.find(({ name }) => name === 'probe-after-debit')?.edits;
   const { violations, trace } = await runRealHistory(first, { kills: 1, clients: 40, plansFile, edits });
   expect(
