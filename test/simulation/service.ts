@@ -293,7 +293,11 @@ export class DispatcherProcess extends ServiceProcess {
     const parts = { store, pool, logger, outages, newUuid, now, everyMs };
     const queue = portOf<JobQueue>(this, world.queue, world.network.atCall);
     this.run(() => {
-      startResolving({ ...parts, resolveEveryMs: everyMs, pendingVoids: pendingVoidsOf(this.postgres, { now, process: name }) });
+      startResolving({
+        ...parts,
+        resolveEveryMs: everyMs,
+        pendingVoids: pendingVoidsOf(this.postgres, { now, process: name }),
+      });
       dispatchDownloads({ store, queue, pool });
       startSweeping({ ...parts, sweepEveryMs: everyMs, queue, attemptTimeoutSeconds, maxJobsPerAccount });
       if (world.parts.corrections) startCarryingOutCorrections({ ...parts, setAsideMs: 10_000 });
