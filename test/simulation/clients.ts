@@ -100,7 +100,7 @@ export async function runLateClient(scene: Scene, process: Api, name: string): P
 export const pauseFor = (random: Random, leastMs: number, mostMs: number) => sleepFor(random.between(leastMs, mostMs));
 
 /** Sends one request to one process. @returns undefined if no answer came while the client was there */
-async function call(
+export async function call(
   { scene, name, random, account, process = random.pick(scene.apis()) }: Client,
   operation: Operation,
   what: Partial<ApiRequest>,

@@ -10,6 +10,7 @@ import type { Call } from './clients.ts';
 import type { StoredEvent } from './event-log.ts';
 import { messageIdOf } from './mail-server.ts';
 import type { TakenMail } from './mail-server.ts';
+import type { HeldKey } from './owners-and-staff.ts';
 import type { Violation } from './simulation.ts';
 import type { JobRow } from './read-models.ts';
 import type { Operation } from './service.ts';
@@ -20,6 +21,8 @@ export interface Evidence {
   calls: readonly Call[];
   /** What staff were told of corrections. */
   corrections?: readonly CorrectionRequest[];
+  /** API keys that were issued in the history. */
+  keys?: readonly HeldKey[];
   /** How long a period takes corrections after its end, at least. */
   graceSeconds?: number;
   world: {
@@ -67,6 +70,7 @@ export async function judge(evidence: Evidence): Promise<Violation[]> {
     ofPolls,
     ofCorrections,
     ofMails,
+    ofApiKeys,
   };
   for (const rule of Object.values(rules)) rule(evidence, facts, (name, what) => violations.push({ rule: name, what }));
   return violations;
@@ -338,7 +342,7 @@ function ofDownloads(evidence: Evidence, facts: Facts, report: Report): void {
       report('refused_is_not_charged', `${nameOf(call)} was told ${String(answer.status)}, and ${own.name} is charged`);
     if (answer.status === 402) checkRefusal(evidence, call, facts, report);
     else if (answer.status === 400) checkReuse(call, facts, report);
-    else if (!['enqueue_failed', 'unavailable'].includes(answer.code ?? ''))
+    else if (!['enqueue_failed', 'unavailable', 'unauthorized'].includes(answer.code ?? ''))
       report('answer_fits', `${nameOf(call)}: ${answer.code ?? ''}`);
   }
 }
@@ -511,6 +515,20 @@ interface MailData {
   person_id: string;
   message_id?: string | null;
   pool: string;
+}
+
+/** A key admits until its owner revokes it, and nobody once the owner was told that it is revoked. */
+function ofApiKeys({ calls, keys = [] }: Evidence, { charges }: Facts, report: Report): void {
+  const charged = new Set([...charges.values()].map(({ requestId }) => requestId));
+  for (const call of calls) {
+    const { answer, request, sentMs, answeredMs } = call;
+    const { revokingMs = Infinity, revokedMs = Infinity } = keys.find(({ apiKey }) => apiKey === request.apiKey) ?? {};
+    if (answer?.status === 401 && answeredMs < revokingMs)
+      report('key_in_force', `${nameOf(call)} was refused with a key that is in force`);
+    const isAdmitted = typeof answer?.status === 'number' && answer.status < 500 && answer.status !== 401;
+    if (sentMs > revokedMs && (isAdmitted || charged.has(request.id)))
+      report('revoked_key_refused', `${nameOf(call)} was admitted with a revoked key`);
+  }
 }
 
 const endOfCorrection: Readonly<Record<string, string>> = {

@@ -5,6 +5,7 @@ const queries = new URL('./replaced-queries.ts', import.meta.url).href;
 const replacements = new Map([
   ...[
     'document-mails',
+    'api-keys',
     'kept-files',
     'mail-claims',
     'usage-warnings',

@@ -1,5 +1,7 @@
 import { setTimeout as sleepFor } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
+import { waitForKey } from './replaced-queries.ts';
+import { issueReferencedKey, revokeApiKey } from '../../src/commands/accounts.ts';
 import { carryOutCorrection } from '../../src/commands/carry-out-correction.ts';
 import { changeTerms } from '../../src/commands/change-terms.ts';
 import type { TermsChange } from '../../src/commands/change-terms.ts';
@@ -15,7 +17,7 @@ import type { TermsChanges } from '../../src/domain/change-plan.ts';
 import type { PlanTerms } from '../../src/domain/plans.ts';
 import { isRefused } from '../../src/domain/refusals.ts';
 import type { Refused } from '../../src/domain/refusals.ts';
-import { arrivalMs, downloader, pauseFor, reader, watcher } from './clients.ts';
+import { arrivalMs, call, downloader, pauseFor, reader, watcher } from './clients.ts';
 import type { Client, Scene } from './clients.ts';
 import type { StoredEvent } from './event-log.ts';
 import type { Random } from './random.ts';
@@ -28,12 +30,23 @@ export interface SimulatedScene extends Scene {
   apis: () => readonly ApiProcess[];
   /** What staff were told of corrections. */
   corrections: CorrectionRequest[];
+  /** Those that were issued in the history. */
+  keys: HeldKey[];
+}
+
+/** An API key, and what its owner was told of it. */
+export interface HeldKey {
+  apiKey: string;
+  /** From then on it may be refused. */
+  revokingMs: number;
+  /** From then on it has to be. */
+  revokedMs: number;
 }
 
 type CorrectionAnswer = CorrectionRequest | Refused;
 
 /** Account owners, staff and clients of the API, each with a will of its own that follows from the seed. */
-export const clientKinds = { downloader, reader, watcher, owner, staff };
+export const clientKinds = { downloader, reader, watcher, owner, keyHolder, staff };
 export type ClientKind = keyof typeof clientKinds;
 
 interface Insider extends Client {
@@ -107,6 +120,51 @@ async function owner(client: Insider): Promise<void> {
       await changeOf(client, `${change.kind} ${effective}`, change, { type: 'owner', id: account.personId });
     await pauseFor(random, 100, random.pick([200, 8_000]));
   }
+}
+
+/** Issues an API key in the console, uses it, and revokes it while it is still in use. */
+async function keyHolder(client: Insider): Promise<void> {
+  const { scene, random, account } = client;
+  const { accountId } = account;
+  if (!scene.world.parts.keys) {
+    await owner(client);
+    return;
+  }
+  const actor: Actor = { type: 'owner', id: account.personId };
+  const request = { accountId, correlationId: random.uuid(), actor, timeoutMs: 5_000 };
+  const dependenciesOf = ({ store, now, newUuid }: ServiceProcess) => {
+    const newId = (prefix: string) => `${prefix}_${newUuid().replaceAll('-', '')}`;
+    return { store, now, newUuid, newId, randomBits: (count: number) => random.bytes(count) };
+  };
+  const reference = `form ${String(random.between(1, 3))}`;
+  const issued = await order(client, 'new key', async (process) => {
+    const order = { ...request, label: 'drawn', maxKeys: 5, reference };
+    const key = await issueReferencedKey(dependenciesOf(process), order);
+    if (isRefused(key) || key.key === null) return undefined;
+    const isInForce = await waitForKey(process.pool, key.keyId, { revoked: false, timeoutMs: 5_000 });
+    return isInForce ? { apiKey: key.key, keyId: key.keyId } : undefined;
+  });
+  if (!issued) return;
+  const held: HeldKey = { apiKey: issued.apiKey, revokingMs: Infinity, revokedMs: Infinity };
+  scene.keys.push(held);
+  const user = { ...client, account: { ...account, ...issued } };
+  const use = async () => {
+    for (let left = random.between(1, 4); left > 0; left -= 1) {
+      if (random.chance(0.5)) await call(user, '/credits', {});
+      else await call(user, '/video/download', { url: scene.world.urlOf(random.between(10, 1_000_000)) });
+      await pauseFor(random, 0, 2_000);
+    }
+  };
+  const using = use();
+  await pauseFor(random, 0, 3_000);
+  held.revokingMs = scene.world.nowMs();
+  const isRevoked = await order(client, 'revocation', async (process) => {
+    const revoked = await revokeApiKey(dependenciesOf(process), { ...request, keyId: issued.keyId });
+    return !isRefused(revoked) && waitForKey(process.pool, issued.keyId, { revoked: true, timeoutMs: 5_000 });
+  });
+  if (isRevoked) held.revokedMs = scene.world.nowMs();
+  await use();
+  await using;
 }
 
 const staffActor = { type: 'staff', id: 'alice', role: 'finance', reason: 'simulated' } as const;

@@ -526,6 +526,35 @@ export const plantedBugs: readonly PlantedBug[] = [
     "return issued?.metadata.$causationId === causationId ? { cents } : refuse('reference_reused');",
     "return issued ? { cents } : refuse('reference_reused');",
   ),
+  // API keys.
+  {
+    name: 'admitted-while-away',
+    what: 'who was admitted before is admitted while Postgres is away',
+    edits: [
+      {
+        file: 'src/http/authenticate.ts',
+        replace: '  const lastKnown = new LRUCache<string, UsageHeaders>',
+        by: '  const admitted = new Map<string, Admission>();\n  const lastKnown = new LRUCache<string, UsageHeaders>',
+      },
+      {
+        file: 'src/http/authenticate.ts',
+        replace: "      partsAway.works('postgres');\n      return admission;",
+        by: "      partsAway.works('postgres');\n      if (admission) admitted.set(keyHash, { ...admission, job: undefined, keyed: undefined });\n      return admission;",
+      },
+      {
+        file: 'src/http/authenticate.ts',
+        replace: "      outage.failed('a request', error);\n",
+        by: "      outage.failed('a request', error);\n      const before = admitted.get(keyHash);\n      if (before && token === undefined && idempotencyKeyHash === undefined) return before;\n",
+      },
+    ],
+  },
+  bug(
+    'revoked-key-is-issued-again',
+    'a form that is sent again issues its key anew, where that was revoked',
+    'domain/account.ts',
+    'if (state.keys.has(command.keyId)) return [];',
+    'if (state.keys.get(command.keyId)?.revoked === false) return [];',
+  ),
   // Files.
   bug(
     'links-are-forgotten',

@@ -12,6 +12,7 @@ import type { WaitingWarning } from '../../projections/usage-warnings.ts';
 import { evolveCorrectionRequests, newCorrectionRequests } from '../../src/domain/correction-requests.ts';
 import type { CorrectionRequests } from '../../src/domain/correction-requests.ts';
 import {
+  parseAccountEvent,
   parseCorrectionEvent,
   parseInvoiceEvent,
   parseJobEvent,
@@ -56,6 +57,8 @@ export class ReadModels {
   /** By token. */
   readonly jobs = new Map<string, JobRow>();
 
+  /** By the SHA-256 of the key. */
+  readonly keys = new Map<string, { accountId: string; keyId: string; isRevoked: boolean }>();
   /** By stream. */
   readonly corrections = new Map<string, CorrectionRequests>();
   /** Positions in the log of those that were asked for, by their ids. */
@@ -71,6 +74,7 @@ export class ReadModels {
     else if (event.stream.startsWith('job-')) this.#applyJob(event);
     else if (event.stream.startsWith('invoices-')) this.#applyInvoice(event);
     else if (event.stream.startsWith('corrections-')) this.#applyCorrection(event);
+    else if (event.stream.startsWith('account-')) this.#applyAccount(event);
     this.appliedUpTo = event.position;
   }
 
@@ -190,5 +194,15 @@ export class ReadModels {
     if (event.type === 'CorrectionAsked') this.askedAt.set(event.data.correction_id, recorded.position);
     const requests = this.corrections.get(recorded.stream) ?? newCorrectionRequests();
     this.corrections.set(recorded.stream, evolveCorrectionRequests(requests, event, { id, ...metadata }));
+  }
+
+  #applyAccount(recorded: RecordedEvent): void {
+    const { event } = parseAccountEvent(recorded);
+    if (event.type === 'ApiKeyIssued') {
+      const { account_id: accountId, key_id: keyId, key_hash: keyHash } = event.data;
+      this.keys.set(keyHash, { accountId, keyId, isRevoked: false });
+    } else if (event.type === 'ApiKeyRevoked') {
+      for (const key of this.keys.values()) if (key.keyId === event.data.key_id) key.isRevoked = true;
+    }
   }
 }

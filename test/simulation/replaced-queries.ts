@@ -1,4 +1,6 @@
 import type { CorrectionRequest } from '../../src/domain/correction-requests.ts';
+import { until } from '../../src/async/until.ts';
+import type * as ApiKeys from '../../projections/api-keys.ts';
 import type * as Corrections from '../../projections/corrections.ts';
 import type * as Credits from '../../projections/credits.ts';
 import type * as DocumentMails from '../../projections/document-mails.ts';
@@ -165,6 +167,13 @@ export const readEndedJobs: typeof KeptFiles.readEndedJobs = (pool, tokens) =>
       return [{ token, status, finishedAt, fileExpiredAt: file?.expiredAt ?? null }];
     }),
   );
+
+/** It asks less often than the real one. */
+export const waitForKey: typeof ApiKeys.waitForKey = (pool, keyId, { revoked, timeoutMs }) => {
+  const isSeen = ({ readModels }: Postgres) =>
+    [...readModels.keys.values()].some((key) => key.keyId === keyId && key.isRevoked === revoked);
+  return until(() => on(pool).statement(isSeen), { limitMs: timeoutMs, pollMs: 500 });
+};
 
 export const noteServiceFailures: typeof ServiceFailures.noteServiceFailures = (pool, tokens) =>
   on(pool).statement(({ serviceFailures }) => {

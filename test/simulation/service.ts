@@ -143,6 +143,7 @@ export class ApiProcess extends ServiceProcess {
       probe: port(probeOf(world)),
       rules: noPlatformRules,
       partsAway: new PartsAway(() => performance.now()),
+      addresses: { count: () => ({ window: { limit: 9, remaining: 9, resetAtSeconds: 0 }, exhausted: false }) },
       admissions: port({ admit: (asked: AdmissionRequest) => admit(world, asked) }),
       realNowMs: world.realNowMs,
       shortLinks: undefined,
@@ -233,8 +234,10 @@ export async function admit(
   { keyHash, token, idempotencyKeyHash }: AdmissionRequest,
 ) {
   return postgres.statement(({ readModels }): Admission | undefined => {
-    const account = accountsByKey.get(keyHash);
-    if (!account) return undefined;
+    // The keys of the beginning are in force before the history begins.
+    const key = readModels.keys.get(keyHash);
+    const account = key ?? accountsByKey.get(keyHash);
+    if (!account || key?.isRevoked) return undefined;
     const { accountId, keyId } = account;
     const row = readModels.newestOf(accountId)?.snapshot;
     const job = token === undefined ? undefined : readModels.jobs.get(token);

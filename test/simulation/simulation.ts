@@ -58,7 +58,7 @@ export async function simulate(
 ): Promise<History> {
   reset();
   const world = new World(seed, only, print);
-  const scene: SimulatedScene = { world, calls: [], corrections: [], apis: () => [], busy: 0 };
+  const scene: SimulatedScene = { world, calls: [], corrections: [], keys: [], apis: () => [], busy: 0 };
   const clients: string[] = [];
   const violations: Violation[] = [];
   try {
@@ -276,8 +276,8 @@ function startProcesses(world: World, scene: SimulatedScene, settings: Settings)
 function startClients(scene: SimulatedScene, only: ReadonlySet<string> | undefined): string[] {
   const random = scene.world.randomness.of('clients');
   const weights: Record<ClientKind, number> = random.chance(0.2)
-    ? { downloader: 4, reader: 2, watcher: 1, owner: 5, staff: 8 }
-    : { downloader: 10, reader: 3, watcher: 2, owner: 2, staff: 2 };
+    ? { downloader: 4, reader: 2, watcher: 1, owner: 5, keyHolder: 2, staff: 8 }
+    : { downloader: 10, reader: 3, watcher: 2, owner: 2, keyHolder: 1, staff: 2 };
   const kinds = (Object.keys(clientKinds) as ClientKind[]).flatMap((kind) =>
     Array.from({ length: weights[kind] }, () => kind),
   );
