@@ -27,6 +27,8 @@ const someRoles = {
 } as const;
 const rolesAt = (part: (typeof parts)[number]): readonly string[] => (isLongProof ? roles : someRoles[part]);
 const stopLimitMs = 10_000;
+/** A process looks twice a second whether its npm is there. */
+const noticedWithinMs = 1_000;
 
 const installation = installationOfFile();
 beforeAll(async () => {
@@ -128,7 +130,7 @@ describe('the end of the npm that started it', () => {
     const pid = await pidFrom(npm.stdout);
     await waitFor(() => silent.hasCallers(), { what: 'it to call Postgres' });
     npm.kill('SIGKILL');
-    await waitFor(() => !isAlive(pid), { what: 'it to end', timeoutMs: stopLimitMs });
+    await waitFor(() => !isAlive(pid), { what: 'it to end', timeoutMs: noticedWithinMs + stopLimitMs });
   });
 
   it('ends it in time too, once every part has fallen silent', async () => {
@@ -138,7 +140,7 @@ describe('the end of the npm that started it', () => {
     await isReady(npm.stdout, 'it');
     behind.silence();
     npm.kill('SIGKILL');
-    await waitFor(() => !isAlive(pid), { what: 'it to end', timeoutMs: stopLimitMs });
+    await waitFor(() => !isAlive(pid), { what: 'it to end', timeoutMs: noticedWithinMs + stopLimitMs });
   });
 });
 
