@@ -159,6 +159,17 @@ export const explanations: readonly Explanation[] = [
   },
   { why: 'the download of an earlier period was voided meanwhile', path: /queue-download/, text: /^\? 'voided'/ },
   { why: 'an append that opens a period has no charge', path: /resolve-unknown/, text: /^\? 0/ },
+  { why: 'files of failed jobs, and files whose removal fails', path: /remove-files/, text: /^(?:\?|:|catch)/ },
+  {
+    why: 'rare: a failure in a closed period whose invoice is not there yet, which the plant `note-is-forgotten` meets',
+    path: /return-service-failure/,
+    text: /^if \(handled\.refusal === 'invoice_not_found'/,
+  },
+  {
+    why: 'a failure that cannot be recorded, and the log of it',
+    path: /worker\/download/,
+    text: /could not be recorded/,
+  },
   { why: 'a sweep without waiting jobs', path: /sweep-lost-jobs/, text: /^\?\? Infinity/ },
 ];
 
