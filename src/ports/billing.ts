@@ -47,7 +47,7 @@ export interface PendingVoids {
 export interface PeriodClosings {
   /**
    * Shuts the gate, for ever and for all processes: nothing of the stream can become a pending void any more. Shutting it again is
-   * fine. Of this and an `add` that comes at the same time, one sees the other.
+   * fine. An `add` at the same time either keeps the gate open or finds it shut.
    *
    * @returns false, with the gate left open, while a pending void names the stream
    */

@@ -25,7 +25,7 @@ export interface RemovedFiles {
   bytes: number;
 }
 
-/** What a call has changed, every later call of any process sees. A key of another form is a bug: a RangeError. */
+/** Every later call of any process sees what a call has changed. A key of another form is a bug: a RangeError. */
 export interface FileStore {
   /**
    * Moves or uploads a finished file. Atomic: a reader sees all of it or nothing. Afterwards the file is no longer at `path`. A

@@ -17,7 +17,7 @@ export interface Call {
   answeredMs: number;
   /** Undefined: none came. A client that has given up does not see it; it has to be true all the same. */
   answer: ApiAnswer | undefined;
-  /** What the process had worked when the request came, and when it was answered; undefined: nobody knows. */
+  /** The process's `workedMs` when the request came, and when it was answered; undefined: nobody knows. */
   worked: { atRequestMs: number | undefined; atAnswerMs?: number | undefined };
 }
 
@@ -111,14 +111,12 @@ export async function call(
   const request = { operation, id: world.randomness.of('request ids').uuid(), apiKey: account.apiKey, ...what };
   const key = request.idempotencyKey;
   const sent: Call = {
-    ...{
-      client: name,
-      api: process,
-      accountId: account.accountId,
-      request,
-      sentMs: world.nowMs(),
-      answeredMs: Infinity,
-    },
+    client: name,
+    api: process,
+    accountId: account.accountId,
+    request,
+    sentMs: world.nowMs(),
+    answeredMs: Infinity,
     keyHash: key === undefined ? undefined : hashIdempotencyKey(key),
     answer: undefined,
     worked: { atRequestMs: process.workedMs?.() },

@@ -72,7 +72,7 @@ function unreachedIn(source: string, characters: Uint8Array): { line: number; te
     let end = from;
     while (characters[end] === missed) end += 1;
     const text = source.slice(from, end);
-    // What is left of a block behind a return, for instance.
+    // Punctuation alone is no branch, such as the end of a block behind a return.
     if (/[^{}();,\s]/.test(text)) {
       const line = source.slice(0, from + text.search(/\S/)).split('\n').length;
       found.push({ line, text: text.trim().replaceAll(/\s+/g, ' ') });

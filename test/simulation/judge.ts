@@ -16,10 +16,10 @@ import type { JobRow } from './read-models.ts';
 import type { Operation } from './service.ts';
 import type { World } from './world.ts';
 
-/** What is judged: a simulated history, or one of real processes. All times are milliseconds since it began. */
+/** The judge takes this of a simulated history, and of one of real processes. All times are milliseconds since it began. */
 export interface Evidence {
   calls: readonly Call[];
-  /** What staff were told of corrections. */
+  /** Corrections, as staff were told of them. */
   corrections?: readonly CorrectionRequest[];
   /** API keys that were issued in the history. */
   keys?: readonly HeldKey[];
@@ -37,7 +37,7 @@ export interface Evidence {
       /** By so much a reader may get an event later than its `shownAtMs` says. */
       shownWithinMs: number;
     };
-    /** Whether Postgres has failed, was late, had a row that was not believed, or told a process that its clock is wrong. */
+    /** True if Postgres has failed, was late, had a row that was not believed, or told a process that its clock is wrong. */
     hadTroubleWithPostgres: (fromMs: number, toMs: number) => boolean;
     files: { has: (file: FileKey) => boolean };
     /** How long a finished file is given out. */

@@ -132,10 +132,13 @@ async function keyHolder(client: Insider): Promise<void> {
   }
   const actor: Actor = { type: 'owner', id: account.personId };
   const request = { accountId, correlationId: random.uuid(), actor, timeoutMs: 5_000 };
-  const dependenciesOf = ({ store, now, newUuid }: ServiceProcess) => {
-    const newId = (prefix: string) => `${prefix}_${newUuid().replaceAll('-', '')}`;
-    return { store, now, newUuid, newId, randomBits: (count: number) => random.bytes(count) };
-  };
+  const dependenciesOf = ({ store, now, newUuid, newId }: ServiceProcess) => ({
+    store,
+    now,
+    newUuid,
+    newId,
+    randomBits: (count: number) => random.bytes(count),
+  });
   const reference = `form ${String(random.between(1, 3))}`;
   const issued = await order(client, 'new key', async (process) => {
     const order = { ...request, label: 'drawn', maxKeys: 5, reference };

@@ -33,7 +33,6 @@ import { ReadModels } from './read-models.ts';
 import * as replaced from './replaced-queries.ts';
 import { Runner } from './run.ts';
 import { admit, polledJobOf } from './service.ts';
-import type { World } from './world.ts';
 
 /** The Postgres of the simulation, after the same events, says what the real one says. */
 
@@ -119,9 +118,11 @@ class BothPostgres {
   admissions(keyHash: string, what: { token: string | undefined; idempotencyKeyHash: string | undefined }) {
     const { simulated: postgres } = this;
     const accountsByKey = new Map(this.keys().map((key) => [key.keyHash, key]));
-    const world = { postgres, faults: { happens: () => false }, accountsByKey } as unknown as World;
     const asked = { keyHash, ...what } as Parameters<typeof admit>[1];
-    return Promise.all([this.#admissions.admit({ ...asked, takesNoPlace: true }), admit(world, asked)]);
+    return Promise.all([
+      this.#admissions.admit({ ...asked, takesNoPlace: true }),
+      admit({ postgres, accountsByKey }, asked),
+    ]);
   }
 
   keys(): { accountId: string; keyId: string; keyHash: string }[] {

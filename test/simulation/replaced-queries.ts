@@ -112,21 +112,14 @@ export const listWaitingCorrections: typeof Corrections.listWaitingCorrections =
     return waiting.slice(0, limit).map(row);
   });
 
+const firstMails = <Row extends { mail_id: string }>(rows: readonly Row[], except: readonly string[], limit: number) =>
+  rows.filter((one) => !except.includes(one.mail_id)).slice(0, limit);
+
 export const listWaitingWarnings: typeof UsageWarnings.listWaitingWarnings = (pool, { except, limit }) =>
-  on(pool).statement(({ readModels }) =>
-    readModels
-      .waitingWarnings()
-      .filter((one) => !except.includes(one.mail_id))
-      .slice(0, limit),
-  );
+  on(pool).statement(({ readModels }) => firstMails(readModels.waitingWarnings(), except, limit));
 
 export const listWaitingDocumentMails: typeof DocumentMails.listWaitingDocumentMails = (pool, { except, limit }) =>
-  on(pool).statement(({ readModels }) =>
-    readModels
-      .waitingDocumentMails()
-      .filter((one) => !except.includes(one.mail_id))
-      .slice(0, limit),
-  );
+  on(pool).statement(({ readModels }) => firstMails(readModels.waitingDocumentMails(), except, limit));
 
 export const claimMail: typeof MailClaims.claimMail = (pool, mailId, { by, staleSeconds }) =>
   on(pool).statement(({ mailClaims }) => {

@@ -38,7 +38,7 @@ import { pendingVoidsOf } from './postgres.ts';
 import type { Postgres } from './postgres.ts';
 import { SimulatedProcess, portOf } from './process.ts';
 import type { JobRow } from './read-models.ts';
-import type { World } from './world.ts';
+import type { SimulatedAccount, World } from './world.ts';
 
 /** A process of the service: its own connections, clock and caches, and none of another's. */
 export class ServiceProcess extends SimulatedProcess {
@@ -67,6 +67,8 @@ export class ServiceProcess extends SimulatedProcess {
   };
 
   newUuid = (): string => this.world.randomness.of('ids').uuid();
+
+  newId = (prefix: string): string => `${prefix}_${this.newUuid().replaceAll('-', '')}`;
 
   /** No row is forged here, so the log may contradict none. */
   get macs(): RowMacs {
@@ -222,15 +224,21 @@ function exchangeOf(asked: ApiRequest, config: object, answer: ApiAnswer) {
   return { request: request as unknown as FastifyRequest, reply: reply as unknown as FastifyReply };
 }
 
+interface AdmissionTables {
+  postgres: Postgres;
+  /** Keys of the beginning, by their SHA-256. */
+  accountsByKey: ReadonlyMap<string, Pick<SimulatedAccount, 'accountId' | 'keyId'>>;
+}
+
 interface AdmissionRequest {
   keyHash: string;
   token?: string;
   idempotencyKeyHash?: string;
 }
 
-/** What the admission's statement finds: every key is valid, and no window is ever full. */
+/** Finds what the admission's statement finds. No window is ever full. */
 export async function admit(
-  { postgres, accountsByKey }: World,
+  { postgres, accountsByKey }: AdmissionTables,
   { keyHash, token, idempotencyKeyHash }: AdmissionRequest,
 ) {
   return postgres.statement(({ readModels }): Admission | undefined => {

@@ -105,14 +105,14 @@ export async function simulate(
   }
   for (const { rule, what } of violations) world.tell('judge', `${rule}: ${what}`);
   return {
-    ...{
-      seed,
-      violations,
-      traceHash: world.traceHash(),
-      requests: scene.calls.length,
-      events: world.log.events.length,
-    },
-    ...{ virtualMs: virtualMs(), faults: world.happened, clients },
+    seed,
+    violations,
+    traceHash: world.traceHash(),
+    requests: scene.calls.length,
+    events: world.log.events.length,
+    virtualMs: virtualMs(),
+    faults: world.happened,
+    clients,
     ...(keepsLog && { log: world.log.events }),
   };
 }

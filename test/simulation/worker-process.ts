@@ -19,7 +19,7 @@ export class WorkerProcess extends ServiceProcess {
     super(name, world);
     const { store, now, newUuid, outages } = this;
     const port = <Port extends object>(of: Port) => portOf(this, of, world.network.atCall);
-    const workerId = `wrk_${newUuid().replaceAll('-', '')}`;
+    const workerId = this.newId('wrk');
     const limits = { maxJobsPerAccount, maxJobsPerPlatform: 9 };
     const parts = { workerId, store, now, newUuid, logger, outages };
     const running = this.run(() => {

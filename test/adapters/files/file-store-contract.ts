@@ -31,7 +31,7 @@ export function freshKey(claimRevision = 0): FileKey {
 /** Every token that a store lists. */
 export const tokensIn = async (store: FileStore): Promise<string[]> => (await Array.fromAsync(store.tokens())).flat();
 
-/** What the port promises (src/ports/files.ts), of every place where finished files are kept and of the simulated one alike. */
+/** Tests the promises of the port (src/ports/files.ts), of a real store or of the simulated one. */
 export function fileStoreContract(name: string, open: () => Promise<StoreUnderTest>): void {
   describe(`${name} as a file store`, () => {
     test('has nothing that was not put there', async () => {
@@ -116,7 +116,7 @@ export function fileStoreContract(name: string, open: () => Promise<StoreUnderTe
   });
 }
 
-/** What the links of a store serve to clients. */
+/** Tests what clients get by the links of a real store. */
 export function fileLinksContract(name: string, open: () => Promise<ServingStore>): void {
   describe(`a link of ${name}`, () => {
     test('serves the file under the wanted name', async () => {

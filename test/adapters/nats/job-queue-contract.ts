@@ -10,7 +10,7 @@ export interface JobQueueUnderTest {
   another: JobQueue;
   /** Messages that are not acknowledged. */
   size: () => Promise<number>;
-  /** Whether somebody waits for a message. */
+  /** True while somebody waits for a message. */
   isAwaited: () => Promise<boolean>;
   /** From now on a message is delivered again if it was not acknowledged for so long. */
   redeliverAfter: (ms: number) => Promise<void>;
@@ -28,7 +28,7 @@ export async function nextOf(queue: JobQueue): Promise<ReceivedJob> {
   return received;
 }
 
-/** What the port promises (src/ports/job-queue.ts), of the real adapter and of the simulated queue without faults alike. */
+/** Tests the promises of the port (src/ports/job-queue.ts), of the real adapter or of the simulated queue without faults. */
 export function jobQueueContract(underTest: () => JobQueueUnderTest): void {
   const never = new AbortController().signal;
   const isEmpty = () => waitFor(async () => (await underTest().size()) === 0, { what: 'an empty queue' });
@@ -107,7 +107,7 @@ export function jobQueueContract(underTest: () => JobQueueUnderTest): void {
       expect([again.message, again.deliveries]).toEqual([messageOf(2), 2]);
       expect(performance.now() - takenAtMs).toBeGreaterThanOrEqual(ackWaitMs - 50);
       again.acknowledge();
-      // Whoever had it before has nothing to say any more.
+      // An acknowledgement of the earlier delivery changes nothing any more.
       left.acknowledge();
       expect(await queue.next(never)).toBeUndefined();
       clearInterval(keeping);

@@ -19,7 +19,7 @@ function freshAppend(): UnknownAppend {
 const download = (token: string): ChargeToVoid => ({ kind: 'download', token });
 const asListed = (charge: ChargeToVoid) => ({ ...charge, promised, mac: expect.any(String) as string });
 
-/** What the ports of pending voids and closings promise (src/ports/billing.ts), of Postgres and of the simulated tables alike. */
+/** Tests the promises of the ports of pending voids and closings (src/ports/billing.ts), of Postgres or of the simulated tables. */
 export function pendingVoidsContract(open: () => PendingVoidsUnderTest): void {
   let pendingVoids: PendingVoids;
   let closings: PeriodClosings;
