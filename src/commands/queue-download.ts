@@ -4,7 +4,6 @@ import type { UsagePeriod, UsageSnapshot } from '../domain/usage-state.ts';
 import { NotStored, OutcomeUnknown } from './handle-command.ts';
 import { fingerprintOf } from './idempotency-key-hash.ts';
 import type { KeyedDownload } from '../domain/decide-usage.ts';
-import { ClockIsWrong } from '../ports/clock.ts';
 import { EventStoreClosed, couldNotBeRead } from '../ports/event-store.ts';
 import type { EventStore } from '../ports/event-store.ts';
 import type { VideoReference } from '../ports/videos.ts';
@@ -97,9 +96,7 @@ async function confirm(
     },
   ).catch((error: unknown) => {
     // "Nothing is stored" would be wrong: the download's own charge is.
-    const isUndecided = [ClockIsWrong, NotStored, OutcomeUnknown, EventStoreClosed].some(
-      (kind) => error instanceof kind,
-    );
+    const isUndecided = [NotStored, OutcomeUnknown, EventStoreClosed].some((kind) => error instanceof kind);
     if (isUndecided) return undefined;
     throw error;
   });

@@ -9,14 +9,13 @@ import type { RequestTokens } from '../commands/request-token.ts';
 import type { AddressWindows } from './address-window.ts';
 import { callerOf, idempotencyKeyHashOf } from './caller.ts';
 import type { EndpointDependencies } from './endpoint.ts';
-import { cutConnection } from './envelope.ts';
 import { clientAddress } from '../requests/client-address.ts';
 import { ApiError } from './errors.ts';
 import { preferredWait } from './prefer.ts';
 import { rateLimitRetryAfterSeconds } from './retry-after.ts';
 import type { PartsAway } from './retry-after.ts';
 import { admitFromLog } from './usage-without-valid-mac.ts';
-import { creditsRemainingOf, noCredits, timeIfKnown } from './usage-headers.ts';
+import { creditsRemainingOf, noCredits } from './usage-headers.ts';
 import type { UsageHeaders } from './usage-headers.ts';
 import { admitSession, mayCarrySession } from './authenticate-session.ts';
 import type { SessionDependencies } from './authenticate-session.ts';
@@ -79,7 +78,6 @@ export function createAuthenticate(dependencies: AuthenticateDependencies) {
     if (!admission) return refuseUnauthenticated(request, reply);
     const { window, keyId, accountId, job, keyed } = admission;
     const usage = admission.usage === notBelieved ? undefined : admission.usage;
-    const time = timeIfKnown(now);
     // The rows may be those of another log: they neither decide nor are shown.
     const shown = admission.outcome === 'reader_refused' ? undefined : usage;
     request.usageHeaders = { window, creditsRemaining: creditsRemainingOf(accountId, shown, dependencies) };
@@ -89,13 +87,9 @@ export function createAuthenticate(dependencies: AuthenticateDependencies) {
     request.place = admission.place;
     if (admission.outcome === 'reader_refused') throw new ApiError('unavailable', { away: 'read_models' });
     if (admission.outcome === 'rate_limited') refuseBeyondLimit(reply, window, realNowMs());
-    const whenUnavailable = request.routeOptions.config.whenUnavailable ?? 'unavailable';
-    if (keyed === notBelieved) throw new ApiError(whenUnavailable);
-    if (time === undefined) {
-      // Its Idempotency-Key may have a queued download already, so "not queued" might not be true.
-      if (keyed?.voided === false) return void cutConnection(request, reply);
-      throw new ApiError(whenUnavailable);
-    }
+    if (keyed === notBelieved) throw new ApiError(request.routeOptions.config.whenUnavailable ?? 'unavailable');
+    // While the clock is wrong nothing is decided.
+    now();
     // The account is so new that it has no credits row yet. No endpoint can serve it, so each answers 503.
     if (!admission.usage) throw new ApiError('unavailable', { away: 'read_models' });
     const caller = { actor: { type: 'api_key', id: keyId } as const, keyHash, accountId, job, keyed };

@@ -1,22 +1,21 @@
 import Fastify from 'fastify';
 import type { FastifyBaseLogger, FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { clientAddress } from '../requests/client-address.ts';
-import { RequestRefused } from '../requests/request-refused.ts';
 import { requireTarget } from '../requests/target.ts';
 import type { AddressWindows } from './address-window.ts';
 import { createAuthenticate } from './authenticate.ts';
 import type { AuthenticateDependencies } from './authenticate.ts';
+import { asApiError } from './as-api-error.ts';
 import { apiPrefix, endpoints } from './endpoints.ts';
 import type { EndpointDependencies } from './endpoint.ts';
 import { BrokenRequests } from './unparseable-request.ts';
 import { noRoute } from './no-route.ts';
-import { ClockIsWrong } from '../ports/clock.ts';
 import type { RequestObserver } from '../ports/observers.ts';
 import type { Tracer } from '../ports/tracing.ts';
 import { sendError, sendErrorWithoutHooks } from './envelope.ts';
 import { ApiError, errorsThatGiveBack } from './errors.ts';
 import { giveBack } from './give-back-rate-limit.ts';
-import { answerHalfClosed, bodyLimitBytes, listenerOptions } from './listener-options.ts';
+import { answerHalfClosed, listenerOptions } from './listener-options.ts';
 import { observeRequest } from './observe-request.ts';
 import { PartsAway } from './retry-after.ts';
 import { showRequestId } from './request-id.ts';
@@ -157,17 +156,4 @@ function answerError({ addresses, admissions, partsAway }: AuthenticateDependenc
     if (errorsThatGiveBack.has(answered.code)) await giveBack(request, admissions);
     return sendError(reply, answered);
   };
-}
-
-/** Fastify's own refusals are all of malformed input; the contract has one code for these. */
-function asApiError(error: FastifyError | Error, { routeOptions }: FastifyRequest): ApiError | undefined {
-  if (error instanceof ApiError) return error;
-  if (error instanceof RequestRefused) return new ApiError('invalid_request', error.message);
-  if (error instanceof ClockIsWrong) return new ApiError(routeOptions.config.whenUnavailable ?? 'unavailable');
-  const { code, statusCode } = error as Partial<FastifyError>;
-  if (code === 'FST_ERR_CTP_BODY_TOO_LARGE') {
-    return new ApiError('invalid_request', `body: is larger than ${String(bodyLimitBytes)} bytes`);
-  }
-  if (statusCode !== undefined && statusCode >= 400 && statusCode < 500) return new ApiError('invalid_request');
-  return undefined;
 }

@@ -40,7 +40,7 @@ function remainingOf(snapshot: UsageSnapshot | undefined, now: () => string): nu
 }
 
 /** @returns undefined while the clock is wrong */
-export function timeIfKnown(now: () => string): string | undefined {
+function timeIfKnown(now: () => string): string | undefined {
   try {
     return now();
   } catch (error) {

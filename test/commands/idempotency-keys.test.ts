@@ -5,6 +5,7 @@ import { hashIdempotencyKey, hasIdempotencyKeyForm } from '../../src/commands/id
 import { readOn } from '../../src/commands/usage/usage-cache.ts';
 import { usageStream } from '../../src/domain/billing-period.ts';
 import { token } from '../domain/usage-examples.ts';
+import { ClockIsWrong } from '../../src/ports/clock.ts';
 import { EventStoreUnavailable } from '../../src/ports/event-store.ts';
 import type { EventStore } from '../../src/ports/event-store.ts';
 import { endAndClose } from './close-books.ts';
@@ -154,6 +155,26 @@ describe('a process that starts from the read model', () => {
     await ask(api.writers, account, { kind: 'query' }, { snapshot: (await rowOf(account, 'a')).snapshot });
     isAway = true;
     expect(await queueKeyed(api, account, 'a', { ...older, timeoutMs: 500 })).toEqual({ outcome: 'unknown' });
+  });
+
+  it('is told neither way by a process that has told of the download, after its clock was wrong, while the log is away', async () => {
+    const account = await openUsage(log.store);
+    const older = await rowOf(account, 'a');
+    let [isAway, isWrong] = [false, false];
+    const now = () => {
+      if (isWrong) throw new ClockIsWrong('the clocks differ');
+      return midNovember;
+    };
+    const read: EventStore['read'] = (...asked) =>
+      isAway ? Promise.reject(new EventStoreUnavailable('away')) : log.store.read(...asked);
+    const store = changedLog(log.store, { read });
+    const api = { store, writers: writersOf(store, now), now };
+    expect(await queueKeyed(api, account, 'a', older)).toMatchObject(first);
+    isWrong = true;
+    await expect(queueKeyed(api, account, 'a', { ...older, number: 2 })).rejects.toThrow(ClockIsWrong);
+    [isAway, isWrong] = [true, false];
+    const answer = await queueKeyed(api, account, 'a', { ...older, number: 3, quality: '720', timeoutMs: 500 });
+    expect(answer).toEqual({ outcome: 'unknown' });
   });
 });
 

@@ -61,7 +61,8 @@ it('deploy/prepare.sh that openssl failed makes every secret the next time', asy
   vi.stubEnv('PATH', PATH);
   await prepare();
   const made = Object.entries(secretsOf(deploy));
-  expect(made.filter(([, secret]) => !/[0-9a-f]{40}|-----BEGIN/i.test(secret))).toEqual([]);
+  // A serial number loses its leading zeros.
+  expect(made.filter(([, secret]) => !/[0-9a-f]{32}|-----BEGIN/i.test(secret))).toEqual([]);
 });
 
 it('deploy/prepare.sh without openssl makes nothing', async () => {

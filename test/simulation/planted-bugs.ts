@@ -674,4 +674,11 @@ export const plantedBugs: readonly PlantedBug[] = [
       },
     ],
   },
+  bug(
+    'wrong-clock-says-not-queued',
+    'while its clock is wrong, a process answers every download with 502',
+    'http/as-api-error.ts',
+    "request.idempotencyKeyHash === undefined ? whenUnavailable : 'unavailable'",
+    'whenUnavailable',
+  ),
 ];

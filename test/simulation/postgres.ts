@@ -20,7 +20,7 @@ export class Postgres {
   readonly heartbeats = new Map<string, number>();
   /** Nobody reaches it until then. */
   awayUntilMs = 0;
-  /** When a statement has failed or was late, a row was not believed, or a clock was found wrong by the time that it tells. */
+  /** When a statement has failed or was late, or a row was not believed. */
   readonly troublesMs: number[] = [];
   readonly #network: Pick<Network, 'happens' | 'delayMs'>;
 

@@ -20,6 +20,7 @@ import { startRemovingFiles } from '../../src/dispatcher/remove-files.ts';
 import { startReturningServiceFailures } from '../../src/dispatcher/return-service-failures.ts';
 import { createAuthenticate } from '../../src/http/authenticate.ts';
 import { endpoints } from '../../src/http/endpoints.ts';
+import { asApiError } from '../../src/http/as-api-error.ts';
 import { ApiError } from '../../src/http/errors.ts';
 import type { ApiErrorCode } from '../../src/http/errors.ts';
 import { PartsAway } from '../../src/http/retry-after.ts';
@@ -62,7 +63,7 @@ export class ServiceProcess extends SimulatedProcess {
   }
 
   now = (): string => {
-    if (this.world.postgres.isTrouble(this.clockIsWrong)) throw new ClockIsWrong('the clocks differ');
+    if (this.clockIsWrong) throw new ClockIsWrong('the clocks differ');
     return new Date(this.world.realNowMs() + this.skewMs).toISOString();
   };
 
@@ -165,10 +166,10 @@ export class ApiProcess extends ServiceProcess {
         await authenticate(request, reply);
         if (answer.status !== 'cut') await endpoint.handle(request, reply);
       } catch (error) {
-        const known = error instanceof ClockIsWrong ? new ApiError(endpoint.whenUnavailable ?? 'unavailable') : error;
-        const said = known instanceof ApiError ? known : new ApiError('internal_error');
-        Object.assign(answer, { status: said.status, code: said.code });
-        if (said !== known && !this.hasCutConnections)
+        const known = asApiError(error as Error, request);
+        const { status, code } = known ?? new ApiError('internal_error');
+        Object.assign(answer, { status, code });
+        if (!known && !this.hasCutConnections)
           world.violations.push({ rule: 'no_internal_error', what: `${name}: ${String(error)}` });
       }
       const { usageHeaders } = request;

@@ -173,15 +173,13 @@ export class AccountWriter {
   /** After a bug, an event that cannot be read, a wrong clock, a row without a log or the end of the process. */
   #failAll(batch: readonly PendingRequest[], error: unknown): void {
     for (const request of batch) {
-      const undecided = this.#answerUndecided(request);
       const hasAnswer =
-        request.inFlight !== undefined ||
-        error instanceof EventStoreClosed ||
-        error instanceof NotInLog ||
-        (error instanceof ClockIsWrong && undecided.outcome === 'unknown');
-      if (hasAnswer) request.answer(undecided);
+        request.inFlight !== undefined || error instanceof EventStoreClosed || error instanceof NotInLog;
+      if (hasAnswer) request.answer(this.#answerUndecided(request));
       else request.fail(error);
     }
+    // Nothing was decided, and what is known stays: "not queued" must not be said later of a key that has a download.
+    if (error instanceof ClockIsWrong) return;
     this.#cache = undefined;
     this.#inFlight = [];
   }
