@@ -1,5 +1,6 @@
 import js from '@eslint/js';
 import { defineConfig, globalIgnores } from 'eslint/config';
+import sortImports from 'eslint-plugin-simple-import-sort';
 import tseslint from 'typescript-eslint';
 
 export default defineConfig(
@@ -7,8 +8,12 @@ export default defineConfig(
   js.configs.recommended,
   {
     linterOptions: { reportUnusedDisableDirectives: 'error' },
+    plugins: { 'sort-imports': sortImports },
     rules: {
       eqeqeq: 'error',
+      'no-duplicate-imports': 'error',
+      // One block: packages, then paths.
+      'sort-imports/imports': ['error', { groups: [['^\\u0000', '^node:', '^@?\\w', '^', '^\\.']] }],
       'no-control-regex': 'off', // Control characters are looked for on purpose, to refuse them.
     },
   },
@@ -17,7 +22,8 @@ export default defineConfig(
     extends: [tseslint.configs.strictTypeChecked, tseslint.configs.stylisticTypeChecked],
     languageOptions: { parserOptions: { projectService: true, tsconfigRootDir: import.meta.dirname } },
     rules: {
-      '@typescript-eslint/consistent-type-imports': 'error',
+      '@typescript-eslint/consistent-type-imports': ['error', { fixStyle: 'inline-type-imports' }],
+      '@typescript-eslint/no-import-type-side-effects': 'error',
       '@typescript-eslint/switch-exhaustiveness-check': 'error',
       // Numbers in texts read well; everything else that turns into text by accident stays forbidden.
       '@typescript-eslint/restrict-template-expressions': ['error', { allowNumber: true }],

@@ -1,7 +1,5 @@
-import { defineConfig } from 'vitest/config';
-import type { ViteUserConfig } from 'vitest/config';
-import { BaseSequencer } from 'vitest/node';
-import type { TestSpecification } from 'vitest/node';
+import { defineConfig, type ViteUserConfig } from 'vitest/config';
+import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
 // One seed for the order of tests and for all generated cases; a run is repeated by setting it to what the run printed.
 export const seed = Number(process.env['PROOF_SEED'] ?? Date.now() % 2 ** 31);

@@ -1,12 +1,9 @@
 import type { PoolClient } from 'pg';
 import type { Actor } from '../src/domain/parse-event.ts';
-import { correctionFromJson, correctionJsonSql } from './corrections.ts';
-import type { CorrectionJson, CorrectionRow } from './corrections.ts';
-import { jobFromJson } from './jobs.ts';
-import type { JobRow } from './jobs.ts';
+import { correctionFromJson, type CorrectionJson, correctionJsonSql, type CorrectionRow } from './corrections.ts';
+import { jobFromJson, type JobRow } from './jobs.ts';
 import type { Notice } from './operation.ts';
-import { moneyCounts } from './period-money.ts';
-import type { MoneyCounts } from './period-money.ts';
+import { type MoneyCounts, moneyCounts } from './period-money.ts';
 import type { StaffLook } from './staff-looks.ts';
 
 /** What the read models know of one account, beside its keys and its usage: the newest of each kind, in one statement. */

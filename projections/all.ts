@@ -7,8 +7,8 @@ import { people } from './people.ts';
 import { periodMoney } from './period-money.ts';
 import type { RebuildableProjection } from './runner/projection.ts';
 import { staff } from './staff.ts';
-import { usageDays } from './usage-days.ts';
 import { usageAndJobs } from './usage-and-jobs.ts';
+import { usageDays } from './usage-days.ts';
 
 /** All read models of the projector. Each entry has a checkpoint of its own, and can be rebuilt from the log. */
 export const projections: readonly RebuildableProjection[] = [

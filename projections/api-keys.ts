@@ -1,10 +1,9 @@
-import { until } from '../src/async/until.ts';
 import type { Pool, PoolClient } from 'pg';
-import type { RowMacs } from '../src/ports/row-macs.ts';
-import { periodOfUsageStream } from '../src/domain/billing-period.ts';
+import { until } from '../src/async/until.ts';
 import type { AccountEvent } from '../src/domain/account-events.ts';
-import { parseAccountEvent, parseUsageEvent } from '../src/domain/parse-event.ts';
-import type { ParsedEvent } from '../src/domain/parse-event.ts';
+import { periodOfUsageStream } from '../src/domain/billing-period.ts';
+import { parseAccountEvent, type ParsedEvent, parseUsageEvent } from '../src/domain/parse-event.ts';
+import type { RowMacs } from '../src/ports/row-macs.ts';
 import type { RebuildableProjection } from './runner/projection.ts';
 
 /**

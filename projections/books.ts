@@ -1,8 +1,6 @@
 import type { PoolClient } from 'pg';
-import { auditStateOf, auditStateSql } from './audit-state.ts';
-import type { AuditState, AuditStateRow } from './audit-state.ts';
-import { reachedOf, reachedSql } from './runner/checkpoints.ts';
-import type { ReachedRow } from './runner/checkpoints.ts';
+import { type AuditState, auditStateOf, type AuditStateRow, auditStateSql } from './audit-state.ts';
+import { reachedOf, type ReachedRow, reachedSql } from './runner/checkpoints.ts';
 
 /** The state of the books, as Postgres has it. */
 export interface BooksRecord {

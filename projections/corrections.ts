@@ -1,7 +1,6 @@
 import type { PoolClient } from 'pg';
 import type { Correction, CorrectionEvent } from '../src/domain/correction-events.ts';
-import { parseCorrectionEvent } from '../src/domain/parse-event.ts';
-import type { Actor, ParsedEvent } from '../src/domain/parse-event.ts';
+import { type Actor, parseCorrectionEvent, type ParsedEvent } from '../src/domain/parse-event.ts';
 import type { RebuildableProjection } from './runner/projection.ts';
 
 /**

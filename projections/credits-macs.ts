@@ -1,6 +1,6 @@
 import canonicalize from 'canonicalize';
-import type { RowMacs } from '../src/ports/row-macs.ts';
 import type { UsageSnapshot } from '../src/domain/usage-state.ts';
+import type { RowMacs } from '../src/ports/row-macs.ts';
 
 /** The result of checking a row of `credits`: its state, or `notBelieved` for a row that this installation has not written. */
 export const notBelieved = 'not believed';

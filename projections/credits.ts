@@ -1,15 +1,12 @@
 import { LRUCache } from 'lru-cache';
 import type { PoolClient } from 'pg';
+import { evolveUsage } from '../src/domain/evolve-usage.ts';
+import { type ParsedEvent, parseUsageEvent } from '../src/domain/parse-event.ts';
+import type { UsageEvent } from '../src/domain/usage-events.ts';
+import { initialUsage, type UsagePeriod, type UsageSnapshot } from '../src/domain/usage-state.ts';
 import type { EventStore } from '../src/ports/event-store.ts';
 import type { RowMacs } from '../src/ports/row-macs.ts';
-import { parseUsageEvent } from '../src/domain/parse-event.ts';
-import type { ParsedEvent } from '../src/domain/parse-event.ts';
-import type { UsageEvent } from '../src/domain/usage-events.ts';
-import { evolveUsage } from '../src/domain/evolve-usage.ts';
-import { initialUsage } from '../src/domain/usage-state.ts';
-import type { UsagePeriod, UsageSnapshot } from '../src/domain/usage-state.ts';
-import { CreditsMacs, notBelieved } from './credits-macs.ts';
-import type { NotBelieved, SignedUsage } from './credits-macs.ts';
+import { CreditsMacs, type NotBelieved, notBelieved, type SignedUsage } from './credits-macs.ts';
 
 /** The read model behind GET /credits, from which every decision about usage starts: table `credits`. */
 

@@ -1,11 +1,8 @@
 import type { PoolClient } from 'pg';
 import type { Actor } from '../src/domain/parse-event.ts';
-import { correctionFromJson, correctionJsonSql } from './corrections.ts';
-import type { CorrectionJson, CorrectionRow } from './corrections.ts';
-import { readTimeline } from './job-timeline.ts';
-import type { TimelineRow } from './job-timeline.ts';
-import { readJob } from './jobs.ts';
-import type { JobRow } from './jobs.ts';
+import { correctionFromJson, type CorrectionJson, correctionJsonSql, type CorrectionRow } from './corrections.ts';
+import { readTimeline, type TimelineRow } from './job-timeline.ts';
+import { type JobRow, readJob } from './jobs.ts';
 import type { StaffLook } from './staff-looks.ts';
 
 /** Everything about one download, whosever it is: what happened to it, what was given back, and who has looked. */

@@ -1,11 +1,10 @@
 import type { PoolClient } from 'pg';
-import type { RowMacs } from '../src/ports/row-macs.ts';
-import type { KeyedDownload } from '../src/domain/decide-usage.ts';
 import { periodOfUsageStream } from '../src/domain/billing-period.ts';
+import type { KeyedDownload } from '../src/domain/decide-usage.ts';
 import type { ParsedEvent } from '../src/domain/parse-event.ts';
 import type { UsageEvent } from '../src/domain/usage-events.ts';
-import { notBelieved } from './credits-macs.ts';
-import type { NotBelieved } from './credits-macs.ts';
+import type { RowMacs } from '../src/ports/row-macs.ts';
+import { type NotBelieved, notBelieved } from './credits-macs.ts';
 
 /** The newest download of each idempotency key, whatever its billing period: table `idempotency_keys`. */
 

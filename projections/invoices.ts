@@ -1,7 +1,6 @@
 import type { PoolClient } from 'pg';
 import type { CreditNoteIssued, InvoiceEvent, InvoiceIssued } from '../src/domain/invoice-events.ts';
-import { parseInvoiceEvent } from '../src/domain/parse-event.ts';
-import type { Actor, ParsedEvent } from '../src/domain/parse-event.ts';
+import { type Actor, type ParsedEvent, parseInvoiceEvent } from '../src/domain/parse-event.ts';
 import type { RebuildableProjection } from './runner/projection.ts';
 
 /** The read model behind `invoices list` and `invoices show`: table `invoices`, one row per invoice or credit note. */

@@ -1,6 +1,11 @@
 import type { PoolClient } from 'pg';
-import { parseJobEvent, parseUsageEvent } from '../src/domain/parse-event.ts';
-import type { Actor, DomainEvent, ParsedEvent } from '../src/domain/parse-event.ts';
+import {
+  type Actor,
+  type DomainEvent,
+  type ParsedEvent,
+  parseJobEvent,
+  parseUsageEvent,
+} from '../src/domain/parse-event.ts';
 import { centsOf } from '../src/domain/usage-events.ts';
 import type { RebuildableProjection } from './runner/projection.ts';
 

@@ -1,15 +1,12 @@
 import type { PoolClient } from 'pg';
 import { periodOfUsageStream } from '../src/domain/billing-period.ts';
+import { evolveJob, initialJob, type Job } from '../src/domain/download-job.ts';
 import type { JobEvent } from '../src/domain/download-job-events.ts';
-import { evolveJob, initialJob } from '../src/domain/download-job.ts';
-import type { Job } from '../src/domain/download-job.ts';
 import type { FailureReason } from '../src/domain/failure-reasons.ts';
-import type { EventStore } from '../src/ports/event-store.ts';
 import { later } from '../src/domain/instant.ts';
-import type { ParsedEvent } from '../src/domain/parse-event.ts';
-import { parseUsageEvent } from '../src/domain/parse-event.ts';
-import { centsOf } from '../src/domain/usage-events.ts';
-import type { DownloadQueued, UsageEvent } from '../src/domain/usage-events.ts';
+import { type ParsedEvent, parseUsageEvent } from '../src/domain/parse-event.ts';
+import { centsOf, type DownloadQueued, type UsageEvent } from '../src/domain/usage-events.ts';
+import type { EventStore } from '../src/ports/event-store.ts';
 
 /** The read model behind GET /video/status: table `jobs`. */
 

@@ -1,7 +1,6 @@
-import type { EventStore } from '../src/ports/event-store.ts';
 import { invoicesStream } from '../src/domain/invoice-events.ts';
-import { moneyChanges, moneyCounts } from './period-money.ts';
-import type { MoneyCounts } from './period-money.ts';
+import type { EventStore } from '../src/ports/event-store.ts';
+import { moneyChanges, type MoneyCounts, moneyCounts } from './period-money.ts';
 
 /** An event of the log and what it adds to one sum of a period's money. */
 export interface MoneyEvent {

@@ -1,9 +1,7 @@
 import type { PoolClient } from 'pg';
 import { periodOfUsageStream } from '../src/domain/billing-period.ts';
-import { parseUsageEvent } from '../src/domain/parse-event.ts';
-import type { Actor, ParsedEvent } from '../src/domain/parse-event.ts';
-import { centsOf } from '../src/domain/usage-events.ts';
-import type { LedgerEvent, UsageEvent } from '../src/domain/usage-events.ts';
+import { type Actor, type ParsedEvent, parseUsageEvent } from '../src/domain/parse-event.ts';
+import { centsOf, type LedgerEvent, type UsageEvent } from '../src/domain/usage-events.ts';
 import type { RebuildableProjection } from './runner/projection.ts';
 
 /**

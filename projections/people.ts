@@ -1,9 +1,8 @@
 import type { PoolClient } from 'pg';
-import type { RowMacs } from '../src/ports/row-macs.ts';
 import type { AccountEvent } from '../src/domain/account-events.ts';
-import { parseAccountEvent } from '../src/domain/parse-event.ts';
-import type { ParsedEvent } from '../src/domain/parse-event.ts';
+import { parseAccountEvent, type ParsedEvent } from '../src/domain/parse-event.ts';
 import { mailbox, openerOf } from '../src/domain/people.ts';
+import type { RowMacs } from '../src/ports/row-macs.ts';
 import type { RebuildableProjection } from './runner/projection.ts';
 
 /**

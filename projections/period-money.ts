@@ -1,11 +1,10 @@
 import type { PoolClient } from 'pg';
-import type { EventStore, RecordedEvent } from '../src/ports/event-store.ts';
 import { periodOfUsageStream, usageStream } from '../src/domain/billing-period.ts';
 import type { CreditNoteIssued, InvoiceEvent, InvoiceIssued, InvoiceLine } from '../src/domain/invoice-events.ts';
-import { parseInvoiceEvent, parseUsageEvent } from '../src/domain/parse-event.ts';
-import type { ParsedEvent } from '../src/domain/parse-event.ts';
+import { type ParsedEvent, parseInvoiceEvent, parseUsageEvent } from '../src/domain/parse-event.ts';
 import type { UsageEvent, UsageEventOf } from '../src/domain/usage-events.ts';
 import type { UsagePeriod } from '../src/domain/usage-state.ts';
+import type { EventStore, RecordedEvent } from '../src/ports/event-store.ts';
 import type { RebuildableProjection } from './runner/projection.ts';
 
 /**

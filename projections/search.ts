@@ -1,9 +1,9 @@
-import type { PoolClient } from 'pg';
 import { hash } from 'node:crypto';
+import type { PoolClient } from 'pg';
 import { accountOfDocumentNumber } from '../src/domain/document-number.ts';
 import { parseVideoUrl } from '../src/domain/parse-video-url.ts';
-import type { PlatformConfiguration } from '../src/domain/platforms/platforms.ts';
 import { mailbox } from '../src/domain/people.ts';
+import type { PlatformConfiguration } from '../src/domain/platforms/platforms.ts';
 import type { RowMacs } from '../src/ports/row-macs.ts';
 
 /**

@@ -1,14 +1,10 @@
 import type { PoolClient } from 'pg';
+import { type ParsedEvent, parseStaffEvent } from '../src/domain/parse-event.ts';
+import { type StaffEvent, type StaffScope, staffStream } from '../src/domain/staff-events.ts';
 import type { EventStore } from '../src/ports/event-store.ts';
 import type { RowMacs } from '../src/ports/row-macs.ts';
-import { parseStaffEvent } from '../src/domain/parse-event.ts';
-import type { ParsedEvent } from '../src/domain/parse-event.ts';
-import { staffStream } from '../src/domain/staff-events.ts';
-import type { StaffEvent, StaffScope } from '../src/domain/staff-events.ts';
-import { notBelieved } from './credits-macs.ts';
-import type { NotBelieved } from './credits-macs.ts';
-import { refusalSql, requireNoRefusal } from './runner/refused-readers.ts';
-import type { RefusalColumn } from './runner/refused-readers.ts';
+import { type NotBelieved, notBelieved } from './credits-macs.ts';
+import { type RefusalColumn, refusalSql, requireNoRefusal } from './runner/refused-readers.ts';
 
 /** Tokens of staff for programs: table `staff_tokens`, a part of the read model `staff`. Instants are UTC ISO-8601. */
 export interface StaffToken {

@@ -1,12 +1,10 @@
 import type { PoolClient } from 'pg';
-import type { EventStore } from '../src/ports/event-store.ts';
-import type { RowMacs } from '../src/ports/row-macs.ts';
-import { parseStaffEvent } from '../src/domain/parse-event.ts';
-import type { ParsedEvent } from '../src/domain/parse-event.ts';
+import { type ParsedEvent, parseStaffEvent } from '../src/domain/parse-event.ts';
 import { mailbox } from '../src/domain/people.ts';
 import type { StaffEvent, StaffRole } from '../src/domain/staff-events.ts';
-import { notBelieved } from './credits-macs.ts';
-import type { NotBelieved } from './credits-macs.ts';
+import type { EventStore } from '../src/ports/event-store.ts';
+import type { RowMacs } from '../src/ports/row-macs.ts';
+import { type NotBelieved, notBelieved } from './credits-macs.ts';
 import type { RebuildableProjection } from './runner/projection.ts';
 import { applyToStaffLooks } from './staff-looks.ts';
 import { applyToStaffTokens } from './staff-tokens.ts';

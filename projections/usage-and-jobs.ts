@@ -1,13 +1,12 @@
-import { parseInvoiceEvent, parseJobEvent, parseUsageEvent } from '../src/domain/parse-event.ts';
-import type { ParsedEvent } from '../src/domain/parse-event.ts';
 import type { JobEvent } from '../src/domain/download-job-events.ts';
+import { type ParsedEvent, parseInvoiceEvent, parseJobEvent, parseUsageEvent } from '../src/domain/parse-event.ts';
 import type { UsageEvent } from '../src/domain/usage-events.ts';
 import { CreditsRows } from './credits.ts';
 import { applyToDocumentMails } from './document-mails.ts';
 import { applyToIdempotencyKeys } from './idempotency-keys.ts';
 import { applyToJobDays } from './job-days.ts';
-import { applyToInvoicesDue } from './mark-invoices-due.ts';
 import { applyToJobs } from './jobs.ts';
+import { applyToInvoicesDue } from './mark-invoices-due.ts';
 import type { RebuildableProjection } from './runner/projection.ts';
 import { applyToUsageWarnings } from './usage-warnings.ts';
 

@@ -1,15 +1,19 @@
-import pg from 'pg';
-import type { Pool } from 'pg';
-import type { AdmissionObserver } from '../../src/ports/observers.ts';
-import type { MeasureTime } from '../../src/ports/clock.ts';
-import type { RowMacs } from '../../src/ports/row-macs.ts';
+import pg, { type Pool } from 'pg';
 import type { KeyedDownload } from '../../src/domain/decide-usage.ts';
 import type { UsageSnapshot } from '../../src/domain/usage-state.ts';
+import type { MeasureTime } from '../../src/ports/clock.ts';
+import type { AdmissionObserver } from '../../src/ports/observers.ts';
+import type { RowMacs } from '../../src/ports/row-macs.ts';
 import { uuidOfKeyHash } from '../api-keys.ts';
-import { AdmissionStatement, keyedName, windowMs } from './admission-statement.ts';
-import type { AdmittedKey, AdmittedPlace } from './admission-statement.ts';
 import type { NotBelieved } from '../credits-macs.ts';
 import type { PolledJob } from '../jobs.ts';
+import {
+  AdmissionStatement,
+  type AdmittedKey,
+  type AdmittedPlace,
+  keyedName,
+  windowMs,
+} from './admission-statement.ts';
 
 interface AdmissionRequest {
   /** SHA-256 of the raw key, hexadecimal. */

@@ -1,8 +1,7 @@
 import type { Pool } from 'pg';
 import type { LogBatch, LogPosition, RecordedEvent } from '../../src/ports/event-store.ts';
 import { isAfter, positionOfEvent } from '../../src/ports/log-position.ts';
-import { checkpointAfter, moveCheckpoints } from './checkpoints.ts';
-import type { Checkpoint } from './checkpoints.ts';
+import { type Checkpoint, checkpointAfter, moveCheckpoints } from './checkpoints.ts';
 import type { Apply, Projection } from './projection.ts';
 import { inPoolTransaction } from './transaction.ts';
 

@@ -1,6 +1,6 @@
 import type { Pool, PoolClient } from 'pg';
-import { coveredUpTo, isPosition, positionOfEvent } from '../../src/ports/log-position.ts';
 import type { LogBatch, LogPosition, RecordedEvent } from '../../src/ports/event-store.ts';
+import { coveredUpTo, isPosition, positionOfEvent } from '../../src/ports/log-position.ts';
 
 /** The place in the log that a reader has reached: a row of `checkpoints` (decision 21). */
 export interface Checkpoint {

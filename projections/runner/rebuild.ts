@@ -1,10 +1,7 @@
 import type { Pool, PoolClient } from 'pg';
-import { checkpointAt, lockCheckpoint, readCheckpoint, writeCheckpoint } from './checkpoints.ts';
-import type { Checkpoint } from './checkpoints.ts';
+import { type Checkpoint, checkpointAt, lockCheckpoint, readCheckpoint, writeCheckpoint } from './checkpoints.ts';
 import { createMissingTables } from './missing-tables.ts';
-import { admitReader } from './refused-readers.ts';
-import { refusalOf } from './resume.ts';
-import { lockTables } from './retry-table-locks.ts';
+import { type Projection, type RebuildableProjection, tablesOf } from './projection.ts';
 import {
   compareTable,
   constrainShadowTable,
@@ -12,12 +9,12 @@ import {
   createShadowTable,
   indexShadowTable,
   swapTable,
+  type TableDifference,
 } from './rebuild-tables.ts';
-import type { TableDifference } from './rebuild-tables.ts';
-import { tablesOf } from './projection.ts';
-import type { Projection, RebuildableProjection } from './projection.ts';
-import { Replay, replayTogether } from './replay.ts';
-import type { ReplayDependencies, ReplayGoal } from './replay.ts';
+import { admitReader } from './refused-readers.ts';
+import { Replay, type ReplayDependencies, type ReplayGoal, replayTogether } from './replay.ts';
+import { refusalOf } from './resume.ts';
+import { lockTables } from './retry-table-locks.ts';
 import { inTransaction } from './transaction.ts';
 
 export interface RebuildDependencies extends ReplayDependencies {

@@ -1,8 +1,6 @@
 import type { Pool, PoolClient } from 'pg';
-import { ReaderRefused } from '../../src/ports/event-store.ts';
-import type { LogReplaced } from '../../src/ports/event-store.ts';
-import { positionValues } from './checkpoints.ts';
-import type { Checkpoint } from './checkpoints.ts';
+import { type LogReplaced, ReaderRefused } from '../../src/ports/event-store.ts';
+import { type Checkpoint, positionValues } from './checkpoints.ts';
 
 /** Table `refused_readers`: readers that do not go on, because the log was replaced. The rows may then be those of another log. */
 

@@ -1,7 +1,7 @@
-import { sleep } from '../../src/async/sleep.ts';
 import type { PoolClient } from 'pg';
-import { coveredUpTo, isAfter, positionOfEvent } from '../../src/ports/log-position.ts';
+import { sleep } from '../../src/async/sleep.ts';
 import type { EventStore, LogPosition, RecordedEvent } from '../../src/ports/event-store.ts';
+import { coveredUpTo, isAfter, positionOfEvent } from '../../src/ports/log-position.ts';
 import type { RowMacs } from '../../src/ports/row-macs.ts';
 import type { SeenEvent } from './checkpoints.ts';
 import type { Apply, Projection } from './projection.ts';

@@ -1,9 +1,7 @@
 import type { Pool } from 'pg';
+import { type EventStore, type LogPosition, LogReplaced, ReaderRefused } from '../../src/ports/event-store.ts';
 import { isPosition, positionOfEvent } from '../../src/ports/log-position.ts';
-import { LogReplaced, ReaderRefused } from '../../src/ports/event-store.ts';
-import type { EventStore, LogPosition } from '../../src/ports/event-store.ts';
-import { openCheckpoint, readCheckpoints } from './checkpoints.ts';
-import type { Checkpoint } from './checkpoints.ts';
+import { type Checkpoint, openCheckpoint, readCheckpoints } from './checkpoints.ts';
 import { admitReader, refuseReader } from './refused-readers.ts';
 
 /**

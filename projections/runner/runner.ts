@@ -1,16 +1,20 @@
+import type { Pool } from 'pg';
+import type { Logger } from 'pino';
 import { runInBackground } from '../../src/async/background.ts';
 import { sleep } from '../../src/async/sleep.ts';
-import type { Logger } from 'pino';
-import type { Pool } from 'pg';
-import type { ProjectionObserver } from '../../src/ports/observers.ts';
-import { ReaderRefused } from '../../src/ports/event-store.ts';
-import type { EventStore, LogBatch, LogPosition, Subscription } from '../../src/ports/event-store.ts';
+import {
+  type EventStore,
+  type LogBatch,
+  type LogPosition,
+  ReaderRefused,
+  type Subscription,
+} from '../../src/ports/event-store.ts';
 import { isAfter } from '../../src/ports/log-position.ts';
+import type { ProjectionObserver } from '../../src/ports/observers.ts';
 import type { RowMacs } from '../../src/ports/row-macs.ts';
-import { applyBatch } from './apply-batch.ts';
-import type { RunningProjection } from './apply-batch.ts';
-import { resume } from './resume.ts';
+import { applyBatch, type RunningProjection } from './apply-batch.ts';
 import type { Projection } from './projection.ts';
+import { resume } from './resume.ts';
 
 export interface RunnerDependencies {
   store: EventStore;

@@ -1,12 +1,11 @@
-import { runInBackground } from '../../src/async/background.ts';
-import type { Background } from '../../src/async/background.ts';
-import { sleep } from '../../src/async/sleep.ts';
-import type { Logger } from 'pino';
 import type { Pool } from 'pg';
+import type { Logger } from 'pino';
+import { type Background, runInBackground } from '../../src/async/background.ts';
+import { sleep } from '../../src/async/sleep.ts';
 import type { EventStore } from '../../src/ports/event-store.ts';
 import type { RowMacs } from '../../src/ports/row-macs.ts';
-import { rebuild } from './rebuild.ts';
 import type { RebuildableProjection } from './projection.ts';
+import { rebuild } from './rebuild.ts';
 
 interface Dependencies {
   store: EventStore;

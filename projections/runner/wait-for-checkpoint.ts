@@ -1,17 +1,16 @@
-import { sleep } from '../../src/async/sleep.ts';
 import type { Pool } from 'pg';
-import { ReaderRefused } from '../../src/ports/event-store.ts';
-import type { EventStore } from '../../src/ports/event-store.ts';
+import { sleep } from '../../src/async/sleep.ts';
+import { type EventStore, ReaderRefused } from '../../src/ports/event-store.ts';
 import { coveredUpTo } from '../../src/ports/log-position.ts';
 import {
   dispatchCheckpoint,
   reachedOf,
+  type ReachedRow,
   reachedSql,
   readCheckpoint,
   readCheckpoints,
   readReached,
 } from './checkpoints.ts';
-import type { ReachedRow } from './checkpoints.ts';
 import type { Projection } from './projection.ts';
 import { readRefusal } from './refused-readers.ts';
 import { refusalOf, resumePosition } from './resume.ts';

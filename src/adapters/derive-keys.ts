@@ -1,5 +1,4 @@
-import { createSecretKey, hkdfSync } from 'node:crypto';
-import type { KeyObject } from 'node:crypto';
+import { createSecretKey, hkdfSync, type KeyObject } from 'node:crypto';
 
 /** The keys that are derived from one secret. */
 export interface DerivedKeys {

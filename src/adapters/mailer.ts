@@ -1,9 +1,7 @@
 import { mkdir, open, rename } from 'node:fs/promises';
 import { join } from 'node:path';
-import { createTransport } from 'nodemailer';
-import type { SendMailOptions } from 'nodemailer';
-import { MailNotTaken } from '../ports/billing.ts';
-import type { Mail, Mailer } from '../ports/billing.ts';
+import { createTransport, type SendMailOptions } from 'nodemailer';
+import { type Mail, type Mailer, MailNotTaken } from '../ports/billing.ts';
 
 /** Mails over SMTP, or into a folder if no mail server is set. */
 

@@ -1,7 +1,12 @@
 import * as openid from 'openid-client';
 import { email as emailAddress } from '../domain/plain-text.ts';
-import { ProviderAway, ProviderRefused } from '../ports/identity-provider.ts';
-import type { IdentityProvider, ProviderPerson, SignInAttempt } from '../ports/identity-provider.ts';
+import {
+  type IdentityProvider,
+  ProviderAway,
+  type ProviderPerson,
+  ProviderRefused,
+  type SignInAttempt,
+} from '../ports/identity-provider.ts';
 
 /** An OpenID Connect provider, by openid-client. */
 

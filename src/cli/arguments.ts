@@ -1,5 +1,4 @@
-import { InvalidArgumentError } from 'commander';
-import type { Command } from 'commander';
+import { type Command, InvalidArgumentError } from 'commander';
 import { accountIdPattern, staffText } from '../domain/account-events.ts';
 import type { Actor } from '../domain/parse-event.ts';
 import { correctionReference } from '../domain/usage-events.ts';

@@ -1,9 +1,7 @@
 import type { Command } from 'commander';
-import type { CliDependencies, RunCommand } from './dependencies.ts';
+import { type CliDependencies, type RunCommand, wholeTableMs } from './dependencies.ts';
 import { sayingDisk } from './disk-failure.ts';
-import { print } from './output.ts';
-import type { Output } from './output.ts';
-import { wholeTableMs } from './dependencies.ts';
+import { type Output, print } from './output.ts';
 
 /** The facts of a backup that are shown. */
 interface BackupFacts {

@@ -2,15 +2,19 @@ import type { Command } from 'commander';
 import type { z } from 'zod';
 import { changeBillingDetails } from '../commands/accounts.ts';
 import { changeIssuerDetails, readIssuer } from '../commands/issuer.ts';
-import { maxBillingChanges } from '../domain/account.ts';
-import { billingDetails, issuerDetails } from '../domain/billing-details.ts';
-import type { BillingDetails, Change, IssuerDetails } from '../domain/billing-details.ts';
-import { isRefused } from '../domain/refusals.ts';
 import { facts } from '../documents/text.ts';
+import { maxBillingChanges } from '../domain/account.ts';
+import {
+  type BillingDetails,
+  billingDetails,
+  type Change,
+  type IssuerDetails,
+  issuerDetails,
+} from '../domain/billing-details.ts';
+import { isRefused } from '../domain/refusals.ts';
 import { requireAccount } from './accounts/find-account-usage.ts';
 import { accountIdArgument } from './arguments.ts';
-import { requestOf } from './dependencies.ts';
-import type { CliDependencies, RunCommand } from './dependencies.ts';
+import { type CliDependencies, requestOf, type RunCommand } from './dependencies.ts';
 import { CommandFailed, print } from './output.ts';
 
 /** Names and addresses on invoices: of an account's owner, and of the issuer. */

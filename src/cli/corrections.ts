@@ -1,14 +1,16 @@
-import { Option } from 'commander';
-import type { Command } from 'commander';
-import { correctionStatuses, listCorrections } from '../../projections/corrections.ts';
-import type { CorrectionRow, CorrectionStatus } from '../../projections/corrections.ts';
-import { formatCents } from '../domain/cents.ts';
+import { type Command, Option } from 'commander';
+import {
+  type CorrectionRow,
+  type CorrectionStatus,
+  correctionStatuses,
+  listCorrections,
+} from '../../projections/corrections.ts';
 import { table } from '../documents/text.ts';
+import { formatCents } from '../domain/cents.ts';
 import { accountIdArgument, addPageOptions } from './arguments.ts';
 import type { CliDependencies, RunCommand } from './dependencies.ts';
 import { CommandFailed } from './output.ts';
-import { printPage, takePage } from './pagination.ts';
-import type { PageOptions } from './pagination.ts';
+import { type PageOptions, printPage, takePage } from './pagination.ts';
 
 interface ListOptions extends Omit<PageOptions, 'after'> {
   account?: string;

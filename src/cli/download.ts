@@ -1,17 +1,14 @@
-import { Option } from 'commander';
-import type { Command } from 'commander';
-import { ClientError, textOf } from '../client/client-error.ts';
+import { type Command, Option } from 'commander';
 import type { ApiClient } from '../client/client.ts';
-import { downloadToFile } from '../client/download-to-file.ts';
-import type { DownloadRequest } from '../client/download-to-file.ts';
+import { ClientError, textOf } from '../client/client-error.ts';
+import { type DownloadRequest, downloadToFile } from '../client/download-to-file.ts';
 import { interruptible } from '../client/interruption.ts';
 import type { DownloadStatus } from '../client/wait-for-download.ts';
-import { replacesFile } from './output-file.ts';
-import { CommandFailed, print } from './output.ts';
-import type { Output } from './output.ts';
-import { lineStart } from './progress-bar.ts';
 import { audioFormats, formats, maxItem, qualities } from '../domain/download-options.ts';
 import { wholeArgument } from './arguments.ts';
+import { CommandFailed, type Output, print } from './output.ts';
+import { replacesFile } from './output-file.ts';
+import { lineStart } from './progress-bar.ts';
 
 /** Opens the API as the owner of a key. @throws {CommandFailed} where there is no key, {ConfigurationRefused} no address */
 export type OpenApiClient = () => { api: ApiClient; newUuid: () => string };

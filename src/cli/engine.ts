@@ -1,7 +1,6 @@
 import type { Command } from 'commander';
-import { CommandFailed, print } from './output.ts';
-import type { Output } from './output.ts';
 import { table } from '../documents/text.ts';
+import { CommandFailed, type Output, print } from './output.ts';
 
 export interface DownloaderReport {
   programs: readonly {

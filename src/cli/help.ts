@@ -1,5 +1,4 @@
-import { Help } from 'commander';
-import type { Command, HelpConfiguration, Option } from 'commander';
+import { type Command, Help, type HelpConfiguration, type Option } from 'commander';
 
 const usual = new Help();
 

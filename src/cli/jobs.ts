@@ -1,24 +1,18 @@
-import { Option } from 'commander';
-import type { Command } from 'commander';
+import { type Command, Option } from 'commander';
 import { readInvoices } from '../../projections/invoices.ts';
-import { jobTimeline, readTimeline } from '../../projections/job-timeline.ts';
-import type { TimelineRow } from '../../projections/job-timeline.ts';
-import { listJobs, readJob } from '../../projections/jobs.ts';
-import type { JobFilter } from '../../projections/jobs.ts';
+import { jobTimeline, readTimeline, type TimelineRow } from '../../projections/job-timeline.ts';
+import { type JobFilter, listJobs, readJob } from '../../projections/jobs.ts';
+import { type Correction, correctionsOf, describeEvent, reasonText } from '../documents/job-story.ts';
+import { facts, table } from '../documents/text.ts';
 import { periodOfUsageStream } from '../domain/billing-period.ts';
 import { formatCents } from '../domain/cents.ts';
-import type { Actor } from '../domain/parse-event.ts';
-import { correctionsOf, describeEvent, reasonText } from '../documents/job-story.ts';
-import type { Correction } from '../documents/job-story.ts';
-import { CommandFailed, print } from './output.ts';
-import { printPage, takePage } from './pagination.ts';
-import type { PageOptions } from './pagination.ts';
-import { caughtUp } from './wait-for-read-models.ts';
 import { jobStatuses } from '../domain/download-job.ts';
-import { facts, table } from '../documents/text.ts';
+import type { Actor } from '../domain/parse-event.ts';
 import { accountIdArgument, addPageOptions, instantArgument } from './arguments.ts';
-import { wholeTableMs } from './dependencies.ts';
-import type { CliDependencies, RunCommand } from './dependencies.ts';
+import { type CliDependencies, type RunCommand, wholeTableMs } from './dependencies.ts';
+import { CommandFailed, print } from './output.ts';
+import { type PageOptions, printPage, takePage } from './pagination.ts';
+import { caughtUp } from './wait-for-read-models.ts';
 
 export function addListJobs(jobs: Command, run: RunCommand): void {
   addPageOptions(jobs.command('list').description('list downloads, newest first'), 'token')

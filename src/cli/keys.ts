@@ -1,18 +1,16 @@
 import type { Command } from 'commander';
 import { listApiKeys, waitForKey } from '../../projections/api-keys.ts';
 import { issueReferencedKey, openFirstPeriod, revokeApiKey } from '../commands/accounts.ts';
+import { facts, table } from '../documents/text.ts';
 import { keyLabel } from '../domain/account-events.ts';
 import { maxKeysOf } from '../domain/plans.ts';
-import { isRefused } from '../domain/refusals.ts';
-import type { Refusal } from '../domain/refusals.ts';
+import { isRefused, type Refusal } from '../domain/refusals.ts';
 import { termsAt } from '../domain/usage-periods.ts';
-import { facts, table } from '../documents/text.ts';
+import { currentUsage, requireAccount } from './accounts/find-account-usage.ts';
+import { accountIdArgument, referenceArgument } from './arguments.ts';
+import { type CliDependencies, requestOf, type RunCommand } from './dependencies.ts';
 import { CommandFailed, print, requireText } from './output.ts';
 import { untilShown } from './wait-for-read-models.ts';
-import { accountIdArgument, referenceArgument } from './arguments.ts';
-import { requestOf } from './dependencies.ts';
-import type { CliDependencies, RunCommand } from './dependencies.ts';
-import { currentUsage, requireAccount } from './accounts/find-account-usage.ts';
 
 interface IssueOptions {
   label: string;

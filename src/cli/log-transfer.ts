@@ -1,13 +1,11 @@
-import type { Command } from 'commander';
 import { hostname } from 'node:os';
-import { importLog, ImportRefused, verifyImport } from '../transfer/import-log.ts';
-import type { ConnectImport } from '../transfer/import-log.ts';
+import type { Command } from 'commander';
+import { type ConnectImport, importLog, ImportRefused, verifyImport } from '../transfer/import-log.ts';
 import { checkLogFile, LogFileRefused, writeLogFile } from '../transfer/log-file.ts';
 import { readWholeLog } from '../transfer/whole-log.ts';
 import type { CliDependencies, RunCommand } from './dependencies.ts';
 import { sayingDisk } from './disk-failure.ts';
-import { CommandFailed, print } from './output.ts';
-import type { Output } from './output.ts';
+import { CommandFailed, type Output, print } from './output.ts';
 import { createCountBar, createProgressBar } from './progress-bar.ts';
 
 /** Finds or starts the event store that a log is imported into, for as long as it is in use. One connection at a time. */

@@ -1,8 +1,8 @@
 import type { Command } from 'commander';
 import type { RecordedEvent } from '../ports/event-store.ts';
-import { CommandFailed, print } from './output.ts';
 import { wholeArgument } from './arguments.ts';
 import type { CliDependencies, RunCommand } from './dependencies.ts';
+import { CommandFailed, print } from './output.ts';
 
 export function addShowStream(log: Command, run: RunCommand): void {
   log

@@ -1,6 +1,5 @@
 import { ClientError } from '../client/client-error.ts';
-import { openOutputFile } from '../client/output-file.ts';
-import type { OutputFile } from '../client/output-file.ts';
+import { openOutputFile, type OutputFile } from '../client/output-file.ts';
 import { CommandFailed } from './output.ts';
 
 /** What every command says about its output file. */

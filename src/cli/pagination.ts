@@ -1,5 +1,4 @@
-import { print } from './output.ts';
-import type { Output } from './output.ts';
+import { type Output, print } from './output.ts';
 
 /** Long lists come a page at a time, each beginning behind the last key of the one before: what is added shifts nothing. */
 export interface PageOptions {

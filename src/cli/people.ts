@@ -1,15 +1,12 @@
 import type { Command } from 'commander';
 import { invitePerson, removePerson } from '../commands/accounts.ts';
-import { email as emailSchema } from '../domain/plain-text.ts';
-import { findPerson, listPeople, maxPeople } from '../domain/people.ts';
-import type { Person } from '../domain/people.ts';
-import { isRefused } from '../domain/refusals.ts';
-import type { Refusal } from '../domain/refusals.ts';
 import { facts, table } from '../documents/text.ts';
+import { findPerson, listPeople, maxPeople, type Person } from '../domain/people.ts';
+import { email as emailSchema } from '../domain/plain-text.ts';
+import { isRefused, type Refusal } from '../domain/refusals.ts';
 import { requireAccount } from './accounts/find-account-usage.ts';
 import { accountIdArgument } from './arguments.ts';
-import { requestOf } from './dependencies.ts';
-import type { CliDependencies, RunCommand } from './dependencies.ts';
+import { type CliDependencies, requestOf, type RunCommand } from './dependencies.ts';
 import { CommandFailed, print, requireText } from './output.ts';
 
 export function addInvitePerson(people: Command, run: RunCommand): void {

@@ -1,24 +1,20 @@
-import { Argument } from 'commander';
-import type { Command } from 'commander';
+import { Argument, type Command } from 'commander';
 import { projections } from '../../projections/all.ts';
-import { measureProgress } from '../../projections/runner/wait-for-checkpoint.ts';
-import { RebuildRefused, rebuildTogether } from '../../projections/runner/rebuild.ts';
-import type { Rebuilt } from '../../projections/runner/rebuild.ts';
 import {
   checkpointAt,
   dispatchCheckpoint,
   readCheckpoint,
   writeCheckpoint,
 } from '../../projections/runner/checkpoints.ts';
+import { RebuildRefused, rebuildTogether, type Rebuilt } from '../../projections/runner/rebuild.ts';
 import { admitReader, readRefusedAt } from '../../projections/runner/refused-readers.ts';
 import { refusalOf } from '../../projections/runner/resume.ts';
+import { measureProgress } from '../../projections/runner/wait-for-checkpoint.ts';
 import { usageAndJobs } from '../../projections/usage-and-jobs.ts';
 import { table } from '../documents/text.ts';
-import { CommandFailed, print } from './output.ts';
-import type { Output } from './output.ts';
+import { type CliDependencies, type RunCommand, wholeTableMs } from './dependencies.ts';
+import { CommandFailed, type Output, print } from './output.ts';
 import { createProgressBar } from './progress-bar.ts';
-import { wholeTableMs } from './dependencies.ts';
-import type { CliDependencies, RunCommand } from './dependencies.ts';
 
 export function addProjectionStatus(group: Command, run: RunCommand): void {
   group

@@ -1,16 +1,18 @@
-import { InvalidArgumentError } from 'commander';
-import type { Command } from 'commander';
+import { type Command, InvalidArgumentError } from 'commander';
 import type { PoolClient } from 'pg';
-import { listMoneyEvents } from '../../projections/money-events.ts';
-import type { MoneyEvent } from '../../projections/money-events.ts';
-import { listAccountCloses, openReasons, readMonthClose } from '../../projections/month-close.ts';
-import type { AccountClose, MonthClose } from '../../projections/month-close.ts';
+import { listMoneyEvents, type MoneyEvent } from '../../projections/money-events.ts';
+import {
+  type AccountClose,
+  listAccountCloses,
+  type MonthClose,
+  openReasons,
+  readMonthClose,
+} from '../../projections/month-close.ts';
 import { periodMoney } from '../../projections/period-money.ts';
 import { pagesInSnapshot } from '../../projections/runner/transaction.ts';
 import { countAcknowledged } from '../commands/acknowledge-divergence.ts';
 import { table } from '../documents/text.ts';
-import { showVerification } from '../documents/verdict.ts';
-import type { ShownVerification } from '../documents/verdict.ts';
+import { type ShownVerification, showVerification } from '../documents/verdict.ts';
 import { formatCents } from '../domain/cents.ts';
 import { accountIdArgument } from './arguments.ts';
 import type { CliDependencies, RunCommand } from './dependencies.ts';

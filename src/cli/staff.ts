@@ -1,8 +1,13 @@
-import { Option } from 'commander';
-import type { Command } from 'commander';
-import { hasAdmin, listStaffMembers, listStaffOfAddress, readStaffMember, staff } from '../../projections/staff.ts';
-import type { StaffMember } from '../../projections/staff.ts';
+import { type Command, Option } from 'commander';
 import { notBelieved } from '../../projections/credits-macs.ts';
+import {
+  hasAdmin,
+  listStaffMembers,
+  listStaffOfAddress,
+  readStaffMember,
+  staff,
+  type StaffMember,
+} from '../../projections/staff.ts';
 import {
   inviteStaff,
   issueStaffToken,
@@ -10,24 +15,20 @@ import {
   readStaff,
   removeStaff,
   revokeStaffToken,
+  type StaffDependencies,
+  type StaffOrder,
 } from '../commands/staff.ts';
-import type { StaffDependencies, StaffOrder } from '../commands/staff.ts';
+import { facts, table } from '../documents/text.ts';
 import { keyLabel } from '../domain/account-events.ts';
 import { email as emailSchema } from '../domain/plain-text.ts';
-import { isRefused } from '../domain/refusals.ts';
-import type { Refusal } from '../domain/refusals.ts';
-import { defaultTokenDays, maxStaffTokens, maxTokenDays } from '../domain/staff.ts';
-import type { StaffToken } from '../domain/staff.ts';
-import { staffIdPattern, staffRoles, staffScopes } from '../domain/staff-events.ts';
-import type { StaffRole, StaffScope } from '../domain/staff-events.ts';
-import { facts, table } from '../documents/text.ts';
+import { isRefused, type Refusal } from '../domain/refusals.ts';
+import { defaultTokenDays, maxStaffTokens, maxTokenDays, type StaffToken } from '../domain/staff.ts';
+import { staffIdPattern, type StaffRole, staffRoles, type StaffScope, staffScopes } from '../domain/staff-events.ts';
 import { MailNotTaken } from '../ports/billing.ts';
-import { addByOptions, addPageOptions, operatorOf, wholeArgument } from './arguments.ts';
-import type { DecidedBy } from './arguments.ts';
+import { addByOptions, addPageOptions, type DecidedBy, operatorOf, wholeArgument } from './arguments.ts';
 import type { CliDependencies, RunCommand } from './dependencies.ts';
 import { CommandFailed, print, requireText } from './output.ts';
-import { printPage, takePage } from './pagination.ts';
-import type { PageOptions } from './pagination.ts';
+import { type PageOptions, printPage, takePage } from './pagination.ts';
 import { caughtUp, commandTimeoutMs } from './wait-for-read-models.ts';
 
 interface Invitation extends DecidedBy {

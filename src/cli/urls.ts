@@ -1,9 +1,8 @@
 import type { Command } from 'commander';
+import { facts } from '../documents/text.ts';
 import type { ItemKind } from '../domain/download-options.ts';
 import { parseVideoUrl } from '../domain/parse-video-url.ts';
-import { facts } from '../documents/text.ts';
-import { print } from './output.ts';
-import type { Output } from './output.ts';
+import { type Output, print } from './output.ts';
 
 /** It needs no running service; one is asked only for the address of its sample platform. Nothing is fetched. */
 export function addExplainUrl(urls: Command, output: Output, findSamplePlatform: () => string | undefined): void {

@@ -1,5 +1,4 @@
-import createClient from 'openapi-fetch';
-import type { Client } from 'openapi-fetch';
+import createClient, { type Client } from 'openapi-fetch';
 import type { paths } from './paths.ts';
 
 export type ApiClient = Client<paths>;

@@ -3,8 +3,7 @@ import type { ApiClient } from './client.ts';
 import { ClientError, reasonOf } from './client-error.ts';
 import { openOutputFile } from './output-file.ts';
 import type { components, paths } from './paths.ts';
-import { waitForDownload } from './wait-for-download.ts';
-import type { DownloadStatus } from './wait-for-download.ts';
+import { type DownloadStatus, waitForDownload } from './wait-for-download.ts';
 import { mayBeTaken, refusalOf, sendWithRetries } from './with-retries.ts';
 
 export type DownloadRequest = paths['/video/download']['post']['requestBody']['content']['application/json'];

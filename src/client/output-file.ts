@@ -1,5 +1,15 @@
-import { access, constants, mkdtemp, open, readlink, realpath, rename, rm, stat } from 'node:fs/promises';
-import type { FileHandle } from 'node:fs/promises';
+import {
+  access,
+  constants,
+  type FileHandle,
+  mkdtemp,
+  open,
+  readlink,
+  realpath,
+  rename,
+  rm,
+  stat,
+} from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { ClientError, reasonOf } from './client-error.ts';
 

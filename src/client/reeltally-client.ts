@@ -4,11 +4,9 @@
 import { randomUUID } from 'node:crypto';
 import process from 'node:process';
 import { parseArgs } from 'node:util';
+import { type ApiClient, createApiClient } from './client.ts';
 import { ClientError, textOf } from './client-error.ts';
-import { createApiClient } from './client.ts';
-import type { ApiClient } from './client.ts';
-import { downloadToFile } from './download-to-file.ts';
-import type { DownloadRequest } from './download-to-file.ts';
+import { type DownloadRequest, downloadToFile } from './download-to-file.ts';
 import { interruptible } from './interruption.ts';
 import type { DownloadStatus } from './wait-for-download.ts';
 import { sendWithRetries } from './with-retries.ts';

@@ -1,27 +1,27 @@
 import { LRUCache } from 'lru-cache';
-import { decideAccount } from '../domain/account.ts';
-import type { Account, AccountCommand, ApiKey, ChangeBillingDetails } from '../domain/account.ts';
+import {
+  type Account,
+  type AccountCommand,
+  type ApiKey,
+  type ChangeBillingDetails,
+  decideAccount,
+} from '../domain/account.ts';
 import type { BillingDetails } from '../domain/billing-details.ts';
 import { usageStream } from '../domain/billing-period.ts';
-import { findPerson } from '../domain/people.ts';
-import type { Person } from '../domain/people.ts';
-import type { PlanTerms } from '../domain/plans.ts';
-import { parseUsageEvent } from '../domain/parse-event.ts';
-import type { Actor } from '../domain/parse-event.ts';
-import { isRefused, refuse } from '../domain/refusals.ts';
-import type { Refused } from '../domain/refusals.ts';
-import type { UsageEvent } from '../domain/usage-events.ts';
 import { evolveUsage } from '../domain/evolve-usage.ts';
-import { initialUsage } from '../domain/usage-state.ts';
-import type { Usage } from '../domain/usage-state.ts';
+import { type Actor, parseUsageEvent } from '../domain/parse-event.ts';
+import { findPerson, type Person } from '../domain/people.ts';
+import type { PlanTerms } from '../domain/plans.ts';
+import { isRefused, refuse, type Refused } from '../domain/refusals.ts';
+import type { UsageEvent } from '../domain/usage-events.ts';
+import { initialUsage, type Usage } from '../domain/usage-state.ts';
+import type { EventStore } from '../ports/event-store.ts';
 import { accountAggregate } from './account-aggregate.ts';
 import { newApiKey } from './api-key.ts';
-import { handle, load } from './handle-command.ts';
-import type { Aggregate, Loaded } from './handle-command.ts';
-import { issueInvoice } from './issue-invoice.ts';
-import type { EventStore } from '../ports/event-store.ts';
-import { accountIdOf, keyIdOf } from './reference-ids.ts';
 import type { Cause } from './event-metadata.ts';
+import { type Aggregate, handle, load, type Loaded } from './handle-command.ts';
+import { issueInvoice } from './issue-invoice.ts';
+import { accountIdOf, keyIdOf } from './reference-ids.ts';
 
 export interface AccountDependencies {
   store: EventStore;

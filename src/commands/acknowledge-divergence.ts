@@ -1,18 +1,16 @@
 import {
+  type Acknowledgements,
   decideAcknowledgement,
+  type DivergenceFacts,
   evolveAcknowledgements,
   initialAcknowledgements,
   nameOf,
 } from '../domain/acknowledgements.ts';
-import type { Acknowledgements, DivergenceFacts } from '../domain/acknowledgements.ts';
-import { acknowledgementsStream } from '../domain/audit-events.ts';
-import type { AuditEvent, DivergenceAcknowledged } from '../domain/audit-events.ts';
-import { parseAuditEvent } from '../domain/parse-event.ts';
-import type { ParsedEvent } from '../domain/parse-event.ts';
-import { handle } from './handle-command.ts';
-import type { Aggregate } from './handle-command.ts';
+import { acknowledgementsStream, type AuditEvent, type DivergenceAcknowledged } from '../domain/audit-events.ts';
+import { parseAuditEvent, type ParsedEvent } from '../domain/parse-event.ts';
 import type { EventStore } from '../ports/event-store.ts';
 import type { Cause } from './event-metadata.ts';
+import { type Aggregate, handle } from './handle-command.ts';
 
 const acknowledgements: Aggregate<Acknowledgements, AuditEvent> = {
   stream: acknowledgementsStream,

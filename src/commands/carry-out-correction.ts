@@ -1,12 +1,10 @@
-import type { CorrectionRequest } from '../domain/correction-requests.ts';
-import { decideCorrectionRequest } from '../domain/correction-requests.ts';
+import { type CorrectionRequest, decideCorrectionRequest } from '../domain/correction-requests.ts';
 import { invoicesStream } from '../domain/invoice-events.ts';
 import { parseInvoiceEvent, parseUsageEvent } from '../domain/parse-event.ts';
-import { isRefused, refuse } from '../domain/refusals.ts';
-import type { Refusal, Refused } from '../domain/refusals.ts';
+import { isRefused, type Refusal, refuse, type Refused } from '../domain/refusals.ts';
 import type { EventStore } from '../ports/event-store.ts';
-import { correctCharge } from './correct-charge.ts';
 import { correctionRequests, readCorrectionRequests } from './correct.ts';
+import { correctCharge } from './correct-charge.ts';
 import type { Cause } from './event-metadata.ts';
 import { handle } from './handle-command.ts';
 import { issueCreditNote } from './issue-credit-note.ts';

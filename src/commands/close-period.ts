@@ -1,14 +1,13 @@
-import { ownCause } from './event-metadata.ts';
 import { decideClosing, evolveClosing, initialClosing } from '../domain/closing.ts';
-import type { InvoiceIssued } from '../domain/invoice-events.ts';
 import { later, plusSeconds } from '../domain/instant.ts';
-import { parseUsageEvent } from '../domain/parse-event.ts';
-import type { Actor } from '../domain/parse-event.ts';
+import type { InvoiceIssued } from '../domain/invoice-events.ts';
+import { type Actor, parseUsageEvent } from '../domain/parse-event.ts';
 import { isRefused } from '../domain/refusals.ts';
 import type { UsageSnapshot } from '../domain/usage-state.ts';
-import { handle } from './handle-command.ts';
 import type { PeriodClosings } from '../ports/billing.ts';
 import type { EventStore } from '../ports/event-store.ts';
+import { ownCause } from './event-metadata.ts';
+import { handle } from './handle-command.ts';
 
 export interface ClosingDependencies {
   store: EventStore;

@@ -1,13 +1,17 @@
-import { decideCorrection, evolveCorrections, newCorrections } from '../domain/corrections.ts';
-import type { CorrectionCommand, Corrections } from '../domain/corrections.ts';
+import {
+  type CorrectionCommand,
+  type Corrections,
+  decideCorrection,
+  evolveCorrections,
+  newCorrections,
+} from '../domain/corrections.ts';
 import { parseUsageEvent } from '../domain/parse-event.ts';
 import type { Refused } from '../domain/refusals.ts';
 import type { UsageEvent } from '../domain/usage-events.ts';
 import type { UsageSnapshot } from '../domain/usage-state.ts';
-import { beforeRevision, handle, load } from './handle-command.ts';
-import type { Aggregate, Handled } from './handle-command.ts';
 import type { EventStore } from '../ports/event-store.ts';
 import type { Cause } from './event-metadata.ts';
+import { type Aggregate, beforeRevision, handle, type Handled, load } from './handle-command.ts';
 
 export interface CorrectionRequest {
   /** Name of the period's usage stream. */

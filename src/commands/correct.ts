@@ -1,32 +1,29 @@
 import { periodOfUsageStream } from '../domain/billing-period.ts';
-import { correctionsStream, maxChargesOfCorrection } from '../domain/correction-events.ts';
-import type { Correction, CorrectionEvent } from '../domain/correction-events.ts';
 import {
+  type Correction,
+  type CorrectionEvent,
+  correctionsStream,
+  maxChargesOfCorrection,
+} from '../domain/correction-events.ts';
+import {
+  type CorrectionRequest,
+  type CorrectionRequestCommand,
+  type CorrectionRequests,
   decideCorrectionRequest,
   evolveCorrectionRequests,
   isSameRequest,
   newCorrectionRequests,
+  type StaffActor,
 } from '../domain/correction-requests.ts';
-import type {
-  CorrectionRequest,
-  CorrectionRequestCommand,
-  CorrectionRequests,
-  StaffActor,
-} from '../domain/correction-requests.ts';
-import { evolveCorrections, newCorrections, waiverName } from '../domain/corrections.ts';
-import type { Corrections } from '../domain/corrections.ts';
-import { parseCorrectionEvent, parseUsageEvent } from '../domain/parse-event.ts';
-import type { Actor } from '../domain/parse-event.ts';
-import { isRefused, refuse } from '../domain/refusals.ts';
-import type { Refused } from '../domain/refusals.ts';
+import { type Corrections, evolveCorrections, newCorrections, waiverName } from '../domain/corrections.ts';
+import { type Actor, parseCorrectionEvent, parseUsageEvent } from '../domain/parse-event.ts';
+import { isRefused, refuse, type Refused } from '../domain/refusals.ts';
 import { maybeSamePerson } from '../domain/staff.ts';
 import type { EventStore } from '../ports/event-store.ts';
 import { ownCause } from './event-metadata.ts';
-import { handle, load } from './handle-command.ts';
-import type { Aggregate } from './handle-command.ts';
+import { type Aggregate, handle, load } from './handle-command.ts';
 import { readCreditLeft } from './issue-credit-note.ts';
-import { actingStaff, readStaff } from './staff.ts';
-import type { StaffDependencies } from './staff.ts';
+import { actingStaff, readStaff, type StaffDependencies } from './staff.ts';
 
 export type CorrectDependencies = Pick<StaffDependencies, 'store' | 'now' | 'newUuid' | 'staffCache'>;
 

@@ -1,7 +1,10 @@
-import { decideDocumentMail, evolveDocumentMails, initialDocumentMails } from '../domain/document-mails.ts';
-import type { DocumentMails } from '../domain/document-mails.ts';
-import { invoicesStream } from '../domain/invoice-events.ts';
-import type { CreditNoteIssued, InvoiceIssued } from '../domain/invoice-events.ts';
+import {
+  decideDocumentMail,
+  type DocumentMails,
+  evolveDocumentMails,
+  initialDocumentMails,
+} from '../domain/document-mails.ts';
+import { type CreditNoteIssued, type InvoiceIssued, invoicesStream } from '../domain/invoice-events.ts';
 import { parseInvoiceEvent } from '../domain/parse-event.ts';
 import { isRefused } from '../domain/refusals.ts';
 import type { EventStore } from '../ports/event-store.ts';

@@ -1,6 +1,5 @@
 import { v5 as uuidV5 } from 'uuid';
-import { requireReadable } from '../domain/parse-event.ts';
-import type { Actor, DomainEvent, EventMetadata } from '../domain/parse-event.ts';
+import { type Actor, type DomainEvent, type EventMetadata, requireReadable } from '../domain/parse-event.ts';
 import type { EventToAppend, ExpectedRevision } from '../ports/event-store.ts';
 import { chainHash } from './hash-chain.ts';
 

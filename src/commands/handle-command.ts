@@ -2,15 +2,12 @@ import { withDeadline } from '../async/deadline.ts';
 import { sleep } from '../async/sleep.ts';
 import { later } from '../domain/instant.ts';
 import type { Actor, DomainEvent, ParsedEvent } from '../domain/parse-event.ts';
-import { isRefused } from '../domain/refusals.ts';
-import type { Refused } from '../domain/refusals.ts';
-import { EventStoreUnavailable } from '../ports/event-store.ts';
-import type { EventStore, RecordedEvent } from '../ports/event-store.ts';
-import { addMetadata } from './event-metadata.ts';
-import { firstPreviousHash } from './hash-chain.ts';
-import type { Cause } from './event-metadata.ts';
-import { traceAppend } from './trace-append.ts';
+import { isRefused, type Refused } from '../domain/refusals.ts';
+import { type EventStore, EventStoreUnavailable, type RecordedEvent } from '../ports/event-store.ts';
 import type { Tracer } from '../ports/tracing.ts';
+import { addMetadata, type Cause } from './event-metadata.ts';
+import { firstPreviousHash } from './hash-chain.ts';
+import { traceAppend } from './trace-append.ts';
 
 /** An aggregate on a stream of its own. Each command reads the stream, as a whole or from a known state on. */
 export interface Aggregate<State, Event extends DomainEvent> {

@@ -1,19 +1,14 @@
-import { ownCause } from './event-metadata.ts';
-import type { Cause } from './event-metadata.ts';
-import type { CreditNoteIssued, InvoiceIssued } from '../domain/invoice-events.ts';
-import { creditLeft, decideInvoices, lineOfCharge } from '../domain/invoice.ts';
-import type { CreditedCharge, Note } from '../domain/invoice.ts';
-import { parseUsageEvent } from '../domain/parse-event.ts';
-import type { Actor } from '../domain/parse-event.ts';
-import { isRefused, refuse } from '../domain/refusals.ts';
-import type { Refused } from '../domain/refusals.ts';
-import type { UsageEventOf } from '../domain/usage-events.ts';
 import { evolveCorrections, newCorrections } from '../domain/corrections.ts';
-import { mailRecipients } from './account-aggregate.ts';
-import { handle, load } from './handle-command.ts';
-import { accountInvoices } from './issue-invoice.ts';
-import type { InvoiceDependencies } from './issue-invoice.ts';
+import { type CreditedCharge, creditLeft, decideInvoices, lineOfCharge, type Note } from '../domain/invoice.ts';
+import type { CreditNoteIssued, InvoiceIssued } from '../domain/invoice-events.ts';
+import { type Actor, parseUsageEvent } from '../domain/parse-event.ts';
+import { isRefused, refuse, type Refused } from '../domain/refusals.ts';
+import type { UsageEventOf } from '../domain/usage-events.ts';
 import type { EventStore } from '../ports/event-store.ts';
+import { mailRecipients } from './account-aggregate.ts';
+import { type Cause, ownCause } from './event-metadata.ts';
+import { handle, load } from './handle-command.ts';
+import { accountInvoices, type InvoiceDependencies } from './issue-invoice.ts';
 
 export interface CreditNoteRequest {
   note: Note;

@@ -1,16 +1,18 @@
-import { invoicesStream } from '../domain/invoice-events.ts';
-import type { InvoiceEvent, InvoiceIssued } from '../domain/invoice-events.ts';
+import {
+  decideInvoices,
+  evolveInvoices,
+  initialInvoices,
+  type InvoiceDraft,
+  type Invoices,
+} from '../domain/invoice.ts';
+import { type InvoiceEvent, type InvoiceIssued, invoicesStream } from '../domain/invoice-events.ts';
 import { openingInvoice, periodInvoice } from '../domain/invoice-lines.ts';
-import { decideInvoices, evolveInvoices, initialInvoices } from '../domain/invoice.ts';
-import type { InvoiceDraft, Invoices } from '../domain/invoice.ts';
-import { parseInvoiceEvent, parseUsageEvent } from '../domain/parse-event.ts';
-import type { Actor, ParsedEvent } from '../domain/parse-event.ts';
+import { type Actor, type ParsedEvent, parseInvoiceEvent, parseUsageEvent } from '../domain/parse-event.ts';
 import { isRefused } from '../domain/refusals.ts';
 import type { UsageEvent, UsageEventOf } from '../domain/usage-events.ts';
-import { mailRecipients } from './account-aggregate.ts';
-import { handle } from './handle-command.ts';
-import type { Aggregate } from './handle-command.ts';
 import type { EventStore } from '../ports/event-store.ts';
+import { mailRecipients } from './account-aggregate.ts';
+import { type Aggregate, handle } from './handle-command.ts';
 
 export interface InvoiceDependencies {
   store: EventStore;

@@ -1,14 +1,11 @@
-import { areSameDetails, noDetails, withChange } from '../domain/billing-details.ts';
-import type { Change, IssuerDetails } from '../domain/billing-details.ts';
-import { issuerStream } from '../domain/issuer-events.ts';
-import type { IssuerEvent } from '../domain/issuer-events.ts';
+import { areSameDetails, type Change, type IssuerDetails, noDetails, withChange } from '../domain/billing-details.ts';
+import { type IssuerEvent, issuerStream } from '../domain/issuer-events.ts';
 import { parseIssuerEvent } from '../domain/parse-event.ts';
 import { isRefused } from '../domain/refusals.ts';
 import type { EventStore } from '../ports/event-store.ts';
 import type { AccountRequest } from './accounts.ts';
 import { ownCause } from './event-metadata.ts';
-import { handle, load } from './handle-command.ts';
-import type { Aggregate } from './handle-command.ts';
+import { type Aggregate, handle, load } from './handle-command.ts';
 
 /** @param name until the first change @returns the issuer's details as they are now */
 export async function readIssuer(store: EventStore, name: string): Promise<IssuerDetails> {

@@ -1,7 +1,6 @@
 import { downloadNameOf } from '../domain/download-name.ts';
 import { isGivenOut, linkSeconds } from '../domain/file-retention.ts';
-import { FileStoreUnavailable } from '../ports/files.ts';
-import type { FileStore } from '../ports/files.ts';
+import { type FileStore, FileStoreUnavailable } from '../ports/files.ts';
 import type { PlatformRules } from '../ports/platform-rules.ts';
 
 /** A finished download and its file. Instants are UTC ISO-8601. */

@@ -1,6 +1,6 @@
 import { later } from '../domain/instant.ts';
-import { summariseUsage } from '../domain/usage-summary.ts';
 import type { UsageSnapshot } from '../domain/usage-state.ts';
+import { summariseUsage } from '../domain/usage-summary.ts';
 import type { MetadataProbe, VideoMetadata, VideoReference } from '../ports/videos.ts';
 import type { Cause } from './event-metadata.ts';
 import type { UsageAnswer, WriterCommand } from './usage/decide-batch.ts';

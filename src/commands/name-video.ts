@@ -1,5 +1,4 @@
-import { parseVideoUrl } from '../domain/parse-video-url.ts';
-import type { ParsedVideo, ShortLink, VideoUrlResult } from '../domain/parse-video-url.ts';
+import { type ParsedVideo, parseVideoUrl, type ShortLink, type VideoUrlResult } from '../domain/parse-video-url.ts';
 import type { PlatformConfiguration } from '../domain/platforms/platforms.ts';
 import type { PlatformRules } from '../ports/platform-rules.ts';
 import type { ShortLinks } from '../ports/videos.ts';

@@ -1,6 +1,5 @@
 import { accountStream } from '../domain/account-events.ts';
-import { noDetails } from '../domain/billing-details.ts';
-import type { BillingDetails, IssuerDetails } from '../domain/billing-details.ts';
+import { type BillingDetails, type IssuerDetails, noDetails } from '../domain/billing-details.ts';
 import { issuerStream } from '../domain/issuer-events.ts';
 import { parseAccountEvent, parseIssuerEvent } from '../domain/parse-event.ts';
 import type { EventStore } from '../ports/event-store.ts';

@@ -1,14 +1,13 @@
+import type { KeyedDownload } from '../domain/decide-usage.ts';
 import type { DownloadOptions } from '../domain/download-options.ts';
 import { isRefused, refuse } from '../domain/refusals.ts';
 import type { UsagePeriod, UsageSnapshot } from '../domain/usage-state.ts';
+import { couldNotBeRead, type EventStore, EventStoreClosed } from '../ports/event-store.ts';
+import type { VideoReference } from '../ports/videos.ts';
+import { correctCharge, readCorrections } from './correct-charge.ts';
+import type { Cause } from './event-metadata.ts';
 import { NotStored, OutcomeUnknown } from './handle-command.ts';
 import { fingerprintOf } from './idempotency-key-hash.ts';
-import type { KeyedDownload } from '../domain/decide-usage.ts';
-import { EventStoreClosed, couldNotBeRead } from '../ports/event-store.ts';
-import type { EventStore } from '../ports/event-store.ts';
-import type { VideoReference } from '../ports/videos.ts';
-import type { Cause } from './event-metadata.ts';
-import { correctCharge, readCorrections } from './correct-charge.ts';
 import type { UsageAnswer } from './usage/decide-batch.ts';
 import type { WriterRegistry } from './usage/writer-registry.ts';
 

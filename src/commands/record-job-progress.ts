@@ -1,19 +1,21 @@
 import { readUsageStreamName } from '../domain/billing-period.ts';
-import type { JobEvent } from '../domain/download-job-events.ts';
-import { jobStream } from '../domain/download-job-events.ts';
-import { decideJob, evolveJob, initialJob } from '../domain/download-job.ts';
-import type { ClaimProof, Job, JobCommand } from '../domain/download-job.ts';
-import { parseJobEvent, parseUsageEvent } from '../domain/parse-event.ts';
-import type { Actor, ParsedEvent } from '../domain/parse-event.ts';
-import { isRefused } from '../domain/refusals.ts';
-import type { Refused } from '../domain/refusals.ts';
+import {
+  type ClaimProof,
+  decideJob,
+  evolveJob,
+  initialJob,
+  type Job,
+  type JobCommand,
+} from '../domain/download-job.ts';
+import { type JobEvent, jobStream } from '../domain/download-job-events.ts';
+import { type Actor, type ParsedEvent, parseJobEvent, parseUsageEvent } from '../domain/parse-event.ts';
+import { isRefused, type Refused } from '../domain/refusals.ts';
 import type { DownloadQueued } from '../domain/usage-events.ts';
-import { handle, load } from './handle-command.ts';
-import type { Aggregate, Handled, Loaded } from './handle-command.ts';
-import type { JobObserver } from '../ports/observers.ts';
 import type { EventStore } from '../ports/event-store.ts';
 import type { JobMessage } from '../ports/job-queue.ts';
+import type { JobObserver } from '../ports/observers.ts';
 import type { Tracer } from '../ports/tracing.ts';
+import { type Aggregate, handle, type Handled, load, type Loaded } from './handle-command.ts';
 
 export interface JobDependencies {
   store: EventStore;

@@ -1,7 +1,7 @@
+import { withDeadline } from '../async/deadline.ts';
 import type { PendingVoids } from '../ports/billing.ts';
 import type { Outage, Outages } from '../ports/outage.ts';
 import type { Compensation } from './usage/decide-batch.ts';
-import { withDeadline } from '../async/deadline.ts';
 
 /** How long a pending void may take to become durable. */
 const recordTimeoutMs = 3_000;

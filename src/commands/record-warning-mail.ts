@@ -1,10 +1,15 @@
-import { decideMailRecord, evolveMailRecord, mailCoverage, newMailRecord } from '../domain/mail-record.ts';
-import type { Notice, ReachedNotice } from '../domain/mail-record.ts';
+import { evolveUsage } from '../domain/evolve-usage.ts';
+import {
+  decideMailRecord,
+  evolveMailRecord,
+  mailCoverage,
+  newMailRecord,
+  type Notice,
+  type ReachedNotice,
+} from '../domain/mail-record.ts';
 import { parseUsageEvent } from '../domain/parse-event.ts';
 import { isRefused } from '../domain/refusals.ts';
-import { evolveUsage } from '../domain/evolve-usage.ts';
-import { initialUsage } from '../domain/usage-state.ts';
-import type { UsagePeriod, Usage } from '../domain/usage-state.ts';
+import { initialUsage, type Usage, type UsagePeriod } from '../domain/usage-state.ts';
 import type { EventStore } from '../ports/event-store.ts';
 import { beforeRevision, handle } from './handle-command.ts';
 

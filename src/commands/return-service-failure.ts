@@ -1,17 +1,16 @@
-import { decideInvoices } from '../domain/invoice.ts';
 import { periodOfUsageStream } from '../domain/billing-period.ts';
-import { isServiceFailure } from '../domain/failed-job-keeps-charge.ts';
 import { jobStream } from '../domain/download-job-events.ts';
+import { isServiceFailure } from '../domain/failed-job-keeps-charge.ts';
+import { decideInvoices } from '../domain/invoice.ts';
 import { parseJobEvent, parseUsageEvent } from '../domain/parse-event.ts';
-import { isRefused } from '../domain/refusals.ts';
-import type { Refusal } from '../domain/refusals.ts';
+import { isRefused, type Refusal } from '../domain/refusals.ts';
 import type { UsageSnapshot } from '../domain/usage-state.ts';
+import type { EventStore } from '../ports/event-store.ts';
 import { mailRecipients } from './account-aggregate.ts';
+import { correctCharge, readCorrections } from './correct-charge.ts';
+import type { Cause } from './event-metadata.ts';
 import { handle } from './handle-command.ts';
 import { accountInvoices } from './issue-invoice.ts';
-import type { EventStore } from '../ports/event-store.ts';
-import type { Cause } from './event-metadata.ts';
-import { correctCharge, readCorrections } from './correct-charge.ts';
 
 export interface ReturnDependencies {
   store: EventStore;

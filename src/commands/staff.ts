@@ -1,19 +1,25 @@
 import { LRUCache } from 'lru-cache';
-import type { Actor } from '../domain/parse-event.ts';
-import { parseStaffEvent } from '../domain/parse-event.ts';
-import { isRefused, refuse } from '../domain/refusals.ts';
-import type { Refused } from '../domain/refusals.ts';
 import type { StaffActor } from '../domain/correction-requests.ts';
-import { decideStaff, defaultTokenDays, evolveStaff, initialStaff, memberOf } from '../domain/staff.ts';
-import type { Member, SignIn, Staff, StaffCommand, StaffToken } from '../domain/staff.ts';
-import { staffStream } from '../domain/staff-events.ts';
-import type { StaffEvent, StaffRole, StaffScope } from '../domain/staff-events.ts';
+import { type Actor, parseStaffEvent } from '../domain/parse-event.ts';
+import { isRefused, refuse, type Refused } from '../domain/refusals.ts';
+import {
+  decideStaff,
+  defaultTokenDays,
+  evolveStaff,
+  initialStaff,
+  type Member,
+  memberOf,
+  type SignIn,
+  type Staff,
+  type StaffCommand,
+  type StaffToken,
+} from '../domain/staff.ts';
+import { type StaffEvent, type StaffRole, type StaffScope, staffStream } from '../domain/staff-events.ts';
 import type { EventStore } from '../ports/event-store.ts';
 import { newApiKey } from './api-key.ts';
-import { tokenIdOf } from './reference-ids.ts';
 import { ownCause } from './event-metadata.ts';
-import { handle, load } from './handle-command.ts';
-import type { Aggregate, Loaded } from './handle-command.ts';
+import { type Aggregate, handle, load, type Loaded } from './handle-command.ts';
+import { tokenIdOf } from './reference-ids.ts';
 
 /**
  * The states of staff that this process has read. A stream grows with every look at personal data: each command reads only what

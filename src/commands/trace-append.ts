@@ -1,7 +1,7 @@
 import type { DomainEvent } from '../domain/parse-event.ts';
 import type { AppendOutcome } from '../ports/event-store.ts';
-import type { Cause } from './event-metadata.ts';
 import type { Span, Tracer } from '../ports/tracing.ts';
+import type { Cause } from './event-metadata.ts';
 
 interface Caused {
   event: DomainEvent;

@@ -1,11 +1,10 @@
 import { decideCorrection } from '../domain/corrections.ts';
-import type { UsageEventOf } from '../domain/usage-events.ts';
-import { isRefused } from '../domain/refusals.ts';
 import type { Actor } from '../domain/parse-event.ts';
-import type { Refused } from '../domain/refusals.ts';
-import { handle } from './handle-command.ts';
+import { isRefused, type Refused } from '../domain/refusals.ts';
+import type { UsageEventOf } from '../domain/usage-events.ts';
 import type { EventStore } from '../ports/event-store.ts';
 import { correctionsOf } from './correct-charge.ts';
+import { handle } from './handle-command.ts';
 
 export interface ChargesToWaive {
   /** The usage stream of a period. */

@@ -1,17 +1,15 @@
 import type { ServerResponse } from 'node:http';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { html } from '../documents/html.ts';
-import { registerAssets } from './assets.ts';
-import type { Assets } from './assets.ts';
 import type { Outage } from '../ports/outage.ts';
 import { RequestRefused } from '../requests/request-refused.ts';
+import { type Assets, registerAssets } from './assets.ts';
 import { readCookies } from './cookies.ts';
 import { refusalOf } from './failures.ts';
 import { layout } from './layout.ts';
 import { LongVisits } from './long-visits.ts';
 import type { Route, Site, SiteDependencies, SiteSession } from './site.ts';
-import { Refusal, badInput, missing, redirect } from './visit.ts';
-import type { Answer, Page, Visit } from './visit.ts';
+import { type Answer, badInput, missing, type Page, redirect, Refusal, type Visit } from './visit.ts';
 
 /**
  * Opens a console to browsers. A visit passes, in this order: `Host`, session, for a form its origin and its token, the role, then

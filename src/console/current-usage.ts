@@ -1,12 +1,10 @@
-import { notBelieved } from '../../projections/credits-macs.ts';
-import type { NotBelieved } from '../../projections/credits-macs.ts';
 import { readNewestCredits } from '../../projections/credits.ts';
+import { type NotBelieved, notBelieved } from '../../projections/credits-macs.ts';
 import { usageFromLog } from '../commands/usage/usage-from-log.ts';
 import type { UsagePeriod, UsageSnapshot } from '../domain/usage-state.ts';
 import type { ConsoleDependencies } from './dependencies.ts';
 import { causeOf } from './owner-request.ts';
-import { away } from './visit.ts';
-import type { OwnerVisit } from './visit.ts';
+import { away, type OwnerVisit } from './visit.ts';
 
 const budgetMs = 5_000;
 

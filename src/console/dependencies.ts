@@ -11,8 +11,8 @@ import type { PlatformRules } from '../ports/platform-rules.ts';
 import type { RowMacs } from '../ports/row-macs.ts';
 import type { DownloadProgress, MetadataProbe, ShortLinks } from '../ports/videos.ts';
 import type { LiveDownloads } from './live-downloads.ts';
-import type { SiteDependencies } from './site.ts';
 import type { SignInMails } from './sign-in/sign-in-mails.ts';
+import type { SiteDependencies } from './site.ts';
 
 /** Dependencies of the console's pages and actions, which `routes.ts` lists. */
 export interface ConsoleDependencies extends SiteDependencies {

@@ -1,15 +1,17 @@
 import { z } from 'zod';
-import { downloadSearchOf } from '../../projections/account-downloads.ts';
-import type { DownloadCursor, DownloadFilter, DownloadPage } from '../../projections/account-downloads.ts';
+import {
+  type DownloadCursor,
+  type DownloadFilter,
+  type DownloadPage,
+  downloadSearchOf,
+} from '../../projections/account-downloads.ts';
 import type { ApiKeyRow } from '../../projections/api-keys.ts';
 import type { JobRow } from '../../projections/jobs.ts';
-import { html } from '../documents/html.ts';
-import type { Html } from '../documents/html.ts';
+import { type Html, html } from '../documents/html.ts';
 import { jobStatuses } from '../domain/download-job.ts';
 import { formats } from '../domain/download-options.ts';
 import { failureReasons } from '../domain/failure-reasons.ts';
-import { platformNames } from '../domain/platforms/platforms.ts';
-import type { PlatformConfiguration } from '../domain/platforms/platforms.ts';
+import { type PlatformConfiguration, platformNames } from '../domain/platforms/platforms.ts';
 import { empty, money, note, number, numberHead, option, statusTag, time, wideTable } from './parts.ts';
 import { badInput } from './visit.ts';
 

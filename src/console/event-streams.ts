@@ -1,7 +1,6 @@
 import type { FastifyReply } from 'fastify';
 import { endOfAnswer } from '../requests/end-of-answer.ts';
-import { leaveOnce } from './long-visits.ts';
-import type { LongVisit } from './long-visits.ts';
+import { leaveOnce, type LongVisit } from './long-visits.ts';
 
 /** After so long a stream ends, and the browser opens another one: a session in use does not run out meanwhile. */
 const longestSeconds = 60;

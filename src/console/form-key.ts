@@ -1,7 +1,5 @@
-import { html } from '../documents/html.ts';
-import type { Html } from '../documents/html.ts';
-import { badInput } from './visit.ts';
-import type { Visit } from './visit.ts';
+import { type Html, html } from '../documents/html.ts';
+import { badInput, type Visit } from './visit.ts';
 
 /** A form that spends or creates has a key of its own: sent again, it gets the answer of the first time. */
 export const formKeyField = (key: string): Html => html`<input type="hidden" name="form_key" value="${key}" />`;

@@ -1,4 +1,4 @@
-import { html, Html } from '../documents/html.ts';
+import { Html, html } from '../documents/html.ts';
 import type { Assets } from './assets.ts';
 import type { MenuEntry, Site, SiteSession } from './site.ts';
 import type { Page, Section } from './visit.ts';

@@ -1,8 +1,7 @@
 import type { FastifyReply } from 'fastify';
 import type { JobStatus } from '../../projections/jobs.ts';
 import type { DownloadProgress } from '../ports/videos.ts';
-import { EventStreams } from './event-streams.ts';
-import type { EventStream } from './event-streams.ts';
+import { type EventStream, EventStreams } from './event-streams.ts';
 import type { LongVisit } from './long-visits.ts';
 
 /**

@@ -1,7 +1,7 @@
+import { Html, html, table } from '../documents/html.ts';
 import { formatCents } from '../domain/cents.ts';
 import type { Job } from '../domain/download-job.ts';
 import type { Actor } from '../domain/parse-event.ts';
-import { html, Html, table } from '../documents/html.ts';
 
 /** The parts that pages are made of; /console/design shows each of them. */
 

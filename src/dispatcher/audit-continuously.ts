@@ -1,13 +1,12 @@
-import { outageOf } from '../ports/outage.ts';
-import type { Outages } from '../ports/outage.ts';
 import type { Logger } from 'pino';
-import type { ReadModelQueries } from '../audit/compare/comparison.ts';
-import { Verifier, readAcknowledged } from '../audit/compare/verifier.ts';
-import { ClockIsWrong } from '../ports/clock.ts';
-import type { WholeLog } from '../ports/event-store.ts';
 import type { AuditReport, ShownDivergence } from '../../projections/audit-state.ts';
 import { runInBackground } from '../async/background.ts';
 import { sleep } from '../async/sleep.ts';
+import type { ReadModelQueries } from '../audit/compare/comparison.ts';
+import { readAcknowledged, Verifier } from '../audit/compare/verifier.ts';
+import { ClockIsWrong } from '../ports/clock.ts';
+import type { WholeLog } from '../ports/event-store.ts';
+import { outageOf, type Outages } from '../ports/outage.ts';
 
 /** State of the continuous audit, for the metrics. */
 export interface AuditState {

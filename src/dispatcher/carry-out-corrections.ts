@@ -1,11 +1,9 @@
 import type { Pool } from 'pg';
 import type { Logger } from 'pino';
 import { listWaitingCorrections } from '../../projections/corrections.ts';
-import { carryOutCorrection } from '../commands/carry-out-correction.ts';
-import type { CarryOutDependencies } from '../commands/carry-out-correction.ts';
+import { carryOutCorrection, type CarryOutDependencies } from '../commands/carry-out-correction.ts';
 import { isRefused } from '../domain/refusals.ts';
-import { outageOf } from '../ports/outage.ts';
-import type { Outages } from '../ports/outage.ts';
+import { outageOf, type Outages } from '../ports/outage.ts';
 import { workThroughList } from './work-through-list.ts';
 
 export interface CarryOutLoop extends CarryOutDependencies {

@@ -1,28 +1,26 @@
-import { ownCause } from '../commands/event-metadata.ts';
+import pMap from 'p-map';
 import type { Pool } from 'pg';
 import type { Logger } from 'pino';
-import { notBelieved } from '../../projections/credits-macs.ts';
 import { readCredits, readNewestCredits } from '../../projections/credits.ts';
+import { notBelieved } from '../../projections/credits-macs.ts';
 import {
   beginClosing,
+  type DueInvoices,
+  type DuePeriod,
   listInvoicesDue,
   listPeriodsToClose,
   listPeriodsToRollOver,
 } from '../../projections/due-periods.ts';
-import type { DueInvoices, DuePeriod } from '../../projections/due-periods.ts';
-import { closePeriod } from '../commands/close-period.ts';
-import type { ClosingRound } from '../commands/close-period.ts';
-import { issueInvoice } from '../commands/issue-invoice.ts';
-import type { InvoiceDependencies } from '../commands/issue-invoice.ts';
+import { closePeriod, type ClosingRound } from '../commands/close-period.ts';
+import { ownCause } from '../commands/event-metadata.ts';
+import { type InvoiceDependencies, issueInvoice } from '../commands/issue-invoice.ts';
 import { usageOrigin } from '../commands/usage/usage-cache.ts';
-import type { RowMacs } from '../ports/row-macs.ts';
 import { usageFromLog } from '../commands/usage/usage-from-log.ts';
 import type { WriterRegistry } from '../commands/usage/writer-registry.ts';
 import type { InvoiceIssued } from '../domain/invoice-events.ts';
-import { outageOf } from '../ports/outage.ts';
-import type { Outages } from '../ports/outage.ts';
+import { outageOf, type Outages } from '../ports/outage.ts';
+import type { RowMacs } from '../ports/row-macs.ts';
 import { repeat } from './repeat.ts';
-import pMap from 'p-map';
 
 export interface ClosePeriodsDependencies extends InvoiceDependencies {
   pool: Pool;

@@ -1,15 +1,18 @@
+import pMap from 'p-map';
 import type { Pool } from 'pg';
-import { checkpointAfter, dispatchCheckpoint, writeCheckpoint } from '../../projections/runner/checkpoints.ts';
-import type { Checkpoint } from '../../projections/runner/checkpoints.ts';
+import {
+  type Checkpoint,
+  checkpointAfter,
+  dispatchCheckpoint,
+  writeCheckpoint,
+} from '../../projections/runner/checkpoints.ts';
 import { resume } from '../../projections/runner/resume.ts';
 import { noteServiceFailures } from '../../projections/service-failures.ts';
 import { readJobOrigin } from '../commands/record-job-progress.ts';
-import type { EventStore, RecordedEvent, Subscription } from '../ports/event-store.ts';
-import { messageId } from '../ports/job-queue.ts';
-import type { JobQueue } from '../ports/job-queue.ts';
 import { isServiceFailure } from '../domain/failed-job-keeps-charge.ts';
 import { parseJobEvent, parseUsageEvent } from '../domain/parse-event.ts';
-import pMap from 'p-map';
+import type { EventStore, RecordedEvent, Subscription } from '../ports/event-store.ts';
+import { type JobQueue, messageId } from '../ports/job-queue.ts';
 
 export interface DispatchDependencies {
   store: EventStore;

@@ -1,13 +1,11 @@
+import pMap from 'p-map';
 import type { Pool } from 'pg';
 import type { Logger } from 'pino';
 import { listFilesToExpire } from '../../projections/kept-files.ts';
-import { recordJobProgress } from '../commands/record-job-progress.ts';
-import type { JobDependencies } from '../commands/record-job-progress.ts';
+import { type JobDependencies, recordJobProgress } from '../commands/record-job-progress.ts';
 import { plusSeconds } from '../domain/instant.ts';
-import { outageOf } from '../ports/outage.ts';
-import type { Outage, Outages } from '../ports/outage.ts';
+import { type Outage, outageOf, type Outages } from '../ports/outage.ts';
 import { repeat } from './repeat.ts';
-import pMap from 'p-map';
 
 export interface ExpireFilesDependencies extends JobDependencies {
   pool: Pool;

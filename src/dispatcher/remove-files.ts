@@ -1,14 +1,12 @@
+import pMap from 'p-map';
 import type { Pool } from 'pg';
 import type { Logger } from 'pino';
-import { readEndedJobs } from '../../projections/kept-files.ts';
-import type { EndedJob } from '../../projections/kept-files.ts';
-import type { FileObserver } from '../ports/observers.ts';
-import type { FileStore } from '../ports/files.ts';
+import { type EndedJob, readEndedJobs } from '../../projections/kept-files.ts';
 import { isOver } from '../domain/file-retention.ts';
-import { outageOf } from '../ports/outage.ts';
-import type { Outage, Outages } from '../ports/outage.ts';
+import type { FileStore } from '../ports/files.ts';
+import type { FileObserver } from '../ports/observers.ts';
+import { type Outage, outageOf, type Outages } from '../ports/outage.ts';
 import { repeat } from './repeat.ts';
-import pMap from 'p-map';
 
 export interface RemoveFilesDependencies {
   pool: Pool;

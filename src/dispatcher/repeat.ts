@@ -1,8 +1,7 @@
+import { type Background, runInBackground } from '../async/background.ts';
+import { sleep } from '../async/sleep.ts';
 import { ClockIsWrong } from '../ports/clock.ts';
 import type { Outage } from '../ports/outage.ts';
-import { runInBackground } from '../async/background.ts';
-import type { Background } from '../async/background.ts';
-import { sleep } from '../async/sleep.ts';
 
 /**
  * Works again and again, with a pause in between, until it is stopped. A round that fails is told of, and the next one comes;

@@ -1,16 +1,14 @@
 import type { Logger } from 'pino';
-import type { VoidObserver } from '../ports/observers.ts';
-import type { PendingVoid, PendingVoids, PendingVoidCharge } from '../ports/billing.ts';
-import type { EventToAppend } from '../ports/event-store.ts';
-import { recordJobProgress } from '../commands/record-job-progress.ts';
-import type { JobDependencies } from '../commands/record-job-progress.ts';
-import type { Cause } from '../commands/event-metadata.ts';
-import { correctCharge } from '../commands/correct-charge.ts';
-import { isRefused } from '../domain/refusals.ts';
-import { outageOf } from '../ports/outage.ts';
-import type { Outage, Outages } from '../ports/outage.ts';
-import { repeat } from './repeat.ts';
 import { unlessAborted } from '../async/deadline.ts';
+import { correctCharge } from '../commands/correct-charge.ts';
+import type { Cause } from '../commands/event-metadata.ts';
+import { type JobDependencies, recordJobProgress } from '../commands/record-job-progress.ts';
+import { isRefused } from '../domain/refusals.ts';
+import type { PendingVoid, PendingVoidCharge, PendingVoids } from '../ports/billing.ts';
+import type { EventToAppend } from '../ports/event-store.ts';
+import type { VoidObserver } from '../ports/observers.ts';
+import { type Outage, outageOf, type Outages } from '../ports/outage.ts';
+import { repeat } from './repeat.ts';
 
 export interface ResolveDependencies extends JobDependencies {
   pendingVoids: PendingVoids;

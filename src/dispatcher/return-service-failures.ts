@@ -1,10 +1,8 @@
 import type { Pool } from 'pg';
 import type { Logger } from 'pino';
 import { forgetServiceFailure, listServiceFailures } from '../../projections/service-failures.ts';
-import { outageOf } from '../ports/outage.ts';
-import type { Outages } from '../ports/outage.ts';
-import { returnServiceFailure } from '../commands/return-service-failure.ts';
-import type { ReturnDependencies } from '../commands/return-service-failure.ts';
+import { type ReturnDependencies, returnServiceFailure } from '../commands/return-service-failure.ts';
+import { outageOf, type Outages } from '../ports/outage.ts';
 import { workThroughList } from './work-through-list.ts';
 
 interface ReturnFailuresDependencies extends ReturnDependencies {

@@ -1,11 +1,9 @@
-import { listWaitingDocumentMails } from '../../projections/document-mails.ts';
-import type { WaitingDocumentMail } from '../../projections/document-mails.ts';
+import { listWaitingDocumentMails, type WaitingDocumentMail } from '../../projections/document-mails.ts';
 import { readAccount } from '../commands/accounts.ts';
 import { readDocumentMail, recordDocumentMail } from '../commands/document-mails.ts';
 import { readParties } from '../commands/parties.ts';
 import { documentMail } from './document-mail-text.ts';
-import { startMailing } from './send-mails.ts';
-import type { LoggedMail, MailDependencies } from './send-mails.ts';
+import { type LoggedMail, type MailDependencies, startMailing } from './send-mails.ts';
 
 export interface DocumentMailDependencies extends MailDependencies {
   /** Name of the issuer by the settings, until its first details. */

@@ -1,14 +1,12 @@
 import type { Pool } from 'pg';
 import type { Logger } from 'pino';
 import { claimMail, forgetClaim, noteTaken } from '../../projections/mail-claims.ts';
-import type { MailObserver, MailSubject } from '../ports/observers.ts';
-import { MailNotTaken } from '../ports/billing.ts';
-import type { Mail, Mailer } from '../ports/billing.ts';
-import type { EventStore } from '../ports/event-store.ts';
-import { outageOf } from '../ports/outage.ts';
-import type { Outage, Outages } from '../ports/outage.ts';
-import { repeat } from './repeat.ts';
 import { backoffMs } from '../async/backoff.ts';
+import { type Mail, type Mailer, MailNotTaken } from '../ports/billing.ts';
+import type { EventStore } from '../ports/event-store.ts';
+import type { MailObserver, MailSubject } from '../ports/observers.ts';
+import { type Outage, outageOf, type Outages } from '../ports/outage.ts';
+import { repeat } from './repeat.ts';
 
 export interface MailDependencies {
   store: EventStore;

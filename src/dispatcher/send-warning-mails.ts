@@ -1,11 +1,9 @@
-import { listWaitingWarnings } from '../../projections/usage-warnings.ts';
-import type { WaitingWarning } from '../../projections/usage-warnings.ts';
+import { listWaitingWarnings, type WaitingWarning } from '../../projections/usage-warnings.ts';
 import { readAccount } from '../commands/accounts.ts';
 import { readWarning, recordWarningMail } from '../commands/record-warning-mail.ts';
 import { listPeople } from '../domain/people.ts';
 import type { EventStore } from '../ports/event-store.ts';
-import { startMailing } from './send-mails.ts';
-import type { LoggedMail, MailDependencies } from './send-mails.ts';
+import { type LoggedMail, type MailDependencies, startMailing } from './send-mails.ts';
 import { warningMail } from './warning-mail-text.ts';
 
 /** Mails the warnings and reached caps to the people of the account. The mail's id is that of the notice. */

@@ -1,14 +1,16 @@
 import type { Pool } from 'pg';
 import type { Logger } from 'pino';
-import { forgetOldWorkers, listClaimedJobs, listWaitingJobs } from '../../projections/unfinished-jobs.ts';
-import type { ClaimedJob, WaitingJob } from '../../projections/unfinished-jobs.ts';
-import { recordJobProgress } from '../commands/record-job-progress.ts';
-import type { JobDependencies } from '../commands/record-job-progress.ts';
+import {
+  type ClaimedJob,
+  forgetOldWorkers,
+  listClaimedJobs,
+  listWaitingJobs,
+  type WaitingJob,
+} from '../../projections/unfinished-jobs.ts';
+import { type JobDependencies, recordJobProgress } from '../commands/record-job-progress.ts';
 import { isRefused } from '../domain/refusals.ts';
-import { messageId } from '../ports/job-queue.ts';
-import type { JobQueue } from '../ports/job-queue.ts';
-import { outageOf } from '../ports/outage.ts';
-import type { Outage, Outages } from '../ports/outage.ts';
+import { type JobQueue, messageId } from '../ports/job-queue.ts';
+import { type Outage, outageOf, type Outages } from '../ports/outage.ts';
 import { repeat } from './repeat.ts';
 
 export interface SweepDependencies extends JobDependencies {

@@ -1,9 +1,9 @@
 import type { LoggedWarning } from '../commands/record-warning-mail.ts';
-import type { Mail } from '../ports/billing.ts';
 import { formatCents } from '../domain/cents.ts';
-import type { Terms } from '../domain/plans.ts';
 import type { Notice } from '../domain/mail-record.ts';
+import type { Terms } from '../domain/plans.ts';
 import type { UsagePeriod } from '../domain/usage-state.ts';
+import type { Mail } from '../ports/billing.ts';
 
 type Of<Type extends Notice['type']> = Extract<Notice, { type: Type }>['data'];
 type Told = Pick<LoggedWarning, 'eventId' | 'notice' | 'usage' | 'time'>;

@@ -1,7 +1,7 @@
 import { formatCents } from '../domain/cents.ts';
 import type { LineItem } from '../domain/line-items.ts';
 import { formatDay, formatDays } from './days.ts';
-import { html, Html, table } from './html.ts';
+import { Html, html, table } from './html.ts';
 import type { BilledTo, CreditNoteDocument, DocumentLine, InvoiceDocument } from './invoice-document.ts';
 import { invoicePageStyle } from './invoice-page-style.ts';
 import { formatRevisions } from './revisions.ts';

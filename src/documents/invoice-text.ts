@@ -3,8 +3,7 @@ import { formatCents } from '../domain/cents.ts';
 import { formatDays } from './days.ts';
 import type { BilledTo, CreditNoteDocument, InvoiceDocument } from './invoice-document.ts';
 import { formatRevisions } from './revisions.ts';
-import { facts, table } from './text.ts';
-import type { Width } from './text.ts';
+import { facts, table, type Width } from './text.ts';
 
 /** An invoice or a credit note as plain text. */
 

@@ -1,7 +1,6 @@
-import type { ReleaseReason } from '../domain/download-job-events.ts';
-import { failureReasons } from '../domain/failure-reasons.ts';
-import type { FailureReason } from '../domain/failure-reasons.ts';
 import { formatCents } from '../domain/cents.ts';
+import type { ReleaseReason } from '../domain/download-job-events.ts';
+import { type FailureReason, failureReasons } from '../domain/failure-reasons.ts';
 import type { CreditNoteIssued } from '../domain/invoice-events.ts';
 import type { Actor, DomainEvent } from '../domain/parse-event.ts';
 

@@ -1,13 +1,18 @@
 import type { AccountEvent } from './account-events.ts';
-import { areSameDetails, noDetails, withChange } from './billing-details.ts';
-import type { BillingDetails, Change } from './billing-details.ts';
+import { areSameDetails, type BillingDetails, type Change, noDetails, withChange } from './billing-details.ts';
 import { firstBillingPeriod } from './billing-period.ts';
 import { anHourBefore } from './instant.ts';
-import { decideInvitation, decideRemoval, openerOf } from './people.ts';
-import type { InvitePerson, People, Person, RemovePerson } from './people.ts';
+import {
+  decideInvitation,
+  decideRemoval,
+  type InvitePerson,
+  openerOf,
+  type People,
+  type Person,
+  type RemovePerson,
+} from './people.ts';
 import type { PlanTerms } from './plans.ts';
-import { refuse } from './refusals.ts';
-import type { Refused } from './refusals.ts';
+import { refuse, type Refused } from './refusals.ts';
 
 export interface ApiKey {
   keyId: string;

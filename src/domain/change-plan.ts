@@ -1,6 +1,5 @@
 import type { PlanTerms } from './plans.ts';
-import { refuse } from './refusals.ts';
-import type { Refused } from './refusals.ts';
+import { refuse, type Refused } from './refusals.ts';
 import type { Effective, UsageEvent } from './usage-events.ts';
 import { comingTerms } from './usage-periods.ts';
 import type { UsagePeriod } from './usage-state.ts';

@@ -1,11 +1,9 @@
+import { evolveUsage } from './evolve-usage.ts';
 import { plusSeconds } from './instant.ts';
-import { refuse } from './refusals.ts';
-import type { Refused } from './refusals.ts';
+import { refuse, type Refused } from './refusals.ts';
 import type { UsageEvent } from './usage-events.ts';
 import { closePeriod } from './usage-periods.ts';
-import { evolveUsage } from './evolve-usage.ts';
-import { initialUsage } from './usage-state.ts';
-import type { Usage } from './usage-state.ts';
+import { initialUsage, type Usage } from './usage-state.ts';
 
 /** The closing of an ended billing period: once its grace is over, no amount of it changes any more. */
 export interface Closing {

@@ -1,8 +1,7 @@
 import type { Correction, CorrectionEvent } from './correction-events.ts';
 import { aDayBefore } from './instant.ts';
 import type { Actor } from './parse-event.ts';
-import { refuse } from './refusals.ts';
-import type { Refused } from './refusals.ts';
+import { refuse, type Refused } from './refusals.ts';
 import { hasRole } from './staff.ts';
 import type { StaffRole } from './staff-events.ts';
 

@@ -1,6 +1,5 @@
 import { failedJobKeepsCharge } from './failed-job-keeps-charge.ts';
-import { isRefused, refuse } from './refusals.ts';
-import type { Refused } from './refusals.ts';
+import { isRefused, refuse, type Refused } from './refusals.ts';
 import type { Promised, UsageEvent, UsageEventOf } from './usage-events.ts';
 
 /**

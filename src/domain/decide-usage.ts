@@ -1,12 +1,10 @@
+import { changePlan, type PlanChange } from './change-plan.ts';
 import type { DownloadOptions } from './download-options.ts';
-import { changePlan } from './change-plan.ts';
-import type { PlanChange } from './change-plan.ts';
+import { evolveUsage } from './evolve-usage.ts';
 import type { FailureReason } from './failure-reasons.ts';
-import { refuse } from './refusals.ts';
-import type { Refused } from './refusals.ts';
+import { refuse, type Refused } from './refusals.ts';
 import type { Effective, UsageEvent } from './usage-events.ts';
 import { capReached, warningsReached } from './usage-notices.ts';
-import { evolveUsage } from './evolve-usage.ts';
 import type { UsagePeriod } from './usage-state.ts';
 
 /** Decisions on an open billing period. All charges are decided here; changes of the plan in `change-plan.ts`. */

@@ -1,6 +1,5 @@
 import type { InvoiceEvent } from './invoice-events.ts';
-import { refuse } from './refusals.ts';
-import type { Refused } from './refusals.ts';
+import { refuse, type Refused } from './refusals.ts';
 
 /**
  * The mails about an account's invoices and credit notes, each to one person:

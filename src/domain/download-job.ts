@@ -1,8 +1,6 @@
 import type { Fault, JobEvent, ReleaseReason } from './download-job-events.ts';
-import { failureReasons } from './failure-reasons.ts';
-import type { FailureReason } from './failure-reasons.ts';
-import { refuse } from './refusals.ts';
-import type { Refused } from './refusals.ts';
+import { type FailureReason, failureReasons } from './failure-reasons.ts';
+import { refuse, type Refused } from './refusals.ts';
 
 export const jobStatuses = ['queued', 'claimed', 'running', 'done', 'failed'] as const;
 

@@ -1,6 +1,6 @@
-import { capIsReached, warnedAfterUpgrade, warningName } from './usage-notices.ts';
 import type { UsageEvent, UsageEventOf } from './usage-events.ts';
-import type { DueChanges, UsagePeriod, Usage } from './usage-state.ts';
+import { capIsReached, warnedAfterUpgrade, warningName } from './usage-notices.ts';
+import type { DueChanges, Usage, UsagePeriod } from './usage-state.ts';
 
 export function evolveUsage(state: Usage, event: UsageEvent): Usage {
   if (event.type === 'UsagePeriodOpened') return openedUsage(event.data);

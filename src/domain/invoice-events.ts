@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { accountId, personId } from './account-events.ts';
-import { instant } from './instant.ts';
 import { cents } from './cents.ts';
+import { instant } from './instant.ts';
 import { planTerms } from './plans.ts';
 import { correctionReference } from './usage-events.ts';
 

@@ -1,6 +1,5 @@
 import type { CreditNoteIssued, InvoiceEvent, InvoiceIssued, InvoiceLine } from './invoice-events.ts';
-import { isRefused, refuse } from './refusals.ts';
-import type { Refused } from './refusals.ts';
+import { isRefused, refuse, type Refused } from './refusals.ts';
 
 /**
  * The invoices and credit notes of an account, from the stream `invoices-{accountId}`. A period is invoiced once, because the

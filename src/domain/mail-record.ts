@@ -1,5 +1,4 @@
-import { refuse } from './refusals.ts';
-import type { Refused } from './refusals.ts';
+import { refuse, type Refused } from './refusals.ts';
 import type { UsageEvent, UsageEventOf } from './usage-events.ts';
 
 /**

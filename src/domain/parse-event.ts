@@ -1,21 +1,13 @@
 import { z } from 'zod';
-import { accountEventSchemas, personId } from './account-events.ts';
-import type { AccountEvent } from './account-events.ts';
-import { auditEventSchemas } from './audit-events.ts';
-import type { AuditEvent } from './audit-events.ts';
-import { correctionEventSchemas } from './correction-events.ts';
-import type { CorrectionEvent } from './correction-events.ts';
-import { jobEventSchemas } from './download-job-events.ts';
-import type { JobEvent } from './download-job-events.ts';
+import { type AccountEvent, accountEventSchemas, personId } from './account-events.ts';
+import { type AuditEvent, auditEventSchemas } from './audit-events.ts';
+import { type CorrectionEvent, correctionEventSchemas } from './correction-events.ts';
+import { type JobEvent, jobEventSchemas } from './download-job-events.ts';
 import { instant } from './instant.ts';
-import { invoiceEventSchemas } from './invoice-events.ts';
-import type { InvoiceEvent } from './invoice-events.ts';
-import { issuerEventSchemas } from './issuer-events.ts';
-import type { IssuerEvent } from './issuer-events.ts';
-import { staffEventSchemas } from './staff-events.ts';
-import type { StaffEvent } from './staff-events.ts';
-import { usageEventSchemas } from './usage-events.ts';
-import type { UsageEvent } from './usage-events.ts';
+import { type InvoiceEvent, invoiceEventSchemas } from './invoice-events.ts';
+import { type IssuerEvent, issuerEventSchemas } from './issuer-events.ts';
+import { type StaffEvent, staffEventSchemas } from './staff-events.ts';
+import { type UsageEvent, usageEventSchemas } from './usage-events.ts';
 
 /**
  * Stored events are contracts. Each is parsed on the way in, and an event that does not match its schema stops its reader:

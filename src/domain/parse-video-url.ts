@@ -6,12 +6,10 @@
  */
 
 import type { ItemKind } from './download-options.ts';
-import { siteOf, siteOfOrigin } from './platforms/find-platform.ts';
-import type { Rule, Site } from './platforms/find-platform.ts';
+import { matchShape, type Pieces } from './platforms/address-pattern.ts';
+import { type Rule, type Site, siteOf, siteOfOrigin } from './platforms/find-platform.ts';
 import type { Platform } from './platforms/platform-row.ts';
 import type { PlatformConfiguration } from './platforms/platforms.ts';
-import { matchShape } from './platforms/address-pattern.ts';
-import type { Pieces } from './platforms/address-pattern.ts';
 
 export const maxUrlCharacters = 2048;
 

@@ -1,7 +1,6 @@
 import type { AccountEvent } from './account-events.ts';
 import { anHourBefore } from './instant.ts';
-import { refuse } from './refusals.ts';
-import type { Refused } from './refusals.ts';
+import { refuse, type Refused } from './refusals.ts';
 
 /** The people who act for an account. Whoever opened it is the first; each may invite and remove others. */
 export interface Person {

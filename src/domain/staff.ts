@@ -1,8 +1,6 @@
 import { plusSeconds } from './instant.ts';
-import { refuse } from './refusals.ts';
-import type { Refused } from './refusals.ts';
-import { staffRoles } from './staff-events.ts';
-import type { StaffEvent, StaffRole, StaffScope } from './staff-events.ts';
+import { refuse, type Refused } from './refusals.ts';
+import { type StaffEvent, type StaffRole, staffRoles, type StaffScope } from './staff-events.ts';
 
 /**
  * A member of staff, from the stream `staff-{staffId}`. Somebody invited has the role that admins give; for somebody of an

@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import { accountId } from './account-events.ts';
-import { failureReasonNames } from './failure-reasons.ts';
-import { audioFormats, formats, maxItem, qualities } from './download-options.ts';
-import { instant } from './instant.ts';
 import { cents } from './cents.ts';
+import { audioFormats, formats, maxItem, qualities } from './download-options.ts';
+import { failureReasonNames } from './failure-reasons.ts';
+import { instant } from './instant.ts';
 import { planTerms, terms } from './plans.ts';
 
 /** Streams `usage-{accountId}-{yyyymmdd}`, one per account and billing period (see `usageStream`). */

@@ -1,5 +1,4 @@
-import { billingPeriodAt } from './billing-period.ts';
-import type { BillingPeriod } from './billing-period.ts';
+import { type BillingPeriod, billingPeriodAt } from './billing-period.ts';
 import { isOverAt, termsAt } from './usage-periods.ts';
 import type { UsagePeriod } from './usage-state.ts';
 

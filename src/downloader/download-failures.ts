@@ -1,12 +1,11 @@
-import type { DownloadFailure, WantedFile } from '../ports/videos.ts';
 import type { Fault } from '../domain/download-job-events.ts';
 import type { FailureReason } from '../domain/failure-reasons.ts';
+import type { DownloadFailure, WantedFile } from '../ports/videos.ts';
 import type { ProcessEnding, ProcessResult } from './sandbox/run-sandboxed.ts';
-import type { DownloadOutput } from './yt-dlp/output.ts';
 import type { DownloaderLimits } from './yt-dlp/arguments.ts';
 import { cleanDetail, ytDlpFailure } from './yt-dlp/failure-phrases.ts';
-import { refusalFailure } from './yt-dlp/refusal.ts';
-import type { Refusal } from './yt-dlp/refusal.ts';
+import type { DownloadOutput } from './yt-dlp/output.ts';
+import { type Refusal, refusalFailure } from './yt-dlp/refusal.ts';
 
 interface EndingReason {
   reason: FailureReason;

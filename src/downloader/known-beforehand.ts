@@ -1,8 +1,7 @@
 import type { ReasonKnownBeforehand } from '../domain/failure-reasons.ts';
 import type { DownloaderLimits } from './yt-dlp/arguments.ts';
 import type { AnnouncedMetadata } from './yt-dlp/output.ts';
-import { refusalFailure } from './yt-dlp/refusal.ts';
-import type { Refusal } from './yt-dlp/refusal.ts';
+import { type Refusal, refusalFailure } from './yt-dlp/refusal.ts';
 
 /** An item that is refused for one of these may tell its title and its duration all the same. */
 const reasonsWithMetadata = ['drm_protected', 'live_stream'] as const satisfies ReasonKnownBeforehand[];

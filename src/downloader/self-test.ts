@@ -4,18 +4,15 @@
  */
 
 import { chmod, mkdir, mkdtemp, open, rm, writeFile } from 'node:fs/promises';
-import { createServer } from 'node:http';
-import type { Server } from 'node:http';
+import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
-
-import type { Sandbox } from './sandbox/open-sandbox.ts';
-import type { Reaper } from './sandbox/child-reaper.ts';
-import { runSandboxed } from './sandbox/run-sandboxed.ts';
-import type { SandboxedProcess, ProcessResult } from './sandbox/run-sandboxed.ts';
-import { measureDirectory } from './sandbox/resource-use.ts';
 import { listPids, readProcessFile } from '../system/processes.ts';
 import type { Egress } from './egress/credentials.ts';
+import type { Reaper } from './sandbox/child-reaper.ts';
+import type { Sandbox } from './sandbox/open-sandbox.ts';
+import { measureDirectory } from './sandbox/resource-use.ts';
+import { type ProcessResult, runSandboxed, type SandboxedProcess } from './sandbox/run-sandboxed.ts';
 import { proxyVariables } from './yt-dlp/run-yt-dlp.ts';
 
 /** In the order in which they are shown. */

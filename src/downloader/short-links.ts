@@ -2,7 +2,7 @@ import { request } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { connect as connectTls } from 'node:tls';
-import { platformAt, parseVideoUrl } from '../domain/parse-video-url.ts';
+import { parseVideoUrl, platformAt } from '../domain/parse-video-url.ts';
 import type { PlatformConfiguration } from '../domain/platforms/platforms.ts';
 
 export interface ShortLinkOptions extends PlatformConfiguration {

@@ -1,9 +1,8 @@
 import { chmod, lchown, mkdir, mkdtemp, readdir, rm } from 'node:fs/promises';
 import { isAbsolute, join } from 'node:path';
-
+import type { Output } from '../domain/download-options.ts';
 import type { ChildObserver } from '../ports/observers.ts';
-import { inSpan } from '../ports/tracing.ts';
-import type { Tracer } from '../ports/tracing.ts';
+import { inSpan, type Tracer } from '../ports/tracing.ts';
 import type {
   DownloadedFile,
   DownloadFailure,
@@ -13,33 +12,36 @@ import type {
   VideoSource,
   WantedFile,
 } from '../ports/videos.ts';
-import type { Output } from '../domain/download-options.ts';
-import type { Reaper } from './sandbox/child-reaper.ts';
-import { hasAll } from './sandbox/launch.ts';
-import type { Namespaces } from './sandbox/launch.ts';
-import type { ProcessResult } from './sandbox/run-sandboxed.ts';
-import type { Egress } from './egress/credentials.ts';
 import { withCookies } from './cookies.ts';
-import { knownRefusal, refusalOfFormats } from './known-beforehand.ts';
-import { downloadArguments, marks, metadataArguments } from './yt-dlp/arguments.ts';
-import type { DownloaderLimits, ExtractorRun } from './yt-dlp/arguments.ts';
 import { failure, processFailure, silentRefusal } from './download-failures.ts';
-import { followDownload, parseFormatBytes, parseMetadata } from './yt-dlp/output.ts';
-import type { AnnouncedMetadata, DownloadOutput } from './yt-dlp/output.ts';
-import { cleanDetail } from './yt-dlp/failure-phrases.ts';
-import { parseRefusal } from './yt-dlp/refusal.ts';
-import type { Refusal } from './yt-dlp/refusal.ts';
-import { finishFilm } from './verify/finish-file.ts';
-import type { Arrived } from './verify/finish-file.ts';
-import { finishStill } from './verify/still.ts';
-import { finishedFiles, onlyFiles } from './verify/tools.ts';
-import type { Verdict } from './verify/tools.ts';
-import type { DownloaderPrograms } from './yt-dlp/programs.ts';
+import type { Egress } from './egress/credentials.ts';
 import { fileSha256 } from './file-sha256.ts';
-import { runYtDlp } from './yt-dlp/run-yt-dlp.ts';
-import type { YtDlpContext } from './yt-dlp/run-yt-dlp.ts';
-import { prepareYtDlp } from './yt-dlp/unpack.ts';
-import type { YtDlpCommand } from './yt-dlp/unpack.ts';
+import { knownRefusal, refusalOfFormats } from './known-beforehand.ts';
+import type { Reaper } from './sandbox/child-reaper.ts';
+import { hasAll, type Namespaces } from './sandbox/launch.ts';
+import type { ProcessResult } from './sandbox/run-sandboxed.ts';
+import { type Arrived, finishFilm } from './verify/finish-file.ts';
+import { finishStill } from './verify/still.ts';
+import { finishedFiles, onlyFiles, type Verdict } from './verify/tools.ts';
+import {
+  downloadArguments,
+  type DownloaderLimits,
+  type ExtractorRun,
+  marks,
+  metadataArguments,
+} from './yt-dlp/arguments.ts';
+import { cleanDetail } from './yt-dlp/failure-phrases.ts';
+import {
+  type AnnouncedMetadata,
+  type DownloadOutput,
+  followDownload,
+  parseFormatBytes,
+  parseMetadata,
+} from './yt-dlp/output.ts';
+import type { DownloaderPrograms } from './yt-dlp/programs.ts';
+import { parseRefusal, type Refusal } from './yt-dlp/refusal.ts';
+import { runYtDlp, type YtDlpContext } from './yt-dlp/run-yt-dlp.ts';
+import { prepareYtDlp, type YtDlpCommand } from './yt-dlp/unpack.ts';
 import { fingerprintOf, keepWarm, startWarmParent, tryFork } from './yt-dlp/warm-parent.ts';
 
 export interface VideoSourceOptions extends DownloaderPrograms {

@@ -5,7 +5,6 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, realpathSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-
 import { writePrivateFile } from '../system/private-files.ts';
 
 /** Raised whenever an older version could not read the folder, or this one cannot read what an older version wrote. */

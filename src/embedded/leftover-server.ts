@@ -8,10 +8,9 @@
 
 import { existsSync, realpathSync } from 'node:fs';
 import { basename } from 'node:path';
-
+import { until } from '../async/until.ts';
 import { listPids, readProcess, readProcessFile, readProcessLink, sendSignal } from '../system/processes.ts';
 import { reaperFile } from './server-process.ts';
-import { until } from '../async/until.ts';
 
 export interface LeftoverSearch {
   /** File names of the programs, such as `postgres`. */

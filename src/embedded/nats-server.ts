@@ -9,13 +9,11 @@ import { mkdirSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { connect } from 'nats';
-
-import { requireFreePort } from './free-port.ts';
-import { startOnPort, startServerProcess } from './server-process.ts';
-import type { ServerProcess, RunningServer } from './server-process.ts';
-import { endLeftoverServer } from './leftover-server.ts';
 import { thisMachine } from '../system/machine-parts.js';
 import { readOrMakeSecret, writePrivateFile } from '../system/private-files.ts';
+import { requireFreePort } from './free-port.ts';
+import { endLeftoverServer } from './leftover-server.ts';
+import { type RunningServer, type ServerProcess, startOnPort, startServerProcess } from './server-process.ts';
 
 const clientName = 'reeltally';
 const stopLimitMs = 10_000;

@@ -2,7 +2,6 @@ import { fork } from 'node:child_process';
 import { closeSync, openSync, readFileSync } from 'node:fs';
 import { getCompileCacheDir } from 'node:module';
 import { fileURLToPath } from 'node:url';
-
 import { until } from '../async/until.ts';
 import { sendSignal } from '../system/processes.ts';
 import { freePort, isPortFree } from './free-port.ts';

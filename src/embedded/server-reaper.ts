@@ -12,7 +12,6 @@
  */
 
 import { spawn } from 'node:child_process';
-
 import type { ReaperReport, ServerTask } from './server-process.ts';
 
 const task = JSON.parse(process.argv[3] ?? '') as ServerTask;

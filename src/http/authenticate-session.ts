@@ -1,10 +1,9 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { windowMs } from '../../projections/admission/admission-statement.ts';
-import { notBelieved } from '../../projections/credits-macs.ts';
-import type { NotBelieved } from '../../projections/credits-macs.ts';
-import type { OwnerSessions } from '../ports/console-sessions.ts';
-import type { UsagePeriod, UsageSnapshot } from '../domain/usage-state.ts';
+import { type NotBelieved, notBelieved } from '../../projections/credits-macs.ts';
 import { termsAt } from '../domain/usage-periods.ts';
+import type { UsagePeriod, UsageSnapshot } from '../domain/usage-state.ts';
+import type { OwnerSessions } from '../ports/console-sessions.ts';
 import type { EndpointDependencies } from './endpoint.ts';
 import { ApiError } from './errors.ts';
 import { rateLimitRetryAfterSeconds } from './retry-after.ts';

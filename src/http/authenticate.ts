@@ -1,24 +1,21 @@
-import { LRUCache } from 'lru-cache';
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { LRUCache } from 'lru-cache';
 import type { Admission, Admissions, RateWindow } from '../../projections/admission/admission.ts';
 import { notBelieved } from '../../projections/credits-macs.ts';
 import type { PolledJob } from '../../projections/jobs.ts';
-import { hashApiKey, hasApiKeyForm } from '../commands/api-key.ts';
-import type { Outages } from '../ports/outage.ts';
+import { hasApiKeyForm, hashApiKey } from '../commands/api-key.ts';
 import type { RequestTokens } from '../commands/request-token.ts';
+import type { Outages } from '../ports/outage.ts';
+import { clientAddress } from '../requests/client-address.ts';
 import type { AddressWindows } from './address-window.ts';
+import { admitSession, mayCarrySession, type SessionDependencies } from './authenticate-session.ts';
 import { callerOf, idempotencyKeyHashOf } from './caller.ts';
 import type { EndpointDependencies } from './endpoint.ts';
-import { clientAddress } from '../requests/client-address.ts';
 import { ApiError } from './errors.ts';
 import { preferredWait } from './prefer.ts';
-import { rateLimitRetryAfterSeconds } from './retry-after.ts';
-import type { PartsAway } from './retry-after.ts';
+import { type PartsAway, rateLimitRetryAfterSeconds } from './retry-after.ts';
+import { creditsRemainingOf, noCredits, type UsageHeaders } from './usage-headers.ts';
 import { admitFromLog } from './usage-without-valid-mac.ts';
-import { creditsRemainingOf, noCredits } from './usage-headers.ts';
-import type { UsageHeaders } from './usage-headers.ts';
-import { admitSession, mayCarrySession } from './authenticate-session.ts';
-import type { SessionDependencies } from './authenticate-session.ts';
 
 export interface AuthenticateDependencies
   extends Pick<EndpointDependencies, 'writers' | 'store' | 'newUuid'>, SessionDependencies {

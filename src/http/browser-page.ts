@@ -1,5 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { html, Html } from '../documents/html.ts';
+import { Html, html } from '../documents/html.ts';
 
 /** Small pages for people who meet the service in a browser. */
 

@@ -1,17 +1,17 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Admissions } from '../../projections/admission/admission.ts';
-import type { WriterRegistry } from '../commands/usage/writer-registry.ts';
 import type { AccountDependencies } from '../commands/accounts.ts';
-import type { Outages } from '../ports/outage.ts';
 import type { RequestTokens } from '../commands/request-token.ts';
+import type { WriterRegistry } from '../commands/usage/writer-registry.ts';
 import type { PendingVoids } from '../ports/billing.ts';
 import type { EventStore } from '../ports/event-store.ts';
-import type { DownloadProgress, MetadataProbe, ShortLinks } from '../ports/videos.ts';
-import type { PlatformRules } from '../ports/platform-rules.ts';
 import type { FileStore } from '../ports/files.ts';
+import type { Outages } from '../ports/outage.ts';
+import type { PlatformRules } from '../ports/platform-rules.ts';
+import type { DownloadProgress, MetadataProbe, ShortLinks } from '../ports/videos.ts';
 import type { ApiErrorCode } from './errors.ts';
-import type { PartsAway } from './retry-after.ts';
 import type { EndpointReference } from './reference/endpoint-reference.ts';
+import type { PartsAway } from './retry-after.ts';
 import type { WaitingPolls } from './waiting-polls.ts';
 
 /** Dependencies of the handlers of endpoints, which `endpoints.ts` lists. */

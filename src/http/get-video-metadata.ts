@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { failureReasonNames } from '../domain/failure-reasons.ts';
 import { lookUpMetadata } from '../commands/look-up-metadata.ts';
 import { outcomesOf, recordPendingVoid } from '../commands/record-pending-void.ts';
+import { failureReasonNames } from '../domain/failure-reasons.ts';
 import { callerOf, causeOf, unansweredOf } from './caller.ts';
 import type { Endpoint } from './endpoint.ts';
 import { cutConnection, sendData } from './envelope.ts';

@@ -1,6 +1,6 @@
 import type { FastifyRequest } from 'fastify';
-import { windowMs } from '../../projections/admission/admission-statement.ts';
 import type { Admissions } from '../../projections/admission/admission.ts';
+import { windowMs } from '../../projections/admission/admission-statement.ts';
 import { withDeadline } from '../async/deadline.ts';
 
 /** An answer waits no longer than this. */

@@ -1,5 +1,4 @@
-import { LogController } from 'fastify';
-import type { FastifyBaseLogger, FastifyInstance } from 'fastify';
+import { type FastifyBaseLogger, type FastifyInstance, LogController } from 'fastify';
 import { proxiesOf } from '../requests/client-address.ts';
 import { pathOfTarget } from '../requests/target.ts';
 import { ownRequestIds } from './request-id.ts';

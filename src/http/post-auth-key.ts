@@ -1,12 +1,12 @@
 import { z } from 'zod';
 import { issueApiKey } from '../commands/accounts.ts';
 import { NotStored, OutcomeUnknown } from '../commands/handle-command.ts';
-import { EventStoreUnavailable } from '../ports/event-store.ts';
 import { keyLabel } from '../domain/account-events.ts';
 import { maxKeysOf } from '../domain/plans.ts';
-import { isRefused } from '../domain/refusals.ts';
-import type { Refusal } from '../domain/refusals.ts';
+import { isRefused, type Refusal } from '../domain/refusals.ts';
 import { termsAt } from '../domain/usage-periods.ts';
+import { EventStoreUnavailable } from '../ports/event-store.ts';
+import { readJsonBody } from '../requests/json-body.ts';
 import { callerOf } from './caller.ts';
 import { currentUsage } from './current-usage.ts';
 import type { Endpoint } from './endpoint.ts';
@@ -14,7 +14,6 @@ import { contractTimestamp, sendData, timestamp } from './envelope.ts';
 import { ApiError } from './errors.ts';
 import type { EndpointReference } from './reference/endpoint-reference.ts';
 import { readInput } from './request-input.ts';
-import { readJsonBody } from '../requests/json-body.ts';
 
 const appendBudgetMs = 5_000;
 

@@ -1,19 +1,27 @@
 import { z } from 'zod';
 import { hasIdempotencyKeyForm } from '../commands/idempotency-key-hash.ts';
 import { queueDownload } from '../commands/queue-download.ts';
-import { noPlatformRules } from '../ports/platform-rules.ts';
-import { audioFormats, defaultOptions, formats, maxItem, misfit, qualities } from '../domain/download-options.ts';
-import type { DownloadOptions, ItemKind } from '../domain/download-options.ts';
 import { outcomesOf, recordPendingVoid } from '../commands/record-pending-void.ts';
+import {
+  audioFormats,
+  defaultOptions,
+  type DownloadOptions,
+  formats,
+  type ItemKind,
+  maxItem,
+  misfit,
+  qualities,
+} from '../domain/download-options.ts';
 import { summariseUsage } from '../domain/usage-summary.ts';
-import type { Endpoint } from './endpoint.ts';
+import { noPlatformRules } from '../ports/platform-rules.ts';
+import { readJsonBody } from '../requests/json-body.ts';
 import { callerOf, causeOf, idempotencyKeyOf, unansweredOf } from './caller.ts';
+import type { Endpoint } from './endpoint.ts';
 import { cutConnection, sendData } from './envelope.ts';
 import { ApiError } from './errors.ts';
 import type { EndpointReference } from './reference/endpoint-reference.ts';
-import { showCredits } from './usage-headers.ts';
 import { NotLookedUp, platform, readInput, readVideoUrl, urlParameter, videoId } from './request-input.ts';
-import { readJsonBody } from '../requests/json-body.ts';
+import { showCredits } from './usage-headers.ts';
 
 /** From the request's head to the answer (or the cut connection). */
 const downloadBudgetMs = 10_000;

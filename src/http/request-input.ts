@@ -1,11 +1,9 @@
 import { z } from 'zod';
 import { nameVideo } from '../commands/name-video.ts';
-import { maxUrlCharacters } from '../domain/parse-video-url.ts';
-import type { ParsedVideo } from '../domain/parse-video-url.ts';
+import { maxUrlCharacters, type ParsedVideo } from '../domain/parse-video-url.ts';
 import type { PlatformRules } from '../ports/platform-rules.ts';
 import type { ShortLinks } from '../ports/videos.ts';
-import { ApiError } from './errors.ts';
-import type { ApiErrorCode } from './errors.ts';
+import { ApiError, type ApiErrorCode } from './errors.ts';
 import type { PartsAway } from './retry-after.ts';
 
 /**

@@ -1,24 +1,28 @@
-import Fastify from 'fastify';
-import type { FastifyBaseLogger, FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import Fastify, {
+  type FastifyBaseLogger,
+  type FastifyError,
+  type FastifyInstance,
+  type FastifyReply,
+  type FastifyRequest,
+} from 'fastify';
+import type { RequestObserver } from '../ports/observers.ts';
+import type { Tracer } from '../ports/tracing.ts';
 import { clientAddress } from '../requests/client-address.ts';
 import { requireTarget } from '../requests/target.ts';
 import type { AddressWindows } from './address-window.ts';
-import { createAuthenticate } from './authenticate.ts';
-import type { AuthenticateDependencies } from './authenticate.ts';
 import { asApiError } from './as-api-error.ts';
-import { apiPrefix, endpoints } from './endpoints.ts';
+import { type AuthenticateDependencies, createAuthenticate } from './authenticate.ts';
 import type { EndpointDependencies } from './endpoint.ts';
-import { BrokenRequests } from './unparseable-request.ts';
-import { noRoute } from './no-route.ts';
-import type { RequestObserver } from '../ports/observers.ts';
-import type { Tracer } from '../ports/tracing.ts';
+import { apiPrefix, endpoints } from './endpoints.ts';
 import { sendError, sendErrorWithoutHooks } from './envelope.ts';
 import { ApiError, errorsThatGiveBack } from './errors.ts';
 import { giveBack } from './give-back-rate-limit.ts';
 import { answerHalfClosed, listenerOptions } from './listener-options.ts';
+import { noRoute } from './no-route.ts';
 import { observeRequest } from './observe-request.ts';
-import { PartsAway } from './retry-after.ts';
 import { showRequestId } from './request-id.ts';
+import { PartsAway } from './retry-after.ts';
+import { BrokenRequests } from './unparseable-request.ts';
 import { noCredits, writeUsageHeaders } from './usage-headers.ts';
 
 export interface ServerDependencies

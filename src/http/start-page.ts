@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import { html } from '../documents/html.ts';
-import { mediaType } from './envelope.ts';
 import { prefersPage, sendPage } from './browser-page.ts';
+import { mediaType } from './envelope.ts';
 
 const about = { name: 'Reeltally', summary: 'A metered video-download API', docs: '/docs', openapi: '/openapi.json' };
 

@@ -1,5 +1,4 @@
-import { STATUS_CODES } from 'node:http';
-import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import { type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from 'node:http';
 import { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { FastifyBaseLogger } from 'fastify';
@@ -7,8 +6,7 @@ import type { RequestObserver } from '../ports/observers.ts';
 import type { AddressWindows } from './address-window.ts';
 import { errorEnvelope, mediaType } from './envelope.ts';
 import { ApiError } from './errors.ts';
-import { noRoute } from './no-route.ts';
-import type { NoRoute } from './no-route.ts';
+import { type NoRoute, noRoute } from './no-route.ts';
 import { requestIdField } from './request-id.ts';
 import { noCredits, usageHeaders } from './usage-headers.ts';
 

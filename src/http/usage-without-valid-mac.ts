@@ -1,9 +1,8 @@
 import type { FastifyRequest } from 'fastify';
-import { couldNotBeRead } from '../ports/event-store.ts';
 import { usageFromLog } from '../commands/usage/usage-from-log.ts';
 import type { UsagePeriod } from '../domain/usage-state.ts';
-import { causeOf } from './caller.ts';
-import type { Caller } from './caller.ts';
+import { couldNotBeRead } from '../ports/event-store.ts';
+import { type Caller, causeOf } from './caller.ts';
 import type { EndpointDependencies } from './endpoint.ts';
 import { ApiError } from './errors.ts';
 

@@ -1,13 +1,15 @@
 import type { Pool } from 'pg';
-import { readInvoices } from '../../projections/invoices.ts';
-import type { IssuedDocument } from '../../projections/invoices.ts';
+import { type IssuedDocument, readInvoices } from '../../projections/invoices.ts';
 import { readLineItems } from '../../projections/line-items.ts';
 import { readParties } from '../commands/parties.ts';
-import { creditNoteDocument, invoiceDocument } from '../documents/invoice-document.ts';
-import type { CreditNoteDocument, InvoiceDocument } from '../documents/invoice-document.ts';
+import {
+  type CreditNoteDocument,
+  creditNoteDocument,
+  type InvoiceDocument,
+  invoiceDocument,
+} from '../documents/invoice-document.ts';
 import { documentNumber } from '../domain/document-number.ts';
-import { invoicesStream } from '../domain/invoice-events.ts';
-import type { InvoiceIssued } from '../domain/invoice-events.ts';
+import { type InvoiceIssued, invoicesStream } from '../domain/invoice-events.ts';
 import type { LineItem } from '../domain/line-items.ts';
 import type { EventStore } from '../ports/event-store.ts';
 

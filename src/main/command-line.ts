@@ -1,9 +1,8 @@
-import { createApiClient } from '../client/client.ts';
 import { explain } from '../cli/failed-command.ts';
-import { CommandFailed } from '../cli/output.ts';
-import type { Output } from '../cli/output.ts';
+import { CommandFailed, type Output } from '../cli/output.ts';
 import { createProgram } from '../cli/program.ts';
 import { lineStart } from '../cli/progress-bar.ts';
+import { createApiClient } from '../client/client.ts';
 import { newUuid } from '../system/clock-and-chance.ts';
 import { roles } from './roles/role.ts';
 import { readConfig, readVersion } from './settings/config.ts';

@@ -2,10 +2,20 @@ import { hostname } from 'node:os';
 import type { NatsConnection } from 'nats';
 import type { Pool } from 'pg';
 import type { Logger } from 'pino';
-import { createClock } from '../adapters/postgres/business-clock.ts';
-import type { Clock } from '../adapters/postgres/business-clock.ts';
-import { connectEventStore } from '../adapters/event-store/event-store.ts';
-import type { ConnectedEventStore, EventStoreOptions } from '../adapters/event-store/event-store.ts';
+import {
+  type ConnectedEventStore,
+  connectEventStore,
+  type EventStoreOptions,
+} from '../adapters/event-store/event-store.ts';
+import { connectNats } from '../adapters/nats/connection.ts';
+import { type Clock, createClock } from '../adapters/postgres/business-clock.ts';
+import { keepMeasuring, measureClock } from '../adapters/postgres/measure-clock.ts';
+import { migrate } from '../adapters/postgres/migrations.ts';
+import { createPendingVoids, signOlderVoids } from '../adapters/postgres/pending-voids.ts';
+import { endInTime, openPool } from '../adapters/postgres/pool.ts';
+import { createRowMacs } from '../adapters/postgres/row-macs.ts';
+import { requireOwnSessions } from '../adapters/postgres/session.ts';
+import { createStoreOnStandby, type StoreOnStandby } from '../adapters/postgres/store-on-standby.ts';
 import { Metrics } from '../adapters/telemetry/metrics.ts';
 import {
   observeAppends,
@@ -13,33 +23,23 @@ import {
   observeForeignEvents,
   observeRows,
 } from '../adapters/telemetry/observers.ts';
-import { connectNats } from '../adapters/nats/connection.ts';
-import { createPendingVoids, signOlderVoids } from '../adapters/postgres/pending-voids.ts';
-import { endInTime, openPool } from '../adapters/postgres/pool.ts';
-import { keepMeasuring, measureClock } from '../adapters/postgres/measure-clock.ts';
-import { openPlatformRules } from './settings/platform-rules.ts';
-import type { DownloadRules } from './settings/platform-rules.ts';
-import { migrate } from '../adapters/postgres/migrations.ts';
-import { createStoreOnStandby } from '../adapters/postgres/store-on-standby.ts';
-import type { StoreOnStandby } from '../adapters/postgres/store-on-standby.ts';
-import { createRowMacs } from '../adapters/postgres/row-macs.ts';
-import { requireOwnSessions } from '../adapters/postgres/session.ts';
-import { ConnectionLimit } from '../http/connection-limit.ts';
-import { random, realNowMs, uptimeMs } from '../system/clock-and-chance.ts';
-import { maxOpenFiles } from '../system/open-files.ts';
 import type { Tracing } from '../adapters/telemetry/tracing.ts';
+import { isOurStream } from '../domain/is-our-stream.ts';
+import { ConnectionLimit } from '../http/connection-limit.ts';
 import type { PendingVoids } from '../ports/billing.ts';
 import { Outages } from '../ports/outage.ts';
 import type { RowMacs } from '../ports/row-macs.ts';
 import type { Tracer } from '../ports/tracing.ts';
-import { isOurStream } from '../domain/is-our-stream.ts';
+import { random, realNowMs, uptimeMs } from '../system/clock-and-chance.ts';
+import { maxOpenFiles } from '../system/open-files.ts';
 import { isDemo } from './downloader-sandbox.ts';
-import type { Config } from './settings/config.ts';
-import type { Addresses } from './settings/instance.ts';
-import type { Secrets } from './settings/secrets.ts';
 import { localUrl } from './listen.ts';
 import { migrationsDirectory } from './schema.ts';
 import { serverUnreachable } from './server-unreachable.ts';
+import type { Config } from './settings/config.ts';
+import type { Addresses } from './settings/instance.ts';
+import { type DownloadRules, openPlatformRules } from './settings/platform-rules.ts';
+import type { Secrets } from './settings/secrets.ts';
 import { fixShiftedClock, shiftedClockWarning } from './settings/shifted-clock.ts';
 import { fixStreamPrefix } from './settings/stream-prefix.ts';
 

@@ -1,31 +1,28 @@
 import { hash } from 'node:crypto';
 import { chmod } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
-import { openSandbox, sandboxKindOf } from '../downloader/sandbox/open-sandbox.ts';
-import type { Sandbox, SandboxKind } from '../downloader/sandbox/open-sandbox.ts';
-import type { Namespaces } from '../downloader/sandbox/launch.ts';
-import { startReaper } from '../downloader/sandbox/child-reaper.ts';
-import type { Reaper } from '../downloader/sandbox/child-reaper.ts';
-import { openUsers } from '../downloader/sandbox/users.ts';
-import type { Users } from '../downloader/sandbox/users.ts';
-import { testSandbox } from '../downloader/self-test.ts';
-import type { GuardReport } from '../downloader/self-test.ts';
-import { createEgressGuard } from '../downloader/egress/connection-guard.ts';
-import type { Destination, EgressGuard, EgressGuardOptions } from '../downloader/egress/connection-guard.ts';
-import { startEgressProxy } from '../downloader/egress/proxy.ts';
+import {
+  createEgressGuard,
+  type Destination,
+  type EgressGuard,
+  type EgressGuardOptions,
+} from '../downloader/egress/connection-guard.ts';
 import type { Egress } from '../downloader/egress/credentials.ts';
+import { startEgressProxy } from '../downloader/egress/proxy.ts';
+import { type Reaper, startReaper } from '../downloader/sandbox/child-reaper.ts';
+import type { Namespaces } from '../downloader/sandbox/launch.ts';
+import { openSandbox, type Sandbox, type SandboxKind, sandboxKindOf } from '../downloader/sandbox/open-sandbox.ts';
+import { openUsers, type Users } from '../downloader/sandbox/users.ts';
+import { type GuardReport, testSandbox } from '../downloader/self-test.ts';
 import { copyOf, installTree, treeSha256 } from '../downloader/yt-dlp/installed-tree.ts';
+import { connectionsOf } from '../http/connection-limit.ts';
 import type { EgressObserver } from '../ports/observers.ts';
 import { othersCanReach, sharedDirectory } from '../system/access-of-other-users.ts';
-import { connectionsOf } from '../http/connection-limit.ts';
 import { maxOpenFiles } from '../system/open-files.ts';
-import { ConfigurationRefused } from './settings/configuration-refused.ts';
-import { projectDirectory } from './settings/config.ts';
-import type { Config } from './settings/config.ts';
-
-import { isRoot, othersCanPassTo, passable } from './downloader.ts';
-import type { InstalledDownloader } from './downloader.ts';
+import { type InstalledDownloader, isRoot, othersCanPassTo, passable } from './downloader.ts';
 import { isLoopback } from './loopback.ts';
+import { type Config, projectDirectory } from './settings/config.ts';
+import { ConfigurationRefused } from './settings/configuration-refused.ts';
 
 /** The folder of plugin packages. */
 const pluginsDirectory = join(projectDirectory, 'src/downloader/yt-dlp/plugins');

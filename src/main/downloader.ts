@@ -2,11 +2,10 @@ import { existsSync } from 'node:fs';
 import { chmod, mkdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { findNewerYtDlp } from '../downloader/yt-dlp/newer.ts';
-import { installDownloader, locateDownloader } from '../downloader/yt-dlp/programs.ts';
-import type { DownloaderPrograms } from '../downloader/yt-dlp/programs.ts';
+import { type DownloaderPrograms, installDownloader, locateDownloader } from '../downloader/yt-dlp/programs.ts';
 import { othersCanReach, sharedDirectory } from '../system/access-of-other-users.ts';
-import { ConfigurationRefused } from './settings/configuration-refused.ts';
 import type { Config } from './settings/config.ts';
+import { ConfigurationRefused } from './settings/configuration-refused.ts';
 
 export const workDirectoryOf = ({ WORK_DIRECTORY, dataDirectory }: Config): string =>
   WORK_DIRECTORY ?? join(dataDirectory, 'work');

@@ -1,16 +1,16 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { freePort, isPortFree } from '../embedded/free-port.ts';
 import { launchEventStore } from '../embedded/event-store/launch.ts';
-import { lastLines } from '../embedded/server-process.ts';
+import { freePort, isPortFree } from '../embedded/free-port.ts';
 import { launchNatsServer } from '../embedded/nats-server.ts';
 import { launchPostgres } from '../embedded/postgres/launch.ts';
 import { startSamplePlatform } from '../embedded/sample-platform/sample-platform.ts';
+import { lastLines } from '../embedded/server-process.ts';
 import { connectionsOf } from '../http/connection-limit.ts';
 import { maxOpenFiles } from '../system/open-files.ts';
 import { findDownloader } from './downloader.ts';
-import { ConfigurationRefused } from './settings/configuration-refused.ts';
 import type { Config } from './settings/config.ts';
+import { ConfigurationRefused } from './settings/configuration-refused.ts';
 import type { Addresses } from './settings/instance.ts';
 
 /** The servers that a bare machine lacks: each is embedded unless the environment has its address. */

@@ -1,8 +1,8 @@
 import { diskFreeBytes } from '../system/disk.ts';
-import type { Config } from './settings/config.ts';
 import { workDirectoryOf } from './downloader.ts';
 import { ServerEnded } from './embedded-servers.ts';
 import { filesDirectory } from './file-store.ts';
+import type { Config } from './settings/config.ts';
 
 /** The cause of other failures, for the person who has to mend it. */
 class DiskIsFull extends Error {

@@ -1,13 +1,12 @@
 import { join } from 'node:path';
 import { connectEventStore } from '../adapters/event-store/event-store.ts';
 import type { WithImportTarget } from '../cli/log-transfer.ts';
-import { CommandFailed } from '../cli/output.ts';
-import type { Output } from '../cli/output.ts';
+import { CommandFailed, type Output } from '../cli/output.ts';
 import { isOurStream } from '../domain/is-our-stream.ts';
 import { lockDataDirectory } from '../embedded/data-directory.ts';
 import { launchEventStore } from '../embedded/event-store/launch.ts';
-import { createLogger } from './logger.ts';
 import type { ConnectImport } from '../transfer/import-log.ts';
+import { createLogger } from './logger.ts';
 import type { Config } from './settings/config.ts';
 
 const answerTimeoutMs = 30_000;

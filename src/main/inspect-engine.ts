@@ -1,10 +1,10 @@
+import type { DownloaderReport } from '../cli/engine.ts';
+import { prepareYtDlp } from '../downloader/yt-dlp/unpack.ts';
 import { inspectDownloader, oldEngineDays } from '../downloader/yt-dlp/versions.ts';
 import { realNowMs } from '../system/clock-and-chance.ts';
-import { prepareYtDlp } from '../downloader/yt-dlp/unpack.ts';
-import type { DownloaderReport } from '../cli/engine.ts';
-import type { Config } from './settings/config.ts';
-import { sandboxDirectoryOf, openDownloaderSandbox } from './downloader-sandbox.ts';
 import { findDownloader, workDirectoryOf } from './downloader.ts';
+import { openDownloaderSandbox, sandboxDirectoryOf } from './downloader-sandbox.ts';
+import type { Config } from './settings/config.ts';
 
 /** Tries yt-dlp and ffmpeg, and the guards of their sandbox, as a worker does at its start. */
 export async function inspectThisDownloader(config: Config): Promise<DownloaderReport> {

@@ -7,10 +7,9 @@ import { discardYtDlp, restoreYtDlp, stageYtDlp, useYtDlp } from '../downloader/
 import { bundledYtDlpSha256 } from '../downloader/yt-dlp/programs.ts';
 import { startSamplePlatform } from '../embedded/sample-platform/sample-platform.ts';
 import type { DownloadFailure, VideoReference, VideoSource, WantedFile } from '../ports/videos.ts';
-import type { Config } from './settings/config.ts';
+import { findTestedDownloader, type InstalledDownloader, workDirectoryOf } from './downloader.ts';
 import { openDownloaderSandbox, requireGuards } from './downloader-sandbox.ts';
-import { findTestedDownloader, workDirectoryOf } from './downloader.ts';
-import type { InstalledDownloader } from './downloader.ts';
+import type { Config } from './settings/config.ts';
 
 const mebibyte = 1024 * 1024;
 const limits = {

@@ -1,8 +1,8 @@
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 import type { FastifyInstance } from 'fastify';
-import { ConfigurationRefused } from './settings/configuration-refused.ts';
 import type { Config } from './settings/config.ts';
+import { ConfigurationRefused } from './settings/configuration-refused.ts';
 
 interface Port {
   host: string;

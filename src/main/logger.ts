@@ -1,10 +1,8 @@
-import { pino } from 'pino';
-import type { DestinationStream, Logger } from 'pino';
+import { type DestinationStream, type Logger, pino } from 'pino';
 import { lineStart } from '../cli/progress-bar.ts';
-import type { Config } from './settings/config.ts';
-import { createLogOutput } from './log-output.ts';
-import type { LogOutput } from './log-output.ts';
+import { createLogOutput, type LogOutput } from './log-output.ts';
 import { logText } from './log-text.ts';
+import type { Config } from './settings/config.ts';
 
 /** Fields that could hold a key, a link or a password; addresses of servers are never logged. */
 const secretPaths = [

@@ -1,11 +1,11 @@
-import { askNats } from '../adapters/nats/connection.ts';
-import { withDeadline } from '../async/deadline.ts';
 import type { Pool } from 'pg';
 import { projections } from '../../projections/all.ts';
 import { findMissingTables } from '../../projections/runner/missing-tables.ts';
-import { readRefusal } from '../../projections/runner/refused-readers.ts';
 import { tablesOf } from '../../projections/runner/projection.ts';
+import { readRefusal } from '../../projections/runner/refused-readers.ts';
+import { askNats } from '../adapters/nats/connection.ts';
 import { measureClock } from '../adapters/postgres/measure-clock.ts';
+import { withDeadline } from '../async/deadline.ts';
 import { PostgresUnusable } from '../ports/outage.ts';
 import type { Connections } from './connect.ts';
 

@@ -1,13 +1,12 @@
 import { existsSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { delimiter, join } from 'node:path';
-import { thisMachine } from '../system/machine-parts.js';
-import type { Machine } from '../system/machine-parts.js';
+import { type Machine, thisMachine } from '../system/machine-parts.js';
 import { isRoot } from './downloader.ts';
 import { isLocalDemo } from './downloader-sandbox.ts';
-import { ConfigurationRefused } from './settings/configuration-refused.ts';
-import type { Config } from './settings/config.ts';
 import type { Role } from './roles/role.ts';
+import type { Config } from './settings/config.ts';
+import { ConfigurationRefused } from './settings/configuration-refused.ts';
 
 interface Start {
   config: Config;

@@ -1,34 +1,34 @@
 import { projections } from '../../projections/all.ts';
 import { connectionsOfRebuild } from '../../projections/runner/rebuild.ts';
-import { createClock } from '../adapters/postgres/business-clock.ts';
 import { connectEventStore } from '../adapters/event-store/event-store.ts';
+import { createClock } from '../adapters/postgres/business-clock.ts';
 import { isLed } from '../adapters/postgres/leadership.ts';
-import { createReadModelQueries } from '../adapters/postgres/read-model-queries.ts';
 import { keepMeasuring, measureClock } from '../adapters/postgres/measure-clock.ts';
 import { openPool } from '../adapters/postgres/pool.ts';
+import { createReadModelQueries } from '../adapters/postgres/read-model-queries.ts';
 import { createRowMacs } from '../adapters/postgres/row-macs.ts';
 import { requireOwnSessions } from '../adapters/postgres/session.ts';
 import { createStaffLinks } from '../adapters/postgres/staff-links.ts';
-import { newId, newUuid, randomBits, realNowMs, uptimeMs } from '../system/clock-and-chance.ts';
 import type { RunCommand } from '../cli/dependencies.ts';
 import type { Output } from '../cli/output.ts';
 import { commandTimeoutMs, tellWait } from '../cli/wait-for-read-models.ts';
-import type { EventStore, WholeLog } from '../ports/event-store.ts';
-import { isPostgresAway } from '../ports/outage.ts';
 import { WriterRegistry } from '../commands/usage/writer-registry.ts';
 import { closePeriods } from '../dispatcher/close-periods.ts';
 import { isOurStream } from '../domain/is-our-stream.ts';
-import { ConfigurationRefused } from './settings/configuration-refused.ts';
-import { operatorName, readConfig } from './settings/config.ts';
-import { readSecrets, refuseOtherSecret } from './settings/secrets.ts';
-import { refuseShiftedClock } from './settings/shifted-clock.ts';
-import { sharedGraceSeconds, sharedPlans } from './settings/settings-of-the-service.ts';
-import { findAddresses, findStaffOrigin } from './settings/instance.ts';
+import type { EventStore, WholeLog } from '../ports/event-store.ts';
+import { isPostgresAway } from '../ports/outage.ts';
+import { newId, newUuid, randomBits, realNowMs, uptimeMs } from '../system/clock-and-chance.ts';
 import { createLogger } from './logger.ts';
 import { requireSchema } from './schema.ts';
 import { serverUnreachable } from './server-unreachable.ts';
-import { createStaffInvitations } from './staff-invitations.ts';
+import { operatorName, readConfig } from './settings/config.ts';
+import { ConfigurationRefused } from './settings/configuration-refused.ts';
+import { findAddresses, findStaffOrigin } from './settings/instance.ts';
+import { readSecrets, refuseOtherSecret } from './settings/secrets.ts';
+import { sharedGraceSeconds, sharedPlans } from './settings/settings-of-the-service.ts';
+import { refuseShiftedClock } from './settings/shifted-clock.ts';
 import { readStreamPrefix } from './settings/stream-prefix.ts';
+import { createStaffInvitations } from './staff-invitations.ts';
 
 /** Opens the connections that a command needs, runs it, and closes them again. */
 export async function runCommand(

@@ -1,8 +1,8 @@
 import { join } from 'node:path';
 import type { Pool } from 'pg';
 import { missingMigrations } from '../adapters/postgres/migrations.ts';
-import { ConfigurationRefused } from './settings/configuration-refused.ts';
 import { projectDirectory, readVersion } from './settings/config.ts';
+import { ConfigurationRefused } from './settings/configuration-refused.ts';
 
 export const migrationsDirectory = join(projectDirectory, 'projections/migrations');
 

@@ -1,5 +1,5 @@
-import { withDeadline } from '../async/deadline.ts';
 import type { Logger } from 'pino';
+import { withDeadline } from '../async/deadline.ts';
 
 /**
  * How long a stop may take in all. The programs that start processes (npm, systemd, a container runtime) wait for at least ten

@@ -1,7 +1,7 @@
 import type { JobEvent } from '../domain/download-job-events.ts';
 import type { AppendOutcome, EventToAppend } from './event-store.ts';
-import type { TableWithMacs } from './row-macs.ts';
 import type { RemovedFiles } from './files.ts';
+import type { TableWithMacs } from './row-macs.ts';
 
 /**
  * Observers of what happens, for metrics. The inside counts nothing by itself: `main/` hands observers in where metrics are

@@ -1,5 +1,5 @@
-import type { Output, Quality } from '../domain/download-options.ts';
 import type { Fault } from '../domain/download-job-events.ts';
+import type { Output, Quality } from '../domain/download-options.ts';
 import type { FailureReason } from '../domain/failure-reasons.ts';
 import type { ShortLink } from '../domain/parse-video-url.ts';
 

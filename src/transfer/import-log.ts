@@ -1,6 +1,5 @@
 import type { AppendOutcome, EventStore, EventToAppend, RecordedEvent, WholeLog } from '../ports/event-store.ts';
-import { readLogFile } from './log-file.ts';
-import type { FileEvent } from './log-file.ts';
+import { type FileEvent, readLogFile } from './log-file.ts';
 import { LogHead, textOf } from './log-head.ts';
 import { readWholeLog } from './whole-log.ts';
 

@@ -14,8 +14,7 @@ import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { createGunzip, createGzip } from 'node:zlib';
 import type { RecordedEvent } from '../ports/event-store.ts';
-import { LogHead, textOf } from './log-head.ts';
-import type { TransferredEvent } from './log-head.ts';
+import { LogHead, textOf, type TransferredEvent } from './log-head.ts';
 
 const format = 'reeltally-log';
 const formatVersion = 1;

@@ -5,8 +5,7 @@ import { readUsageStreamName } from '../domain/billing-period.ts';
 import type { JobMessage, ReceivedJob } from '../ports/job-queue.ts';
 import type { Turn, TurnWanted } from '../ports/job-turns.ts';
 import type { QuotaName } from '../ports/observers.ts';
-import { outageOf } from '../ports/outage.ts';
-import type { Outages } from '../ports/outage.ts';
+import { outageOf, type Outages } from '../ports/outage.ts';
 
 export interface ChooserDependencies {
   workerId: string;

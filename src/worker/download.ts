@@ -1,28 +1,25 @@
 import { mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Logger } from 'pino';
+import { sleep } from '../async/sleep.ts';
+import { type JobDependencies, type QueuedJob, readJob, recordJobProgress } from '../commands/record-job-progress.ts';
 import { wasCalledPossible } from '../commands/was-called-possible.ts';
-import { readJob, recordJobProgress } from '../commands/record-job-progress.ts';
-import type { JobDependencies, QueuedJob } from '../commands/record-job-progress.ts';
+import type { ClaimProof, JobCommand } from '../domain/download-job.ts';
+import { type ItemKind, outputOf } from '../domain/download-options.ts';
+import { isKnownBeforehand } from '../domain/failure-reasons.ts';
+import { isRefused } from '../domain/refusals.ts';
 import { ClockIsWrong } from '../ports/clock.ts';
+import { type FileStore, FileStoreUnavailable } from '../ports/files.ts';
 import type { ProgressChannel } from '../ports/job-queue.ts';
 import type { DownloadObserver } from '../ports/observers.ts';
-import { FileStoreUnavailable } from '../ports/files.ts';
+import { inSpan } from '../ports/tracing.ts';
 import type {
   DownloadedFile,
-  DownloadProgress,
   DownloadFailure,
+  DownloadProgress,
   VideoReference,
   VideoSource,
 } from '../ports/videos.ts';
-import type { FileStore } from '../ports/files.ts';
-import { inSpan } from '../ports/tracing.ts';
-import { outputOf } from '../domain/download-options.ts';
-import type { ItemKind } from '../domain/download-options.ts';
-import type { ClaimProof, JobCommand } from '../domain/download-job.ts';
-import { isKnownBeforehand } from '../domain/failure-reasons.ts';
-import { isRefused } from '../domain/refusals.ts';
-import { sleep } from '../async/sleep.ts';
 
 export interface DownloadDependencies extends JobDependencies {
   workerId: string;

@@ -1,22 +1,17 @@
-import { outageOf } from '../ports/outage.ts';
-import type { Outages } from '../ports/outage.ts';
-import { claimJob, readJob, readQueuedJob } from '../commands/record-job-progress.ts';
-import type { QueuedJob } from '../commands/record-job-progress.ts';
-import { ClockIsWrong } from '../ports/clock.ts';
-import { downloadQueue } from '../ports/job-queue.ts';
-import type { JobMessage, JobQueue, ReceivedJob } from '../ports/job-queue.ts';
-import { inSpan } from '../ports/tracing.ts';
-import type { Span, Tracer } from '../ports/tracing.ts';
-import type { ClaimProof } from '../domain/download-job.ts';
-import { isRefused } from '../domain/refusals.ts';
-import { downloadJob } from './download.ts';
-import type { DownloadDependencies } from './download.ts';
-import type { DiskWatermark } from './disk-watermark.ts';
-import type { Chooser, Chosen, Hint, HintState } from './choose-job.ts';
-import { backoffMs } from '../async/backoff.ts';
 import { runInBackground } from '../async/background.ts';
+import { backoffMs } from '../async/backoff.ts';
 import { unlessAborted } from '../async/deadline.ts';
 import { sleep } from '../async/sleep.ts';
+import { claimJob, type QueuedJob, readJob, readQueuedJob } from '../commands/record-job-progress.ts';
+import type { ClaimProof } from '../domain/download-job.ts';
+import { isRefused } from '../domain/refusals.ts';
+import { ClockIsWrong } from '../ports/clock.ts';
+import { downloadQueue, type JobMessage, type JobQueue, type ReceivedJob } from '../ports/job-queue.ts';
+import { outageOf, type Outages } from '../ports/outage.ts';
+import { inSpan, type Span, type Tracer } from '../ports/tracing.ts';
+import type { Chooser, Chosen, Hint, HintState } from './choose-job.ts';
+import type { DiskWatermark } from './disk-watermark.ts';
+import { type DownloadDependencies, downloadJob } from './download.ts';
 
 export interface WorkerDependencies extends DownloadDependencies {
   queue: JobQueue;

@@ -1,5 +1,4 @@
 import { describe, expect, it } from 'vitest';
-
 import { deriveKeys } from '../../src/adapters/derive-keys.ts';
 
 describe('the keys of a secret', () => {

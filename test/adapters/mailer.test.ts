@@ -1,14 +1,11 @@
-import { readFileSync, readdirSync, statSync } from 'node:fs';
+import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
-
 import { createFolderMailer, createSmtpMailer } from '../../src/adapters/mailer.ts';
-import { MailNotTaken } from '../../src/ports/billing.ts';
-import type { Mail } from '../../src/ports/billing.ts';
-import { startMailServer } from '../support/mail-server.ts';
-import type { TestMailServer } from '../support/mail-server.ts';
-import { temporaryDirectory } from '../support/temporary-directory.ts';
+import { type Mail, MailNotTaken } from '../../src/ports/billing.ts';
+import { startMailServer, type TestMailServer } from '../support/mail-server.ts';
 import { startSilentServer } from '../support/silent-server.ts';
+import { temporaryDirectory } from '../support/temporary-directory.ts';
 
 const from = 'billing@reeltally.test';
 const mail: Mail = {

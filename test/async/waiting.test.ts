@@ -1,5 +1,4 @@
 import { describe, expect, it } from 'vitest';
-
 import { backoffMs } from '../../src/async/backoff.ts';
 import { unlessAborted, withDeadline } from '../../src/async/deadline.ts';
 import { sleep } from '../../src/async/sleep.ts';

@@ -1,7 +1,7 @@
-import type { EventStore, RecordedEvent } from '../../src/ports/event-store.ts';
 import { addMetadata } from '../../src/commands/event-metadata.ts';
 import { firstPreviousHash } from '../../src/commands/hash-chain.ts';
 import type { Actor, DomainEvent } from '../../src/domain/parse-event.ts';
+import type { EventStore, RecordedEvent } from '../../src/ports/event-store.ts';
 import type { Random } from './random.ts';
 
 /** Appends events as the service does, chained and at exact revisions, and remembers them. */

@@ -1,5 +1,4 @@
-import { bytesOf, textOf } from './forged-log.ts';
-import type { ForgedLog, Row } from './forged-log.ts';
+import { bytesOf, type ForgedLog, type Row, textOf } from './forged-log.ts';
 
 interface Metadata {
   time: string;

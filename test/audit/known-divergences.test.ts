@@ -1,11 +1,10 @@
 import { expect, it } from 'vitest';
+import { Divergences, type Facts, nameOf } from '../../src/audit/rules/divergence.ts';
 import {
   decideAcknowledgement,
   evolveAcknowledgements,
   initialAcknowledgements,
 } from '../../src/domain/acknowledgements.ts';
-import { Divergences, nameOf } from '../../src/audit/rules/divergence.ts';
-import type { Facts } from '../../src/audit/rules/divergence.ts';
 
 const facts = {
   rule: 'charge_rate',

@@ -8,9 +8,13 @@ import { NotVerifiable } from '../../src/audit/compare/table-snapshot.ts';
 import { Verifier } from '../../src/audit/compare/verifier.ts';
 import type { EventStore, WholeLog } from '../../src/ports/event-store.ts';
 import { logUnderTest } from '../commands/log-under-test.ts';
-import { createReadModels, readModelsOfTest, testMacs } from '../projections/read-models-under-test.ts';
-import type { TestReadModels } from '../projections/read-models-under-test.ts';
-import { GeneratedAccount, appendAll } from '../projections/generated-account.ts';
+import { appendAll, GeneratedAccount } from '../projections/generated-account.ts';
+import {
+  createReadModels,
+  readModelsOfTest,
+  testMacs,
+  type TestReadModels,
+} from '../projections/read-models-under-test.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { Random } from './random.ts';
 import { RichHistory } from './rich-history.ts';

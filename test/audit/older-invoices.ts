@@ -1,5 +1,4 @@
-import { bytesOf, textOf } from './forged-log.ts';
-import type { ForgedLog } from './forged-log.ts';
+import { bytesOf, type ForgedLog, textOf } from './forged-log.ts';
 
 interface Line {
   kind: string;

@@ -2,14 +2,13 @@ import type { PoolClient } from 'pg';
 import { beforeAll, expect, it } from 'vitest';
 import { projections } from '../../projections/all.ts';
 import { tablesOf } from '../../projections/runner/projection.ts';
-import { rules } from '../../src/audit/rules/rules.ts';
-import type { Rule } from '../../src/audit/rules/rules.ts';
 import { createReadModelQueries } from '../../src/adapters/postgres/read-model-queries.ts';
 import type { ReadModelQueries } from '../../src/audit/compare/comparison.ts';
-import type { Divergence } from '../../src/audit/rules/divergence.ts';
-import { Verifier } from '../../src/audit/compare/verifier.ts';
-import { NotVerifiable } from '../../src/audit/compare/table-snapshot.ts';
 import type { Scope } from '../../src/audit/compare/rows.ts';
+import { NotVerifiable } from '../../src/audit/compare/table-snapshot.ts';
+import { Verifier } from '../../src/audit/compare/verifier.ts';
+import type { Divergence } from '../../src/audit/rules/divergence.ts';
+import { type Rule, rules } from '../../src/audit/rules/rules.ts';
 import { createReadModels, readModelsOfFile } from '../projections/read-models-under-test.ts';
 import { scaled } from '../support/proof-scale.ts';
 import { temporaryDirectoryOfFile } from '../support/temporary-directory.ts';
@@ -21,8 +20,8 @@ import { Random } from './random.ts';
 import { RichHistory } from './rich-history.ts';
 import { anywhere } from './tampers-anywhere.ts';
 import { ofEvents } from './tampers-of-events.ts';
-import { ofOnePerson, ofStaff } from './tampers-of-staff.ts';
 import { comparedColumns, ofRows, withoutConstraints } from './tampers-of-rows.ts';
+import { ofOnePerson, ofStaff } from './tampers-of-staff.ts';
 import { ofStreams, onlyByCheckpoint } from './tampers-of-streams.ts';
 
 /**

@@ -6,9 +6,9 @@ import { recordJobProgress } from '../../src/commands/record-job-progress.ts';
 import { newUuid } from '../../src/system/clock-and-chance.ts';
 import { logUnderTest } from '../commands/log-under-test.ts';
 import { readModelsOfFile } from '../projections/read-models-under-test.ts';
+import { patienceMs } from '../support/wait-for.ts';
 import { Random } from './random.ts';
 import { RichHistory } from './rich-history.ts';
-import { patienceMs } from '../support/wait-for.ts';
 
 const log = logUnderTest();
 const models = readModelsOfFile(log, ...projections);

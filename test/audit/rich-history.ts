@@ -1,43 +1,42 @@
-import type { EventStore } from '../../src/ports/event-store.ts';
 import { decideAccount, evolveAccount, initialAccount } from '../../src/domain/account.ts';
 import { usageStream } from '../../src/domain/billing-period.ts';
-import { decideUsage } from '../../src/domain/decide-usage.ts';
-import type { UsageCommand } from '../../src/domain/decide-usage.ts';
-import { decideJob, evolveJob, initialJob } from '../../src/domain/download-job.ts';
-import type { JobCommand } from '../../src/domain/download-job.ts';
-import { defaultOptions } from '../../src/domain/download-options.ts';
-import { decideDocumentMail, evolveDocumentMails, initialDocumentMails } from '../../src/domain/document-mails.ts';
-import { decideInvoices, evolveInvoices, initialInvoices } from '../../src/domain/invoice.ts';
-import type { InvoiceCommand } from '../../src/domain/invoice.ts';
-import { openingInvoice, periodInvoice } from '../../src/domain/invoice-lines.ts';
-import type { PlanTerms } from '../../src/domain/plans.ts';
-import { parseUsageEvent } from '../../src/domain/parse-event.ts';
-import type { Actor, DomainEvent } from '../../src/domain/parse-event.ts';
-import { isRefused } from '../../src/domain/refusals.ts';
-import type { Refused } from '../../src/domain/refusals.ts';
 import { decideClosing, evolveClosing, initialClosing } from '../../src/domain/closing.ts';
-import { decideCorrection, evolveCorrections, newCorrections } from '../../src/domain/corrections.ts';
-import type { CorrectionCommand } from '../../src/domain/corrections.ts';
-import { decideMailRecord, evolveMailRecord, newMailRecord } from '../../src/domain/mail-record.ts';
-import { listPeople, openerOf } from '../../src/domain/people.ts';
-import { endPeriod, openNextPeriod } from '../../src/domain/usage-periods.ts';
 import type { Correction } from '../../src/domain/correction-events.ts';
 import {
+  type CorrectionRequestCommand,
+  type CorrectionRequests,
   decideCorrectionRequest,
   evolveCorrectionRequests,
   newCorrectionRequests,
+  type StaffActor,
 } from '../../src/domain/correction-requests.ts';
-import type { CorrectionRequestCommand, CorrectionRequests, StaffActor } from '../../src/domain/correction-requests.ts';
-import { decideStaff, evolveStaff, initialStaff } from '../../src/domain/staff.ts';
-import type { StaffCommand } from '../../src/domain/staff.ts';
+import {
+  type CorrectionCommand,
+  decideCorrection,
+  evolveCorrections,
+  newCorrections,
+} from '../../src/domain/corrections.ts';
+import { decideUsage, type UsageCommand } from '../../src/domain/decide-usage.ts';
+import { decideDocumentMail, evolveDocumentMails, initialDocumentMails } from '../../src/domain/document-mails.ts';
+import { decideJob, evolveJob, initialJob, type JobCommand } from '../../src/domain/download-job.ts';
+import { defaultOptions } from '../../src/domain/download-options.ts';
+import { evolveUsage } from '../../src/domain/evolve-usage.ts';
+import { decideInvoices, evolveInvoices, initialInvoices, type InvoiceCommand } from '../../src/domain/invoice.ts';
+import { openingInvoice, periodInvoice } from '../../src/domain/invoice-lines.ts';
+import { decideMailRecord, evolveMailRecord, newMailRecord } from '../../src/domain/mail-record.ts';
+import { type Actor, type DomainEvent, parseUsageEvent } from '../../src/domain/parse-event.ts';
+import { listPeople, openerOf } from '../../src/domain/people.ts';
+import type { PlanTerms } from '../../src/domain/plans.ts';
+import { isRefused, type Refused } from '../../src/domain/refusals.ts';
+import { decideStaff, evolveStaff, initialStaff, type StaffCommand } from '../../src/domain/staff.ts';
 import type { StaffRole } from '../../src/domain/staff-events.ts';
 import type { UsageEvent } from '../../src/domain/usage-events.ts';
-import { evolveUsage } from '../../src/domain/evolve-usage.ts';
-import { initialUsage } from '../../src/domain/usage-state.ts';
-import type { UsagePeriod } from '../../src/domain/usage-state.ts';
+import { endPeriod, openNextPeriod } from '../../src/domain/usage-periods.ts';
+import { initialUsage, type UsagePeriod } from '../../src/domain/usage-state.ts';
+import type { EventStore } from '../../src/ports/event-store.ts';
 import { plan, video } from '../domain/usage-examples.ts';
-import type { Random } from './random.ts';
 import { ChainedLog } from './chained-log.ts';
+import type { Random } from './random.ts';
 
 const staff: Actor = { type: 'staff', id: 'maria', role: 'finance', reason: 'the file was broken' };
 const system: Actor = { type: 'system', id: 'test' };

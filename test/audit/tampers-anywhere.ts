@@ -1,6 +1,5 @@
 import { canonicalJson } from '../commands/unbroken-chain.ts';
-import { bytesOf, textOf } from './forged-log.ts';
-import type { ForgedLog, Row } from './forged-log.ts';
+import { bytesOf, type ForgedLog, type Row, textOf } from './forged-log.ts';
 import type { Random } from './random.ts';
 
 /** Changes something in a log. @returns what it was; undefined where there was nothing to change */

@@ -1,8 +1,7 @@
-import { bytesOf, textOf } from './forged-log.ts';
-import type { ForgedLog, Row } from './forged-log.ts';
-import type { Random } from './random.ts';
-import type { Rule } from '../../src/audit/rules/rules.ts';
 import type { Link } from '../../src/audit/rules/event-schemas.ts';
+import type { Rule } from '../../src/audit/rules/rules.ts';
+import { bytesOf, type ForgedLog, type Row, textOf } from './forged-log.ts';
+import type { Random } from './random.ts';
 
 /** Changes to events that keep the chain right: that they are lies only the rules can tell. */
 

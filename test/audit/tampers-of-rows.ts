@@ -1,6 +1,5 @@
 import { columns } from '../../src/audit/compare/columns.ts';
-import { tables } from '../../src/audit/compare/expected-rows.ts';
-import type { Table } from '../../src/audit/compare/expected-rows.ts';
+import { type Table, tables } from '../../src/audit/compare/expected-rows.ts';
 import { kept } from '../../src/audit/compare/rows.ts';
 import type { Rule } from '../../src/audit/rules/rules.ts';
 

@@ -1,6 +1,5 @@
 import { bytesOf } from './forged-log.ts';
-import { edit, edits, remove, repeat, tamperWith } from './tampers-of-events.ts';
-import type { EventTamper, Parsed } from './tampers-of-events.ts';
+import { edit, edits, type EventTamper, type Parsed, remove, repeat, tamperWith } from './tampers-of-events.ts';
 
 /** Lies about staff and about what they give back, with the chain right. */
 

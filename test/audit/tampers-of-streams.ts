@@ -1,7 +1,6 @@
 import { EventStoreDBClient } from '@eventstore/db-client';
 import type { Rule } from '../../src/audit/rules/rules.ts';
-import { bytesOf, textOf } from './forged-log.ts';
-import type { ForgedLog } from './forged-log.ts';
+import { bytesOf, type ForgedLog, textOf } from './forged-log.ts';
 import type { Random } from './random.ts';
 
 /** Any writer may hide events of a stream: they are still in the log, but readers of the stream do not see them. */

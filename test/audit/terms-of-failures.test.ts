@@ -1,5 +1,4 @@
 import { expect, it } from 'vitest';
-
 import { Divergences } from '../../src/audit/rules/divergence.ts';
 import { Replay } from '../../src/audit/rules/replay.ts';
 import { jobStream } from '../../src/domain/download-job-events.ts';

@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { EventStore, EventToAppend } from '../../src/ports/event-store.ts';
-import { perSecond, progress, ratio, series } from './figures.ts';
-import type { Results } from './figures.ts';
+import { perSecond, progress, ratio, type Results, series } from './figures.ts';
 
 const inFlight = 64;
 const groupEvents = 100;

@@ -1,10 +1,9 @@
-import { AckPolicy, connect } from 'nats';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { EventStore } from '../../src/ports/event-store.ts';
+import { AckPolicy, connect } from 'nats';
 import { jobStream } from '../../src/domain/download-job-events.ts';
+import type { EventStore } from '../../src/ports/event-store.ts';
 import type { Bench } from './engines.ts';
-import { median, progress, ratio } from './figures.ts';
-import type { Results } from './figures.ts';
+import { median, progress, ratio, type Results } from './figures.ts';
 import type { BenchAccount } from './population.ts';
 
 const samples = 25;

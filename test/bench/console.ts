@@ -1,17 +1,14 @@
-import { request } from 'node:http';
-import type { ClientRequest } from 'node:http';
+import { type ClientRequest, request } from 'node:http';
 import type { Pool } from 'pg';
 import { pino } from 'pino';
 import { deriveKeys } from '../../src/adapters/derive-keys.ts';
-import { createSignInLinks } from '../../src/adapters/postgres/sign-in-links.ts';
 import { createRowMacs } from '../../src/adapters/postgres/row-macs.ts';
+import { createSignInLinks } from '../../src/adapters/postgres/sign-in-links.ts';
 import { randomBits } from '../../src/system/clock-and-chance.ts';
 import { waitFor } from '../support/wait-for.ts';
 import type { Bench } from './engines.ts';
-import { progress, ratio } from './figures.ts';
-import type { Figure, Results } from './figures.ts';
-import { httpCases } from './http-cases.ts';
-import type { Askers } from './http-cases.ts';
+import { type Figure, progress, ratio, type Results } from './figures.ts';
+import { type Askers, httpCases } from './http-cases.ts';
 import { measure } from './load.ts';
 import { resetWindows } from './population.ts';
 

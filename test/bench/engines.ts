@@ -1,18 +1,16 @@
-import { rmSync } from 'node:fs';
-import { spawn } from 'node:child_process';
-import type { ChildProcess } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { launchPostgres } from '../../src/embedded/postgres/launch.ts';
 import { startEventStore } from '../support/event-store.ts';
 import { startNatsServer } from '../support/nats.ts';
-import { startRedis } from './redis.ts';
 import { startTestPlatform } from '../support/sample-platform.ts';
-import { startProcess } from '../support/service.ts';
-import type { Environment, ServiceProcess } from '../support/service.ts';
+import { type Environment, type ServiceProcess, startProcess } from '../support/service.ts';
 import { makeTemporaryDirectory } from '../support/temporary-directory.ts';
+import { startRedis } from './redis.ts';
 
 /** The three engines as `npm start` has them, durable, and whatever is started beside them. */
 export interface Bench extends AsyncDisposable {

@@ -1,11 +1,8 @@
-import autocannon from 'autocannon';
-import type { Client, Request } from 'autocannon';
-import { progress } from './figures.ts';
-import type { Figure } from './figures.ts';
+import autocannon, { type Client, type Request } from 'autocannon';
+import { type Figure, progress } from './figures.ts';
 import { askDownload, askStatus, oneOf } from './http-cases.ts';
 import { severalUrls } from './load.ts';
-import { hourlyLimit } from './population.ts';
-import type { BenchAccount } from './population.ts';
+import { type BenchAccount, hourlyLimit } from './population.ts';
 
 const connections = 64;
 /** Twice its limit, so that there are as many to refuse as to admit. */

@@ -3,10 +3,8 @@ import { mkdtempSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import type { WantedFile } from '../../src/ports/videos.ts';
-import { downloadFrom, pluginsDirectory, startTestPlatform } from '../support/sample-platform.ts';
-import type { TestPlatform } from '../support/sample-platform.ts';
-import { progress, ratio } from './figures.ts';
-import type { Figure, Results } from './figures.ts';
+import { downloadFrom, pluginsDirectory, startTestPlatform, type TestPlatform } from '../support/sample-platform.ts';
+import { type Figure, progress, ratio, type Results } from './figures.ts';
 import { processorMicros } from './processor-time.ts';
 
 interface Job {

@@ -1,5 +1,4 @@
-import autocannon from 'autocannon';
-import type { Client, Request } from 'autocannon';
+import autocannon, { type Client, type Request } from 'autocannon';
 import { processorMicros } from './processor-time.ts';
 
 /** A server under load, and the processes whose work its answers need. */

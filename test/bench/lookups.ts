@@ -2,8 +2,7 @@ import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { pluginsDirectory } from '../support/sample-platform.ts';
 import type { Bench } from './engines.ts';
-import { progress, ratio } from './figures.ts';
-import type { Results } from './figures.ts';
+import { progress, ratio, type Results } from './figures.ts';
 import type { BenchAccount } from './population.ts';
 
 /** The first one of a worker waits until yt-dlp is loaded, and is not kept. */

@@ -3,10 +3,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Pool } from 'pg';
 import type { ServiceProcess } from '../support/service.ts';
 import type { Bench } from './engines.ts';
-import { progress } from './figures.ts';
-import type { Figure, Results } from './figures.ts';
-import { httpCases } from './http-cases.ts';
-import type { Askers } from './http-cases.ts';
+import { type Figure, progress, type Results } from './figures.ts';
+import { type Askers, httpCases } from './http-cases.ts';
 import { measure } from './load.ts';
 import { resetWindows } from './population.ts';
 

@@ -1,7 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { parseVideoUrl } from '../../src/domain/parse-video-url.ts';
-import { ratio } from './figures.ts';
-import type { Results } from './figures.ts';
+import { ratio, type Results } from './figures.ts';
 
 const parsesPerRound = 200_000;
 const file = new URL('../domain/platforms/platform-urls.json', import.meta.url);

@@ -5,14 +5,13 @@ import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import pMap from 'p-map';
 import type { Pool } from 'pg';
-import { createLocalFileStore } from '../../src/adapters/files/local-file-store.ts';
 import { deriveKeys } from '../../src/adapters/derive-keys.ts';
-import { newUuid, randomBits } from '../../src/system/clock-and-chance.ts';
-import { newApiKey } from '../../src/commands/api-key.ts';
-import type { NewApiKey } from '../../src/commands/api-key.ts';
+import { createLocalFileStore } from '../../src/adapters/files/local-file-store.ts';
+import { type NewApiKey, newApiKey } from '../../src/commands/api-key.ts';
 import { RequestTokens } from '../../src/commands/request-token.ts';
 import type { EventStore } from '../../src/ports/event-store.ts';
-import { GeneratedAccount, appendAll } from '../projections/generated-account.ts';
+import { newUuid, randomBits } from '../../src/system/clock-and-chance.ts';
+import { appendAll, GeneratedAccount } from '../projections/generated-account.ts';
 import { waitFor } from '../support/wait-for.ts';
 
 export interface BenchAccount {

@@ -1,21 +1,20 @@
 import pg from 'pg';
 import { pino } from 'pino';
 import { projections } from '../../projections/all.ts';
-import { catchUp } from '../../projections/runner/wait-for-checkpoint.ts';
-import { connectionsOfRebuild, rebuild } from '../../projections/runner/rebuild.ts';
 import type { RebuildableProjection } from '../../projections/runner/projection.ts';
+import { connectionsOfRebuild, rebuild } from '../../projections/runner/rebuild.ts';
 import { runProjection } from '../../projections/runner/runner.ts';
-import { createRowMacs } from '../../src/adapters/postgres/row-macs.ts';
+import { catchUp } from '../../projections/runner/wait-for-checkpoint.ts';
 import { deriveKeys } from '../../src/adapters/derive-keys.ts';
 import { migrate } from '../../src/adapters/postgres/migrations.ts';
-import { migrationsDirectory } from '../../src/main/schema.ts';
 import { openPool } from '../../src/adapters/postgres/pool.ts';
+import { createRowMacs } from '../../src/adapters/postgres/row-macs.ts';
+import { migrationsDirectory } from '../../src/main/schema.ts';
 import type { EventStore } from '../../src/ports/event-store.ts';
-import { secondsOfCopy } from '../projections/runner/bare-copy.ts';
 import { appendUsedAccount } from '../projections/generated-account.ts';
+import { secondsOfCopy } from '../projections/runner/bare-copy.ts';
 import type { Bench } from './engines.ts';
-import { progress, ratio } from './figures.ts';
-import type { Results } from './figures.ts';
+import { progress, ratio, type Results } from './figures.ts';
 
 const logger = pino({ level: 'silent' });
 const database = 'bench_projections';

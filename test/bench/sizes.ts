@@ -1,9 +1,7 @@
 import type { Pool } from 'pg';
 import type { Bench } from './engines.ts';
-import { perSecond, progress, ratio, series } from './figures.ts';
-import type { Figure, Results } from './figures.ts';
-import { httpCases } from './http-cases.ts';
-import type { Askers, HttpCase } from './http-cases.ts';
+import { type Figure, perSecond, progress, ratio, type Results, series } from './figures.ts';
+import { type Askers, type HttpCase, httpCases } from './http-cases.ts';
 import { measure } from './load.ts';
 import { residentMebibytes } from './memory.ts';
 import { resetWindows } from './population.ts';

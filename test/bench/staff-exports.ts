@@ -1,12 +1,10 @@
 import { once } from 'node:events';
-import { get } from 'node:http';
-import type { IncomingMessage } from 'node:http';
+import { get, type IncomingMessage } from 'node:http';
 import type { Pool } from 'pg';
-import { progress } from './figures.ts';
-import type { Figure } from './figures.ts';
+import { type Figure, progress } from './figures.ts';
 import { residentMebibytes } from './memory.ts';
-import { addMonths } from './staff-population.ts';
 import type { Guest } from './staff.ts';
+import { addMonths } from './staff-population.ts';
 
 const exportedRows = 1_000_000;
 

@@ -1,6 +1,6 @@
 import type { Pool } from 'pg';
 import type { EventStore } from '../../src/ports/event-store.ts';
-import { GeneratedAccount, appendAll } from '../projections/generated-account.ts';
+import { appendAll, GeneratedAccount } from '../projections/generated-account.ts';
 import { waitFor } from '../support/wait-for.ts';
 
 /** Rows of the staff's read models, as if the jobs that were copied had been charged beyond the allowance, spread over months. */

@@ -12,12 +12,18 @@ import { accepted } from '../support/accepted.ts';
 import { startPostgresProxy } from '../support/postgres-proxy.ts';
 import { waitFor } from '../support/wait-for.ts';
 import type { Bench } from './engines.ts';
-import { progress } from './figures.ts';
-import type { Figure, Results } from './figures.ts';
+import { type Figure, progress, type Results } from './figures.ts';
 import { benchExports } from './staff-exports.ts';
 import { fillStaffModels } from './staff-population.ts';
-import { endpointVisits, pageVisits, pickThings, searchVisits } from './staff-visits.ts';
-import type { About, Things, Visit } from './staff-visits.ts';
+import {
+  type About,
+  endpointVisits,
+  pageVisits,
+  pickThings,
+  searchVisits,
+  type Things,
+  type Visit,
+} from './staff-visits.ts';
 
 /** Of each address in each round. */
 const visitsEach = 50;

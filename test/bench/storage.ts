@@ -5,11 +5,9 @@ import { pino } from 'pino';
 import { projections } from '../../projections/all.ts';
 import { catchUp } from '../../projections/runner/wait-for-checkpoint.ts';
 import { connectEventStore } from '../../src/adapters/event-store/event-store.ts';
-import { GeneratedAccount, appendAll } from '../projections/generated-account.ts';
-import type { Append } from '../projections/generated-account.ts';
+import { type Append, appendAll, GeneratedAccount } from '../projections/generated-account.ts';
 import type { Bench } from './engines.ts';
-import { progress } from './figures.ts';
-import type { Figure, Results } from './figures.ts';
+import { type Figure, progress, type Results } from './figures.ts';
 import { processorMicros } from './processor-time.ts';
 
 const downloadsEach = 20;

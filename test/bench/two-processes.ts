@@ -2,14 +2,11 @@ import type { Pool } from 'pg';
 import type { EventStore } from '../../src/ports/event-store.ts';
 import type { ServiceProcess } from '../support/service.ts';
 import type { Bench } from './engines.ts';
-import { progress, ratio } from './figures.ts';
-import type { Figure, Results } from './figures.ts';
-import { untilProjected } from './http.ts';
-import { httpCases } from './http-cases.ts';
-import type { Askers } from './http-cases.ts';
+import { type Figure, progress, ratio, type Results } from './figures.ts';
 import { testHourlyLimits } from './hourly-limits.ts';
-import { measure } from './load.ts';
-import type { Measured, Target } from './load.ts';
+import { untilProjected } from './http.ts';
+import { type Askers, httpCases } from './http-cases.ts';
+import { measure, type Measured, type Target } from './load.ts';
 import { resetWindows } from './population.ts';
 
 interface TwoProcessesOptions {

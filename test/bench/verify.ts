@@ -1,19 +1,17 @@
 import { EventStoreDBClient, START } from '@eventstore/db-client';
 import { pino } from 'pino';
 import { projections } from '../../projections/all.ts';
-import { connectionsOfRebuild, rebuildTogether } from '../../projections/runner/rebuild.ts';
-import type { RebuildDependencies } from '../../projections/runner/rebuild.ts';
+import { connectionsOfRebuild, type RebuildDependencies, rebuildTogether } from '../../projections/runner/rebuild.ts';
 import { catchUp } from '../../projections/runner/wait-for-checkpoint.ts';
-import { connectEventStore } from '../../src/adapters/event-store/event-store.ts';
-import { createReadModelQueries } from '../../src/adapters/postgres/read-model-queries.ts';
 import { deriveKeys } from '../../src/adapters/derive-keys.ts';
-import { createRowMacs } from '../../src/adapters/postgres/row-macs.ts';
+import { connectEventStore } from '../../src/adapters/event-store/event-store.ts';
 import { openPool } from '../../src/adapters/postgres/pool.ts';
+import { createReadModelQueries } from '../../src/adapters/postgres/read-model-queries.ts';
+import { createRowMacs } from '../../src/adapters/postgres/row-macs.ts';
 import { Verifier } from '../../src/audit/compare/verifier.ts';
 import { appendUsedAccount } from '../projections/generated-account.ts';
 import type { Bench } from './engines.ts';
-import { progress, ratio } from './figures.ts';
-import type { Results } from './figures.ts';
+import { progress, ratio, type Results } from './figures.ts';
 
 const logger = pino({ level: 'silent' });
 const downloadsEach = 100;

@@ -1,6 +1,5 @@
 import { expect } from 'vitest';
-import { runCommand, runInLoadedProcess } from '../support/service.ts';
-import type { Environment, ServiceInUse } from '../support/service.ts';
+import { type Environment, runCommand, runInLoadedProcess, type ServiceInUse } from '../support/service.ts';
 
 type Ran = Awaited<ReturnType<typeof runCommand>>;
 

@@ -7,10 +7,10 @@ import { text } from 'node:stream/consumers';
 import { describe, expect, it } from 'vitest';
 import { freePort } from '../../src/embedded/free-port.ts';
 import { demoOf, shareService } from '../http/shared-service.ts';
-import { cliCommand, runInLoadedProcess, runOnTerminal, startOnTerminal } from '../support/service.ts';
-import { listen } from '../support/listen.ts';
-import { temporaryDirectory } from '../support/temporary-directory.ts';
 import { call } from '../support/client.ts';
+import { listen } from '../support/listen.ts';
+import { cliCommand, runInLoadedProcess, runOnTerminal, startOnTerminal } from '../support/service.ts';
+import { temporaryDirectory } from '../support/temporary-directory.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { expectRefusal, expectText } from './command-line.ts';
 

@@ -1,7 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { noDownloads, ownService } from '../http/shared-service.ts';
-import { accountWithDownloads } from '../support/downloads.ts';
-import type { AccountWithDownloads } from '../support/downloads.ts';
+import { type AccountWithDownloads, accountWithDownloads } from '../support/downloads.ts';
 import { against, expectRefusal, expectText } from './command-line.ts';
 
 /** What support looks for: accounts and downloads, a page at a time. */

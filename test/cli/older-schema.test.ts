@@ -1,8 +1,7 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { createDatabase, withClient } from '../support/postgres.ts';
-import type { TestDatabase } from '../support/postgres.ts';
 import { installationOfFile } from '../support/installation.ts';
 import { readLog } from '../support/log.ts';
+import { createDatabase, type TestDatabase, withClient } from '../support/postgres.ts';
 import { expectRefusal, within } from './command-line.ts';
 
 /** Commands of a version that no process of the service has started yet. */

@@ -1,7 +1,6 @@
 import { beforeAll, expect, it } from 'vitest';
 import { noDownloads, ownService } from '../http/shared-service.ts';
-import { accountWithDownloads } from '../support/downloads.ts';
-import type { AccountWithDownloads } from '../support/downloads.ts';
+import { type AccountWithDownloads, accountWithDownloads } from '../support/downloads.ts';
 import { planFile } from '../support/plans.ts';
 import { runOnTerminal } from '../support/service.ts';
 import { against } from './command-line.ts';

@@ -1,5 +1,4 @@
 import { describe, expect, it } from 'vitest';
-
 import type { Output } from '../../src/cli/output.ts';
 import { createProgressBar } from '../../src/cli/progress-bar.ts';
 

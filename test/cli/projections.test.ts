@@ -1,12 +1,11 @@
 import type pg from 'pg';
 import { beforeAll, expect, it } from 'vitest';
-
 import { projections } from '../../projections/all.ts';
-import { installationOfFile } from '../support/installation.ts';
 import { queue } from '../support/downloads.ts';
-import { waitFor } from '../support/wait-for.ts';
-import { withClient } from '../support/postgres.ts';
+import { installationOfFile } from '../support/installation.ts';
 import { planFile } from '../support/plans.ts';
+import { withClient } from '../support/postgres.ts';
+import { waitFor } from '../support/wait-for.ts';
 import { expectRefusal, within } from './command-line.ts';
 
 /** Two downloads: one that the read models have seen, and one queued after the projector was killed. */

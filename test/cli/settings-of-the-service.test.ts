@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
-import { planFile } from '../support/plans.ts';
 import { installationOfFile } from '../support/installation.ts';
 import { readLog } from '../support/log.ts';
+import { planFile } from '../support/plans.ts';
 import type { Environment } from '../support/service.ts';
 import { expectRefusal, within } from './command-line.ts';
 

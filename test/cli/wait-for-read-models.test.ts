@@ -1,8 +1,8 @@
 import { once } from 'node:events';
 import { expect, it } from 'vitest';
 import { tellWait } from '../../src/cli/wait-for-read-models.ts';
-import { EventStoreProxy } from '../support/event-store-proxy.ts';
 import { portOf } from '../support/event-store.ts';
+import { EventStoreProxy } from '../support/event-store-proxy.ts';
 import { startInstallation } from '../support/installation.ts';
 import { spawnCommand } from '../support/service.ts';
 import { waitFor } from '../support/wait-for.ts';

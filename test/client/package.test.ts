@@ -1,12 +1,11 @@
-import { mkdirSync, readFileSync, readdirSync, statSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { demoOf, shareService } from '../http/shared-service.ts';
 import { temporaryDirectoryOfFile } from '../support/temporary-directory.ts';
 import { codeBlocks } from '../tidy/markdown.ts';
 import { root } from '../tidy/source-files.ts';
-import { installClient } from './installed-client.ts';
-import type { InstalledClient } from './installed-client.ts';
+import { installClient, type InstalledClient } from './installed-client.ts';
 
 /** The package as its users have it: packed, installed elsewhere, compiled against and run. Its README is the program. */
 const readme = 'src/client/README.md';

@@ -1,13 +1,12 @@
 import { createServer } from 'node:http';
 import { describe, expect, it } from 'vitest';
-import { ClientError } from '../../src/client/client-error.ts';
 import { createApiClient } from '../../src/client/client.ts';
-import { waitForDownload } from '../../src/client/wait-for-download.ts';
-import type { DownloadStatus } from '../../src/client/wait-for-download.ts';
+import { ClientError } from '../../src/client/client-error.ts';
+import { type DownloadStatus, waitForDownload } from '../../src/client/wait-for-download.ts';
+import { shareService } from '../http/shared-service.ts';
 import { apiClient, call } from '../support/client.ts';
 import { ended, queue, statusOf, underWay } from '../support/downloads.ts';
 import { listen } from '../support/listen.ts';
-import { shareService } from '../http/shared-service.ts';
 
 const service = shareService();
 

@@ -1,6 +1,4 @@
 import { describe, expect, it } from 'vitest';
-
-import { newId, newUuid, randomBits } from '../../src/system/clock-and-chance.ts';
 import {
   changeBillingDetails,
   invitePerson,
@@ -17,12 +15,13 @@ import { addMetadata } from '../../src/commands/event-metadata.ts';
 import { firstPreviousHash } from '../../src/commands/hash-chain.ts';
 import type { AccountEvent } from '../../src/domain/account-events.ts';
 import { isRefused } from '../../src/domain/refusals.ts';
+import { newId, newUuid, randomBits } from '../../src/system/clock-and-chance.ts';
 import { plan } from '../domain/usage-examples.ts';
+import { patienceMs } from '../support/wait-for.ts';
 import { logUnderTest } from './log-under-test.ts';
 import { appendingBy } from './noted-reads.ts';
 import { expectUnbrokenChain } from './unbroken-chain.ts';
 import { freshCause, readUsage } from './usage-account.ts';
-import { patienceMs } from '../support/wait-for.ts';
 
 const log = logUnderTest();
 

@@ -1,7 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-
 import { hasApiKeyForm, hashApiKey, newApiKey } from '../../src/commands/api-key.ts';
 
 describe('a new key', () => {

@@ -1,10 +1,8 @@
 import { describe, expect, it } from 'vitest';
-
-import { maxPlanChanges } from '../../src/domain/change-plan.ts';
-import type { TermsChanges } from '../../src/domain/change-plan.ts';
+import { maxPlanChanges, type TermsChanges } from '../../src/domain/change-plan.ts';
 import { plan } from '../domain/usage-examples.ts';
 import { logUnderTest } from './log-under-test.ts';
-import { ask, writersOf, midNovember, openUsage, outcomesOf, readUsage } from './usage-account.ts';
+import { ask, midNovember, openUsage, outcomesOf, readUsage, writersOf } from './usage-account.ts';
 
 const log = logUnderTest();
 

@@ -3,9 +3,8 @@ import { decideClosing, evolveClosing, initialClosing } from '../../src/domain/c
 import { parseUsageEvent } from '../../src/domain/parse-event.ts';
 import { isRefused } from '../../src/domain/refusals.ts';
 import type { EventStore } from '../../src/ports/event-store.ts';
-import { ask, freshCause, writersOf } from './usage-account.ts';
-import type { UsageAccount } from './usage-account.ts';
 import { patienceMs } from '../support/wait-for.ts';
+import { ask, freshCause, type UsageAccount, writersOf } from './usage-account.ts';
 
 /** Ends the periods of an account that are over. @param now UTC ISO-8601 */
 export const endPeriods = (store: EventStore, account: UsageAccount, now: string) =>

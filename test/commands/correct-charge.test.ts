@@ -1,5 +1,4 @@
 import { expect, it } from 'vitest';
-
 import { correctCharge } from '../../src/commands/correct-charge.ts';
 import { isRefused } from '../../src/domain/refusals.ts';
 import { token } from '../domain/usage-examples.ts';
@@ -8,13 +7,13 @@ import { patienceMs, pauseOfClient } from '../support/wait-for.ts';
 import { logUnderTest } from './log-under-test.ts';
 import {
   freshCause,
-  writersOf,
   midNovember,
   openUsage,
   outcomesOf,
   queueAll,
   readUsage,
   upFrom,
+  writersOf,
 } from './usage-account.ts';
 
 const log = logUnderTest();

@@ -1,9 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-
 import { issueInvoice } from '../../src/commands/issue-invoice.ts';
 import { recordSignIn, removeStaff } from '../../src/commands/staff.ts';
-import type { Correction } from '../../src/domain/correction-events.ts';
-import { maxChargesOfCorrection } from '../../src/domain/correction-events.ts';
+import { type Correction, maxChargesOfCorrection } from '../../src/domain/correction-events.ts';
 import { parseUsageEvent } from '../../src/domain/parse-event.ts';
 import type { EventStore } from '../../src/ports/event-store.ts';
 import { newId, newUuid } from '../../src/system/clock-and-chance.ts';
@@ -11,23 +9,22 @@ import { token } from '../domain/usage-examples.ts';
 import { accepted } from '../support/accepted.ts';
 import { endAndClose } from './close-books.ts';
 import {
-  chargeOf,
   chargedAccount,
+  chargeOf,
   correctionsOf,
   desk,
   documentsOf,
   hireTeam,
   limitCents,
+  type Team,
   waive,
   waiveAll,
 } from './corrections-under-test.ts';
-import type { Team } from './corrections-under-test.ts';
 import { correct } from './keyed-downloads.ts';
 import { logUnderTest } from './log-under-test.ts';
 import { appendingBy } from './noted-reads.ts';
 import { hire, operator, staffDependencies, timeoutMs } from './staff-under-test.ts';
-import { readUsage, upFrom } from './usage-account.ts';
-import type { UsageAccount } from './usage-account.ts';
+import { readUsage, upFrom, type UsageAccount } from './usage-account.ts';
 
 const log = logUnderTest();
 const december = '2026-12-01T00:00:00.000Z';

@@ -1,5 +1,4 @@
 import { beforeAll, expect, it } from 'vitest';
-
 import { NotStored, OutcomeUnknown } from '../../src/commands/handle-command.ts';
 import type { Correction } from '../../src/domain/correction-events.ts';
 import type { StaffActor } from '../../src/domain/correction-requests.ts';
@@ -16,15 +15,14 @@ import {
   desk,
   hireTeam,
   limitCents,
+  type Team,
   waive,
   waiveAll,
 } from './corrections-under-test.ts';
-import type { Team } from './corrections-under-test.ts';
 import { correct } from './keyed-downloads.ts';
 import { logUnderTest } from './log-under-test.ts';
 import { hire } from './staff-under-test.ts';
-import { readUsage, upFrom } from './usage-account.ts';
-import type { UsageAccount } from './usage-account.ts';
+import { readUsage, upFrom, type UsageAccount } from './usage-account.ts';
 
 /**
  * Everybody at once: staff of each role, one of them under two ids, ask for the same charges, approve, refuse and carry out, each as a process of its own;

@@ -1,17 +1,19 @@
-import { approveCorrection, askCorrection, refuseCorrection } from '../../src/commands/correct.ts';
-import type { CorrectDependencies } from '../../src/commands/correct.ts';
 import { carryOutCorrection } from '../../src/commands/carry-out-correction.ts';
+import {
+  approveCorrection,
+  askCorrection,
+  type CorrectDependencies,
+  refuseCorrection,
+} from '../../src/commands/correct.ts';
 import type { Correction } from '../../src/domain/correction-events.ts';
-import { parseCorrectionEvent, parseInvoiceEvent } from '../../src/domain/parse-event.ts';
-import type { ParsedEvent } from '../../src/domain/parse-event.ts';
 import type { InvoiceEvent } from '../../src/domain/invoice-events.ts';
+import { parseCorrectionEvent, type ParsedEvent, parseInvoiceEvent } from '../../src/domain/parse-event.ts';
 import type { EventStore } from '../../src/ports/event-store.ts';
 import { newUuid } from '../../src/system/clock-and-chance.ts';
 import { token } from '../domain/usage-examples.ts';
 import { hire, staffDependencies, timeoutMs } from './staff-under-test.ts';
 import { expectUnbrokenChain } from './unbroken-chain.ts';
-import { openUsage, queueAll, writersOf, upFrom } from './usage-account.ts';
-import type { UsageAccount } from './usage-account.ts';
+import { openUsage, queueAll, upFrom, type UsageAccount, writersOf } from './usage-account.ts';
 
 export const limitCents = 100;
 

@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-
 import { addMetadata } from '../../src/commands/event-metadata.ts';
 import { chainHash, firstPreviousHash } from '../../src/commands/hash-chain.ts';
 import type { JobEvent } from '../../src/domain/download-job-events.ts';

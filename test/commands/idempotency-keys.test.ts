@@ -1,21 +1,27 @@
 import { describe, expect, it } from 'vitest';
-
 import { connectEventStore } from '../../src/adapters/event-store/event-store.ts';
 import { hashIdempotencyKey, hasIdempotencyKeyForm } from '../../src/commands/idempotency-key-hash.ts';
 import { readOn } from '../../src/commands/usage/usage-cache.ts';
 import { usageStream } from '../../src/domain/billing-period.ts';
-import { token } from '../domain/usage-examples.ts';
 import { ClockIsWrong } from '../../src/ports/clock.ts';
-import { EventStoreUnavailable } from '../../src/ports/event-store.ts';
-import type { EventStore } from '../../src/ports/event-store.ts';
-import { endAndClose } from './close-books.ts';
+import { type EventStore, EventStoreUnavailable } from '../../src/ports/event-store.ts';
+import { token } from '../domain/usage-examples.ts';
 import { rememberingLogger } from '../projections/read-models-under-test.ts';
-import { correct, queueKeyed } from './keyed-downloads.ts';
-import type { Process } from './keyed-downloads.ts';
+import { endAndClose } from './close-books.ts';
+import { correct, type Process, queueKeyed } from './keyed-downloads.ts';
 import { logUnderTest } from './log-under-test.ts';
 import { changedLog } from './noted-reads.ts';
-import { ask, chargedCents, writersOf, midNovember, openUsage, readUsage, tokensOf, upFrom } from './usage-account.ts';
-import type { UsageAccount } from './usage-account.ts';
+import {
+  ask,
+  chargedCents,
+  midNovember,
+  openUsage,
+  readUsage,
+  tokensOf,
+  upFrom,
+  type UsageAccount,
+  writersOf,
+} from './usage-account.ts';
 
 const log = logUnderTest();
 

@@ -1,19 +1,16 @@
 import { describe, expect, it } from 'vitest';
-
-import { newId, newUuid, randomBits } from '../../src/system/clock-and-chance.ts';
 import { openAccount, openFirstPeriod } from '../../src/commands/accounts.ts';
-import { issueCreditNote } from '../../src/commands/issue-credit-note.ts';
-import type { CreditNoteRequest } from '../../src/commands/issue-credit-note.ts';
+import { type CreditNoteRequest, issueCreditNote } from '../../src/commands/issue-credit-note.ts';
 import { issueInvoice } from '../../src/commands/issue-invoice.ts';
 import { isRefused } from '../../src/domain/refusals.ts';
+import { newId, newUuid, randomBits } from '../../src/system/clock-and-chance.ts';
 import { plan, token } from '../domain/usage-examples.ts';
+import { patienceMs } from '../support/wait-for.ts';
 import { endAndClose, endPeriods } from './close-books.ts';
 import { correct } from './keyed-downloads.ts';
 import { logUnderTest } from './log-under-test.ts';
 import { expectUnbrokenChain } from './unbroken-chain.ts';
-import { writersOf, openUsage, queueAll, upFrom } from './usage-account.ts';
-import type { UsageAccount } from './usage-account.ts';
-import { patienceMs } from '../support/wait-for.ts';
+import { openUsage, queueAll, upFrom, type UsageAccount, writersOf } from './usage-account.ts';
 
 const log = logUnderTest();
 

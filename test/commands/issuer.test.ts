@@ -1,10 +1,9 @@
 import { expect, it } from 'vitest';
-
 import { changeIssuerDetails, readIssuer } from '../../src/commands/issuer.ts';
 import { newUuid } from '../../src/system/clock-and-chance.ts';
+import { patienceMs } from '../support/wait-for.ts';
 import { logUnderTest } from './log-under-test.ts';
 import { expectUnbrokenChain } from './unbroken-chain.ts';
-import { patienceMs } from '../support/wait-for.ts';
 
 const log = logUnderTest();
 

@@ -1,18 +1,19 @@
-import { newUuid } from '../../src/system/clock-and-chance.ts';
-import { hashIdempotencyKey } from '../../src/commands/idempotency-key-hash.ts';
-import type { EventStore } from '../../src/ports/event-store.ts';
-import { queueDownload } from '../../src/commands/queue-download.ts';
-import type { QueueDownloadAnswer, QueueDownloadRequest } from '../../src/commands/queue-download.ts';
 import { correctCharge } from '../../src/commands/correct-charge.ts';
+import { hashIdempotencyKey } from '../../src/commands/idempotency-key-hash.ts';
+import {
+  queueDownload,
+  type QueueDownloadAnswer,
+  type QueueDownloadRequest,
+} from '../../src/commands/queue-download.ts';
 import type { WriterRegistry } from '../../src/commands/usage/writer-registry.ts';
-import { defaultOptions } from '../../src/domain/download-options.ts';
-import type { Quality } from '../../src/domain/download-options.ts';
 import type { CorrectionCommand } from '../../src/domain/corrections.ts';
+import { defaultOptions, type Quality } from '../../src/domain/download-options.ts';
 import type { Actor } from '../../src/domain/parse-event.ts';
+import type { EventStore } from '../../src/ports/event-store.ts';
+import { newUuid } from '../../src/system/clock-and-chance.ts';
 import { token, video } from '../domain/usage-examples.ts';
-import { freshCause, midNovember } from './usage-account.ts';
-import type { UsageAccount } from './usage-account.ts';
 import { patienceMs } from '../support/wait-for.ts';
+import { freshCause, midNovember, type UsageAccount } from './usage-account.ts';
 
 export interface Process {
   store: EventStore;

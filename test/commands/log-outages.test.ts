@@ -1,24 +1,22 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-
-import { newUuid } from '../../src/system/clock-and-chance.ts';
 import { readJob, recordJobProgress } from '../../src/commands/record-job-progress.ts';
 import type { EventStore } from '../../src/ports/event-store.ts';
+import { newUuid } from '../../src/system/clock-and-chance.ts';
 import { lookUp, queueDownload, token } from '../domain/usage-examples.ts';
+import { deadUrl, portOf, startEventStore, type TestEventStore } from '../support/event-store.ts';
 import { withAdapter } from '../support/event-store-adapter.ts';
 import { EventStoreProxy } from '../support/event-store-proxy.ts';
-import { deadUrl, portOf, startEventStore } from '../support/event-store.ts';
-import type { TestEventStore } from '../support/event-store.ts';
 import { patienceMs, waitFor } from '../support/wait-for.ts';
 import {
   ask,
   freshCause,
   freshToken,
-  writersOf,
   midNovember,
   openUsage,
   queueAll,
   readUsage,
   tokensOf,
+  writersOf,
 } from './usage-account.ts';
 
 let own: TestEventStore;

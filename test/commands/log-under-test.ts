@@ -1,12 +1,9 @@
 import { afterAll, beforeAll, beforeEach, onTestFailed } from 'vitest';
-
-import { connectEventStore } from '../../src/adapters/event-store/event-store.ts';
-import type { ConnectedEventStore } from '../../src/adapters/event-store/event-store.ts';
+import { type ConnectedEventStore, connectEventStore } from '../../src/adapters/event-store/event-store.ts';
 import type { EndOfCatchUp } from '../../src/embedded/event-store/checkpoints.ts';
-import { openEventStore } from '../support/shared-event-stores.ts';
-import type { SharedEventStore } from '../support/shared-event-stores.ts';
 import { rememberingLogger } from '../projections/read-models-under-test.ts';
 import { foreignUrl } from '../support/event-store-under-test.ts';
+import { openEventStore, type SharedEventStore } from '../support/shared-event-stores.ts';
 
 export interface LogUnderTest {
   store: ConnectedEventStore;

@@ -1,21 +1,27 @@
 import { describe, expect, it } from 'vitest';
-
-import { newUuid } from '../../src/system/clock-and-chance.ts';
+import { correctCharge, type CorrectionRequest } from '../../src/commands/correct-charge.ts';
 import { NotStored } from '../../src/commands/handle-command.ts';
-import type { EventStore, EventToAppend } from '../../src/ports/event-store.ts';
-import { readWarning, recordWarningMail } from '../../src/commands/record-warning-mail.ts';
-import type { LoggedWarning } from '../../src/commands/record-warning-mail.ts';
-import { correctCharge } from '../../src/commands/correct-charge.ts';
-import type { CorrectionRequest } from '../../src/commands/correct-charge.ts';
-import { isRefused } from '../../src/domain/refusals.ts';
+import { type LoggedWarning, readWarning, recordWarningMail } from '../../src/commands/record-warning-mail.ts';
 import type { CorrectionCommand } from '../../src/domain/corrections.ts';
+import { isRefused } from '../../src/domain/refusals.ts';
+import type { EventStore, EventToAppend } from '../../src/ports/event-store.ts';
+import { newUuid } from '../../src/system/clock-and-chance.ts';
 import { lookUp, token } from '../domain/usage-examples.ts';
+import { patienceMs } from '../support/wait-for.ts';
 import { queueKeyed } from './keyed-downloads.ts';
 import { logUnderTest } from './log-under-test.ts';
 import { appendingBy, noteReads } from './noted-reads.ts';
-import { ask, freshCause, writersOf, midNovember, openUsage, queueAll, readUsage, upFrom } from './usage-account.ts';
-import type { UsageAccount } from './usage-account.ts';
-import { patienceMs } from '../support/wait-for.ts';
+import {
+  ask,
+  freshCause,
+  midNovember,
+  openUsage,
+  queueAll,
+  readUsage,
+  upFrom,
+  type UsageAccount,
+  writersOf,
+} from './usage-account.ts';
 
 /** Commands about a charge cost no more in a period with very many charges before it, because those are not read. */
 const log = logUnderTest();

@@ -1,22 +1,21 @@
 import { describe, expect, it } from 'vitest';
-
-import { newId, newUuid } from '../../src/system/clock-and-chance.ts';
-import type { JobMessage } from '../../src/ports/job-queue.ts';
 import {
   claimJob,
+  type QueuedJob,
   readJob,
   readJobOrigin,
   readQueuedJob,
   recordJobProgress,
 } from '../../src/commands/record-job-progress.ts';
-import type { QueuedJob } from '../../src/commands/record-job-progress.ts';
 import type { ClaimProof, JobCommand } from '../../src/domain/download-job.ts';
 import { isRefused } from '../../src/domain/refusals.ts';
+import type { JobMessage } from '../../src/ports/job-queue.ts';
+import { newId, newUuid } from '../../src/system/clock-and-chance.ts';
+import { patienceMs } from '../support/wait-for.ts';
 import { logUnderTest } from './log-under-test.ts';
 import { noteReads } from './noted-reads.ts';
 import { expectUnbrokenChain } from './unbroken-chain.ts';
-import { ask, downloadOf, freshCause, freshToken, writersOf, openUsage } from './usage-account.ts';
-import { patienceMs } from '../support/wait-for.ts';
+import { ask, downloadOf, freshCause, freshToken, openUsage, writersOf } from './usage-account.ts';
 
 const log = logUnderTest();
 

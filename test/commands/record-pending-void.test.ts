@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest';
-import { Outages } from '../../src/ports/outage.ts';
-import type { Compensation } from '../../src/commands/usage/decide-batch.ts';
 import { recordPendingVoid } from '../../src/commands/record-pending-void.ts';
-import { downloadOf, freshToken, openUsage } from './usage-account.ts';
+import type { Compensation } from '../../src/commands/usage/decide-batch.ts';
+import { Outages } from '../../src/ports/outage.ts';
 import { chargeFor, resolvingUnderTest } from '../dispatcher/resolving.ts';
 import { silent } from '../projections/read-models-under-test.ts';
+import { downloadOf, freshToken, openUsage } from './usage-account.ts';
 
 const { log, parts, appendOf } = resolvingUnderTest();
 

@@ -1,8 +1,6 @@
 import { createHmac, createSecretKey, randomBytes } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-
-import { RequestTokens } from '../../src/commands/request-token.ts';
-import type { CheckKey } from '../../src/commands/request-token.ts';
+import { type CheckKey, RequestTokens } from '../../src/commands/request-token.ts';
 import { jobToken } from '../../src/domain/usage-events.ts';
 
 const checkKey = (id: number): CheckKey => ({ id, key: createSecretKey(randomBytes(32)) });

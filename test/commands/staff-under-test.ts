@@ -1,11 +1,10 @@
-import { inviteStaff, newStaffCache } from '../../src/commands/staff.ts';
-import type { StaffDependencies } from '../../src/commands/staff.ts';
+import { inviteStaff, newStaffCache, type StaffDependencies } from '../../src/commands/staff.ts';
 import type { StaffRole } from '../../src/domain/staff-events.ts';
 import type { EventStore } from '../../src/ports/event-store.ts';
 import { newId, newUuid, randomBits } from '../../src/system/clock-and-chance.ts';
 import { accepted } from '../support/accepted.ts';
-import { midNovember } from './usage-account.ts';
 import { patienceMs } from '../support/wait-for.ts';
+import { midNovember } from './usage-account.ts';
 
 export const timeoutMs = patienceMs;
 export const operator = { type: 'staff', id: 'root', role: 'operator', reason: 'the team grows' } as const;

@@ -1,5 +1,4 @@
 import { describe, expect, it } from 'vitest';
-
 import { hasApiKeyForm, hashApiKey } from '../../src/commands/api-key.ts';
 import { staffIdOf } from '../../src/commands/reference-ids.ts';
 import {

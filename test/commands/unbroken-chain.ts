@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto';
 import { expect } from 'vitest';
-
 import type { RecordedEvent } from '../../src/ports/event-store.ts';
 
 /** The hash chain, told a second time: nothing here is shared with the code that writes it. */

@@ -1,23 +1,20 @@
 import { expect } from 'vitest';
-
-import { newId, newUuid } from '../../src/system/clock-and-chance.ts';
-import { UsageCache, usageOrigin } from '../../src/commands/usage/usage-cache.ts';
-import type { EventStore } from '../../src/ports/event-store.ts';
-import { addMetadata } from '../../src/commands/event-metadata.ts';
+import { addMetadata, type Cause } from '../../src/commands/event-metadata.ts';
 import { firstPreviousHash } from '../../src/commands/hash-chain.ts';
-import type { Cause } from '../../src/commands/event-metadata.ts';
-import type { WriterCommand, WriterRequest, UsageAnswer } from '../../src/commands/usage/decide-batch.ts';
+import type { UsageAnswer, WriterCommand, WriterRequest } from '../../src/commands/usage/decide-batch.ts';
+import { UsageCache, usageOrigin } from '../../src/commands/usage/usage-cache.ts';
 import { WriterRegistry } from '../../src/commands/usage/writer-registry.ts';
 import { firstBillingPeriod, usageStream } from '../../src/domain/billing-period.ts';
 import type { QueueDownload } from '../../src/domain/decide-usage.ts';
+import { type EventMetadata, parseUsageEvent } from '../../src/domain/parse-event.ts';
 import type { Terms } from '../../src/domain/plans.ts';
-import { parseUsageEvent } from '../../src/domain/parse-event.ts';
-import type { EventMetadata } from '../../src/domain/parse-event.ts';
 import type { UsageEvent } from '../../src/domain/usage-events.ts';
 import type { UsageSnapshot } from '../../src/domain/usage-state.ts';
+import type { EventStore } from '../../src/ports/event-store.ts';
+import { newId, newUuid } from '../../src/system/clock-and-chance.ts';
 import { opened, queueDownload } from '../domain/usage-examples.ts';
-import { expectUnbrokenChain } from './unbroken-chain.ts';
 import { patienceMs } from '../support/wait-for.ts';
+import { expectUnbrokenChain } from './unbroken-chain.ts';
 
 /** An account whose usage is in the log, as the requests of one or more processes meet it. */
 export interface UsageAccount {

@@ -1,17 +1,15 @@
 import { describe, expect, it } from 'vitest';
-
-import { newUuid } from '../../src/system/clock-and-chance.ts';
 import { issueInvoice } from '../../src/commands/issue-invoice.ts';
-import type { EventStore } from '../../src/ports/event-store.ts';
 import { eventsPerAppend, waiveCharges } from '../../src/commands/waive-charges.ts';
+import type { EventStore } from '../../src/ports/event-store.ts';
+import { newUuid } from '../../src/system/clock-and-chance.ts';
 import { token } from '../domain/usage-examples.ts';
+import { patienceMs } from '../support/wait-for.ts';
 import { endAndClose } from './close-books.ts';
 import { correct } from './keyed-downloads.ts';
 import { logUnderTest } from './log-under-test.ts';
 import { appendingBy, noteReads } from './noted-reads.ts';
-import { writersOf, midNovember, openUsage, queueAll, readUsage, upFrom } from './usage-account.ts';
-import type { UsageAccount } from './usage-account.ts';
-import { patienceMs } from '../support/wait-for.ts';
+import { midNovember, openUsage, queueAll, readUsage, upFrom, type UsageAccount, writersOf } from './usage-account.ts';
 
 const log = logUnderTest();
 const now = () => midNovember;

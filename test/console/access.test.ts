@@ -1,12 +1,11 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { openerOf } from '../../src/domain/people.ts';
 import { routes } from '../../src/console/routes.ts';
-import { call } from '../support/client.ts';
+import { openerOf } from '../../src/domain/people.ts';
 import { freePort } from '../../src/embedded/free-port.ts';
+import { call } from '../support/client.ts';
 import { readLog } from '../support/log.ts';
 import { waitFor } from '../support/wait-for.ts';
-import { Browser } from './browser.ts';
-import type { Page } from './browser.ts';
+import { Browser, type Page } from './browser.ts';
 import { consoleOfFile } from './console-of-file.ts';
 import { askForLink } from './sign-in.ts';
 

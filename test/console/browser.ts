@@ -1,6 +1,5 @@
-import { Agent, request } from 'node:http';
-import type { IncomingMessage } from 'node:http';
 import { once } from 'node:events';
+import { Agent, type IncomingMessage, request } from 'node:http';
 import { text as readText } from 'node:stream/consumers';
 
 export interface Page {

@@ -1,20 +1,17 @@
 import { hash } from 'node:crypto';
-import { afterAll, beforeAll } from 'vitest';
 import type pg from 'pg';
 import { pino } from 'pino';
+import { afterAll, beforeAll } from 'vitest';
 import { deriveKeys } from '../../src/adapters/derive-keys.ts';
 import { createRowMacs } from '../../src/adapters/postgres/row-macs.ts';
 import type { RowMacs } from '../../src/ports/row-macs.ts';
-import { installationOfFile } from '../support/installation.ts';
-import type { Installation } from '../support/installation.ts';
-import { startMailServer } from '../support/mail-server.ts';
-import type { TestMailServer } from '../support/mail-server.ts';
+import { type Installation, installationOfFile } from '../support/installation.ts';
+import { startMailServer, type TestMailServer } from '../support/mail-server.ts';
+import { connectClient } from '../support/postgres.ts';
 import type { Environment, ServiceProcess } from '../support/service.ts';
-
 import { waitFor } from '../support/wait-for.ts';
 import { Browser } from './browser.ts';
 import { signIn } from './sign-in.ts';
-import { connectClient } from '../support/postgres.ts';
 
 interface Person {
   accountId: string;

@@ -3,11 +3,10 @@ import { beforeAll, expect, it } from 'vitest';
 import { routes } from '../../src/console/routes.ts';
 import { openerOf } from '../../src/domain/people.ts';
 import { call } from '../support/client.ts';
-import { scaled } from '../support/proof-scale.ts';
 import { jsonLines } from '../support/log-lines.ts';
+import { scaled } from '../support/proof-scale.ts';
 import { waitFor } from '../support/wait-for.ts';
-import type { Browser } from './browser.ts';
-import { send } from './browser.ts';
+import { type Browser, send } from './browser.ts';
 import { consoleOfFile } from './console-of-file.ts';
 import { encode, fieldsOf, oddTexts, partOf, textOf, wellFormed } from './odd-texts.ts';
 

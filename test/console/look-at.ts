@@ -1,7 +1,13 @@
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { browserOfFile, colorSchemes, viewports } from '../support/browser.ts';
-import type { BrowserOfFile, ColorScheme, Session } from '../support/browser.ts';
+import {
+  type BrowserOfFile,
+  browserOfFile,
+  type ColorScheme,
+  colorSchemes,
+  type Session,
+  viewports,
+} from '../support/browser.ts';
 import { isLongProof } from '../support/proof-scale.ts';
 import { differencesOf, isAccepting } from './accepted-picture.ts';
 import { findings } from './findings.ts';

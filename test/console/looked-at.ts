@@ -2,8 +2,7 @@ import type { Page } from 'playwright-core';
 import type { BrowserOfFile } from '../support/browser.ts';
 import { queue, underWay } from '../support/downloads.ts';
 import type { LookedAt, Looking } from './look-at.ts';
-import { openSmallAccount, sessionOf } from './owners.ts';
-import type { Console } from './owners.ts';
+import { type Console, openSmallAccount, sessionOf } from './owners.ts';
 
 /** Every page of the owners' console, as it is looked at. */
 

@@ -4,8 +4,7 @@ import type { BrowserOfFile, Session } from '../support/browser.ts';
 import type { ConsoleOfRun } from '../support/console-of-run.ts';
 import { mailedLink } from '../support/mailed-links.ts';
 import { askFor } from '../support/offers.ts';
-import { inUse } from '../support/service.ts';
-import type { ServiceInUse } from '../support/service.ts';
+import { inUse, type ServiceInUse } from '../support/service.ts';
 
 export type Console = ServiceInUse & Pick<ConsoleOfRun, 'account'>;
 

@@ -1,5 +1,4 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-
 import { openerOf } from '../../src/domain/people.ts';
 import { waitFor } from '../support/wait-for.ts';
 import type { Browser } from './browser.ts';

@@ -3,8 +3,7 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { openerOf } from '../../src/domain/people.ts';
 import { isLongProof, scaled } from '../support/proof-scale.ts';
 import { waitFor } from '../support/wait-for.ts';
-import { Browser } from './browser.ts';
-import type { Page } from './browser.ts';
+import { Browser, type Page } from './browser.ts';
 import { consoleOfFile } from './console-of-file.ts';
 import { askForLink, signIn } from './sign-in.ts';
 

@@ -1,7 +1,6 @@
 import type { ReceivedMail, TestMailServer } from '../support/mail-server.ts';
 import { waitFor } from '../support/wait-for.ts';
-import { formTokenOf } from './browser.ts';
-import type { Browser } from './browser.ts';
+import { type Browser, formTokenOf } from './browser.ts';
 
 /** Signing in as people do: a form, a mail, its link. */
 

@@ -1,13 +1,11 @@
 import { buffer } from 'node:stream/consumers';
 import type { Page } from 'playwright-core';
 import { describe, expect, test } from 'vitest';
-import { browserOfFile, isWithoutBrowser } from '../support/browser.ts';
-import type { ColorScheme, Viewport } from '../support/browser.ts';
+import { browserOfFile, type ColorScheme, isWithoutBrowser, type Viewport } from '../support/browser.ts';
 import { call } from '../support/client.ts';
 import { ended, queue } from '../support/downloads.ts';
 import { mailedLink } from '../support/mailed-links.ts';
-import { keyboard, pointer } from './hands.ts';
-import type { Hands } from './hands.ts';
+import { type Hands, keyboard, pointer } from './hands.ts';
 import { consoleOfFile, openSmallAccount } from './owners.ts';
 
 /** The main job in the console, from the mailed link to the printed invoice, against the whole running service. */

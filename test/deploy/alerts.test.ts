@@ -7,11 +7,9 @@ import { whyNoPromtool } from '../support/promtool.ts';
 import { temporaryDirectoryOfFile } from '../support/temporary-directory.ts';
 import { sections, tableOf } from '../tidy/markdown.ts';
 import { root } from '../tidy/source-files.ts';
-import { faults, healthy } from './faults.ts';
-import type { Fault } from './faults.ts';
+import { type Fault, faults, healthy } from './faults.ts';
 import { readExpression } from './promql.ts';
-import { alerts, recordings, ruleFiles } from './rules.ts';
-import type { Alert } from './rules.ts';
+import { type Alert, alerts, recordings, ruleFiles } from './rules.ts';
 
 const titles = (path: string) => sections(path).map(({ title }) => title);
 const runbooks = 'docs/runbooks.md';

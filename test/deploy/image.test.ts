@@ -1,12 +1,12 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import docker from './docker-default-calls.json' with { type: 'json' };
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { environment } from '../../src/main/settings/config.ts';
 import { machines } from '../../src/system/machine-parts.js';
 import { root } from '../tidy/source-files.ts';
 import { composeFile, deployFile } from './compose-file.ts';
+import docker from './docker-default-calls.json' with { type: 'json' };
 
 const lines = deployFile('Dockerfile')
   .replaceAll(/\\\n\s*/g, '')

@@ -5,8 +5,7 @@ import { demoOf, shareService } from '../http/shared-service.ts';
 import { call } from '../support/client.ts';
 import { ended, queue } from '../support/downloads.ts';
 import { scrape } from '../support/scrape.ts';
-import { parsable, readExpression } from './promql.ts';
-import type { Selected } from './promql.ts';
+import { parsable, readExpression, type Selected } from './promql.ts';
 import { alerts, recordings } from './rules.ts';
 
 /** Prometheus' own: https://prometheus.io/docs/concepts/jobs_instances/ */

@@ -1,6 +1,6 @@
-import { X509Certificate } from 'node:crypto';
 import { execFile } from 'node:child_process';
-import { existsSync, readFileSync, readdirSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import { X509Certificate } from 'node:crypto';
+import { existsSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseEnv, promisify } from 'node:util';
 import { afterEach, expect, it, vi } from 'vitest';

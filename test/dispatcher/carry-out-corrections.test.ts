@@ -1,20 +1,18 @@
 import { expect, it, onTestFinished } from 'vitest';
-
+import { corrections } from '../../projections/corrections.ts';
+import { type CarryOutLoop, startCarryingOutCorrections } from '../../src/dispatcher/carry-out-corrections.ts';
 import { parseUsageEvent } from '../../src/domain/parse-event.ts';
-import { startCarryingOutCorrections } from '../../src/dispatcher/carry-out-corrections.ts';
-import type { CarryOutLoop } from '../../src/dispatcher/carry-out-corrections.ts';
 import { EventStoreUnavailable } from '../../src/ports/event-store.ts';
 import { newUuid } from '../../src/system/clock-and-chance.ts';
 import { chargedAccount, correctionsOf, desk, hireTeam, waive } from '../commands/corrections-under-test.ts';
 import { correct } from '../commands/keyed-downloads.ts';
+import { logUnderTest } from '../commands/log-under-test.ts';
 import { changedLog, noteReads } from '../commands/noted-reads.ts';
 import { midNovember } from '../commands/usage-account.ts';
 import { token } from '../domain/usage-examples.ts';
+import { readModelsOfFile, rememberingLogger, silent } from '../projections/read-models-under-test.ts';
 import { accepted } from '../support/accepted.ts';
 import { waitFor } from '../support/wait-for.ts';
-import { corrections } from '../../projections/corrections.ts';
-import { logUnderTest } from '../commands/log-under-test.ts';
-import { readModelsOfFile, rememberingLogger, silent } from '../projections/read-models-under-test.ts';
 
 const log = logUnderTest();
 const models = readModelsOfFile(log, corrections);

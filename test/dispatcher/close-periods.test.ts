@@ -1,15 +1,22 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
-
+import { addMetadata } from '../../src/commands/event-metadata.ts';
+import { firstPreviousHash } from '../../src/commands/hash-chain.ts';
+import { closePeriods, startClosingPeriods } from '../../src/dispatcher/close-periods.ts';
+import type { AccountEvent } from '../../src/domain/account-events.ts';
+import { ClockIsWrong } from '../../src/ports/clock.ts';
 import { newUuid } from '../../src/system/clock-and-chance.ts';
 import { closeBooks } from '../commands/close-books.ts';
 import { appendingBy } from '../commands/noted-reads.ts';
-import { ClockIsWrong } from '../../src/ports/clock.ts';
-import { closePeriods, startClosingPeriods } from '../../src/dispatcher/close-periods.ts';
-import { addMetadata } from '../../src/commands/event-metadata.ts';
-import { firstPreviousHash } from '../../src/commands/hash-chain.ts';
-import type { AccountEvent } from '../../src/domain/account-events.ts';
-import { ask, freshCause, writersOf, midNovember, openUsage, queueAll, upFrom } from '../commands/usage-account.ts';
-import type { UsageAccount } from '../commands/usage-account.ts';
+import {
+  ask,
+  freshCause,
+  midNovember,
+  openUsage,
+  queueAll,
+  upFrom,
+  type UsageAccount,
+  writersOf,
+} from '../commands/usage-account.ts';
 import { plan, queueDownload } from '../domain/usage-examples.ts';
 import { waitFor } from '../support/wait-for.ts';
 import {

@@ -1,22 +1,18 @@
 import { expect } from 'vitest';
-
 import { usageAndJobs } from '../../projections/usage-and-jobs.ts';
-import { newUuid } from '../../src/system/clock-and-chance.ts';
-import type { EventStore } from '../../src/ports/event-store.ts';
-import { WriterRegistry } from '../../src/commands/usage/writer-registry.ts';
-import { closePeriods } from '../../src/dispatcher/close-periods.ts';
 import type { ClosingRound } from '../../src/commands/close-period.ts';
-import type { ClosePeriodsDependencies } from '../../src/dispatcher/close-periods.ts';
+import { WriterRegistry } from '../../src/commands/usage/writer-registry.ts';
+import { closePeriods, type ClosePeriodsDependencies } from '../../src/dispatcher/close-periods.ts';
 import { usageStream } from '../../src/domain/billing-period.ts';
 import type { InvoiceIssued } from '../../src/domain/invoice-events.ts';
 import { parseInvoiceEvent } from '../../src/domain/parse-event.ts';
+import type { EventStore } from '../../src/ports/event-store.ts';
+import { newUuid } from '../../src/system/clock-and-chance.ts';
 import { logUnderTest } from '../commands/log-under-test.ts';
 import { appendingBy } from '../commands/noted-reads.ts';
-import { readUsage } from '../commands/usage-account.ts';
-import type { UsageAccount } from '../commands/usage-account.ts';
 import { expectUnbrokenChain } from '../commands/unbroken-chain.ts';
-import { readModelsOfFile, silent, testMacs } from '../projections/read-models-under-test.ts';
-import type { TestReadModels } from '../projections/read-models-under-test.ts';
+import { readUsage, type UsageAccount } from '../commands/usage-account.ts';
+import { readModelsOfFile, silent, testMacs, type TestReadModels } from '../projections/read-models-under-test.ts';
 
 /** A log and the read model of credits, both real, and the dispatcher's clock at any hour. */
 export interface Closing {

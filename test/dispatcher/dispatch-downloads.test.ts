@@ -1,9 +1,7 @@
 import { describe, expect, it } from 'vitest';
-
 import { readReached } from '../../projections/runner/checkpoints.ts';
 import { dispatchDownloads } from '../../src/dispatcher/dispatch-downloads.ts';
-import { jobRevisionIn, messageId } from '../../src/ports/job-queue.ts';
-import type { JobMessage } from '../../src/ports/job-queue.ts';
+import { type JobMessage, jobRevisionIn, messageId } from '../../src/ports/job-queue.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { claimOne, dispatchingUnderTest, queueOne, releaseOne, takeMessages } from './dispatching.ts';
 

@@ -1,5 +1,4 @@
 import { expect, it } from 'vitest';
-
 import { dispatchCheckpoint, readCheckpoint } from '../../projections/runner/checkpoints.ts';
 import { dispatchDownloads } from '../../src/dispatcher/dispatch-downloads.ts';
 import { appendNumbers } from '../support/event-store-adapter.ts';

@@ -1,24 +1,20 @@
 import type { NatsConnection } from 'nats';
 import { pino } from 'pino';
 import { afterAll, beforeAll } from 'vitest';
-
-import { readJob } from '../../projections/jobs.ts';
-import type { JobRow } from '../../projections/jobs.ts';
+import { type JobRow, readJob } from '../../projections/jobs.ts';
 import { usageAndJobs } from '../../projections/usage-and-jobs.ts';
-import { createJobQueue } from '../../src/adapters/nats/job-queue.ts';
-import { newUuid } from '../../src/system/clock-and-chance.ts';
 import type { ConnectedEventStore } from '../../src/adapters/event-store/event-store.ts';
-import type { JobMessage, JobQueue } from '../../src/ports/job-queue.ts';
+import { createJobQueue } from '../../src/adapters/nats/job-queue.ts';
 import { claimJob, readQueuedJob, recordJobProgress } from '../../src/commands/record-job-progress.ts';
 import type { ClaimProof, JobCommand } from '../../src/domain/download-job.ts';
-import type { EndOfCatchUp } from '../../src/embedded/event-store/checkpoints.ts';
 import { isRefused } from '../../src/domain/refusals.ts';
+import type { EndOfCatchUp } from '../../src/embedded/event-store/checkpoints.ts';
+import type { JobMessage, JobQueue } from '../../src/ports/job-queue.ts';
+import { newUuid } from '../../src/system/clock-and-chance.ts';
 import { logUnderTest } from '../commands/log-under-test.ts';
-import { ask, downloadOf, freshCause, freshToken, writersOf, openUsage } from '../commands/usage-account.ts';
-import { readModelsOfFile } from '../projections/read-models-under-test.ts';
-import type { TestReadModels } from '../projections/read-models-under-test.ts';
-import { connectTo, startNatsServer } from '../support/nats.ts';
-import type { TestNatsServer } from '../support/nats.ts';
+import { ask, downloadOf, freshCause, freshToken, openUsage, writersOf } from '../commands/usage-account.ts';
+import { readModelsOfFile, type TestReadModels } from '../projections/read-models-under-test.ts';
+import { connectTo, startNatsServer, type TestNatsServer } from '../support/nats.ts';
 import { patienceMs, waitFor } from '../support/wait-for.ts';
 
 /** Log, queue and read models, all real, with the projection running. */

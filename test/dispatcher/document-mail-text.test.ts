@@ -1,8 +1,7 @@
 import { describe, expect, it } from 'vitest';
-
+import { issuerBySetting } from '../../src/commands/issuer.ts';
 import { documentMail } from '../../src/dispatcher/document-mail-text.ts';
 import type { CreditNoteIssued, InvoiceIssued } from '../../src/domain/invoice-events.ts';
-import { issuerBySetting } from '../../src/commands/issuer.ts';
 import { accountId } from '../domain/usage-examples.ts';
 
 const issuedAt = '2026-12-21T01:00:03.112Z';

@@ -1,15 +1,13 @@
 import { existsSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
-
-import { newId, newUuid } from '../../src/system/clock-and-chance.ts';
-import type { JobMessage } from '../../src/ports/job-queue.ts';
-import type { FileKey } from '../../src/ports/files.ts';
-import { jobStream } from '../../src/domain/download-job-events.ts';
 import { startExpiringFiles } from '../../src/dispatcher/expire-files.ts';
 import { startRemovingFiles } from '../../src/dispatcher/remove-files.ts';
-import { serveLocalStore, signingKey } from '../adapters/files/local-file-store.ts';
-import type { ServedStore } from '../adapters/files/local-file-store.ts';
+import { jobStream } from '../../src/domain/download-job-events.ts';
+import type { FileKey } from '../../src/ports/files.ts';
+import type { JobMessage } from '../../src/ports/job-queue.ts';
+import { newId, newUuid } from '../../src/system/clock-and-chance.ts';
+import { type ServedStore, serveLocalStore, signingKey } from '../adapters/files/local-file-store.ts';
 import { silent } from '../projections/read-models-under-test.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 import { waitFor } from '../support/wait-for.ts';

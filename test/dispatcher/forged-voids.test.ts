@@ -1,12 +1,10 @@
 import { describe, expect, it } from 'vitest';
-
 import { createPendingVoids, measurePendingVoids, signOlderVoids } from '../../src/adapters/postgres/pending-voids.ts';
 import { createRowMacs } from '../../src/adapters/postgres/row-macs.ts';
 import { newUuid } from '../../src/system/clock-and-chance.ts';
-import { ask, downloadOf, freshToken, writersOf, openUsage } from '../commands/usage-account.ts';
+import { ask, downloadOf, freshToken, openUsage, writersOf } from '../commands/usage-account.ts';
 import { rememberingLogger, testMacs, testSecrets } from '../projections/read-models-under-test.ts';
 import { waitFor } from '../support/wait-for.ts';
-
 import { chargeFor, promised, resolvingUnderTest } from './resolving.ts';
 
 const { log, parts, appendOf, resolving, resolved, eventsIn } = resolvingUnderTest();

@@ -1,25 +1,29 @@
 import { beforeEach, onTestFinished } from 'vitest';
-
 import { usageAndJobs } from '../../projections/usage-and-jobs.ts';
 import { createSmtpMailer } from '../../src/adapters/mailer.ts';
-import { newId, newUuid, randomBits } from '../../src/system/clock-and-chance.ts';
 import { openAccount } from '../../src/commands/accounts.ts';
 import { usageOrigin } from '../../src/commands/usage/usage-cache.ts';
-import type { Mailer } from '../../src/ports/billing.ts';
-import type { EventStore } from '../../src/ports/event-store.ts';
-import { startMailingWarnings } from '../../src/dispatcher/send-warning-mails.ts';
 import { startMailingDocuments } from '../../src/dispatcher/send-document-mails.ts';
 import type { MailDependencies } from '../../src/dispatcher/send-mails.ts';
+import { startMailingWarnings } from '../../src/dispatcher/send-warning-mails.ts';
 import { usageStream } from '../../src/domain/billing-period.ts';
 import type { PlanTerms } from '../../src/domain/plans.ts';
 import { isRefused } from '../../src/domain/refusals.ts';
-import { freshCause, writersOf, midNovember, queueAll, readUsage, upFrom } from '../commands/usage-account.ts';
-import type { UsageAccount } from '../commands/usage-account.ts';
+import type { Mailer } from '../../src/ports/billing.ts';
+import type { EventStore } from '../../src/ports/event-store.ts';
+import { newId, newUuid, randomBits } from '../../src/system/clock-and-chance.ts';
+import {
+  freshCause,
+  midNovember,
+  queueAll,
+  readUsage,
+  upFrom,
+  type UsageAccount,
+  writersOf,
+} from '../commands/usage-account.ts';
 import { plan } from '../domain/usage-examples.ts';
-import { readModelsOfTest, silent } from '../projections/read-models-under-test.ts';
-import type { TestReadModels } from '../projections/read-models-under-test.ts';
-import { startMailServer } from '../support/mail-server.ts';
-import type { ReceivedMail, TestMailServer } from '../support/mail-server.ts';
+import { readModelsOfTest, silent, type TestReadModels } from '../projections/read-models-under-test.ts';
+import { type ReceivedMail, startMailServer, type TestMailServer } from '../support/mail-server.ts';
 import { patienceMs, waitFor } from '../support/wait-for.ts';
 
 /** Read models with their projection running, and a mail server; fresh for each test, and gone with it. */

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
-import { Outage } from '../../src/ports/outage.ts';
 import { repeat } from '../../src/dispatcher/repeat.ts';
+import { Outage } from '../../src/ports/outage.ts';
 import { rememberingLogger } from '../projections/read-models-under-test.ts';
 import { jsonLines } from '../support/log-lines.ts';
 import { waitFor } from '../support/wait-for.ts';

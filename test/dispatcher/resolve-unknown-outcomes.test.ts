@@ -1,16 +1,14 @@
 import { setImmediate } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
-
 import {
   readPendingVoidRows,
   restorePendingVoidRows,
   timeBeforeCopy,
 } from '../../src/adapters/postgres/pending-voids.ts';
-import { newId, newUuid } from '../../src/system/clock-and-chance.ts';
-import type { EventStore } from '../../src/ports/event-store.ts';
 import { claimJob, readQueuedJob, recordJobProgress } from '../../src/commands/record-job-progress.ts';
 import { isRefused } from '../../src/domain/refusals.ts';
-import { token, video } from '../domain/usage-examples.ts';
+import type { EventStore } from '../../src/ports/event-store.ts';
+import { newId, newUuid } from '../../src/system/clock-and-chance.ts';
 import { correct } from '../commands/keyed-downloads.ts';
 import { appendingBy, noteReads } from '../commands/noted-reads.ts';
 import {
@@ -18,12 +16,12 @@ import {
   downloadOf,
   freshCause,
   freshToken,
-  writersOf,
   midNovember,
   openUsage,
+  writersOf,
 } from '../commands/usage-account.ts';
+import { token, video } from '../domain/usage-examples.ts';
 import { patienceMs, waitFor } from '../support/wait-for.ts';
-
 import { chargeFor, promised, resolvingUnderTest } from './resolving.ts';
 
 const { log, parts, noting, appendOf, resolving, isPending, resolved, eventsIn, jobOf } = resolvingUnderTest();

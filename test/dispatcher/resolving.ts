@@ -1,17 +1,14 @@
 import { beforeAll, onTestFinished } from 'vitest';
-
 import { createPendingVoids } from '../../src/adapters/postgres/pending-voids.ts';
-import { newUuid } from '../../src/system/clock-and-chance.ts';
-import type { ChargeToVoid, PendingVoids, UnknownAppend } from '../../src/ports/billing.ts';
-import type { EventStore } from '../../src/ports/event-store.ts';
 import { readJob } from '../../src/commands/record-job-progress.ts';
 import { startResolving } from '../../src/dispatcher/resolve-unknown-outcomes.ts';
+import type { ChargeToVoid, PendingVoids, UnknownAppend } from '../../src/ports/billing.ts';
+import type { EventStore } from '../../src/ports/event-store.ts';
+import { newUuid } from '../../src/system/clock-and-chance.ts';
 import { logUnderTest } from '../commands/log-under-test.ts';
 import { appendingBy } from '../commands/noted-reads.ts';
-import { ask, writersOf, midNovember, readUsage } from '../commands/usage-account.ts';
-import type { UsageAccount } from '../commands/usage-account.ts';
-import { readModelsOfFile, silent, testMacs } from '../projections/read-models-under-test.ts';
-import type { TestReadModels } from '../projections/read-models-under-test.ts';
+import { ask, midNovember, readUsage, type UsageAccount, writersOf } from '../commands/usage-account.ts';
+import { readModelsOfFile, silent, testMacs, type TestReadModels } from '../projections/read-models-under-test.ts';
 import { patienceMs, waitFor } from '../support/wait-for.ts';
 
 /** The process and the time that every pending void of these tests names. */

@@ -1,15 +1,14 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
-
 import { readCredits } from '../../projections/credits.ts';
-import { newId, newUuid } from '../../src/system/clock-and-chance.ts';
 import { issueCreditNote } from '../../src/commands/issue-credit-note.ts';
 import { issueInvoice } from '../../src/commands/issue-invoice.ts';
-import type { EventStore } from '../../src/ports/event-store.ts';
-import type { JobMessage } from '../../src/ports/job-queue.ts';
 import { dispatchDownloads } from '../../src/dispatcher/dispatch-downloads.ts';
 import { startReturningServiceFailures } from '../../src/dispatcher/return-service-failures.ts';
 import type { Fault } from '../../src/domain/download-job-events.ts';
 import type { Terms } from '../../src/domain/plans.ts';
+import type { EventStore } from '../../src/ports/event-store.ts';
+import type { JobMessage } from '../../src/ports/job-queue.ts';
+import { newId, newUuid } from '../../src/system/clock-and-chance.ts';
 import { closeBooks, endPeriods } from '../commands/close-books.ts';
 import { correct } from '../commands/keyed-downloads.ts';
 import { appendingBy } from '../commands/noted-reads.ts';
@@ -17,14 +16,14 @@ import {
   ask,
   downloadOf,
   freshToken,
-  writersOf,
   midNovember,
   openUsage,
   queueAll,
   readUsage,
   upFrom,
+  type UsageAccount,
+  writersOf,
 } from '../commands/usage-account.ts';
-import type { UsageAccount } from '../commands/usage-account.ts';
 import { believed, silent, testMacs } from '../projections/read-models-under-test.ts';
 import { patienceMs, waitFor } from '../support/wait-for.ts';
 import { claimOne, dispatchingUnderTest, stepOne } from './dispatching.ts';

@@ -1,5 +1,4 @@
 import { describe, expect, it } from 'vitest';
-
 import { measureWaitingDocumentMails } from '../../projections/document-mails.ts';
 import { rebuild } from '../../projections/runner/rebuild.ts';
 import { usageAndJobs } from '../../projections/usage-and-jobs.ts';
@@ -13,8 +12,7 @@ import { openingInvoice } from '../../src/domain/invoice-lines.ts';
 import { isRefused } from '../../src/domain/refusals.ts';
 import { newId, newUuid, randomBits } from '../../src/system/clock-and-chance.ts';
 import { logUnderTest } from '../commands/log-under-test.ts';
-import { freshCause, midNovember, readUsage } from '../commands/usage-account.ts';
-import type { UsageAccount } from '../commands/usage-account.ts';
+import { freshCause, midNovember, readUsage, type UsageAccount } from '../commands/usage-account.ts';
 import { testMacs } from '../projections/read-models-under-test.ts';
 import { scaled } from '../support/proof-scale.ts';
 import { patienceMs, waitFor } from '../support/wait-for.ts';

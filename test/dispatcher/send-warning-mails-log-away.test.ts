@@ -1,15 +1,12 @@
 import type { Pool } from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-
-import { connectEventStore } from '../../src/adapters/event-store/event-store.ts';
-import type { ConnectedEventStore } from '../../src/adapters/event-store/event-store.ts';
+import { type ConnectedEventStore, connectEventStore } from '../../src/adapters/event-store/event-store.ts';
 import { openPool } from '../../src/adapters/postgres/pool.ts';
 import { newUuid } from '../../src/system/clock-and-chance.ts';
 import type { UsageAccount } from '../commands/usage-account.ts';
 import { silent } from '../projections/read-models-under-test.ts';
+import { portOf, startEventStore, type TestEventStore } from '../support/event-store.ts';
 import type { Treatment } from '../support/mail-server.ts';
-import { portOf, startEventStore } from '../support/event-store.ts';
-import type { TestEventStore } from '../support/event-store.ts';
 import { startPostgresProxy } from '../support/postgres-proxy.ts';
 import { temporaryDirectoryOfFile } from '../support/temporary-directory.ts';
 import { waitFor } from '../support/wait-for.ts';

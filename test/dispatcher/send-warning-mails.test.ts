@@ -1,15 +1,13 @@
 import { describe, expect, it } from 'vitest';
-
 import { rebuild } from '../../projections/runner/rebuild.ts';
 import { usageAndJobs } from '../../projections/usage-and-jobs.ts';
 import { measureWaitingWarnings } from '../../projections/usage-warnings.ts';
-import { newId, newUuid, randomBits } from '../../src/system/clock-and-chance.ts';
 import { invitePerson, removePerson } from '../../src/commands/accounts.ts';
-import { openerOf } from '../../src/domain/people.ts';
-import type { Person } from '../../src/domain/people.ts';
+import { openerOf, type Person } from '../../src/domain/people.ts';
+import { newId, newUuid, randomBits } from '../../src/system/clock-and-chance.ts';
 import { endPeriods } from '../commands/close-books.ts';
 import { logUnderTest } from '../commands/log-under-test.ts';
-import { ask, freshCause, midNovember, writersOf, queueAll, readUsage, upFrom } from '../commands/usage-account.ts';
+import { ask, freshCause, midNovember, queueAll, readUsage, upFrom, writersOf } from '../commands/usage-account.ts';
 import { lookUp } from '../domain/usage-examples.ts';
 import { readModelsOfTest, rememberingLogger, testMacs } from '../projections/read-models-under-test.ts';
 import { startMailServer } from '../support/mail-server.ts';

@@ -1,8 +1,7 @@
 import { describe, expect, it } from 'vitest';
-
 import { newId } from '../../src/system/clock-and-chance.ts';
-import { claimOne, dispatchingUnderTest, queueOne, rowOf } from './dispatching.ts';
 import { waitFor } from '../support/wait-for.ts';
+import { claimOne, dispatchingUnderTest, queueOne, rowOf } from './dispatching.ts';
 import { beat, sweep, sweepOnce } from './sweeping.ts';
 
 const parts = dispatchingUnderTest();

@@ -1,5 +1,4 @@
 import { expect, it } from 'vitest';
-
 import { repetitionAfter } from '../../src/dispatcher/sweep-lost-jobs.ts';
 import { dispatchingUnderTest, queueOne, rowOf, takeMessages } from './dispatching.ts';
 import { sweep, sweepOnce } from './sweeping.ts';

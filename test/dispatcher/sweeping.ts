@@ -1,11 +1,9 @@
-import type { Dispatching } from './dispatching.ts';
 import { onTestFinished } from 'vitest';
-
+import { startSweeping, type SweepDependencies } from '../../src/dispatcher/sweep-lost-jobs.ts';
 import { newId, newUuid } from '../../src/system/clock-and-chance.ts';
-import { startSweeping } from '../../src/dispatcher/sweep-lost-jobs.ts';
-import type { SweepDependencies } from '../../src/dispatcher/sweep-lost-jobs.ts';
 import { silent } from '../projections/read-models-under-test.ts';
 import { waitFor } from '../support/wait-for.ts';
+import type { Dispatching } from './dispatching.ts';
 
 /** A sweeper in a hurry, whose business time stands; it stops with the test at the latest. */
 export function sweep(

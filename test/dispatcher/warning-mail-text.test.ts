@@ -1,5 +1,4 @@
 import { describe, expect, it } from 'vitest';
-
 import { warningMail } from '../../src/dispatcher/warning-mail-text.ts';
 import type { Notice } from '../../src/domain/mail-record.ts';
 import type { Terms } from '../../src/domain/plans.ts';

@@ -1,32 +1,32 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-
 import { firstBillingPeriod, nextBillingPeriod } from '../../src/domain/billing-period.ts';
-import { decideUsage } from '../../src/domain/decide-usage.ts';
-import type { UsageCommand } from '../../src/domain/decide-usage.ts';
-import { openingInvoice, periodInvoice } from '../../src/domain/invoice-lines.ts';
-import type { InvoiceLine } from '../../src/domain/invoice-events.ts';
 import { formatCents } from '../../src/domain/cents.ts';
-import { readPlanCatalogue } from '../../src/domain/plans.ts';
-import type { PlanTerms } from '../../src/domain/plans.ts';
-import type { EventMetadata, ParsedEvent } from '../../src/domain/parse-event.ts';
-import { isRefused } from '../../src/domain/refusals.ts';
-import type { Refused } from '../../src/domain/refusals.ts';
 import { decideClosing, evolveClosing, initialClosing } from '../../src/domain/closing.ts';
 import {
   decideCorrectionRequest,
   evolveCorrectionRequests,
   newCorrectionRequests,
+  type StaffActor,
 } from '../../src/domain/correction-requests.ts';
-import type { StaffActor } from '../../src/domain/correction-requests.ts';
-import { decideCorrection, evolveCorrections, newCorrections } from '../../src/domain/corrections.ts';
-import type { CorrectionCommand } from '../../src/domain/corrections.ts';
+import {
+  type CorrectionCommand,
+  decideCorrection,
+  evolveCorrections,
+  newCorrections,
+} from '../../src/domain/corrections.ts';
+import { decideUsage, type UsageCommand } from '../../src/domain/decide-usage.ts';
+import type { InvoiceLine } from '../../src/domain/invoice-events.ts';
+import { openingInvoice, periodInvoice } from '../../src/domain/invoice-lines.ts';
+import type { EventMetadata, ParsedEvent } from '../../src/domain/parse-event.ts';
+import { type PlanTerms, readPlanCatalogue } from '../../src/domain/plans.ts';
+import { isRefused, type Refused } from '../../src/domain/refusals.ts';
 import { staffRole } from '../../src/domain/staff-events.ts';
-import { endPeriod } from '../../src/domain/usage-periods.ts';
-import { summariseUsage } from '../../src/domain/usage-summary.ts';
 import type { UsageEvent, UsageEventOf } from '../../src/domain/usage-events.ts';
+import { endPeriod } from '../../src/domain/usage-periods.ts';
 import type { UsagePeriod } from '../../src/domain/usage-state.ts';
+import { summariseUsage } from '../../src/domain/usage-summary.ts';
 import { accountId, lookUp, queueDownload, token } from '../domain/usage-examples.ts';
 import { sections } from '../tidy/markdown.ts';
 import { root } from '../tidy/source-files.ts';

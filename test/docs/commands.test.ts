@@ -6,13 +6,11 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-
-import { engineOfRun } from '../support/made-once.ts';
 import { apiClient } from '../support/client.ts';
-import { ended, queue } from '../support/downloads.ts';
 import { runLoaded } from '../support/command-process.ts';
-import { runInLoadedProcess, startService } from '../support/service.ts';
-import type { Environment, Service } from '../support/service.ts';
+import { ended, queue } from '../support/downloads.ts';
+import { engineOfRun } from '../support/made-once.ts';
+import { type Environment, runInLoadedProcess, type Service, startService } from '../support/service.ts';
 import { makeTemporaryDirectory } from '../support/temporary-directory.ts';
 import { codeBlocks, pages } from '../tidy/markdown.ts';
 import { root } from '../tidy/source-files.ts';

@@ -1,6 +1,10 @@
+import {
+  type CreditNoteDocument,
+  creditNoteDocument,
+  type InvoiceDocument,
+  invoiceDocument,
+} from '../../src/documents/invoice-document.ts';
 import type { CreditNoteIssued, InvoiceIssued } from '../../src/domain/invoice-events.ts';
-import { creditNoteDocument, invoiceDocument } from '../../src/documents/invoice-document.ts';
-import type { CreditNoteDocument, InvoiceDocument } from '../../src/documents/invoice-document.ts';
 import type { LineItem } from '../../src/domain/line-items.ts';
 import { accountId } from '../domain/usage-examples.ts';
 

@@ -1,5 +1,4 @@
 import { describe, expect, it } from 'vitest';
-
 import { formatDay, formatDays } from '../../src/documents/days.ts';
 import { creditNoteCsv, invoiceCsv } from '../../src/documents/invoice-csv.ts';
 import { creditNotePage, invoicePage } from '../../src/documents/invoice-page.ts';

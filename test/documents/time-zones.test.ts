@@ -1,6 +1,5 @@
 import { hash } from 'node:crypto';
 import { expect, it } from 'vitest';
-
 import { formatDay, formatDays } from '../../src/documents/days.ts';
 import { creditNoteCsv, invoiceCsv } from '../../src/documents/invoice-csv.ts';
 import { creditNotePage, invoicePage } from '../../src/documents/invoice-page.ts';

@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { verdictOf } from '../../src/documents/verdict.ts';
-import type { Verified } from '../../src/documents/verdict.ts';
+import { verdictOf, type Verified } from '../../src/documents/verdict.ts';
 
 /** What pages and commands say of the verification: nothing old or partial reads as verified. */
 

@@ -1,6 +1,5 @@
+import { type Account, evolveAccount, initialAccount } from '../../src/domain/account.ts';
 import type { AccountEvent } from '../../src/domain/account-events.ts';
-import { evolveAccount, initialAccount } from '../../src/domain/account.ts';
-import type { Account } from '../../src/domain/account.ts';
 import { accountId, plan } from './usage-examples.ts';
 
 /** An account for the examples of its rules. */

@@ -1,8 +1,6 @@
 import { describe, expect, it } from 'vitest';
-
+import { type AccountCommand, decideAccount } from '../../src/domain/account.ts';
 import type { AccountEvent } from '../../src/domain/account-events.ts';
-import { decideAccount } from '../../src/domain/account.ts';
-import type { AccountCommand } from '../../src/domain/account.ts';
 import { given, now, opened } from './account-examples.ts';
 import { accountId, plan } from './usage-examples.ts';
 

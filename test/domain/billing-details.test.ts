@@ -1,10 +1,12 @@
 import { describe, expect, it } from 'vitest';
-
+import {
+  type AccountCommand,
+  type ChangeBillingDetails,
+  decideAccount,
+  maxBillingChanges,
+} from '../../src/domain/account.ts';
 import type { AccountEvent } from '../../src/domain/account-events.ts';
-import { decideAccount, maxBillingChanges } from '../../src/domain/account.ts';
-import type { AccountCommand, ChangeBillingDetails } from '../../src/domain/account.ts';
-import { issuerDetails, noDetails } from '../../src/domain/billing-details.ts';
-import type { BillingDetails } from '../../src/domain/billing-details.ts';
+import { type BillingDetails, issuerDetails, noDetails } from '../../src/domain/billing-details.ts';
 import { given, now, opened } from './account-examples.ts';
 import { accountId } from './usage-examples.ts';
 

@@ -1,5 +1,4 @@
 import { describe, expect, it } from 'vitest';
-
 import { cents, formatCents } from '../../src/domain/cents.ts';
 
 describe('an amount', () => {

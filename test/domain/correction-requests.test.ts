@@ -1,16 +1,13 @@
 import { describe, expect, it } from 'vitest';
-
 import type { Correction } from '../../src/domain/correction-events.ts';
 import {
+  type AskCorrection,
+  type CorrectionRequestCommand,
+  type CorrectionRequests,
   decideCorrectionRequest,
   evolveCorrectionRequests,
   newCorrectionRequests,
-} from '../../src/domain/correction-requests.ts';
-import type {
-  AskCorrection,
-  CorrectionRequestCommand,
-  CorrectionRequests,
-  StaffActor,
+  type StaffActor,
 } from '../../src/domain/correction-requests.ts';
 import { isRefused } from '../../src/domain/refusals.ts';
 import { accountId, token } from './usage-examples.ts';

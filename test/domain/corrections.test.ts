@@ -1,7 +1,10 @@
 import { describe, expect, it } from 'vitest';
-
-import { decideCorrection, evolveCorrections, newCorrections } from '../../src/domain/corrections.ts';
-import type { CorrectionCommand } from '../../src/domain/corrections.ts';
+import {
+  type CorrectionCommand,
+  decideCorrection,
+  evolveCorrections,
+  newCorrections,
+} from '../../src/domain/corrections.ts';
 import type { UsageEvent } from '../../src/domain/usage-events.ts';
 import {
   charge,

@@ -1,5 +1,4 @@
 import { describe, expect, it } from 'vitest';
-
 import { accountOfDocumentNumber, documentNumber } from '../../src/domain/document-number.ts';
 import { newId } from '../../src/system/clock-and-chance.ts';
 

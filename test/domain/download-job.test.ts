@@ -1,8 +1,14 @@
 import { describe, expect, it } from 'vitest';
-
+import {
+  decideJob,
+  evolveJob,
+  initialJob,
+  type Job,
+  type JobCommand,
+  jobStatuses,
+  maxAttempts,
+} from '../../src/domain/download-job.ts';
 import type { Fault, JobEvent, ReleaseReason } from '../../src/domain/download-job-events.ts';
-import { decideJob, evolveJob, initialJob, jobStatuses, maxAttempts } from '../../src/domain/download-job.ts';
-import type { Job, JobCommand } from '../../src/domain/download-job.ts';
 import { failureReasonNames, failureReasons } from '../../src/domain/failure-reasons.ts';
 import { accountId, token } from './usage-examples.ts';
 

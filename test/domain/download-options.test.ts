@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { misfit, outputOf } from '../../src/domain/download-options.ts';
-import type { DownloadOptions, ItemKind } from '../../src/domain/download-options.ts';
+import { type DownloadOptions, type ItemKind, misfit, outputOf } from '../../src/domain/download-options.ts';
 
 const options = (format: DownloadOptions['format'], item = 1) => ({ format, item });
 

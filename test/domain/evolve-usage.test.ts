@@ -1,9 +1,7 @@
 import { describe, expect, it } from 'vitest';
-
-import { decideUsage } from '../../src/domain/decide-usage.ts';
-import type { UsageCommand } from '../../src/domain/decide-usage.ts';
-import { endPeriod, openNextPeriod } from '../../src/domain/usage-periods.ts';
+import { decideUsage, type UsageCommand } from '../../src/domain/decide-usage.ts';
 import type { UsageEvent } from '../../src/domain/usage-events.ts';
+import { endPeriod, openNextPeriod } from '../../src/domain/usage-periods.ts';
 import {
   accountId,
   capSet,
@@ -14,14 +12,14 @@ import {
   credited,
   ended,
   given,
-  lookUp,
   lookedUp,
+  lookUp,
   lookupId,
   opened,
   plan,
   planChanged,
-  queueDownload,
   queued,
+  queueDownload,
   sandbox,
   token,
   voidOf,

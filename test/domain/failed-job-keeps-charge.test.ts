@@ -1,5 +1,4 @@
 import { describe, expect, it } from 'vitest';
-
 import type { JobEvent } from '../../src/domain/download-job-events.ts';
 import { failedJobKeepsCharge, isServiceFailure } from '../../src/domain/failed-job-keeps-charge.ts';
 import { token } from './usage-examples.ts';

@@ -1,16 +1,14 @@
 import { expect, it } from 'vitest';
-
 import { maxPlanChanges } from '../../src/domain/change-plan.ts';
-import { periodInvoice } from '../../src/domain/invoice-lines.ts';
+import { evolveUsage } from '../../src/domain/evolve-usage.ts';
 import { decideInvoices, initialInvoices } from '../../src/domain/invoice.ts';
+import { periodInvoice } from '../../src/domain/invoice-lines.ts';
 import type { ParsedEvent } from '../../src/domain/parse-event.ts';
-import type { UsageEvent } from '../../src/domain/usage-events.ts';
 import { maxPeople } from '../../src/domain/people.ts';
 import { isRefused } from '../../src/domain/refusals.ts';
+import type { UsageEvent } from '../../src/domain/usage-events.ts';
 import { closePeriod, endPeriod } from '../../src/domain/usage-periods.ts';
-import { evolveUsage } from '../../src/domain/evolve-usage.ts';
-import { initialUsage } from '../../src/domain/usage-state.ts';
-import type { UsagePeriod } from '../../src/domain/usage-state.ts';
+import { initialUsage, type UsagePeriod } from '../../src/domain/usage-state.ts';
 import { charge, opened, parsed, planChanged, waiverOf } from './usage-examples.ts';
 
 /** The most bytes that EventStoreDB takes in one append, less room for metadata. */

@@ -1,11 +1,17 @@
 import { describe, expect, it } from 'vitest';
-
-import { openingInvoice, periodInvoice, rangesOf } from '../../src/domain/invoice-lines.ts';
-import { decideInvoices, evolveInvoices, initialInvoices } from '../../src/domain/invoice.ts';
-import type { CreditedCharge, InvoiceDraft, Invoices, Note } from '../../src/domain/invoice.ts';
+import {
+  type CreditedCharge,
+  decideInvoices,
+  evolveInvoices,
+  initialInvoices,
+  type InvoiceDraft,
+  type Invoices,
+  type Note,
+} from '../../src/domain/invoice.ts';
 import type { CreditNoteIssued, InvoiceEvent, InvoiceLine } from '../../src/domain/invoice-events.ts';
-import { closePeriod } from '../../src/domain/usage-periods.ts';
+import { openingInvoice, periodInvoice, rangesOf } from '../../src/domain/invoice-lines.ts';
 import type { UsageEvent } from '../../src/domain/usage-events.ts';
+import { closePeriod } from '../../src/domain/usage-periods.ts';
 import {
   accountId,
   charge,

@@ -1,5 +1,7 @@
 import { describe, expect, it } from 'vitest';
-
+import { deriveKeys } from '../../src/adapters/derive-keys.ts';
+import { staffIdOf } from '../../src/commands/reference-ids.ts';
+import { RequestTokens } from '../../src/commands/request-token.ts';
 import { accountStream } from '../../src/domain/account-events.ts';
 import { usageStream } from '../../src/domain/billing-period.ts';
 import { correctionsStream } from '../../src/domain/correction-events.ts';
@@ -8,9 +10,6 @@ import { invoicesStream } from '../../src/domain/invoice-events.ts';
 import { isOurStream } from '../../src/domain/is-our-stream.ts';
 import { staffStream } from '../../src/domain/staff-events.ts';
 import { newId, randomBits } from '../../src/system/clock-and-chance.ts';
-import { staffIdOf } from '../../src/commands/reference-ids.ts';
-import { RequestTokens } from '../../src/commands/request-token.ts';
-import { deriveKeys } from '../../src/adapters/derive-keys.ts';
 
 describe('a stream is ours', () => {
   const accountId = newId('acc');

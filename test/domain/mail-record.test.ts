@@ -1,5 +1,4 @@
 import { describe, expect, it } from 'vitest';
-
 import { decideMailRecord, evolveMailRecord, newMailRecord } from '../../src/domain/mail-record.ts';
 import type { UsageEvent } from '../../src/domain/usage-events.ts';
 import { closed, ended, idOf, used, voidOf, warned } from './usage-examples.ts';

@@ -1,5 +1,4 @@
 import { describe, expect, it } from 'vitest';
-
 import { parseAccountEvent, parseJobEvent, parseUsageEvent } from '../../src/domain/parse-event.ts';
 import {
   capReached,

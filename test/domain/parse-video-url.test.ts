@@ -1,5 +1,4 @@
 import { describe, expect, it } from 'vitest';
-
 import { parseVideoUrl, servedVideo } from '../../src/domain/parse-video-url.ts';
 
 const id = 'dQw4w9WgXcQ';

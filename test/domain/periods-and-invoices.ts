@@ -1,11 +1,15 @@
 /** Periods of every anchor over leap years, and an invoice of each, computed in the time zone that the process is in now. */
 
 import { hash } from 'node:crypto';
-import { billingPeriodAt, firstBillingPeriod, nextBillingPeriod } from '../../src/domain/billing-period.ts';
-import type { BillingPeriod } from '../../src/domain/billing-period.ts';
+import {
+  type BillingPeriod,
+  billingPeriodAt,
+  firstBillingPeriod,
+  nextBillingPeriod,
+} from '../../src/domain/billing-period.ts';
 import { openingInvoice, periodInvoice } from '../../src/domain/invoice-lines.ts';
-import { closePeriod, endPeriod } from '../../src/domain/usage-periods.ts';
 import type { UsageEvent } from '../../src/domain/usage-events.ts';
+import { closePeriod, endPeriod } from '../../src/domain/usage-periods.ts';
 import { charge, given, opened, parsed } from './usage-examples.ts';
 
 const anchors = Array.from({ length: 31 }, (_, index) => index + 1);

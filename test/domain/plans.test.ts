@@ -1,7 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
-
 import { readPlanCatalogue } from '../../src/domain/plans.ts';
 
 interface PlanFile {

@@ -1,5 +1,4 @@
 import { expect, it } from 'vitest';
-
 import { isRefused, refusals, refuse } from '../../src/domain/refusals.ts';
 
 it('a refusal is told from an answer', () => {

@@ -1,17 +1,17 @@
 import { describe, expect, it } from 'vitest';
-
 import {
   decideStaff,
   evolveStaff,
   hasRole,
   initialStaff,
+  type IssueStaffToken,
   isTokenHeld,
   maxStaffTokens,
   memberOf,
+  type Staff,
+  type StaffCommand,
 } from '../../src/domain/staff.ts';
-import type { IssueStaffToken, Staff, StaffCommand } from '../../src/domain/staff.ts';
-import { staffRoles } from '../../src/domain/staff-events.ts';
-import type { StaffEvent } from '../../src/domain/staff-events.ts';
+import { type StaffEvent, staffRoles } from '../../src/domain/staff-events.ts';
 import { accountId, token } from './usage-examples.ts';
 
 const staffId = 'stf_aaaaaaaaaaaaaaaaaaaa';

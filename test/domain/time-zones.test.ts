@@ -1,11 +1,9 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { expect, it } from 'vitest';
-
 import { isLongProof } from '../support/proof-scale.ts';
 import { inEachZone } from '../support/time-zones.ts';
-import { digestPeriodsAndInvoices } from './periods-and-invoices.ts';
-import type { Digest } from './periods-and-invoices.ts';
+import { type Digest, digestPeriodsAndInvoices } from './periods-and-invoices.ts';
 
 /**
  * Billing knows one zone, UTC. A process anywhere on earth computes the same periods and writes the same invoices, byte for byte.

@@ -1,12 +1,11 @@
 import type { BillingPeriod } from '../../src/domain/billing-period.ts';
+import type { UsageCommand } from '../../src/domain/decide-usage.ts';
 import { defaultOptions } from '../../src/domain/download-options.ts';
+import { evolveUsage } from '../../src/domain/evolve-usage.ts';
+import type { EventMetadata, ParsedEvent } from '../../src/domain/parse-event.ts';
 import type { PlanTerms, Terms } from '../../src/domain/plans.ts';
 import type { Effective, UsageEvent, UsageEventOf } from '../../src/domain/usage-events.ts';
-import type { EventMetadata, ParsedEvent } from '../../src/domain/parse-event.ts';
-import type { UsageCommand } from '../../src/domain/decide-usage.ts';
-import { evolveUsage } from '../../src/domain/evolve-usage.ts';
-import { initialUsage } from '../../src/domain/usage-state.ts';
-import type { UsagePeriod } from '../../src/domain/usage-state.ts';
+import { initialUsage, type UsagePeriod } from '../../src/domain/usage-state.ts';
 
 /** An account whose first period runs through November 2026, on a plan small enough to be used up in an example. */
 

@@ -1,5 +1,4 @@
 import { describe, expect, it } from 'vitest';
-
 import { summariseUsage } from '../../src/domain/usage-summary.ts';
 import { capSet, charge, credit, ended, given, lookedUp, opened, planChanged } from './usage-examples.ts';
 

@@ -1,13 +1,10 @@
 import { describe, expect, it } from 'vitest';
-
-import { maxPlanChanges } from '../../src/domain/change-plan.ts';
-import type { TermsChanges } from '../../src/domain/change-plan.ts';
-import { decideUsage } from '../../src/domain/decide-usage.ts';
-import type { UsageCommand } from '../../src/domain/decide-usage.ts';
+import { maxPlanChanges, type TermsChanges } from '../../src/domain/change-plan.ts';
+import { decideUsage, type UsageCommand } from '../../src/domain/decide-usage.ts';
 import type { PlanTerms } from '../../src/domain/plans.ts';
 import { isRefused } from '../../src/domain/refusals.ts';
-import { endPeriod } from '../../src/domain/usage-periods.ts';
 import type { UsageEvent } from '../../src/domain/usage-events.ts';
+import { endPeriod } from '../../src/domain/usage-periods.ts';
 import {
   capReached,
   capRemoved,
@@ -23,8 +20,8 @@ import {
   opened,
   plan,
   planChanged,
-  queueDownload,
   queued,
+  queueDownload,
   removeCap,
   sandbox,
   setCap,

@@ -1,17 +1,13 @@
-import { chmodSync, readFileSync, readdirSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:http';
-import type { IncomingMessage } from 'node:http';
+import { chmodSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import { createServer, type IncomingMessage } from 'node:http';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-
 import { platforms } from '../../src/domain/platforms/platforms.ts';
 import { cookiesOfHosts, fixedHosts } from '../../src/downloader/cookies.ts';
 import { readPrivateText } from '../../src/system/private-files.ts';
 import { listPids, readProcessFile } from '../../src/system/processes.ts';
-import { listen } from '../support/listen.ts';
-import type { Listening } from '../support/listen.ts';
-import { downloadFrom, startTestPlatform } from '../support/sample-platform.ts';
-import type { TestPlatform } from '../support/sample-platform.ts';
+import { listen, type Listening } from '../support/listen.ts';
+import { downloadFrom, startTestPlatform, type TestPlatform } from '../support/sample-platform.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 
 const cookie = (domain: string, name: string, value = 'v') =>

@@ -1,7 +1,5 @@
 import { describe, expect, test } from 'vitest';
-
-import { failureReasons } from '../../src/domain/failure-reasons.ts';
-import type { FailureReason } from '../../src/domain/failure-reasons.ts';
+import { type FailureReason, failureReasons } from '../../src/domain/failure-reasons.ts';
 import { knownRefusal } from '../../src/downloader/known-beforehand.ts';
 import { parseFormatBytes } from '../../src/downloader/yt-dlp/output.ts';
 import { downloadFrom, ownPlatformOfFile } from '../support/sample-platform.ts';

@@ -1,14 +1,11 @@
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { readFileSync, readdirSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-
+import { type Output, qualities, type Quality } from '../../src/domain/download-options.ts';
+import { mediaSets, type Rendition, sampleItems } from '../../src/embedded/sample-platform/items.ts';
 import type { DownloadedFile, WantedFile } from '../../src/ports/videos.ts';
-import { qualities } from '../../src/domain/download-options.ts';
-import type { Output, Quality } from '../../src/domain/download-options.ts';
-import { mediaSets, sampleItems } from '../../src/embedded/sample-platform/items.ts';
-import type { Rendition } from '../../src/embedded/sample-platform/items.ts';
 import { isLongProof } from '../support/proof-scale.ts';
 import { downloadFrom, platformOfFile } from '../support/sample-platform.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';

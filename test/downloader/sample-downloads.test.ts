@@ -1,7 +1,6 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-
 import type { DownloadProgress, VideoSource, WantedFile } from '../../src/ports/videos.ts';
 import { listProcesses, readProcessFile } from '../../src/system/processes.ts';
 import { refusedItems, undownloadableItems } from '../support/failing-items.ts';

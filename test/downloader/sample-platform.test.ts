@@ -1,7 +1,6 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-
 import { pagePath, sampleItems } from '../../src/embedded/sample-platform/items.ts';
 import { startSamplePlatform } from '../../src/embedded/sample-platform/sample-platform.ts';
 import { platformOfFile } from '../support/sample-platform.ts';

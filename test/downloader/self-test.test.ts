@@ -1,14 +1,10 @@
 import { channel } from 'node:diagnostics_channel';
-import { connect } from 'node:net';
-import type { AddressInfo, Server } from 'node:net';
+import { type AddressInfo, connect, type Server } from 'node:net';
 import { describe, expect, test } from 'vitest';
-
-import type { Sandbox } from '../../src/downloader/sandbox/open-sandbox.ts';
-import { testSandbox } from '../../src/downloader/self-test.ts';
-import type { GuardReport } from '../../src/downloader/self-test.ts';
-import { createEgressGuard } from '../../src/downloader/egress/connection-guard.ts';
-import type { EgressGuard } from '../../src/downloader/egress/connection-guard.ts';
+import { createEgressGuard, type EgressGuard } from '../../src/downloader/egress/connection-guard.ts';
 import { startEgressProxy } from '../../src/downloader/egress/proxy.ts';
+import type { Sandbox } from '../../src/downloader/sandbox/open-sandbox.ts';
+import { type GuardReport, testSandbox } from '../../src/downloader/self-test.ts';
 import { requireGuards } from '../../src/main/downloader-sandbox.ts';
 import { sandboxOfFile } from '../support/sandbox.ts';
 

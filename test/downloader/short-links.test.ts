@@ -1,8 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { createShortLinkResolver } from '../../src/downloader/short-links.ts';
-import type { ShortLinkResult } from '../../src/downloader/short-links.ts';
-import { redirectTo, startShortLinkHosts } from '../support/short-link-hosts.ts';
-import type { ShortLinkHosts } from '../support/short-link-hosts.ts';
+import { createShortLinkResolver, type ShortLinkResult } from '../../src/downloader/short-links.ts';
+import { redirectTo, type ShortLinkHosts, startShortLinkHosts } from '../support/short-link-hosts.ts';
 import { patienceMs, waitFor } from '../support/wait-for.ts';
 
 const link = 'https://vm.tiktok.com/ZSabc123/';

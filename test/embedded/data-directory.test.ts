@@ -1,8 +1,7 @@
 import { existsSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-
-import { dataFormat, DataDirectoryRefused, lockDataDirectory } from '../../src/embedded/data-directory.ts';
+import { DataDirectoryRefused, dataFormat, lockDataDirectory } from '../../src/embedded/data-directory.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 import { startOwner } from './owned.ts';
 

@@ -1,7 +1,6 @@
 import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-
 import { launchNatsServer } from '../../src/embedded/nats-server.ts';
 import { connectTo, startNatsServer } from '../support/nats.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';

@@ -5,12 +5,11 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, onTestFinished } from 'vitest';
-
 import { serverPids } from '../../src/embedded/leftover-server.ts';
 import type { RunningServer } from '../../src/embedded/server-process.ts';
 import { readProcess } from '../../src/system/processes.ts';
-import { waitFor } from '../support/wait-for.ts';
 import { listen } from '../support/listen.ts';
+import { waitFor } from '../support/wait-for.ts';
 
 const ownerFile = fileURLToPath(new URL('./owner.ts', import.meta.url));
 

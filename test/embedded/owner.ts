@@ -1,8 +1,8 @@
 /** A process that owns embedded servers, for tests that kill it. Started as: owner.ts postgres|nats-server|data-directory DIRECTORY */
 
+import { lockDataDirectory } from '../../src/embedded/data-directory.ts';
 import { launchNatsServer } from '../../src/embedded/nats-server.ts';
 import { launchPostgres } from '../../src/embedded/postgres/launch.ts';
-import { lockDataDirectory } from '../../src/embedded/data-directory.ts';
 
 const [part, dataDirectory] = process.argv.slice(2);
 if (dataDirectory === undefined) throw new Error('The data directory is missing.');

@@ -3,9 +3,7 @@ import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'no
 import { join } from 'node:path';
 import pg from 'pg';
 import { beforeAll, describe, expect, it } from 'vitest';
-
-import { launchPostgres } from '../../src/embedded/postgres/launch.ts';
-import type { PostgresOptions } from '../../src/embedded/postgres/launch.ts';
+import { launchPostgres, type PostgresOptions } from '../../src/embedded/postgres/launch.ts';
 import { inMemoryIfPossible } from '../support/in-memory.ts';
 import { createDatabase } from '../support/postgres.ts';
 import { temporaryDirectory, temporaryDirectoryOfFile } from '../support/temporary-directory.ts';

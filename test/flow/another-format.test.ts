@@ -1,14 +1,12 @@
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-
 import { makeFilm } from '../downloader/films/make-film.ts';
 import { both, fast, film, hls, usual } from '../downloader/films/recipes.ts';
 import { ended, queue } from '../support/downloads.ts';
 import { installationOfFile } from '../support/installation.ts';
 import { readLog } from '../support/log.ts';
-import { startLossyPlatform } from '../support/lossy-platform.ts';
-import type { FaultyFile, LossyPlatform } from '../support/lossy-platform.ts';
 import type { Film } from '../support/lossy-films.ts';
+import { type FaultyFile, type LossyPlatform, startLossyPlatform } from '../support/lossy-platform.ts';
 import { findDownloader } from '../support/sample-platform.ts';
 import { temporaryDirectoryOfFile } from '../support/temporary-directory.ts';
 import { waitFor } from '../support/wait-for.ts';

@@ -1,12 +1,11 @@
-import { beforeAll, afterAll, expect, it } from 'vitest';
+import { afterAll, beforeAll, expect, it } from 'vitest';
 import { within } from '../cli/command-line.ts';
 import { createBadlySetDatabase } from '../support/badly-set-database.ts';
 import { call } from '../support/client.ts';
 import { ended, queue } from '../support/downloads.ts';
 import { planFile } from '../support/plans.ts';
-import { startService } from '../support/service.ts';
-import type { Service } from '../support/service.ts';
 import type { TestDatabase } from '../support/postgres.ts';
+import { type Service, startService } from '../support/service.ts';
 
 /** A role and a database of Postgres with other settings than the usual ones change nothing of what the service does. */
 interface Periods {

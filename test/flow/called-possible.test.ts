@@ -1,8 +1,7 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { call } from '../support/client.ts';
 import { ended, queue } from '../support/downloads.ts';
-import { startService } from '../support/service.ts';
-import type { Service } from '../support/service.ts';
+import { type Service, startService } from '../support/service.ts';
 import { waitFor } from '../support/wait-for.ts';
 
 /** An operator's limit that only the largest of an item's sizes exceeds: metadata does not know which one will be asked for. */

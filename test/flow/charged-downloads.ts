@@ -1,6 +1,5 @@
 import { hashIdempotencyKey } from '../../src/commands/idempotency-key-hash.ts';
-import { readUsageStream } from '../support/log.ts';
-import type { LoggedEvent } from '../support/log.ts';
+import { type LoggedEvent, readUsageStream } from '../support/log.ts';
 
 export interface LoggedDownload {
   token: string;

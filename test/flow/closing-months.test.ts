@@ -1,14 +1,12 @@
 import fc from 'fast-check';
 import { beforeAll, expect, test } from 'vitest';
-
 import { countDue } from '../../projections/due-periods.ts';
 import { openPool } from '../../src/adapters/postgres/pool.ts';
 import type { InvoiceIssued } from '../../src/domain/invoice-events.ts';
 import { silent } from '../projections/read-models-under-test.ts';
 import { queue } from '../support/downloads.ts';
 import { installationOfFile } from '../support/installation.ts';
-import { readLog } from '../support/log.ts';
-import type { LoggedEvent } from '../support/log.ts';
+import { type LoggedEvent, readLog } from '../support/log.ts';
 import { planFile } from '../support/plans.ts';
 import { scaled } from '../support/proof-scale.ts';
 import { patienceMs, waitFor } from '../support/wait-for.ts';

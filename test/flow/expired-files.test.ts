@@ -3,10 +3,9 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import type { Pool } from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-
 import { connectEventStore } from '../../src/adapters/event-store/event-store.ts';
 import { openPool } from '../../src/adapters/postgres/pool.ts';
-import { GeneratedAccount, appendAll } from '../projections/generated-account.ts';
+import { appendAll, GeneratedAccount } from '../projections/generated-account.ts';
 import { silent } from '../projections/read-models-under-test.ts';
 import { installationOfFile } from '../support/installation.ts';
 import { readLog } from '../support/log.ts';

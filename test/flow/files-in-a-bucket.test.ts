@@ -1,16 +1,13 @@
-import { readFileSync, readdirSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-
+import { expectRefusal, runIn } from '../cli/command-line.ts';
 import { call } from '../support/client.ts';
 import { ended, queue, statusOf } from '../support/downloads.ts';
 import { readLog } from '../support/log.ts';
 import { planFile } from '../support/plans.ts';
-import { s3Account, startS3Server } from '../support/s3/server.ts';
-import type { S3Server } from '../support/s3/server.ts';
-import { startService } from '../support/service.ts';
-import type { Environment, Service } from '../support/service.ts';
-import { expectRefusal, runIn } from '../cli/command-line.ts';
+import { s3Account, type S3Server, startS3Server } from '../support/s3/server.ts';
+import { type Environment, type Service, startService } from '../support/service.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 import { waitFor } from '../support/wait-for.ts';
 

@@ -1,5 +1,4 @@
 import { expect, it } from 'vitest';
-
 import { ended, queue } from '../support/downloads.ts';
 import { startService } from '../support/service.ts';
 

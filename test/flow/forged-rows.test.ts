@@ -1,12 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { countEvents, runSql } from '../http/engines-behind.ts';
 import { noDownloads } from '../http/shared-service.ts';
-import { call } from '../support/client.ts';
-import type { Answer } from '../support/client.ts';
+import { type Answer, call } from '../support/client.ts';
 import { planFile } from '../support/plans.ts';
 import { scrape, valueOf } from '../support/scrape.ts';
-import { startService } from '../support/service.ts';
-import type { Service } from '../support/service.ts';
+import { type Service, startService } from '../support/service.ts';
 import { waitFor } from '../support/wait-for.ts';
 
 /** Somebody who can write to Postgres, and a service that decides by what it has written itself. */

@@ -6,8 +6,7 @@ import { ended, pollEveryMs, queue, statusOf } from '../support/downloads.ts';
 import { readLog } from '../support/log.ts';
 import { planFile } from '../support/plans.ts';
 import { scaled } from '../support/proof-scale.ts';
-import { startService } from '../support/service.ts';
-import type { Service } from '../support/service.ts';
+import { type Service, startService } from '../support/service.ts';
 import { waitFor } from '../support/wait-for.ts';
 
 /** SIGKILL of the service and every engine while jobs are queued and running; then one start, as after a power cut. */

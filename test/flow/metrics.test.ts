@@ -1,17 +1,16 @@
 import { randomBytes } from 'node:crypto';
-import { readFileSync, readdirSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { newApiKey } from '../../src/commands/api-key.ts';
-import { ownService } from '../http/shared-service.ts';
-import { exhaust, issueKey } from '../http/requests.ts';
 import { rawExchange } from '../http/raw-request.ts';
+import { exhaust, issueKey } from '../http/requests.ts';
+import { ownService } from '../http/shared-service.ts';
 import { call } from '../support/client.ts';
 import { ended, queue } from '../support/downloads.ts';
 import { planFile } from '../support/plans.ts';
-import { scrape, valueOf } from '../support/scrape.ts';
-import type { ScrapedMetric } from '../support/scrape.ts';
+import { scrape, type ScrapedMetric, valueOf } from '../support/scrape.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { root } from '../tidy/source-files.ts';
 

@@ -1,9 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { call } from '../support/client.ts';
-import type { Answer } from '../support/client.ts';
+import { issueKey } from '../http/requests.ts';
+import { type Answer, call } from '../support/client.ts';
 import { queue, statusOf } from '../support/downloads.ts';
 import { installationOfFile } from '../support/installation.ts';
-import { issueKey } from '../http/requests.ts';
 import { scaled } from '../support/proof-scale.ts';
 import type { ServiceProcess } from '../support/service.ts';
 import { waitFor } from '../support/wait-for.ts';

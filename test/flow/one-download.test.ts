@@ -6,8 +6,7 @@ import { apiClient } from '../support/client.ts';
 import { ended, pollEveryMs, queue } from '../support/downloads.ts';
 import { ffprobe } from '../support/ffprobe.ts';
 import { isLongProof } from '../support/proof-scale.ts';
-import { startService } from '../support/service.ts';
-import type { Service } from '../support/service.ts';
+import { type Service, startService } from '../support/service.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 import { waitFor } from '../support/wait-for.ts';
 

@@ -3,10 +3,8 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { call } from '../support/client.ts';
 import { ended, queue } from '../support/downloads.ts';
-import { proxySecret, startOutgoingProxy } from '../support/outgoing-proxy.ts';
-import type { OutgoingProxyOfTest } from '../support/outgoing-proxy.ts';
-import { startService } from '../support/service.ts';
-import type { Service } from '../support/service.ts';
+import { type OutgoingProxyOfTest, proxySecret, startOutgoingProxy } from '../support/outgoing-proxy.ts';
+import { type Service, startService } from '../support/service.ts';
 import { temporaryDirectoryOfFile } from '../support/temporary-directory.ts';
 import { waitFor } from '../support/wait-for.ts';
 

@@ -3,8 +3,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { call } from '../support/client.ts';
 import { ended, queue, statusOf } from '../support/downloads.ts';
-import { startService } from '../support/service.ts';
-import type { Service } from '../support/service.ts';
+import { type Service, startService } from '../support/service.ts';
 import { temporaryDirectoryOfFile } from '../support/temporary-directory.ts';
 import { waitFor } from '../support/wait-for.ts';
 

@@ -1,14 +1,13 @@
 import { cpSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { runSql } from '../http/engines-behind.ts';
 import { noDownloads } from '../http/shared-service.ts';
 import { call } from '../support/client.ts';
-import { makeTemporaryDirectory } from '../support/temporary-directory.ts';
 import { planFile } from '../support/plans.ts';
-import { runCommand, startService } from '../support/service.ts';
-import type { OpenedAccount, Service } from '../support/service.ts';
+import { type OpenedAccount, runCommand, type Service, startService } from '../support/service.ts';
+import { makeTemporaryDirectory } from '../support/temporary-directory.ts';
 import { waitFor } from '../support/wait-for.ts';
-import { runSql } from '../http/engines-behind.ts';
 
 /** An operator puts an older copy of the log in its place, and keeps the newer Postgres. */
 const directory = makeTemporaryDirectory();

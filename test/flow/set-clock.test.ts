@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
 import { createApiClient } from '../../src/client/client.ts';
 import { installationOfFile } from '../support/installation.ts';
-import { jsonLines } from '../support/log-lines.ts';
 import { readLog } from '../support/log.ts';
+import { jsonLines } from '../support/log-lines.ts';
 import { settablePostgresClock } from '../support/postgres-clock.ts';
 import type { ServiceProcess } from '../support/service.ts';
 import { waitFor } from '../support/wait-for.ts';

@@ -1,11 +1,10 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { connectEventStore } from '../../src/adapters/event-store/event-store.ts';
+import { usageOrigin } from '../../src/commands/usage/usage-cache.ts';
 import { firstBillingPeriod, usageStream } from '../../src/domain/billing-period.ts';
 import type { UsageEvent } from '../../src/domain/usage-events.ts';
 import { ask, writersOf } from '../commands/usage-account.ts';
-import { usageOrigin } from '../../src/commands/usage/usage-cache.ts';
-import { call } from '../support/client.ts';
-import type { Answer } from '../support/client.ts';
+import { type Answer, call } from '../support/client.ts';
 import { installationOfFile } from '../support/installation.ts';
 import { readUsageStream } from '../support/log.ts';
 import { planFile } from '../support/plans.ts';

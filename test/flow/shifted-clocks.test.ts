@@ -1,9 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { expectRefusal, runIn } from '../cli/command-line.ts';
-import { startInstallation } from '../support/installation.ts';
-import type { Installation } from '../support/installation.ts';
-import { jsonLines } from '../support/log-lines.ts';
+import { type Installation, startInstallation } from '../support/installation.ts';
 import { readLog } from '../support/log.ts';
+import { jsonLines } from '../support/log-lines.ts';
 import { createMigratedDatabase } from '../support/postgres.ts';
 import type { Environment } from '../support/service.ts';
 

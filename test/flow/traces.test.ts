@@ -2,12 +2,9 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { call } from '../support/client.ts';
 import { ended, queue } from '../support/downloads.ts';
 import { startInstallation } from '../support/installation.ts';
-import { startService } from '../support/service.ts';
-import type { Service } from '../support/service.ts';
-import { startSpanReceiver } from '../support/span-receiver.ts';
-import type { ReceivedSpan, SpanReceiver } from '../support/span-receiver.ts';
-import { printTrace, traceTrees } from '../support/trace-tree.ts';
-import type { TraceNode } from '../support/trace-tree.ts';
+import { type Service, startService } from '../support/service.ts';
+import { type ReceivedSpan, type SpanReceiver, startSpanReceiver } from '../support/span-receiver.ts';
+import { printTrace, type TraceNode, traceTrees } from '../support/trace-tree.ts';
 import { waitFor } from '../support/wait-for.ts';
 
 let receiver: SpanReceiver;

@@ -1,8 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { call } from '../support/client.ts';
 import { installationOfFile } from '../support/installation.ts';
-import { startPostgresProxy } from '../support/postgres-proxy.ts';
-import type { PostgresProxy } from '../support/postgres-proxy.ts';
+import { type PostgresProxy, startPostgresProxy } from '../support/postgres-proxy.ts';
 import { scrape, valueOf } from '../support/scrape.ts';
 import type { ServiceProcess } from '../support/service.ts';
 import { waitFor } from '../support/wait-for.ts';

@@ -1,5 +1,4 @@
-import { nextBillingPeriod } from '../../src/domain/billing-period.ts';
-import type { BillingPeriod } from '../../src/domain/billing-period.ts';
+import { type BillingPeriod, nextBillingPeriod } from '../../src/domain/billing-period.ts';
 import type { PlanTerms, Terms } from '../../src/domain/plans.ts';
 
 /**

@@ -1,13 +1,10 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { launchPostgres } from '../../src/embedded/postgres/launch.ts';
-import { within, saidBy } from '../cli/command-line.ts';
-import { startInstallation } from '../support/installation.ts';
-import type { Installation } from '../support/installation.ts';
-import type { OpenedAccount } from '../support/service.ts';
+import { saidBy, within } from '../cli/command-line.ts';
+import { type Installation, startInstallation } from '../support/installation.ts';
 import { planFile } from '../support/plans.ts';
-import { restartable } from '../support/restartable.ts';
-import type { RestartableServer } from '../support/restartable.ts';
-import type { ServiceProcess } from '../support/service.ts';
+import { restartable, type RestartableServer } from '../support/restartable.ts';
+import type { OpenedAccount, ServiceProcess } from '../support/service.ts';
 import { temporaryDirectoryOfFile } from '../support/temporary-directory.ts';
 import { pauseOfClient, waitFor } from '../support/wait-for.ts';
 

@@ -1,11 +1,10 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { call } from '../support/client.ts';
 import { installationOfFile } from '../support/installation.ts';
-import { jsonLines } from '../support/log-lines.ts';
 import { readLog } from '../support/log.ts';
+import { jsonLines } from '../support/log-lines.ts';
 import { isLongProof } from '../support/proof-scale.ts';
-import { runCommand } from '../support/service.ts';
-import type { ServiceProcess } from '../support/service.ts';
+import { runCommand, type ServiceProcess } from '../support/service.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { wrongClock } from '../support/wrong-clock.ts';
 

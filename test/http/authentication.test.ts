@@ -1,8 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { newApiKey } from '../../src/commands/api-key.ts';
-import { call } from '../support/client.ts';
-import type { Asked } from '../support/client.ts';
+import { type Asked, call } from '../support/client.ts';
 import { rawRequest } from './raw-request.ts';
 import { demoOf, ownService } from './shared-service.ts';
 

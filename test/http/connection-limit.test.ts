@@ -1,13 +1,11 @@
 import { once } from 'node:events';
 import { readdirSync } from 'node:fs';
-import { connect } from 'node:net';
-import type { Socket } from 'node:net';
+import { connect, type Socket } from 'node:net';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { connectionsOf } from '../../src/http/connection-limit.ts';
 import { call } from '../support/client.ts';
 import { scrape, valueOf } from '../support/scrape.ts';
-import { startProcess } from '../support/service.ts';
-import type { ServiceProcess } from '../support/service.ts';
+import { type ServiceProcess, startProcess } from '../support/service.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { demoOf, ownService } from './shared-service.ts';
 

@@ -1,14 +1,14 @@
+import { once } from 'node:events';
 import { METHODS } from 'node:http';
 import { connect } from 'node:net';
-import { once } from 'node:events';
 import { describe, expect, it } from 'vitest';
 import { apiPrefix, endpoints } from '../../src/http/endpoints.ts';
 import { call, expectError } from '../support/client.ts';
 import { queue } from '../support/downloads.ts';
+import { auditFoundDivergence } from '../support/log-lines.ts';
 import { runSql, waitForEnd } from './engines-behind.ts';
 import { rawExchange, rawRequest } from './raw-request.ts';
 import { metadataPath } from './requests.ts';
-import { auditFoundDivergence } from '../support/log-lines.ts';
 import { demoOf, ownService } from './shared-service.ts';
 
 const service = ownService({}, [

@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { call, expectError } from '../support/client.ts';
-import { creditsOf, exhaust } from './requests.ts';
-import type { Credits } from './requests.ts';
+import { type Credits, creditsOf, exhaust } from './requests.ts';
 import { demoOf, noDownloads, shareService } from './shared-service.ts';
 
 const service = shareService(noDownloads);

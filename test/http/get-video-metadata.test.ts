@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { call, expectError } from '../support/client.ts';
-import type { Answer } from '../support/client.ts';
+import { type Answer, call, expectError } from '../support/client.ts';
 import { queue } from '../support/downloads.ts';
 import { whileCreditsStandStill } from './engines-behind.ts';
 import { creditsOf, exhaust, issueKey, metadataPath, together } from './requests.ts';

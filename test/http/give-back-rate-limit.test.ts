@@ -1,6 +1,5 @@
 import { beforeAll, expect, it } from 'vitest';
-import { call } from '../support/client.ts';
-import type { Answer } from '../support/client.ts';
+import { type Answer, call } from '../support/client.ts';
 import { installationOfFile } from '../support/installation.ts';
 import { planFile } from '../support/plans.ts';
 import type { ServiceProcess } from '../support/service.ts';

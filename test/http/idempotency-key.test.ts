@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { call } from '../support/client.ts';
-import type { Answer } from '../support/client.ts';
+import { type Answer, call } from '../support/client.ts';
 import { countEvents } from './engines-behind.ts';
 import { creditsOf, issueKey, together } from './requests.ts';
 import { demoOf, noDownloads, shareService } from './shared-service.ts';

@@ -3,8 +3,7 @@ import { call, expectError } from '../support/client.ts';
 import { planFile } from '../support/plans.ts';
 import { countEvents } from './engines-behind.ts';
 import { rawRequest } from './raw-request.ts';
-import { creditsOf, metadataPath } from './requests.ts';
-import type { Credits } from './requests.ts';
+import { type Credits, creditsOf, metadataPath } from './requests.ts';
 import { noDownloads, ownService } from './shared-service.ts';
 
 /**

@@ -1,6 +1,5 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { call } from '../support/client.ts';
-import type { Asked } from '../support/client.ts';
+import { type Asked, call } from '../support/client.ts';
 import { exhaust, issueKey, metadataPath, together } from './requests.ts';
 import { noDownloads, shareService } from './shared-service.ts';
 

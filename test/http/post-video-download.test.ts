@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { call, expectError } from '../support/client.ts';
-import type { Answer } from '../support/client.ts';
+import { type Answer, call, expectError } from '../support/client.ts';
 import { countEvents } from './engines-behind.ts';
 import { creditsOf, exhaust, issueKey, together } from './requests.ts';
 import { demoOf, noDownloads, shareService } from './shared-service.ts';

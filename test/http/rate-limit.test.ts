@@ -1,6 +1,5 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { call } from '../support/client.ts';
-import type { Answer } from '../support/client.ts';
+import { type Answer, call } from '../support/client.ts';
 import { issueKey, metadataPath } from './requests.ts';
 import { noDownloads, shareService } from './shared-service.ts';
 

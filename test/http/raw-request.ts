@@ -1,8 +1,6 @@
-import { request } from 'node:http';
-import type { IncomingMessage } from 'node:http';
-import { connect } from 'node:net';
-import type { Socket } from 'node:net';
 import { once } from 'node:events';
+import { type IncomingMessage, request } from 'node:http';
+import { connect, type Socket } from 'node:net';
 import { text as readText } from 'node:stream/consumers';
 import { expect } from 'vitest';
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { queue } from '../support/downloads.ts';
 import { call } from '../support/client.ts';
+import { queue } from '../support/downloads.ts';
 import { readEvents } from './engines-behind.ts';
 import { rawExchange } from './raw-request.ts';
 import { demoOf, noDownloads, shareService } from './shared-service.ts';

@@ -1,6 +1,5 @@
 import type { components } from '../../src/client/paths.ts';
-import { call } from '../support/client.ts';
-import type { Answer } from '../support/client.ts';
+import { type Answer, call } from '../support/client.ts';
 
 export const metadataPath = (videoUrl: string): string => `/video/metadata?url=${encodeURIComponent(videoUrl)}`;
 

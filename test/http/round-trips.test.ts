@@ -1,9 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { call } from '../support/client.ts';
-import type { Answer } from '../support/client.ts';
+import { type Answer, call } from '../support/client.ts';
 import { installationOfFile } from '../support/installation.ts';
-import { startPostgresProxy } from '../support/postgres-proxy.ts';
-import type { PostgresProxy } from '../support/postgres-proxy.ts';
+import { type PostgresProxy, startPostgresProxy } from '../support/postgres-proxy.ts';
 import { waitFor } from '../support/wait-for.ts';
 
 const installation = installationOfFile();

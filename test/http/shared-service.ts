@@ -1,8 +1,14 @@
 import { afterAll, beforeAll, expect } from 'vitest';
 import { unexpectedLines } from '../support/log-lines.ts';
 import { askFor } from '../support/offers.ts';
-import { inUse, startService } from '../support/service.ts';
-import type { Environment, Running, Service, ServiceInUse } from '../support/service.ts';
+import {
+  type Environment,
+  inUse,
+  type Running,
+  type Service,
+  type ServiceInUse,
+  startService,
+} from '../support/service.ts';
 
 /** For tests that need charges and no films: the worker finds too little room, and leaves every job queued. */
 export const noDownloads: Environment = { MIN_FREE_DISK_MIB: '1000000000' };

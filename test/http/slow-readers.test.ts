@@ -1,7 +1,6 @@
 import { once } from 'node:events';
 import { readFileSync, truncateSync } from 'node:fs';
-import { get } from 'node:http';
-import type { IncomingMessage } from 'node:http';
+import { get, type IncomingMessage } from 'node:http';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { buffer as readBuffer, text as readText } from 'node:stream/consumers';

@@ -1,9 +1,8 @@
 import { get } from 'node:http';
 import { describe, expect, it } from 'vitest';
-import { Outage } from '../../src/ports/outage.ts';
 import { WaitingPolls } from '../../src/http/waiting-polls.ts';
-import { call, expectError } from '../support/client.ts';
-import type { Answer } from '../support/client.ts';
+import { Outage } from '../../src/ports/outage.ts';
+import { type Answer, call, expectError } from '../support/client.ts';
 import { queue } from '../support/downloads.ts';
 import { isLongProof, scaled } from '../support/proof-scale.ts';
 import { scrape, valueOf } from '../support/scrape.ts';

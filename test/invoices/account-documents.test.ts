@@ -1,5 +1,4 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-
 import { invoices } from '../../projections/invoices.ts';
 import { ItemsMissing } from '../../projections/line-items.ts';
 import { overageLedger } from '../../projections/overage-ledger.ts';
@@ -14,12 +13,10 @@ import { newId, newUuid, randomBits } from '../../src/system/clock-and-chance.ts
 import { endAndClose } from '../commands/close-books.ts';
 import { correct } from '../commands/keyed-downloads.ts';
 import { logUnderTest } from '../commands/log-under-test.ts';
-import { ask, freshToken, writersOf } from '../commands/usage-account.ts';
-import type { UsageAccount } from '../commands/usage-account.ts';
+import { ask, freshToken, type UsageAccount, writersOf } from '../commands/usage-account.ts';
 import { openOwned } from '../dispatcher/mailing.ts';
 import { plan, video } from '../domain/usage-examples.ts';
-import { readModelsOfTest } from '../projections/read-models-under-test.ts';
-import type { TestReadModels } from '../projections/read-models-under-test.ts';
+import { readModelsOfTest, type TestReadModels } from '../projections/read-models-under-test.ts';
 import { patienceMs } from '../support/wait-for.ts';
 
 const log = logUnderTest();

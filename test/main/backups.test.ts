@@ -1,10 +1,9 @@
 import { execFileSync } from 'node:child_process';
+import { createHash, randomUUID } from 'node:crypto';
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { createHash, randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
-
 import { openPool } from '../../src/adapters/postgres/pool.ts';
 import { expectRefusal, within } from '../cli/command-line.ts';
 import { silent } from '../projections/read-models-under-test.ts';
@@ -13,8 +12,7 @@ import { readLog } from '../support/log.ts';
 import { planFile } from '../support/plans.ts';
 import { createMigratedDatabase } from '../support/postgres.ts';
 import { scaled } from '../support/proof-scale.ts';
-import { runCommand, startService } from '../support/service.ts';
-import type { OpenedAccount, Service } from '../support/service.ts';
+import { type OpenedAccount, runCommand, type Service, startService } from '../support/service.ts';
 import { canMountSmallDisk, mountSmallDisk } from '../support/small-disk.ts';
 import { temporaryDirectory, temporaryDirectoryOfFile } from '../support/temporary-directory.ts';
 import { patienceMs, pauseOfClient, waitFor } from '../support/wait-for.ts';

@@ -1,9 +1,9 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, vi } from 'vitest';
-import { ConfigurationRefused } from '../../src/main/settings/configuration-refused.ts';
 import { readNatsAddress } from '../../src/adapters/nats/address.ts';
 import { environment, readConfig } from '../../src/main/settings/config.ts';
+import { ConfigurationRefused } from '../../src/main/settings/configuration-refused.ts';
 import { temporaryDirectoryOfFile } from '../support/temporary-directory.ts';
 
 const read = (EVENTSTORE_URL: string) => readConfig({ EVENTSTORE_URL }).EVENTSTORE_URL;

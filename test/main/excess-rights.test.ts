@@ -1,7 +1,6 @@
 import { expect, it } from 'vitest';
-
-import { eventStoreOverTls } from '../support/event-store-over-tls.ts';
 import { portOf } from '../support/event-store.ts';
+import { eventStoreOverTls } from '../support/event-store-over-tls.ts';
 import { installationOfFile } from '../support/installation.ts';
 import { jsonLines } from '../support/log-lines.ts';
 import { waitFor } from '../support/wait-for.ts';

@@ -2,9 +2,8 @@ import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { call } from '../support/client.ts';
 import { createDatabase } from '../support/postgres.ts';
-import { canMountSmallDisk, mountSmallDisk } from '../support/small-disk.ts';
-import type { SmallDisk } from '../support/small-disk.ts';
 import { runCommand, startProcess } from '../support/service.ts';
+import { canMountSmallDisk, mountSmallDisk, type SmallDisk } from '../support/small-disk.ts';
 
 const lastLine = (text: string) => text.trimEnd().split('\n').at(-1) ?? '';
 

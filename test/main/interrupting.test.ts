@@ -1,10 +1,9 @@
+import { once } from 'node:events';
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { join } from 'node:path';
-import { once } from 'node:events';
 import { describe, expect, it } from 'vitest';
 import { isLongProof } from '../support/proof-scale.ts';
-import { cliCommand, spawnCommand, startOnTerminal } from '../support/service.ts';
-import type { OnTerminal } from '../support/service.ts';
+import { cliCommand, type OnTerminal, spawnCommand, startOnTerminal } from '../support/service.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 import { waitFor } from '../support/wait-for.ts';
 

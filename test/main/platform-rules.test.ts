@@ -1,11 +1,10 @@
 import { chmodSync, renameSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-
 import { OutgoingRouteFailed } from '../../src/downloader/egress/outgoing-route.ts';
 import { cookiesOfPlatforms, requireUsableRules } from '../../src/main/roles/cookies-of-platforms.ts';
-import { ConfigurationRefused } from '../../src/main/settings/configuration-refused.ts';
 import { readConfig } from '../../src/main/settings/config.ts';
+import { ConfigurationRefused } from '../../src/main/settings/configuration-refused.ts';
 import { outgoingProxyOf } from '../../src/main/settings/outgoing-proxy.ts';
 import { openPlatformRules } from '../../src/main/settings/platform-rules.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';

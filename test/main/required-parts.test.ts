@@ -1,13 +1,11 @@
 import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-
 import { requireParts } from '../../src/main/required-parts.ts';
-import { ConfigurationRefused } from '../../src/main/settings/configuration-refused.ts';
-import { readConfig } from '../../src/main/settings/config.ts';
 import type { Role } from '../../src/main/roles/role.ts';
-import { machineOf, machines } from '../../src/system/machine-parts.js';
-import type { Machine } from '../../src/system/machine-parts.js';
+import { readConfig } from '../../src/main/settings/config.ts';
+import { ConfigurationRefused } from '../../src/main/settings/configuration-refused.ts';
+import { type Machine, machineOf, machines } from '../../src/system/machine-parts.js';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 
 const nowhere = '/nowhere';

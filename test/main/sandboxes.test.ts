@@ -1,13 +1,10 @@
 import { chownSync, existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
-
 import { ended, queue } from '../support/downloads.ts';
 import { prepareDataDirectory } from '../support/made-once.ts';
-import { runCommand, startProcess } from '../support/service.ts';
-import type { StartedBy } from '../support/service.ts';
+import { runCommand, type StartedBy, startProcess } from '../support/service.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
-import { root } from '../tidy/source-files.ts';
 import {
   asPlainUser,
   dataDirectoryOf,
@@ -19,6 +16,7 @@ import {
   userWithout,
   withoutProc,
 } from '../support/without-namespaces.ts';
+import { root } from '../tidy/source-files.ts';
 
 /** In the environment of the service, and in its data folder. */
 const secret = 'a secret that no child of the service may ever read';

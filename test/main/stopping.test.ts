@@ -1,19 +1,17 @@
-import { spawn } from 'node:child_process';
-import type { ChildProcess } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import type { Readable } from 'node:stream';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { freePort } from '../../src/embedded/free-port.ts';
-import { isAlive } from '../embedded/owned.ts';
 import { runIn } from '../cli/command-line.ts';
+import { isAlive } from '../embedded/owned.ts';
 import { EventStoreProxy } from '../support/event-store-proxy.ts';
 import { installationOfFile } from '../support/installation.ts';
 import { prepareEngine } from '../support/made-once.ts';
 import { isLongProof } from '../support/proof-scale.ts';
 import { startRefusingEventStore } from '../support/refusing-event-store.ts';
 import { cliCommand, spawnCommand } from '../support/service.ts';
-import { startSilentServer } from '../support/silent-server.ts';
-import type { SilentServer } from '../support/silent-server.ts';
+import { type SilentServer, startSilentServer } from '../support/silent-server.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 import { waitFor } from '../support/wait-for.ts';
 

@@ -4,7 +4,6 @@ import { closeSync, constants, openSync, readSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
-
 import { installationOfFile } from '../support/installation.ts';
 import { planFile } from '../support/plans.ts';
 import { startPostgresProxy } from '../support/postgres-proxy.ts';

@@ -1,18 +1,30 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-
-import { downloadSearchOf, listAccountDownloads, readAccountDownload } from '../../projections/account-downloads.ts';
-import type { DownloadCursor, DownloadFilter, DownloadPage } from '../../projections/account-downloads.ts';
+import {
+  type DownloadCursor,
+  type DownloadFilter,
+  type DownloadPage,
+  downloadSearchOf,
+  listAccountDownloads,
+  readAccountDownload,
+} from '../../projections/account-downloads.ts';
 import { jobTimeline } from '../../projections/job-timeline.ts';
 import { readJob } from '../../projections/jobs.ts';
 import { usageAndJobs } from '../../projections/usage-and-jobs.ts';
 import { claimJob, readQueuedJob } from '../../src/commands/record-job-progress.ts';
 import { newId, newUuid } from '../../src/system/clock-and-chance.ts';
-import { changedLog } from '../commands/noted-reads.ts';
 import { logUnderTest } from '../commands/log-under-test.ts';
-import { ask, downloadOf, freshCause, freshToken, openUsage, writersOf } from '../commands/usage-account.ts';
-import type { UsageAccount } from '../commands/usage-account.ts';
-import { readModelsOfFile, readModelsOfTest } from './read-models-under-test.ts';
+import { changedLog } from '../commands/noted-reads.ts';
+import {
+  ask,
+  downloadOf,
+  freshCause,
+  freshToken,
+  openUsage,
+  type UsageAccount,
+  writersOf,
+} from '../commands/usage-account.ts';
 import { patienceMs } from '../support/wait-for.ts';
+import { readModelsOfFile, readModelsOfTest } from './read-models-under-test.ts';
 
 const log = logUnderTest();
 const models = readModelsOfFile(log, usageAndJobs, jobTimeline);

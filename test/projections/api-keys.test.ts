@@ -1,16 +1,15 @@
 import { describe, expect, it } from 'vitest';
-
 import { apiKeys, listApiKeys, waitForHourlyLimit, waitForKey } from '../../projections/api-keys.ts';
 import { usageAndJobs } from '../../projections/usage-and-jobs.ts';
-import { newId, newUuid, randomBits } from '../../src/system/clock-and-chance.ts';
 import { issueApiKey, openAccount, revokeApiKey } from '../../src/commands/accounts.ts';
 import { usageOrigin } from '../../src/commands/usage/usage-cache.ts';
 import { isRefused } from '../../src/domain/refusals.ts';
+import { newId, newUuid, randomBits } from '../../src/system/clock-and-chance.ts';
 import { logUnderTest } from '../commands/log-under-test.ts';
-import { ask, writersOf, midNovember } from '../commands/usage-account.ts';
+import { ask, midNovember, writersOf } from '../commands/usage-account.ts';
 import { plan } from '../domain/usage-examples.ts';
-import { readModelsOfFile } from './read-models-under-test.ts';
 import { patienceMs } from '../support/wait-for.ts';
+import { readModelsOfFile } from './read-models-under-test.ts';
 
 const log = logUnderTest();
 const models = readModelsOfFile(log, apiKeys, usageAndJobs);

@@ -1,21 +1,27 @@
 import { describe, expect, it } from 'vitest';
-
 import { jobTimeline, readTimeline } from '../../projections/job-timeline.ts';
 import { overageLedger, readLedger } from '../../projections/overage-ledger.ts';
 import { catchUp, measureProgress } from '../../projections/runner/wait-for-checkpoint.ts';
-import { newUuid } from '../../src/system/clock-and-chance.ts';
 import { claimJob, readQueuedJob } from '../../src/commands/record-job-progress.ts';
+import type { CorrectionCommand } from '../../src/domain/corrections.ts';
 import { defaultOptions } from '../../src/domain/download-options.ts';
 import type { Actor } from '../../src/domain/parse-event.ts';
 import { isRefused } from '../../src/domain/refusals.ts';
-import type { CorrectionCommand } from '../../src/domain/corrections.ts';
+import { newUuid } from '../../src/system/clock-and-chance.ts';
 import { correct as correctStored } from '../commands/keyed-downloads.ts';
 import { logUnderTest } from '../commands/log-under-test.ts';
-import { ask, freshCause, freshToken, writersOf, midNovember, openUsage } from '../commands/usage-account.ts';
-import type { UsageAccount } from '../commands/usage-account.ts';
+import {
+  ask,
+  freshCause,
+  freshToken,
+  midNovember,
+  openUsage,
+  type UsageAccount,
+  writersOf,
+} from '../commands/usage-account.ts';
 import { lookUp, video } from '../domain/usage-examples.ts';
-import { createReadModels, readModelsOfFile } from './read-models-under-test.ts';
 import { patienceMs, waitFor } from '../support/wait-for.ts';
+import { createReadModels, readModelsOfFile } from './read-models-under-test.ts';
 
 const log = logUnderTest();
 // Two of each, of which only one may apply an event.

@@ -1,29 +1,28 @@
 import { describe, expect, it } from 'vitest';
-
 import { readNewestCredits } from '../../projections/credits.ts';
 import { readJob } from '../../projections/jobs.ts';
 import { usageAndJobs } from '../../projections/usage-and-jobs.ts';
-import { newUuid } from '../../src/system/clock-and-chance.ts';
 import { recordJobProgress } from '../../src/commands/record-job-progress.ts';
 import type { JobCommand } from '../../src/domain/download-job.ts';
 import { defaultOptions } from '../../src/domain/download-options.ts';
 import type { UsageSnapshot } from '../../src/domain/usage-state.ts';
+import { newUuid } from '../../src/system/clock-and-chance.ts';
 import { logUnderTest } from '../commands/log-under-test.ts';
 import {
   ask,
   foldUsage,
   freshCause,
   freshToken,
-  writersOf,
   midNovember,
   openUsage,
   queueAll,
   upFrom,
+  type UsageAccount,
+  writersOf,
 } from '../commands/usage-account.ts';
-import type { UsageAccount } from '../commands/usage-account.ts';
 import { plan, queueDownload, video } from '../domain/usage-examples.ts';
-import { believed, readModelsOfFile, testMacs } from './read-models-under-test.ts';
 import { patienceMs } from '../support/wait-for.ts';
+import { believed, readModelsOfFile, testMacs } from './read-models-under-test.ts';
 
 const log = logUnderTest();
 const models = readModelsOfFile(log, usageAndJobs);

@@ -1,24 +1,22 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-
 import type { Admissions } from '../../projections/admission/admission.ts';
-import { apiKeys } from '../../projections/api-keys.ts';
-import { notBelieved } from '../../projections/credits-macs.ts';
-import { readCredits, readNewestCredits } from '../../projections/credits.ts';
-import { rebuild } from '../../projections/runner/rebuild.ts';
 import { projections } from '../../projections/all.ts';
+import { apiKeys } from '../../projections/api-keys.ts';
+import { readCredits, readNewestCredits } from '../../projections/credits.ts';
+import { notBelieved } from '../../projections/credits-macs.ts';
+import { rebuild } from '../../projections/runner/rebuild.ts';
 import { rebuildUnsigned } from '../../projections/runner/unsigned-rows.ts';
 import { usageAndJobs } from '../../projections/usage-and-jobs.ts';
-import { createRowMacs } from '../../src/adapters/postgres/row-macs.ts';
 import { deriveKeys } from '../../src/adapters/derive-keys.ts';
+import { createRowMacs } from '../../src/adapters/postgres/row-macs.ts';
 import { hashIdempotencyKey } from '../../src/commands/idempotency-key-hash.ts';
 import type { Subscription } from '../../src/ports/event-store.ts';
-import { queueDownload } from '../domain/usage-examples.ts';
-import { queueKeyed, correct } from '../commands/keyed-downloads.ts';
+import { correct, queueKeyed } from '../commands/keyed-downloads.ts';
 import { logUnderTest } from '../commands/log-under-test.ts';
-import { ask, foldUsage, writersOf, openUsage, queueAll } from '../commands/usage-account.ts';
-import type { UsageAccount } from '../commands/usage-account.ts';
+import { ask, foldUsage, openUsage, queueAll, type UsageAccount, writersOf } from '../commands/usage-account.ts';
+import { queueDownload } from '../domain/usage-examples.ts';
 import { waitFor } from '../support/wait-for.ts';
-import { GeneratedAccount, appendAll } from './generated-account.ts';
+import { appendAll, GeneratedAccount } from './generated-account.ts';
 import { insertKey } from './key-windows.ts';
 import { readModelsOfFile, silent, testMacs, testSecrets } from './read-models-under-test.ts';
 

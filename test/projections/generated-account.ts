@@ -1,20 +1,19 @@
-import { newId, newUuid, randomBits } from '../../src/system/clock-and-chance.ts';
-import type { EventStore, EventToAppend, ExpectedRevision } from '../../src/ports/event-store.ts';
 import { addMetadata } from '../../src/commands/event-metadata.ts';
 import { firstPreviousHash } from '../../src/commands/hash-chain.ts';
 import { accountStream } from '../../src/domain/account-events.ts';
 import { firstBillingPeriod, usageStream } from '../../src/domain/billing-period.ts';
 import { correctionsStream } from '../../src/domain/correction-events.ts';
+import { type JobEvent, jobStream } from '../../src/domain/download-job-events.ts';
 import { plusSeconds } from '../../src/domain/instant.ts';
 import { invoicesStream } from '../../src/domain/invoice-events.ts';
-import { staffStream } from '../../src/domain/staff-events.ts';
-import { jobStream } from '../../src/domain/download-job-events.ts';
-import type { JobEvent } from '../../src/domain/download-job-events.ts';
 import type { DomainEvent } from '../../src/domain/parse-event.ts';
 import { openerOf } from '../../src/domain/people.ts';
-import type { UsageEvent } from '../../src/domain/usage-events.ts';
-import { midNovember } from '../commands/usage-account.ts';
 import type { PlanTerms } from '../../src/domain/plans.ts';
+import { staffStream } from '../../src/domain/staff-events.ts';
+import type { UsageEvent } from '../../src/domain/usage-events.ts';
+import type { EventStore, EventToAppend, ExpectedRevision } from '../../src/ports/event-store.ts';
+import { newId, newUuid, randomBits } from '../../src/system/clock-and-chance.ts';
+import { midNovember } from '../commands/usage-account.ts';
 import { plan, video } from '../domain/usage-examples.ts';
 
 export interface Append {

@@ -1,18 +1,15 @@
 import { createHash } from 'node:crypto';
 import { beforeAll, describe, expect, it } from 'vitest';
-
 import type { Admission, Admissions } from '../../projections/admission/admission.ts';
 import { rebuild } from '../../projections/runner/rebuild.ts';
 import { usageAndJobs } from '../../projections/usage-and-jobs.ts';
 import { hashIdempotencyKey } from '../../src/commands/idempotency-key-hash.ts';
-import { token } from '../domain/usage-examples.ts';
 import { closeBooks, endPeriods } from '../commands/close-books.ts';
 import { correct, queueKeyed } from '../commands/keyed-downloads.ts';
 import { logUnderTest } from '../commands/log-under-test.ts';
-import { writersOf, openUsage } from '../commands/usage-account.ts';
-import type { UsageAccount } from '../commands/usage-account.ts';
-import { insertKey } from './key-windows.ts';
-import type { TestKey } from './key-windows.ts';
+import { openUsage, type UsageAccount, writersOf } from '../commands/usage-account.ts';
+import { token } from '../domain/usage-examples.ts';
+import { insertKey, type TestKey } from './key-windows.ts';
 import { believed, readModelsOfFile, testMacs } from './read-models-under-test.ts';
 
 const log = logUnderTest();

@@ -1,22 +1,27 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-
 import { listInvoicesDue } from '../../projections/due-periods.ts';
 import { invoices, readInvoices } from '../../projections/invoices.ts';
 import { usageAndJobs } from '../../projections/usage-and-jobs.ts';
-import { newUuid } from '../../src/system/clock-and-chance.ts';
 import { issueCreditNote } from '../../src/commands/issue-credit-note.ts';
+import { issueInvoice } from '../../src/commands/issue-invoice.ts';
+import type { RecordedEvent } from '../../src/ports/event-store.ts';
+import { newUuid } from '../../src/system/clock-and-chance.ts';
 import { endAndClose } from '../commands/close-books.ts';
 import { correct } from '../commands/keyed-downloads.ts';
-import { issueInvoice } from '../../src/commands/issue-invoice.ts';
 import { logUnderTest } from '../commands/log-under-test.ts';
-import { ask, writersOf, midNovember, openUsage, queueAll, upFrom } from '../commands/usage-account.ts';
-import type { UsageAccount } from '../commands/usage-account.ts';
-import type { RecordedEvent } from '../../src/ports/event-store.ts';
+import {
+  ask,
+  midNovember,
+  openUsage,
+  queueAll,
+  upFrom,
+  type UsageAccount,
+  writersOf,
+} from '../commands/usage-account.ts';
 import { plan, token } from '../domain/usage-examples.ts';
-import { readModelsOfTest } from './read-models-under-test.ts';
-import { rebuildOn, rowsOf } from './runner/rebuilding.ts';
-import type { TestReadModels } from './read-models-under-test.ts';
 import { patienceMs } from '../support/wait-for.ts';
+import { readModelsOfTest, type TestReadModels } from './read-models-under-test.ts';
+import { rebuildOn, rowsOf } from './runner/rebuilding.ts';
 
 const log = logUnderTest();
 let models: TestReadModels;

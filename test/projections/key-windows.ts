@@ -1,10 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import type { Pool } from 'pg';
-
 import { keyText, uuidOfKeyHash } from '../../projections/api-keys.ts';
+import { creditsColumns, type CreditsRow, signedUsageOf } from '../../projections/credits.ts';
 import { CreditsMacs } from '../../projections/credits-macs.ts';
-import { creditsColumns, signedUsageOf } from '../../projections/credits.ts';
-import type { CreditsRow } from '../../projections/credits.ts';
 import { newId } from '../../src/system/clock-and-chance.ts';
 import { testMacs } from './read-models-under-test.ts';
 

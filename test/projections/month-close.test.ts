@@ -1,12 +1,22 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-
 import { writeAuditState } from '../../projections/audit-state.ts';
-import { listMoneyEvents } from '../../projections/money-events.ts';
-import type { MoneyEvent } from '../../projections/money-events.ts';
-import { addUp, listAccountCloses, readMonthClose, withSums } from '../../projections/month-close.ts';
-import type { AccountClose } from '../../projections/month-close.ts';
-import { exportPeriodMoney, listMonthMoney, listPeriodMoney, overageSorts } from '../../projections/overage-table.ts';
-import type { OverageCursor, OverageFilter, PeriodMoney } from '../../projections/overage-table.ts';
+import { listMoneyEvents, type MoneyEvent } from '../../projections/money-events.ts';
+import {
+  type AccountClose,
+  addUp,
+  listAccountCloses,
+  readMonthClose,
+  withSums,
+} from '../../projections/month-close.ts';
+import {
+  exportPeriodMoney,
+  listMonthMoney,
+  listPeriodMoney,
+  type OverageCursor,
+  type OverageFilter,
+  overageSorts,
+  type PeriodMoney,
+} from '../../projections/overage-table.ts';
 import { moneyCounts, periodMoney } from '../../projections/period-money.ts';
 import type { Link } from '../../src/audit/rules/event-schemas.ts';
 import type { Period } from '../../src/audit/rules/period.ts';
@@ -15,8 +25,7 @@ import { Random } from '../audit/random.ts';
 import { RichHistory } from '../audit/rich-history.ts';
 import { logUnderTest } from '../commands/log-under-test.ts';
 import { scaled } from '../support/proof-scale.ts';
-import { storeCorrectedAccount } from './corrected-account.ts';
-import type { CorrectedAccount } from './corrected-account.ts';
+import { type CorrectedAccount, storeCorrectedAccount } from './corrected-account.ts';
 import { readModelsOfFile } from './read-models-under-test.ts';
 
 /** The month's report against the audit's own rules, which share no code with it: to the cent, for each account and in sum. */

@@ -1,10 +1,9 @@
 import { expect, it } from 'vitest';
-
 import { listPeopleOfAddress, people } from '../../projections/people.ts';
 import { rebuild } from '../../projections/runner/rebuild.ts';
 import { rebuildUnsigned } from '../../projections/runner/unsigned-rows.ts';
-import { createRowMacs } from '../../src/adapters/postgres/row-macs.ts';
 import { deriveKeys } from '../../src/adapters/derive-keys.ts';
+import { createRowMacs } from '../../src/adapters/postgres/row-macs.ts';
 import { invitePerson, openAccount, removePerson } from '../../src/commands/accounts.ts';
 import { openerOf } from '../../src/domain/people.ts';
 import { isRefused } from '../../src/domain/refusals.ts';

@@ -1,11 +1,9 @@
 import { hash } from 'node:crypto';
 import type { Pool, QueryResult } from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-
-import { listAccountDownloads, readAccountDownload } from '../../projections/account-downloads.ts';
-import type { DownloadFilter } from '../../projections/account-downloads.ts';
-import { readAccountRecord } from '../../projections/account-record.ts';
+import { type DownloadFilter, listAccountDownloads, readAccountDownload } from '../../projections/account-downloads.ts';
 import { pageAccountPeriods } from '../../projections/account-periods.ts';
+import { readAccountRecord } from '../../projections/account-record.ts';
 import { listKeysWithUse } from '../../projections/admission/key-use.ts';
 import { listApiKeys } from '../../projections/api-keys.ts';
 import { readBooks } from '../../projections/books.ts';
@@ -21,22 +19,27 @@ import { listGivenBack } from '../../projections/given-back.ts';
 import { readInvoices } from '../../projections/invoices.ts';
 import { listJobDays } from '../../projections/job-days.ts';
 import { listAccountCloses, readMonthClose } from '../../projections/month-close.ts';
-import { listOutage } from '../../projections/outage.ts';
 import { listNotices, readQueueAndWorkers } from '../../projections/operation.ts';
-import { listMonthMoney, listPeriodMoney, overageSorts } from '../../projections/overage-table.ts';
-import type { OverageCursor, OverageFilter, OverageOrder } from '../../projections/overage-table.ts';
+import { listOutage } from '../../projections/outage.ts';
+import {
+  listMonthMoney,
+  listPeriodMoney,
+  type OverageCursor,
+  type OverageFilter,
+  type OverageOrder,
+  overageSorts,
+} from '../../projections/overage-table.ts';
+import { listPeopleOfAddress } from '../../projections/people.ts';
 import { listPeriodCharges } from '../../projections/period-charges.ts';
 import { search } from '../../projections/search.ts';
 import { listStaffMembers, listStaffOfAddress, readStaffMember } from '../../projections/staff.ts';
 import { listLooks } from '../../projections/staff-looks.ts';
-import { listPeopleOfAddress } from '../../projections/people.ts';
 import { readStaffToken } from '../../projections/staff-tokens.ts';
 import { listUsageDays } from '../../projections/usage-days.ts';
 import { readWhatWaits } from '../../projections/what-waits.ts';
 import { scaled } from '../support/proof-scale.ts';
-import { createReadModels, testMacs } from './read-models-under-test.ts';
-import type { TestReadModels } from './read-models-under-test.ts';
 import { patienceMs } from '../support/wait-for.ts';
+import { createReadModels, testMacs, type TestReadModels } from './read-models-under-test.ts';
 
 /**
  * What the queries behind pages look at, in tables of many accounts: never a whole table, and never more rows than they say. One

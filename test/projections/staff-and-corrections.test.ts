@@ -1,8 +1,13 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-
 import { apiKeys } from '../../projections/api-keys.ts';
-import { corrections, listCorrections, listWaitingCorrections, readCorrection } from '../../projections/corrections.ts';
-import type { CorrectionRow } from '../../projections/corrections.ts';
+import {
+  type CorrectionRow,
+  corrections,
+  listCorrections,
+  listWaitingCorrections,
+  readCorrection,
+} from '../../projections/corrections.ts';
+import { notBelieved } from '../../projections/credits-macs.ts';
 import { listGivenBack } from '../../projections/given-back.ts';
 import { invoices } from '../../projections/invoices.ts';
 import { listJobDays } from '../../projections/job-days.ts';
@@ -11,9 +16,7 @@ import { listNotices, readQueueAndWorkers } from '../../projections/operation.ts
 import { overageLedger } from '../../projections/overage-ledger.ts';
 import { people } from '../../projections/people.ts';
 import { rebuild } from '../../projections/runner/rebuild.ts';
-import { search } from '../../projections/search.ts';
-import type { SearchHit } from '../../projections/search.ts';
-import { notBelieved } from '../../projections/credits-macs.ts';
+import { search, type SearchHit } from '../../projections/search.ts';
 import { listStaffMembers, listStaffOfAddress, readStaffMember, staff } from '../../projections/staff.ts';
 import { listLooks } from '../../projections/staff-looks.ts';
 import { readStaffToken } from '../../projections/staff-tokens.ts';

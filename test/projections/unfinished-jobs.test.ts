@@ -1,5 +1,5 @@
-import { beforeAll, expect, it } from 'vitest';
 import type { Pool } from 'pg';
+import { beforeAll, expect, it } from 'vitest';
 import { oldestWaitingSeconds } from '../../projections/unfinished-jobs.ts';
 import { readModelsOfFile } from './read-models-under-test.ts';
 

@@ -1,17 +1,22 @@
 import { expect, it } from 'vitest';
-
 import { listAccountPeriods, pageAccountPeriods } from '../../projections/account-periods.ts';
-import { listUsageDays, usageDays } from '../../projections/usage-days.ts';
-import type { UsageDay } from '../../projections/usage-days.ts';
 import { usageAndJobs } from '../../projections/usage-and-jobs.ts';
-import { newUuid } from '../../src/system/clock-and-chance.ts';
+import { listUsageDays, type UsageDay, usageDays } from '../../projections/usage-days.ts';
 import type { CorrectionCommand } from '../../src/domain/corrections.ts';
 import type { Actor } from '../../src/domain/parse-event.ts';
 import { isRefused } from '../../src/domain/refusals.ts';
+import { newUuid } from '../../src/system/clock-and-chance.ts';
 import { correct as correctStored } from '../commands/keyed-downloads.ts';
 import { logUnderTest } from '../commands/log-under-test.ts';
-import { ask, downloadOf, foldUsage, freshToken, openUsage, writersOf } from '../commands/usage-account.ts';
-import type { UsageAccount } from '../commands/usage-account.ts';
+import {
+  ask,
+  downloadOf,
+  foldUsage,
+  freshToken,
+  openUsage,
+  type UsageAccount,
+  writersOf,
+} from '../commands/usage-account.ts';
 import { lookUp } from '../domain/usage-examples.ts';
 import { readModelsOfFile, testMacs } from './read-models-under-test.ts';
 

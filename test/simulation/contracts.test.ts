@@ -1,13 +1,12 @@
 import { statSync, unlinkSync } from 'node:fs';
 import { beforeEach } from 'vitest';
-
 import { fileStoreContract } from '../adapters/files/file-store-contract.ts';
 import { jobQueueContract } from '../adapters/nats/job-queue-contract.ts';
 import { pendingVoidsContract } from '../adapters/postgres/pending-voids-contract.ts';
 import { promised } from '../dispatcher/resolving.ts';
 import { SimulatedQueue } from './job-queue.ts';
 import { perfectNetwork } from './perfect-network.ts';
-import { Postgres, pendingVoidsOf } from './postgres.ts';
+import { pendingVoidsOf, Postgres } from './postgres.ts';
 import { ReadModels } from './read-models.ts';
 import { beginClosing } from './replaced-queries.ts';
 import { SimulatedFiles } from './simulated-files.ts';

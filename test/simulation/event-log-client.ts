@@ -1,18 +1,18 @@
-import { prepareAppend } from '../../src/adapters/event-store/append.ts';
-import type { PreparedAppend } from '../../src/adapters/event-store/append.ts';
+import { prepareAppend, type PreparedAppend } from '../../src/adapters/event-store/append.ts';
 import { backoffMs } from '../../src/async/backoff.ts';
 import { sleep } from '../../src/async/sleep.ts';
-import { isAfter, positionOfEvent } from '../../src/ports/log-position.ts';
-import { EventStoreClosed, EventStoreUnavailable } from '../../src/ports/event-store.ts';
-import type {
-  AppendOutcome,
-  EventStore,
-  LogPosition,
-  RecordedEvent,
-  Subscription,
-  SubscriptionOptions,
-  WholeLog,
+import {
+  type AppendOutcome,
+  type EventStore,
+  EventStoreClosed,
+  EventStoreUnavailable,
+  type LogPosition,
+  type RecordedEvent,
+  type Subscription,
+  type SubscriptionOptions,
+  type WholeLog,
 } from '../../src/ports/event-store.ts';
+import { isAfter, positionOfEvent } from '../../src/ports/log-position.ts';
 import { runAs } from './clock.ts';
 import type { EventLog } from './event-log.ts';
 import type { FaultKind } from './faults.ts';

@@ -1,5 +1,4 @@
 import { onTestFinished } from 'vitest';
-
 import { describeEventStorePort } from '../adapters/event-store/port-contract.ts';
 import { EventLog } from './event-log.ts';
 import { connectToLog } from './event-log-client.ts';

@@ -1,5 +1,4 @@
-import { plantedBugs } from './planted-bugs.ts';
-import type { PlantedBug } from './planted-bugs.ts';
+import { type PlantedBug, plantedBugs } from './planted-bugs.ts';
 import { Runner } from './run.ts';
 
 export interface Found {

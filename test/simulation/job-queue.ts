@@ -1,6 +1,5 @@
 import { sleep } from '../../src/async/sleep.ts';
-import { jobRevisionIn } from '../../src/ports/job-queue.ts';
-import type { JobMessage, JobQueue, ReceivedJob } from '../../src/ports/job-queue.ts';
+import { type JobMessage, type JobQueue, jobRevisionIn, type ReceivedJob } from '../../src/ports/job-queue.ts';
 import type { Network } from './event-log-client.ts';
 
 interface QueuedMessage {

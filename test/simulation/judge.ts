@@ -8,12 +8,11 @@ import type { CorrectionRequest } from '../../src/domain/correction-requests.ts'
 import type { FileKey } from '../../src/ports/files.ts';
 import type { Call } from './clients.ts';
 import type { StoredEvent } from './event-log.ts';
-import { messageIdOf } from './mail-server.ts';
-import type { TakenMail } from './mail-server.ts';
+import { messageIdOf, type TakenMail } from './mail-server.ts';
 import type { HeldKey } from './owners-and-staff.ts';
-import type { Violation } from './simulation.ts';
 import type { JobRow } from './read-models.ts';
 import type { Operation } from './service.ts';
+import type { Violation } from './simulation.ts';
 import type { World } from './world.ts';
 
 /** The judge takes this of a simulated history, and of one of real processes. All times are milliseconds since it began. */

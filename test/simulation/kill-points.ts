@@ -1,8 +1,7 @@
 import { spawn } from 'node:child_process';
 import http2 from 'node:http2';
 import { Socket } from 'node:net';
-import { editSources } from './module-hooks.ts';
-import type { Edit } from './module-hooks.ts';
+import { type Edit, editSources } from './module-hooks.ts';
 
 /**
  * Loaded before the service into one of its processes (`node --import`): ends or stops the process at a drawn point, which is a

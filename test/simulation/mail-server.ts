@@ -1,6 +1,5 @@
 import { sleep } from '../../src/async/sleep.ts';
-import { MailNotTaken } from '../../src/ports/billing.ts';
-import type { Mail } from '../../src/ports/billing.ts';
+import { type Mail, MailNotTaken } from '../../src/ports/billing.ts';
 import type { Network } from './event-log-client.ts';
 import type { SimulatedProcess } from './process.ts';
 

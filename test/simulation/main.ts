@@ -2,13 +2,11 @@
 import { createHash } from 'node:crypto';
 import { availableParallelism } from 'node:os';
 import { Command, InvalidArgumentError } from 'commander';
-import { readCoverage } from './coverage.ts';
-import type { Coverage } from './coverage.ts';
+import { type Coverage, readCoverage } from './coverage.ts';
 import { explains, explanations, isSimulated } from './explained-branches.ts';
 import { findAll, median } from './find-planted-bugs.ts';
 import { plantedBugs } from './planted-bugs.ts';
-import { Runner, runSeeds } from './run.ts';
-import type { Totals } from './run.ts';
+import { Runner, runSeeds, type Totals } from './run.ts';
 import { shrink } from './shrink.ts';
 import type { History } from './simulation.ts';
 

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
-import { sleep } from '../../src/async/sleep.ts';
 import { notBelieved } from '../../projections/credits-macs.ts';
 import type { Checkpoint } from '../../projections/runner/checkpoints.ts';
+import { sleep } from '../../src/async/sleep.ts';
 import type { PendingVoid, PendingVoids } from '../../src/ports/billing.ts';
 import type { Network } from './event-log-client.ts';
 import type { ReadModels } from './read-models.ts';

@@ -1,5 +1,4 @@
-import { after, runAs, virtualMs } from './clock.ts';
-import type { TimerOwner } from './clock.ts';
+import { after, runAs, type TimerOwner, virtualMs } from './clock.ts';
 
 /**
  * One of several processes in this one. Everything that it waits for comes through `receive` or is a timer of its own, so it can

@@ -1,16 +1,17 @@
-import { jobStream } from '../../src/domain/download-job-events.ts';
-import { evolveJob, initialJob } from '../../src/domain/download-job.ts';
-import type { Job } from '../../src/domain/download-job.ts';
-import { periodOfUsageStream } from '../../src/domain/billing-period.ts';
-import type { KeyedDownload } from '../../src/domain/decide-usage.ts';
-import { evolveUsage } from '../../src/domain/evolve-usage.ts';
-import { evolveDocumentMails, initialDocumentMails } from '../../src/domain/document-mails.ts';
-import { evolveMailRecord, newMailRecord } from '../../src/domain/mail-record.ts';
-import type { MailRecord } from '../../src/domain/mail-record.ts';
 import type { WaitingDocumentMail } from '../../projections/document-mails.ts';
 import type { WaitingWarning } from '../../projections/usage-warnings.ts';
-import { evolveCorrectionRequests, newCorrectionRequests } from '../../src/domain/correction-requests.ts';
-import type { CorrectionRequests } from '../../src/domain/correction-requests.ts';
+import { periodOfUsageStream, usageStream } from '../../src/domain/billing-period.ts';
+import {
+  type CorrectionRequests,
+  evolveCorrectionRequests,
+  newCorrectionRequests,
+} from '../../src/domain/correction-requests.ts';
+import type { KeyedDownload } from '../../src/domain/decide-usage.ts';
+import { evolveDocumentMails, initialDocumentMails } from '../../src/domain/document-mails.ts';
+import { evolveJob, initialJob, type Job } from '../../src/domain/download-job.ts';
+import { jobStream } from '../../src/domain/download-job-events.ts';
+import { evolveUsage } from '../../src/domain/evolve-usage.ts';
+import { evolveMailRecord, type MailRecord, newMailRecord } from '../../src/domain/mail-record.ts';
 import {
   parseAccountEvent,
   parseCorrectionEvent,
@@ -18,10 +19,8 @@ import {
   parseJobEvent,
   parseUsageEvent,
 } from '../../src/domain/parse-event.ts';
-import { initialUsage } from '../../src/domain/usage-state.ts';
-import type { UsageSnapshot } from '../../src/domain/usage-state.ts';
-import { usageStream } from '../../src/domain/billing-period.ts';
 import { owesInvoice, owesOpeningInvoice } from '../../src/domain/usage-periods.ts';
+import { initialUsage, type UsageSnapshot } from '../../src/domain/usage-state.ts';
 import type { RecordedEvent } from '../../src/ports/event-store.ts';
 
 export interface CreditsRow {

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import type { WholeLog } from '../../src/ports/event-store.ts';
 import { keyPath } from '../../src/adapters/files/file-key.ts';
+import type { WholeLog } from '../../src/ports/event-store.ts';
 import type { Call } from './clients.ts';
 import type { StoredEvent } from './event-log.ts';
 import type { Evidence } from './judge.ts';

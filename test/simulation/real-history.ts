@@ -1,22 +1,18 @@
 import { createServer, request as sendRequest } from 'node:http';
 import { join } from 'node:path';
 import { setTimeout as sleepFor } from 'node:timers/promises';
-import { listen } from '../support/listen.ts';
-import { startInstallation } from '../support/installation.ts';
-import type { Installation } from '../support/installation.ts';
 import { withAdapter } from '../support/event-store-adapter.ts';
+import { type Installation, startInstallation } from '../support/installation.ts';
+import { listen } from '../support/listen.ts';
 import { readLog } from '../support/log.ts';
 import { withClient } from '../support/postgres.ts';
 import { waitFor } from '../support/wait-for.ts';
-import { downloader, reader, runLastClient, watcher } from './clients.ts';
-import type { Scene } from './clients.ts';
+import { downloader, reader, runLastClient, type Scene, watcher } from './clients.ts';
 import { judge } from './judge.ts';
 import type { Edit } from './module-hooks.ts';
-import { Randomness } from './random.ts';
-import type { Random } from './random.ts';
+import { type Random, Randomness } from './random.ts';
 import { evidenceOf } from './real-evidence.ts';
-import { Slot, killsOf } from './real-processes.ts';
-import type { Counts, Role } from './real-processes.ts';
+import { type Counts, killsOf, type Role, Slot } from './real-processes.ts';
 import type { Violation } from './simulation.ts';
 
 /** What a history of real processes has held, and what was wrong with it. */

@@ -1,6 +1,5 @@
 import { Worker } from 'node:worker_threads';
-import { addCoverage } from './coverage.ts';
-import type { Coverage } from './coverage.ts';
+import { addCoverage, type Coverage } from './coverage.ts';
 import type { Edit } from './module-hooks.ts';
 import type { History } from './simulation.ts';
 import type { Order, Settings } from './worker.ts';

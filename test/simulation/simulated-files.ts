@@ -1,7 +1,6 @@
 import { keyPath } from '../../src/adapters/files/file-key.ts';
 import { sleep } from '../../src/async/sleep.ts';
-import { FileStoreUnavailable } from '../../src/ports/files.ts';
-import type { FileKey, FileStore, RemovedFiles } from '../../src/ports/files.ts';
+import { type FileKey, type FileStore, FileStoreUnavailable, type RemovedFiles } from '../../src/ports/files.ts';
 import type { Network } from './event-log-client.ts';
 
 /** The file store: what is put is there, unless it fails. Its links lead nowhere. */

@@ -1,8 +1,7 @@
-import { availableParallelism } from 'node:os';
 import { readFileSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-
 import { isLongProof, scaled } from '../support/proof-scale.ts';
 import { root } from '../tidy/source-files.ts';
 import { applyEdit } from './module-hooks.ts';

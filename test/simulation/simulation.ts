@@ -1,17 +1,15 @@
-import { openAccount, issueApiKey } from '../../src/commands/accounts.ts';
+import { issueApiKey, openAccount } from '../../src/commands/accounts.ts';
+import { hashApiKey } from '../../src/commands/api-key.ts';
 import { changeTerms } from '../../src/commands/change-terms.ts';
 import { inviteStaff, newStaffCache } from '../../src/commands/staff.ts';
-import { hashApiKey } from '../../src/commands/api-key.ts';
 import { originOfUsage } from '../../src/commands/usage/usage-cache.ts';
 import { isRefused } from '../../src/domain/refusals.ts';
-import { after, passUntil, pause, reset, virtualMs } from './clock.ts';
 import { runLastClient, runLateClient } from './clients.ts';
+import { after, passUntil, pause, reset, virtualMs } from './clock.ts';
 import type { StoredEvent } from './event-log.ts';
 import { isSettled, judge } from './judge.ts';
-import { clientKinds, drawTerms, runClient } from './owners-and-staff.ts';
-import type { ClientKind, SimulatedScene } from './owners-and-staff.ts';
-import { ApiProcess, DispatcherProcess, ServiceProcess } from './service.ts';
-import type { Settings } from './service.ts';
+import { type ClientKind, clientKinds, drawTerms, runClient, type SimulatedScene } from './owners-and-staff.ts';
+import { ApiProcess, DispatcherProcess, ServiceProcess, type Settings } from './service.ts';
 import { WorkerProcess } from './worker-process.ts';
 import { World } from './world.ts';
 

@@ -1,11 +1,11 @@
-import { createChooser } from '../../src/worker/choose-job.ts';
-import { runWorker } from '../../src/worker/pull-jobs.ts';
 import { sleep } from '../../src/async/sleep.ts';
 import type { TurnWanted } from '../../src/ports/job-turns.ts';
 import type { DownloadFailure, VideoSource } from '../../src/ports/videos.ts';
+import { createChooser } from '../../src/worker/choose-job.ts';
+import { runWorker } from '../../src/worker/pull-jobs.ts';
 import { portOf } from './process.ts';
 import { readTurn } from './replaced-queries.ts';
-import { ServiceProcess, attemptTimeoutSeconds, logger, maxJobsPerAccount } from './service.ts';
+import { attemptTimeoutSeconds, logger, maxJobsPerAccount, ServiceProcess } from './service.ts';
 import type { World } from './world.ts';
 
 const beatEveryMs = 10_000;

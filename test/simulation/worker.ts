@@ -1,7 +1,6 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { startCoverage } from './coverage.ts';
-import { hookModules } from './module-hooks.ts';
-import type { Edit } from './module-hooks.ts';
+import { type Edit, hookModules } from './module-hooks.ts';
 import { smallLimits } from './small-limits.ts';
 
 /** A thread that runs histories one after the other: time and modules are replaced in it, and nowhere else. */

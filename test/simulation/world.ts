@@ -1,16 +1,15 @@
 import { createHash } from 'node:crypto';
 import { virtualMs } from './clock.ts';
-import { EventLog } from './event-log.ts';
-import type { StoredEvent } from './event-log.ts';
-import { Faults } from './faults.ts';
+import { EventLog, type StoredEvent } from './event-log.ts';
 import type { Network } from './event-log-client.ts';
-import { SimulatedFiles } from './simulated-files.ts';
-import { MailServer } from './mail-server.ts';
+import { Faults } from './faults.ts';
 import { SimulatedQueue } from './job-queue.ts';
+import { MailServer } from './mail-server.ts';
 import { Postgres } from './postgres.ts';
 import type { SimulatedProcess } from './process.ts';
 import { Randomness } from './random.ts';
 import { ReadModels } from './read-models.ts';
+import { SimulatedFiles } from './simulated-files.ts';
 
 export interface SimulatedAccount {
   accountId: string;

@@ -1,5 +1,4 @@
-import { isRefused } from '../../src/domain/refusals.ts';
-import type { Refused } from '../../src/domain/refusals.ts';
+import { isRefused, type Refused } from '../../src/domain/refusals.ts';
 
 /** The answer of a command. @throws where the command refused */
 export function accepted<Answer extends object>(answer: Answer | Refused): Answer {

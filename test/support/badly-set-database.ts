@@ -1,7 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { sessionSettings } from '../../src/adapters/postgres/session.ts';
-import { createDatabase, withClient } from './postgres.ts';
-import type { TestDatabase } from './postgres.ts';
+import { createDatabase, type TestDatabase, withClient } from './postgres.ts';
 
 type Settings = Readonly<Record<string, string>>;
 

@@ -1,6 +1,5 @@
 import { expect } from 'vitest';
-import { createApiClient } from '../../src/client/client.ts';
-import type { ApiClient } from '../../src/client/client.ts';
+import { type ApiClient, createApiClient } from '../../src/client/client.ts';
 import { apiPrefix } from '../../src/http/endpoints.ts';
 import { expectListedAnswer } from './endpoint-answers.ts';
 

@@ -5,8 +5,7 @@
  * This file is also the program of that process.
  */
 
-import { fork } from 'node:child_process';
-import type { ChildProcess } from 'node:child_process';
+import { type ChildProcess, fork } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 
 interface Command {

@@ -1,5 +1,4 @@
-import { GenericContainer, Wait, getContainerRuntimeClient } from 'testcontainers';
-import type { StartedTestContainer } from 'testcontainers';
+import { GenericContainer, getContainerRuntimeClient, type StartedTestContainer, Wait } from 'testcontainers';
 
 /** The images of production; a variable of this name in the environment names another one. */
 const images = {

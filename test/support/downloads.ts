@@ -1,7 +1,6 @@
 import type { components, paths } from '../../src/client/paths.ts';
 import type { DownloadStatus, EndedDownload } from '../../src/client/wait-for-download.ts';
-import { apiClient, call } from './client.ts';
-import type { Answer } from './client.ts';
+import { type Answer, apiClient, call } from './client.ts';
 import type { Service } from './service.ts';
 import { waitFor } from './wait-for.ts';
 

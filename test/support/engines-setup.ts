@@ -1,5 +1,5 @@
 /** Runs once before the tests of vitest.engines.config.ts: sees to it that there are engines to test against. */
-import { BACKWARDS, END, EventStoreDBClient, StreamNotFoundError, jsonEvent } from '@eventstore/db-client';
+import { BACKWARDS, END, EventStoreDBClient, jsonEvent, StreamNotFoundError } from '@eventstore/db-client';
 import { startContainers } from './containers.ts';
 import { readGivenEngines } from './given-engines.ts';
 import { connectTo } from './nats.ts';

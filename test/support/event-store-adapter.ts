@@ -1,8 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { onTestFinished } from 'vitest';
-
-import { connectEventStore } from '../../src/adapters/event-store/event-store.ts';
-import type { ConnectedEventStore, EventStoreOptions } from '../../src/adapters/event-store/event-store.ts';
+import {
+  type ConnectedEventStore,
+  connectEventStore,
+  type EventStoreOptions,
+} from '../../src/adapters/event-store/event-store.ts';
 import type { EventStore, EventToAppend, RecordedEvent } from '../../src/ports/event-store.ts';
 
 const testOptions = { resendAfterMs: 500, readTimeoutMs: 2000, random: Math.random };

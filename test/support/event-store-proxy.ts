@@ -1,7 +1,5 @@
-import { connect, createServer } from 'node:net';
-import type { Server, Socket } from 'node:net';
-import { listen } from './listen.ts';
-import type { Listening } from './listen.ts';
+import { connect, createServer, type Server, type Socket } from 'node:net';
+import { listen, type Listening } from './listen.ts';
 
 export type WayThrough = 'to_server' | 'to_client';
 

@@ -1,18 +1,17 @@
 import { randomUUID } from 'node:crypto';
-
-import { EventStoreDBClient, NO_STREAM, jsonEvent } from '@eventstore/db-client';
-import type {
-  AllStreamResolvedEvent,
-  AllStreamSubscription,
-  ResolvedEvent,
-  StreamSubscription,
+import {
+  type AllStreamResolvedEvent,
+  type AllStreamSubscription,
+  EventStoreDBClient,
+  jsonEvent,
+  NO_STREAM,
+  type ResolvedEvent,
+  type StreamSubscription,
 } from '@eventstore/db-client';
 import { afterAll, beforeAll, onTestFinished } from 'vitest';
-
 import type { EndOfCatchUp } from '../../src/embedded/event-store/checkpoints.ts';
 import { givenEngines } from './given-engines.ts';
-import { openEventStore } from './shared-event-stores.ts';
-import type { SharedEventStore } from './shared-event-stores.ts';
+import { openEventStore, type SharedEventStore } from './shared-event-stores.ts';
 import { waitFor } from './wait-for.ts';
 
 /** Another server's address: the suites then say whether that one gives the same answers. */

@@ -1,8 +1,6 @@
 import { rm } from 'node:fs/promises';
 import { createServer } from 'node:net';
-
-import { launchEventStore } from '../../src/embedded/event-store/launch.ts';
-import type { LaunchOptions } from '../../src/embedded/event-store/launch.ts';
+import { launchEventStore, type LaunchOptions } from '../../src/embedded/event-store/launch.ts';
 import { listen } from './listen.ts';
 import { makeDataDirectory } from './temporary-directory.ts';
 

@@ -1,8 +1,8 @@
 /** The program of the process that shared-event-stores.ts speaks to: event stores by the names of their folders. */
 
+import type { EndOfCatchUp } from '../../src/embedded/event-store/checkpoints.ts';
 import { openDatabase } from '../../src/embedded/event-store/database.ts';
 import { startServer } from '../../src/embedded/event-store/server.ts';
-import type { EndOfCatchUp } from '../../src/embedded/event-store/checkpoints.ts';
 
 export interface Start {
   directory: string;

@@ -2,7 +2,7 @@ import { chmodSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { Socket } from 'node:net';
 import { join } from 'node:path';
-import { TLSSocket, createSecureContext } from 'node:tls';
+import { createSecureContext, TLSSocket } from 'node:tls';
 import { listen } from './listen.ts';
 
 /** What a site answers to a path; undefined is a 404. */

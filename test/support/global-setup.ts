@@ -2,19 +2,18 @@
 
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
-
 import { launchPostgres } from '../../src/embedded/postgres/launch.ts';
 import { readProcessFile } from '../../src/system/processes.ts';
 import { makeBrowser, whyNoBrowser } from './browser-of-run.ts';
+import { makeConsole } from './console-of-run.ts';
 import { whyNoEarlierVersion } from './earlier-version.ts';
 import { readGivenEngines } from './given-engines.ts';
 import { linkEngine } from './made-once.ts';
+import { processesNaming } from './named-processes.ts';
 import { offer } from './offers.ts';
 import { prepareMigratedDatabase } from './postgres.ts';
-import { makeConsole } from './console-of-run.ts';
 import { whyNoPromtool } from './promtool.ts';
 import { whyNoPython } from './python.ts';
-import { processesNaming } from './named-processes.ts';
 import { makeService } from './services-of-run.ts';
 import { makeDataDirectory, makeTemporaryDirectory } from './temporary-directory.ts';
 import { waitFor } from './wait-for.ts';

@@ -1,5 +1,5 @@
-import type { HostilePlatform } from './hostile-platform.ts';
 import type { Canaries } from './canaries.ts';
+import type { HostilePlatform } from './hostile-platform.ts';
 
 /** A repeatable source of chance: xorshift, from a seed. */
 export function chanceFrom(seed: number): <Item>(items: readonly Item[]) => Item {

@@ -1,11 +1,7 @@
-import { createServer } from 'node:http';
-import type { IncomingMessage, ServerResponse } from 'node:http';
-import { connect } from 'node:net';
-import type { Socket } from 'node:net';
 import { lookup } from 'node:dns/promises';
-
-import { createEgressGuard } from '../../src/downloader/egress/connection-guard.ts';
-import type { EgressGuard } from '../../src/downloader/egress/connection-guard.ts';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { connect, type Socket } from 'node:net';
+import { createEgressGuard, type EgressGuard } from '../../src/downloader/egress/connection-guard.ts';
 import type { Canaries } from './canaries.ts';
 import { listen } from './listen.ts';
 

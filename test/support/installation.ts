@@ -1,13 +1,20 @@
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll } from 'vitest';
+import { startSamplePlatform } from '../../src/embedded/sample-platform/sample-platform.ts';
 import { engineOfRun, filmsOfRun, prepareEngine } from './made-once.ts';
 import { startNatsServer } from './nats.ts';
 import { createMigratedDatabase, withClient } from './postgres.ts';
-import { openAccount, runCli, startProcess } from './service.ts';
-import type { Environment, OpenedAccount, ServiceProcess, StartedBy } from './service.ts';
-import { startSamplePlatform } from '../../src/embedded/sample-platform/sample-platform.ts';
 import { findDownloader } from './sample-platform.ts';
+import {
+  type Environment,
+  openAccount,
+  type OpenedAccount,
+  runCli,
+  type ServiceProcess,
+  type StartedBy,
+  startProcess,
+} from './service.ts';
 import { openEventStore } from './shared-event-stores.ts';
 import { makeDataDirectory } from './temporary-directory.ts';
 

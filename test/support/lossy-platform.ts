@@ -1,13 +1,9 @@
-import { createServer } from 'node:http';
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { afterAll, beforeAll } from 'vitest';
-
 import type { VideoReference } from '../../src/ports/videos.ts';
-import { filmSeconds } from './lossy-films.ts';
-import type { Film } from './lossy-films.ts';
 import { listen } from './listen.ts';
-import { startTestPlatform } from './sample-platform.ts';
-import type { TestPlatform } from './sample-platform.ts';
+import { type Film, filmSeconds } from './lossy-films.ts';
+import { startTestPlatform, type TestPlatform } from './sample-platform.ts';
 
 /** What goes wrong with one file, every time that it is asked for. */
 export type Fault =

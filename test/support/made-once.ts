@@ -3,7 +3,6 @@
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, rmSync, symlinkSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-
 import { startReaper } from '../../src/downloader/sandbox/child-reaper.ts';
 import { installedAt } from '../../src/downloader/yt-dlp/installed-tree.ts';
 import { bundlePackageDirectory, bundleSha256, locateDownloader } from '../../src/downloader/yt-dlp/programs.ts';

@@ -1,7 +1,5 @@
 import { rmSync } from 'node:fs';
-import { connect } from 'nats';
-import type { NatsConnection } from 'nats';
-
+import { connect, type NatsConnection } from 'nats';
 import { launchNatsServer } from '../../src/embedded/nats-server.ts';
 import type { RunningServer } from '../../src/embedded/server-process.ts';
 import { givenEngines } from './given-engines.ts';

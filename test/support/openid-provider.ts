@@ -1,8 +1,6 @@
-import { generateKeyPairSync } from 'node:crypto';
-import type { KeyPairKeyObjectResult } from 'node:crypto';
+import { generateKeyPairSync, type KeyPairKeyObjectResult } from 'node:crypto';
 import { once } from 'node:events';
-import { createServer } from 'node:http';
-import type { Server } from 'node:http';
+import { createServer, type Server } from 'node:http';
 import { Provider } from 'oidc-provider';
 import { freePort } from '../../src/embedded/free-port.ts';
 

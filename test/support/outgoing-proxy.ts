@@ -1,6 +1,5 @@
 import { createServer } from 'node:http';
-import { connect } from 'node:net';
-import type { Socket } from 'node:net';
+import { connect, type Socket } from 'node:net';
 import { listen } from './listen.ts';
 
 export interface OutgoingProxyOfTest extends AsyncDisposable {

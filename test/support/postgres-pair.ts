@@ -1,15 +1,14 @@
 import { execFileSync } from 'node:child_process';
 import { chownSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { freePort } from '../../src/embedded/free-port.ts';
 import { launchPostgres } from '../../src/embedded/postgres/launch.ts';
 import { preparePostgresProgram } from '../../src/embedded/postgres/program.ts';
 import { startServerProcess } from '../../src/embedded/server-process.ts';
 import { sharedDirectory } from '../../src/system/access-of-other-users.ts';
 import { sendSignal } from '../../src/system/processes.ts';
-import { freePort } from '../../src/embedded/free-port.ts';
 import { migrateDatabase, withClient } from './postgres.ts';
-import { startPostgresProxy } from './postgres-proxy.ts';
-import type { PostgresProxy } from './postgres-proxy.ts';
+import { type PostgresProxy, startPostgresProxy } from './postgres-proxy.ts';
 import { makeTemporaryDirectory } from './temporary-directory.ts';
 import { waitFor } from './wait-for.ts';
 

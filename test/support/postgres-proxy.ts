@@ -1,5 +1,4 @@
-import { connect, createServer } from 'node:net';
-import type { Socket } from 'node:net';
+import { connect, createServer, type Socket } from 'node:net';
 import { listen } from './listen.ts';
 
 /** A TCP proxy before Postgres that counts how often a client waits for it. */

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import pg from 'pg';
-import { stateSettings } from '../../src/adapters/postgres/session.ts';
 import { migrate } from '../../src/adapters/postgres/migrations.ts';
+import { stateSettings } from '../../src/adapters/postgres/session.ts';
 import { migrationsDirectory } from '../../src/main/schema.ts';
 
 export interface TestDatabase extends AsyncDisposable {

@@ -1,10 +1,7 @@
 import { join } from 'node:path';
 import { afterAll, beforeAll } from 'vitest';
-
-import { openSandbox } from '../../src/downloader/sandbox/open-sandbox.ts';
-import type { Sandbox } from '../../src/downloader/sandbox/open-sandbox.ts';
-import { startReaper } from '../../src/downloader/sandbox/child-reaper.ts';
-import type { Reaper } from '../../src/downloader/sandbox/child-reaper.ts';
+import { type Reaper, startReaper } from '../../src/downloader/sandbox/child-reaper.ts';
+import { openSandbox, type Sandbox } from '../../src/downloader/sandbox/open-sandbox.ts';
 import { temporaryDirectoryOfFile } from './temporary-directory.ts';
 
 /** The namespaces that this machine allows, for the tests of one file, with a reaper and a directory. */

@@ -1,5 +1,4 @@
-import { spawn } from 'node:child_process';
-import type { ChildProcess } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
@@ -7,8 +6,7 @@ import { createInterface } from 'node:readline';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { isPortFree } from '../../src/embedded/free-port.ts';
-import { runLoaded } from './command-process.ts';
-import type { Ran } from './command-process.ts';
+import { type Ran, runLoaded } from './command-process.ts';
 import { givenEngines } from './given-engines.ts';
 import { engineOfRun, linkEngine, prepareDataDirectory } from './made-once.ts';
 import { createMigratedDatabase } from './postgres.ts';

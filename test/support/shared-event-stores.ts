@@ -3,11 +3,9 @@
  * what a small log costs is the start of its process. A test that kills or restarts its server uses `startEventStore`.
  */
 
-import { fork } from 'node:child_process';
-import type { ChildProcess } from 'node:child_process';
+import { type ChildProcess, fork } from 'node:child_process';
 import { rm } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
-
 import type { EndOfCatchUp } from '../../src/embedded/event-store/checkpoints.ts';
 import type { Start, Stop } from './event-stores-process.ts';
 import { makeDataDirectory } from './temporary-directory.ts';

@@ -1,8 +1,7 @@
 import { readFileSync } from 'node:fs';
-import { createServer } from 'node:https';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { connect } from 'node:net';
-import type { Socket } from 'node:net';
+import { createServer } from 'node:https';
+import { connect, type Socket } from 'node:net';
 import { listen } from './listen.ts';
 
 /** One server with the names of several hosts of platforms, and a `connect` that leads there whatever is asked for. */

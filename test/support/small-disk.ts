@@ -3,7 +3,6 @@ import { once } from 'node:events';
 import { appendFileSync, rmSync, statfsSync } from 'node:fs';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
-
 import type { StartedBy } from './service.ts';
 import { makeTemporaryDirectory } from './temporary-directory.ts';
 

@@ -3,7 +3,6 @@ import { chmodSync, chownSync, mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { onTestFinished } from 'vitest';
-
 import { sharedDirectory } from '../../src/system/access-of-other-users.ts';
 import { linkEngine } from './made-once.ts';
 import type { StartedBy } from './service.ts';

@@ -1,7 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-
 import { machineOf, machines, thisMachine } from '../../src/system/machine-parts.js';
 import { codeIn, tableOf } from '../tidy/markdown.ts';
 import { root } from '../tidy/source-files.ts';

@@ -1,9 +1,7 @@
 import { describe, expect, it } from 'vitest';
-
 import { failureReasons } from '../../src/domain/failure-reasons.ts';
 import { endpoints } from '../../src/http/endpoints.ts';
-import { apiErrors, errorsOfEveryEndpoint } from '../../src/http/errors.ts';
-import type { ApiErrorCode } from '../../src/http/errors.ts';
+import { type ApiErrorCode, apiErrors, errorsOfEveryEndpoint } from '../../src/http/errors.ts';
 import { fileRefusals } from '../../src/http/files/file-refusals.ts';
 import { codeIn, tableOf } from './markdown.ts';
 

@@ -1,15 +1,14 @@
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-
 import { accountEventSchemas } from '../../src/domain/account-events.ts';
 import { auditEventSchemas } from '../../src/domain/audit-events.ts';
 import { correctionEventSchemas } from '../../src/domain/correction-events.ts';
-import { issuerEventSchemas } from '../../src/domain/issuer-events.ts';
 import { jobEventSchemas } from '../../src/domain/download-job-events.ts';
 import { failureReasonNames } from '../../src/domain/failure-reasons.ts';
 import { invoiceEventSchemas, invoiceLine } from '../../src/domain/invoice-events.ts';
-import { planTerms, terms } from '../../src/domain/plans.ts';
+import { issuerEventSchemas } from '../../src/domain/issuer-events.ts';
 import { eventMetadata } from '../../src/domain/parse-event.ts';
+import { planTerms, terms } from '../../src/domain/plans.ts';
 import { staffEventSchemas } from '../../src/domain/staff-events.ts';
 import { usageEventSchemas } from '../../src/domain/usage-events.ts';
 import { codeIn, sections, tableOf } from './markdown.ts';

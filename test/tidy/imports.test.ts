@@ -1,5 +1,4 @@
 import { describe, expect, it } from 'vitest';
-
 import { importsOf, sourceFiles } from './source-files.ts';
 
 interface Room {

@@ -1,8 +1,6 @@
-import { readFileSync, readdirSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { marked } from 'marked';
-import type { Token, Tokens } from 'marked';
-
+import { marked, type Token, type Tokens } from 'marked';
 import { root } from './source-files.ts';
 
 /** What stands under one heading, up to the next. */

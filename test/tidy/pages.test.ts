@@ -1,7 +1,6 @@
-import { existsSync, readFileSync, readdirSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-
 import { readExamples } from '../../src/http/reference/examples.ts';
 import { environment, secretSettings } from '../../src/main/settings/config.ts';
 import { codeBlocks, links, pages, sections, tableOf } from './markdown.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { platforms } from '../../src/domain/platforms/platforms.ts';
 import type { Platform } from '../../src/domain/platforms/platform-row.ts';
+import { platforms } from '../../src/domain/platforms/platforms.ts';
 import { tableOf } from './markdown.ts';
 
 const page = 'docs/platforms.md';

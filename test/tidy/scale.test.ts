@@ -1,6 +1,5 @@
 import { runInNewContext } from 'node:vm';
 import { describe, expect, it } from 'vitest';
-
 import { codeIn, sections, tableOf } from './markdown.ts';
 
 /** The arithmetic of docs/scale.md, done again from the figures and formulas that stand there. */

@@ -1,13 +1,11 @@
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-
 import { openPool } from '../../src/adapters/postgres/pool.ts';
-import { createReadModels, silent } from '../projections/read-models-under-test.ts';
-import type { TestReadModels } from '../projections/read-models-under-test.ts';
+import { createReadModels, silent, type TestReadModels } from '../projections/read-models-under-test.ts';
 import { createDatabase } from '../support/postgres.ts';
+import { patienceMs } from '../support/wait-for.ts';
 import { dumpSchema } from './schema-dump.ts';
 import { root } from './source-files.ts';
-import { patienceMs } from '../support/wait-for.ts';
 
 const heading = `-- What the migrations in projections/migrations make, all together; they say what it is for.
 -- Written by "npm run update:schema" from a migrated Postgres, and compared with one by "npm run check".

@@ -2,9 +2,7 @@ import { readdirSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import ts from 'typescript';
 import { describe, expect, it } from 'vitest';
-
-import { root, sourceFiles, visitNodes } from './source-files.ts';
-import type { SourceFile } from './source-files.ts';
+import { root, type SourceFile, sourceFiles, visitNodes } from './source-files.ts';
 
 const forbiddenFolders = [
   'utils',

@@ -4,7 +4,6 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import type { Pool } from 'pg';
 import { expect, it, onTestFinished } from 'vitest';
-
 import { connectEventStore } from '../../src/adapters/event-store/event-store.ts';
 import { createPendingVoids } from '../../src/adapters/postgres/pending-voids.ts';
 import { within } from '../cli/command-line.ts';

@@ -3,10 +3,9 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSy
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, it, onTestFinished } from 'vitest';
-
 import { within } from '../cli/command-line.ts';
-import { openEventStore } from '../support/shared-event-stores.ts';
 import { createMigratedDatabase } from '../support/postgres.ts';
+import { openEventStore } from '../support/shared-event-stores.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 import { root } from '../tidy/source-files.ts';
 import { postgresPrograms } from './postgres-programs.ts';

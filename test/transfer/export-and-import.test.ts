@@ -3,21 +3,18 @@ import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gunzipSync, gzipSync } from 'node:zlib';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
-
-import { checkLogFile, writeLogFile } from '../../src/transfer/log-file.ts';
 import { Chain } from '../../src/audit/rules/chain.ts';
+import { checkLogFile, writeLogFile } from '../../src/transfer/log-file.ts';
 import { expectRefusal, within } from '../cli/command-line.ts';
-import { EventStoreProxy } from '../support/event-store-proxy.ts';
-import type { WayThrough } from '../support/event-store-proxy.ts';
-import { portOf, startEventStore } from '../support/event-store.ts';
-import type { TestEventStore } from '../support/event-store.ts';
+import { portOf, startEventStore, type TestEventStore } from '../support/event-store.ts';
+import { EventStoreProxy, type WayThrough } from '../support/event-store-proxy.ts';
 import { generatedLog } from '../support/generated-log.ts';
 import { readLog } from '../support/log.ts';
 import { createMigratedDatabase } from '../support/postgres.ts';
 import { isLongProof, scaled } from '../support/proof-scale.ts';
 import { spawnCommand } from '../support/service.ts';
-import { waitFor } from '../support/wait-for.ts';
 import { temporaryDirectory, temporaryDirectoryOfFile } from '../support/temporary-directory.ts';
+import { waitFor } from '../support/wait-for.ts';
 
 /** The log goes from one embedded event store to another by way of a file, and is the same there. */
 const count = scaled(2_000, 1_000_000);

@@ -1,7 +1,6 @@
 import { mkdirSync, readdirSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-
 import { openAttemptsDirectory } from '../../src/worker/attempts-directory.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 

@@ -1,5 +1,4 @@
 import { expect, it } from 'vitest';
-
 import { readQueuedJob } from '../../src/commands/record-job-progress.ts';
 import type { FailureReason } from '../../src/domain/failure-reasons.ts';
 import type { DownloadFailure, VideoSource } from '../../src/ports/videos.ts';

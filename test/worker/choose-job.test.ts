@@ -1,9 +1,7 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-
 import { readTurn } from '../../projections/jobs-in-turn.ts';
 import type { QueuedJob } from '../../src/commands/record-job-progress.ts';
-import { createChooser } from '../../src/worker/choose-job.ts';
-import type { Chooser, ChooserDependencies, Hint } from '../../src/worker/choose-job.ts';
+import { type Chooser, type ChooserDependencies, createChooser, type Hint } from '../../src/worker/choose-job.ts';
 import { readModelsOfFile, silent } from '../projections/read-models-under-test.ts';
 
 const models = readModelsOfFile();

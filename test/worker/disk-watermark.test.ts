@@ -1,5 +1,4 @@
 import { expect, it } from 'vitest';
-
 import { diskFreeBytes } from '../../src/system/disk.ts';
 import { createDiskWatermark } from '../../src/worker/disk-watermark.ts';
 import { rememberingLogger, silent } from '../projections/read-models-under-test.ts';

@@ -4,14 +4,12 @@ import { writeFileSync } from 'node:fs';
 import { stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-
 import { createS3FileStore } from '../../src/adapters/files/s3-file-store.ts';
 import { readJob, readQueuedJob } from '../../src/commands/record-job-progress.ts';
 import type { JobMessage } from '../../src/ports/job-queue.ts';
 import type { VideoSource } from '../../src/ports/videos.ts';
 import { newId, newUuid } from '../../src/system/clock-and-chance.ts';
-import { downloadJob } from '../../src/worker/download.ts';
-import type { DownloadDependencies } from '../../src/worker/download.ts';
+import { type DownloadDependencies, downloadJob } from '../../src/worker/download.ts';
 import { serveLocalStore, signingKey } from '../adapters/files/local-file-store.ts';
 import { claimOne, dispatchingUnderTest, queueOne, releaseOne } from '../dispatcher/dispatching.ts';
 import { rememberingLogger, silent } from '../projections/read-models-under-test.ts';

@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { noPlatformRules } from '../../src/ports/platform-rules.ts';
-import type { PlatformRules } from '../../src/ports/platform-rules.ts';
+import { noPlatformRules, type PlatformRules } from '../../src/ports/platform-rules.ts';
 import type { DownloadedFile, VideoSource } from '../../src/ports/videos.ts';
 import { obeyPlatformRules } from '../../src/worker/obey-platform-rules.ts';
 

@@ -5,12 +5,15 @@
  * answer is "stored" or "wrong expected version". Nothing else is an outcome: an append that timed out may be stored later.
  */
 
-import { jsonEvent } from '@eventstore/db-client';
-import type { AppendExpectedRevision, JSONEventType } from '@eventstore/db-client';
+import { type AppendExpectedRevision, jsonEvent, type JSONEventType } from '@eventstore/db-client';
 import type { Logger } from 'pino';
-
-import { EventStoreClosed, InvalidAppend } from '../../ports/event-store.ts';
-import type { AppendOutcome, EventToAppend, ExpectedRevision } from '../../ports/event-store.ts';
+import {
+  type AppendOutcome,
+  EventStoreClosed,
+  type EventToAppend,
+  type ExpectedRevision,
+  InvalidAppend,
+} from '../../ports/event-store.ts';
 import type { Connection } from './connection.ts';
 import { isAccessDenied, isConnectionBroken, isStreamDeleted, isTooLarge, isWrongExpectedVersion } from './errors.ts';
 

@@ -11,15 +11,13 @@
  */
 
 import { EventEmitter } from 'node:events';
-
 import type { EventStoreDBClient } from '@eventstore/db-client';
-
-import type { Outage } from '../../ports/outage.ts';
-import { EventStoreClosed } from '../../ports/event-store.ts';
-import { DisposableClient } from './client.ts';
-import { isAnswer, isUnauthenticated } from './errors.ts';
 import { backoffMs } from '../../async/backoff.ts';
 import { withDeadline } from '../../async/deadline.ts';
+import { EventStoreClosed } from '../../ports/event-store.ts';
+import type { Outage } from '../../ports/outage.ts';
+import { DisposableClient } from './client.ts';
+import { isAnswer, isUnauthenticated } from './errors.ts';
 
 const FIRST_PAUSE_MS = 50;
 const LONGEST_PAUSE_MS = 1000;

@@ -2,21 +2,17 @@
  * The event log: EventStoreDB or anything that speaks its protocol, through the official client.
  */
 
-import { BACKWARDS, END, START } from '@eventstore/db-client';
-import type { ReadAllOptions } from '@eventstore/db-client';
+import { BACKWARDS, END, type ReadAllOptions, START } from '@eventstore/db-client';
 import type { Logger } from 'pino';
-
-import { positionOfEvent } from '../../ports/log-position.ts';
-import { Outages } from '../../ports/outage.ts';
-import type { AppendObserver } from '../../ports/observers.ts';
 import type { AppendOutcome, EventStore, RecordedEvent, WholeLog } from '../../ports/event-store.ts';
+import { positionOfEvent } from '../../ports/log-position.ts';
+import type { AppendObserver } from '../../ports/observers.ts';
+import { Outages } from '../../ports/outage.ts';
 import { PendingAppend, prepareAppend } from './append.ts';
 import { Connection } from './connection.ts';
-import { findExcessRights } from './excess-rights.ts';
-import type { ExcessRight } from './excess-rights.ts';
+import { type ExcessRight, findExcessRights } from './excess-rights.ts';
 import { readEvents } from './read.ts';
-import { allStreams, nameInLog, ourName } from './stream-names.ts';
-import type { StreamNames } from './stream-names.ts';
+import { allStreams, nameInLog, ourName, type StreamNames } from './stream-names.ts';
 import { SupervisedSubscription } from './subscription.ts';
 
 export interface EventStoreOptions {

@@ -6,10 +6,9 @@
  */
 
 import type { EventStoreDBClient } from '@eventstore/db-client';
-
+import { withDeadline } from '../../async/deadline.ts';
 import type { Connection } from './connection.ts';
 import { isAccessDenied, isWrongExpectedVersion } from './errors.ts';
-import { withDeadline } from '../../async/deadline.ts';
 
 /** With the last one a user is an administrator. */
 export type ExcessRight = 'delete streams' | 'write metadata of streams' | 'delete system streams';

@@ -3,9 +3,7 @@
  */
 
 import type { AllStreamResolvedEvent, EventStoreDBClient, ResolvedEvent } from '@eventstore/db-client';
-
-import { EventStoreUnavailable } from '../../ports/event-store.ts';
-import type { RecordedEvent } from '../../ports/event-store.ts';
+import { EventStoreUnavailable, type RecordedEvent } from '../../ports/event-store.ts';
 import type { Connection } from './connection.ts';
 import { isAccessDenied, isConnectionBroken, isStreamDeleted, isStreamNotFound, isUnauthenticated } from './errors.ts';
 

@@ -1,14 +1,15 @@
 import type { EventEmitter } from 'node:events';
-
-import { START, streamNameFilter } from '@eventstore/db-client';
-import type { AllStreamResolvedEvent, AllStreamSubscription } from '@eventstore/db-client';
-
-import { isAfter, isPosition } from '../../ports/log-position.ts';
+import {
+  type AllStreamResolvedEvent,
+  type AllStreamSubscription,
+  START,
+  streamNameFilter,
+} from '@eventstore/db-client';
 import type { LogBatch, LogPosition, RecordedEvent } from '../../ports/event-store.ts';
+import { isAfter, isPosition } from '../../ports/log-position.ts';
 import type { Connection } from './connection.ts';
 import { recordedEventOf } from './read.ts';
-import { nameInLog, ourName } from './stream-names.ts';
-import type { StreamNames } from './stream-names.ts';
+import { nameInLog, ourName, type StreamNames } from './stream-names.ts';
 
 /** Multiplied by the server's window of 32: the number of filtered events after which it sends a checkpoint. */
 const CHECKPOINT_INTERVAL = 32;

@@ -6,19 +6,20 @@
  */
 
 import { EventEmitter } from 'node:events';
-
 import type { Logger } from 'pino';
-
+import { backoffMs } from '../../async/backoff.ts';
+import { UnreadableEvent } from '../../domain/parse-event.ts';
+import {
+  type LogPosition,
+  ReaderRefused,
+  type Subscription,
+  type SubscriptionOptions,
+} from '../../ports/event-store.ts';
 import { isAfter } from '../../ports/log-position.ts';
 import type { Outage } from '../../ports/outage.ts';
-import { ReaderRefused } from '../../ports/event-store.ts';
-import type { LogPosition, Subscription, SubscriptionOptions } from '../../ports/event-store.ts';
-import { UnreadableEvent } from '../../domain/parse-event.ts';
 import type { Connection } from './connection.ts';
 import { isConnectionBroken } from './errors.ts';
-import { Arrivals, SubscriptionDropped } from './subscription-arrivals.ts';
-import type { ArrivalsOptions } from './subscription-arrivals.ts';
-import { backoffMs } from '../../async/backoff.ts';
+import { Arrivals, type ArrivalsOptions, SubscriptionDropped } from './subscription-arrivals.ts';
 
 const FIRST_PAUSE_MS = 100;
 const LONGEST_PAUSE_MS = 5000;

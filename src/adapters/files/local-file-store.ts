@@ -1,11 +1,8 @@
-import { copyFile, lstat, mkdir, open, opendir, readdir, rename, rm, rmdir } from 'node:fs/promises';
-import type { FileHandle } from 'node:fs/promises';
+import { copyFile, type FileHandle, lstat, mkdir, open, opendir, readdir, rename, rm, rmdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-
 import type { FileKey, FileStore } from '../../ports/files.ts';
 import { checkedToken, contentTypeOf, isToken, keyPath } from './file-key.ts';
-import { createSignedLinks } from './signed-links.ts';
-import type { LinkOptions } from './signed-links.ts';
+import { createSignedLinks, type LinkOptions } from './signed-links.ts';
 
 export interface LocalFileStoreOptions extends LinkOptions {
   directory: string;

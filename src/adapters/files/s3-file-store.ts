@@ -2,11 +2,15 @@ import { createReadStream } from 'node:fs';
 import { rm, stat } from 'node:fs/promises';
 import type { S3Client, S3ClientConfig } from '@aws-sdk/client-s3';
 import type { Logger } from 'pino';
-import { outageOf } from '../../ports/outage.ts';
-import type { Outages } from '../../ports/outage.ts';
 import { contentDisposition } from '../../domain/content-disposition.ts';
-import { FileStoreUnavailable } from '../../ports/files.ts';
-import type { FileKey, FileStore, PutOptions, RemovedFiles } from '../../ports/files.ts';
+import {
+  type FileKey,
+  type FileStore,
+  FileStoreUnavailable,
+  type PutOptions,
+  type RemovedFiles,
+} from '../../ports/files.ts';
+import { outageOf, type Outages } from '../../ports/outage.ts';
 import { checkedToken, contentTypeOf, isToken, keyPath } from './file-key.ts';
 
 export interface S3FileStoreOptions {

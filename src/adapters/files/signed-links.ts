@@ -1,6 +1,4 @@
-import { createHmac, timingSafeEqual } from 'node:crypto';
-import type { KeyObject } from 'node:crypto';
-
+import { createHmac, type KeyObject, timingSafeEqual } from 'node:crypto';
 import type { FileKey } from '../../ports/files.ts';
 import { isFileName, isToken, keyPath } from './file-key.ts';
 

@@ -1,9 +1,7 @@
-import { connect, DebugEvents, Events } from 'nats';
-import type { NatsConnection } from 'nats';
+import { connect, DebugEvents, Events, type NatsConnection } from 'nats';
 import type { Logger } from 'pino';
-import { outageOf } from '../../ports/outage.ts';
-import type { Outage, Outages } from '../../ports/outage.ts';
 import { withDeadline } from '../../async/deadline.ts';
+import { type Outage, outageOf, type Outages } from '../../ports/outage.ts';
 import { readNatsAddress } from './address.ts';
 
 /** Private members of the pinned client version. */

@@ -1,11 +1,29 @@
-import { AckPolicy, DiscardPolicy, RetentionPolicy, StorageType, headers, nanos, NatsError } from 'nats';
-import type { Consumer, ConsumerInfo, JetStreamClient, JetStreamManager, JsMsg, MsgHdrs, NatsConnection } from 'nats';
+import {
+  AckPolicy,
+  type Consumer,
+  type ConsumerInfo,
+  DiscardPolicy,
+  headers,
+  type JetStreamClient,
+  type JetStreamManager,
+  type JsMsg,
+  type MsgHdrs,
+  nanos,
+  type NatsConnection,
+  NatsError,
+  RetentionPolicy,
+  StorageType,
+} from 'nats';
 import type { Logger } from 'pino';
 import { z } from 'zod';
-import { downloadQueue, jobRevisionIn } from '../../ports/job-queue.ts';
-import type { JobMessage, JobQueue, ReceivedJob } from '../../ports/job-queue.ts';
-import { inSpan } from '../../ports/tracing.ts';
-import type { Tracer } from '../../ports/tracing.ts';
+import {
+  downloadQueue,
+  type JobMessage,
+  type JobQueue,
+  jobRevisionIn,
+  type ReceivedJob,
+} from '../../ports/job-queue.ts';
+import { inSpan, type Tracer } from '../../ports/tracing.ts';
 
 const streamName = 'DOWNLOADS';
 const subject = downloadQueue;

@@ -1,9 +1,8 @@
 import type { NatsConnection } from 'nats';
 import { z } from 'zod';
-import type { MetadataProbe, VideoFailure, VideoMetadata, VideoReference } from '../../ports/videos.ts';
 import { failureReasonNames } from '../../domain/failure-reasons.ts';
-import { answerRequests } from './request-reply.ts';
-import type { Answering } from './request-reply.ts';
+import type { MetadataProbe, VideoFailure, VideoMetadata, VideoReference } from '../../ports/videos.ts';
+import { type Answering, answerRequests } from './request-reply.ts';
 
 const subject = 'probes';
 

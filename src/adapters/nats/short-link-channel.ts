@@ -1,8 +1,7 @@
 import type { NatsConnection } from 'nats';
 import { z } from 'zod';
 import type { ShortLinkAnswer, ShortLinks } from '../../ports/videos.ts';
-import { answerRequests } from './request-reply.ts';
-import type { Answering } from './request-reply.ts';
+import { type Answering, answerRequests } from './request-reply.ts';
 
 const subject = 'short-links';
 

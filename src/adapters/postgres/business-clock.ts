@@ -1,5 +1,4 @@
-import { ClockIsWrong } from '../../ports/clock.ts';
-import type { MeasureTime } from '../../ports/clock.ts';
+import { ClockIsWrong, type MeasureTime } from '../../ports/clock.ts';
 
 /** The clock of a process. */
 export interface Clock {

@@ -1,10 +1,8 @@
 import type { Pool } from 'pg';
-import { refusalSql, requireNoRefusal } from '../../../projections/runner/refused-readers.ts';
-import type { RefusalColumn } from '../../../projections/runner/refused-readers.ts';
+import { type RefusalColumn, refusalSql, requireNoRefusal } from '../../../projections/runner/refused-readers.ts';
 import type { ConsoleSession, ConsoleSessions } from '../../ports/console-sessions.ts';
 import type { RowMacs } from '../../ports/row-macs.ts';
-import { formTokenOf, hashOfSecret, listedSession } from './session-rows.ts';
-import type { ListedRow } from './session-rows.ts';
+import { formTokenOf, hashOfSecret, type ListedRow, listedSession } from './session-rows.ts';
 import type { StoreOnStandby } from './store-on-standby.ts';
 
 /** Table `console_sessions`. A row without a MAC of this installation is no session. */

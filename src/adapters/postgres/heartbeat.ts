@@ -1,7 +1,6 @@
 import type { Pool } from 'pg';
 import type { Logger } from 'pino';
-import { outageOf } from '../../ports/outage.ts';
-import type { Outages } from '../../ports/outage.ts';
+import { outageOf, type Outages } from '../../ports/outage.ts';
 
 const beatEveryMs = 10_000;
 

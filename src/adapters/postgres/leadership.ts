@@ -1,12 +1,10 @@
-import { Client } from 'pg';
-import type { Pool } from 'pg';
+import { Client, type Pool } from 'pg';
 import type { Logger } from 'pino';
-import { outageOf } from '../../ports/outage.ts';
-import type { Outages } from '../../ports/outage.ts';
-import { endInTime } from './pool.ts';
-import { beginSession } from './session.ts';
 import { runInBackground } from '../../async/background.ts';
 import { sleep } from '../../async/sleep.ts';
+import { outageOf, type Outages } from '../../ports/outage.ts';
+import { endInTime } from './pool.ts';
+import { beginSession } from './session.ts';
 
 /** The locks of roles that act in one process at a time. The numbers only have to differ from each other. */
 const lockIds = { projector: 7_325_002, dispatcher: 7_325_003 } as const;

@@ -1,10 +1,8 @@
 import type { Pool } from 'pg';
-import { runInBackground } from '../../async/background.ts';
-import type { Background } from '../../async/background.ts';
+import { type Background, runInBackground } from '../../async/background.ts';
 import { sleep } from '../../async/sleep.ts';
 import type { Clock } from './business-clock.ts';
-import { requireWritable, writableSql } from './session.ts';
-import type { WritableRow } from './session.ts';
+import { requireWritable, type WritableRow, writableSql } from './session.ts';
 
 /** Asks Postgres for its time. @throws when it is away @throws {PostgresUnusable} if it takes no changes */
 export async function measureClock(pool: Pool, { measureTime }: Pick<Clock, 'measureTime'>): Promise<void> {

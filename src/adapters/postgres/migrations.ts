@@ -1,4 +1,4 @@
-import { readFile, readdir } from 'node:fs/promises';
+import { readdir, readFile } from 'node:fs/promises';
 import type { Pool, PoolClient } from 'pg';
 import type { Logger } from 'pino';
 import { sleep } from '../../async/sleep.ts';

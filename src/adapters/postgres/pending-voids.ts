@@ -1,5 +1,5 @@
 import type { Pool } from 'pg';
-import type { ChargeToVoid, PendingVoids, PendingVoidCharge, UnknownAppend } from '../../ports/billing.ts';
+import type { ChargeToVoid, PendingVoidCharge, PendingVoids, UnknownAppend } from '../../ports/billing.ts';
 import type { EventToAppend } from '../../ports/event-store.ts';
 import type { RowMacs } from '../../ports/row-macs.ts';
 import type { StoreOnStandby } from './store-on-standby.ts';

@@ -1,8 +1,7 @@
 import { Pool } from 'pg';
 import type { Logger } from 'pino';
-import { outageOf } from '../../ports/outage.ts';
-import type { Outages } from '../../ports/outage.ts';
 import { withDeadline } from '../../async/deadline.ts';
+import { outageOf, type Outages } from '../../ports/outage.ts';
 import { beginSession } from './session.ts';
 
 interface PoolOptions {

@@ -1,5 +1,4 @@
-import { DatabaseError } from 'pg';
-import type { Pool } from 'pg';
+import { DatabaseError, type Pool } from 'pg';
 import { inOwnSession } from './own-session.ts';
 
 /**

@@ -1,11 +1,16 @@
 import type { Pool } from 'pg';
-import { refusalSql, requireNoRefusal } from '../../../projections/runner/refused-readers.ts';
-import type { RefusalColumn } from '../../../projections/runner/refused-readers.ts';
+import { type RefusalColumn, refusalSql, requireNoRefusal } from '../../../projections/runner/refused-readers.ts';
 import type { StaffRole } from '../../domain/staff-events.ts';
 import type { RowMacs } from '../../ports/row-macs.ts';
 import type { StaffSessions } from '../../ports/staff-sessions.ts';
-import { formTokenOf, hashOfSecret, listedSession, maxBrowserCharacters, newSecret } from './session-rows.ts';
-import type { ListedRow } from './session-rows.ts';
+import {
+  formTokenOf,
+  hashOfSecret,
+  type ListedRow,
+  listedSession,
+  maxBrowserCharacters,
+  newSecret,
+} from './session-rows.ts';
 import type { StoreOnStandby } from './store-on-standby.ts';
 
 /** Table `staff_sessions`. A row without a MAC of this installation is no session. */

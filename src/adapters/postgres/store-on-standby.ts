@@ -1,6 +1,6 @@
 import type { Pool, PoolClient } from 'pg';
-import { NotOnStandby } from '../../ports/standby.ts';
 import { withDeadline } from '../../async/deadline.ts';
+import { NotOnStandby } from '../../ports/standby.ts';
 import { inOwnSession } from './own-session.ts';
 
 /**

@@ -1,5 +1,5 @@
-import { Counter, Gauge, Registry, collectDefaultMetrics } from 'prom-client';
 import type { Logger } from 'pino';
+import { collectDefaultMetrics, Counter, Gauge, Registry } from 'prom-client';
 import { withDeadline } from '../../async/deadline.ts';
 
 export interface Scrape {

@@ -1,23 +1,24 @@
-import { Counter, Histogram } from 'prom-client';
-import type { Registry } from 'prom-client';
-import type {
-  AdmissionObserver,
-  AppendObserver,
-  AppendedEvent,
-  FileObserver,
-  JobObserver,
-  MailObserver,
-  ProjectionObserver,
-  RequestObserver,
-  RowObserver,
-  VoidObserver,
-} from '../../ports/observers.ts';
-import { mailSubjects, removals, resolutions } from '../../ports/observers.ts';
-import { tablesWithMacs } from '../../ports/row-macs.ts';
+import { Counter, Histogram, type Registry } from 'prom-client';
 import { releaseReasons } from '../../domain/download-job-events.ts';
 import { failureReasonNames } from '../../domain/failure-reasons.ts';
 import { eventTypes } from '../../domain/parse-event.ts';
 import { centsOf } from '../../domain/usage-events.ts';
+import {
+  type AdmissionObserver,
+  type AppendedEvent,
+  type AppendObserver,
+  type FileObserver,
+  type JobObserver,
+  type MailObserver,
+  mailSubjects,
+  type ProjectionObserver,
+  removals,
+  type RequestObserver,
+  resolutions,
+  type RowObserver,
+  type VoidObserver,
+} from '../../ports/observers.ts';
+import { tablesWithMacs } from '../../ports/row-macs.ts';
 
 /**
  * Counts events as they happen. Labels come from closed sets: no account, no key, no URL. A counter whose labels are known from

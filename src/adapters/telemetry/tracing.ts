@@ -1,18 +1,24 @@
-import { ROOT_CONTEXT, SpanKind, SpanStatusCode, trace } from '@opentelemetry/api';
-import type { Context, Tracer as OpenTelemetryTracer } from '@opentelemetry/api';
+import {
+  type Context,
+  ROOT_CONTEXT,
+  SpanKind,
+  SpanStatusCode,
+  trace,
+  type Tracer as OpenTelemetryTracer,
+} from '@opentelemetry/api';
 import { ExportResultCode, parseTraceParent } from '@opentelemetry/core';
 import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-http';
 import { resourceFromAttributes } from '@opentelemetry/resources';
 import {
   BatchSpanProcessor,
   ParentBasedSampler,
+  type SpanExporter,
   TraceIdRatioBasedSampler,
   TracerProvider,
 } from '@opentelemetry/sdk-trace';
-import type { SpanExporter } from '@opentelemetry/sdk-trace';
 import type { Logger } from 'pino';
-import type { Tracer } from '../../ports/tracing.ts';
 import { withDeadline } from '../../async/deadline.ts';
+import type { Tracer } from '../../ports/tracing.ts';
 
 export interface TracingOptions {
   /** Address of a collector that takes OTLP over HTTP, without `/v1/traces`. */

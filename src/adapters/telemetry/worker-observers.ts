@@ -1,7 +1,13 @@
-import { Counter, Gauge, Histogram } from 'prom-client';
-import type { Registry } from 'prom-client';
-import { childEndings, destinationRefusals, proxyRefusals, quotaNames } from '../../ports/observers.ts';
-import type { ChildObserver, DownloadObserver, EgressObserver } from '../../ports/observers.ts';
+import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
+import {
+  childEndings,
+  type ChildObserver,
+  destinationRefusals,
+  type DownloadObserver,
+  type EgressObserver,
+  proxyRefusals,
+  quotaNames,
+} from '../../ports/observers.ts';
 
 /** Counts the downloads and child processes of a worker; labels come from closed sets. */
 

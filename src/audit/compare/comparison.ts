@@ -1,24 +1,26 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { RecordedEvent } from '../rules/audited-log.ts';
 import type { Report } from '../rules/divergence.ts';
-import { tables } from './expected-rows.ts';
-import type { Entry, ExpectedRows, Table } from './expected-rows.ts';
-import type { TableSnapshot } from './table-snapshot.ts';
 import type { Replay } from '../rules/replay.ts';
 import { accountOf } from '../rules/streams.ts';
+import { type Entry, type ExpectedRows, type Table, tables } from './expected-rows.ts';
 import { rowKeysOf } from './row-keys.ts';
 import {
   compare,
   countRows,
+  type Difference,
   differenceFacts,
   findMissingColumns,
   isFixed,
   kept,
   listOrigins,
   missingRow,
+  type Query,
   readCheckpoints,
+  type Scope,
+  type TableScope,
 } from './rows.ts';
-import type { Difference, Query, Scope, TableScope } from './rows.ts';
+import type { TableSnapshot } from './table-snapshot.ts';
 
 /** The audit's access to Postgres. */
 export interface ReadModelQueries {

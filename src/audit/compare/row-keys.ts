@@ -1,13 +1,12 @@
-import type { RecordedEvent } from '../rules/audited-log.ts';
 import { openerOf } from '../rules/account.ts';
+import type { RecordedEvent } from '../rules/audited-log.ts';
 import { centsTaken } from '../rules/cents-taken.ts';
-import { accountOf, parseStreamName } from '../rules/streams.ts';
 import type { Link } from '../rules/event-schemas.ts';
+import { accountOf, parseStreamName } from '../rules/streams.ts';
 import type { Table } from './expected-rows.ts';
-import { phases } from './period-money.ts';
 import { outcomeOf } from './job-day.ts';
-import { isOfStaff } from './rows-of-staff.ts';
-import type { StaffLink } from './rows-of-staff.ts';
+import { phases } from './period-money.ts';
+import { isOfStaff, type StaffLink } from './rows-of-staff.ts';
 import { dayOf } from './usage-day.ts';
 
 type KeyOf = (event: Link) => string | undefined | null | false;

@@ -1,19 +1,16 @@
-import { openerOf } from '../rules/account.ts';
-import type { Account, ApiKey } from '../rules/account.ts';
-import type { Invoices } from '../rules/invoices.ts';
-import type { Job } from '../rules/job.ts';
-import type { Charge, Period } from '../rules/period.ts';
+import { type Account, type ApiKey, openerOf } from '../rules/account.ts';
 import type { RecordedEvent } from '../rules/audited-log.ts';
 import { centsTaken } from '../rules/cents-taken.ts';
 import type { Completeness } from '../rules/completeness.ts';
 import type { Link } from '../rules/event-schemas.ts';
+import type { Invoices } from '../rules/invoices.ts';
+import type { Job } from '../rules/job.ts';
+import type { Charge, Period } from '../rules/period.ts';
 import type { ReplayObserver } from '../rules/replay.ts';
 import type { ExpectedRows } from './expected-rows.ts';
-import { outcomeOf } from './job-day.ts';
-import type { JobDay } from './job-day.ts';
+import { type JobDay, outcomeOf } from './job-day.ts';
 import { MoneyRows } from './period-money.ts';
-import { countEvent, dayOf, emptyDay } from './usage-day.ts';
-import type { UsageDay } from './usage-day.ts';
+import { countEvent, dayOf, emptyDay, type UsageDay } from './usage-day.ts';
 
 /** The replay behind the rows. Finished periods and jobs are forgotten once their rows are compared. */
 interface Replayed {

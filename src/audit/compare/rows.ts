@@ -1,7 +1,6 @@
 import { hash } from 'node:crypto';
+import { type Facts, valueAt } from '../rules/divergence.ts';
 import { columns } from './columns.ts';
-import { valueAt } from '../rules/divergence.ts';
-import type { Facts } from '../rules/divergence.ts';
 import type { Entry, Table } from './expected-rows.ts';
 
 /** Queries Postgres. */

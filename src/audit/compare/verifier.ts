@@ -1,17 +1,14 @@
+import { pMapIterable } from 'p-map';
 import type { Log, RecordedEvent } from '../rules/audited-log.ts';
-import { Comparison } from './comparison.ts';
-import type { ReadModelQueries } from './comparison.ts';
-import { Divergences, nameOf } from '../rules/divergence.ts';
-import type { Facts } from '../rules/divergence.ts';
-import { accountOf, acknowledgementsStream, usageStream } from '../rules/streams.ts';
-import { NotVerifiable, withinReach } from './table-snapshot.ts';
+import { Divergences, type Facts, nameOf } from '../rules/divergence.ts';
 import { Replay } from '../rules/replay.ts';
+import { accountOf, acknowledgementsStream, usageStream } from '../rules/streams.ts';
+import { Comparison, type ReadModelQueries } from './comparison.ts';
 import { ExpectedRows } from './expected-rows.ts';
+import { kept, type Scope } from './rows.ts';
 import { RowsOfEvents } from './rows-of-events.ts';
 import { RowsOfStaff } from './rows-of-staff.ts';
-import { kept } from './rows.ts';
-import type { Scope } from './rows.ts';
-import { pMapIterable } from 'p-map';
+import { NotVerifiable, withinReach } from './table-snapshot.ts';
 
 export interface VerifierOptions {
   log: Log;

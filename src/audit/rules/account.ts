@@ -1,5 +1,5 @@
-import type { Link, Terms } from './event-schemas.ts';
 import { Chain } from './chain.ts';
+import type { Link, Terms } from './event-schemas.ts';
 import { anchorAfter, type Charge } from './period.ts';
 
 /** An API key of an account. */

@@ -1,6 +1,6 @@
+import { Chain } from './chain.ts';
 import type { Report } from './divergence.ts';
 import type { Link } from './event-schemas.ts';
-import { Chain } from './chain.ts';
 import { isBySignedIn, roleOf } from './staff.ts';
 import { acknowledgementsStream } from './streams.ts';
 

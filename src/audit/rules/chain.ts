@@ -1,7 +1,6 @@
 import { hash } from 'node:crypto';
 import type { RecordedEvent } from './audited-log.ts';
-import { differingFields, valueAt } from './divergence.ts';
-import type { Report } from './divergence.ts';
+import { differingFields, type Report, valueAt } from './divergence.ts';
 import type { Link } from './event-schemas.ts';
 import type { Rule } from './rules.ts';
 

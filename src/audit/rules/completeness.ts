@@ -1,13 +1,12 @@
 import type { Account } from './account.ts';
+import type { RecordedEvent } from './audited-log.ts';
 import type { Chain } from './chain.ts';
-import { linesOf } from './invoices.ts';
-import type { Invoices } from './invoices.ts';
+import type { Report } from './divergence.ts';
+import type { Link } from './event-schemas.ts';
+import { type Invoices, linesOf } from './invoices.ts';
 import type { Job } from './job.ts';
 import type { Period } from './period.ts';
 import { PermittedMoney } from './permitted-money.ts';
-import type { RecordedEvent } from './audited-log.ts';
-import type { Report } from './divergence.ts';
-import type { Link } from './event-schemas.ts';
 import { accountOf, parseStreamName, usageStream } from './streams.ts';
 
 /** The replay so far. */

@@ -1,6 +1,18 @@
-import { anything, count, flag, ids, instant, nullable, optional, part, text } from './field-kinds.ts';
-import type { Schema, ValueOf, WrongField } from './field-kinds.ts';
 import type { RecordedEvent } from './audited-log.ts';
+import {
+  anything,
+  count,
+  flag,
+  ids,
+  instant,
+  nullable,
+  optional,
+  part,
+  type Schema,
+  text,
+  type ValueOf,
+  type WrongField,
+} from './field-kinds.ts';
 
 /** Written from docs/events.md, and not from the code of the service. */
 

@@ -1,10 +1,9 @@
+import type { Account } from './account.ts';
+import { Chain } from './chain.ts';
 import { differingFields } from './divergence.ts';
 import type { Link } from './event-schemas.ts';
-import type { Account } from './account.ts';
-import { feeLine, rangesOf, sourceOf } from './invoice-lines.ts';
-import type { Line } from './invoice-lines.ts';
-import { Chain } from './chain.ts';
-import { isServiceFailure, serviceFailureReference, type Charge, type Period } from './period.ts';
+import { feeLine, type Line, rangesOf, sourceOf } from './invoice-lines.ts';
+import { type Charge, isServiceFailure, type Period, serviceFailureReference } from './period.ts';
 
 /** The invoices of an account, each line computed again, and its credit notes. */
 export class Invoices extends Chain<string> {

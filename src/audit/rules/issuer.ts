@@ -1,6 +1,6 @@
+import { Chain } from './chain.ts';
 import type { Report } from './divergence.ts';
 import type { Link } from './event-schemas.ts';
-import { Chain } from './chain.ts';
 import { issuerStream } from './streams.ts';
 
 /** The issuer's name and address, which are no account's business to change. */

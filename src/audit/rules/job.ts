@@ -1,6 +1,6 @@
+import { Chain } from './chain.ts';
 import type { Report } from './divergence.ts';
 import type { Link } from './event-schemas.ts';
-import { Chain } from './chain.ts';
 
 const mostAttempts = 3;
 const triedAgain = ['platform_error', 'rate_limited_by_platform', 'timed_out', 'internal_error', 'lease_expired'];

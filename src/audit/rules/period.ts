@@ -1,8 +1,7 @@
-import type { Link, Terms } from './event-schemas.ts';
-import { feeLine, sourceOf } from './invoice-lines.ts';
-import type { Line } from './invoice-lines.ts';
-import { usageStream } from './streams.ts';
 import { Chain } from './chain.ts';
+import type { Link, Terms } from './event-schemas.ts';
+import { feeLine, type Line, sourceOf } from './invoice-lines.ts';
+import { usageStream } from './streams.ts';
 
 /** The charge of one download or metadata request, and its remainder: cents at a rate, or a credit. */
 export interface Charge extends Pick<Link, 'id' | 'revision'> {

@@ -1,6 +1,5 @@
 import type { Chain } from './chain.ts';
-import { isGivenBackFor } from './correction-requests.ts';
-import type { CorrectionRequest } from './correction-requests.ts';
+import { type CorrectionRequest, isGivenBackFor } from './correction-requests.ts';
 import type { Link } from './event-schemas.ts';
 
 interface Permitted {

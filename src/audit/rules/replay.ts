@@ -1,21 +1,19 @@
 import { Account } from './account.ts';
 import { Acknowledgements } from './acknowledgements.ts';
+import type { Log, RecordedEvent } from './audited-log.ts';
 import { centsTaken } from './cents-taken.ts';
 import type { Chain } from './chain.ts';
 import { Completeness } from './completeness.ts';
 import { CorrectionRequests } from './correction-requests.ts';
 import type { Report } from './divergence.ts';
-import { findWrongField, withDefaults } from './event-schemas.ts';
-import type { Link } from './event-schemas.ts';
+import { findWrongField, type Link, withDefaults } from './event-schemas.ts';
 import { Invoices } from './invoices.ts';
 import { Issuer } from './issuer.ts';
 import { Job } from './job.ts';
 import type { Notice } from './notices.ts';
-import type { Log, RecordedEvent } from './audited-log.ts';
-import { Period, isServiceFailure } from './period.ts';
-import { StaffHistory, StaffMember, isBySignedIn, roleOf } from './staff.ts';
-import { parseStreamName, staffStream, usageStream } from './streams.ts';
-import type { StreamName } from './streams.ts';
+import { isServiceFailure, Period } from './period.ts';
+import { isBySignedIn, roleOf, StaffHistory, StaffMember } from './staff.ts';
+import { parseStreamName, staffStream, type StreamName, usageStream } from './streams.ts';
 
 type UsageStream = Extract<StreamName, { kind: 'usage' }>;
 

@@ -1,6 +1,5 @@
 import { formatCents } from '../../domain/cents.ts';
-import { maxKeysOf } from '../../domain/plans.ts';
-import type { PlanCatalogue, PlanTerms, Terms } from '../../domain/plans.ts';
+import { maxKeysOf, type PlanCatalogue, type PlanTerms, type Terms } from '../../domain/plans.ts';
 import { CommandFailed } from '../output.ts';
 
 /** One line of what an account has bought. */

@@ -1,12 +1,11 @@
-import { ownCause } from '../../commands/event-metadata.ts';
-import { notBelieved } from '../../../projections/credits-macs.ts';
 import { readNewestCredits } from '../../../projections/credits.ts';
+import { notBelieved } from '../../../projections/credits-macs.ts';
 import { openFirstPeriod, readAccount } from '../../commands/accounts.ts';
+import { ownCause } from '../../commands/event-metadata.ts';
 import { usageOrigin } from '../../commands/usage/usage-cache.ts';
 import { usageStream } from '../../domain/billing-period.ts';
 import type { UsagePeriod, UsageSnapshot } from '../../domain/usage-state.ts';
-import { requestOf } from '../dependencies.ts';
-import type { CliDependencies } from '../dependencies.ts';
+import { type CliDependencies, requestOf } from '../dependencies.ts';
 import { CommandFailed } from '../output.ts';
 import { commandTimeoutMs } from '../wait-for-read-models.ts';
 

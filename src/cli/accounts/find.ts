@@ -1,23 +1,22 @@
 import type { Command } from 'commander';
 import { apiKeys, listAccountIds, listAccountsOfKey } from '../../../projections/api-keys.ts';
-import { notBelieved } from '../../../projections/credits-macs.ts';
 import { readNewestCredits } from '../../../projections/credits.ts';
+import { notBelieved } from '../../../projections/credits-macs.ts';
 import { listPeopleOfAddress, people } from '../../../projections/people.ts';
 import { readAccount } from '../../commands/accounts.ts';
+import { table } from '../../documents/text.ts';
 import { countActiveKeys } from '../../domain/account.ts';
 import { accountIdPattern, accountStream } from '../../domain/account-events.ts';
-import { email } from '../../domain/plain-text.ts';
 import { accountOfDocumentNumber } from '../../domain/document-number.ts';
 import { parseAccountEvent } from '../../domain/parse-event.ts';
-import { table } from '../../documents/text.ts';
-import { requireAccount } from './find-account-usage.ts';
-import { CommandFailed } from '../output.ts';
-import { printPage, takePage } from '../pagination.ts';
-import type { PageOptions } from '../pagination.ts';
-import { createCountBar } from '../progress-bar.ts';
-import { caughtUp } from '../wait-for-read-models.ts';
+import { email } from '../../domain/plain-text.ts';
 import { addPageOptions } from '../arguments.ts';
 import type { CliDependencies, RunCommand } from '../dependencies.ts';
+import { CommandFailed } from '../output.ts';
+import { type PageOptions, printPage, takePage } from '../pagination.ts';
+import { createCountBar } from '../progress-bar.ts';
+import { caughtUp } from '../wait-for-read-models.ts';
+import { requireAccount } from './find-account-usage.ts';
 
 export function addListAccounts(accounts: Command, run: RunCommand): void {
   addPageOptions(accounts.command('list').description('list all accounts, a page at a time'), 'account').action(

@@ -1,12 +1,11 @@
 import type { Command } from 'commander';
 import { waitForAccount } from '../../../projections/api-keys.ts';
 import { openAccount } from '../../commands/accounts.ts';
+import { facts } from '../../documents/text.ts';
 import { email as emailSchema } from '../../domain/plain-text.ts';
 import { isRefused } from '../../domain/refusals.ts';
-import { facts } from '../../documents/text.ts';
 import { referenceArgument } from '../arguments.ts';
-import { requestOf } from '../dependencies.ts';
-import type { CliDependencies, RunCommand } from '../dependencies.ts';
+import { type CliDependencies, requestOf, type RunCommand } from '../dependencies.ts';
 import { CommandFailed, print, requireText } from '../output.ts';
 import { untilShown } from '../wait-for-read-models.ts';
 import { planNamed } from './describe-terms.ts';

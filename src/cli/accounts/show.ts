@@ -1,16 +1,15 @@
 import type { Command } from 'commander';
+import { facts } from '../../documents/text.ts';
 import { countActiveKeys } from '../../domain/account.ts';
 import { formatCents } from '../../domain/cents.ts';
-import { maxKeysOf } from '../../domain/plans.ts';
-import type { Terms } from '../../domain/plans.ts';
-import { summariseUsage } from '../../domain/usage-summary.ts';
+import { maxKeysOf, type Terms } from '../../domain/plans.ts';
 import { comingTerms, isOverAt, termsAt } from '../../domain/usage-periods.ts';
-import { facts } from '../../documents/text.ts';
+import { summariseUsage } from '../../domain/usage-summary.ts';
 import { accountIdArgument } from '../arguments.ts';
 import type { CliDependencies, RunCommand } from '../dependencies.ts';
 import { print } from '../output.ts';
-import { currentUsage, requireAccount } from './find-account-usage.ts';
 import { capText, describeTerms } from './describe-terms.ts';
+import { currentUsage, requireAccount } from './find-account-usage.ts';
 
 export function addShowAccount(accounts: Command, run: RunCommand): void {
   accounts

@@ -1,22 +1,19 @@
-import { ownCause } from '../../commands/event-metadata.ts';
-import { InvalidArgumentError, Option } from 'commander';
-import type { Command } from 'commander';
+import { type Command, InvalidArgumentError, Option } from 'commander';
 import { waitForHourlyLimit } from '../../../projections/api-keys.ts';
-import { changeTerms } from '../../commands/change-terms.ts';
-import type { TermsChange } from '../../commands/change-terms.ts';
-import { maxPlanChanges, resultOfPlanChange } from '../../domain/change-plan.ts';
-import type { TermsChanges } from '../../domain/change-plan.ts';
+import { changeTerms, type TermsChange } from '../../commands/change-terms.ts';
+import { ownCause } from '../../commands/event-metadata.ts';
 import { formatCents } from '../../domain/cents.ts';
+import { maxPlanChanges, resultOfPlanChange, type TermsChanges } from '../../domain/change-plan.ts';
+import { largestAllowance, largestHourlyLimit, largestMaxKeys } from '../../domain/plans.ts';
 import type { Refusal } from '../../domain/refusals.ts';
 import type { Effective, UsageEvent } from '../../domain/usage-events.ts';
 import type { UsagePeriod } from '../../domain/usage-state.ts';
-import { CommandFailed, print } from '../output.ts';
-import { commandTimeoutMs, untilShown } from '../wait-for-read-models.ts';
-import { largestAllowance, largestHourlyLimit, largestMaxKeys } from '../../domain/plans.ts';
 import { accountIdArgument, centsArgument, centsOrNoneArgument, wholeArgument } from '../arguments.ts';
 import type { CliDependencies, RunCommand } from '../dependencies.ts';
-import { currentUsage, snapshotOf } from './find-account-usage.ts';
+import { CommandFailed, print } from '../output.ts';
+import { commandTimeoutMs, untilShown } from '../wait-for-read-models.ts';
 import { describeTerms, planNamed } from './describe-terms.ts';
+import { currentUsage, snapshotOf } from './find-account-usage.ts';
 
 /** Changes of what an account pays for: in force from a moment on, or from the next billing period. */
 

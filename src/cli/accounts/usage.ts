@@ -1,21 +1,18 @@
 import type { Command } from 'commander';
-import { listAccountPeriods } from '../../../projections/account-periods.ts';
-import type { PeriodInvoice } from '../../../projections/account-periods.ts';
+import { listAccountPeriods, type PeriodInvoice } from '../../../projections/account-periods.ts';
 import { notBelieved } from '../../../projections/credits-macs.ts';
 import { usageAndJobs } from '../../../projections/usage-and-jobs.ts';
 import { readPeriods } from '../../commands/usage/usage-from-log.ts';
+import { table } from '../../documents/text.ts';
 import { formatCents } from '../../domain/cents.ts';
 import { comingTerms } from '../../domain/usage-periods.ts';
-import { poolOf } from '../../domain/usage-summary.ts';
-import type { Pool } from '../../domain/usage-summary.ts';
 import type { UsagePeriod } from '../../domain/usage-state.ts';
-import { table } from '../../documents/text.ts';
-import { CommandFailed, print } from '../output.ts';
-import type { Output } from '../output.ts';
-import { caughtUp } from '../wait-for-read-models.ts';
+import { type Pool, poolOf } from '../../domain/usage-summary.ts';
 import { accountIdArgument, dayArgument } from '../arguments.ts';
-import { requireAccount } from './find-account-usage.ts';
 import type { CliDependencies, RunCommand } from '../dependencies.ts';
+import { CommandFailed, type Output, print } from '../output.ts';
+import { caughtUp } from '../wait-for-read-models.ts';
+import { requireAccount } from './find-account-usage.ts';
 
 export function addAccountUsage(accounts: Command, run: RunCommand): void {
   accounts

@@ -1,13 +1,16 @@
-import { InvalidArgumentError } from 'commander';
-import type { Command } from 'commander';
-import { issueCreditNote } from '../../commands/issue-credit-note.ts';
-import type { CreditNoteRequest } from '../../commands/issue-credit-note.ts';
-import { formatCents } from '../../domain/cents.ts';
-import { isRefused } from '../../domain/refusals.ts';
-import type { Refusal } from '../../domain/refusals.ts';
+import { type Command, InvalidArgumentError } from 'commander';
+import { type CreditNoteRequest, issueCreditNote } from '../../commands/issue-credit-note.ts';
 import { facts } from '../../documents/text.ts';
-import { accountIdArgument, addDecisionOptions, amountArgument, fromOneArgument, staffActor } from '../arguments.ts';
-import type { StaffDecision } from '../arguments.ts';
+import { formatCents } from '../../domain/cents.ts';
+import { isRefused, type Refusal } from '../../domain/refusals.ts';
+import {
+  accountIdArgument,
+  addDecisionOptions,
+  amountArgument,
+  fromOneArgument,
+  staffActor,
+  type StaffDecision,
+} from '../arguments.ts';
 import type { CliDependencies, RunCommand } from '../dependencies.ts';
 import { CommandFailed, print } from '../output.ts';
 import { commandTimeoutMs } from '../wait-for-read-models.ts';

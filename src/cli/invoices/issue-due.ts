@@ -1,9 +1,9 @@
 import type { Command } from 'commander';
 import { listPeriodsInGrace } from '../../../projections/due-periods.ts';
 import { usageAndJobs } from '../../../projections/usage-and-jobs.ts';
-import type { InvoiceIssued } from '../../domain/invoice-events.ts';
-import { formatCents } from '../../domain/cents.ts';
 import { table } from '../../documents/text.ts';
+import { formatCents } from '../../domain/cents.ts';
+import type { InvoiceIssued } from '../../domain/invoice-events.ts';
 import type { CliDependencies, RunCommand } from '../dependencies.ts';
 import { CommandFailed, print } from '../output.ts';
 import { caughtUp } from '../wait-for-read-models.ts';

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { invoices as invoicesModel } from '../../../projections/invoices.ts';
-import { formatCents } from '../../domain/cents.ts';
 import { table } from '../../documents/text.ts';
+import { formatCents } from '../../domain/cents.ts';
 import { listDocuments } from '../../invoices/account-documents.ts';
 import { requireAccount } from '../accounts/find-account-usage.ts';
 import { accountIdArgument } from '../arguments.ts';

@@ -1,18 +1,16 @@
-import { Option } from 'commander';
-import type { Command } from 'commander';
+import { type Command, Option } from 'commander';
 import { invoices } from '../../../projections/invoices.ts';
 import { ItemsMissing } from '../../../projections/line-items.ts';
 import { overageLedger } from '../../../projections/overage-ledger.ts';
 import { usageAndJobs } from '../../../projections/usage-and-jobs.ts';
 import type { CreditNoteDocument, InvoiceDocument } from '../../documents/invoice-document.ts';
-import { documentFormats, renderDocument } from '../../documents/render-document.ts';
-import type { DocumentFormat } from '../../documents/render-document.ts';
+import { type DocumentFormat, documentFormats, renderDocument } from '../../documents/render-document.ts';
 import { findCreditNote, findInvoice } from '../../invoices/account-documents.ts';
 import { requireAccount } from '../accounts/find-account-usage.ts';
-import { replacesFile, writeOutputFile } from '../output-file.ts';
-import { CommandFailed } from '../output.ts';
 import { accountIdArgument, fromOneArgument } from '../arguments.ts';
 import type { CliDependencies, RunCommand } from '../dependencies.ts';
+import { CommandFailed } from '../output.ts';
+import { replacesFile, writeOutputFile } from '../output-file.ts';
 import { caughtUp } from '../wait-for-read-models.ts';
 
 interface ShowOptions {

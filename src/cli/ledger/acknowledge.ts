@@ -1,17 +1,13 @@
-import { ownCause } from '../../commands/event-metadata.ts';
-import { InvalidArgumentError } from 'commander';
-import type { Command } from 'commander';
+import { type Command, InvalidArgumentError } from 'commander';
 import { acknowledgeDivergence } from '../../commands/acknowledge-divergence.ts';
-import type { DivergenceAcknowledged } from '../../domain/audit-events.ts';
+import { ownCause } from '../../commands/event-metadata.ts';
 import { facts } from '../../documents/text.ts';
-import { commandTimeoutMs } from '../wait-for-read-models.ts';
+import type { DivergenceAcknowledged } from '../../domain/audit-events.ts';
+import { accountIdArgument, addDecisionOptions, staffActor, type StaffDecision } from '../arguments.ts';
+import { type CliDependencies, type RunCommand, wholeTableMs } from '../dependencies.ts';
 import { CommandFailed, print } from '../output.ts';
-import { inWords, newVerifier } from './verify.ts';
-import type { VerifyDependencies } from './verify.ts';
-import { accountIdArgument, addDecisionOptions, staffActor } from '../arguments.ts';
-import type { StaffDecision } from '../arguments.ts';
-import { wholeTableMs } from '../dependencies.ts';
-import type { CliDependencies, RunCommand } from '../dependencies.ts';
+import { commandTimeoutMs } from '../wait-for-read-models.ts';
+import { inWords, newVerifier, type VerifyDependencies } from './verify.ts';
 
 export function addAcknowledge(ledger: Command, run: RunCommand): void {
   const command = ledger

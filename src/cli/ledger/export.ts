@@ -1,20 +1,18 @@
-import { Option } from 'commander';
-import type { Command } from 'commander';
 import { createWriteStream } from 'node:fs';
 import { Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
+import { type Command, Option } from 'commander';
 import { stringify } from 'csv-stringify';
-import { ledgerRow, overageLedger, readLedger } from '../../../projections/overage-ledger.ts';
-import type { LedgerRow } from '../../../projections/overage-ledger.ts';
+import { type LedgerRow, ledgerRow, overageLedger, readLedger } from '../../../projections/overage-ledger.ts';
 import { readReached } from '../../../projections/runner/checkpoints.ts';
 import { usageStream } from '../../domain/billing-period.ts';
 import { parseUsageEvent } from '../../domain/parse-event.ts';
-import { LedgerTotals, differenceBetween } from './show.ts';
-import { replacesFile, writeOutputFile } from '../output-file.ts';
-import { CommandFailed, print } from '../output.ts';
-import { caughtUp } from '../wait-for-read-models.ts';
 import { accountIdArgument, dayArgument } from '../arguments.ts';
 import type { CliDependencies, RunCommand } from '../dependencies.ts';
+import { CommandFailed, print } from '../output.ts';
+import { replacesFile, writeOutputFile } from '../output-file.ts';
+import { caughtUp } from '../wait-for-read-models.ts';
+import { differenceBetween, LedgerTotals } from './show.ts';
 
 export function addExportLedger(ledger: Command, run: RunCommand): void {
   ledger

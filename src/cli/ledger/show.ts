@@ -1,20 +1,18 @@
 import type { Command } from 'commander';
-import { ledgerRow, overageLedger, readLedger } from '../../../projections/overage-ledger.ts';
-import type { LedgerRow } from '../../../projections/overage-ledger.ts';
-import { notBelieved } from '../../../projections/credits-macs.ts';
 import { readNewestCredits } from '../../../projections/credits.ts';
+import { notBelieved } from '../../../projections/credits-macs.ts';
+import { type LedgerRow, ledgerRow, overageLedger, readLedger } from '../../../projections/overage-ledger.ts';
 import { waitForCheckpoint } from '../../../projections/runner/wait-for-checkpoint.ts';
 import { readAccount } from '../../commands/accounts.ts';
-import type { RecordedEvent } from '../../ports/event-store.ts';
+import { table } from '../../documents/text.ts';
 import { usageStream } from '../../domain/billing-period.ts';
 import { formatCents } from '../../domain/cents.ts';
 import { parseUsageEvent } from '../../domain/parse-event.ts';
-import { table } from '../../documents/text.ts';
-import { CommandFailed, print } from '../output.ts';
-import type { Output } from '../output.ts';
-import { untilShown } from '../wait-for-read-models.ts';
+import type { RecordedEvent } from '../../ports/event-store.ts';
 import { accountIdArgument, dayArgument } from '../arguments.ts';
 import type { CliDependencies, RunCommand } from '../dependencies.ts';
+import { CommandFailed, type Output, print } from '../output.ts';
+import { untilShown } from '../wait-for-read-models.ts';
 
 export function addShowLedger(ledger: Command, run: RunCommand): void {
   ledger

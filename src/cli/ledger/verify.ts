@@ -1,16 +1,13 @@
 import type { Command } from 'commander';
 import { sleep } from '../../async/sleep.ts';
-import { noticeTexts } from '../../audit/rules/notices.ts';
-import type { Notice } from '../../audit/rules/notices.ts';
+import { readAcknowledged, Verifier } from '../../audit/compare/verifier.ts';
 import type { AccountDivergences, Divergence, Facts } from '../../audit/rules/divergence.ts';
-import { Verifier, readAcknowledged } from '../../audit/compare/verifier.ts';
+import { type Notice, noticeTexts } from '../../audit/rules/notices.ts';
 import { facts } from '../../documents/text.ts';
-import { CommandFailed, print } from '../output.ts';
-import type { Output } from '../output.ts';
-import { createProgressBar } from '../progress-bar.ts';
 import { accountIdArgument, dayArgument } from '../arguments.ts';
-import { wholeTableMs } from '../dependencies.ts';
-import type { CliDependencies, RunCommand } from '../dependencies.ts';
+import { type CliDependencies, type RunCommand, wholeTableMs } from '../dependencies.ts';
+import { CommandFailed, type Output, print } from '../output.ts';
+import { createProgressBar } from '../progress-bar.ts';
 
 export function addVerify(ledger: Command, run: RunCommand): void {
   ledger

@@ -1,26 +1,29 @@
-import { ownCause } from '../../commands/event-metadata.ts';
-import { Option } from 'commander';
-import type { Command } from 'commander';
+import { type Command, Option } from 'commander';
 import { readCredits } from '../../../projections/credits.ts';
 import { listFailedOverage, readJob } from '../../../projections/jobs.ts';
 import { usageAndJobs } from '../../../projections/usage-and-jobs.ts';
-import { waiverName } from '../../domain/corrections.ts';
+import { correctCharge } from '../../commands/correct-charge.ts';
+import { ownCause } from '../../commands/event-metadata.ts';
 import { OutcomeUnknown } from '../../commands/handle-command.ts';
 import { waiveCharges } from '../../commands/waive-charges.ts';
-import { usageStream } from '../../domain/billing-period.ts';
-import { failureReasonNames } from '../../domain/failure-reasons.ts';
-import type { FailureReason } from '../../domain/failure-reasons.ts';
-import { createCountBar } from '../progress-bar.ts';
-import { correctCharge } from '../../commands/correct-charge.ts';
-import { formatCents } from '../../domain/cents.ts';
-import { isRefused } from '../../domain/refusals.ts';
-import type { Refusal } from '../../domain/refusals.ts';
 import { facts } from '../../documents/text.ts';
-import { CommandFailed, print } from '../output.ts';
-import { caughtUp } from '../wait-for-read-models.ts';
-import { accountIdArgument, addDecisionOptions, amountArgument, dayArgument, staffActor } from '../arguments.ts';
-import type { StaffDecision } from '../arguments.ts';
+import { usageStream } from '../../domain/billing-period.ts';
+import { formatCents } from '../../domain/cents.ts';
+import { waiverName } from '../../domain/corrections.ts';
+import { type FailureReason, failureReasonNames } from '../../domain/failure-reasons.ts';
+import { isRefused, type Refusal } from '../../domain/refusals.ts';
+import {
+  accountIdArgument,
+  addDecisionOptions,
+  amountArgument,
+  dayArgument,
+  staffActor,
+  type StaffDecision,
+} from '../arguments.ts';
 import type { CliDependencies, RunCommand } from '../dependencies.ts';
+import { CommandFailed, print } from '../output.ts';
+import { createCountBar } from '../progress-bar.ts';
+import { caughtUp } from '../wait-for-read-models.ts';
 
 export function addWaive(ledger: Command, run: RunCommand): void {
   const command = ledger

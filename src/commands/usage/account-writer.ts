@@ -1,31 +1,40 @@
-import { periodOfUsageStream, usageStream } from '../../domain/billing-period.ts';
-import type { LogTail } from './log-tail.ts';
-import type { NewestUsage } from './newest-usage.ts';
-import { UsageCache, originOfUsage, readOn } from './usage-cache.ts';
-import type { UnknownAppend } from '../../ports/billing.ts';
-import type { AppendOutcome, EventStore, RecordedEvent } from '../../ports/event-store.ts';
-import type { RowMacs } from '../../ports/row-macs.ts';
-import type { UsageSnapshot } from '../../domain/usage-state.ts';
-import { ClockIsWrong } from '../../ports/clock.ts';
-import { EventStoreClosed, EventStoreUnavailable } from '../../ports/event-store.ts';
 import { sleep } from '../../async/sleep.ts';
+import { periodOfUsageStream, usageStream } from '../../domain/billing-period.ts';
+import type { UsageSnapshot } from '../../domain/usage-state.ts';
+import type { UnknownAppend } from '../../ports/billing.ts';
+import { ClockIsWrong } from '../../ports/clock.ts';
+import {
+  type AppendOutcome,
+  type EventStore,
+  EventStoreClosed,
+  EventStoreUnavailable,
+  type RecordedEvent,
+} from '../../ports/event-store.ts';
+import type { RowMacs } from '../../ports/row-macs.ts';
+import type { Tracer } from '../../ports/tracing.ts';
 import { addMetadata } from '../event-metadata.ts';
 import { traceAppend } from '../trace-append.ts';
-import type { Tracer } from '../../ports/tracing.ts';
 import {
   answerAll,
   asRecorded,
+  type CausedEvent,
   chargeOf,
   decideBatch,
+  type DecidedRequest,
   keyHashOf,
   livePriorOf,
   mayAppend,
+  type PendingRequest,
   startPending,
   timeOfAppend,
+  type UsageAnswer,
   withoutFoundEarlier,
+  type WriterRequest,
 } from './decide-batch.ts';
-import type { CausedEvent, DecidedRequest, PendingRequest, UsageAnswer, WriterRequest } from './decide-batch.ts';
+import type { LogTail } from './log-tail.ts';
+import type { NewestUsage } from './newest-usage.ts';
 import { causedByCalendar, rollOverDue } from './roll-over.ts';
+import { originOfUsage, readOn, UsageCache } from './usage-cache.ts';
 
 export interface WriterDependencies {
   store: EventStore;

@@ -1,15 +1,13 @@
-import { decideUsage } from '../../domain/decide-usage.ts';
-import type { KeyedDownload, PriorDownload, UsageCommand } from '../../domain/decide-usage.ts';
-import { later } from '../../domain/instant.ts';
-import { isRefused } from '../../domain/refusals.ts';
-import type { Refusal } from '../../domain/refusals.ts';
-import type { UsageEvent } from '../../domain/usage-events.ts';
+import { decideUsage, type KeyedDownload, type PriorDownload, type UsageCommand } from '../../domain/decide-usage.ts';
 import { evolveUsage } from '../../domain/evolve-usage.ts';
+import { later } from '../../domain/instant.ts';
+import { isRefused, type Refusal } from '../../domain/refusals.ts';
+import type { UsageEvent } from '../../domain/usage-events.ts';
 import type { UsagePeriod, UsageSnapshot } from '../../domain/usage-state.ts';
-import type { UsageCache } from './usage-cache.ts';
 import type { ChargeToVoid, UnknownAppend } from '../../ports/billing.ts';
 import type { EventToAppend, RecordedEvent } from '../../ports/event-store.ts';
 import type { Cause } from '../event-metadata.ts';
+import type { UsageCache } from './usage-cache.ts';
 
 /** The requests that one append of an account writer answers, and how each of them is decided. */
 

@@ -2,8 +2,7 @@ import type { UsageEvent } from '../../domain/usage-events.ts';
 import { endPeriod, openNextPeriod } from '../../domain/usage-periods.ts';
 import type { UsageSnapshot } from '../../domain/usage-state.ts';
 import type { Cause } from '../event-metadata.ts';
-import { timeOfAppend } from './decide-batch.ts';
-import type { CausedEvent } from './decide-batch.ts';
+import { type CausedEvent, timeOfAppend } from './decide-batch.ts';
 
 /**
  * The step from one billing period to the next, before a request is decided:

@@ -1,11 +1,10 @@
-import type { KeyedDownload } from '../../domain/decide-usage.ts';
-import type { DownloadQueued } from '../../domain/usage-events.ts';
-import { evolveUsage } from '../../domain/evolve-usage.ts';
-import { initialUsage } from '../../domain/usage-state.ts';
-import type { UsageSnapshot } from '../../domain/usage-state.ts';
-import { usageStream } from '../../domain/billing-period.ts';
 import { accountStream } from '../../domain/account-events.ts';
+import { usageStream } from '../../domain/billing-period.ts';
+import type { KeyedDownload } from '../../domain/decide-usage.ts';
+import { evolveUsage } from '../../domain/evolve-usage.ts';
 import { parseAccountEvent, parseUsageEvent } from '../../domain/parse-event.ts';
+import type { DownloadQueued } from '../../domain/usage-events.ts';
+import { initialUsage, type UsageSnapshot } from '../../domain/usage-state.ts';
 import type { EventStore, RecordedEvent } from '../../ports/event-store.ts';
 import { firstPreviousHash } from '../hash-chain.ts';
 

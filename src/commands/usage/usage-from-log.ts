@@ -1,8 +1,8 @@
 import { usageStream } from '../../domain/billing-period.ts';
 import type { UsagePeriod, UsageSnapshot } from '../../domain/usage-state.ts';
-import { UsageCache, originOfUsage, usageOrigin } from './usage-cache.ts';
 import type { EventStore } from '../../ports/event-store.ts';
 import type { WriterRequest } from './decide-batch.ts';
+import { originOfUsage, UsageCache, usageOrigin } from './usage-cache.ts';
 import type { WriterRegistry } from './writer-registry.ts';
 
 /** Reads an account's usage from the log alone, for the case that the read model has no row or one that is not believed. */

@@ -1,14 +1,12 @@
 import { LRUCache } from 'lru-cache';
 import type { UsageSnapshot } from '../../domain/usage-state.ts';
-import { readOn } from './usage-cache.ts';
-import type { QueuedDownload } from './usage-cache.ts';
 import { couldNotBeRead } from '../../ports/event-store.ts';
 import type { Cause } from '../event-metadata.ts';
-import { AccountWriter } from './account-writer.ts';
-import type { WriterDependencies } from './account-writer.ts';
+import { AccountWriter, type WriterDependencies } from './account-writer.ts';
 import type { UsageAnswer, WriterRequest } from './decide-batch.ts';
 import { LogTail } from './log-tail.ts';
 import { NewestUsage } from './newest-usage.ts';
+import { type QueuedDownload, readOn } from './usage-cache.ts';
 
 const maxIdleBytes = 64 * 1024 * 1024;
 

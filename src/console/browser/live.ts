@@ -1,9 +1,7 @@
+import { type Signal, signal } from '@preact/signals';
 import htm from 'htm';
 import { h, render } from 'preact';
-import { signal } from '@preact/signals';
-import type { Signal } from '@preact/signals';
-import { Status } from './status.ts';
-import type { Change } from './status.ts';
+import { type Change, Status } from './status.ts';
 
 /**
  * Downloads that are not finished, as they go on. The page names their tokens; the server sends each change. When one of them

@@ -1,7 +1,6 @@
 import htm from 'htm';
 import { h, render } from 'preact';
-import { Status } from './status.ts';
-import type { Change } from './status.ts';
+import { type Change, Status } from './status.ts';
 
 /**
  * The timeline of a download: the key `e` opens the data of the step that is walked to, a text filters the steps, and a download

@@ -1,14 +1,11 @@
 import { changeBillingDetails } from '../../commands/accounts.ts';
-import { html } from '../../documents/html.ts';
-import type { Html } from '../../documents/html.ts';
-import { billingDetails } from '../../domain/billing-details.ts';
-import type { BillingDetails } from '../../domain/billing-details.ts';
+import { type Html, html } from '../../documents/html.ts';
+import { type BillingDetails, billingDetails } from '../../domain/billing-details.ts';
 import { isRefused } from '../../domain/refusals.ts';
 import type { ConsoleDependencies } from '../dependencies.ts';
 import { formTokenField } from '../layout.ts';
 import { requestOf } from '../owner-request.ts';
-import { badInput, redirect } from '../visit.ts';
-import type { Answer, OwnerVisit } from '../visit.ts';
+import { type Answer, badInput, type OwnerVisit, redirect } from '../visit.ts';
 
 /** Name and address of the account's owner on invoices that are issued from now on. */
 export function billingForm(

@@ -1,8 +1,6 @@
-import { html } from '../../documents/html.ts';
-import type { Html } from '../../documents/html.ts';
+import { type Html, html } from '../../documents/html.ts';
 import { bar, empty, figures, money, note, number, numberHead, statusTag, time, wideTable } from '../parts.ts';
-import { page } from '../visit.ts';
-import type { Answer } from '../visit.ts';
+import { type Answer, page } from '../visit.ts';
 
 /** The tokens and parts that pages are made of. Nothing on it is anybody's data. */
 export function show(): Answer {

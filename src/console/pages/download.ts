@@ -1,20 +1,15 @@
-import { readAccountDownload } from '../../../projections/account-downloads.ts';
-import type { AccountDownload } from '../../../projections/account-downloads.ts';
-import { readInvoices } from '../../../projections/invoices.ts';
-import type { AccountInvoices } from '../../../projections/invoices.ts';
+import { type AccountDownload, readAccountDownload } from '../../../projections/account-downloads.ts';
+import { type AccountInvoices, readInvoices } from '../../../projections/invoices.ts';
 import type { TimelineRow } from '../../../projections/job-timeline.ts';
 import type { JobRow } from '../../../projections/jobs.ts';
 import { linkToFile } from '../../commands/link-to-file.ts';
-import { html } from '../../documents/html.ts';
-import type { Html } from '../../documents/html.ts';
+import { type Html, html } from '../../documents/html.ts';
 import { correctionsOf, describeEvent, eventTitle } from '../../documents/job-story.ts';
-import { failureReasons } from '../../domain/failure-reasons.ts';
-import type { FailureReason } from '../../domain/failure-reasons.ts';
+import { type FailureReason, failureReasons } from '../../domain/failure-reasons.ts';
 import type { ConsoleDependencies } from '../dependencies.ts';
-import { actorText, bytes, note, statusTag, time } from '../parts.ts';
-import { away, missing, page, redirect, Refusal } from '../visit.ts';
-import type { Answer, OwnerVisit } from '../visit.ts';
 import { costText } from '../download-list.ts';
+import { actorText, bytes, note, statusTag, time } from '../parts.ts';
+import { type Answer, away, missing, type OwnerVisit, page, redirect, Refusal } from '../visit.ts';
 
 /** One download: its state, what it costs, its file, and every event that it is made of. */
 

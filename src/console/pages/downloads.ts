@@ -1,14 +1,19 @@
+import type { FastifyReply } from 'fastify';
 import { listAccountDownloads } from '../../../projections/account-downloads.ts';
 import { listApiKeys } from '../../../projections/api-keys.ts';
 import type { JobRow } from '../../../projections/jobs.ts';
-import type { FastifyReply } from 'fastify';
-import { html } from '../../documents/html.ts';
-import type { Html } from '../../documents/html.ts';
+import { type Html, html } from '../../documents/html.ts';
 import type { ConsoleDependencies } from '../dependencies.ts';
-import { downloadList, filterForm, filterOf, perPage, readCursor, readFilters } from '../download-list.ts';
-import type { Filters } from '../download-list.ts';
-import { page, Refusal } from '../visit.ts';
-import type { Answer, OwnerVisit } from '../visit.ts';
+import {
+  downloadList,
+  filterForm,
+  filterOf,
+  type Filters,
+  perPage,
+  readCursor,
+  readFilters,
+} from '../download-list.ts';
+import { type Answer, type OwnerVisit, page, Refusal } from '../visit.ts';
 
 /** The downloads of the account, the newest first, by filters that stand in the address. */
 

@@ -1,6 +1,5 @@
-import { html } from '../../documents/html.ts';
-import type { Html } from '../../documents/html.ts';
 import { formatDays } from '../../documents/days.ts';
+import { type Html, html } from '../../documents/html.ts';
 import type { CreditNoteDocument, DocumentLine, InvoiceDocument } from '../../documents/invoice-document.ts';
 import { renderDocument } from '../../documents/render-document.ts';
 import { comingTerms, isOverAt } from '../../domain/usage-periods.ts';
@@ -9,8 +8,7 @@ import { findCreditNote, findInvoice, listDocuments } from '../../invoices/accou
 import { currentUsage } from '../current-usage.ts';
 import type { ConsoleDependencies } from '../dependencies.ts';
 import { count, day, empty, money, number, numberHead, time, wideTable } from '../parts.ts';
-import { missing, page } from '../visit.ts';
-import type { Answer, OwnerVisit } from '../visit.ts';
+import { type Answer, missing, type OwnerVisit, page } from '../visit.ts';
 
 /** Invoices and credit notes, to read, print and keep; and what the next invoice would say now. */
 

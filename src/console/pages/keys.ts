@@ -1,22 +1,18 @@
+import { type KeyWithUse, listKeysWithUse } from '../../../projections/admission/key-use.ts';
 import { waitForKey } from '../../../projections/api-keys.ts';
-import { listKeysWithUse } from '../../../projections/admission/key-use.ts';
-import type { KeyWithUse } from '../../../projections/admission/key-use.ts';
 import { issueReferencedKey, revokeApiKey } from '../../commands/accounts.ts';
-import { html } from '../../documents/html.ts';
-import type { Html } from '../../documents/html.ts';
+import { type Html, html } from '../../documents/html.ts';
 import { keyLabel } from '../../domain/account-events.ts';
-import { maxKeysOf } from '../../domain/plans.ts';
-import type { Terms } from '../../domain/plans.ts';
+import { maxKeysOf, type Terms } from '../../domain/plans.ts';
 import { isRefused } from '../../domain/refusals.ts';
 import { termsAt } from '../../domain/usage-periods.ts';
 import { currentUsage } from '../current-usage.ts';
 import type { ConsoleDependencies } from '../dependencies.ts';
-import { formTokenField } from '../layout.ts';
 import { formKeyField, formKeyOf } from '../form-key.ts';
+import { formTokenField } from '../layout.ts';
 import { requestOf } from '../owner-request.ts';
 import { count, empty, note, number, numberHead, time, wideTable } from '../parts.ts';
-import { badInput, missing, notYetInForce, page, redirect, Refusal } from '../visit.ts';
-import type { Answer, OwnerVisit } from '../visit.ts';
+import { type Answer, badInput, missing, notYetInForce, type OwnerVisit, page, redirect, Refusal } from '../visit.ts';
 
 /** The API keys of the account: issued, watched and revoked. */
 

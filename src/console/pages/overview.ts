@@ -1,25 +1,18 @@
-import { pageAccountPeriods } from '../../../projections/account-periods.ts';
-import type { AccountPeriod } from '../../../projections/account-periods.ts';
+import { type AccountPeriod, pageAccountPeriods } from '../../../projections/account-periods.ts';
 import { notBelieved } from '../../../projections/credits-macs.ts';
-import { listUsageDays } from '../../../projections/usage-days.ts';
-import type { UsageDay } from '../../../projections/usage-days.ts';
-import { html } from '../../documents/html.ts';
-import type { Html } from '../../documents/html.ts';
+import { listUsageDays, type UsageDay } from '../../../projections/usage-days.ts';
 import { formatDays } from '../../documents/days.ts';
-
+import { type Html, html } from '../../documents/html.ts';
 import type { BillingPeriod } from '../../domain/billing-period.ts';
-import { comingTerms, isOverAt, termsAt } from '../../domain/usage-periods.ts';
-import { poolOf, summariseUsage } from '../../domain/usage-summary.ts';
-import type { Pool } from '../../domain/usage-summary.ts';
 import type { Terms } from '../../domain/plans.ts';
+import { comingTerms, isOverAt, termsAt } from '../../domain/usage-periods.ts';
 import type { UsagePeriod } from '../../domain/usage-state.ts';
+import { type Pool, poolOf, summariseUsage } from '../../domain/usage-summary.ts';
 import { currentUsage } from '../current-usage.ts';
 import type { ConsoleDependencies } from '../dependencies.ts';
-import { bar, count, day, figures, money, number, numberHead, option, time, wideTable } from '../parts.ts';
-import type { Figure } from '../parts.ts';
 import { periodForecast } from '../forecast.ts';
-import { missing, page } from '../visit.ts';
-import type { Answer, OwnerVisit } from '../visit.ts';
+import { bar, count, day, type Figure, figures, money, number, numberHead, option, time, wideTable } from '../parts.ts';
+import { type Answer, missing, type OwnerVisit, page } from '../visit.ts';
 
 /** Usage and money of one billing period: the current one, or an earlier one by its first day. */
 

@@ -1,11 +1,9 @@
 import { people as peopleModel } from '../../../projections/people.ts';
 import { catchUp } from '../../../projections/runner/wait-for-checkpoint.ts';
 import { invitePerson, removePerson } from '../../commands/accounts.ts';
-import { html } from '../../documents/html.ts';
-import type { Html } from '../../documents/html.ts';
+import { type Html, html } from '../../documents/html.ts';
+import { listPeople, maxPeople, type People } from '../../domain/people.ts';
 import { email as emailField } from '../../domain/plain-text.ts';
-import { listPeople, maxPeople } from '../../domain/people.ts';
-import type { People } from '../../domain/people.ts';
 import { isRefused } from '../../domain/refusals.ts';
 import type { ListedSession } from '../../ports/console-sessions.ts';
 import { ownerCookies, setCookie } from '../cookies.ts';
@@ -13,8 +11,7 @@ import type { ConsoleDependencies } from '../dependencies.ts';
 import { formTokenField } from '../layout.ts';
 import { requestOf } from '../owner-request.ts';
 import { count, time, wideTable } from '../parts.ts';
-import { badInput, missing, notYetInForce, redirect } from '../visit.ts';
-import type { Answer, OwnerVisit } from '../visit.ts';
+import { type Answer, badInput, missing, notYetInForce, type OwnerVisit, redirect } from '../visit.ts';
 
 /** The people of an account, and the sessions of the one who is signed in. */
 

@@ -1,22 +1,18 @@
 import { readAccount } from '../../commands/accounts.ts';
-import { changeTerms as changeTermsOf } from '../../commands/change-terms.ts';
-import type { TermsChange } from '../../commands/change-terms.ts';
-import { html } from '../../documents/html.ts';
-import type { Html } from '../../documents/html.ts';
+import { changeTerms as changeTermsOf, type TermsChange } from '../../commands/change-terms.ts';
+import { type Html, html } from '../../documents/html.ts';
 import { changePlan as decidePlanChange, resultOfPlanChange } from '../../domain/change-plan.ts';
-import { maxKeysOf } from '../../domain/plans.ts';
-import type { PlanTerms, Terms } from '../../domain/plans.ts';
+import { maxKeysOf, type PlanTerms, type Terms } from '../../domain/plans.ts';
 import { isRefused } from '../../domain/refusals.ts';
 import { comingTerms, isOverAt, termsAt } from '../../domain/usage-periods.ts';
 import type { UsagePeriod } from '../../domain/usage-state.ts';
 import { currentUsage, snapshotOf } from '../current-usage.ts';
-import { causeOf } from '../owner-request.ts';
-import { readDollars } from '../read-dollars.ts';
 import type { ConsoleDependencies } from '../dependencies.ts';
 import { formTokenField } from '../layout.ts';
+import { causeOf } from '../owner-request.ts';
 import { count, day, money, note, number, numberHead, wideTable } from '../parts.ts';
-import { away, badInput, missing, outcomeUnknown, page, redirect } from '../visit.ts';
-import type { Answer, OwnerVisit } from '../visit.ts';
+import { readDollars } from '../read-dollars.ts';
+import { type Answer, away, badInput, missing, outcomeUnknown, type OwnerVisit, page, redirect } from '../visit.ts';
 import { billingForm } from './billing-details.ts';
 import { peopleAndSessions } from './people.ts';
 

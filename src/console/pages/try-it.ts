@@ -1,33 +1,30 @@
-import { readKeyedDownload } from '../../../projections/idempotency-keys.ts';
 import { notBelieved } from '../../../projections/credits-macs.ts';
+import { readKeyedDownload } from '../../../projections/idempotency-keys.ts';
 import { catchUp } from '../../../projections/runner/wait-for-checkpoint.ts';
 import { usageAndJobs } from '../../../projections/usage-and-jobs.ts';
+import { until } from '../../async/until.ts';
 import { fingerprintOf, hashIdempotencyKey } from '../../commands/idempotency-key-hash.ts';
-import { failureReasons } from '../../domain/failure-reasons.ts';
 import { lookUpMetadata } from '../../commands/look-up-metadata.ts';
 import { nameVideo } from '../../commands/name-video.ts';
 import { queueDownload } from '../../commands/queue-download.ts';
 import { outcomesOf, recordPendingVoid } from '../../commands/record-pending-void.ts';
 import type { Compensation } from '../../commands/usage/decide-batch.ts';
-import { html } from '../../documents/html.ts';
-import type { Html } from '../../documents/html.ts';
-import { defaultOptions, formats, misfit, qualities } from '../../domain/download-options.ts';
-import type { DownloadOptions } from '../../domain/download-options.ts';
+import { type Html, html } from '../../documents/html.ts';
+import { defaultOptions, type DownloadOptions, formats, misfit, qualities } from '../../domain/download-options.ts';
+import { failureReasons } from '../../domain/failure-reasons.ts';
 import type { ParsedVideo } from '../../domain/parse-video-url.ts';
+import type { Refusal as RefusedReason } from '../../domain/refusals.ts';
 import { termsAt } from '../../domain/usage-periods.ts';
 import type { UsageSnapshot } from '../../domain/usage-state.ts';
-import { until } from '../../async/until.ts';
 import type { LookUpOfForm } from '../../ports/console-sessions.ts';
 import type { VideoMetadata } from '../../ports/videos.ts';
-import type { Refusal as RefusedReason } from '../../domain/refusals.ts';
 import { currentUsage, snapshotOf } from '../current-usage.ts';
-import { formKeyField, formKeyOf } from '../form-key.ts';
-import { causeOf } from '../owner-request.ts';
 import type { ConsoleDependencies } from '../dependencies.ts';
+import { formKeyField, formKeyOf } from '../form-key.ts';
 import { formTokenField } from '../layout.ts';
+import { causeOf } from '../owner-request.ts';
 import { option } from '../parts.ts';
-import { away, badInput, page, redirect, Refusal } from '../visit.ts';
-import type { Answer, OwnerVisit } from '../visit.ts';
+import { type Answer, away, badInput, type OwnerVisit, page, redirect, Refusal } from '../visit.ts';
 
 /** An address, and what the service makes of it: the same commands as through the API, charged the same. */
 

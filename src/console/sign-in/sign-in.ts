@@ -1,13 +1,11 @@
 import { readAccount } from '../../commands/accounts.ts';
-import { html } from '../../documents/html.ts';
-import type { Html } from '../../documents/html.ts';
+import { type Html, html } from '../../documents/html.ts';
 import type { ReadLink, SignInChoice } from '../../ports/console-sessions.ts';
 import { ownerCookies, setCookie } from '../cookies.ts';
 import type { ConsoleDependencies } from '../dependencies.ts';
 import { note } from '../parts.ts';
+import { type Answer, page, redirect, Refusal, type Visit } from '../visit.ts';
 import { askForMail, askingCookie, nextOf, readAsking } from './asking-browser.ts';
-import { page, redirect, Refusal } from '../visit.ts';
-import type { Answer, Visit } from '../visit.ts';
 
 /**
  * Signing in by a mailed link.

@@ -1,5 +1,4 @@
-import { html } from '../../documents/html.ts';
-import type { Html } from '../../documents/html.ts';
+import { type Html, html } from '../../documents/html.ts';
 
 /** Addresses of the staff console's pages. */
 

@@ -1,20 +1,17 @@
-import { catchUp } from '../../../projections/runner/wait-for-checkpoint.ts';
+import { z } from 'zod';
 import { corrections as correctionsModel } from '../../../projections/corrections.ts';
+import { catchUp } from '../../../projections/runner/wait-for-checkpoint.ts';
 import { carryOutCorrection } from '../../commands/carry-out-correction.ts';
 import { askCorrection, readCorrectionRequests } from '../../commands/correct.ts';
-import { z } from 'zod';
+import { type Html, html } from '../../documents/html.ts';
 import type { Correction } from '../../domain/correction-events.ts';
 import type { CorrectionRequest } from '../../domain/correction-requests.ts';
-import { isRefused } from '../../domain/refusals.ts';
-import type { Refusal as Refused } from '../../domain/refusals.ts';
+import { isRefused, type Refusal as Refused } from '../../domain/refusals.ts';
 import { correctionReference } from '../../domain/usage-events.ts';
-import { html } from '../../documents/html.ts';
-import type { Html } from '../../documents/html.ts';
 import { isOutage } from '../failures.ts';
-import { readDollars } from '../read-dollars.ts';
 import { formTokenField } from '../layout.ts';
-import { badInput, notYetInForce, redirect, Refusal } from '../visit.ts';
-import type { Answer, StaffVisit } from '../visit.ts';
+import { readDollars } from '../read-dollars.ts';
+import { type Answer, badInput, notYetInForce, redirect, Refusal, type StaffVisit } from '../visit.ts';
 import type { StaffDependencies } from './dependencies.ts';
 import { maxReasonCharacters, orderOf } from './staff-request.ts';
 

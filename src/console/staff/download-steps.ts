@@ -3,10 +3,9 @@ import type { DownloadRecord } from '../../../projections/download-record.ts';
 import type { TimelineRow } from '../../../projections/job-timeline.ts';
 import { describeEvent, eventTitle } from '../../documents/job-story.ts';
 import { formatCents } from '../../domain/cents.ts';
-import type { JobEvent } from '../../domain/download-job-events.ts';
 import { evolveJob, initialJob, jobStatuses } from '../../domain/download-job.ts';
-import { eventMetadata } from '../../domain/parse-event.ts';
-import type { Actor, DomainEvent, EventMetadata } from '../../domain/parse-event.ts';
+import type { JobEvent } from '../../domain/download-job-events.ts';
+import { type Actor, type DomainEvent, type EventMetadata, eventMetadata } from '../../domain/parse-event.ts';
 import type { UsageEventOf } from '../../domain/usage-events.ts';
 import { money } from '../parts.ts';
 

@@ -1,18 +1,17 @@
 import type { z } from 'zod';
 import type { StaffScope } from '../../domain/staff-events.ts';
 import type { StaffDependencies } from './dependencies.ts';
-import { see } from './view.ts';
-import type { View, Viewer } from './view.ts';
+import { see, type View, type Viewer } from './view.ts';
 import { account } from './views/account.ts';
-import { download } from './views/download.ts';
+import { charges } from './views/charges.ts';
 import { correction } from './views/correction.ts';
 import { corrections } from './views/corrections.ts';
-import { charges } from './views/charges.ts';
-import { monthClose } from './views/months.ts';
+import { download } from './views/download.ts';
 import { event } from './views/event.ts';
+import { monthClose } from './views/months.ts';
 import { operation } from './views/operation.ts';
-import { search } from './views/search.ts';
 import { overage } from './views/overage.ts';
+import { search } from './views/search.ts';
 
 /** A view for programs, below `/staff/v1`. */
 export interface Endpoint {

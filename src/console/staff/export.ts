@@ -1,11 +1,9 @@
 import { Readable } from 'node:stream';
 import { stringify } from 'csv-stringify/sync';
 import type { FastifyReply } from 'fastify';
-import { Refusal } from '../visit.ts';
 import { endOfAnswer } from '../../requests/end-of-answer.ts';
-import { leaveOnce } from '../long-visits.ts';
-import type { LongVisit } from '../long-visits.ts';
-import type { Answer, StaffVisit } from '../visit.ts';
+import { leaveOnce, type LongVisit } from '../long-visits.ts';
+import { type Answer, Refusal, type StaffVisit } from '../visit.ts';
 
 /**
  * Rows of a table as a file, page by page in constant memory, however many there are.

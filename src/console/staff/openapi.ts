@@ -1,6 +1,5 @@
 import { z } from 'zod';
-import { apiBase, endpoints } from './endpoints.ts';
-import type { Endpoint } from './endpoints.ts';
+import { apiBase, type Endpoint, endpoints } from './endpoints.ts';
 import { staffApiErrors } from './staff-api-errors.ts';
 
 /** JSON Schema 2020-12, as far as the schemas of views go. */

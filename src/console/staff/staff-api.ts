@@ -4,19 +4,16 @@ import { readStaffToken } from '../../../projections/staff-tokens.ts';
 import { hasApiKeyForm, hashApiKey } from '../../commands/api-key.ts';
 import { readStaff } from '../../commands/staff.ts';
 import { isRefused } from '../../domain/refusals.ts';
-import { isTokenHeld, memberOf } from '../../domain/staff.ts';
-import type { StaffToken } from '../../domain/staff.ts';
+import { isTokenHeld, memberOf, type StaffToken } from '../../domain/staff.ts';
 import type { Outage } from '../../ports/outage.ts';
 import { readJsonBody } from '../../requests/json-body.ts';
 import { RequestRefused } from '../../requests/request-refused.ts';
 import { refusalOf } from '../failures.ts';
 import type { Refusal } from '../visit.ts';
 import type { StaffDependencies } from './dependencies.ts';
-import { apiBase, endpoints } from './endpoints.ts';
-import type { Endpoint } from './endpoints.ts';
+import { apiBase, type Endpoint, endpoints } from './endpoints.ts';
 import { createStaffOpenApi } from './openapi.ts';
-import { staffApiErrors } from './staff-api-errors.ts';
-import type { StaffApiErrorCode } from './staff-api-errors.ts';
+import { type StaffApiErrorCode, staffApiErrors } from './staff-api-errors.ts';
 
 class StaffApiError extends Error {
   override readonly name = 'StaffApiError';

@@ -1,7 +1,6 @@
-import { plainText } from '../../domain/plain-text.ts';
 import type { StaffOrder } from '../../commands/staff.ts';
-import { badInput } from '../visit.ts';
-import type { StaffVisit } from '../visit.ts';
+import { plainText } from '../../domain/plain-text.ts';
+import { badInput, type StaffVisit } from '../visit.ts';
 
 /** The form in which commands take a visit: the person of its session asks, for the reason that the form gives. */
 

@@ -1,8 +1,6 @@
 import type { z } from 'zod';
-import { recordLooks } from '../../commands/staff.ts';
-import type { Look } from '../../commands/staff.ts';
-import { badInput, Refusal } from '../visit.ts';
-import type { StaffVisit } from '../visit.ts';
+import { type Look, recordLooks } from '../../commands/staff.ts';
+import { badInput, Refusal, type StaffVisit } from '../visit.ts';
 import type { StaffDependencies } from './dependencies.ts';
 
 /**

@@ -1,8 +1,6 @@
+import { type CompiledShape, compileShape, compileTemplate, type Template } from './address-pattern.ts';
 import type { Address, Platform } from './platform-row.ts';
-import { compileShape, compileTemplate } from './address-pattern.ts';
-import type { CompiledShape, Template } from './address-pattern.ts';
-import { configuredPlatforms, platforms } from './platforms.ts';
-import type { PlatformConfiguration } from './platforms.ts';
+import { configuredPlatforms, type PlatformConfiguration, platforms } from './platforms.ts';
 
 /** One form of a host's addresses. */
 export interface Rule {

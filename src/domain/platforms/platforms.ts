@@ -1,8 +1,8 @@
-import type { Platform } from './platform-row.ts';
 import { pinterest, reddit, tumblr } from './boards-and-blogs.ts';
+import type { Platform } from './platform-row.ts';
 import { bilibili, odnoklassniki, rutube, vk } from './regional-sites.ts';
-import { bluesky, facebook, instagram, snapchat, tiktok, twitter } from './social-networks.ts';
 import { samplePlatform } from './sample.ts';
+import { bluesky, facebook, instagram, snapchat, tiktok, twitter } from './social-networks.ts';
 import { bandcamp, soundcloud } from './sound.ts';
 import { dailymotion, loom, rumble, streamable, twitch, vimeo, youtube } from './video-sites.ts';
 

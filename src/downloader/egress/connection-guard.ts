@@ -1,13 +1,10 @@
-import { Resolver, lookup } from 'node:dns/promises';
-import { BlockList, isIP } from 'node:net';
-import type { Socket } from 'node:net';
+import { lookup, Resolver } from 'node:dns/promises';
+import { BlockList, isIP, type Socket } from 'node:net';
 import { networkInterfaces } from 'node:os';
-
-import type { DestinationRefusal } from '../../ports/observers.ts';
-import { dial as dialByRoute, OutgoingRouteFailed } from './outgoing-route.ts';
-import type { OutgoingRoute } from './outgoing-route.ts';
-import { isPublicAddress } from './public-address.ts';
 import { unlessAborted } from '../../async/deadline.ts';
+import type { DestinationRefusal } from '../../ports/observers.ts';
+import { dial as dialByRoute, type OutgoingRoute, OutgoingRouteFailed } from './outgoing-route.ts';
+import { isPublicAddress } from './public-address.ts';
 
 /** The destination may not be reached; nothing was sent to it. */
 export class EgressRefused extends Error {

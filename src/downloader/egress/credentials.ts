@@ -2,7 +2,6 @@ import { createHash } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
-
 import type { EgressObserver, ProxyRefusal } from '../../ports/observers.ts';
 import { randomBits } from '../../system/clock-and-chance.ts';
 

@@ -1,9 +1,7 @@
 /** How connections leave this machine: directly or through an operator's proxy, and from which of its addresses. */
 
-import { request } from 'node:http';
-import type { IncomingMessage } from 'node:http';
-import { connect as connectSocket, isIP } from 'node:net';
-import type { Socket, TcpNetConnectOpts } from 'node:net';
+import { type IncomingMessage, request } from 'node:http';
+import { connect as connectSocket, isIP, type Socket, type TcpNetConnectOpts } from 'node:net';
 
 export interface OutgoingProxy {
   /** A name, which the system resolves, or an address. It may be private: the operator names it. */

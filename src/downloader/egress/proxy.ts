@@ -1,16 +1,19 @@
-import { STATUS_CODES, createServer, request as requestUpstream } from 'node:http';
-import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
-import type { AddressInfo, Server, Socket } from 'node:net';
 import { once } from 'node:events';
+import {
+  createServer,
+  type IncomingHttpHeaders,
+  type IncomingMessage,
+  request as requestUpstream,
+  type ServerResponse,
+  STATUS_CODES,
+} from 'node:http';
+import type { AddressInfo, Server, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-
 import type { EgressObserver } from '../../ports/observers.ts';
-import { EgressRefused } from './connection-guard.ts';
-import type { Destination, EgressGuard } from './connection-guard.ts';
+import { type Destination, type EgressGuard, EgressRefused } from './connection-guard.ts';
+import { type Egress, type Permit, Permits } from './credentials.ts';
 import { OutgoingRouteFailed } from './outgoing-route.ts';
-import { Permits } from './credentials.ts';
-import type { Egress, Permit } from './credentials.ts';
 
 export interface EgressProxy extends Egress {
   close(): Promise<void>;

@@ -9,10 +9,8 @@ import { getCompileCacheDir } from 'node:module';
 import { Socket } from 'node:net';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
-
 import { sendSignal } from '../../system/processes.ts';
-import { endMarked } from './marked-processes.ts';
-import type { Marked } from './marked-processes.ts';
+import { endMarked, type Marked } from './marked-processes.ts';
 
 export interface Reaper {
   /** From now on the group, and every other process of the run, dies with this process. */

@@ -2,9 +2,7 @@
 
 import type { ChildProcess } from 'node:child_process';
 import { Socket } from 'node:net';
-
-import { jobDescriptor } from './launch.ts';
-import type { AllNamespaces } from './launch.ts';
+import { type AllNamespaces, jobDescriptor } from './launch.ts';
 
 export interface Forked {
   /** The process that waits for the child, and leads the group in which both are. */

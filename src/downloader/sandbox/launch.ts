@@ -1,7 +1,6 @@
 /** The command line of a child: programs that make its namespaces and drop its privileges, then the child itself. */
 
 import { basename, dirname } from 'node:path';
-
 import type { CallFilter } from './system-calls.ts';
 import type { Users } from './users.ts';
 

@@ -1,6 +1,6 @@
+import { sleep } from '../../async/sleep.ts';
 import { listPids, readProcess, readProcessFile, sendSignal } from '../../system/processes.ts';
 import { processesOf } from './resource-use.ts';
-import { sleep } from '../../async/sleep.ts';
 
 /** The environment variable that carries a run's mark. */
 export const markVariable = 'REELTALLY_RUN';

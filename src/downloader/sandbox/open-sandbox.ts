@@ -4,22 +4,17 @@
  * the directory of one attempt. Each part that is missing is reported with its reason.
  */
 
-import { spawn } from 'node:child_process';
-import type { ChildProcess } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { hash } from 'node:crypto';
 import { existsSync, lstatSync, readlinkSync, realpathSync } from 'node:fs';
-import { mkdir, mkdtemp, open, rename, rm, writeFile } from 'node:fs/promises';
-import type { FileHandle } from 'node:fs/promises';
+import { type FileHandle, mkdir, mkdtemp, open, rename, rm, writeFile } from 'node:fs/promises';
 import { Server } from 'node:net';
 import { basename, dirname, join } from 'node:path';
-
-import { launch } from './launch.ts';
-import type { Namespaces, View } from './launch.ts';
-import { callFilter } from './system-calls.ts';
-import { openUsers, shareUser } from './users.ts';
-import type { User, Users } from './users.ts';
 import { sleep } from '../../async/sleep.ts';
 import { listPids } from '../../system/processes.ts';
+import { launch, type Namespaces, type View } from './launch.ts';
+import { callFilter } from './system-calls.ts';
+import { openUsers, shareUser, type User, type Users } from './users.ts';
 
 /** The reason why children cannot read this process's files: a view without them, another user, or none (`weak`). */
 export type SandboxKind = 'namespaces' | 'another user' | 'weak';

@@ -1,8 +1,6 @@
-import { readdirSync, readlinkSync, statSync } from 'node:fs';
-import type { Dirent } from 'node:fs';
+import { type Dirent, readdirSync, readlinkSync, statSync } from 'node:fs';
 import { lstat, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
-
 import { listPids, readProcessFile } from '../../system/processes.ts';
 
 const blockBytes = 512;

@@ -1,23 +1,17 @@
-import { spawn } from 'node:child_process';
-import type { ChildProcess } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
-
+import { withDeadline } from '../../async/deadline.ts';
+import { until } from '../../async/until.ts';
 import type { ChildEnding, ChildObserver } from '../../ports/observers.ts';
-import { handOver } from './hand-over.ts';
-import type { Forker } from './hand-over.ts';
-import { launch, launchHolder } from './launch.ts';
-import type { Namespaces } from './launch.ts';
-import type { Reaper } from './child-reaper.ts';
-import { endMarked, markVariable } from './marked-processes.ts';
-import { kernelLimits, watchUse } from './watch-resources.ts';
-import type { ResourceLimits } from './watch-resources.ts';
-import { watchOutput } from './watch-printed-lines.ts';
-import type { OutputLimits } from './watch-printed-lines.ts';
 import { randomBits } from '../../system/clock-and-chance.ts';
 import { listProcesses, sendSignal } from '../../system/processes.ts';
-import { until } from '../../async/until.ts';
-import { withDeadline } from '../../async/deadline.ts';
+import type { Reaper } from './child-reaper.ts';
+import { type Forker, handOver } from './hand-over.ts';
+import { launch, launchHolder, type Namespaces } from './launch.ts';
+import { endMarked, markVariable } from './marked-processes.ts';
+import { type OutputLimits, watchOutput } from './watch-printed-lines.ts';
+import { kernelLimits, type ResourceLimits, watchUse } from './watch-resources.ts';
 
 export interface SandboxedProcess extends ResourceLimits, OutputLimits {
   /** A program, or what forks the child, whose namespaces it then has. */

@@ -6,10 +6,9 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { lchown, lstat, mkdir, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
-
-import { readOwners } from './resource-use.ts';
-import { listPids } from '../../system/processes.ts';
 import { randomBits } from '../../system/clock-and-chance.ts';
+import { listPids } from '../../system/processes.ts';
+import { readOwners } from './resource-use.ts';
 
 /** Both have the same number, since neither means anything to this machine. */
 export interface User {

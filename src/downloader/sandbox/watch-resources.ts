@@ -1,8 +1,8 @@
+import { sleep } from '../../async/sleep.ts';
 import type { ChildEnding } from '../../ports/observers.ts';
+import { familyOf, listProcesses } from '../../system/processes.ts';
 import type { ProcessLimits } from './launch.ts';
 import { measureDirectory, memoryBytes, namelessBytes, processesOf } from './resource-use.ts';
-import { familyOf, listProcesses } from '../../system/processes.ts';
-import { sleep } from '../../async/sleep.ts';
 
 /** A child that exceeds one of these limits is ended. */
 export interface ResourceLimits {

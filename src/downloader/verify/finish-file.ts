@@ -1,13 +1,29 @@
 import { rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-
 import type { Output } from '../../domain/download-options.ts';
 import { foreignStretches } from './foreign-bytes.ts';
 import { noteOf } from './note.ts';
-import { endsInside, isMp4, lengthOf, mediaStreams, missingPackets, packetSeconds, readPackets } from './packets.ts';
-import type { FileFacts, StreamFacts } from './packets.ts';
-import { anyMedia, finishedFiles, onlyFiles, refuse, runTool } from './tools.ts';
-import type { Refusal, ToolOptions, Verdict } from './tools.ts';
+import {
+  endsInside,
+  type FileFacts,
+  isMp4,
+  lengthOf,
+  mediaStreams,
+  missingPackets,
+  packetSeconds,
+  readPackets,
+  type StreamFacts,
+} from './packets.ts';
+import {
+  anyMedia,
+  finishedFiles,
+  onlyFiles,
+  type Refusal,
+  refuse,
+  runTool,
+  type ToolOptions,
+  type Verdict,
+} from './tools.ts';
 
 type FilmOutput = Exclude<Output, 'jpg'>;
 

@@ -1,5 +1,4 @@
-import { mediaStreams } from './packets.ts';
-import type { FileFacts, StreamFacts } from './packets.ts';
+import { type FileFacts, mediaStreams, type StreamFacts } from './packets.ts';
 
 /** Transfer functions of HDR, by ffprobe's names: SMPTE ST 2084, and ARIB STD-B67. */
 const hdrNames = new Map([

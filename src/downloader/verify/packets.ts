@@ -1,7 +1,5 @@
 import { stat } from 'node:fs/promises';
-
-import { anyMedia, fieldsOf, headOf, runTool } from './tools.ts';
-import type { Refusal, ToolOptions } from './tools.ts';
+import { anyMedia, fieldsOf, headOf, type Refusal, runTool, type ToolOptions } from './tools.ts';
 
 /** The contents of one stream of a file, counted by its packets. */
 export interface StreamFacts {

@@ -1,8 +1,16 @@
 import { open, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-
-import { fieldsOf, finishedFiles, headOf, onlyFiles, refuse, runTool } from './tools.ts';
-import type { Refusal, ToolOptions, Verdict } from './tools.ts';
+import {
+  fieldsOf,
+  finishedFiles,
+  headOf,
+  onlyFiles,
+  type Refusal,
+  refuse,
+  runTool,
+  type ToolOptions,
+  type Verdict,
+} from './tools.ts';
 
 const jpeg = finishedFiles.jpg.demuxer;
 

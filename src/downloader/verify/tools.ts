@@ -1,9 +1,8 @@
-import { lstat, open, readdir } from 'node:fs/promises';
 import { constants } from 'node:fs';
+import { lstat, open, readdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-
-import type { Output } from '../../domain/download-options.ts';
 import type { Fault } from '../../domain/download-job-events.ts';
+import type { Output } from '../../domain/download-options.ts';
 import type { FailureReason } from '../../domain/failure-reasons.ts';
 import type { ChildObserver } from '../../ports/observers.ts';
 import type { Reaper } from '../sandbox/child-reaper.ts';

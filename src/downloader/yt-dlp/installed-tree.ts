@@ -4,7 +4,6 @@ import { createHash } from 'node:crypto';
 import { constants, existsSync } from 'node:fs';
 import { chmod, cp, mkdir, mkdtemp, readdir, readlink, rename, rm, stat } from 'node:fs/promises';
 import { join, relative } from 'node:path';
-
 import { realNowMs } from '../../system/clock-and-chance.ts';
 import { fileSha256, hashBuffer } from '../file-sha256.ts';
 

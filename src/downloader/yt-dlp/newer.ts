@@ -5,7 +5,6 @@
 
 import { chmod, copyFile, mkdir, mkdtemp, open, readlink, rename, rm, symlink } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-
 import { fileSha256 } from '../file-sha256.ts';
 import { bundledYtDlpName, DownloaderUnusable } from './programs.ts';
 

@@ -1,10 +1,8 @@
 import { z } from 'zod';
-
 import type { DownloadProgress, VideoMetadata } from '../../ports/videos.ts';
-import { cleanDetail } from './failure-phrases.ts';
 import { marks } from './arguments.ts';
-import { parseRefusal } from './refusal.ts';
-import type { Refusal } from './refusal.ts';
+import { cleanDetail } from './failure-phrases.ts';
+import { parseRefusal, type Refusal } from './refusal.ts';
 
 const maxUrlCharacters = 2048;
 const reportIntervalMs = 250;

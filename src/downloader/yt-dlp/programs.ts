@@ -2,7 +2,6 @@ import { constants } from 'node:fs';
 import { access, stat } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { delimiter, dirname, join, relative } from 'node:path';
-
 import { thisMachine } from '../../system/machine-parts.js';
 import { copyOf, installTree, TreeDiffers } from './installed-tree.ts';
 

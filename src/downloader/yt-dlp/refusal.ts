@@ -1,5 +1,4 @@
 import { z } from 'zod';
-
 import type { Fault } from '../../domain/download-job-events.ts';
 import type { FailureReason } from '../../domain/failure-reasons.ts';
 import { cleanDetail, failureRow } from './failure-phrases.ts';

@@ -1,10 +1,8 @@
 import { dirname } from 'node:path';
-
 import { unlessAborted } from '../../async/deadline.ts';
-import type { Forker } from '../sandbox/hand-over.ts';
-import { runSandboxed } from '../sandbox/run-sandboxed.ts';
-import type { SandboxedProcess, ProcessResult } from '../sandbox/run-sandboxed.ts';
 import type { Egress, EgressUsage } from '../egress/credentials.ts';
+import type { Forker } from '../sandbox/hand-over.ts';
+import { type ProcessResult, runSandboxed, type SandboxedProcess } from '../sandbox/run-sandboxed.ts';
 import type { DownloaderPrograms } from './programs.ts';
 import type { YtDlpCommand } from './unpack.ts';
 

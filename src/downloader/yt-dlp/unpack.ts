@@ -7,13 +7,12 @@
 import { spawn } from 'node:child_process';
 import { mkdtemp, readdir, rename, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-
+import { withDeadline } from '../../async/deadline.ts';
+import { sendSignal } from '../../system/processes.ts';
+import { fileSha256 } from '../file-sha256.ts';
 import type { Reaper } from '../sandbox/child-reaper.ts';
 import { installTree } from './installed-tree.ts';
 import { bundledYtDlpName, bundledYtDlpSha256 } from './programs.ts';
-import { fileSha256 } from '../file-sha256.ts';
-import { sendSignal } from '../../system/processes.ts';
-import { withDeadline } from '../../async/deadline.ts';
 
 /** How to start yt-dlp: its own arguments come after `prefix`. */
 export interface YtDlpCommand {

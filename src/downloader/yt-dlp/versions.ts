@@ -1,13 +1,11 @@
 import { access, mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-
-import type { Namespaces } from '../sandbox/launch.ts';
+import { fileSha256 } from '../file-sha256.ts';
 import type { Reaper } from '../sandbox/child-reaper.ts';
+import type { Namespaces } from '../sandbox/launch.ts';
 import { runSandboxed } from '../sandbox/run-sandboxed.ts';
 import { testedSha256Of } from './newer.ts';
-import { bundledYtDlpName, bundledYtDlpSha256, bundledYtDlpVersion } from './programs.ts';
-import { fileSha256 } from '../file-sha256.ts';
-import type { DownloaderPrograms } from './programs.ts';
+import { bundledYtDlpName, bundledYtDlpSha256, bundledYtDlpVersion, type DownloaderPrograms } from './programs.ts';
 import type { YtDlpCommand } from './unpack.ts';
 
 interface ProgramVersion {

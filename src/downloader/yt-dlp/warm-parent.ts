@@ -3,21 +3,18 @@
  * is the other side. Only where all namespaces are to be had; elsewhere a child could get at the process that it came from.
  */
 
-import { spawn } from 'node:child_process';
-import type { ChildProcessByStdio } from 'node:child_process';
+import { type ChildProcessByStdio, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readdir, stat } from 'node:fs/promises';
 import type { Socket } from 'node:net';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-
 import { withDeadline } from '../../async/deadline.ts';
 import { sendSignal } from '../../system/processes.ts';
 import type { Reaper } from '../sandbox/child-reaper.ts';
 import type { Forked, Forker } from '../sandbox/hand-over.ts';
+import { type AllNamespaces, launchParent } from '../sandbox/launch.ts';
 import { runSandboxed } from '../sandbox/run-sandboxed.ts';
-import { launchParent } from '../sandbox/launch.ts';
-import type { AllNamespaces } from '../sandbox/launch.ts';
 import type { YtDlpCommand } from './unpack.ts';
 
 const startTimeoutMs = 20_000;

@@ -3,23 +3,26 @@
  */
 
 import sharedMessages from '@eventstore/db-client/generated/shared_pb.js';
-import streamMessages from '@eventstore/db-client/generated/streams_pb.js';
-import type {
-  AppendReq,
-  AppendResp,
-  DeleteReq,
-  DeleteResp,
-  TombstoneReq,
-  TombstoneResp,
+import streamMessages, {
+  type AppendReq,
+  type AppendResp,
+  type DeleteReq,
+  type DeleteResp,
+  type TombstoneReq,
+  type TombstoneResp,
 } from '@eventstore/db-client/generated/streams_pb.js';
-import { status } from '@grpc/grpc-js';
-import type { sendUnaryData, ServerReadableStream, ServerUnaryCall, ServiceError } from '@grpc/grpc-js';
-
+import {
+  type sendUnaryData,
+  type ServerReadableStream,
+  type ServerUnaryCall,
+  type ServiceError,
+  status,
+} from '@grpc/grpc-js';
 import type { AppendResult, EventLog, Expected, Refused, Stored } from './event-log.ts';
 import type { NewEvent } from './event-rows.ts';
 import type { GroupCommit } from './group-commit.ts';
-import { appendSizeBytes, newEventOf, streamNameOf } from './wire-events.ts';
 import { appendTooLargeError, InvalidRequest, MAX_APPEND_BYTES, refusalError, rpcError } from './wire-errors.ts';
+import { appendSizeBytes, newEventOf, streamNameOf } from './wire-events.ts';
 
 export interface Writes {
   log: EventLog;

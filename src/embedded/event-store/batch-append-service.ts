@@ -4,17 +4,16 @@
  */
 
 import sharedMessages from '@eventstore/db-client/generated/shared_pb.js';
-import streamMessages from '@eventstore/db-client/generated/streams_pb.js';
 import type { Status } from '@eventstore/db-client/generated/status_pb.js';
-import type { BatchAppendReq, BatchAppendResp } from '@eventstore/db-client/generated/streams_pb.js';
+import streamMessages, {
+  type BatchAppendReq,
+  type BatchAppendResp,
+} from '@eventstore/db-client/generated/streams_pb.js';
 import type { ServerDuplexStream } from '@grpc/grpc-js';
 import emptyMessages from 'google-protobuf/google/protobuf/empty_pb.js';
-
-import { setPosition } from './append-service.ts';
-import type { Writes } from './append-service.ts';
+import { setPosition, type Writes } from './append-service.ts';
 import type { AppendResult, Expected, Stored } from './event-log.ts';
 import type { NewEvent } from './event-rows.ts';
-import { appendSizeBytes, newEventOf, streamNameOf, uuidText } from './wire-events.ts';
 import {
   appendTooLargeStatus,
   deadlineExceededStatus,
@@ -24,6 +23,7 @@ import {
   refusalStatus,
   streamIdentifier,
 } from './wire-errors.ts';
+import { appendSizeBytes, newEventOf, streamNameOf, uuidText } from './wire-events.ts';
 
 /** The longest time that an append may take to arrive, even if its deadline is later; the real server's default. */
 const WRITE_TIMEOUT_MS = 2000;

@@ -2,7 +2,6 @@
 
 import { DatabaseSync } from 'node:sqlite';
 import { pathToFileURL } from 'node:url';
-
 import { FORMAT_VERSION } from './database.ts';
 
 export interface CopiedEvent {

@@ -5,13 +5,16 @@
 
 import { randomUUID } from 'node:crypto';
 import type { DatabaseSync } from 'node:sqlite';
-
 import { LRUCache } from 'lru-cache';
-
-import { EventRows } from './event-rows.ts';
-import type { NewEvent } from './event-rows.ts';
-import { describedBy, metastreamOf, parseMetadata, StreamStates, TOMBSTONE_REVISION } from './stream-state.ts';
-import type { StreamState } from './stream-state.ts';
+import { EventRows, type NewEvent } from './event-rows.ts';
+import {
+  describedBy,
+  metastreamOf,
+  parseMetadata,
+  type StreamState,
+  StreamStates,
+  TOMBSTONE_REVISION,
+} from './stream-state.ts';
 
 const MOST_RECENT_EVENTS = 75_000;
 

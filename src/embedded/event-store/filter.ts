@@ -3,7 +3,6 @@
  */
 
 import type { ReadReq } from '@eventstore/db-client/generated/streams_pb.js';
-
 import type { StoredEvent } from './event-rows.ts';
 import { InvalidRequest } from './wire-errors.ts';
 

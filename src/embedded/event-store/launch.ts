@@ -2,15 +2,13 @@
  * Starts the embedded event store as a process of its own, because its synchronous storage would block other work.
  */
 
-import { spawn } from 'node:child_process';
-import type { ChildProcess } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { appendFileSync, mkdirSync } from 'node:fs';
 import { getCompileCacheDir } from 'node:module';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-
-import type { EndOfCatchUp } from './checkpoints.ts';
 import { withDeadline } from '../../async/deadline.ts';
+import type { EndOfCatchUp } from './checkpoints.ts';
 
 const ENTRY = fileURLToPath(new URL('./main.ts', import.meta.url));
 

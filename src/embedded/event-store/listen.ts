@@ -5,12 +5,8 @@
 
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
-import { connect, createServer } from 'node:net';
-import type { AddressInfo, Socket } from 'node:net';
-
-import { ServerCredentials } from '@grpc/grpc-js';
-import type { Server } from '@grpc/grpc-js';
-
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
+import { type Server, ServerCredentials } from '@grpc/grpc-js';
 import { StartRefused } from './database.ts';
 import { peerUser, readSocketTable } from './peer-user.ts';
 import { peerUserOfLsof } from './peer-user-of-lsof.ts';

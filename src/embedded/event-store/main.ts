@@ -7,9 +7,7 @@
  */
 
 import { Command, InvalidArgumentError, Option } from 'commander';
-
-import { endsOfCatchUp } from './checkpoints.ts';
-import type { EndOfCatchUp } from './checkpoints.ts';
+import { type EndOfCatchUp, endsOfCatchUp } from './checkpoints.ts';
 import { openDatabase, StartRefused } from './database.ts';
 import { startServer } from './server.ts';
 

@@ -4,12 +4,15 @@
  */
 
 import { chmodSync } from 'node:fs';
-import { backup } from 'node:sqlite';
-import type { DatabaseSync } from 'node:sqlite';
-
-import { Client, credentials, status } from '@grpc/grpc-js';
-import type { MethodDefinition, sendUnaryData, ServerUnaryCall } from '@grpc/grpc-js';
-
+import { backup, type DatabaseSync } from 'node:sqlite';
+import {
+  Client,
+  credentials,
+  type MethodDefinition,
+  type sendUnaryData,
+  type ServerUnaryCall,
+  status,
+} from '@grpc/grpc-js';
 import { rpcError } from './wire-errors.ts';
 
 interface BackupRequest {

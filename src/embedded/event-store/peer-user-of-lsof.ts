@@ -6,7 +6,6 @@
  */
 
 import { spawnSync } from 'node:child_process';
-
 import type { Connection } from './peer-user.ts';
 
 const program = '/usr/sbin/lsof';

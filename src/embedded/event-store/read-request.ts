@@ -2,15 +2,12 @@
  * Parses the protocol's message of a read or a subscription.
  */
 
-import streamMessages from '@eventstore/db-client/generated/streams_pb.js';
-import type { ReadReq } from '@eventstore/db-client/generated/streams_pb.js';
-
+import streamMessages, { type ReadReq } from '@eventstore/db-client/generated/streams_pb.js';
 import type { Direction } from './event-rows.ts';
-import { filterOf } from './filter.ts';
-import type { EventFilter } from './filter.ts';
+import { type EventFilter, filterOf } from './filter.ts';
 import { TOMBSTONE_REVISION } from './stream-state.ts';
-import { streamNameOf } from './wire-events.ts';
 import { InvalidRequest } from './wire-errors.ts';
+import { streamNameOf } from './wire-events.ts';
 
 /** A revision or a position, or one of the ends of the stream or log. */
 type From = 'start' | 'end' | bigint;

@@ -3,19 +3,14 @@
  * event at its revision, or at its position when reading forwards, but not at its position when reading backwards.
  */
 
-import streamMessages from '@eventstore/db-client/generated/streams_pb.js';
-import type { ReadReq, ReadResp } from '@eventstore/db-client/generated/streams_pb.js';
-import { status } from '@grpc/grpc-js';
-import type { ServerWritableStream } from '@grpc/grpc-js';
-
+import streamMessages, { type ReadReq, type ReadResp } from '@eventstore/db-client/generated/streams_pb.js';
+import { type ServerWritableStream, status } from '@grpc/grpc-js';
 import type { EventLog } from './event-log.ts';
 import type { Range, StoredEvent } from './event-rows.ts';
-import { readRequestOf } from './read-request.ts';
-import type { ReadRequest } from './read-request.ts';
+import { type ReadRequest, readRequestOf } from './read-request.ts';
 import { ResponseStream } from './response-stream.ts';
 import { firstVisibleRevision } from './stream-state.ts';
-import { subscribe } from './subscription-service.ts';
-import type { Subscriptions } from './subscription-service.ts';
+import { subscribe, type Subscriptions } from './subscription-service.ts';
 import { resolved, visibleSinceMs, visibleStream } from './visible-events.ts';
 import { InvalidRequest, rpcError, streamIdentifier } from './wire-errors.ts';
 

@@ -5,30 +5,30 @@
 import { randomUUID } from 'node:crypto';
 import type { EventEmitter } from 'node:events';
 import type { DatabaseSync } from 'node:sqlite';
-
 import gossipServices from '@eventstore/db-client/generated/gossip_grpc_pb.js';
-import gossipMessages from '@eventstore/db-client/generated/gossip_pb.js';
+import gossipMessages, { type ClusterInfo } from '@eventstore/db-client/generated/gossip_pb.js';
 import featureServices from '@eventstore/db-client/generated/serverfeatures_grpc_pb.js';
-import featureMessages from '@eventstore/db-client/generated/serverfeatures_pb.js';
+import featureMessages, { type SupportedMethods } from '@eventstore/db-client/generated/serverfeatures_pb.js';
 import sharedMessages from '@eventstore/db-client/generated/shared_pb.js';
 import streamServices from '@eventstore/db-client/generated/streams_grpc_pb.js';
-import { Server, status } from '@grpc/grpc-js';
-import type { handleBidiStreamingCall, handleServerStreamingCall, sendUnaryData } from '@grpc/grpc-js';
-import type { ClusterInfo } from '@eventstore/db-client/generated/gossip_pb.js';
-import type { SupportedMethods } from '@eventstore/db-client/generated/serverfeatures_pb.js';
 import type { BatchAppendReq, BatchAppendResp, ReadReq, ReadResp } from '@eventstore/db-client/generated/streams_pb.js';
-
+import {
+  type handleBidiStreamingCall,
+  type handleServerStreamingCall,
+  type sendUnaryData,
+  Server,
+  status,
+} from '@grpc/grpc-js';
+import { withDeadline } from '../../async/deadline.ts';
 import { append, softDelete, tombstone } from './append-service.ts';
 import { batchAppend } from './batch-append-service.ts';
 import type { EndOfCatchUp } from './checkpoints.ts';
 import { EventLog } from './event-log.ts';
 import { GroupCommit } from './group-commit.ts';
-import { HOST, listen } from './listen.ts';
-import type { Listener } from './listen.ts';
+import { HOST, listen, type Listener } from './listen.ts';
 import { backUp, backupService } from './online-backup.ts';
 import { read } from './read-service.ts';
 import { rpcError } from './wire-errors.ts';
-import { withDeadline } from '../../async/deadline.ts';
 
 /** The version whose protocol and answers this server reproduces. */
 const PROTOCOL_VERSION = '24.2.0';

@@ -4,20 +4,16 @@
  */
 
 import { randomUUID } from 'node:crypto';
-
-import streamMessages from '@eventstore/db-client/generated/streams_pb.js';
-import type { ReadResp } from '@eventstore/db-client/generated/streams_pb.js';
-
-import { Checkpoints } from './checkpoints.ts';
-import type { EndOfCatchUp, Place } from './checkpoints.ts';
+import streamMessages, { type ReadResp } from '@eventstore/db-client/generated/streams_pb.js';
+import { Checkpoints, type EndOfCatchUp, type Place } from './checkpoints.ts';
 import type { EventLog } from './event-log.ts';
 import type { StoredEvent } from './event-rows.ts';
 import type { GroupCommit } from './group-commit.ts';
 import type { ReadRequest } from './read-request.ts';
-import { resolved, visibleSinceMs, visibleStream } from './visible-events.ts';
 import type { ResponseStream } from './response-stream.ts';
-import { streamDeletedError } from './wire-errors.ts';
 import { firstVisibleRevision, TOMBSTONE_REVISION } from './stream-state.ts';
+import { resolved, visibleSinceMs, visibleStream } from './visible-events.ts';
+import { streamDeletedError } from './wire-errors.ts';
 
 export interface Subscriptions {
   log: EventLog;

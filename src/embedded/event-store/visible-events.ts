@@ -3,12 +3,11 @@
  */
 
 import type { ReadResp } from '@eventstore/db-client/generated/streams_pb.js';
-
 import type { EventLog } from './event-log.ts';
 import type { StoredEvent } from './event-rows.ts';
 import type { StreamState } from './stream-state.ts';
-import { eventResponse } from './wire-events.ts';
 import { streamDeletedError } from './wire-errors.ts';
+import { eventResponse } from './wire-events.ts';
 
 /** @returns the stream, unless all its events are hidden. @throws when it is tombstoned */
 export function visibleStream(log: EventLog, name: string): StreamState | undefined {

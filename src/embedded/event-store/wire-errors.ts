@@ -3,16 +3,12 @@
  * inside the answer to a batch append.
  */
 
-import codeMessages from '@eventstore/db-client/generated/code_pb.js';
-import statusMessages from '@eventstore/db-client/generated/status_pb.js';
+import codeMessages, { type Code } from '@eventstore/db-client/generated/code_pb.js';
 import sharedMessages from '@eventstore/db-client/generated/shared_pb.js';
-import type { Code } from '@eventstore/db-client/generated/code_pb.js';
-import type { Status } from '@eventstore/db-client/generated/status_pb.js';
-import { Metadata, status } from '@grpc/grpc-js';
-import type { ServiceError } from '@grpc/grpc-js';
+import statusMessages, { type Status } from '@eventstore/db-client/generated/status_pb.js';
+import { Metadata, type ServiceError, status } from '@grpc/grpc-js';
 import anyMessages from 'google-protobuf/google/protobuf/any_pb.js';
 import emptyMessages from 'google-protobuf/google/protobuf/empty_pb.js';
-
 import type { Expected, Refused } from './event-log.ts';
 
 /** Appends with more bytes than this, all events together, are refused; the real server's default. */

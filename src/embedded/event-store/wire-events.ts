@@ -2,11 +2,12 @@
  * Converts events between the protocol's messages and the log.
  */
 
-import sharedMessages from '@eventstore/db-client/generated/shared_pb.js';
-import streamMessages from '@eventstore/db-client/generated/streams_pb.js';
-import type { StreamIdentifier, UUID } from '@eventstore/db-client/generated/shared_pb.js';
-import type { AppendReq, BatchAppendReq, ReadResp } from '@eventstore/db-client/generated/streams_pb.js';
-
+import sharedMessages, { type StreamIdentifier, type UUID } from '@eventstore/db-client/generated/shared_pb.js';
+import streamMessages, {
+  type AppendReq,
+  type BatchAppendReq,
+  type ReadResp,
+} from '@eventstore/db-client/generated/streams_pb.js';
 import type { NewEvent, StoredEvent } from './event-rows.ts';
 import { InvalidRequest, streamIdentifier } from './wire-errors.ts';
 

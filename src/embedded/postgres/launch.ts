@@ -13,15 +13,19 @@ import { chownSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync, sta
 import { totalmem, userInfo } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
-
-import { requireFreePort } from '../free-port.ts';
-import { lastLines, startOnPort, startServerProcess } from '../server-process.ts';
-import type { ServerTask, ServerProcess, RunningServer } from '../server-process.ts';
-import { endLeftoverServer } from '../leftover-server.ts';
-import { preparePostgresProgram } from './program.ts';
-import type { PostgresProgram } from './program.ts';
 import { sharedDirectory } from '../../system/access-of-other-users.ts';
 import { readOrMakeSecret } from '../../system/private-files.ts';
+import { requireFreePort } from '../free-port.ts';
+import { endLeftoverServer } from '../leftover-server.ts';
+import {
+  lastLines,
+  type RunningServer,
+  type ServerProcess,
+  type ServerTask,
+  startOnPort,
+  startServerProcess,
+} from '../server-process.ts';
+import { type PostgresProgram, preparePostgresProgram } from './program.ts';
 
 const databaseUser = 'reeltally';
 const nobody = 65534;

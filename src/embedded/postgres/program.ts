@@ -21,7 +21,6 @@ import {
 } from 'node:fs';
 import { createRequire } from 'node:module';
 import { basename, dirname, join } from 'node:path';
-
 import { othersCanReach } from '../../system/access-of-other-users.ts';
 import { thisMachine } from '../../system/machine-parts.js';
 

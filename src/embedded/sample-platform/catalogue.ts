@@ -1,5 +1,4 @@
-import { endlessSizeBytes, mediaSets } from './items.ts';
-import type { MediaSet, Rendition, SampleItem } from './items.ts';
+import { endlessSizeBytes, type MediaSet, mediaSets, type Rendition, type SampleItem } from './items.ts';
 
 interface ListedRendition {
   id: string;

@@ -1,10 +1,8 @@
 import { spawn } from 'node:child_process';
 import { mkdir, mkdtemp, rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-
 import { manifestName } from './catalogue.ts';
-import { mediaDurationSeconds, mediaSets } from './items.ts';
-import type { MediaSet, MediaSetName, Rendition } from './items.ts';
+import { mediaDurationSeconds, type MediaSet, type MediaSetName, mediaSets, type Rendition } from './items.ts';
 
 /** Raised when a generated film would differ, so that a cache from an earlier version is not served. */
 const mediaVersion = 'v2';

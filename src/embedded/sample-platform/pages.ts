@@ -1,5 +1,4 @@
-import { pagePath, sampleItems } from './items.ts';
-import type { SampleItem } from './items.ts';
+import { pagePath, type SampleItem, sampleItems } from './items.ts';
 
 const escapes: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' };
 

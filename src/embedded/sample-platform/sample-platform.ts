@@ -1,13 +1,9 @@
-import { createServer } from 'node:http';
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
-
 import { describeItem, isMediaFile, masterPlaylist, masterPlaylistName } from './catalogue.ts';
-import { pagePath, sampleItems } from './items.ts';
-import type { SampleItem } from './items.ts';
-import { createSampleMedia } from './media.ts';
-import type { SampleMedia } from './media.ts';
+import { pagePath, type SampleItem, sampleItems } from './items.ts';
+import { createSampleMedia, type SampleMedia } from './media.ts';
 import { indexPage, thumbnail, watchPage } from './pages.ts';
 import { serveMedia } from './serve-media.ts';
 

@@ -4,10 +4,8 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { extname } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-
-import { endlessSizeBytes } from './items.ts';
-import type { Delivery } from './items.ts';
 import { sleep } from '../../async/sleep.ts';
+import { type Delivery, endlessSizeBytes } from './items.ts';
 
 const contentTypes: Readonly<Record<string, string>> = {
   '.mp4': 'video/mp4',

@@ -1,9 +1,9 @@
 import { LRUCache } from 'lru-cache';
-import type { EventStore } from '../../ports/event-store.ts';
-import type { FileKey } from '../../ports/files.ts';
+import { withDeadline } from '../../async/deadline.ts';
 import { jobStream } from '../../domain/download-job-events.ts';
 import { parseJobEvent } from '../../domain/parse-event.ts';
-import { withDeadline } from '../../async/deadline.ts';
+import type { EventStore } from '../../ports/event-store.ts';
+import type { FileKey } from '../../ports/files.ts';
 
 const maxKept = 10_000;
 /** After this, a file is served without its digest. */

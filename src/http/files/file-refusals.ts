@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { html } from '../../documents/html.ts';
-import { errorEnvelope } from '../envelope.ts';
 import { prefersPage, sendPage } from '../browser-page.ts';
+import { errorEnvelope } from '../envelope.ts';
 
 /** Answers in place of a file: code and message for programs, title and advice for people. */
 export const fileRefusals = {

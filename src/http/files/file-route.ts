@@ -1,17 +1,15 @@
 import type { OutgoingHttpHeaders } from 'node:http';
 import type { FastifyInstance, FastifyReply, FastifyRequest, HTTPMethods } from 'fastify';
-
-import { linkRetryAfterSeconds } from '../retry-after.ts';
-import { clientAddress } from '../../requests/client-address.ts';
 import { contentDisposition } from '../../domain/content-disposition.ts';
-import type { PlatformRules } from '../../ports/platform-rules.ts';
 import type { FileKey } from '../../ports/files.ts';
+import type { PlatformRules } from '../../ports/platform-rules.ts';
+import { clientAddress } from '../../requests/client-address.ts';
 import { endOfAnswer } from '../../requests/end-of-answer.ts';
+import { linkRetryAfterSeconds } from '../retry-after.ts';
+import type { ConnectionLimits } from './connections-per-link.ts';
 import { refuse } from './file-refusals.ts';
 import type { IdleReaders } from './idle-readers.ts';
-import type { ConnectionLimits } from './connections-per-link.ts';
-import { sendRange } from './send-range.ts';
-import type { ByteRange, OpenFile } from './send-range.ts';
+import { type ByteRange, type OpenFile, sendRange } from './send-range.ts';
 import { judgePreconditions, rangeThatCounts, validatorsOf } from './validators.ts';
 
 /** The part of a file store that the route needs. */

@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import type { PolledJob } from '../../../projections/jobs.ts';
-import { linkToFile } from '../../commands/link-to-file.ts';
-import type { FileLinkDependencies } from '../../commands/link-to-file.ts';
+import { type FileLinkDependencies, linkToFile } from '../../commands/link-to-file.ts';
 import { linkSeconds } from '../../domain/file-retention.ts';
 import { ApiError } from '../errors.ts';
 

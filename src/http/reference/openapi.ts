@@ -1,7 +1,7 @@
-import { apiPrefix, endpoints } from '../endpoints.ts';
 import type { Endpoint } from '../endpoint.ts';
-import { apiErrors, errorsOfEveryEndpoint } from '../errors.ts';
-import type { ApiErrorCode } from '../errors.ts';
+import { apiPrefix, endpoints } from '../endpoints.ts';
+import { type ApiErrorCode, apiErrors, errorsOfEveryEndpoint } from '../errors.ts';
+import type { Example } from './examples.ts';
 import type {
   ErrorResponse,
   Examples,
@@ -13,7 +13,6 @@ import type {
   Reference,
   Response,
 } from './openapi-types.ts';
-import type { Example } from './examples.ts';
 import { ReferenceSchemas } from './schemas.ts';
 
 const description = `Send the address of a video and get its metadata, or a download to poll and, once it is done, a signed link to the file.

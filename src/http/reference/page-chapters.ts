@@ -1,8 +1,6 @@
-import { code, html, table } from '../../documents/html.ts';
-import type { Html } from '../../documents/html.ts';
+import { code, type Html, html, table } from '../../documents/html.ts';
 import type { ListedOperation } from './operations.ts';
-import { listing, requestListing } from './page-requests.ts';
-import type { Listing } from './page-requests.ts';
+import { type Listing, listing, requestListing } from './page-requests.ts';
 
 /** The chapters on how the endpoints work together. */
 

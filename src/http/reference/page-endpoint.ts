@@ -1,15 +1,14 @@
-import { resolve } from './openapi-types.ts';
-import type {
-  ErrorResponse,
-  Examples,
-  JsonSchema,
-  OpenApiDocument,
-  Parameter,
-  Response,
-  Operation,
+import { code, type Html, html, prose, table } from '../../documents/html.ts';
+import {
+  type ErrorResponse,
+  type Examples,
+  type JsonSchema,
+  type OpenApiDocument,
+  type Operation,
+  type Parameter,
+  resolve,
+  type Response,
 } from './openapi-types.ts';
-import { code, html, prose, table } from '../../documents/html.ts';
-import type { Html } from '../../documents/html.ts';
 import type { ListedOperation } from './operations.ts';
 import { listing, requestListing } from './page-requests.ts';
 

@@ -1,5 +1,4 @@
-import { html } from '../../documents/html.ts';
-import type { Html } from '../../documents/html.ts';
+import { type Html, html } from '../../documents/html.ts';
 import type { ListedOperation } from './operations.ts';
 
 /** Requests as somebody would write them, in each language that the page shows. */

@@ -1,10 +1,8 @@
-import { resolve } from './openapi-types.ts';
-import type { ErrorResponse, Header, JsonSchema, OpenApiDocument } from './openapi-types.ts';
-import { html, Html, prose, table } from '../../documents/html.ts';
-import { endpointSection, errorRow, methodBadge, pathPrefix } from './page-endpoint.ts';
-import { operationsOf } from './operations.ts';
-import type { ListedOperation } from './operations.ts';
+import { Html, html, prose, table } from '../../documents/html.ts';
+import { type ErrorResponse, type Header, type JsonSchema, type OpenApiDocument, resolve } from './openapi-types.ts';
+import { type ListedOperation, operationsOf } from './operations.ts';
 import { chapter, clients, quickStart, retries } from './page-chapters.ts';
+import { endpointSection, errorRow, methodBadge, pathPrefix } from './page-endpoint.ts';
 import { languages } from './page-requests.ts';
 import { pageScript } from './page-script.ts';
 import { pageStyle } from './page-style.ts';

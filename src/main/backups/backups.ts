@@ -7,10 +7,10 @@ import { CommandFailed } from '../../cli/output.ts';
 import { requestBackup } from '../../embedded/event-store/online-backup.ts';
 import { syncToDisk } from '../../system/disk.ts';
 import { writePrivateFile } from '../../system/private-files.ts';
-import { findAddresses } from '../settings/instance.ts';
-import { readStreamPrefix } from '../settings/stream-prefix.ts';
 import { filesDirectory } from '../file-store.ts';
 import type { Config } from '../settings/config.ts';
+import { findAddresses } from '../settings/instance.ts';
+import { readStreamPrefix } from '../settings/stream-prefix.ts';
 import {
   checkBackup,
   copyFiles,
@@ -19,13 +19,13 @@ import {
   factsOf,
   filesBelow,
   logFile,
+  type Manifest,
   manifestFile,
   pendingVoidsFile,
   requireRoom,
   sizeOf,
   syncFolder,
 } from './backup-folder.ts';
-import type { Manifest } from './backup-folder.ts';
 
 /** Backups of a data folder: see docs/operations.md. */
 export const createBackups = (config: Config): Backups => ({

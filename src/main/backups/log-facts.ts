@@ -2,8 +2,7 @@ import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import { chainHash, firstPreviousHash } from '../../commands/hash-chain.ts';
 import { isOurStream } from '../../domain/is-our-stream.ts';
-import { openCopiedLog } from '../../embedded/event-store/copied-log.ts';
-import type { CopiedEvent } from '../../embedded/event-store/copied-log.ts';
+import { type CopiedEvent, openCopiedLog } from '../../embedded/event-store/copied-log.ts';
 
 export const logFacts = z.object({
   /** Position of the last event: the mark. Everything that was acknowledged up to here is in the copy. */

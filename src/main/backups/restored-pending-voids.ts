@@ -1,8 +1,7 @@
 import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Pool } from 'pg';
-import { restorePendingVoidRows } from '../../adapters/postgres/pending-voids.ts';
-import type { PendingVoidRow } from '../../adapters/postgres/pending-voids.ts';
+import { type PendingVoidRow, restorePendingVoidRows } from '../../adapters/postgres/pending-voids.ts';
 import { pendingVoidsFile } from './backup-folder.ts';
 
 /** A restored data folder has no Postgres yet: its first start puts the pending voids back, before anything is charged. */

@@ -1,21 +1,26 @@
-import type { Started } from '../../cli/start-screen.ts';
-import { largestMaxKeys } from '../../domain/plans.ts';
-import type { PlanTerms } from '../../domain/plans.ts';
-import { issueApiKey, openAccount, openFirstPeriod, readAccount, revokeApiKey } from '../../commands/accounts.ts';
-import type { AccountDependencies, AccountRequest } from '../../commands/accounts.ts';
-import { isRefused } from '../../domain/refusals.ts';
 import { apiKeys, waitForKey } from '../../../projections/api-keys.ts';
 import type { Projection } from '../../../projections/runner/projection.ts';
 import { catchUp, measureLag } from '../../../projections/runner/wait-for-checkpoint.ts';
 import { listStaffOfAddress, staff as staffModel } from '../../../projections/staff.ts';
-import { inviteStaff, newStaffCache } from '../../commands/staff.ts';
-import type { StaffDependencies } from '../../commands/staff.ts';
-import { createStaffLinks } from '../../adapters/postgres/staff-links.ts';
 import { createSignInLinks } from '../../adapters/postgres/sign-in-links.ts';
+import { createStaffLinks } from '../../adapters/postgres/staff-links.ts';
+import type { Started } from '../../cli/start-screen.ts';
+import {
+  type AccountDependencies,
+  type AccountRequest,
+  issueApiKey,
+  openAccount,
+  openFirstPeriod,
+  readAccount,
+  revokeApiKey,
+} from '../../commands/accounts.ts';
+import { inviteStaff, newStaffCache, type StaffDependencies } from '../../commands/staff.ts';
 import { mailbox } from '../../domain/people.ts';
+import { largestMaxKeys, type PlanTerms } from '../../domain/plans.ts';
+import { isRefused } from '../../domain/refusals.ts';
 import { newId, newUuid, randomBits } from '../../system/clock-and-chance.ts';
-import { ConfigurationRefused } from '../settings/configuration-refused.ts';
 import type { Connections } from '../connect.ts';
+import { ConfigurationRefused } from '../settings/configuration-refused.ts';
 
 const demoEmail = 'demo@example.com';
 const demoPlan = 'enterprise';

@@ -1,5 +1,4 @@
-import { firstBillingPeriod, nextBillingPeriod } from '../../domain/billing-period.ts';
-import type { BillingPeriod } from '../../domain/billing-period.ts';
+import { type BillingPeriod, firstBillingPeriod, nextBillingPeriod } from '../../domain/billing-period.ts';
 import type { Customer, Happening, Wish } from './story.ts';
 
 /** A download of the story. */

@@ -1,6 +1,6 @@
 import type { TermsChanges } from '../../domain/change-plan.ts';
-import type { DownloadOptions } from '../../domain/download-options.ts';
 import type { Fault } from '../../domain/download-job-events.ts';
+import type { DownloadOptions } from '../../domain/download-options.ts';
 import type { FailureReason } from '../../domain/failure-reasons.ts';
 import type { Effective } from '../../domain/usage-events.ts';
 

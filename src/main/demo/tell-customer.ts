@@ -1,4 +1,6 @@
+import pMap from 'p-map';
 import {
+  type AccountDependencies,
   invitePerson,
   issueReferencedKey,
   openAccount,
@@ -6,9 +8,7 @@ import {
   removePerson,
   revokeApiKey,
 } from '../../commands/accounts.ts';
-import type { AccountDependencies } from '../../commands/accounts.ts';
-import { changeTerms } from '../../commands/change-terms.ts';
-import type { TermsChange } from '../../commands/change-terms.ts';
+import { changeTerms, type TermsChange } from '../../commands/change-terms.ts';
 import { closePeriod } from '../../commands/close-period.ts';
 import { ownCause } from '../../commands/event-metadata.ts';
 import { load } from '../../commands/handle-command.ts';
@@ -19,31 +19,26 @@ import { readWarning, recordWarningMail } from '../../commands/record-warning-ma
 import { accountIdOf, keyIdOf } from '../../commands/reference-ids.ts';
 import type { RequestTokens } from '../../commands/request-token.ts';
 import { returnServiceFailure } from '../../commands/return-service-failure.ts';
+import type { UsageAnswer, WriterCommand } from '../../commands/usage/decide-batch.ts';
 import { usageOrigin } from '../../commands/usage/usage-cache.ts';
 import { WriterRegistry } from '../../commands/usage/writer-registry.ts';
-import type { UsageAnswer, WriterCommand } from '../../commands/usage/decide-batch.ts';
 import { waiveCharges } from '../../commands/waive-charges.ts';
-import { usageStream } from '../../domain/billing-period.ts';
-import type { BillingPeriod } from '../../domain/billing-period.ts';
+import { type BillingPeriod, usageStream } from '../../domain/billing-period.ts';
 import { jobStream } from '../../domain/download-job-events.ts';
 import type { Actor } from '../../domain/parse-event.ts';
 import { openerOf } from '../../domain/people.ts';
-import { maxKeysOf } from '../../domain/plans.ts';
-import type { PlanCatalogue, PlanTerms } from '../../domain/plans.ts';
+import { maxKeysOf, type PlanCatalogue, type PlanTerms } from '../../domain/plans.ts';
 import type { Refused } from '../../domain/refusals.ts';
 import type { UsagePeriod } from '../../domain/usage-state.ts';
 import type { PeriodClosings } from '../../ports/billing.ts';
 import type { EventStore } from '../../ports/event-store.ts';
 import { newId, newUuid, randomBits } from '../../system/clock-and-chance.ts';
-import { periodsOf, scriptOf, storyGraceSeconds } from './script.ts';
-import type { ScriptedDownload, Step } from './script.ts';
-import { StoryClock } from './story-clock.ts';
+import { periodsOf, type ScriptedDownload, scriptOf, type Step, storyGraceSeconds } from './script.ts';
 import type { Customer, Wish } from './story.ts';
-import { followUsage, nothingTold } from './told-so-far.ts';
-import type { ToldDownload, ToldUsage } from './told-so-far.ts';
+import { StoryClock } from './story-clock.ts';
+import { followUsage, nothingTold, type ToldDownload, type ToldUsage } from './told-so-far.ts';
 import { videoOf } from './video-of.ts';
 import { workJob } from './work-job.ts';
-import pMap from 'p-map';
 
 export interface Telling {
   store: EventStore;

@@ -3,18 +3,15 @@ import { beginClosing } from '../../../projections/due-periods.ts';
 import { checkpointAt, dispatchCheckpoint, writeCheckpoint } from '../../../projections/runner/checkpoints.ts';
 import { readAccount } from '../../commands/accounts.ts';
 import { accountIdOf } from '../../commands/reference-ids.ts';
-import { demoKeyLabel } from './prepare-demo.ts';
 import type { EventStore } from '../../ports/event-store.ts';
-import { bundledPlansFile } from '../settings/config.ts';
-import type { Config } from '../settings/config.ts';
 import type { Connections } from '../connect.ts';
-import { scriptOf, startOfDay, todayOf } from './script.ts';
-import type { Step } from './script.ts';
+import { bundledPlansFile, type Config } from '../settings/config.ts';
+import { createTokens, type Secrets } from '../settings/secrets.ts';
+import { demoKeyLabel } from './prepare-demo.ts';
+import { scriptOf, startOfDay, type Step, todayOf } from './script.ts';
 import { story } from './story.ts';
 import { tellCustomer } from './tell-customer.ts';
 import { countEvents } from './told-so-far.ts';
-import { createTokens } from '../settings/secrets.ts';
-import type { Secrets } from '../settings/secrets.ts';
 
 const dayMs = 86_400_000;
 

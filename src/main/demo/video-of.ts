@@ -1,7 +1,5 @@
-import { defaultOptions } from '../../domain/download-options.ts';
-import type { DownloadOptions } from '../../domain/download-options.ts';
-import { parseVideoUrl } from '../../domain/parse-video-url.ts';
-import type { ParsedVideo } from '../../domain/parse-video-url.ts';
+import { defaultOptions, type DownloadOptions } from '../../domain/download-options.ts';
+import { type ParsedVideo, parseVideoUrl } from '../../domain/parse-video-url.ts';
 import type { Wish } from './story.ts';
 
 /** A wish of the story, read as the API reads one. */

@@ -1,10 +1,8 @@
 import { hash } from 'node:crypto';
 import type { Loaded } from '../../commands/handle-command.ts';
-import { recordJobProgress } from '../../commands/record-job-progress.ts';
-import type { JobDependencies } from '../../commands/record-job-progress.ts';
-import { outputOf } from '../../domain/download-options.ts';
-import type { Output, Quality } from '../../domain/download-options.ts';
+import { type JobDependencies, recordJobProgress } from '../../commands/record-job-progress.ts';
 import type { Job, JobCommand } from '../../domain/download-job.ts';
+import { type Output, outputOf, type Quality } from '../../domain/download-options.ts';
 import type { FailureReason } from '../../domain/failure-reasons.ts';
 import type { Actor } from '../../domain/parse-event.ts';
 import { isRefused } from '../../domain/refusals.ts';

@@ -1,13 +1,13 @@
 import type { FastifyInstance } from 'fastify';
-import { newAccountCache } from '../../commands/accounts.ts';
 import { createConsoleSessions } from '../../adapters/postgres/console-sessions.ts';
 import { createLookUpsOfForms } from '../../adapters/postgres/look-ups-of-forms.ts';
 import { admitSession } from '../../adapters/postgres/session-windows.ts';
 import { createSignInLinks } from '../../adapters/postgres/sign-in-links.ts';
+import { newAccountCache } from '../../commands/accounts.ts';
 import { registerSite } from '../../console/console.ts';
+import { ownerCookies, readCookies } from '../../console/cookies.ts';
 import type { ConsoleDependencies } from '../../console/dependencies.ts';
 import { LiveDownloads } from '../../console/live-downloads.ts';
-import { ownerCookies, readCookies } from '../../console/cookies.ts';
 import { originsOf } from '../../console/origins.ts';
 import { ownerSite } from '../../console/owner-site.ts';
 import { SignInMails } from '../../console/sign-in/sign-in-mails.ts';

@@ -1,5 +1,4 @@
-import { hostsOfPlatform, platformNames } from '../../domain/platforms/platforms.ts';
-import type { PlatformConfiguration } from '../../domain/platforms/platforms.ts';
+import { hostsOfPlatform, type PlatformConfiguration, platformNames } from '../../domain/platforms/platforms.ts';
 import { cookiesOfHosts, fixedHosts } from '../../downloader/cookies.ts';
 import { readPrivateText } from '../../system/private-files.ts';
 import { ConfigurationRefused } from '../settings/configuration-refused.ts';

@@ -1,26 +1,24 @@
 import { writeAuditState } from '../../../projections/audit-state.ts';
-import { notBelieved } from '../../../projections/credits-macs.ts';
 import { readCredits } from '../../../projections/credits.ts';
+import { notBelieved } from '../../../projections/credits-macs.ts';
 import { createJobQueue } from '../../adapters/nats/job-queue.ts';
 import { leadWhenAlone } from '../../adapters/postgres/leadership.ts';
-import { observeFiles, observeJobs, observeMails, observeVoids } from '../../adapters/telemetry/observers.ts';
 import { createReadModelQueries } from '../../adapters/postgres/read-model-queries.ts';
-import { newUuid } from '../../system/clock-and-chance.ts';
+import { observeFiles, observeJobs, observeMails, observeVoids } from '../../adapters/telemetry/observers.ts';
 import { WriterRegistry } from '../../commands/usage/writer-registry.ts';
-import { auditContinuously } from '../../dispatcher/audit-continuously.ts';
-import type { AuditState } from '../../dispatcher/audit-continuously.ts';
+import { auditContinuously, type AuditState } from '../../dispatcher/audit-continuously.ts';
 import { startCarryingOutCorrections } from '../../dispatcher/carry-out-corrections.ts';
 import { startClosingPeriods } from '../../dispatcher/close-periods.ts';
 import { dispatchDownloads } from '../../dispatcher/dispatch-downloads.ts';
 import { startExpiringFiles } from '../../dispatcher/expire-files.ts';
 import { startRemovingFiles } from '../../dispatcher/remove-files.ts';
-import { startReturningServiceFailures } from '../../dispatcher/return-service-failures.ts';
 import { startResolving } from '../../dispatcher/resolve-unknown-outcomes.ts';
+import { startReturningServiceFailures } from '../../dispatcher/return-service-failures.ts';
 import { startMailingDocuments } from '../../dispatcher/send-document-mails.ts';
 import { startMailingWarnings } from '../../dispatcher/send-warning-mails.ts';
 import { startSweeping } from '../../dispatcher/sweep-lost-jobs.ts';
+import { newUuid } from '../../system/clock-and-chance.ts';
 import { openFiles } from '../file-store.ts';
-import { createMailer } from '../mailer.ts';
 import {
   watchAudit,
   watchFiles,
@@ -30,6 +28,7 @@ import {
   watchPeriods,
   watchQueue,
 } from '../gauges.ts';
+import { createMailer } from '../mailer.ts';
 import type { StartRole } from './role.ts';
 
 export const startDispatcher: StartRole = async (connections, secrets) => {

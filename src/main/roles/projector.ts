@@ -1,5 +1,5 @@
-import { apiKeys } from '../../../projections/api-keys.ts';
 import { projections } from '../../../projections/all.ts';
+import { apiKeys } from '../../../projections/api-keys.ts';
 import { connectionsOfRebuild } from '../../../projections/runner/rebuild.ts';
 import { runProjections } from '../../../projections/runner/runner.ts';
 import { rebuildUnsigned } from '../../../projections/runner/unsigned-rows.ts';

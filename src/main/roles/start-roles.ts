@@ -1,17 +1,16 @@
-import Fastify from 'fastify';
-import type { FastifyBaseLogger } from 'fastify';
-import { newUuid } from '../../system/clock-and-chance.ts';
-import { registerHealthRoutes } from '../../http/health.ts';
-import { answerHalfClosed, listenerOptions } from '../../http/listener-options.ts';
+import Fastify, { type FastifyBaseLogger } from 'fastify';
 import { sendError } from '../../http/envelope.ts';
 import { ApiError } from '../../http/errors.ts';
-import { showRequestId } from '../../http/request-id.ts';
+import { registerHealthRoutes } from '../../http/health.ts';
+import { answerHalfClosed, listenerOptions } from '../../http/listener-options.ts';
 import { registerMetricsRoute } from '../../http/metrics-route.ts';
+import { showRequestId } from '../../http/request-id.ts';
 import { RequestRefused } from '../../requests/request-refused.ts';
 import { requireTarget } from '../../requests/target.ts';
-import { createReadiness } from '../readiness.ts';
+import { newUuid } from '../../system/clock-and-chance.ts';
 import type { Connections } from '../connect.ts';
 import { listen } from '../listen.ts';
+import { createReadiness } from '../readiness.ts';
 import type { Role, RunningRole, StartRole } from './role.ts';
 
 /** Each role is loaded only where it runs. */

@@ -1,14 +1,18 @@
-import { downloaderAgeDays, inspectDownloader, oldEngineDays } from '../../downloader/yt-dlp/versions.ts';
 import { observeEgress, showEngine, showGuards } from '../../adapters/telemetry/worker-observers.ts';
-import type { DownloaderPrograms } from '../../downloader/yt-dlp/programs.ts';
 import type { OutgoingRoute } from '../../downloader/egress/outgoing-route.ts';
+import type { DownloaderPrograms } from '../../downloader/yt-dlp/programs.ts';
+import { downloaderAgeDays, inspectDownloader, oldEngineDays } from '../../downloader/yt-dlp/versions.ts';
 import type { Connections } from '../connect.ts';
+import { type InstalledDownloader, workDirectoryOf } from '../downloader.ts';
+import {
+  type DownloaderSandbox,
+  openDownloaderSandbox,
+  requireGuards,
+  requireSandbox,
+  sandboxDirectoryOf,
+} from '../downloader-sandbox.ts';
 import type { Config } from '../settings/config.ts';
 import type { DownloadRules } from '../settings/platform-rules.ts';
-import { sandboxDirectoryOf, openDownloaderSandbox, requireGuards, requireSandbox } from '../downloader-sandbox.ts';
-import { workDirectoryOf } from '../downloader.ts';
-import type { DownloaderSandbox } from '../downloader-sandbox.ts';
-import type { InstalledDownloader } from '../downloader.ts';
 
 /**
  * Opens and tries the sandbox of a worker before it takes work. Guards that this machine does not allow are logged.

@@ -6,11 +6,10 @@ import { z } from 'zod';
 import type { PlanCatalogue } from '../../domain/plans.ts';
 import { printable } from '../printable.ts';
 import { ConfigurationRefused } from './configuration-refused.ts';
+import { checkNames, isFromKubernetes, type Misspelt } from './misspelt-settings.ts';
 import { readPlanFile } from './plan-file.ts';
-import * as kinds from './setting-kinds.ts';
-import { checkNames, isFromKubernetes } from './misspelt-settings.ts';
-import type { Misspelt } from './misspelt-settings.ts';
 import { fileVariable, withSecretFiles } from './secret-files.ts';
+import * as kinds from './setting-kinds.ts';
 
 /** The only reader of the environment: once, validated, frozen. A bad value is a refusal to start that names it. */
 

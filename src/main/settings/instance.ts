@@ -2,8 +2,8 @@ import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { writePrivateFile } from '../../system/private-files.ts';
-import { ConfigurationRefused } from './configuration-refused.ts';
 import type { Config } from './config.ts';
+import { ConfigurationRefused } from './configuration-refused.ts';
 
 /** File in the data directory through which other roles and the command line find a running instance. */
 const instanceFile = 'instance.json';

@@ -1,7 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { z } from 'zod';
-import { readPlanCatalogue } from '../../domain/plans.ts';
-import type { PlanCatalogue } from '../../domain/plans.ts';
+import { type PlanCatalogue, readPlanCatalogue } from '../../domain/plans.ts';
 import { ConfigurationRefused } from './configuration-refused.ts';
 
 /** Reads and checks the plans of an installation. @throws {ConfigurationRefused} telling why the file cannot be used */

@@ -5,14 +5,12 @@ import type { Logger } from 'pino';
 import { z } from 'zod';
 import { downloadNameOf } from '../../domain/download-name.ts';
 import { plainText } from '../../domain/plain-text.ts';
-import { platformNames } from '../../domain/platforms/platforms.ts';
-import type { PlatformConfiguration } from '../../domain/platforms/platforms.ts';
-import { OutgoingRouteFailed } from '../../downloader/egress/outgoing-route.ts';
-import type { OutgoingRoute } from '../../downloader/egress/outgoing-route.ts';
+import { type PlatformConfiguration, platformNames } from '../../domain/platforms/platforms.ts';
+import { type OutgoingRoute, OutgoingRouteFailed } from '../../downloader/egress/outgoing-route.ts';
 import type { PlatformRules } from '../../ports/platform-rules.ts';
 import { readPrivateText } from '../../system/private-files.ts';
-import { ConfigurationRefused } from './configuration-refused.ts';
 import type { Config } from './config.ts';
+import { ConfigurationRefused } from './configuration-refused.ts';
 import { outgoingProxyOf } from './outgoing-proxy.ts';
 
 /**

@@ -1,13 +1,12 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Pool } from 'pg';
-import { deriveKeys } from '../../adapters/derive-keys.ts';
-import type { DerivedKeys } from '../../adapters/derive-keys.ts';
+import { type DerivedKeys, deriveKeys } from '../../adapters/derive-keys.ts';
 import { RequestTokens } from '../../commands/request-token.ts';
 import { randomBits } from '../../system/clock-and-chance.ts';
 import { readOrMakeSecret } from '../../system/private-files.ts';
-import { ConfigurationRefused } from './configuration-refused.ts';
 import type { Config } from './config.ts';
+import { ConfigurationRefused } from './configuration-refused.ts';
 
 export interface Secrets {
   current: DerivedKeys;

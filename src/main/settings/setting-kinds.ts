@@ -1,12 +1,12 @@
 import { isIP } from 'node:net';
 import { z } from 'zod';
+import { minSecretLength } from '../../adapters/derive-keys.ts';
 import { readEventStoreAddress } from '../../adapters/event-store/address.ts';
 import { readNatsAddress } from '../../adapters/nats/address.ts';
-import { isLoopback } from '../loopback.ts';
-import { minSecretLength } from '../../adapters/derive-keys.ts';
 import { email as emailAddress, plainText } from '../../domain/plain-text.ts';
-import { outgoingProxyOf } from './outgoing-proxy.ts';
 import { isNetwork } from '../../requests/client-address.ts';
+import { isLoopback } from '../loopback.ts';
+import { outgoingProxyOf } from './outgoing-proxy.ts';
 
 /** The kinds of settings. The fault of each continues a sentence that begins with the setting's name. */
 

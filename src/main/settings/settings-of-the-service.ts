@@ -1,8 +1,8 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Pool } from 'pg';
 import type { PlanCatalogue, PlanTerms } from '../../domain/plans.ts';
-import { ConfigurationRefused } from './configuration-refused.ts';
 import type { Config } from './config.ts';
+import { ConfigurationRefused } from './configuration-refused.ts';
 
 /** The settings by which both the service and commands decide, as the process last started keeps them in Postgres. */
 

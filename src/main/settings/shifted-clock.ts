@@ -1,7 +1,7 @@
 import type { Pool } from 'pg';
 import type { EventStore } from '../../ports/event-store.ts';
-import { ConfigurationRefused } from './configuration-refused.ts';
 import type { Config } from './config.ts';
+import { ConfigurationRefused } from './configuration-refused.ts';
 
 /**
  * The first start of an installation decides for ever whether its clock may be shifted: if it is a demo or has the setting, and

@@ -1,6 +1,6 @@
 import type { Pool } from 'pg';
-import { ConfigurationRefused } from './configuration-refused.ts';
 import type { Config } from './config.ts';
+import { ConfigurationRefused } from './configuration-refused.ts';
 
 /** The first start of an installation fixes the prefix of its streams, for ever. */
 export async function fixStreamPrefix(pool: Pool, config: Config): Promise<string> {

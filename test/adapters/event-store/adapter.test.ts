@@ -1,12 +1,10 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
-
 import { describe, expect, test } from 'vitest';
-
 import { EventStoreUnavailable, InvalidAppend } from '../../../src/ports/event-store.ts';
-import { appendNumbers, eventToAppend, numberOf, openAdapter } from '../../support/event-store-adapter.ts';
 import { deadUrl } from '../../support/event-store.ts';
+import { appendNumbers, eventToAppend, numberOf, openAdapter } from '../../support/event-store-adapter.ts';
 import { eventStoreUnderTest, freshStream } from '../../support/event-store-under-test.ts';
 import { patienceMs } from '../../support/wait-for.ts';
 import { describeEventStorePort } from './port-contract.ts';

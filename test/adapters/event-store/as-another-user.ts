@@ -8,9 +8,7 @@
 
 import { once } from 'node:events';
 import { connect } from 'node:net';
-
 import { EventStoreDBClient, jsonEvent } from '@eventstore/db-client';
-
 import { openDatabase } from '../../../src/embedded/event-store/database.ts';
 import { startServer } from '../../../src/embedded/event-store/server.ts';
 import { becomeUser, bytesOfAppend } from './other-user.ts';

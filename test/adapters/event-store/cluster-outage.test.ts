@@ -1,10 +1,8 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
-
 import { rememberingLogger } from '../../projections/read-models-under-test.ts';
+import { portOf, startEventStore, type TestEventStore } from '../../support/event-store.ts';
 import { appendNumbers, eventToAppend, numberOf, openAdapter, upTo } from '../../support/event-store-adapter.ts';
 import { EventStoreProxy } from '../../support/event-store-proxy.ts';
-import { portOf, startEventStore } from '../../support/event-store.ts';
-import type { TestEventStore } from '../../support/event-store.ts';
 import { freshStream } from '../../support/event-store-under-test.ts';
 import { scaled } from '../../support/proof-scale.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';

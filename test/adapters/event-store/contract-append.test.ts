@@ -1,11 +1,22 @@
 import { randomUUID } from 'node:crypto';
-
-import { ANY, NO_STREAM, STREAM_EXISTS, EventStoreDBClient, jsonEvent } from '@eventstore/db-client';
-import type { AppendExpectedRevision, AppendResult } from '@eventstore/db-client';
+import {
+  ANY,
+  type AppendExpectedRevision,
+  type AppendResult,
+  EventStoreDBClient,
+  jsonEvent,
+  NO_STREAM,
+  STREAM_EXISTS,
+} from '@eventstore/db-client';
 import { describe, expect, test } from 'vitest';
-
-import { collect, errorOf, eventStoreUnderTest, freshStream, testEvent } from '../../support/event-store-under-test.ts';
-import type { TestEvent } from '../../support/event-store-under-test.ts';
+import {
+  collect,
+  errorOf,
+  eventStoreUnderTest,
+  freshStream,
+  type TestEvent,
+  testEvent,
+} from '../../support/event-store-under-test.ts';
 
 const store = eventStoreUnderTest();
 type Expected = AppendExpectedRevision | undefined;

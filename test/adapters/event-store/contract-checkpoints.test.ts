@@ -1,7 +1,5 @@
-import { END, START, streamNameFilter } from '@eventstore/db-client';
-import type { Position } from '@eventstore/db-client';
+import { END, type Position, START, streamNameFilter } from '@eventstore/db-client';
 import { describe, expect, test } from 'vitest';
-
 import { endsOfCatchUp } from '../../../src/embedded/event-store/checkpoints.ts';
 import {
   collect,

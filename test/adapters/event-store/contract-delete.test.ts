@@ -1,6 +1,5 @@
 import { ANY, BACKWARDS, END, NO_STREAM, STREAM_EXISTS } from '@eventstore/db-client';
 import { describe, expect, test } from 'vitest';
-
 import {
   collect,
   errorOf,

@@ -1,9 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
-
 import { expect, test } from 'vitest';
-
 import { collect, errorOf, eventStoreUnderTest, freshStream } from '../../support/event-store-under-test.ts';
 
 const store = eventStoreUnderTest();

@@ -6,11 +6,10 @@ import {
   FORWARDS,
   jsonEvent,
   NO_STREAM,
+  type ReadStreamOptions,
   START,
 } from '@eventstore/db-client';
-import type { ReadStreamOptions } from '@eventstore/db-client';
 import { describe, expect, test } from 'vitest';
-
 import {
   collect,
   errorOf,

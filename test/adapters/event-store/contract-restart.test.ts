@@ -1,8 +1,6 @@
 import { randomUUID } from 'node:crypto';
-
 import { ANY, EventStoreDBClient, NO_STREAM } from '@eventstore/db-client';
 import { describe, expect, test } from 'vitest';
-
 import { startEventStore } from '../../support/event-store.ts';
 import { collect, errorOf, foreignUrl, freshStream, testEvent } from '../../support/event-store-under-test.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';

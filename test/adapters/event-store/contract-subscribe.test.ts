@@ -1,7 +1,6 @@
-import { END, eventTypeFilter, START, streamNameFilter } from '@eventstore/db-client';
 import { randomUUID } from 'node:crypto';
+import { END, eventTypeFilter, START, streamNameFilter } from '@eventstore/db-client';
 import { describe, expect, test } from 'vitest';
-
 import {
   collect,
   eventStoreUnderTest,

@@ -1,20 +1,17 @@
-import { spawn } from 'node:child_process';
-import type { ChildProcess } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { fileURLToPath } from 'node:url';
-
 import { EventStoreDBClient } from '@eventstore/db-client';
 import { describe, expect, onTestFinished, test } from 'vitest';
-
+import { isAlive, waitUntilGone } from '../../embedded/owned.ts';
 import { startEventStore } from '../../support/event-store.ts';
 import { errorOf, testEvent } from '../../support/event-store-under-test.ts';
 import { canMountSmallDisk, mountSmallDisk } from '../../support/small-disk.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 import { waitFor } from '../../support/wait-for.ts';
-import { isAlive, waitUntilGone } from '../../embedded/owned.ts';
 
 const ENTRY = fileURLToPath(new URL('../../../src/embedded/event-store/main.ts', import.meta.url));
 

@@ -1,6 +1,5 @@
 import { START } from '@eventstore/db-client';
 import { expect, onTestFinished, test } from 'vitest';
-
 import { deadUrl } from '../../support/event-store.ts';
 import { openAdapter } from '../../support/event-store-adapter.ts';
 import { collect, eventStoreUnderTest, freshStream } from '../../support/event-store-under-test.ts';

@@ -1,7 +1,6 @@
 /** Sends one append that no server takes, and prints the type of the error: `invalid-append.ts URL HOW STREAM`. */
 
 import { randomUUID } from 'node:crypto';
-
 import { EventStoreDBClient, isCommandError, jsonEvent } from '@eventstore/db-client';
 
 const [, , url = '', how = '', stream = ''] = process.argv;

@@ -1,8 +1,7 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
-
 import type { AppendOutcome } from '../../../src/ports/event-store.ts';
-import { eventToAppend, numberOf, openAdapter, upTo } from '../../support/event-store-adapter.ts';
 import { portOf, startEventStore } from '../../support/event-store.ts';
+import { eventToAppend, numberOf, openAdapter, upTo } from '../../support/event-store-adapter.ts';
 import { foreignUrl, freshStream } from '../../support/event-store-under-test.ts';
 import { scaled } from '../../support/proof-scale.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';

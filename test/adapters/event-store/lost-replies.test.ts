@@ -1,11 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it, test } from 'vitest';
-
 import type { ConnectedEventStore } from '../../../src/adapters/event-store/event-store.ts';
 import type { AppendOutcome } from '../../../src/ports/event-store.ts';
-import { eventToAppend, numberOf, openAdapter } from '../../support/event-store-adapter.ts';
-import { EventStoreProxy } from '../../support/event-store-proxy.ts';
-import type { WayThrough } from '../../support/event-store-proxy.ts';
 import { portOf } from '../../support/event-store.ts';
+import { eventToAppend, numberOf, openAdapter } from '../../support/event-store-adapter.ts';
+import { EventStoreProxy, type WayThrough } from '../../support/event-store-proxy.ts';
 import { eventStoreUnderTest, freshStream } from '../../support/event-store-under-test.ts';
 import { isLongProof } from '../../support/proof-scale.ts';
 import { patienceMs, waitFor } from '../../support/wait-for.ts';

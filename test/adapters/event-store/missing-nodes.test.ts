@@ -1,6 +1,5 @@
 import { once } from 'node:events';
-import { createServer } from 'node:net';
-import type { AddressInfo } from 'node:net';
+import { type AddressInfo, createServer } from 'node:net';
 import { expect, it, onTestFinished } from 'vitest';
 import { countMissingNodes } from '../../../src/adapters/event-store/missing-nodes.ts';
 import { freePort } from '../../../src/embedded/free-port.ts';

@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto';
-
 import sharedMessages from '@eventstore/db-client/generated/shared_pb.js';
 import streamMessages from '@eventstore/db-client/generated/streams_pb.js';
 

@@ -1,15 +1,13 @@
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { chownSync } from 'node:fs';
 import { connect } from 'node:net';
 import { fileURLToPath } from 'node:url';
-import { chownSync } from 'node:fs';
 import { promisify } from 'node:util';
-
 import { EventStoreDBClient, StreamNotFoundError } from '@eventstore/db-client';
 import { describe, expect, onTestFinished, test } from 'vitest';
-
-import { peerUserOfLsof } from '../../../src/embedded/event-store/peer-user-of-lsof.ts';
 import { peerUser } from '../../../src/embedded/event-store/peer-user.ts';
+import { peerUserOfLsof } from '../../../src/embedded/event-store/peer-user-of-lsof.ts';
 import { portOf, startEventStore } from '../../support/event-store.ts';
 import { collect, errorOf, testEvent } from '../../support/event-store-under-test.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';

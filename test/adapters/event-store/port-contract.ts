@@ -1,16 +1,17 @@
 import { describe, expect, test } from 'vitest';
-
 import { sleep } from '../../../src/async/sleep.ts';
-import { coveredUpTo, isAfter, positionOfEvent } from '../../../src/ports/log-position.ts';
-import { EventStoreClosed, EventStoreUnavailable, InvalidAppend } from '../../../src/ports/event-store.ts';
-import type {
-  EventStore,
-  EventToAppend,
-  LogBatch,
-  LogPosition,
-  RecordedEvent,
-  SubscriptionOptions,
+import {
+  type EventStore,
+  EventStoreClosed,
+  EventStoreUnavailable,
+  type EventToAppend,
+  InvalidAppend,
+  type LogBatch,
+  type LogPosition,
+  type RecordedEvent,
+  type SubscriptionOptions,
 } from '../../../src/ports/event-store.ts';
+import { coveredUpTo, isAfter, positionOfEvent } from '../../../src/ports/log-position.ts';
 import { appendNumbers, eventToAppend, numberOf, upTo } from '../../support/event-store-adapter.ts';
 import { freshStream } from '../../support/event-store-under-test.ts';
 import { waitFor } from '../../support/wait-for.ts';

@@ -1,9 +1,8 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
-
 import { positionOfEvent } from '../../../src/ports/log-position.ts';
+import { portOf, startEventStore } from '../../support/event-store.ts';
 import { appendNumbers, openAdapter, upTo } from '../../support/event-store-adapter.ts';
 import { EventStoreProxy } from '../../support/event-store-proxy.ts';
-import { portOf, startEventStore } from '../../support/event-store.ts';
 import { eventStoreUnderTest, foreignUrl, freshStream } from '../../support/event-store-under-test.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 import { waitFor } from '../../support/wait-for.ts';

@@ -1,7 +1,6 @@
 /** Uses an adapter, closes it, says so and should then end by itself: `use-and-close.ts URL used|unused|unreachable`. */
 
 import { randomUUID } from 'node:crypto';
-
 import { connectEventStore } from '../../../src/adapters/event-store/event-store.ts';
 import { EventStoreClosed } from '../../../src/ports/event-store.ts';
 

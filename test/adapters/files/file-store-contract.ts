@@ -2,7 +2,6 @@ import { randomUUID } from 'node:crypto';
 import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-
 import type { FileKey, FileStore } from '../../../src/ports/files.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 

@@ -1,9 +1,13 @@
 import { mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
-
-import { fileLinksContract, fileStoreContract, finishedFile, tokensIn } from './file-store-contract.ts';
-import type { ServingStore } from './file-store-contract.ts';
+import {
+  fileLinksContract,
+  fileStoreContract,
+  finishedFile,
+  type ServingStore,
+  tokensIn,
+} from './file-store-contract.ts';
 import { downloadBaseUrl, serveLocalStore, signingKey } from './local-file-store.ts';
 
 function open(): Promise<ServingStore> {

@@ -1,15 +1,12 @@
-import { noPlatformRules } from '../../../src/ports/platform-rules.ts';
 import { createSecretKey, randomBytes, randomUUID } from 'node:crypto';
-import Fastify from 'fastify';
-import type { FastifyInstance } from 'fastify';
-
-import { createLocalFileStore } from '../../../src/adapters/files/local-file-store.ts';
-import type { LocalFileStore } from '../../../src/adapters/files/local-file-store.ts';
+import Fastify, { type FastifyInstance } from 'fastify';
+import { createLocalFileStore, type LocalFileStore } from '../../../src/adapters/files/local-file-store.ts';
 import type { SigningKey } from '../../../src/adapters/files/signed-links.ts';
-import { readSendQueues } from '../../../src/system/send-queues.ts';
+import { ConnectionLimits } from '../../../src/http/files/connections-per-link.ts';
 import { registerFileRoute } from '../../../src/http/files/file-route.ts';
 import { IdleReaders } from '../../../src/http/files/idle-readers.ts';
-import { ConnectionLimits } from '../../../src/http/files/connections-per-link.ts';
+import { noPlatformRules } from '../../../src/ports/platform-rules.ts';
+import { readSendQueues } from '../../../src/system/send-queues.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 
 export const downloadBaseUrl = 'http://files.example';

@@ -1,14 +1,10 @@
 import { createHash, randomBytes, randomUUID } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-
-import { createS3FileStore } from '../../../src/adapters/files/s3-file-store.ts';
-import type { S3FileStoreOptions } from '../../../src/adapters/files/s3-file-store.ts';
-import { FileStoreUnavailable } from '../../../src/ports/files.ts';
-import type { FileKey } from '../../../src/ports/files.ts';
-import { silent, rememberingLogger } from '../../projections/read-models-under-test.ts';
-import { s3Account, startS3Server } from '../../support/s3/server.ts';
-import type { S3Server } from '../../support/s3/server.ts';
+import { createS3FileStore, type S3FileStoreOptions } from '../../../src/adapters/files/s3-file-store.ts';
+import { type FileKey, FileStoreUnavailable } from '../../../src/ports/files.ts';
+import { rememberingLogger, silent } from '../../projections/read-models-under-test.ts';
+import { s3Account, type S3Server, startS3Server } from '../../support/s3/server.ts';
 import { waitFor } from '../../support/wait-for.ts';
 import {
   fileLinksContract,

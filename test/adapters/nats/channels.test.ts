@@ -1,15 +1,13 @@
 import type { NatsConnection } from 'nats';
 import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
-
 import { answerProbes, createProbeClient } from '../../../src/adapters/nats/metadata-channel.ts';
-import type { Answering } from '../../../src/adapters/nats/request-reply.ts';
 import { createProgressReporter, followProgress } from '../../../src/adapters/nats/progress-channel.ts';
+import type { Answering } from '../../../src/adapters/nats/request-reply.ts';
 import { answerShortLinks, createShortLinkClient } from '../../../src/adapters/nats/short-link-channel.ts';
 import type { ShortLinkAnswer, VideoReference } from '../../../src/ports/videos.ts';
 import { createShortLinkAnswerer } from '../../../src/worker/answer-short-links.ts';
-import { connectTo, startNatsServer } from '../../support/nats.ts';
-import type { TestNatsServer } from '../../support/nats.ts';
+import { connectTo, startNatsServer, type TestNatsServer } from '../../support/nats.ts';
 import { patienceMs, waitFor } from '../../support/wait-for.ts';
 
 let server: TestNatsServer;

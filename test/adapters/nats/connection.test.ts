@@ -3,7 +3,6 @@ import { join } from 'node:path';
 import type { NatsConnection } from 'nats';
 import { pino } from 'pino';
 import { expect, it, onTestFinished } from 'vitest';
-
 import { askNats, connectNats } from '../../../src/adapters/nats/connection.ts';
 import { freePort } from '../../../src/embedded/free-port.ts';
 import { launchNatsServer } from '../../../src/embedded/nats-server.ts';

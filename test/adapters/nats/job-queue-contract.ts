@@ -1,7 +1,5 @@
 import { describe, expect, it } from 'vitest';
-
-import { messageId } from '../../../src/ports/job-queue.ts';
-import type { JobMessage, JobQueue, ReceivedJob } from '../../../src/ports/job-queue.ts';
+import { type JobMessage, type JobQueue, messageId, type ReceivedJob } from '../../../src/ports/job-queue.ts';
 import { waitFor } from '../../support/wait-for.ts';
 
 export interface JobQueueUnderTest {

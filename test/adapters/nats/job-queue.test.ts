@@ -1,20 +1,16 @@
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { AckPolicy, RetentionPolicy, nanos } from 'nats';
-import type { NatsConnection } from 'nats';
+import { AckPolicy, nanos, type NatsConnection, RetentionPolicy } from 'nats';
 import { pino } from 'pino';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-
-import { createJobQueue } from '../../../src/adapters/nats/job-queue.ts';
 import { connectNats } from '../../../src/adapters/nats/connection.ts';
-import { downloadQueue } from '../../../src/ports/job-queue.ts';
-import type { JobQueue } from '../../../src/ports/job-queue.ts';
+import { createJobQueue } from '../../../src/adapters/nats/job-queue.ts';
 import { launchNatsServer } from '../../../src/embedded/nats-server.ts';
 import type { RunningServer } from '../../../src/embedded/server-process.ts';
-import { givenEngines } from '../../support/given-engines.ts';
-import { startNatsServer } from '../../support/nats.ts';
-import type { TestNatsServer } from '../../support/nats.ts';
+import { downloadQueue, type JobQueue } from '../../../src/ports/job-queue.ts';
 import { defaultAckWaitMs, duplicateWindowMs } from '../../simulation/job-queue.ts';
+import { givenEngines } from '../../support/given-engines.ts';
+import { startNatsServer, type TestNatsServer } from '../../support/nats.ts';
 import { waitFor } from '../../support/wait-for.ts';
 import { jobQueueContract, messageOf, nextOf } from './job-queue-contract.ts';
 

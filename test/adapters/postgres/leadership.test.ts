@@ -1,10 +1,8 @@
-import { pino } from 'pino';
 import type pg from 'pg';
+import { pino } from 'pino';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-
 import { leadWhenAlone } from '../../../src/adapters/postgres/leadership.ts';
-import { connectClient, createDatabase } from '../../support/postgres.ts';
-import type { TestDatabase } from '../../support/postgres.ts';
+import { connectClient, createDatabase, type TestDatabase } from '../../support/postgres.ts';
 import { waitFor } from '../../support/wait-for.ts';
 
 const logger = pino({ level: 'silent' });

@@ -1,5 +1,4 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-
 import type { ChargeToVoid, PendingVoids, PeriodClosings, UnknownAppend } from '../../../src/ports/billing.ts';
 import { newId, newUuid } from '../../../src/system/clock-and-chance.ts';
 import { promised } from '../../dispatcher/resolving.ts';

@@ -1,12 +1,10 @@
 import { expect, it } from 'vitest';
-
 import { beginClosing } from '../../../projections/due-periods.ts';
 import { createPendingVoids, measurePendingVoids } from '../../../src/adapters/postgres/pending-voids.ts';
 import { newUuid } from '../../../src/system/clock-and-chance.ts';
-import { readModelsOfFile, testMacs } from '../../projections/read-models-under-test.ts';
 import { promised } from '../../dispatcher/resolving.ts';
-import { pendingVoidsContract } from './pending-voids-contract.ts';
-import type { PendingVoidsUnderTest } from './pending-voids-contract.ts';
+import { readModelsOfFile, testMacs } from '../../projections/read-models-under-test.ts';
+import { pendingVoidsContract, type PendingVoidsUnderTest } from './pending-voids-contract.ts';
 
 const models = readModelsOfFile();
 

@@ -1,14 +1,13 @@
 import { readdirSync, writeFileSync } from 'node:fs';
 import { cp } from 'node:fs/promises';
 import { join } from 'node:path';
-import { pino } from 'pino';
 import type { Pool } from 'pg';
+import { pino } from 'pino';
 import { describe, expect, it, onTestFinished } from 'vitest';
-
 import { startHeartbeat } from '../../../src/adapters/postgres/heartbeat.ts';
 import { migrate } from '../../../src/adapters/postgres/migrations.ts';
-import { migrationsDirectory } from '../../../src/main/schema.ts';
 import { openPool } from '../../../src/adapters/postgres/pool.ts';
+import { migrationsDirectory } from '../../../src/main/schema.ts';
 import { createDatabase } from '../../support/postgres.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 import { patienceMs, waitFor } from '../../support/wait-for.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { createRowMacs } from '../../../src/adapters/postgres/row-macs.ts';
 import { deriveKeys } from '../../../src/adapters/derive-keys.ts';
+import { createRowMacs } from '../../../src/adapters/postgres/row-macs.ts';
 import { rememberingLogger, silent } from '../../projections/read-models-under-test.ts';
 import { jsonLines } from '../../support/log-lines.ts';
 

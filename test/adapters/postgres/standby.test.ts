@@ -4,21 +4,20 @@ import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
 import { createConsoleSessions } from '../../../src/adapters/postgres/console-sessions.ts';
 import { createPendingVoids } from '../../../src/adapters/postgres/pending-voids.ts';
 import { openPool } from '../../../src/adapters/postgres/pool.ts';
-import { refusalOf } from '../../../src/console/failures.ts';
 import { createStaffSessions } from '../../../src/adapters/postgres/staff-sessions.ts';
 import {
   createStoreOnStandby,
   everyCommitWaits,
   isStandbyMissing,
+  type StoreOnStandby,
 } from '../../../src/adapters/postgres/store-on-standby.ts';
-import type { StoreOnStandby } from '../../../src/adapters/postgres/store-on-standby.ts';
+import { refusalOf } from '../../../src/console/failures.ts';
 import type { UnknownAppend } from '../../../src/ports/billing.ts';
 import { NotOnStandby } from '../../../src/ports/standby.ts';
 import { randomBits } from '../../../src/system/clock-and-chance.ts';
 import { silent, testMacs } from '../../projections/read-models-under-test.ts';
 import { withClient } from '../../support/postgres.ts';
-import { startPostgresPair } from '../../support/postgres-pair.ts';
-import type { PostgresPair } from '../../support/postgres-pair.ts';
+import { type PostgresPair, startPostgresPair } from '../../support/postgres-pair.ts';
 import { patienceMs, waitFor } from '../../support/wait-for.ts';
 
 let pair: PostgresPair;

@@ -1,5 +1,5 @@
-import { expect, it } from 'vitest';
 import { Registry } from 'prom-client';
+import { expect, it } from 'vitest';
 import { observeAppends } from '../../../src/adapters/telemetry/observers.ts';
 
 it('counts the events of stored appends, and the cents that they charge and give back', async () => {

@@ -3,10 +3,9 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { startTracing } from '../../../src/adapters/telemetry/tracing.ts';
 import { inSpan } from '../../../src/ports/tracing.ts';
 import { rememberingLogger, silent } from '../../projections/read-models-under-test.ts';
-import { startSpanReceiver } from '../../support/span-receiver.ts';
-import type { SpanReceiver } from '../../support/span-receiver.ts';
-import { waitFor } from '../../support/wait-for.ts';
 import { listen } from '../../support/listen.ts';
+import { type SpanReceiver, startSpanReceiver } from '../../support/span-receiver.ts';
+import { waitFor } from '../../support/wait-for.ts';
 
 const settings = { serviceName: 'test', version: '1.2.3', sampledShare: 1, logger: silent };
 

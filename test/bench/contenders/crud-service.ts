@@ -4,12 +4,10 @@
  * argument says which queue it hands downloads to, or that a stored procedure does all that a download needs.
  */
 import { createHash, createHmac, randomBytes } from 'node:crypto';
-import Fastify from 'fastify';
-import type { FastifyReply, FastifyRequest } from 'fastify';
+import Fastify, { type FastifyReply, type FastifyRequest } from 'fastify';
 import pg from 'pg';
 import { z } from 'zod';
-import { openQueue } from './queues.ts';
-import type { QueuedJob } from './queues.ts';
+import { openQueue, type QueuedJob } from './queues.ts';
 
 const kind = process.argv[2];
 const pool = new pg.Pool({ connectionString: process.env['DATABASE_URL'], max: 16 });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { queue } from '../../support/downloads.ts';
 import { noDownloads, shareService } from '../../http/shared-service.ts';
+import { queue } from '../../support/downloads.ts';
 import { against, expectRefusal, expectText } from '../command-line.ts';
 
 const service = shareService(noDownloads);

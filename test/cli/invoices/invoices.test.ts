@@ -1,7 +1,6 @@
 import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
-
 import { noDownloads, ownService } from '../../http/shared-service.ts';
 import { accountWithDownloads } from '../../support/downloads.ts';
 import { planFile } from '../../support/plans.ts';

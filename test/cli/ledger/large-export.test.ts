@@ -1,9 +1,8 @@
 import { expect, it } from 'vitest';
-
 import { overageLedger } from '../../../projections/overage-ledger.ts';
 import { exportCommand } from '../../../src/cli/ledger/export.ts';
 import { logUnderTest } from '../../commands/log-under-test.ts';
-import { writersOf, openUsage, queueAll, upFrom } from '../../commands/usage-account.ts';
+import { openUsage, queueAll, upFrom, writersOf } from '../../commands/usage-account.ts';
 import { readModelsOfTest } from '../../projections/read-models-under-test.ts';
 import { isLongProof, scaled } from '../../support/proof-scale.ts';
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { runSql } from '../../http/engines-behind.ts';
-import { spawnCommand } from '../../support/service.ts';
 import { jsonLines } from '../../support/log-lines.ts';
+import { spawnCommand } from '../../support/service.ts';
 import { waitFor } from '../../support/wait-for.ts';
 import { against, expectText, saidBy } from '../command-line.ts';
 import { chargedAccount, chargingService } from './charging-service.ts';

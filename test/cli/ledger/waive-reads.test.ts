@@ -1,10 +1,10 @@
 import { expect, it } from 'vitest';
 import { usageAndJobs } from '../../../projections/usage-and-jobs.ts';
-import { newUuid } from '../../../src/system/clock-and-chance.ts';
 import { waiveCommand, waiveFailedCommand } from '../../../src/cli/ledger/waive.ts';
+import { newUuid } from '../../../src/system/clock-and-chance.ts';
 import { logUnderTest } from '../../commands/log-under-test.ts';
 import { noteReads } from '../../commands/noted-reads.ts';
-import { writersOf, midNovember, openUsage, queueAll, upFrom } from '../../commands/usage-account.ts';
+import { midNovember, openUsage, queueAll, upFrom, writersOf } from '../../commands/usage-account.ts';
 import { token } from '../../domain/usage-examples.ts';
 import { readModelsOfTest, testMacs } from '../../projections/read-models-under-test.ts';
 import { waitFor } from '../../support/wait-for.ts';

@@ -1,5 +1,4 @@
 import { describe, expect, it } from 'vitest';
-
 import { queueDownload, token, video } from '../../domain/usage-examples.ts';
 import { scaled } from '../../support/proof-scale.ts';
 import { logUnderTest } from '../log-under-test.ts';
@@ -7,7 +6,6 @@ import {
   ask,
   chargedCents,
   count,
-  writersOf,
   midNovember,
   openUsage,
   outcomesOf,
@@ -15,6 +13,7 @@ import {
   readUsage,
   tokensOf,
   upFrom,
+  writersOf,
 } from '../usage-account.ts';
 
 const log = logUnderTest();

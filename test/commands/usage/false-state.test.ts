@@ -1,23 +1,21 @@
 import { expect, it } from 'vitest';
-
 import { handle } from '../../../src/commands/handle-command.ts';
 import { asRecorded } from '../../../src/commands/usage/decide-batch.ts';
 import { UsageCache, usageOrigin } from '../../../src/commands/usage/usage-cache.ts';
 import { WriterRegistry } from '../../../src/commands/usage/writer-registry.ts';
+import { usageStream } from '../../../src/domain/billing-period.ts';
 import type { KeyedDownload } from '../../../src/domain/decide-usage.ts';
 import { parseUsageEvent } from '../../../src/domain/parse-event.ts';
 import type { UsageEvent } from '../../../src/domain/usage-events.ts';
-import { usageStream } from '../../../src/domain/billing-period.ts';
 import type { UsageSnapshot } from '../../../src/domain/usage-state.ts';
 import type { EventStore } from '../../../src/ports/event-store.ts';
 import { newUuid } from '../../../src/system/clock-and-chance.ts';
 import { queueDownload, token } from '../../domain/usage-examples.ts';
-import { GeneratedAccount, appendAll } from '../../projections/generated-account.ts';
+import { appendAll, GeneratedAccount } from '../../projections/generated-account.ts';
+import { patienceMs } from '../../support/wait-for.ts';
 import { logUnderTest } from '../log-under-test.ts';
 import { appendingBy } from '../noted-reads.ts';
-import { ask, foldUsage, freshCause, midNovember, readUsage, tokensOf } from '../usage-account.ts';
-import type { UsageAccount } from '../usage-account.ts';
-import { patienceMs } from '../../support/wait-for.ts';
+import { ask, foldUsage, freshCause, midNovember, readUsage, tokensOf, type UsageAccount } from '../usage-account.ts';
 
 const log = logUnderTest();
 

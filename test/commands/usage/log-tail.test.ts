@@ -1,19 +1,16 @@
 import { describe, expect, it } from 'vitest';
-
+import { usageAndJobs } from '../../../projections/usage-and-jobs.ts';
 import { LogTail } from '../../../src/commands/usage/log-tail.ts';
 import type { WriterRegistry } from '../../../src/commands/usage/writer-registry.ts';
 import type { UsageSnapshot } from '../../../src/domain/usage-state.ts';
 import type { EventStore } from '../../../src/ports/event-store.ts';
-import { usageAndJobs } from '../../../projections/usage-and-jobs.ts';
-import { insertKey } from '../../projections/key-windows.ts';
-import type { TestKey } from '../../projections/key-windows.ts';
+import { Random } from '../../audit/random.ts';
+import { insertKey, type TestKey } from '../../projections/key-windows.ts';
 import { believed, readModelsOfFile } from '../../projections/read-models-under-test.ts';
 import { scaled } from '../../support/proof-scale.ts';
-import { Random } from '../../audit/random.ts';
 import { logUnderTest } from '../log-under-test.ts';
 import { changedLog, noteReads } from '../noted-reads.ts';
-import { ask, downloadOf, freshToken, openUsage, writersOf } from '../usage-account.ts';
-import type { UsageAccount } from '../usage-account.ts';
+import { ask, downloadOf, freshToken, openUsage, type UsageAccount, writersOf } from '../usage-account.ts';
 
 const log = logUnderTest();
 const models = readModelsOfFile(log, usageAndJobs);

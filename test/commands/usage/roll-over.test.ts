@@ -1,22 +1,22 @@
 import { describe, expect, it } from 'vitest';
-
-import { usageStream } from '../../../src/domain/billing-period.ts';
 import { lookUpMetadata } from '../../../src/commands/look-up-metadata.ts';
+import { usageStream } from '../../../src/domain/billing-period.ts';
 import { lookUp, queueDownload, sandbox, token, video } from '../../domain/usage-examples.ts';
 import { correct } from '../keyed-downloads.ts';
 import { logUnderTest } from '../log-under-test.ts';
 import {
   ask,
   freshCause,
-  writersOf,
   openUsage,
   outcomesOf,
   queueAll,
   readUsage,
+  type StoredUsage,
   tokensOf,
   upFrom,
+  type UsageAccount,
+  writersOf,
 } from '../usage-account.ts';
-import type { StoredUsage, UsageAccount } from '../usage-account.ts';
 
 const log = logUnderTest();
 

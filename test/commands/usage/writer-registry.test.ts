@@ -1,14 +1,20 @@
 import { describe, expect, it } from 'vitest';
-
 import type { WriterRegistry } from '../../../src/commands/usage/writer-registry.ts';
 import type { UsageSnapshot } from '../../../src/domain/usage-state.ts';
-import { EventStoreUnavailable } from '../../../src/ports/event-store.ts';
-import type { EventStore } from '../../../src/ports/event-store.ts';
+import { type EventStore, EventStoreUnavailable } from '../../../src/ports/event-store.ts';
 import { queueDownload, token } from '../../domain/usage-examples.ts';
 import { logUnderTest } from '../log-under-test.ts';
 import { changedLog } from '../noted-reads.ts';
-import { ask, foldUsage, freshCause, writersOf, openUsage, queueAll, upFrom } from '../usage-account.ts';
-import type { UsageAccount } from '../usage-account.ts';
+import {
+  ask,
+  foldUsage,
+  freshCause,
+  openUsage,
+  queueAll,
+  upFrom,
+  type UsageAccount,
+  writersOf,
+} from '../usage-account.ts';
 
 const log = logUnderTest();
 

@@ -1,19 +1,16 @@
 import { randomUUID } from 'node:crypto';
 import { beforeAll, describe, expect, it } from 'vitest';
+import { removeStaff, revokeStaffToken } from '../../../src/commands/staff.ts';
 import { endpoints } from '../../../src/console/staff/endpoints.ts';
 import { routes } from '../../../src/console/staff/routes.ts';
-import { removeStaff, revokeStaffToken } from '../../../src/commands/staff.ts';
 import { openerOf } from '../../../src/domain/people.ts';
-import { staffRoles } from '../../../src/domain/staff-events.ts';
-import type { StaffRole } from '../../../src/domain/staff-events.ts';
-import { queue } from '../../support/downloads.ts';
+import { type StaffRole, staffRoles } from '../../../src/domain/staff-events.ts';
 import { freePort } from '../../../src/embedded/free-port.ts';
+import { queue } from '../../support/downloads.ts';
 import { readLog } from '../../support/log.ts';
 import { patienceMs, waitFor } from '../../support/wait-for.ts';
-import { Browser, send } from '../browser.ts';
-import type { Page } from '../browser.ts';
-import { staffOfFile } from './staff-of-file.ts';
-import type { StaffMember } from './staff-of-file.ts';
+import { Browser, type Page, send } from '../browser.ts';
+import { type StaffMember, staffOfFile } from './staff-of-file.ts';
 
 const service = await staffOfFile();
 

@@ -1,10 +1,8 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { readLog } from '../../support/log.ts';
 import type { Browser } from '../browser.ts';
-import { askFor, makeComplaint } from './complaint.ts';
-import type { Complaint } from './complaint.ts';
-import { staffOfFile } from './staff-of-file.ts';
-import type { StaffMember } from './staff-of-file.ts';
+import { askFor, type Complaint, makeComplaint } from './complaint.ts';
+import { type StaffMember, staffOfFile } from './staff-of-file.ts';
 
 const service = await staffOfFile();
 

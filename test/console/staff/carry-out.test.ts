@@ -1,8 +1,14 @@
 import { beforeAll, expect, it } from 'vitest';
 import { carryOut } from '../../../src/console/staff/ask-correction.ts';
 import { EventStoreUnavailable } from '../../../src/ports/event-store.ts';
-import { chargedAccount, correctionsOf, desk, hireTeam, waive } from '../../commands/corrections-under-test.ts';
-import type { Team } from '../../commands/corrections-under-test.ts';
+import {
+  chargedAccount,
+  correctionsOf,
+  desk,
+  hireTeam,
+  type Team,
+  waive,
+} from '../../commands/corrections-under-test.ts';
 import { logUnderTest } from '../../commands/log-under-test.ts';
 import { appendingBy } from '../../commands/noted-reads.ts';
 import { staffDependencies } from '../../commands/staff-under-test.ts';

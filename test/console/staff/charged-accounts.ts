@@ -1,15 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import { issueInvoice } from '../../../src/commands/issue-invoice.ts';
 import { recordJobProgress } from '../../../src/commands/record-job-progress.ts';
-import type { Fault } from '../../../src/domain/download-job-events.ts';
 import type { JobCommand } from '../../../src/domain/download-job.ts';
+import type { Fault } from '../../../src/domain/download-job-events.ts';
 import type { FailureReason } from '../../../src/domain/failure-reasons.ts';
+import type { Terms } from '../../../src/domain/plans.ts';
 import { isRefused } from '../../../src/domain/refusals.ts';
 import { newId, newUuid } from '../../../src/system/clock-and-chance.ts';
 import { endAndClose } from '../../commands/close-books.ts';
-import { ask, downloadOf, openUsage, writersOf } from '../../commands/usage-account.ts';
-import type { UsageAccount } from '../../commands/usage-account.ts';
-import type { Terms } from '../../../src/domain/plans.ts';
+import { ask, downloadOf, openUsage, type UsageAccount, writersOf } from '../../commands/usage-account.ts';
 import { patienceMs, waitFor } from '../../support/wait-for.ts';
 import type { StaffOfFile } from './staff-of-file.ts';
 

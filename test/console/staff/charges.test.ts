@@ -3,8 +3,7 @@ import { queue } from '../../support/downloads.ts';
 import { readLog } from '../../support/log.ts';
 import { waitFor } from '../../support/wait-for.ts';
 import type { Browser } from '../browser.ts';
-import { staffOfFile } from './staff-of-file.ts';
-import type { StaffMember } from './staff-of-file.ts';
+import { type StaffMember, staffOfFile } from './staff-of-file.ts';
 
 const service = await staffOfFile();
 const { installation } = service;

@@ -3,12 +3,9 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { correctCharge } from '../../../src/commands/correct-charge.ts';
 import { freshCause } from '../../commands/usage-account.ts';
 import { patienceMs, waitFor } from '../../support/wait-for.ts';
-import { send } from '../browser.ts';
-import type { Browser, Page } from '../browser.ts';
-import { chargedAccount } from './charged-accounts.ts';
-import type { ChargedAccount } from './charged-accounts.ts';
-import { staffOfFile } from './staff-of-file.ts';
-import type { StaffMember } from './staff-of-file.ts';
+import { type Browser, type Page, send } from '../browser.ts';
+import { type ChargedAccount, chargedAccount } from './charged-accounts.ts';
+import { type StaffMember, staffOfFile } from './staff-of-file.ts';
 
 const service = await staffOfFile();
 

@@ -1,15 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { beforeAll, describe, expect, it } from 'vitest';
+import type { Download } from '../../../src/console/staff/views/download.ts';
 import { readLog } from '../../support/log.ts';
 import { waitFor } from '../../support/wait-for.ts';
-import type { Browser } from '../browser.ts';
-import { send } from '../browser.ts';
+import { type Browser, send } from '../browser.ts';
 import { chargedAccount, closeAndInvoice } from './charged-accounts.ts';
-import { askFor, makeComplaint } from './complaint.ts';
-import type { Complaint } from './complaint.ts';
-import type { Download } from '../../../src/console/staff/views/download.ts';
-import { staffOfFile } from './staff-of-file.ts';
-import type { StaffMember } from './staff-of-file.ts';
+import { askFor, type Complaint, makeComplaint } from './complaint.ts';
+import { type StaffMember, staffOfFile } from './staff-of-file.ts';
 
 const service = await staffOfFile();
 

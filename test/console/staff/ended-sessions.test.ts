@@ -9,8 +9,7 @@ import { isLongProof, scaled } from '../../support/proof-scale.ts';
 import type { ServiceProcess } from '../../support/service.ts';
 import { patienceMs, waitFor } from '../../support/wait-for.ts';
 import type { Browser } from '../browser.ts';
-import { failDownloads } from './charged-accounts.ts';
-import type { ChargedAccount } from './charged-accounts.ts';
+import { type ChargedAccount, failDownloads } from './charged-accounts.ts';
 import { addPeriods } from './made-up-periods.ts';
 import { staffOfFile } from './staff-of-file.ts';
 

@@ -1,12 +1,9 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { EventShown } from '../../../src/console/staff/views/event.ts';
 import { readLog } from '../../support/log.ts';
-import { send } from '../browser.ts';
-import type { Browser } from '../browser.ts';
-import { askFor, makeComplaint } from './complaint.ts';
-import type { Complaint } from './complaint.ts';
-import { staffOfFile } from './staff-of-file.ts';
-import type { StaffMember } from './staff-of-file.ts';
+import { type Browser, send } from '../browser.ts';
+import { askFor, type Complaint, makeComplaint } from './complaint.ts';
+import { type StaffMember, staffOfFile } from './staff-of-file.ts';
 
 const service = await staffOfFile();
 

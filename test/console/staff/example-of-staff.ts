@@ -2,12 +2,11 @@ import { randomUUID } from 'node:crypto';
 import { createApiClient } from '../../../src/client/client.ts';
 import { waitForDownload } from '../../../src/client/wait-for-download.ts';
 import type { StaffRole } from '../../../src/domain/staff-events.ts';
+import { demoOf } from '../../http/shared-service.ts';
 import type { Session } from '../../support/browser.ts';
 import { queue, underWay } from '../../support/downloads.ts';
-import { startService } from '../../support/service.ts';
-import type { Environment, OpenedAccount, Service } from '../../support/service.ts';
+import { type Environment, type OpenedAccount, type Service, startService } from '../../support/service.ts';
 import { waitFor } from '../../support/wait-for.ts';
-import { demoOf } from '../../http/shared-service.ts';
 import { Browser, formTokenOf } from '../browser.ts';
 
 /**

@@ -1,16 +1,19 @@
 import { once } from 'node:events';
-import { get } from 'node:http';
-import type { IncomingMessage } from 'node:http';
+import { get, type IncomingMessage } from 'node:http';
 import { buffer } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
-import Fastify from 'fastify';
-import type { FastifyReply } from 'fastify';
+import Fastify, { type FastifyReply } from 'fastify';
 import { pino } from 'pino';
 import { afterEach, expect, it } from 'vitest';
 import { registerSite } from '../../../src/console/console.ts';
 import { originsOf } from '../../../src/console/origins.ts';
-import { exportAnswer, exportLimitMs, RunningExports } from '../../../src/console/staff/export.ts';
-import type { ExportForm, ExportLimits } from '../../../src/console/staff/export.ts';
+import {
+  exportAnswer,
+  type ExportForm,
+  exportLimitMs,
+  type ExportLimits,
+  RunningExports,
+} from '../../../src/console/staff/export.ts';
 import { staffSite } from '../../../src/console/staff/staff-site.ts';
 import type { StaffVisit } from '../../../src/console/visit.ts';
 import { listenerOptions } from '../../../src/http/listener-options.ts';

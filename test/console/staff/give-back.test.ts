@@ -5,8 +5,7 @@ import { readLog } from '../../support/log.ts';
 import { patienceMs, waitFor } from '../../support/wait-for.ts';
 import type { Browser, Page } from '../browser.ts';
 import { chargedAccount, closeAndInvoice, failDownloads } from './charged-accounts.ts';
-import { staffOfFile } from './staff-of-file.ts';
-import type { StaffMember } from './staff-of-file.ts';
+import { type StaffMember, staffOfFile } from './staff-of-file.ts';
 
 const service = await staffOfFile({ STAFF_APPROVAL_CENTS: '60' });
 

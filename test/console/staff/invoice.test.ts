@@ -1,10 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { readLog } from '../../support/log.ts';
-import { chargedAccount, closeAndInvoice } from './charged-accounts.ts';
-import { staffOfFile } from './staff-of-file.ts';
-import type { StaffMember } from './staff-of-file.ts';
 import type { Browser, Page } from '../browser.ts';
+import { chargedAccount, closeAndInvoice } from './charged-accounts.ts';
+import { type StaffMember, staffOfFile } from './staff-of-file.ts';
 
 const service = await staffOfFile({ STAFF_APPROVAL_CENTS: '60' });
 

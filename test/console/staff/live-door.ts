@@ -1,5 +1,4 @@
-import { createServer, request } from 'node:http';
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import { createServer, type IncomingMessage, request, type ServerResponse } from 'node:http';
 import { listen } from '../../support/listen.ts';
 
 /** A reverse proxy before the staff listener, at which the stream of a live page can be cut. */

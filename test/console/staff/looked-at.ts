@@ -1,8 +1,7 @@
 import type { Page } from 'playwright-core';
 import { waitFor } from '../../support/wait-for.ts';
 import type { LookedAt } from '../look-at.ts';
-import { ownersEmail } from './example-of-staff.ts';
-import type { ExampleOfStaff } from './example-of-staff.ts';
+import { type ExampleOfStaff, ownersEmail } from './example-of-staff.ts';
 
 /** Every page of the staff console, as it is looked at. */
 

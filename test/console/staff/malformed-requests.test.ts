@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { rawBytes } from '../../http/raw-request.ts';
-import type { Browser } from '../browser.ts';
 import { jsonLines } from '../../support/log-lines.ts';
+import type { Browser } from '../browser.ts';
 import { staffOfFile } from './staff-of-file.ts';
 
 const service = await staffOfFile();

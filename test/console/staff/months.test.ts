@@ -1,11 +1,11 @@
 import type pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { writeAuditState } from '../../../projections/audit-state.ts';
+import { connectClient, openTestPool } from '../../support/postgres.ts';
 import { waitFor } from '../../support/wait-for.ts';
 import type { Browser } from '../browser.ts';
 import { addPeriods, madeUpAccount } from './made-up-periods.ts';
 import { staffOfFile } from './staff-of-file.ts';
-import { connectClient, openTestPool } from '../../support/postgres.ts';
 
 const service = await staffOfFile();
 let support: Browser;

@@ -2,19 +2,16 @@ import { rmSync } from 'node:fs';
 import type pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { writeAuditState } from '../../../projections/audit-state.ts';
-import { nameOf } from '../../../src/audit/rules/divergence.ts';
-import type { Facts } from '../../../src/audit/rules/divergence.ts';
+import { type Facts, nameOf } from '../../../src/audit/rules/divergence.ts';
 import { launchNatsServer } from '../../../src/embedded/nats-server.ts';
 import { readLog } from '../../support/log.ts';
+import { openTestPool } from '../../support/postgres.ts';
 import { restartable } from '../../support/restartable.ts';
 import { makeTemporaryDirectory } from '../../support/temporary-directory.ts';
 import { waitFor } from '../../support/wait-for.ts';
-import { Browser, send } from '../browser.ts';
-import type { Page } from '../browser.ts';
+import { Browser, type Page, send } from '../browser.ts';
 import { chargedAccount } from './charged-accounts.ts';
-import { staffOfFile } from './staff-of-file.ts';
-import type { StaffMember } from './staff-of-file.ts';
-import { openTestPool } from '../../support/postgres.ts';
+import { type StaffMember, staffOfFile } from './staff-of-file.ts';
 
 const service = await staffOfFile();
 

@@ -2,8 +2,7 @@ import { beforeAll, expect, it } from 'vitest';
 import { readLog } from '../../support/log.ts';
 import { waitFor } from '../../support/wait-for.ts';
 import type { Browser, Page } from '../browser.ts';
-import { chargedAccount, closeAndInvoice, failDownloads } from './charged-accounts.ts';
-import type { ChargedAccount } from './charged-accounts.ts';
+import { type ChargedAccount, chargedAccount, closeAndInvoice, failDownloads } from './charged-accounts.ts';
 import { staffOfFile } from './staff-of-file.ts';
 
 const service = await staffOfFile({ STAFF_APPROVAL_CENTS: '60' });

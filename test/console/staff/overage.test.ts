@@ -1,6 +1,5 @@
 import { once } from 'node:events';
-import { get } from 'node:http';
-import type { ClientRequest, IncomingMessage } from 'node:http';
+import { type ClientRequest, get, type IncomingMessage } from 'node:http';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { queue } from '../../support/downloads.ts';
 import { waitFor } from '../../support/wait-for.ts';

@@ -2,8 +2,7 @@ import { afterAll, describe } from 'vitest';
 import { isWithoutBrowser } from '../../support/browser.ts';
 import { endService } from '../../support/services-of-run.ts';
 import { lookAtPages } from '../look-at.ts';
-import { makeExampleOfStaff } from './example-of-staff.ts';
-import type { ExampleOfStaff } from './example-of-staff.ts';
+import { type ExampleOfStaff, makeExampleOfStaff } from './example-of-staff.ts';
 import { lookedAt } from './looked-at.ts';
 
 /** Every page of the staff console: how it looks, and whether people who use it differently can. */

@@ -4,10 +4,8 @@ import { recordLooks, recordSignIn } from '../../../src/commands/staff.ts';
 import { accepted } from '../../support/accepted.ts';
 import { readLog } from '../../support/log.ts';
 import { patienceMs, waitFor } from '../../support/wait-for.ts';
-import { Browser, send } from '../browser.ts';
-import type { Page } from '../browser.ts';
-import { staffOfFile } from './staff-of-file.ts';
-import type { StaffMember } from './staff-of-file.ts';
+import { Browser, type Page, send } from '../browser.ts';
+import { type StaffMember, staffOfFile } from './staff-of-file.ts';
 
 const service = await staffOfFile();
 

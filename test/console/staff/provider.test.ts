@@ -4,10 +4,9 @@ import { removeStaff } from '../../../src/commands/staff.ts';
 import { freePort } from '../../../src/embedded/free-port.ts';
 import { readLog } from '../../support/log.ts';
 import { openIdClient, startOpenIdProvider } from '../../support/openid-provider.ts';
-import { Browser } from '../browser.ts';
-import type { Page } from '../browser.ts';
-import { staffOfFile } from './staff-of-file.ts';
 import { patienceMs, waitFor } from '../../support/wait-for.ts';
+import { Browser, type Page } from '../browser.ts';
+import { staffOfFile } from './staff-of-file.ts';
 
 const port = await freePort();
 const origin = `http://localhost:${String(port)}`;

@@ -2,8 +2,7 @@ import { Validator } from '@seriousme/openapi-schema-validator';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { endpoints } from '../../../src/console/staff/endpoints.ts';
 import { createStaffOpenApi } from '../../../src/console/staff/openapi.ts';
-import { Browser } from '../browser.ts';
-import type { Page } from '../browser.ts';
+import { Browser, type Page } from '../browser.ts';
 import { staffOfFile } from './staff-of-file.ts';
 
 const service = await staffOfFile();

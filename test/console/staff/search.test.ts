@@ -1,10 +1,8 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { documentNumber } from '../../../src/domain/document-number.ts';
 import { readLog } from '../../support/log.ts';
-import { send } from '../browser.ts';
-import type { Browser } from '../browser.ts';
-import { askFor, makeComplaint } from './complaint.ts';
-import type { Complaint } from './complaint.ts';
+import { type Browser, send } from '../browser.ts';
+import { askFor, type Complaint, makeComplaint } from './complaint.ts';
 import { staffOfFile } from './staff-of-file.ts';
 
 const service = await staffOfFile();

@@ -3,10 +3,8 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { removeStaff } from '../../../src/commands/staff.ts';
 import { readLog } from '../../support/log.ts';
 import { patienceMs, waitFor } from '../../support/wait-for.ts';
-import { Browser } from '../browser.ts';
-import type { Page } from '../browser.ts';
-import { staffOfFile } from './staff-of-file.ts';
-import type { StaffMember } from './staff-of-file.ts';
+import { Browser, type Page } from '../browser.ts';
+import { type StaffMember, staffOfFile } from './staff-of-file.ts';
 
 const service = await staffOfFile();
 const { mails } = service;

@@ -1,20 +1,17 @@
 import { hash, randomBytes, randomUUID } from 'node:crypto';
 import type pg from 'pg';
 import { afterAll, beforeAll } from 'vitest';
-import { connectEventStore } from '../../../src/adapters/event-store/event-store.ts';
-import type { ConnectedEventStore } from '../../../src/adapters/event-store/event-store.ts';
+import { type ConnectedEventStore, connectEventStore } from '../../../src/adapters/event-store/event-store.ts';
 import { createStaffLinks } from '../../../src/adapters/postgres/staff-links.ts';
-import { inviteStaff, issueStaffToken, newStaffCache } from '../../../src/commands/staff.ts';
-import type { StaffDependencies } from '../../../src/commands/staff.ts';
+import { inviteStaff, issueStaffToken, newStaffCache, type StaffDependencies } from '../../../src/commands/staff.ts';
 import type { StaffRole, StaffScope } from '../../../src/domain/staff-events.ts';
 import { newId } from '../../../src/system/clock-and-chance.ts';
 import { accepted } from '../../support/accepted.ts';
+import { openTestPool } from '../../support/postgres.ts';
 import type { Environment } from '../../support/service.ts';
 import { patienceMs, waitFor } from '../../support/wait-for.ts';
 import { Browser } from '../browser.ts';
-import { consoleOfFile } from '../console-of-file.ts';
-import type { ConsoleOfFile } from '../console-of-file.ts';
-import { openTestPool } from '../../support/postgres.ts';
+import { type ConsoleOfFile, consoleOfFile } from '../console-of-file.ts';
 
 export interface StaffMember {
   staffId: string;

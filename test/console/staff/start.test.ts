@@ -1,9 +1,8 @@
 import { beforeAll, expect, it } from 'vitest';
+import { startPostgresProxy } from '../../support/postgres-proxy.ts';
 import { waitFor } from '../../support/wait-for.ts';
 import { Browser } from '../browser.ts';
-import { startPostgresProxy } from '../../support/postgres-proxy.ts';
-import { askFor, makeComplaint } from './complaint.ts';
-import type { Complaint } from './complaint.ts';
+import { askFor, type Complaint, makeComplaint } from './complaint.ts';
 import { staffOfFile } from './staff-of-file.ts';
 
 const service = await staffOfFile();

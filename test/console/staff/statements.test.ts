@@ -1,11 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { endpoints, apiBase } from '../../../src/console/staff/endpoints.ts';
+import { apiBase, endpoints } from '../../../src/console/staff/endpoints.ts';
 import { routes } from '../../../src/console/staff/routes.ts';
-import { startPostgresProxy } from '../../support/postgres-proxy.ts';
-import type { PostgresProxy } from '../../support/postgres-proxy.ts';
-import { Browser, send } from '../browser.ts';
-import type { Page } from '../browser.ts';
+import { type PostgresProxy, startPostgresProxy } from '../../support/postgres-proxy.ts';
+import { Browser, type Page, send } from '../browser.ts';
 import { chargedAccount, closeAndInvoice, failDownloads } from './charged-accounts.ts';
 import { addPeriods } from './made-up-periods.ts';
 import { staffOfFile } from './staff-of-file.ts';

@@ -3,20 +3,16 @@ import type { Locator, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { formatCents } from '../../../src/domain/cents.ts';
 import { openerOf } from '../../../src/domain/people.ts';
-import { browserOfFile, isWithoutBrowser } from '../../support/browser.ts';
-import type { Session } from '../../support/browser.ts';
-import { queue } from '../../support/downloads.ts';
 import { freePort } from '../../../src/embedded/free-port.ts';
+import { browserOfFile, isWithoutBrowser, type Session } from '../../support/browser.ts';
+import { queue } from '../../support/downloads.ts';
 import type { ServiceProcess } from '../../support/service.ts';
 import { waitFor } from '../../support/wait-for.ts';
 import type { Browser as CookieBrowser } from '../browser.ts';
-import { keyboard, pointer } from '../hands.ts';
-import type { Hands } from '../hands.ts';
-import { makeComplaint } from './complaint.ts';
-import type { Complaint } from './complaint.ts';
+import { type Hands, keyboard, pointer } from '../hands.ts';
+import { type Complaint, makeComplaint } from './complaint.ts';
 import { startLiveDoor } from './live-door.ts';
-import { staffOfFile } from './staff-of-file.ts';
-import type { StaffMember } from './staff-of-file.ts';
+import { type StaffMember, staffOfFile } from './staff-of-file.ts';
 
 /** The main jobs of staff in the console, against the whole running service. */
 

@@ -7,8 +7,8 @@ import { queue } from '../../support/downloads.ts';
 import { deadUrl } from '../../support/event-store.ts';
 import { createMigratedDatabase } from '../../support/postgres.ts';
 import { waitFor } from '../../support/wait-for.ts';
-import { allOf, clients, drillTimeoutMs, isDrill, watchedService } from './watched-service.ts';
 import { switchableYtDlp } from './switchable-yt-dlp.ts';
+import { allOf, clients, drillTimeoutMs, isDrill, watchedService } from './watched-service.ts';
 
 describe.runIf(isDrill)('faults of books, limits and processes', () => {
   const browser = browserOfFile();

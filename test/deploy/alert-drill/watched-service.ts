@@ -7,17 +7,20 @@ import { dashboards } from '../../../deploy/grafana/dashboards.ts';
 import { freePort } from '../../../src/embedded/free-port.ts';
 import type { BrowserOfFile } from '../../support/browser.ts';
 import { ended, queue } from '../../support/downloads.ts';
-import { startInstallation } from '../../support/installation.ts';
-import type { Installation } from '../../support/installation.ts';
+import { type Installation, startInstallation } from '../../support/installation.ts';
 import { planFile } from '../../support/plans.ts';
-import { startProcess } from '../../support/service.ts';
-import type { Environment, OpenedAccount, ServiceProcess, StartedBy } from '../../support/service.ts';
+import { connectClient } from '../../support/postgres.ts';
+import {
+  type Environment,
+  type OpenedAccount,
+  type ServiceProcess,
+  type StartedBy,
+  startProcess,
+} from '../../support/service.ts';
 import { temporaryDirectoryOfFile } from '../../support/temporary-directory.ts';
 import { waitFor } from '../../support/wait-for.ts';
 import { dashboardPage } from '../dashboard-page.ts';
-import { startPrometheus } from '../prometheus.ts';
-import type { Prometheus } from '../prometheus.ts';
-import { connectClient } from '../../support/postgres.ts';
+import { type Prometheus, startPrometheus } from '../prometheus.ts';
 
 /**
  * A service of one process for each role, watched by a Prometheus of its own: `npm run drill:alerts` starts one for each file of

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { platforms } from '../../../src/domain/platforms/platforms.ts';
 import { maxUrlCharacters, parseVideoUrl } from '../../../src/domain/parse-video-url.ts';
+import { platforms } from '../../../src/domain/platforms/platforms.ts';
 import { platformAddresses } from '../../support/generated-addresses.ts';
 import { isLongProof, scaled } from '../../support/proof-scale.ts';
 

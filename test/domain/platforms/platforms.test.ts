@@ -1,9 +1,13 @@
 import { readFileSync } from 'node:fs';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import {
+  type ParsedVideo,
+  parseVideoUrl,
+  platformAt,
+  type VideoUrlResult,
+} from '../../../src/domain/parse-video-url.ts';
 import { platforms } from '../../../src/domain/platforms/platforms.ts';
-import { parseVideoUrl, platformAt } from '../../../src/domain/parse-video-url.ts';
-import type { ParsedVideo, VideoUrlResult } from '../../../src/domain/parse-video-url.ts';
 import { addressesOf, shapesOfTable } from '../../support/generated-addresses.ts';
 
 interface Sample {

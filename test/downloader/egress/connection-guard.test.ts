@@ -1,14 +1,12 @@
-import { createServer } from 'node:net';
-import type { Socket } from 'node:net';
-import { connect } from 'node:net';
+import { connect, createServer, type Socket } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-
-import { EgressRefused, createEgressGuard } from '../../../src/downloader/egress/connection-guard.ts';
-import type { EgressGuardOptions } from '../../../src/downloader/egress/connection-guard.ts';
-import { startCanaries } from '../../support/canaries.ts';
-import type { Canaries } from '../../support/canaries.ts';
-import { listen } from '../../support/listen.ts';
-import type { Listening } from '../../support/listen.ts';
+import {
+  createEgressGuard,
+  type EgressGuardOptions,
+  EgressRefused,
+} from '../../../src/downloader/egress/connection-guard.ts';
+import { type Canaries, startCanaries } from '../../support/canaries.ts';
+import { listen, type Listening } from '../../support/listen.ts';
 
 let canaries: Canaries;
 const server = createServer((socket) => socket.on('error', () => undefined).end('hello'));

@@ -1,25 +1,20 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-
+import { type EgressProxy, startEgressProxy } from '../../../src/downloader/egress/proxy.ts';
 import { startReaper } from '../../../src/downloader/sandbox/child-reaper.ts';
-import { openSandbox } from '../../../src/downloader/sandbox/open-sandbox.ts';
-import type { Sandbox } from '../../../src/downloader/sandbox/open-sandbox.ts';
 import type { Namespaces } from '../../../src/downloader/sandbox/launch.ts';
-import { startEgressProxy } from '../../../src/downloader/egress/proxy.ts';
-import type { EgressProxy } from '../../../src/downloader/egress/proxy.ts';
+import { openSandbox, type Sandbox } from '../../../src/downloader/sandbox/open-sandbox.ts';
 import { createVideoSource } from '../../../src/downloader/video-source.ts';
-import { startCanaries } from '../../support/canaries.ts';
-import type { Canaries } from '../../support/canaries.ts';
+import { type Canaries, startCanaries } from '../../support/canaries.ts';
 import { chanceFrom, descriptionOf, forbiddenAddresses, lures } from '../../support/hostile-addresses.ts';
-import { startHostilePlatform } from '../../support/hostile-platform.ts';
-import type { HostilePlatform } from '../../support/hostile-platform.ts';
+import { type HostilePlatform, startHostilePlatform } from '../../support/hostile-platform.ts';
 import { isLongProof, scaled } from '../../support/proof-scale.ts';
 import { downloadFrom, findDownloader } from '../../support/sample-platform.ts';
 import { temporaryDirectoryOfFile } from '../../support/temporary-directory.ts';
+import { patienceMs } from '../../support/wait-for.ts';
 import { allPluginsIn } from '../../support/warm-parent.ts';
 import { exchange } from './exchange.ts';
-import { patienceMs } from '../../support/wait-for.ts';
 
 const seed = Number(process.env['PROOF_SEED']);
 const directory = temporaryDirectoryOfFile();

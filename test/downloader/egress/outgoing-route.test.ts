@@ -1,15 +1,16 @@
-import { createServer as createListener } from 'node:net';
-import type { Socket } from 'node:net';
+import { createServer as createListener, type Socket } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { describe, expect, onTestFinished, test } from 'vitest';
-
-import { createEgressGuard } from '../../../src/downloader/egress/connection-guard.ts';
-import type { EgressGuardOptions } from '../../../src/downloader/egress/connection-guard.ts';
+import { createEgressGuard, type EgressGuardOptions } from '../../../src/downloader/egress/connection-guard.ts';
 import { OutgoingRouteFailed } from '../../../src/downloader/egress/outgoing-route.ts';
 import { startEgressProxy } from '../../../src/downloader/egress/proxy.ts';
 import { listen } from '../../support/listen.ts';
-import { proxyAuthorization, proxySecret, startOutgoingProxy } from '../../support/outgoing-proxy.ts';
-import type { OutgoingProxyOfTest } from '../../support/outgoing-proxy.ts';
+import {
+  type OutgoingProxyOfTest,
+  proxyAuthorization,
+  proxySecret,
+  startOutgoingProxy,
+} from '../../support/outgoing-proxy.ts';
 import { exchange } from './exchange.ts';
 
 /** A site that says from where it was reached, and the proxies that lead to it. */

@@ -1,16 +1,10 @@
-import { createServer } from 'node:http';
-import type { IncomingMessage, ServerResponse } from 'node:http';
-import { connect, createServer as createListener } from 'node:net';
-import type { AddressInfo } from 'node:net';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { type AddressInfo, connect, createServer as createListener } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-
-import { createEgressGuard } from '../../../src/downloader/egress/connection-guard.ts';
-import type { EgressGuard } from '../../../src/downloader/egress/connection-guard.ts';
-import { startEgressProxy } from '../../../src/downloader/egress/proxy.ts';
-import type { EgressProxy } from '../../../src/downloader/egress/proxy.ts';
+import { createEgressGuard, type EgressGuard } from '../../../src/downloader/egress/connection-guard.ts';
+import { type EgressProxy, startEgressProxy } from '../../../src/downloader/egress/proxy.ts';
+import { listen, type Listening } from '../../support/listen.ts';
 import { waitFor } from '../../support/wait-for.ts';
-import { listen } from '../../support/listen.ts';
-import type { Listening } from '../../support/listen.ts';
 import { exchange } from './exchange.ts';
 
 const seen: IncomingMessage[] = [];

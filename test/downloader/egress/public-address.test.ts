@@ -1,5 +1,4 @@
 import { describe, expect, test } from 'vitest';
-
 import { isPublicAddress } from '../../../src/downloader/egress/public-address.ts';
 
 describe('addresses', () => {

@@ -1,19 +1,17 @@
 import { mkdirSync, mkdtempSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-
 import { Random } from '../../audit/random.ts';
+import { inTurns } from '../../support/in-turns.ts';
 import type { Film } from '../../support/lossy-films.ts';
-import { lossyPlatformOfFile } from '../../support/lossy-platform.ts';
-import type { Fault } from '../../support/lossy-platform.ts';
+import { type Fault, lossyPlatformOfFile } from '../../support/lossy-platform.ts';
 import { isLongProof } from '../../support/proof-scale.ts';
 import { downloadFrom } from '../../support/sample-platform.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
-import { inTurns } from '../../support/in-turns.ts';
 import { makeFilm } from './make-film.ts';
 import { twoMakes } from './odd-streams.ts';
-import { soundFilms } from './sound-films.ts';
 import type { SoundFilm } from './recipes.ts';
+import { soundFilms } from './sound-films.ts';
 
 /** Transfers that lost something of a film that is sound: none of them may be taken for the film. */
 

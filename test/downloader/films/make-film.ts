@@ -1,7 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-
 import type { Film } from '../../support/lossy-films.ts';
 import type { SoundFilm } from './recipes.ts';
 

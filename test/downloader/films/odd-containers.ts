@@ -8,12 +8,13 @@ import {
   onePicture,
   picture,
   quiet,
+  type Row,
+  type SoundFilm,
   still,
   tone,
   usual,
   words,
 } from './recipes.ts';
-import type { Row, SoundFilm } from './recipes.ts';
 
 /** Files that play everywhere although their containers are odd: edited, never closed, or with something behind the film. */
 

@@ -1,5 +1,4 @@
 import { createCipheriv } from 'node:crypto';
-
 import {
   aac,
   both,
@@ -12,11 +11,12 @@ import {
   picture,
   playlist,
   seconds,
+  type SoundFilm,
+  type Stream,
   tone,
   usual,
   words,
 } from './recipes.ts';
-import type { SoundFilm, Stream } from './recipes.ts';
 
 /** Streams in pieces that play everywhere, by what their playlists and manifests may say. */
 

@@ -2,15 +2,14 @@ import { execFileSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-
+import { inTurns } from '../../support/in-turns.ts';
 import { lossyPlatformOfFile } from '../../support/lossy-platform.ts';
 import { isLongProof } from '../../support/proof-scale.ts';
 import { downloadFrom } from '../../support/sample-platform.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
-import { inTurns } from '../../support/in-turns.ts';
 import { makeFilm } from './make-film.ts';
-import { soundFilms } from './sound-films.ts';
 import type { SoundFilm } from './recipes.ts';
+import { soundFilms } from './sound-films.ts';
 
 const started = lossyPlatformOfFile();
 

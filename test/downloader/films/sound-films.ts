@@ -1,4 +1,5 @@
-import type { Row, SoundFilm, Stream } from './recipes.ts';
+import { oddContainers } from './odd-containers.ts';
+import { oddStreams } from './odd-streams.ts';
 import {
   aac,
   append,
@@ -14,15 +15,16 @@ import {
   picture,
   playlist,
   quiet,
+  type Row,
   seconds,
+  type SoundFilm,
   still,
+  type Stream,
   tone,
   twoFiles,
   usual,
   words,
 } from './recipes.ts';
-import { oddContainers } from './odd-containers.ts';
-import { oddStreams } from './odd-streams.ts';
 
 const codecs: readonly Row[] = [
   ['H.264 and AAC', 'a.mp4', 'h264+aac', [...both, ...usual, ...fast]],

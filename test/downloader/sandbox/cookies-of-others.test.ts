@@ -1,7 +1,6 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-
 import { withCookies } from '../../../src/downloader/cookies.ts';
 import type { Namespaces } from '../../../src/downloader/sandbox/launch.ts';
 import { runSandboxed } from '../../../src/downloader/sandbox/run-sandboxed.ts';

@@ -1,13 +1,12 @@
-import { mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-
-import { runSandboxed } from '../../../src/downloader/sandbox/run-sandboxed.ts';
 import { measureDirectory } from '../../../src/downloader/sandbox/resource-use.ts';
+import { runSandboxed } from '../../../src/downloader/sandbox/run-sandboxed.ts';
 import { hostileChildren } from '../../support/hostile-children.ts';
 import { processesNaming } from '../../support/named-processes.ts';
-import { sandboxOfFile } from '../../support/sandbox.ts';
 import { isLongProof, scaled } from '../../support/proof-scale.ts';
+import { sandboxOfFile } from '../../support/sandbox.ts';
 import { waitFor } from '../../support/wait-for.ts';
 import { startTestParent } from '../../support/warm-parent.ts';
 

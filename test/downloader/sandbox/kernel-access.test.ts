@@ -2,13 +2,11 @@ import { spawn } from 'node:child_process';
 import { chownSync, mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
-import { describe, expect, test } from 'vitest';
-import type { TestContext } from 'vitest';
-
+import { describe, expect, test, type TestContext } from 'vitest';
 import { refusedCalls } from '../../../src/downloader/sandbox/system-calls.ts';
-import { root } from '../../tidy/source-files.ts';
-import { openDirectory } from '../../support/without-namespaces.ts';
 import { startTestParent } from '../../support/warm-parent.ts';
+import { openDirectory } from '../../support/without-namespaces.ts';
+import { root } from '../../tidy/source-files.ts';
 
 /**
  * Prints each file of the kernel that opens for writing, and writes to none. The kernel lets uid 0 write to most of them, also

@@ -1,7 +1,12 @@
 import { spawn } from 'node:child_process';
 import { it } from 'vitest';
-import { listProcesses, readProcess, readProcessFile, readProcessLink } from '../../../src/system/processes.ts';
-import type { ProcessFacts } from '../../../src/system/processes.ts';
+import {
+  listProcesses,
+  type ProcessFacts,
+  readProcess,
+  readProcessFile,
+  readProcessLink,
+} from '../../../src/system/processes.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 import { waitFor } from '../../support/wait-for.ts';
 

@@ -1,25 +1,22 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import {
   chmodSync,
   copyFileSync,
   existsSync,
   lstatSync,
   mkdirSync,
-  readFileSync,
   readdirSync,
+  readFileSync,
   statSync,
   writeFileSync,
 } from 'node:fs';
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
-
-import { openUsers } from '../../../src/downloader/sandbox/users.ts';
-import type { Users } from '../../../src/downloader/sandbox/users.ts';
 import { startReaper } from '../../../src/downloader/sandbox/child-reaper.ts';
-import { runSandboxed } from '../../../src/downloader/sandbox/run-sandboxed.ts';
-import type { SandboxedProcess } from '../../../src/downloader/sandbox/run-sandboxed.ts';
 import { processesOf } from '../../../src/downloader/sandbox/resource-use.ts';
+import { runSandboxed, type SandboxedProcess } from '../../../src/downloader/sandbox/run-sandboxed.ts';
+import { openUsers, type Users } from '../../../src/downloader/sandbox/users.ts';
 import { patienceMs, waitFor } from '../../support/wait-for.ts';
 import { openDirectory } from '../../support/without-namespaces.ts';
 

@@ -1,10 +1,12 @@
 import { spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { afterAll, describe, expect, test } from 'vitest';
-
 import { startReaper } from '../../../src/downloader/sandbox/child-reaper.ts';
-import { runSandboxed } from '../../../src/downloader/sandbox/run-sandboxed.ts';
-import type { ProcessEnding, SandboxedProcess } from '../../../src/downloader/sandbox/run-sandboxed.ts';
+import {
+  type ProcessEnding,
+  runSandboxed,
+  type SandboxedProcess,
+} from '../../../src/downloader/sandbox/run-sandboxed.ts';
 import type { ChildObserver } from '../../../src/ports/observers.ts';
 import { isAlive } from '../../embedded/owned.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';

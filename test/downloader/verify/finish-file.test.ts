@@ -2,7 +2,6 @@ import { execFileSync } from 'node:child_process';
 import { copyFileSync, mkdirSync, readdirSync, readFileSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-
 import { startReaper } from '../../../src/downloader/sandbox/child-reaper.ts';
 import { finishFilm } from '../../../src/downloader/verify/finish-file.ts';
 import { verifyStill } from '../../../src/downloader/verify/still.ts';

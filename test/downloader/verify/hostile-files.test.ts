@@ -1,7 +1,6 @@
-import { chmodSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, expect, test } from 'vitest';
-
 import { downloadFrom, platformOfFile } from '../../support/sample-platform.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 

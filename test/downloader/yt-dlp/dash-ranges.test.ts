@@ -1,8 +1,7 @@
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, readFileSync, readdirSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
-
 import { lossyPlatformOfFile } from '../../support/lossy-platform.ts';
 import { downloadFrom } from '../../support/sample-platform.ts';
 

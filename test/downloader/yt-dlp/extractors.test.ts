@@ -4,12 +4,11 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
+import { type ParsedVideo, parseVideoUrl } from '../../../src/domain/parse-video-url.ts';
 import { platforms } from '../../../src/domain/platforms/platforms.ts';
-import { parseVideoUrl } from '../../../src/domain/parse-video-url.ts';
-import type { ParsedVideo } from '../../../src/domain/parse-video-url.ts';
 import { addressesOf, shapesOfTable } from '../../support/generated-addresses.ts';
-import { findDownloader } from '../../support/sample-platform.ts';
 import { scaled } from '../../support/proof-scale.ts';
+import { findDownloader } from '../../support/sample-platform.ts';
 import { makeTemporaryDirectory } from '../../support/temporary-directory.ts';
 
 const plugins = [

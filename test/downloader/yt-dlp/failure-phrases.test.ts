@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-
-import type { ProcessResult } from '../../../src/downloader/sandbox/run-sandboxed.ts';
+import { failureReasons } from '../../../src/domain/failure-reasons.ts';
 import { processFailure } from '../../../src/downloader/download-failures.ts';
+import type { ProcessResult } from '../../../src/downloader/sandbox/run-sandboxed.ts';
 import {
   cleanDetail,
   failureRow,
@@ -9,7 +9,6 @@ import {
   ytDlpFailure,
   ytDlpFailures,
 } from '../../../src/downloader/yt-dlp/failure-phrases.ts';
-import { failureReasons } from '../../../src/domain/failure-reasons.ts';
 import { engineComplaints } from '../../support/engine-complaints.ts';
 import { scaled } from '../../support/proof-scale.ts';
 import { ownPlatformOfFile } from '../../support/sample-platform.ts';

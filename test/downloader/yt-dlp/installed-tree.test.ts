@@ -3,8 +3,8 @@ import {
   chmodSync,
   existsSync,
   mkdirSync,
-  readFileSync,
   readdirSync,
+  readFileSync,
   renameSync,
   rmSync,
   statSync,
@@ -14,7 +14,6 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-
 import { copyOf, installTree, treeSha256 } from '../../../src/downloader/yt-dlp/installed-tree.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 

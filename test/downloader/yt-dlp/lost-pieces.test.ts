@@ -1,12 +1,9 @@
 import { beforeAll, describe, expect, test } from 'vitest';
-
 import type { Output } from '../../../src/domain/download-options.ts';
 import { Random } from '../../audit/random.ts';
 import { inTurns } from '../../support/in-turns.ts';
-import { makeFilms, packagings } from '../../support/lossy-films.ts';
-import type { Film, Packaging } from '../../support/lossy-films.ts';
-import { lossyPlatformOfFile } from '../../support/lossy-platform.ts';
-import type { Fault, FaultyFile } from '../../support/lossy-platform.ts';
+import { type Film, makeFilms, type Packaging, packagings } from '../../support/lossy-films.ts';
+import { type Fault, type FaultyFile, lossyPlatformOfFile } from '../../support/lossy-platform.ts';
 import { isLongProof, scaled } from '../../support/proof-scale.ts';
 import { downloadFrom } from '../../support/sample-platform.ts';
 

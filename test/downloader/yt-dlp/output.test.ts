@@ -1,5 +1,4 @@
 import { describe, expect, test } from 'vitest';
-
 import { followDownload, imageUrl, parseMetadata } from '../../../src/downloader/yt-dlp/output.ts';
 import type { DownloadProgress } from '../../../src/ports/videos.ts';
 

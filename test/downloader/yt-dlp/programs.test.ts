@@ -12,14 +12,13 @@ import {
 } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-
 import {
   bundlePackageDirectory,
+  type DownloaderPrograms,
   DownloaderUnusable,
   installDownloader,
   locateDownloader,
 } from '../../../src/downloader/yt-dlp/programs.ts';
-import type { DownloaderPrograms } from '../../../src/downloader/yt-dlp/programs.ts';
 import { platformOfFile } from '../../support/sample-platform.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 

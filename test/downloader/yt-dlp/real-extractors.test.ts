@@ -1,13 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-
 import type { VideoReference, VideoSource } from '../../../src/ports/videos.ts';
-import { startFakeSites, trustingEngine } from '../../support/fake-sites.ts';
-import type { FakeSites, Site } from '../../support/fake-sites.ts';
+import { type FakeSites, type Site, startFakeSites, trustingEngine } from '../../support/fake-sites.ts';
 import { ffprobe } from '../../support/ffprobe.ts';
-import { filmSeconds, makeFilms } from '../../support/lossy-films.ts';
-import type { Film } from '../../support/lossy-films.ts';
+import { type Film, filmSeconds, makeFilms } from '../../support/lossy-films.ts';
 import { isLongProof } from '../../support/proof-scale.ts';
 import { downloadFrom, platformOfFile } from '../../support/sample-platform.ts';
 

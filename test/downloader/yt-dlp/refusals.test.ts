@@ -1,9 +1,7 @@
 import { describe, expect, test } from 'vitest';
-
 import type { FailureReason } from '../../../src/domain/failure-reasons.ts';
 import { foldText, platformPhrases, reasonOfPlatformWords } from '../../../src/downloader/yt-dlp/platform-phrases.ts';
-import { refusalFailure } from '../../../src/downloader/yt-dlp/refusal.ts';
-import type { Refusal } from '../../../src/downloader/yt-dlp/refusal.ts';
+import { type Refusal, refusalFailure } from '../../../src/downloader/yt-dlp/refusal.ts';
 import { ownPlatformOfFile } from '../../support/sample-platform.ts';
 import { phraseRows } from '../../tidy/markdown.ts';
 

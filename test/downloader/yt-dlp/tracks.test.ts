@@ -2,7 +2,6 @@ import { execFileSync } from 'node:child_process';
 import { mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
-
 import type { Output } from '../../../src/domain/download-options.ts';
 import { ownPlatformOfFile } from '../../support/sample-platform.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';

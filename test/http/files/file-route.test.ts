@@ -1,16 +1,14 @@
 import { hash } from 'node:crypto';
 import { rmSync, writeFileSync } from 'node:fs';
-import { get } from 'node:http';
-import type { IncomingMessage } from 'node:http';
+import { get, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import type { InjectOptions } from 'fastify';
 import { describe, expect, onTestFinished, test } from 'vitest';
-
 import { contentDisposition } from '../../../src/domain/content-disposition.ts';
 import { requestedRange } from '../../../src/http/files/file-route.ts';
-import { temporaryDirectory } from '../../support/temporary-directory.ts';
 import { downloadBaseUrl, serveLocalStore, signingKey } from '../../adapters/files/local-file-store.ts';
+import { temporaryDirectory } from '../../support/temporary-directory.ts';
 
 const content = '0123456789';
 const key = { token: 'some-token', claimRevision: 4, name: 'media.mp4' };

@@ -4,10 +4,9 @@ import type { z } from 'zod';
 import { failureReasonNames } from '../../../src/domain/failure-reasons.ts';
 import { apiPrefix, endpoints } from '../../../src/http/endpoints.ts';
 import { apiErrors, errorsOfEveryEndpoint } from '../../../src/http/errors.ts';
-import { resolve } from '../../../src/http/reference/openapi-types.ts';
-import type { ErrorResponse, Reference } from '../../../src/http/reference/openapi-types.ts';
 import { readExamples } from '../../../src/http/reference/examples.ts';
 import { createOpenApi } from '../../../src/http/reference/openapi.ts';
+import { type ErrorResponse, type Reference, resolve } from '../../../src/http/reference/openapi-types.ts';
 import { operationsOf } from '../../../src/http/reference/operations.ts';
 
 const document = createOpenApi({ version: '1.2.3', examples: readExamples() });

@@ -1,7 +1,5 @@
 import { expect, it } from 'vitest';
-
-import { periodsOf, scriptOf, storyGraceSeconds, todayOf } from '../../../src/main/demo/script.ts';
-import type { Step } from '../../../src/main/demo/script.ts';
+import { periodsOf, scriptOf, type Step, storyGraceSeconds, todayOf } from '../../../src/main/demo/script.ts';
 import { story } from '../../../src/main/demo/story.ts';
 import { videoOf } from '../../../src/main/demo/video-of.ts';
 

@@ -1,13 +1,18 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-
 import { accountIdOf } from '../../../src/commands/reference-ids.ts';
 import { story } from '../../../src/main/demo/story.ts';
 import { readLog } from '../../support/log.ts';
 import { isLongProof } from '../../support/proof-scale.ts';
-import { cliCommand, runCli, startOnTerminal, startProcess } from '../../support/service.ts';
-import type { Environment, ServiceProcess } from '../../support/service.ts';
+import {
+  cliCommand,
+  type Environment,
+  runCli,
+  type ServiceProcess,
+  startOnTerminal,
+  startProcess,
+} from '../../support/service.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 import { waitFor } from '../../support/wait-for.ts';
 

@@ -1,10 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import type { Pool } from 'pg';
 import { beforeAll, describe, expect, it } from 'vitest';
-
+import { type Admission, type Admissions, createAdmissions } from '../../../projections/admission/admission.ts';
 import { admissionSessionSettings } from '../../../projections/admission/admission-statement.ts';
-import { createAdmissions } from '../../../projections/admission/admission.ts';
-import type { Admission, Admissions } from '../../../projections/admission/admission.ts';
 import { newId } from '../../../src/system/clock-and-chance.ts';
 import { scaled } from '../../support/proof-scale.ts';
 import {
@@ -15,8 +13,8 @@ import {
   pretendAdmitted,
   readWindow,
   signCredits,
+  type TestKey,
 } from '../key-windows.ts';
-import type { TestKey } from '../key-windows.ts';
 import { believed, createReadModels, readModelsOfFile, testMacs } from '../read-models-under-test.ts';
 
 const models = readModelsOfFile();

@@ -1,9 +1,8 @@
 import { expect, it } from 'vitest';
-
 import { listKeysWithUse } from '../../../projections/admission/key-use.ts';
 import { apiKeys } from '../../../projections/api-keys.ts';
 import { logUnderTest } from '../../commands/log-under-test.ts';
-import { GeneratedAccount, appendAll } from '../generated-account.ts';
+import { appendAll, GeneratedAccount } from '../generated-account.ts';
 import { pretendAdmitted } from '../key-windows.ts';
 import { readModelsOfFile } from '../read-models-under-test.ts';
 

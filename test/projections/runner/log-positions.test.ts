@@ -1,26 +1,21 @@
 import { cpSync, rmSync } from 'node:fs';
-
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-
 import { projections } from '../../../projections/all.ts';
 import { readCheckpoint } from '../../../projections/runner/checkpoints.ts';
 import { measureLag } from '../../../projections/runner/wait-for-checkpoint.ts';
-import { connectEventStore } from '../../../src/adapters/event-store/event-store.ts';
-import type { ConnectedEventStore } from '../../../src/adapters/event-store/event-store.ts';
+import { type ConnectedEventStore, connectEventStore } from '../../../src/adapters/event-store/event-store.ts';
 import { createReadModelQueries } from '../../../src/adapters/postgres/read-model-queries.ts';
-import type { Subscription } from '../../../src/ports/event-store.ts';
-import { endsOfCatchUp } from '../../../src/embedded/event-store/checkpoints.ts';
 import { Verifier } from '../../../src/audit/compare/verifier.ts';
+import { endsOfCatchUp } from '../../../src/embedded/event-store/checkpoints.ts';
+import type { Subscription } from '../../../src/ports/event-store.ts';
 import { Random } from '../../audit/random.ts';
 import { RichHistory } from '../../audit/rich-history.ts';
+import { portOf, startEventStore, type TestEventStore } from '../../support/event-store.ts';
 import { appendNumbers } from '../../support/event-store-adapter.ts';
-import { portOf, startEventStore } from '../../support/event-store.ts';
-import type { TestEventStore } from '../../support/event-store.ts';
 import { freshStream } from '../../support/event-store-under-test.ts';
 import { makeTemporaryDirectory } from '../../support/temporary-directory.ts';
 import { waitFor } from '../../support/wait-for.ts';
-import { readModelsOfTest, rememberingLogger } from '../read-models-under-test.ts';
-import type { TestReadModels } from '../read-models-under-test.ts';
+import { readModelsOfTest, rememberingLogger, type TestReadModels } from '../read-models-under-test.ts';
 import { rebuildOn, rowsOf, rowsOfQuietRunner, writeLog } from './rebuilding.ts';
 
 const { logger, text: logged } = rememberingLogger();

@@ -12,9 +12,8 @@ import { logUnderTest } from '../../commands/log-under-test.ts';
 import { changedLog } from '../../commands/noted-reads.ts';
 import { scaled } from '../../support/proof-scale.ts';
 import { patienceMs, waitFor } from '../../support/wait-for.ts';
-import { GeneratedAccount, appendAll } from '../generated-account.ts';
-import { readModelsOfTest, silent, testMacs } from '../read-models-under-test.ts';
-import type { TestReadModels } from '../read-models-under-test.ts';
+import { appendAll, GeneratedAccount } from '../generated-account.ts';
+import { readModelsOfTest, silent, testMacs, type TestReadModels } from '../read-models-under-test.ts';
 import { rowsOf, rowsOfQuietRunner, writeLog } from './rebuilding.ts';
 
 /** Read models that read the log together, and what becomes of one that cannot go on with the others. */

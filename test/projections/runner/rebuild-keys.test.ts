@@ -1,14 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-
 import { describe, expect, it } from 'vitest';
-
 import type { Admissions } from '../../../projections/admission/admission.ts';
 import { apiKeys } from '../../../projections/api-keys.ts';
 import { newId } from '../../../src/system/clock-and-chance.ts';
 import { logUnderTest } from '../../commands/log-under-test.ts';
 import { scaled } from '../../support/proof-scale.ts';
-import { GeneratedAccount, appendAll } from '../generated-account.ts';
-import type { GeneratedKey } from '../generated-account.ts';
+import { appendAll, GeneratedAccount, type GeneratedKey } from '../generated-account.ts';
 import { insertKey, readWindow } from '../key-windows.ts';
 import { readModelsOfTest } from '../read-models-under-test.ts';
 import { rebuildOn, rowsOf, writeLog } from './rebuilding.ts';

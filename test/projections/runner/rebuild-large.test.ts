@@ -1,7 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-
 import { projections } from '../../../projections/all.ts';
 import { tablesOf } from '../../../projections/runner/projection.ts';
 import { rebuild } from '../../../projections/runner/rebuild.ts';
@@ -9,12 +7,10 @@ import type { ReplayProgress } from '../../../projections/runner/replay.ts';
 import { logUnderTest } from '../../commands/log-under-test.ts';
 import { scaled } from '../../support/proof-scale.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
-import { secondsOfCopy } from './bare-copy.ts';
-import { GeneratedAccount, appendAll } from '../generated-account.ts';
-import type { GeneratedKey } from '../generated-account.ts';
-import { createReadModels, testMacs } from '../read-models-under-test.ts';
-import type { TestReadModels } from '../read-models-under-test.ts';
 import { patienceMs } from '../../support/wait-for.ts';
+import { appendAll, GeneratedAccount, type GeneratedKey } from '../generated-account.ts';
+import { createReadModels, testMacs, type TestReadModels } from '../read-models-under-test.ts';
+import { secondsOfCopy } from './bare-copy.ts';
 
 /**
  * A long log: each account has a key, and a hundred downloads whose jobs have ended or are under way. Small: some thousand

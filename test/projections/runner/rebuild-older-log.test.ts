@@ -1,19 +1,14 @@
 import { cpSync, rmSync } from 'node:fs';
-
 import { afterAll, beforeAll, expect, it } from 'vitest';
-
 import { projections } from '../../../projections/all.ts';
 import { apiKeys } from '../../../projections/api-keys.ts';
 import { readReached } from '../../../projections/runner/checkpoints.ts';
-import { connectEventStore } from '../../../src/adapters/event-store/event-store.ts';
-import type { ConnectedEventStore } from '../../../src/adapters/event-store/event-store.ts';
-import { portOf, startEventStore } from '../../support/event-store.ts';
-import type { TestEventStore } from '../../support/event-store.ts';
+import { type ConnectedEventStore, connectEventStore } from '../../../src/adapters/event-store/event-store.ts';
+import { portOf, startEventStore, type TestEventStore } from '../../support/event-store.ts';
 import { makeTemporaryDirectory } from '../../support/temporary-directory.ts';
 import { waitFor } from '../../support/wait-for.ts';
-import { GeneratedAccount, appendAll } from '../generated-account.ts';
-import { readModelsOfTest, rememberingLogger } from '../read-models-under-test.ts';
-import type { TestReadModels } from '../read-models-under-test.ts';
+import { appendAll, GeneratedAccount } from '../generated-account.ts';
+import { readModelsOfTest, rememberingLogger, type TestReadModels } from '../read-models-under-test.ts';
 import { rebuildOn, rowsOf, rowsOfQuietRunner, writeLog } from './rebuilding.ts';
 
 const { logger, text: logged } = rememberingLogger();

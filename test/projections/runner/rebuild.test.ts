@@ -1,24 +1,20 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-
 import { describe, expect, it } from 'vitest';
-
 import { projections } from '../../../projections/all.ts';
 import { apiKeys } from '../../../projections/api-keys.ts';
 import { jobTimeline } from '../../../projections/job-timeline.ts';
 import { overageLedger } from '../../../projections/overage-ledger.ts';
-import type { ReplayProgress } from '../../../projections/runner/replay.ts';
-import { tablesOf } from '../../../projections/runner/projection.ts';
-import type { RebuildableProjection } from '../../../projections/runner/projection.ts';
 import { checkpointAt, readReached, writeCheckpoint } from '../../../projections/runner/checkpoints.ts';
+import { type RebuildableProjection, tablesOf } from '../../../projections/runner/projection.ts';
+import { rebuildTogether } from '../../../projections/runner/rebuild.ts';
+import type { ReplayProgress } from '../../../projections/runner/replay.ts';
 import { usageAndJobs } from '../../../projections/usage-and-jobs.ts';
+import { openPool } from '../../../src/adapters/postgres/pool.ts';
 import { logUnderTest } from '../../commands/log-under-test.ts';
+import { changedLog } from '../../commands/noted-reads.ts';
 import { isLongProof, scaled } from '../../support/proof-scale.ts';
 import { patienceMs, waitFor } from '../../support/wait-for.ts';
-import { openPool } from '../../../src/adapters/postgres/pool.ts';
-import { readModelsOfTest, silent, testMacs } from '../read-models-under-test.ts';
-import type { TestReadModels } from '../read-models-under-test.ts';
-import { rebuildTogether } from '../../../projections/runner/rebuild.ts';
-import { changedLog } from '../../commands/noted-reads.ts';
+import { readModelsOfTest, silent, testMacs, type TestReadModels } from '../read-models-under-test.ts';
 import { dumpSchema, rebuildOn, rowsOf, rowsOfQuietRunner, writeLog } from './rebuilding.ts';
 
 const log = logUnderTest();

@@ -1,14 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-
-import { rebuild } from '../../../projections/runner/rebuild.ts';
+import { type RebuildableProjection, tablesOf } from '../../../projections/runner/projection.ts';
+import { rebuild, type Rebuilt } from '../../../projections/runner/rebuild.ts';
 import type { ReplayProgress } from '../../../projections/runner/replay.ts';
-import type { Rebuilt } from '../../../projections/runner/rebuild.ts';
-import { tablesOf } from '../../../projections/runner/projection.ts';
-import type { RebuildableProjection } from '../../../projections/runner/projection.ts';
 import type { EventStore } from '../../../src/ports/event-store.ts';
-import { GeneratedAccount, appendAll } from '../generated-account.ts';
-import { readModelsOfTest, testMacs } from '../read-models-under-test.ts';
-import type { TestReadModels } from '../read-models-under-test.ts';
+import { appendAll, GeneratedAccount } from '../generated-account.ts';
+import { readModelsOfTest, testMacs, type TestReadModels } from '../read-models-under-test.ts';
 
 /**
  * Accounts with keys, people, downloads, jobs and credit notes, and staff with what they ask for: every round adds to all.

@@ -1,13 +1,15 @@
 import { expect, it } from 'vitest';
-
-import { readCheckpoint, writeCheckpoint } from '../../../projections/runner/checkpoints.ts';
-import type { Checkpoint, SeenEvent } from '../../../projections/runner/checkpoints.ts';
+import {
+  type Checkpoint,
+  readCheckpoint,
+  type SeenEvent,
+  writeCheckpoint,
+} from '../../../projections/runner/checkpoints.ts';
 import { readRefusal } from '../../../projections/runner/refused-readers.ts';
 import { recordRefusals, resume, resumePosition } from '../../../projections/runner/resume.ts';
 import { runProjection } from '../../../projections/runner/runner.ts';
 import { usageAndJobs } from '../../../projections/usage-and-jobs.ts';
-import { LogReplaced } from '../../../src/ports/event-store.ts';
-import type { EventStore } from '../../../src/ports/event-store.ts';
+import { type EventStore, LogReplaced } from '../../../src/ports/event-store.ts';
 import { positionOfEvent } from '../../../src/ports/log-position.ts';
 import { newUuid } from '../../../src/system/clock-and-chance.ts';
 import { logUnderTest } from '../../commands/log-under-test.ts';

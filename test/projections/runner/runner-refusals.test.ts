@@ -1,19 +1,21 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-
 import { readNewestCredits } from '../../../projections/credits.ts';
 import { checkpointAt, readCheckpoint, readReached, writeCheckpoint } from '../../../projections/runner/checkpoints.ts';
 import { runProjection } from '../../../projections/runner/runner.ts';
 import { usageAndJobs } from '../../../projections/usage-and-jobs.ts';
-import { connectEventStore } from '../../../src/adapters/event-store/event-store.ts';
-import type { ConnectedEventStore } from '../../../src/adapters/event-store/event-store.ts';
+import { type ConnectedEventStore, connectEventStore } from '../../../src/adapters/event-store/event-store.ts';
 import { newUuid } from '../../../src/system/clock-and-chance.ts';
-import { writersOf, openUsage, queueAll } from '../../commands/usage-account.ts';
-import { startEventStore } from '../../support/event-store.ts';
-import type { TestEventStore } from '../../support/event-store.ts';
+import { openUsage, queueAll, writersOf } from '../../commands/usage-account.ts';
+import { startEventStore, type TestEventStore } from '../../support/event-store.ts';
 import { jsonLines } from '../../support/log-lines.ts';
 import { waitFor } from '../../support/wait-for.ts';
-import { believed, createReadModels, rememberingLogger, testMacs } from '../read-models-under-test.ts';
-import type { TestReadModels } from '../read-models-under-test.ts';
+import {
+  believed,
+  createReadModels,
+  rememberingLogger,
+  testMacs,
+  type TestReadModels,
+} from '../read-models-under-test.ts';
 
 const { logger, text: logged } = rememberingLogger('debug');
 let own: TestEventStore;

@@ -1,24 +1,22 @@
 import { describe, expect, it } from 'vitest';
-
 import { readReached } from '../../../projections/runner/checkpoints.ts';
 import type { Projection } from '../../../projections/runner/projection.ts';
 import { usageAndJobs } from '../../../projections/usage-and-jobs.ts';
-import { newUuid } from '../../../src/system/clock-and-chance.ts';
 import { claimJob, readQueuedJob } from '../../../src/commands/record-job-progress.ts';
+import { newUuid } from '../../../src/system/clock-and-chance.ts';
 import { logUnderTest } from '../../commands/log-under-test.ts';
 import {
   ask,
   downloadOf,
   freshToken,
-  writersOf,
   midNovember,
   openUsage,
   upFrom,
+  writersOf,
 } from '../../commands/usage-account.ts';
 import { scaled } from '../../support/proof-scale.ts';
 import { patienceMs, waitFor } from '../../support/wait-for.ts';
-import { readModelsOfTest } from '../read-models-under-test.ts';
-import type { TestReadModels } from '../read-models-under-test.ts';
+import { readModelsOfTest, type TestReadModels } from '../read-models-under-test.ts';
 import { rowsOf, rowsOfQuietRunner } from './rebuilding.ts';
 
 const log = logUnderTest();

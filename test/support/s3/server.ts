@@ -1,9 +1,7 @@
 import { createHash, randomUUID } from 'node:crypto';
-import { createServer } from 'node:http';
-import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { SignatureRefused, verifySignature } from './signature.ts';
-import type { Verifier } from './signature.ts';
+import { SignatureRefused, type Verifier, verifySignature } from './signature.ts';
 
 /**
  * A server of the part of the S3 protocol that a file store needs, in memory, with addresses in path style. It checks every

@@ -1,18 +1,13 @@
 import { z } from 'zod';
-import { listAccountDownloads } from '../../../../projections/account-downloads.ts';
-import type { DownloadPage } from '../../../../projections/account-downloads.ts';
-import { listApiKeys } from '../../../../projections/api-keys.ts';
-import type { ApiKeyRow } from '../../../../projections/api-keys.ts';
-import { html } from '../../../documents/html.ts';
-import type { Html } from '../../../documents/html.ts';
+import { type DownloadPage, listAccountDownloads } from '../../../../projections/account-downloads.ts';
+import { type ApiKeyRow, listApiKeys } from '../../../../projections/api-keys.ts';
+import { type Html, html } from '../../../documents/html.ts';
 import { accountIdPattern } from '../../../domain/account-events.ts';
 import { downloadList, filterForm, filterOf, perPage, readCursor, readFilters } from '../../download-list.ts';
-import { badInput, missing, page } from '../../visit.ts';
-import type { Answer, StaffVisit } from '../../visit.ts';
+import { type Answer, badInput, missing, page, type StaffVisit } from '../../visit.ts';
 import { accountLink, accountPath } from '../addresses.ts';
 import type { StaffDependencies } from '../dependencies.ts';
-import { see, viewerOf } from '../view.ts';
-import type { View } from '../view.ts';
+import { see, type View, viewerOf } from '../view.ts';
 
 /** The downloads of an account, by the filters of its owner's page, or around a time that somebody names. */
 

@@ -1,20 +1,28 @@
-import { html } from '../../../documents/html.ts';
-import type { Html } from '../../../documents/html.ts';
 import { formatDays } from '../../../documents/days.ts';
+import { type Html, html } from '../../../documents/html.ts';
 import { failureReasons } from '../../../domain/failure-reasons.ts';
-import { maxKeysOf } from '../../../domain/plans.ts';
-import type { Terms } from '../../../domain/plans.ts';
+import { maxKeysOf, type Terms } from '../../../domain/plans.ts';
 import { costText } from '../../download-list.ts';
-import { actorText, bar, count, day, empty, figures, money, number, numberHead } from '../../parts.ts';
-import { statusTag, time, wideTable } from '../../parts.ts';
-import type { Figure } from '../../parts.ts';
-import { page } from '../../visit.ts';
-import type { Answer, StaffVisit } from '../../visit.ts';
+import {
+  actorText,
+  bar,
+  count,
+  day,
+  empty,
+  type Figure,
+  figures,
+  money,
+  number,
+  numberHead,
+  statusTag,
+  time,
+  wideTable,
+} from '../../parts.ts';
+import { type Answer, page, type StaffVisit } from '../../visit.ts';
 import { accountPath, correctionPath, documentPath, downloadPath, eventPath } from '../addresses.ts';
 import type { StaffDependencies } from '../dependencies.ts';
 import { inputOf, see, viewerOf } from '../view.ts';
-import { account as accountView } from '../views/account.ts';
-import type { AccountShown } from '../views/account.ts';
+import { account as accountView, type AccountShown } from '../views/account.ts';
 import { momentField } from './account-downloads.ts';
 import { correctionTag } from './corrections.ts';
 

@@ -1,16 +1,19 @@
 import type { FastifyReply } from 'fastify';
-import { html } from '../../../documents/html.ts';
-import type { Html } from '../../../documents/html.ts';
-import { day, count, empty, figures, money, number, numberHead, option, time, wideTable } from '../../parts.ts';
-import { page } from '../../visit.ts';
-import type { Answer, StaffVisit } from '../../visit.ts';
+import { type Html, html } from '../../../documents/html.ts';
+import { count, day, empty, figures, money, number, numberHead, option, time, wideTable } from '../../parts.ts';
+import { type Answer, page, type StaffVisit } from '../../visit.ts';
 import { accountLink, chargesPath } from '../addresses.ts';
 import type { StaffDependencies } from '../dependencies.ts';
-import { exportAnswer } from '../export.ts';
-import type { ExportForm } from '../export.ts';
+import { exportAnswer, type ExportForm } from '../export.ts';
 import { inputOf, readInput, see, viewerOf } from '../view.ts';
-import { charges, exportCharges, exportMoneyEvents } from '../views/charges.ts';
-import type { ChargeRow, Charges, ChargesInput } from '../views/charges.ts';
+import {
+  type ChargeRow,
+  type Charges,
+  charges,
+  type ChargesInput,
+  exportCharges,
+  exportMoneyEvents,
+} from '../views/charges.ts';
 import type { OverageRow } from '../views/overage.ts';
 import { overageAddress, phaseTags } from './overage.ts';
 

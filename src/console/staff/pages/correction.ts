@@ -1,20 +1,16 @@
-import { html } from '../../../documents/html.ts';
-import type { Html } from '../../../documents/html.ts';
 import { approveCorrection, refuseCorrection } from '../../../commands/correct.ts';
-import { isRefused, refusals } from '../../../domain/refusals.ts';
-import type { Refusal as Refused } from '../../../domain/refusals.ts';
+import { type Html, html } from '../../../documents/html.ts';
+import { isRefused, type Refusal as Refused, refusals } from '../../../domain/refusals.ts';
 import { hasRole } from '../../../domain/staff.ts';
 import { formTokenField } from '../../layout.ts';
 import { money, note, number, numberHead, time, wideTable } from '../../parts.ts';
-import { page } from '../../visit.ts';
-import type { Answer, StaffVisit } from '../../visit.ts';
+import { type Answer, page, type StaffVisit } from '../../visit.ts';
 import { creditNotePath } from '../addresses.ts';
 import { carryOut, refusalOf, refusalText, toCorrection } from '../ask-correction.ts';
 import type { StaffDependencies } from '../dependencies.ts';
 import { maxReasonCharacters, orderOf } from '../staff-request.ts';
 import { inputOf, see, viewerOf } from '../view.ts';
-import { correction as correctionView } from '../views/correction.ts';
-import type { CorrectionStory, ShownActor } from '../views/correction.ts';
+import { correction as correctionView, type CorrectionStory, type ShownActor } from '../views/correction.ts';
 import { correctionTag, whatOf, who } from './corrections.ts';
 
 /** One correction: who asked, who decided, and the events by which the money went back. */

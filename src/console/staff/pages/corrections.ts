@@ -1,14 +1,11 @@
-import { html } from '../../../documents/html.ts';
-import type { Html } from '../../../documents/html.ts';
+import { type Html, html } from '../../../documents/html.ts';
 import { empty, money, number, numberHead, option, time, wideTable } from '../../parts.ts';
-import { page } from '../../visit.ts';
-import type { Answer, StaffVisit } from '../../visit.ts';
+import { type Answer, page, type StaffVisit } from '../../visit.ts';
 import { accountLink } from '../addresses.ts';
 import type { StaffDependencies } from '../dependencies.ts';
 import { inputOf, see, viewerOf } from '../view.ts';
 import type { ShownActor, ShownCorrection } from '../views/correction.ts';
-import { corrections, correctionStatuses } from '../views/corrections.ts';
-import type { Corrections } from '../views/corrections.ts';
+import { type Corrections, corrections, correctionStatuses } from '../views/corrections.ts';
 
 /** Who gave what back, why and with whose approval; and what waits for somebody. */
 

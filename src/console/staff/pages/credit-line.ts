@@ -1,14 +1,11 @@
-import { html } from '../../../documents/html.ts';
-import type { Html } from '../../../documents/html.ts';
+import { type Html, html } from '../../../documents/html.ts';
 import { money, note } from '../../parts.ts';
-import { page } from '../../visit.ts';
-import type { Answer, StaffVisit } from '../../visit.ts';
+import { type Answer, page, type StaffVisit } from '../../visit.ts';
 import { accountPath, invoicePath } from '../addresses.ts';
 import { askInConsole, correctionFields, readCorrectionFields } from '../ask-correction.ts';
 import type { StaffDependencies } from '../dependencies.ts';
 import { inputOf, see, viewerOf } from '../view.ts';
-import { invoiceLine } from '../views/invoice.ts';
-import type { LineLeft } from '../views/invoice.ts';
+import { invoiceLine, type LineLeft } from '../views/invoice.ts';
 import { whoDecides } from './give-back.ts';
 
 /** Credits a line of an invoice, or a part of it. */

@@ -1,16 +1,12 @@
 import { maxLooks } from '../../../../projections/download-record.ts';
-import { html } from '../../../documents/html.ts';
-import type { Html } from '../../../documents/html.ts';
+import { type Html, html } from '../../../documents/html.ts';
 import { actorText, bytes, count, duration, exactTime, money, note, statusTag, time } from '../../parts.ts';
-import { page } from '../../visit.ts';
-import type { Answer, StaffVisit } from '../../visit.ts';
+import { type Answer, page, type StaffVisit } from '../../visit.ts';
 import { accountLink, accountPath, correctionPath, downloadPath, eventAtPath, eventPath } from '../addresses.ts';
 import type { StaffDependencies } from '../dependencies.ts';
-import { amountsOf, stepKinds } from '../download-steps.ts';
-import type { Step, StepKind } from '../download-steps.ts';
+import { amountsOf, type Step, type StepKind, stepKinds } from '../download-steps.ts';
 import { inputOf, see, viewerOf } from '../view.ts';
-import { download as downloadView } from '../views/download.ts';
-import type { Download } from '../views/download.ts';
+import { type Download, download as downloadView } from '../views/download.ts';
 
 /** A download, replayed: every step from the request to whoever has looked at it. */
 

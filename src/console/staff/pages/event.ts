@@ -1,13 +1,10 @@
-import { html } from '../../../documents/html.ts';
-import type { Html } from '../../../documents/html.ts';
+import { type Html, html } from '../../../documents/html.ts';
 import { actorText, exactTime, note } from '../../parts.ts';
-import { page } from '../../visit.ts';
-import type { Answer, StaffVisit } from '../../visit.ts';
+import { type Answer, page, type StaffVisit } from '../../visit.ts';
 import { accountLink, downloadPath, eventAtPath } from '../addresses.ts';
 import type { StaffDependencies } from '../dependencies.ts';
 import { inputOf, see, viewerOf } from '../view.ts';
-import { event as eventView } from '../views/event.ts';
-import type { EventShown } from '../views/event.ts';
+import { event as eventView, type EventShown } from '../views/event.ts';
 
 /** One event of the log: what it says, who caused it, and what stands around it. */
 

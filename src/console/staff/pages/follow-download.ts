@@ -1,15 +1,13 @@
 import type { FastifyReply } from 'fastify';
 import { readTimeline } from '../../../../projections/job-timeline.ts';
 import { readJob } from '../../../../projections/jobs.ts';
-import { duration } from '../../parts.ts';
 import type { EventStream } from '../../event-streams.ts';
 import { changeOf } from '../../live-downloads.ts';
-import { badInput, Refusal } from '../../visit.ts';
-import type { Answer, StaffVisit } from '../../visit.ts';
+import { duration } from '../../parts.ts';
+import { type Answer, badInput, Refusal, type StaffVisit } from '../../visit.ts';
 import { eventPath } from '../addresses.ts';
 import type { StaffDependencies } from '../dependencies.ts';
-import { amountsOf, stepsOf } from '../download-steps.ts';
-import type { Step } from '../download-steps.ts';
+import { amountsOf, type Step, stepsOf } from '../download-steps.ts';
 import { inputOf, see, viewerOf } from '../view.ts';
 import { download as downloadView } from '../views/download.ts';
 

@@ -1,13 +1,10 @@
-import { html } from '../../../documents/html.ts';
-import type { Html } from '../../../documents/html.ts';
+import { type Html, html } from '../../../documents/html.ts';
 import { money, note, time } from '../../parts.ts';
-import { page } from '../../visit.ts';
-import type { Answer, StaffVisit } from '../../visit.ts';
+import { type Answer, page, type StaffVisit } from '../../visit.ts';
 import { askInConsole, correctionFields, readCorrectionFields } from '../ask-correction.ts';
 import type { StaffDependencies } from '../dependencies.ts';
 import { inputOf, see, viewerOf } from '../view.ts';
-import { charge as chargeView, correctionOf } from '../views/charge.ts';
-import type { ChargeLeft } from '../views/charge.ts';
+import { charge as chargeView, type ChargeLeft, correctionOf } from '../views/charge.ts';
 
 /** Gives back the charge of one download, or a part of it. */
 

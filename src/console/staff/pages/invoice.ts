@@ -1,15 +1,17 @@
 import { formatDays } from '../../../documents/days.ts';
-import { html } from '../../../documents/html.ts';
-import type { Html } from '../../../documents/html.ts';
+import { type Html, html } from '../../../documents/html.ts';
 import type { CreditNoteDocument, InvoiceDocument } from '../../../documents/invoice-document.ts';
 import { count, money, number, numberHead, time, wideTable } from '../../parts.ts';
-import { page } from '../../visit.ts';
-import type { Answer, StaffVisit } from '../../visit.ts';
+import { type Answer, page, type StaffVisit } from '../../visit.ts';
 import { accountPath, creditNotePath, eventAtPath, eventPath, invoicePath } from '../addresses.ts';
 import type { StaffDependencies } from '../dependencies.ts';
 import { inputOf, see, viewerOf } from '../view.ts';
-import { creditNote as creditNoteView, invoice as invoiceView } from '../views/invoice.ts';
-import type { InvoiceLeft, LineOfInvoice } from '../views/invoice.ts';
+import {
+  creditNote as creditNoteView,
+  invoice as invoiceView,
+  type InvoiceLeft,
+  type LineOfInvoice,
+} from '../views/invoice.ts';
 
 /** An invoice with what may still be credited of each line; and a credit note. */
 

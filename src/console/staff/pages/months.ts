@@ -1,20 +1,22 @@
 import type { FastifyReply } from 'fastify';
-import { openReasons } from '../../../../projections/month-close.ts';
-import type { OpenReason } from '../../../../projections/month-close.ts';
-import { html } from '../../../documents/html.ts';
-import type { Html } from '../../../documents/html.ts';
+import { type OpenReason, openReasons } from '../../../../projections/month-close.ts';
+import { type Html, html } from '../../../documents/html.ts';
 import { count, day, empty, figures, money, note, number, numberHead, wideTable } from '../../parts.ts';
-import { page } from '../../visit.ts';
-import type { Answer, StaffVisit } from '../../visit.ts';
-import { accountPath, chargesPath, eventAtPath, withQuery } from '../addresses.ts';
-import type { FileEnding } from '../addresses.ts';
+import { type Answer, page, type StaffVisit } from '../../visit.ts';
+import { accountPath, chargesPath, eventAtPath, type FileEnding, withQuery } from '../addresses.ts';
 import type { StaffDependencies } from '../dependencies.ts';
-import { exportAnswer } from '../export.ts';
-import type { ExportForm } from '../export.ts';
+import { exportAnswer, type ExportForm } from '../export.ts';
 import { verdictNote } from '../verification.ts';
 import { inputOf, readInput, see, viewerOf } from '../view.ts';
-import { exportMonth, monthClose, months } from '../views/months.ts';
-import type { CloseRow, MonthInput, MonthRow, ShownMonth } from '../views/months.ts';
+import {
+  type CloseRow,
+  exportMonth,
+  monthClose,
+  type MonthInput,
+  type MonthRow,
+  months,
+  type ShownMonth,
+} from '../views/months.ts';
 import { overageAddress, phaseTags } from './overage.ts';
 
 /** The close of each month: what its billing periods cost, what is invoiced and credited, and what is not and why. */

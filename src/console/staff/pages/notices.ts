@@ -1,12 +1,10 @@
 import { html } from '../../../documents/html.ts';
 import { empty, time, wideTable } from '../../parts.ts';
-import { page } from '../../visit.ts';
-import type { Answer, StaffVisit } from '../../visit.ts';
+import { type Answer, page, type StaffVisit } from '../../visit.ts';
 import { accountLink } from '../addresses.ts';
 import type { StaffDependencies } from '../dependencies.ts';
 import { inputOf, see, viewerOf } from '../view.ts';
-import { notices } from '../views/notices.ts';
-import type { Notices } from '../views/notices.ts';
+import { type Notices, notices } from '../views/notices.ts';
 import { parts } from './operation.ts';
 
 /** What owners of accounts are told by mail: warnings, reached caps, documents. */

@@ -1,22 +1,19 @@
-import { ownCause } from '../../../commands/event-metadata.ts';
 import { acknowledgeDivergence } from '../../../commands/acknowledge-divergence.ts';
+import { ownCause } from '../../../commands/event-metadata.ts';
 import { actingStaff } from '../../../commands/staff.ts';
-import { html } from '../../../documents/html.ts';
-import type { Html } from '../../../documents/html.ts';
+import { type Html, html } from '../../../documents/html.ts';
 import { isRefused } from '../../../domain/refusals.ts';
 import { hasRole } from '../../../domain/staff.ts';
 import { formTokenField } from '../../layout.ts';
 import { count, day, figures, note, number, numberHead, progress, time, wideTable } from '../../parts.ts';
-import { badInput, missing, page, redirect } from '../../visit.ts';
-import type { Answer, StaffVisit } from '../../visit.ts';
+import { type Answer, badInput, missing, page, redirect, type StaffVisit } from '../../visit.ts';
 import { accountLink } from '../addresses.ts';
 import { readReference, refusalOf } from '../ask-correction.ts';
 import type { StaffDependencies } from '../dependencies.ts';
 import { maxReasonCharacters, orderOf } from '../staff-request.ts';
 import { verdictNote } from '../verification.ts';
 import { inputOf, see, viewerOf } from '../view.ts';
-import { books } from '../views/books.ts';
-import type { Books } from '../views/books.ts';
+import { type Books, books } from '../views/books.ts';
 
 /** The books: what the verification says, the read models, and periods that should be closed. */
 

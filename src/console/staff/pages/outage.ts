@@ -1,8 +1,7 @@
 import { hash } from 'node:crypto';
 import { askCorrection } from '../../../commands/correct.ts';
 import { correctionIdOf } from '../../../commands/reference-ids.ts';
-import { html } from '../../../documents/html.ts';
-import type { Html } from '../../../documents/html.ts';
+import { type Html, html } from '../../../documents/html.ts';
 import { maxChargesOfCorrection } from '../../../domain/correction-events.ts';
 import { failureReasonNames } from '../../../domain/failure-reasons.ts';
 import { platformNames } from '../../../domain/platforms/platforms.ts';
@@ -10,15 +9,13 @@ import { isRefused } from '../../../domain/refusals.ts';
 import { isOutage } from '../../failures.ts';
 import { formTokenField } from '../../layout.ts';
 import { count, empty, money, note, number, numberHead, option, wideTable } from '../../parts.ts';
-import { page } from '../../visit.ts';
-import type { Answer, StaffVisit } from '../../visit.ts';
+import { type Answer, page, type StaffVisit } from '../../visit.ts';
 import { accountLink } from '../addresses.ts';
 import { carryOut, readReference, refusalText, whyFields } from '../ask-correction.ts';
 import type { StaffDependencies } from '../dependencies.ts';
 import { orderOf } from '../staff-request.ts';
 import { see, viewerOf } from '../view.ts';
-import { outage } from '../views/outage.ts';
-import type { OutageShown } from '../views/outage.ts';
+import { outage, type OutageShown } from '../views/outage.ts';
 import { correctionTag } from './corrections.ts';
 import { whoDecides } from './give-back.ts';
 

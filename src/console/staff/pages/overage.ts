@@ -1,17 +1,20 @@
 import type { FastifyReply } from 'fastify';
-import { html } from '../../../documents/html.ts';
-import type { Html } from '../../../documents/html.ts';
+import { type Html, html } from '../../../documents/html.ts';
 import { count, day, empty, figures, money, note, number, numberHead, option, wideTable } from '../../parts.ts';
-import { page } from '../../visit.ts';
-import type { Answer, StaffVisit } from '../../visit.ts';
-import { chargesPath, withQuery } from '../addresses.ts';
-import type { FileEnding } from '../addresses.ts';
+import { type Answer, page, type StaffVisit } from '../../visit.ts';
+import { chargesPath, type FileEnding, withQuery } from '../addresses.ts';
 import type { StaffDependencies } from '../dependencies.ts';
-import { exportAnswer } from '../export.ts';
-import type { ExportForm } from '../export.ts';
+import { exportAnswer, type ExportForm } from '../export.ts';
 import { inputOf, readInput, see, viewerOf } from '../view.ts';
-import { exportOverage, overage, phases } from '../views/overage.ts';
-import type { Overage, OverageInput, OverageMonth, OverageRow } from '../views/overage.ts';
+import {
+  exportOverage,
+  type Overage,
+  overage,
+  type OverageInput,
+  type OverageMonth,
+  type OverageRow,
+  phases,
+} from '../views/overage.ts';
 
 /** Everybody's overage, and the months as a plot. */
 

@@ -2,24 +2,27 @@ import { catchUp } from '../../../../projections/runner/wait-for-checkpoint.ts';
 import { listStaffOfAddress, staff as staffModel } from '../../../../projections/staff.ts';
 import { invitedIdOf } from '../../../commands/reference-ids.ts';
 import { inviteStaff } from '../../../commands/staff.ts';
-import { html } from '../../../documents/html.ts';
-import type { Html } from '../../../documents/html.ts';
+import { type Html, html } from '../../../documents/html.ts';
 import { email as emailField } from '../../../domain/plain-text.ts';
 import { isRefused } from '../../../domain/refusals.ts';
-import { staffRole, staffRoles } from '../../../domain/staff-events.ts';
-import type { StaffRole } from '../../../domain/staff-events.ts';
+import { type StaffRole, staffRole, staffRoles } from '../../../domain/staff-events.ts';
 import { formKeyField, formKeyOf } from '../../form-key.ts';
 import { formTokenField } from '../../layout.ts';
 import { count, empty, note, number, numberHead, option, time, wideTable } from '../../parts.ts';
-import { badInput, notYetInForce, page, redirect } from '../../visit.ts';
-import type { Answer, StaffVisit } from '../../visit.ts';
+import { type Answer, badInput, notYetInForce, page, redirect, type StaffVisit } from '../../visit.ts';
 import { accountPath, downloadPath, personPath } from '../addresses.ts';
 import { refusalOf } from '../ask-correction.ts';
 import type { StaffDependencies } from '../dependencies.ts';
 import { maxReasonCharacters, orderOf } from '../staff-request.ts';
 import { inputOf, see, viewerOf } from '../view.ts';
-import { looks as looksView, people as peopleView } from '../views/people.ts';
-import type { LookShown, Looks, MemberShown, People } from '../views/people.ts';
+import {
+  type Looks,
+  looks as looksView,
+  type LookShown,
+  type MemberShown,
+  type People,
+  people as peopleView,
+} from '../views/people.ts';
 
 /** Who is staff, and which of them has looked at whose data. */
 

@@ -1,24 +1,19 @@
 import { changeStaffRole, issueTokenOfForm, removeStaff, revokeStaffToken } from '../../../commands/staff.ts';
-import { html } from '../../../documents/html.ts';
-import type { Html } from '../../../documents/html.ts';
+import { type Html, html } from '../../../documents/html.ts';
 import { keyLabel } from '../../../domain/account-events.ts';
-import { isRefused } from '../../../domain/refusals.ts';
-import type { Refusal as Refused } from '../../../domain/refusals.ts';
+import { isRefused, type Refusal as Refused } from '../../../domain/refusals.ts';
 import { defaultTokenDays, maxStaffTokens, maxTokenDays } from '../../../domain/staff.ts';
-import { staffScope, staffScopes } from '../../../domain/staff-events.ts';
-import type { StaffScope } from '../../../domain/staff-events.ts';
+import { type StaffScope, staffScope, staffScopes } from '../../../domain/staff-events.ts';
 import { formKeyField, formKeyOf } from '../../form-key.ts';
 import { formTokenField } from '../../layout.ts';
 import { count, note, time, wideTable } from '../../parts.ts';
-import { badInput, missing, page, redirect, Refusal } from '../../visit.ts';
-import type { Answer, StaffVisit } from '../../visit.ts';
+import { type Answer, badInput, missing, page, redirect, Refusal, type StaffVisit } from '../../visit.ts';
 import { personPath } from '../addresses.ts';
 import { refusalOf } from '../ask-correction.ts';
 import type { StaffDependencies } from '../dependencies.ts';
 import { orderOf } from '../staff-request.ts';
 import { inputOf, see, viewerOf } from '../view.ts';
-import { person as personView } from '../views/people.ts';
-import type { Person, TokenShown } from '../views/people.ts';
+import { type Person, person as personView, type TokenShown } from '../views/people.ts';
 import { lastSignIn, looksTable, readRole, reasonField, roleField, roleTag, untilInForce } from './people.ts';
 
 /** One member of staff: role, tokens for programs, and whose data this person has looked at. */

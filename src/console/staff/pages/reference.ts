@@ -1,11 +1,8 @@
-import { code, html, prose, table } from '../../../documents/html.ts';
-import type { Html } from '../../../documents/html.ts';
-import { page } from '../../visit.ts';
-import type { Answer, Visit } from '../../visit.ts';
+import { code, type Html, html, prose, table } from '../../../documents/html.ts';
+import { type Answer, page, type Visit } from '../../visit.ts';
 import type { StaffDependencies } from '../dependencies.ts';
 import { apiBase } from '../endpoints.ts';
-import { createStaffOpenApi } from '../openapi.ts';
-import type { JsonSchema, Operation } from '../openapi.ts';
+import { createStaffOpenApi, type JsonSchema, type Operation } from '../openapi.ts';
 
 /** The reference of the API of staff, made from its document alone. Nothing on it is anybody's data. */
 export function show(_visit: Visit, { version, origins }: StaffDependencies): Answer {

@@ -1,14 +1,11 @@
-import { html } from '../../../documents/html.ts';
-import type { Html } from '../../../documents/html.ts';
+import { type Html, html } from '../../../documents/html.ts';
 import { documentNumber } from '../../../domain/document-number.ts';
 import { empty, note, time, wideTable } from '../../parts.ts';
-import { page, redirect } from '../../visit.ts';
-import type { Answer, StaffVisit } from '../../visit.ts';
+import { type Answer, page, redirect, type StaffVisit } from '../../visit.ts';
 import { accountLink } from '../addresses.ts';
 import type { StaffDependencies } from '../dependencies.ts';
 import { see, viewerOf } from '../view.ts';
-import { search } from '../views/search.ts';
-import type { Hit, SearchResult } from '../views/search.ts';
+import { type Hit, search, type SearchResult } from '../views/search.ts';
 
 /** What a text stands for. The text comes in a form: it may be personal data, and stands in no address and no history. */
 

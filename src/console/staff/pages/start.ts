@@ -1,14 +1,11 @@
 import { readAuditState } from '../../../../projections/audit-state.ts';
 import { periodMoney } from '../../../../projections/period-money.ts';
-import { readWhatWaits } from '../../../../projections/what-waits.ts';
-import type { WhatWaits } from '../../../../projections/what-waits.ts';
-import { html } from '../../../documents/html.ts';
-import type { Html } from '../../../documents/html.ts';
+import { readWhatWaits, type WhatWaits } from '../../../../projections/what-waits.ts';
+import { type Html, html } from '../../../documents/html.ts';
 import { failureReasons } from '../../../domain/failure-reasons.ts';
 import { formTokenField } from '../../layout.ts';
 import { actorText, day, money, number, numberHead, time, wideTable } from '../../parts.ts';
-import { page } from '../../visit.ts';
-import type { Answer, StaffVisit } from '../../visit.ts';
+import { type Answer, page, type StaffVisit } from '../../visit.ts';
 import { accountLink, correctionPath, downloadPath } from '../addresses.ts';
 import type { StaffDependencies } from '../dependencies.ts';
 import { verdictNote, verificationOf } from '../verification.ts';

@@ -1,13 +1,10 @@
-import { html } from '../../../documents/html.ts';
-import type { Html } from '../../../documents/html.ts';
+import { type Html, html } from '../../../documents/html.ts';
 import { failureReasonNames, failureReasons } from '../../../domain/failure-reasons.ts';
 import { count, day, empty, figures, note, number, numberHead, time, wideTable } from '../../parts.ts';
-import { page } from '../../visit.ts';
-import type { Answer, StaffVisit } from '../../visit.ts';
+import { type Answer, page, type StaffVisit } from '../../visit.ts';
 import type { StaffDependencies } from '../dependencies.ts';
 import { inputOf, see, viewerOf } from '../view.ts';
-import { daysShown, work } from '../views/work.ts';
-import type { Work } from '../views/work.ts';
+import { daysShown, type Work, work } from '../views/work.ts';
 import { parts } from './operation.ts';
 
 /** The queue, the workers with what they do, and how downloads end. */

@@ -2,14 +2,16 @@ import { hash } from 'node:crypto';
 import { staffIdOf } from '../../../commands/reference-ids.ts';
 import { recordSignIn } from '../../../commands/staff.ts';
 import { isRefused } from '../../../domain/refusals.ts';
-import { staffRoles } from '../../../domain/staff-events.ts';
-import type { StaffRole } from '../../../domain/staff-events.ts';
-import { ProviderAway, ProviderRefused } from '../../../ports/identity-provider.ts';
-import type { IdentityProvider, SignInAttempt } from '../../../ports/identity-provider.ts';
+import { type StaffRole, staffRoles } from '../../../domain/staff-events.ts';
+import {
+  type IdentityProvider,
+  ProviderAway,
+  ProviderRefused,
+  type SignInAttempt,
+} from '../../../ports/identity-provider.ts';
 import { staffCookies } from '../../cookies.ts';
 import { askingCookie, nextOf, readAsking } from '../../sign-in/asking-browser.ts';
-import { missing, redirect, Refusal } from '../../visit.ts';
-import type { Answer, Visit } from '../../visit.ts';
+import { type Answer, missing, redirect, Refusal, type Visit } from '../../visit.ts';
 import type { StaffDependencies } from '../dependencies.ts';
 import { startSession } from './session.ts';
 

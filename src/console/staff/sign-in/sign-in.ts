@@ -1,13 +1,11 @@
 import { readStaff, recordSignIn } from '../../../commands/staff.ts';
-import { html } from '../../../documents/html.ts';
-import type { Html } from '../../../documents/html.ts';
+import { type Html, html } from '../../../documents/html.ts';
 import { isRefused } from '../../../domain/refusals.ts';
 import type { ReadStaffLink } from '../../../ports/staff-sessions.ts';
 import { staffCookies } from '../../cookies.ts';
 import { note } from '../../parts.ts';
 import { askForMail, askingCookie, nextOf, readAsking } from '../../sign-in/asking-browser.ts';
-import { page } from '../../visit.ts';
-import type { Answer, Visit } from '../../visit.ts';
+import { type Answer, page, type Visit } from '../../visit.ts';
 import type { StaffDependencies } from '../dependencies.ts';
 import { startSession } from './session.ts';
 

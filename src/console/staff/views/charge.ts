@@ -1,6 +1,5 @@
 import { z } from 'zod';
-import { readJob } from '../../../../projections/jobs.ts';
-import type { JobRow } from '../../../../projections/jobs.ts';
+import { type JobRow, readJob } from '../../../../projections/jobs.ts';
 import { readCorrections } from '../../../commands/correct-charge.ts';
 import { readChargeCredit } from '../../../commands/issue-credit-note.ts';
 import type { Correction } from '../../../domain/correction-events.ts';

@@ -1,17 +1,14 @@
-import { z } from 'zod';
 import type { PoolClient } from 'pg';
-import { listMoneyEvents } from '../../../../projections/money-events.ts';
-import type { MoneyEvent } from '../../../../projections/money-events.ts';
-import { inSnapshot } from '../../../../projections/runner/transaction.ts';
-import { exportPeriodCharges, listPeriodCharges } from '../../../../projections/period-charges.ts';
-import type { PeriodCharge } from '../../../../projections/period-charges.ts';
+import { z } from 'zod';
+import { listMoneyEvents, type MoneyEvent } from '../../../../projections/money-events.ts';
 import { listPeriodMoney } from '../../../../projections/overage-table.ts';
+import { exportPeriodCharges, listPeriodCharges, type PeriodCharge } from '../../../../projections/period-charges.ts';
+import { inSnapshot } from '../../../../projections/runner/transaction.ts';
 import { accountId } from '../../../domain/account-events.ts';
 import { missing } from '../../visit.ts';
 import type { StaffDependencies } from '../dependencies.ts';
 import type { View } from '../view.ts';
-import { overageRow, overageRowOf } from './overage.ts';
-import type { OverageRow } from './overage.ts';
+import { type OverageRow, overageRow, overageRowOf } from './overage.ts';
 
 /** The charges and corrections of one account and billing period, in the order of the log. */
 

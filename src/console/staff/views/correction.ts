@@ -1,6 +1,10 @@
 import { z } from 'zod';
-import { listMadeEvents, readCorrection } from '../../../../projections/corrections.ts';
-import type { CorrectionRow, MadeEvent } from '../../../../projections/corrections.ts';
+import {
+  type CorrectionRow,
+  listMadeEvents,
+  type MadeEvent,
+  readCorrection,
+} from '../../../../projections/corrections.ts';
 import { inSnapshot } from '../../../../projections/runner/transaction.ts';
 import { missing } from '../../visit.ts';
 import type { View } from '../view.ts';

@@ -1,6 +1,5 @@
 import { z } from 'zod';
-import { readDownloadRecord } from '../../../../projections/download-record.ts';
-import type { DownloadRecord } from '../../../../projections/download-record.ts';
+import { type DownloadRecord, readDownloadRecord } from '../../../../projections/download-record.ts';
 import { jobStatuses } from '../../../domain/download-job.ts';
 import { failureReasonNames, failureReasons } from '../../../domain/failure-reasons.ts';
 import { eventMetadata } from '../../../domain/parse-event.ts';

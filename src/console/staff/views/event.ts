@@ -1,12 +1,10 @@
 import { z } from 'zod';
-import { findEvent, findEventsAround } from '../../../../projections/event-places.ts';
-import type { EventPlace } from '../../../../projections/event-places.ts';
+import { type EventPlace, findEvent, findEventsAround } from '../../../../projections/event-places.ts';
 import { chainHash, firstPreviousHash } from '../../../commands/hash-chain.ts';
 import { eventSentence } from '../../../documents/job-story.ts';
 import { jobStream } from '../../../domain/download-job-events.ts';
 import { isOurStream } from '../../../domain/is-our-stream.ts';
-import { eventMetadata } from '../../../domain/parse-event.ts';
-import type { DomainEvent, EventMetadata } from '../../../domain/parse-event.ts';
+import { type DomainEvent, type EventMetadata, eventMetadata } from '../../../domain/parse-event.ts';
 import type { EventStore, RecordedEvent } from '../../../ports/event-store.ts';
 import { missing } from '../../visit.ts';
 import type { View } from '../view.ts';

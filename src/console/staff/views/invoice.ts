@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { readLinesLeft } from '../../../commands/issue-credit-note.ts';
+import type { CreditNoteDocument, DocumentLine, InvoiceDocument } from '../../../documents/invoice-document.ts';
 import { accountIdPattern } from '../../../domain/account-events.ts';
 import { isRefused } from '../../../domain/refusals.ts';
-import type { CreditNoteDocument, DocumentLine, InvoiceDocument } from '../../../documents/invoice-document.ts';
 import { findCreditNote, findInvoice } from '../../../invoices/account-documents.ts';
 import { missing } from '../../visit.ts';
 import type { StaffDependencies } from '../dependencies.ts';

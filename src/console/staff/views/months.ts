@@ -1,17 +1,17 @@
 import { z } from 'zod';
 import { readAuditState } from '../../../../projections/audit-state.ts';
 import {
+  type AccountClose,
   addUp,
   listAccountCloses,
+  type OpenReason,
   openReasons,
   readMonthClose,
   withSums,
 } from '../../../../projections/month-close.ts';
-import type { AccountClose, OpenReason } from '../../../../projections/month-close.ts';
-import { listMonthMoney } from '../../../../projections/overage-table.ts';
+import { listMonthMoney, type MonthMoney } from '../../../../projections/overage-table.ts';
 import { periodMoney } from '../../../../projections/period-money.ts';
 import { inSnapshot, pagesInSnapshot } from '../../../../projections/runner/transaction.ts';
-import type { MonthMoney } from '../../../../projections/overage-table.ts';
 import { accountId } from '../../../domain/account-events.ts';
 import { instant } from '../../../domain/instant.ts';
 import { missing } from '../../visit.ts';

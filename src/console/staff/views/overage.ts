@@ -3,14 +3,12 @@ import {
   exportPeriodMoney,
   listMonthMoney,
   listPeriodMoney,
+  type MonthMoney,
+  type OverageCursor,
+  type OverageFilter,
+  type OverageOrder,
   overageSorts,
-} from '../../../../projections/overage-table.ts';
-import type {
-  MonthMoney,
-  OverageCursor,
-  OverageFilter,
-  OverageOrder,
-  PeriodMoney,
+  type PeriodMoney,
 } from '../../../../projections/overage-table.ts';
 import { inSnapshot } from '../../../../projections/runner/transaction.ts';
 import { accountId } from '../../../domain/account-events.ts';

@@ -1,13 +1,10 @@
 import { z } from 'zod';
 import { notBelieved } from '../../../../projections/credits-macs.ts';
-import { listStaffMembers, readStaffMember } from '../../../../projections/staff.ts';
-import type { StaffMember } from '../../../../projections/staff.ts';
-import { listLooks } from '../../../../projections/staff-looks.ts';
-import type { StaffLook } from '../../../../projections/staff-looks.ts';
+import { listStaffMembers, readStaffMember, type StaffMember } from '../../../../projections/staff.ts';
+import { listLooks, type StaffLook } from '../../../../projections/staff-looks.ts';
 import { readStaff } from '../../../commands/staff.ts';
 import { accountIdPattern } from '../../../domain/account-events.ts';
-import { isTokenHeld } from '../../../domain/staff.ts';
-import type { Staff, StaffToken } from '../../../domain/staff.ts';
+import { isTokenHeld, type Staff, type StaffToken } from '../../../domain/staff.ts';
 import { personalPages, staffId, staffRole, staffScope } from '../../../domain/staff-events.ts';
 import { missing } from '../../visit.ts';
 import type { StaffDependencies } from '../dependencies.ts';

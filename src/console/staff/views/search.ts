@@ -1,6 +1,10 @@
 import { z } from 'zod';
-import { maxSearchCharacters, search as searchReadModels, searchHitKinds } from '../../../../projections/search.ts';
-import type { SearchHit } from '../../../../projections/search.ts';
+import {
+  maxSearchCharacters,
+  search as searchReadModels,
+  type SearchHit,
+  searchHitKinds,
+} from '../../../../projections/search.ts';
 import { accountPath, correctionPath, documentPath, downloadPath, eventPath } from '../addresses.ts';
 import type { View } from '../view.ts';
 
