@@ -3,11 +3,11 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { html } from '../documents/html.ts';
 import type { Outage } from '../ports/outage.ts';
 import { RequestRefused } from '../requests/request-refused.ts';
-import { type Assets, registerAssets } from './assets.ts';
-import { readCookies } from './cookies.ts';
+import { type Assets, registerAssets } from './assets/assets.ts';
 import { refusalOf } from './failures.ts';
 import { layout } from './layout.ts';
-import { LongVisits } from './long-visits.ts';
+import { LongVisits } from './live/long-visits.ts';
+import { readCookies } from './sign-in/cookies.ts';
 import type { Route, Site, SiteDependencies, SiteSession } from './site.ts';
 import { type Answer, badInput, missing, type Page, redirect, Refusal, type Visit } from './visit.ts';
 

@@ -1,5 +1,5 @@
 import { Html, html } from '../documents/html.ts';
-import type { Assets } from './assets.ts';
+import type { Assets } from './assets/assets.ts';
 import type { MenuEntry, Site, SiteSession } from './site.ts';
 import type { Page, Section } from './visit.ts';
 

@@ -2,8 +2,8 @@ import type { FastifyReply } from 'fastify';
 import type { Html } from '../documents/html.ts';
 import type { StaffRole } from '../domain/staff-events.ts';
 import type { Outages } from '../ports/outage.ts';
-import type { CookieNames } from './cookies.ts';
 import type { Origins } from './origins.ts';
+import type { CookieNames } from './sign-in/cookies.ts';
 import type { Answer, Section, SignedInVisit, Visit } from './visit.ts';
 
 /** A console: a table of routes below one path, with a menu and sessions of its own. There are two: of owners, and of staff. */

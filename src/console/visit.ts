@@ -3,7 +3,7 @@ import type { FastifyRequest } from 'fastify';
 import type { Html } from '../documents/html.ts';
 import type { ConsoleSession } from '../ports/console-sessions.ts';
 import type { StaffSession } from '../ports/staff-sessions.ts';
-import type { LongVisit } from './long-visits.ts';
+import type { LongVisit } from './live/long-visits.ts';
 
 /** A request to the console, and what a page or an action makes of it. */
 export interface Visit {

@@ -1,6 +1,6 @@
 import type { Pool } from 'pg';
-import { apiBase, endpoints } from '../../src/console/staff/endpoints.ts';
-import { routes } from '../../src/console/staff/routes.ts';
+import { apiBase, jsonEndpoints } from '../../src/console/staff/json-endpoints.ts';
+import { pageRoutes } from '../../src/console/staff/page-routes.ts';
 import { documentNumber } from '../../src/domain/document-number.ts';
 
 /** What the bench asks the staff console for: every page, every endpoint, and every kind of search. */
@@ -154,7 +154,7 @@ const searches: readonly (readonly [kind: string, text: (about: About) => string
 
 /** @throws for a page that nobody visits here, and for one that is there no more */
 export function pageVisits(): Visit[] {
-  const shown = routes.filter(({ method, access }) => method === 'GET' && access !== 'everybody');
+  const shown = pageRoutes.filter(({ method, access }) => method === 'GET' && access !== 'everybody');
   const paths = shown.map(({ path }) => path.replace('/staff', '')).filter((path) => !isMeasuredElsewhere(path));
   return visitsOf(pages, paths, '/staff', 'page');
 }
@@ -162,7 +162,7 @@ export function pageVisits(): Visit[] {
 export const endpointVisits = (): Visit[] =>
   visitsOf(
     programs,
-    endpoints.map(({ path }) => path),
+    jsonEndpoints.map(({ path }) => path),
     apiBase,
     'JSON',
   );

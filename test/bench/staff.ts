@@ -4,7 +4,7 @@ import { pino } from 'pino';
 import { deriveKeys } from '../../src/adapters/derive-keys.ts';
 import { createRowMacs } from '../../src/adapters/postgres/row-macs.ts';
 import { inviteStaff, issueStaffToken, newStaffCache } from '../../src/commands/staff.ts';
-import { apiBase } from '../../src/console/staff/endpoints.ts';
+import { apiBase } from '../../src/console/staff/json-endpoints.ts';
 import { staffScopes } from '../../src/domain/staff-events.ts';
 import type { EventStore } from '../../src/ports/event-store.ts';
 import { newId, randomBits } from '../../src/system/clock-and-chance.ts';

@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { openerOf } from '../../src/domain/people.ts';
 import type { Browser } from '../console/browser.ts';
-import { consoleOfFile } from '../console/console-of-file.ts';
+import { consoleOfFile } from '../console/owner/console-of-file.ts';
 import { call } from '../support/client.ts';
 import { readLog } from '../support/log.ts';
 import type { ServiceProcess } from '../support/service.ts';

@@ -1,5 +1,6 @@
+import ts from 'typescript';
 import { describe, expect, it } from 'vitest';
-import { importsOf, sourceFiles } from './source-files.ts';
+import { importsOf, type SourceFile, sourceFiles, visitNodes } from './source-files.ts';
 
 interface Room {
   /** Rooms that it may import beside itself; a file, where that one file is all that it needs of a room. */
@@ -33,15 +34,40 @@ const rooms: Readonly<Record<string, Room>> = {
   'src/http': {
     rooms: ['src/async', 'src/requests', ...insideOfService, 'projections', 'projections/admission', 'src/documents'],
   },
+  // What both consoles share. It knows neither of them, and lists nothing over all accounts.
   'src/console': {
     rooms: [
       'src/async',
       'src/requests',
       ...insideOfService,
+      'projections/account-downloads.ts',
+      'projections/api-keys.ts',
+      'projections/jobs.ts',
+      'projections/line-items.ts',
+      'src/documents',
+    ],
+  },
+  // The console of account owners and that of staff: twins that never import one another.
+  'src/console/owner': {
+    rooms: [
+      'src/async',
+      ...insideOfService,
       ...readModels,
-      'projections/admission',
+      'projections/admission/key-use.ts',
       'src/documents',
       'src/invoices',
+      'src/console',
+    ],
+  },
+  'src/console/staff': {
+    rooms: [
+      'src/requests',
+      ...insideOfService,
+      ...readModels,
+      'projections/admission/key-use.ts',
+      'src/documents',
+      'src/invoices',
+      'src/console',
     ],
   },
   // What runs in the reader's browser: nothing of the service.
@@ -80,6 +106,25 @@ const rooms: Readonly<Record<string, Room>> = {
   'src/embedded': { rooms: ['src/async', 'src/system'] },
 };
 
+/** What owner pages read of the read models: each is of the account that asks, or of a row that they have found there. */
+const readByOwners = [
+  'readAccountDownload',
+  'listAccountDownloads',
+  'readNewestCredits',
+  'pageAccountPeriods',
+  'listUsageDays',
+  'readInvoices',
+  'listApiKeys',
+  'listKeysWithUse',
+  'waitForKey',
+  'readKeyedDownload',
+  // Not queries: a constant, and read models whose checkpoints are waited for.
+  'notBelieved',
+  'catchUp',
+  'people',
+  'usageAndJobs',
+];
+
 const files = sourceFiles('src', 'projections').map((file) => ({ path: file.path, ...importsOf(file) }));
 
 /** The innermost room with a row; undefined for `main`, which may import everything. */
@@ -91,6 +136,23 @@ function roomOf(path: string): string | undefined {
 const isMain = (path: string): boolean => path.startsWith('src/main/');
 
 const allows = (allowed: string, path: string): boolean => path === allowed || roomOf(path) === allowed;
+
+/** Names of the values, types apart, that a file imports from below a folder. */
+function valuesImportedFrom(file: SourceFile, folder: string): string[] {
+  const names: string[] = [];
+  visitNodes(file, (node) => {
+    if (!ts.isImportDeclaration(node) || !ts.isStringLiteral(node.moduleSpecifier)) return;
+    if (!node.moduleSpecifier.text.replace(/^[./]*/, '').startsWith(folder)) return;
+    const { importClause } = node;
+    if (importClause === undefined || importClause.phaseModifier === ts.SyntaxKind.TypeKeyword) return;
+    // Everything of a module at once cannot be checked by name.
+    if (importClause.namedBindings === undefined || !ts.isNamedImports(importClause.namedBindings)) names.push('*');
+    else
+      for (const { propertyName, name, isTypeOnly } of importClause.namedBindings.elements)
+        if (!isTypeOnly) names.push((propertyName ?? name).text);
+  });
+  return names;
+}
 
 /** Files that import one another in a loop, types included, each once, with a file that begins it. */
 function findCircles(): string[] {
@@ -131,6 +193,12 @@ describe('who imports whom', () => {
 
   it('no file imports itself by way of others', () => {
     expect(findCircles()).toEqual([]);
+  });
+
+  it('owner pages import no query over all accounts', () => {
+    const names = sourceFiles('src/console/owner').flatMap((file) => valuesImportedFrom(file, 'projections/'));
+    expect(names.filter((name) => !readByOwners.includes(name))).toEqual([]);
+    expect(readByOwners.filter((name) => !names.includes(name))).toEqual([]);
   });
 
   it('nothing imports main', () => {

@@ -1,7 +1,7 @@
 import { email as emailField } from '../../domain/plain-text.ts';
 import { clientAddress } from '../../requests/client-address.ts';
-import { type CookieNames, setCookie } from '../cookies.ts';
 import { badInput, Refusal, type Visit } from '../visit.ts';
+import { type CookieNames, setCookie } from './cookies.ts';
 import type { SignInMails } from './sign-in-mails.ts';
 
 /** The browser that asks to sign in, and the page where it wanted to go: both stand in one cookie. */

@@ -2,7 +2,7 @@ import { Readable } from 'node:stream';
 import { stringify } from 'csv-stringify/sync';
 import type { FastifyReply } from 'fastify';
 import { endOfAnswer } from '../../requests/end-of-answer.ts';
-import { leaveOnce, type LongVisit } from '../long-visits.ts';
+import { leaveOnce, type LongVisit } from '../live/long-visits.ts';
 import { type Answer, Refusal, type StaffVisit } from '../visit.ts';
 
 /**

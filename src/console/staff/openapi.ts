@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { apiBase, type Endpoint, endpoints } from './endpoints.ts';
+import { apiBase, type Endpoint, jsonEndpoints } from './json-endpoints.ts';
 import { staffApiErrors } from './staff-api-errors.ts';
 
 /** JSON Schema 2020-12, as far as the schemas of views go. */
@@ -42,7 +42,7 @@ const description =
 /** The API of staff as OpenAPI 3.1, from the list of endpoints and the schemas of their views. */
 export function createStaffOpenApi(version: string): OpenApi {
   const paths: OpenApi['paths'] = {};
-  for (const endpoint of endpoints) {
+  for (const endpoint of jsonEndpoints) {
     const method = endpoint.method === 'GET' ? 'get' : 'post';
     paths[endpoint.path] = { ...paths[endpoint.path], [method]: operationOf(endpoint) };
   }

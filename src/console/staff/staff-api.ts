@@ -11,7 +11,7 @@ import { RequestRefused } from '../../requests/request-refused.ts';
 import { refusalOf } from '../failures.ts';
 import type { Refusal } from '../visit.ts';
 import type { StaffDependencies } from './dependencies.ts';
-import { apiBase, type Endpoint, endpoints } from './endpoints.ts';
+import { apiBase, type Endpoint, jsonEndpoints } from './json-endpoints.ts';
 import { createStaffOpenApi } from './openapi.ts';
 import { type StaffApiErrorCode, staffApiErrors } from './staff-api-errors.ts';
 
@@ -31,7 +31,7 @@ class StaffApiError extends Error {
  */
 export function registerStaffApi(server: FastifyInstance, dependencies: StaffDependencies): void {
   const outage = dependencies.outages.of('the API of staff');
-  for (const endpoint of endpoints) {
+  for (const endpoint of jsonEndpoints) {
     server.route({
       method: endpoint.method,
       url: apiBase + endpoint.path.replaceAll(/\{(\w+)\}/g, ':$1'),
@@ -58,7 +58,7 @@ export function registerStaffApi(server: FastifyInstance, dependencies: StaffDep
   for (const url of [apiBase, `${apiBase}/*`]) server.all(url, answerNoEndpoint);
 }
 
-const forms = endpoints.map(({ method, path }) => ({
+const forms = jsonEndpoints.map(({ method, path }) => ({
   method,
   form: new RegExp(`^${apiBase}${path.replaceAll(/\{\w+\}/g, '[^/]+')}$`),
 }));

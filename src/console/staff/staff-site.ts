@@ -1,12 +1,12 @@
 import { html } from '../../documents/html.ts';
 import { hasRole } from '../../domain/staff.ts';
 import type { StaffSession } from '../../ports/staff-sessions.ts';
-import { staffCookies } from '../cookies.ts';
 import { formTokenField } from '../layout.ts';
+import { staffCookies } from '../sign-in/cookies.ts';
 import type { MenuEntry, Site } from '../site.ts';
 import type { StaffDependencies } from './dependencies.ts';
 import { findStaffSession, findStaffSessions, isStaffConfirmed } from './find-session.ts';
-import { routes } from './routes.ts';
+import { pageRoutes } from './page-routes.ts';
 
 const entries: readonly MenuEntry[] = [
   { section: 'search', name: 'Search', path: '/staff', letter: 's' },
@@ -21,7 +21,7 @@ const forAdmins: MenuEntry = { section: 'people', name: 'People', path: '/staff/
 export const staffSite: Site<StaffSession, StaffDependencies> = {
   base: '/staff',
   addressSetting: 'STAFF_URL',
-  routes,
+  routes: pageRoutes,
   cookieNames: staffCookies,
   menu: {
     name: 'Staff console',

@@ -7,7 +7,7 @@ import { createStaffLinks } from '../../adapters/postgres/staff-links.ts';
 import { createStaffSessions } from '../../adapters/postgres/staff-sessions.ts';
 import { newStaffCache, readStaff } from '../../commands/staff.ts';
 import { registerSite } from '../../console/console.ts';
-import { EventStreams } from '../../console/event-streams.ts';
+import { EventStreams } from '../../console/live/live-streams.ts';
 import { originsOf } from '../../console/origins.ts';
 import { SignInMails } from '../../console/sign-in/sign-in-mails.ts';
 import type { StaffDependencies } from '../../console/staff/dependencies.ts';

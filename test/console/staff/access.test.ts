@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { removeStaff, revokeStaffToken } from '../../../src/commands/staff.ts';
-import { endpoints } from '../../../src/console/staff/endpoints.ts';
-import { routes } from '../../../src/console/staff/routes.ts';
+import { jsonEndpoints } from '../../../src/console/staff/json-endpoints.ts';
+import { pageRoutes } from '../../../src/console/staff/page-routes.ts';
 import { openerOf } from '../../../src/domain/people.ts';
 import { type StaffRole, staffRoles } from '../../../src/domain/staff-events.ts';
 import { freePort } from '../../../src/embedded/free-port.ts';
@@ -146,7 +146,7 @@ const programs: Readonly<Record<string, EndpointRow>> = {
 };
 
 const nameOf = ({ method, path }: { method: string; path: string }) => `${method} ${path.replace('/staff', '')}`;
-const forStaff = routes.filter(({ access }) => access !== 'everybody');
+const forStaff = pageRoutes.filter(({ access }) => access !== 'everybody');
 const requests = forStaff.map((route) => ({
   ...{ name: nameOf(route), method: route.method, path: route.path, access: route.access },
   row: pages[nameOf(route)] ?? { role: 'support', answer: 0 },
@@ -163,9 +163,9 @@ it('has a row for every page, action and endpoint, and none for others', () => {
   expect(Object.keys(pages).sort()).toEqual(requests.map(({ name }) => name).sort());
   expect(requests.map(({ name, access }) => [name, access])).toEqual(requests.map(({ name, row }) => [name, row.role]));
   expect(Object.entries(programs).map(([name, { scope }]) => [name, scope])).toEqual(
-    endpoints.map((endpoint) => [nameOf(endpoint), endpoint.scope]),
+    jsonEndpoints.map((endpoint) => [nameOf(endpoint), endpoint.scope]),
   );
-  expect(routes.filter(({ access }) => access === 'everybody').map(nameOf)).toEqual([
+  expect(pageRoutes.filter(({ access }) => access === 'everybody').map(nameOf)).toEqual([
     ...['GET /sign-in', 'POST /sign-in', 'GET /sign-in/with-provider', 'GET /sign-in/provider'],
     ...['GET /sign-in/:secret', 'POST /sign-in/:secret', 'GET /docs'],
   ]);
@@ -339,7 +339,7 @@ describe('a token', () => {
   };
 
   it('is not asked for where an endpoint does not take the method', async () => {
-    for (const { method: right, path } of endpoints) {
+    for (const { method: right, path } of jsonEndpoints) {
       for (const method of ['GET', 'HEAD', 'POST', 'PUT', 'DELETE', 'OPTIONS', 'PROPFIND'].filter(
         (each) => each !== right,
       )) {
@@ -453,8 +453,8 @@ describe('the wrong listener', () => {
     const browser = await service.signedInAs('admin');
     const [name = '', secret = ''] = browser.session ?? [];
     for (const { method, path } of [
-      ...routes,
-      ...endpoints.map((each) => ({ ...each, path: `/staff/v1${each.path}` })),
+      ...pageRoutes,
+      ...jsonEndpoints.map((each) => ({ ...each, path: `/staff/v1${each.path}` })),
       ...['/staff/openapi.json', '/staff/docs', '/staff/assets/x/console.css'].map((path) => ({ method: 'GET', path })),
     ]) {
       const { status, text } = await send(service.api.url, {

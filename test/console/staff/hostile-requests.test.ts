@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { beforeAll, expect, it } from 'vitest';
-import { endpoints } from '../../../src/console/staff/endpoints.ts';
-import { routes } from '../../../src/console/staff/routes.ts';
+import { jsonEndpoints } from '../../../src/console/staff/json-endpoints.ts';
+import { pageRoutes } from '../../../src/console/staff/page-routes.ts';
 import { openerOf } from '../../../src/domain/people.ts';
 import { secondsUntilClosed } from '../../http/raw-request.ts';
 import { jsonLines } from '../../support/log-lines.ts';
@@ -40,8 +40,8 @@ const names = [
 const fields = fieldsOf(names, text);
 const part = partOf(text);
 const patterns = [
-  ...routes.map(({ path }) => path),
-  ...endpoints.map(({ path }) => `/staff/v1${path.replaceAll(/\{(\w+)\}/g, ':$1')}`),
+  ...pageRoutes.map(({ path }) => path),
+  ...jsonEndpoints.map(({ path }) => `/staff/v1${path.replaceAll(/\{(\w+)\}/g, ':$1')}`),
   ...['/', '/staff/', '/staff/nowhere/:x', '/staff/assets/:x', '/staff/v1/:x', '/staff/openapi.json', '/:x'],
 ];
 const path = fc

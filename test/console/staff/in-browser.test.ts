@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { browserOfFile, isWithoutBrowser } from '../../support/browser.ts';
 import { findings } from '../findings.ts';
-import { consoleOfFile } from '../owners.ts';
+import { consoleOfFile } from '../owner/owners.ts';
 import { inviteStaff, openLink, sessionOfStaff } from './staff-in-browser.ts';
 
 describe.skipIf(isWithoutBrowser)('the staff console in a browser', () => {

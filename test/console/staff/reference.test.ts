@@ -1,6 +1,6 @@
 import { Validator } from '@seriousme/openapi-schema-validator';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { endpoints } from '../../../src/console/staff/endpoints.ts';
+import { jsonEndpoints } from '../../../src/console/staff/json-endpoints.ts';
 import { createStaffOpenApi } from '../../../src/console/staff/openapi.ts';
 import { Browser, type Page } from '../browser.ts';
 import { staffOfFile } from './staff-of-file.ts';
@@ -20,12 +20,12 @@ describe('the OpenAPI document of the API of staff', () => {
     const listed = Object.entries(document.paths).flatMap(([path, methods]) =>
       Object.keys(methods).map((method) => `${method.toUpperCase()} ${path}`),
     );
-    expect(listed).toEqual(endpoints.map(({ method, path }) => `${method} ${path}`));
-    expect(new Set(endpoints.map(({ operationId }) => operationId)).size).toBe(endpoints.length);
+    expect(listed).toEqual(jsonEndpoints.map(({ method, path }) => `${method} ${path}`));
+    expect(new Set(jsonEndpoints.map(({ operationId }) => operationId)).size).toBe(jsonEndpoints.length);
   });
 
   it('names every part of a path', () => {
-    for (const { path, method } of endpoints) {
+    for (const { path, method } of jsonEndpoints) {
       const parameters = document.paths[path]?.[method === 'GET' ? 'get' : 'post']?.parameters ?? [];
       const inPath = parameters.filter((parameter) => parameter.in === 'path').map(({ name }) => `{${name}}`);
       expect(inPath.sort()).toEqual((path.match(/\{\w+\}/g) ?? []).sort());
@@ -47,6 +47,7 @@ describe('the listener of staff', () => {
     expect(rest).toEqual((({ info: _info, ...others }) => others)(document));
     expect([json.headers['content-type'], info.version]).toEqual(['application/json', expect.any(String)]);
     expect(page.status).toBe(200);
-    for (const { path, summary } of endpoints) for (const part of [path, summary]) expect(page.text).toContain(part);
+    for (const { path, summary } of jsonEndpoints)
+      for (const part of [path, summary]) expect(page.text).toContain(part);
   });
 });

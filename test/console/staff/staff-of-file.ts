@@ -11,7 +11,7 @@ import { openTestPool } from '../../support/postgres.ts';
 import type { Environment } from '../../support/service.ts';
 import { patienceMs, waitFor } from '../../support/wait-for.ts';
 import { Browser } from '../browser.ts';
-import { type ConsoleOfFile, consoleOfFile } from '../console-of-file.ts';
+import { type ConsoleOfFile, consoleOfFile } from '../owner/console-of-file.ts';
 
 export interface StaffMember {
   staffId: string;

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { apiBase, endpoints } from '../../../src/console/staff/endpoints.ts';
-import { routes } from '../../../src/console/staff/routes.ts';
+import { apiBase, jsonEndpoints } from '../../../src/console/staff/json-endpoints.ts';
+import { pageRoutes } from '../../../src/console/staff/page-routes.ts';
 import { type PostgresProxy, startPostgresProxy } from '../../support/postgres-proxy.ts';
 import { Browser, type Page, send } from '../browser.ts';
 import { chargedAccount, closeAndInvoice, failDownloads } from './charged-accounts.ts';
@@ -187,11 +187,11 @@ async function expectFew(name: string, ask: () => Promise<Page>, own: number): P
 }
 
 const nameOf = ({ method, path }: { method: string; path: string }) => `${method} ${path.replace('/staff', '')}`;
-const shownPages = routes.filter(({ access, method }) => access !== 'everybody' && method === 'GET').map(nameOf);
+const shownPages = pageRoutes.filter(({ access, method }) => access !== 'everybody' && method === 'GET').map(nameOf);
 
 it('every page and endpoint is counted, or is named with the reason', () => {
   expect([...Object.keys(pages), ...Object.keys(unbounded)].sort()).toEqual(shownPages.sort());
-  const asked = endpoints.map(nameOf).filter((name) => name !== 'POST /search');
+  const asked = jsonEndpoints.map(nameOf).filter((name) => name !== 'POST /search');
   expect(Object.keys(programs).sort()).toEqual(asked.sort());
 });
 

@@ -1,8 +1,8 @@
 import type { FastifyReply } from 'fastify';
 import { readTimeline } from '../../../../projections/job-timeline.ts';
 import { readJob } from '../../../../projections/jobs.ts';
-import type { EventStream } from '../../event-streams.ts';
-import { changeOf } from '../../live-downloads.ts';
+import { changeOf } from '../../live/live-downloads.ts';
+import type { EventStream } from '../../live/live-streams.ts';
 import { duration } from '../../parts.ts';
 import { type Answer, badInput, Refusal, type StaffVisit } from '../../visit.ts';
 import { eventPath } from '../addresses.ts';

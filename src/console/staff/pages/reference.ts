@@ -1,7 +1,7 @@
 import { code, type Html, html, prose, table } from '../../../documents/html.ts';
 import { type Answer, page, type Visit } from '../../visit.ts';
 import type { StaffDependencies } from '../dependencies.ts';
-import { apiBase } from '../endpoints.ts';
+import { apiBase } from '../json-endpoints.ts';
 import { createStaffOpenApi, type JsonSchema, type Operation } from '../openapi.ts';
 
 /** The reference of the API of staff, made from its document alone. Nothing on it is anybody's data. */

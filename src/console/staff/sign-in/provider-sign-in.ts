@@ -9,8 +9,8 @@ import {
   ProviderRefused,
   type SignInAttempt,
 } from '../../../ports/identity-provider.ts';
-import { staffCookies } from '../../cookies.ts';
 import { askingCookie, nextOf, readAsking } from '../../sign-in/asking-browser.ts';
+import { staffCookies } from '../../sign-in/cookies.ts';
 import { type Answer, missing, redirect, Refusal, type Visit } from '../../visit.ts';
 import type { StaffDependencies } from '../dependencies.ts';
 import { startSession } from './session.ts';

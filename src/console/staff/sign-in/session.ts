@@ -1,8 +1,8 @@
 import { catchUp } from '../../../../projections/runner/wait-for-checkpoint.ts';
 import { staff as staffModel } from '../../../../projections/staff.ts';
 import type { Member } from '../../../domain/staff.ts';
-import { setCookie, staffCookies } from '../../cookies.ts';
 import { readAsking } from '../../sign-in/asking-browser.ts';
+import { setCookie, staffCookies } from '../../sign-in/cookies.ts';
 import { type Answer, notYetInForce, redirect, type StaffVisit, type Visit } from '../../visit.ts';
 import type { StaffDependencies } from '../dependencies.ts';
 

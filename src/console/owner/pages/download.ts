@@ -1,0 +1,160 @@
+import { type AccountDownload, readAccountDownload } from '../../../../projections/account-downloads.ts';
+import { type AccountInvoices, readInvoices } from '../../../../projections/invoices.ts';
+import type { TimelineRow } from '../../../../projections/job-timeline.ts';
+import type { JobRow } from '../../../../projections/jobs.ts';
+import { linkToFile } from '../../../commands/link-to-file.ts';
+import { type Html, html } from '../../../documents/html.ts';
+import { correctionsOf, describeEvent, eventTitle } from '../../../documents/job-story.ts';
+import { type FailureReason, failureReasons } from '../../../domain/failure-reasons.ts';
+import { costText } from '../../download-list.ts';
+import { actorText, bytes, note, statusTag, time } from '../../parts.ts';
+import { type Answer, away, missing, type OwnerVisit, page, redirect, Refusal } from '../../visit.ts';
+import type { ConsoleDependencies } from '../dependencies.ts';
+
+/** One download: its state, what it costs, its file, and every event that it is made of. */
+
+export async function show(visit: OwnerVisit, dependencies: ConsoleDependencies): Promise<Answer> {
+  const { accountId } = visit.session;
+  const found = await readAccountDownload(dependencies.pool, { accountId, token: visit.params['token'] ?? '' });
+  if (!found) throw missing();
+  const { download, timeline } = found;
+  const mayBeCredited = download.overage && timeline.length > 0;
+  const notes = mayBeCredited ? (await readInvoices(dependencies.pool, accountId)).creditNotes : [];
+  return page({
+    title: `${download.platform} ${download.video_id}`,
+    section: 'downloads',
+    islands: ['live'],
+    content: content(found, notes, dependencies),
+  });
+}
+
+function content(
+  { download, timeline }: AccountDownload,
+  notes: AccountInvoices['creditNotes'],
+  { origins }: ConsoleDependencies,
+): Html {
+  const { token, status, url, format, quality, queued_at: queuedAt, failure_reason: reason } = download;
+  const isLive = status !== 'done' && status !== 'failed';
+  const charge = timeline.find(({ cents }) => cents !== null);
+  const curl = `curl -sS -H "Authorization: Bearer $REELTALLY_KEY" \\\n  "${origins.own}/api/v1/video/status?token=${token}"`;
+  return html`${reason !== null && failure(reason, download)}
+    <dl class="facts">
+      <dt>State</dt>
+      <dd ${isLive && html`data-live="${token}" data-reload-at-end`}>${statusTag(status)}</dd>
+      ${status === 'done' && fileFacts(download)}
+      <dt>Video</dt>
+      <dd>
+        <a href="${url}" rel="noreferrer noopener">${url}</a>
+      </dd>
+      <dt>Asked for</dt>
+      <dd>${format}${format === 'video' && `, ${quality}`}</dd>
+      <dt>Queued</dt>
+      <dd>${time(queuedAt)}</dd>
+      <dt>Cost</dt>
+      <dd>
+        ${costText(download)}${charge && html`, <a href="#event-${charge.event_id}">charged here</a>`}
+        ${givenBack(timeline, notes)}
+      </dd>
+      <dt>Token</dt>
+      <dd><code>${token}</code></dd>
+      ${
+        download.key_id !== null &&
+        html`<dt>API key</dt>
+          <dd><a href="/console/downloads?key=${download.key_id}">${download.key_id}</a></dd>`
+      }
+    </dl>
+    <h2>What happened</h2>
+    ${story(timeline)}
+    <h2>The same from a program</h2>
+    <pre><code>${curl}</code></pre>`;
+}
+
+function fileFacts({ token, file_mime: mime, file_size_bytes: size, file_expired_at: expiredAt }: JobRow): Html {
+  return html`<dt>File</dt>
+    <dd>
+      ${mime ?? ''}, ${bytes(size ?? 0)}
+      ${
+        expiredAt === null
+          ? html`<p><a class="button" href="/console/downloads/${token}/file">Save the file</a></p>`
+          : html`<p class="soft">
+              No longer kept since ${time(expiredAt)}. <a href="/console/try">Download it again</a>
+            </p>`
+      }
+    </dd>`;
+}
+
+const advice: Readonly<Record<FailureReason, string>> = {
+  video_unavailable: 'Check the address in a browser. If the video is there, tell us the token below.',
+  private_video: 'Ask its owner to make it public; then download it again.',
+  login_required: 'Videos behind a sign-in cannot be downloaded.',
+  age_restricted: 'Videos that ask for an age cannot be downloaded.',
+  geo_blocked: 'Look for the same video without such a limit.',
+  live_stream: 'Download it again once the stream has ended.',
+  too_large: 'Ask for a lower quality, or for the audio alone.',
+  too_long: 'Look for a shorter version.',
+  drm_protected: 'Protected videos cannot be downloaded.',
+  unsupported_media: 'Ask for the other format, or check that the address is that of a single video.',
+  platform_error: 'It was tried three times. Download it again later.',
+  rate_limited_by_platform: 'Download it again later.',
+  timed_out: 'Ask for a lower quality, or download it again later.',
+  voided: 'Download it again.',
+  internal_error: 'Download it again. If it fails again, tell us the token below.',
+};
+
+function failure(reason: FailureReason, { overage }: JobRow): Html {
+  const isOurs = reason === 'internal_error' || reason === 'voided';
+  const charged = overage ? 'Its charge stays' : 'Its credit stays taken';
+  return note(
+    'bad',
+    html`${failureReasons[reason].message} ${advice[reason]}
+    ${isOurs ? 'What it cost is given back.' : `${charged}: a download is charged when it is queued.`}`,
+  );
+}
+
+function givenBack(timeline: readonly TimelineRow[], notes: AccountInvoices['creditNotes']): Html | false {
+  const corrections = correctionsOf(timeline, notes);
+  if (corrections.length === 0) return false;
+  return html`<ul>
+    ${corrections.map(({ time: at, text }) => html`<li>${time(at)}: ${text}</li>`)}
+  </ul>`;
+}
+
+function story(timeline: readonly TimelineRow[]): Html {
+  return html`<ol class="timeline">
+    ${timeline.map(
+      (event, index) =>
+        html`<li id="event-${event.event_id}" class="${event.type === 'JobFailed' && 'bad'}">
+          <p><strong>${eventTitle(event.type)}</strong> ${describeEvent(event)}</p>
+          <p class="when">${time(event.time)}${gap(timeline[index - 1], event)}, by ${actorText(event.actor)}</p>
+          <details>
+            <summary>Event ${event.revision} of <code>${event.stream}</code></summary>
+            <pre><code>${JSON.stringify({ id: event.event_id, type: event.type, data: event.data }, null, 2)}</code></pre>
+          </details>
+        </li>`,
+    )}
+  </ol>`;
+}
+
+function gap(before: TimelineRow | undefined, { time: at }: TimelineRow): string {
+  if (!before) return '';
+  const seconds = (Date.parse(at) - Date.parse(before.time)) / 1000;
+  return seconds < 0.001 ? '' : `, ${seconds.toFixed(3)} s later`;
+}
+
+/** Signs a link at each click; the file store checks it. */
+export async function openFile(visit: OwnerVisit, dependencies: ConsoleDependencies): Promise<Answer> {
+  const { accountId } = visit.session;
+  const token = visit.params['token'] ?? '';
+  const found = await readAccountDownload(dependencies.pool, { accountId, token });
+  if (found?.download.status !== 'done') throw missing();
+  const link = await linkToFile(found.download, dependencies);
+  if (link === 'away') throw away();
+  if (link === 'gone')
+    throw new Refusal(
+      404,
+      'The file is gone',
+      'Files are kept for a while only. Download the video again to get a new one.',
+    );
+  if ('blocked' in link) throw new Refusal(404, 'This video is blocked', link.blocked);
+  return redirect(link.url);
+}

@@ -1,0 +1,186 @@
+import { type KeyWithUse, listKeysWithUse } from '../../../../projections/admission/key-use.ts';
+import { waitForKey } from '../../../../projections/api-keys.ts';
+import { issueReferencedKey, revokeApiKey } from '../../../commands/accounts.ts';
+import { type Html, html } from '../../../documents/html.ts';
+import { keyLabel } from '../../../domain/account-events.ts';
+import { maxKeysOf, type Terms } from '../../../domain/plans.ts';
+import { isRefused } from '../../../domain/refusals.ts';
+import { termsAt } from '../../../domain/usage-periods.ts';
+import { formKeyField, formKeyOf } from '../../form-key.ts';
+import { formTokenField } from '../../layout.ts';
+import { count, empty, note, number, numberHead, time, wideTable } from '../../parts.ts';
+import {
+  type Answer,
+  badInput,
+  missing,
+  notYetInForce,
+  type OwnerVisit,
+  page,
+  redirect,
+  Refusal,
+} from '../../visit.ts';
+import { currentUsage } from '../current-usage.ts';
+import type { ConsoleDependencies } from '../dependencies.ts';
+import { requestOf } from '../owner-request.ts';
+
+/** The API keys of the account: issued, watched and revoked. */
+
+const inForceMs = 5_000;
+
+export async function show(visit: OwnerVisit, dependencies: ConsoleDependencies): Promise<Answer> {
+  return page({ title: 'API keys', section: 'keys', content: await content(visit, dependencies) });
+}
+
+async function content(visit: OwnerVisit, dependencies: ConsoleDependencies): Promise<Html> {
+  const keys = await listKeysWithUse(dependencies.pool, visit.session.accountId);
+  const terms = termsAt(await currentUsage(visit, dependencies), dependencies.now());
+  const active = keys.filter(({ revoked_at: revokedAt }) => revokedAt === null);
+  const revoked = keys.filter(({ revoked_at: revokedAt }) => revokedAt !== null);
+  return html`${visit.query.get('done') === 'revoked' && note('good', 'The key is revoked. Every process refuses it from now on.')}
+    ${list(active, terms)}
+    <h2 id="issue">Issue a key</h2>
+    ${
+      active.length >= maxKeysOf(terms)
+        ? note('warn', `All ${count(maxKeysOf(terms))} keys of your plan are in force. Revoke one first.`)
+        : html`<form method="post" action="/console/keys" class="stack">
+            ${formTokenField(visit.session)} ${formKeyField(dependencies.newUuid())}
+            <label
+              >Label, to tell it from the others
+              <input name="label" maxlength="100" placeholder="for example: nightly import" autocomplete="off"
+            /></label>
+            <button>Issue a key</button>
+          </form>`
+    }
+    ${
+      revoked.length > 0 &&
+      html`<details>
+        <summary>Revoked keys (${count(revoked.length)})</summary>
+        ${wideTable(
+          'Revoked keys',
+          ['Label', 'Key', 'Issued', 'Revoked'],
+          revoked.map(
+            (key) =>
+              html`<tr>
+                <td>${key.label}</td>
+                <td><code>${key.key_prefix}…</code></td>
+                <td>${time(key.created_at.toISOString())}</td>
+                <td>${key.revoked_at !== null && time(key.revoked_at.toISOString())}</td>
+              </tr>`,
+          ),
+        )}
+      </details>`
+    }`;
+}
+
+function list(keys: readonly KeyWithUse[], { hourly_limit: hourlyLimit }: Terms): Html {
+  if (keys.length === 0) return empty(html`<p>No key is in force. <a href="#issue">Issue one</a> for a program.</p>`);
+  const rows = keys.map(
+    (key) =>
+      html`<tr>
+        <th scope="row">${key.label === '' ? html`<span class="soft">no label</span>` : key.label}</th>
+        <td>
+          <a data-row href="/console/downloads?key=${key.key_id}"><code>${key.key_prefix}…</code></a>
+        </td>
+        <td>${time(key.created_at.toISOString())}</td>
+        <td>${key.lastUsedAt ? time(key.lastUsedAt.toISOString()) : html`<span class="soft">never</span>`}</td>
+        ${number(`${count(key.usedInPastHour)} of ${count(hourlyLimit)}`)}
+        <td><a href="/console/keys/${key.key_id}/revoke">Revoke…</a></td>
+      </tr>`,
+  );
+  const heads = [
+    'Label',
+    'Key',
+    'Issued',
+    'Newest request',
+    numberHead('Requests in the past hour'),
+    html`<span class="visually-hidden">Revoke</span>`,
+  ];
+  return wideTable('Keys in force', heads, rows);
+}
+
+export async function issue(visit: OwnerVisit, dependencies: ConsoleDependencies): Promise<Answer> {
+  const label = keyLabel.safeParse((visit.form.get('label') ?? '').trim());
+  if (!label.success)
+    throw badInput(`The label ${label.error.issues[0]?.message ?? 'cannot be used'}. Go back and change it.`);
+  const { accountId } = visit.session;
+  const maxKeys = maxKeysOf(termsAt(await currentUsage(visit, dependencies), dependencies.now()));
+  const formKey = formKeyOf(visit);
+  const issued = await issueReferencedKey(dependencies.accounts, {
+    accountId,
+    label: label.data,
+    maxKeys,
+    reference: formKey === undefined ? undefined : `form ${formKey}`,
+    ...requestOf(visit),
+  });
+  if (isRefused(issued)) {
+    throw badInput(
+      issued.refusal === 'too_many_new_keys'
+        ? `${count(maxKeys)} keys were issued in the past hour, as many as your plan allows. Try again in an hour.`
+        : `${count(maxKeys)} keys are in force, as many as your plan allows. Revoke one first.`,
+    );
+  }
+  if (issued.key === null)
+    throw new Refusal(
+      409,
+      'This form has issued its key',
+      'The key was shown when the form was sent first, and is stored nowhere. If nobody has copied it, revoke it in the list of keys, and issue another one.',
+    );
+  const inForce = await isInForce(dependencies, issued.keyId, { revoked: false });
+  // A key that is shown may be used at once, and must never be answered 401.
+  if (!inForce)
+    throw notYetInForce(
+      'A key was issued, but it does not work yet, and is never shown. In a minute it is in the list: revoke it there, and issue another one.',
+    );
+  return page({
+    title: 'Your new API key',
+    section: 'keys',
+    content: html`${note('good', 'The key works at once. It is shown this once and stored nowhere: copy it now.')}
+      <pre><code id="new-key">${issued.key}</code></pre>
+      <p>Keep it where programs keep secrets. Whoever has it can spend your credits.</p>
+      <pre><code>export REELTALLY_KEY=${issued.key}
+curl -sS -H "Authorization: Bearer $REELTALLY_KEY" ${dependencies.origins.own}/api/v1/credits</code></pre>
+      <p><a class="button second" href="/console/keys">I have copied it</a></p>`,
+  });
+}
+
+/** True once requests are answered accordingly. The change stays recorded if that cannot be found out. */
+const isInForce = ({ pool }: ConsoleDependencies, keyId: string, state: { revoked: boolean }): Promise<boolean> =>
+  waitForKey(pool, keyId, { ...state, timeoutMs: inForceMs }).catch(() => false);
+
+async function findKey({ session, params }: OwnerVisit, { pool }: ConsoleDependencies): Promise<KeyWithUse> {
+  const keys = await listKeysWithUse(pool, session.accountId);
+  const key = keys.find(({ key_id: id }) => id === params['key']);
+  if (!key) throw missing();
+  return key;
+}
+
+export async function confirmRevocation(visit: OwnerVisit, dependencies: ConsoleDependencies): Promise<Answer> {
+  const key = await findKey(visit, dependencies);
+  const used =
+    key.usedInPastHour === 0
+      ? 'It was not used in the past hour.'
+      : `It was used ${count(key.usedInPastHour)} times in the past hour.`;
+  return page({
+    title: `Revoke ${key.label === '' ? 'a key' : key.label}`,
+    section: 'keys',
+    content: html`<p class="lead">
+        Programs with the key <code>${key.key_prefix}…</code> are refused from then on, with
+        <code>401 unauthorized</code>. ${used}
+      </p>
+      <p>Downloads that it has queued go on, and other keys can poll them. A revoked key never works again.</p>
+      <form method="post" action="/console/keys/${key.key_id}/revoke" class="pages">
+        ${formTokenField(visit.session)}
+        <button class="danger">Revoke the key</button> <a href="/console/keys">Keep it</a>
+      </form>`,
+  });
+}
+
+export async function revoke(visit: OwnerVisit, dependencies: ConsoleDependencies): Promise<Answer> {
+  const { accountId } = visit.session;
+  const keyId = visit.params['key'] ?? '';
+  const revoked = await revokeApiKey(dependencies.accounts, { accountId, keyId, ...requestOf(visit) });
+  if (isRefused(revoked)) throw missing();
+  if (!(await isInForce(dependencies, keyId, { revoked: true })))
+    throw notYetInForce('The key is revoked, but may still work for a while. Look at the list of keys in a minute.');
+  return redirect('/console/keys?done=revoked');
+}

@@ -1,0 +1,225 @@
+import { type AccountPeriod, pageAccountPeriods } from '../../../../projections/account-periods.ts';
+import { notBelieved } from '../../../../projections/credits-macs.ts';
+import { listUsageDays, type UsageDay } from '../../../../projections/usage-days.ts';
+import { formatDays } from '../../../documents/days.ts';
+import { type Html, html } from '../../../documents/html.ts';
+import type { BillingPeriod } from '../../../domain/billing-period.ts';
+import type { Terms } from '../../../domain/plans.ts';
+import { comingTerms, isOverAt, termsAt } from '../../../domain/usage-periods.ts';
+import type { UsagePeriod } from '../../../domain/usage-state.ts';
+import { type Pool, poolOf, summariseUsage } from '../../../domain/usage-summary.ts';
+import {
+  bar,
+  count,
+  day,
+  type Figure,
+  figures,
+  money,
+  number,
+  numberHead,
+  option,
+  time,
+  wideTable,
+} from '../../parts.ts';
+import { type Answer, missing, type OwnerVisit, page } from '../../visit.ts';
+import { currentUsage } from '../current-usage.ts';
+import type { ConsoleDependencies } from '../dependencies.ts';
+import { periodForecast } from '../forecast.ts';
+
+/** Usage and money of one billing period: the current one, or an earlier one by its first day. */
+
+const shownPeriods = 36;
+
+interface Shown {
+  period: BillingPeriod;
+  isCurrent: boolean;
+  terms: Terms;
+  downloads: Pool;
+  metadata: Pool;
+  overage: { downloads: number; cents: number };
+}
+
+export async function show(visit: OwnerVisit, dependencies: ConsoleDependencies): Promise<Answer> {
+  const { accountId } = visit.session;
+  const { pool, macs } = dependencies;
+  const now = dependencies.now();
+  const periods = await pageAccountPeriods(pool, { accountId, macs, limit: shownPeriods });
+  const usage = await currentUsage(visit, dependencies, periods[0]?.snapshot);
+  const wanted = visit.query.get('period');
+  const at = wanted === null ? 0 : periods.findIndex(({ start }) => start.slice(0, 10) === wanted);
+  const earlier = at > 0 ? usageOf(periods[at]) : undefined;
+  if (at !== 0 && !earlier) throw missing();
+  const shown = earlier ? ofPeriod(earlier) : ofNow(usage, now);
+  const days = await listUsageDays(pool, { accountId, periodStart: shown.period.start });
+  const starts = periods.map(({ start }) => start);
+  return page({
+    title: 'Overview',
+    section: 'overview',
+    islands: ['plot'],
+    content: html`${periodChoice(starts, shown)} ${figures(figuresOf(shown, usage, now))} ${plot(shown, days)}`,
+  });
+}
+
+/** @returns undefined for a row that this installation has not written */
+function usageOf(period: AccountPeriod | undefined): UsagePeriod | undefined {
+  const snapshot = period?.snapshot;
+  if (snapshot === undefined || snapshot === notBelieved || snapshot.usage.phase === 'absent') return undefined;
+  return snapshot.usage;
+}
+
+function ofNow(usage: UsagePeriod, now: string): Shown {
+  const { downloads, metadata, overage, period } = summariseUsage(usage, now);
+  return { period, isCurrent: true, terms: termsAt(usage, now), downloads, metadata, overage };
+}
+
+function ofPeriod({ period, terms, ...usage }: UsagePeriod): Shown {
+  return {
+    period,
+    isCurrent: false,
+    terms,
+    downloads: poolOf(terms.downloads_limit, usage.downloadCredits),
+    metadata: poolOf(terms.metadata_limit, usage.metadataCredits),
+    overage: { downloads: usage.overageDownloads, cents: usage.overageCents },
+  };
+}
+
+function periodChoice(starts: readonly string[], { period, terms }: Shown): Html {
+  const at = starts.findIndex((start) => start === period.start);
+  const older = starts[at + 1];
+  const newer = at > 0 ? starts[at - 1] : undefined;
+  const link = (start: string | undefined, text: string) =>
+    start !== undefined && html`<a href="/console?period=${start.slice(0, 10)}">${text}</a>`;
+  return html`<div class="pages">
+    <p><strong>${formatDays(period.start, period.end)}</strong>, plan <strong>${terms.plan}</strong></p>
+    <p>${link(older, '← earlier')} ${link(newer, 'later →')}</p>
+    ${
+      starts.length > 2 &&
+      html`<form method="get" action="/console" class="filters">
+        <select name="period" aria-label="Billing period">
+          ${starts.map((start) => option(start.slice(0, 10), `from ${start.slice(0, 10)}`, period.start.slice(0, 10)))}
+        </select>
+        <button class="second">Show</button>
+      </form>`
+    }
+  </div>`;
+}
+
+function figuresOf(shown: Shown, usage: UsagePeriod, now: string): Figure[] {
+  const { period, terms, downloads, metadata, overage, isCurrent } = shown;
+  const rateCents = terms.overage_cents;
+  const range = `from=${period.start.slice(0, 10)}&to=${period.end.slice(0, 10)}`;
+  const forecast = isCurrent ? periodForecast({ period, terms, downloads, overage }, now) : undefined;
+  return [
+    {
+      name: 'Downloads',
+      value: html`<a href="/console/downloads?${range}">${count(downloads.used)}</a>`,
+      of: `of ${count(downloads.limit)} in the plan`,
+      bar: bar('Downloads of the plan', downloads.used, downloads.limit),
+      details: [
+        `${count(downloads.remaining)} left`,
+        forecast && `At this pace ${count(forecast.downloads)} by the end of the period`,
+      ],
+    },
+    {
+      name: 'Overage',
+      value: html`<a href="/console/downloads?${range}&overage=yes">${money(overage.cents)}</a>`,
+      of: `for ${count(overage.downloads)} ${overage.downloads === 1 ? 'download' : 'downloads'}`,
+      ...(terms.overage_cap_cents !== null && {
+        bar: bar('Overage cap, in cents', overage.cents, terms.overage_cap_cents),
+      }),
+      details: [
+        rateCents === null
+          ? 'Downloads stop at the allowance of this plan'
+          : `${money(rateCents)} for each download beyond the plan`,
+        capText(shown),
+        forecast && rateCents !== null
+          ? `At this pace ${money(forecast.overageCents)} by the end of the period`
+          : undefined,
+      ],
+    },
+    {
+      name: 'Metadata requests',
+      value: count(metadata.used),
+      of: `of ${count(metadata.limit)}`,
+      bar: bar('Metadata requests', metadata.used, metadata.limit),
+      details: [`${count(metadata.remaining)} left; beyond that they are refused`],
+    },
+    ...(isCurrent ? [nextInvoice(usage, now)] : []),
+  ];
+}
+
+function capText({ terms, overage: { cents }, isCurrent }: Shown): Html | string | undefined {
+  const { overage_cents: rateCents, overage_cap_cents: capCents } = terms;
+  if (rateCents === null) return undefined;
+  const left = capCents === null ? undefined : Math.max(0, Math.floor((capCents - cents) / rateCents));
+  if (!isCurrent)
+    return capCents === null ? 'No cap was set' : `Cap ${money(capCents)}${left === 0 ? ', reached' : ''}`;
+  if (capCents === null) return html`No cap is set. <a href="/console/settings#cap">Set one</a>`;
+  return html`Cap ${money(capCents)}:
+    ${left === 0 ? 'reached, downloads stop' : `${count(left ?? 0)} more downloads fit`}.
+    <a href="/console/settings#cap">Change</a>`;
+}
+
+/** The total of the next invoice if the period ended now: its lines are on the draft. */
+function nextInvoice(usage: UsagePeriod, now: string): Figure {
+  const over = isOverAt(usage, now);
+  const dueCents = (over ? 0 : usage.overageCents + usage.feeDifferenceCents) + comingTerms(usage).fee_cents;
+  return {
+    name: 'Next invoice, so far',
+    value: html`<a href="/console/invoices/draft">${money(dueCents)}</a>`,
+    details: [html`Issued after ${time(summariseUsage(usage, now).period.end)}`],
+  };
+}
+
+function plot({ period, terms, overage }: Shown, days: readonly UsageDay[]): Html {
+  if (days.length === 0) return html`<p class="soft">Nothing was used in this period.</p>`;
+  const { downloads_limit: limit } = terms;
+  const byDay = new Map(days.map((each) => [each.day, each.downloads]));
+  const last = days.at(-1)?.day ?? '';
+  const all = daysOf(period);
+  let sum = 0;
+  // Days that are still to come have no values yet.
+  const sums = all.map((each) => (each > last ? null : (sum += byDay.get(each) ?? 0)));
+  const series = [
+    {
+      label: 'Downloads a day',
+      token: 'accent',
+      values: all.map((each) => (each > last ? null : (byDay.get(each) ?? 0))),
+    },
+    { label: 'Downloads so far', token: 'info', as: 'line', values: sums },
+    // A line far above everything would flatten all else.
+    ...(limit <= 3 * sum ? [{ label: 'Allowance', token: 'warn', as: 'line', values: all.map(() => limit) }] : []),
+  ];
+  const plotted = { days: all.map((each) => Date.parse(each) / 1000), series };
+  const rows = days.map(
+    (each) =>
+      html`<tr>
+        <th scope="row">
+          <a data-row href="/console/downloads?from=${each.day}&to=${nextDay(each.day)}">${day(each.day)}</a>
+        </th>
+        ${number(count(each.downloads))} ${number(count(each.overage_downloads))} ${number(money(each.overage_cents))}
+        ${number(money(-each.returned_cents))} ${number(count(each.metadata_requests))}
+      </tr>`,
+  );
+  const heads = [
+    'Day (UTC)',
+    ...['Downloads', 'beyond the plan', 'Charged', 'Given back', 'Metadata requests'].map(numberHead),
+  ];
+  return html`<h2>Day by day</h2>
+    <figure class="plot" data-plot="${JSON.stringify(plotted)}">
+      <figcaption>
+        Downloads of each day, and their sum beside the allowance of ${count(terms.downloads_limit)}.
+      </figcaption>
+      <div class="canvas"></div>
+    </figure>
+    ${wideTable('Usage by day', heads, rows)}
+    <p class="soft">Charges less what was given back are the overage of the period: ${money(overage.cents)}.</p>`;
+}
+
+function daysOf({ start, end }: BillingPeriod): string[] {
+  const days: string[] = [];
+  for (let each = start.slice(0, 10); each < end.slice(0, 10); each = nextDay(each)) days.push(each);
+  return days;
+}
+
+const nextDay = (each: string) => new Date(Date.parse(each) + 86_400_000).toISOString().slice(0, 10);

@@ -1,0 +1,137 @@
+import { people as peopleModel } from '../../../../projections/people.ts';
+import { catchUp } from '../../../../projections/runner/wait-for-checkpoint.ts';
+import { invitePerson, removePerson } from '../../../commands/accounts.ts';
+import { type Html, html } from '../../../documents/html.ts';
+import { listPeople, maxPeople, type People } from '../../../domain/people.ts';
+import { email as emailField } from '../../../domain/plain-text.ts';
+import { isRefused } from '../../../domain/refusals.ts';
+import type { ListedSession } from '../../../ports/console-sessions.ts';
+import { formTokenField } from '../../layout.ts';
+import { count, time, wideTable } from '../../parts.ts';
+import { ownerCookies, setCookie } from '../../sign-in/cookies.ts';
+import { type Answer, badInput, missing, notYetInForce, type OwnerVisit, redirect } from '../../visit.ts';
+import type { ConsoleDependencies } from '../dependencies.ts';
+import { requestOf } from '../owner-request.ts';
+
+/** The people of an account, and the sessions of the one who is signed in. */
+
+const inForceMs = 5_000;
+
+export function peopleAndSessions({ session }: OwnerVisit, people: People, sessions: readonly ListedSession[]): Html {
+  const listed = listPeople(people);
+  const personRows = listed.map(
+    ({ personId, email, since }) =>
+      html`<tr>
+        <th scope="row">${email}${personId === session.personId && html` <span class="tag">you</span>`}</th>
+        <td>${time(since)}</td>
+        <td>
+          ${
+            listed.length > 1 &&
+            html`<form method="post" action="/console/people/${personId}/remove">
+              ${formTokenField(session)}
+              <button class="quiet">Remove<span class="visually-hidden"> ${email}</span></button>
+            </form>`
+          }
+        </td>
+      </tr>`,
+  );
+  const sessionRows = sessions.map(
+    ({ sessionId, startedAt, seenAt, browser }) =>
+      html`<tr>
+        <th scope="row">
+          ${browserName(browser)}${sessionId === session.sessionId && html` <span class="tag">this one</span>`}
+        </th>
+        <td>${time(startedAt)}</td>
+        <td>${time(seenAt)}</td>
+        <td>
+          ${
+            sessionId !== session.sessionId &&
+            html`<form method="post" action="/console/sessions/end">
+              ${formTokenField(session)} <input type="hidden" name="session" value="${sessionId}" />
+              <button class="quiet">Sign out</button>
+            </form>`
+          }
+        </td>
+      </tr>`,
+  );
+  const action = html`<span class="visually-hidden">Action</span>`;
+  return html`<h2 id="people">People</h2>
+    <p>Everybody here can do all that you can: see usage, change the plan and the cap, and issue keys.</p>
+    ${wideTable('People', ['E-mail address', 'Since', action], personRows)}
+    <form method="post" action="/console/people" class="stack">
+      ${formTokenField(session)}
+      <label>E-mail address <input type="email" name="email" required maxlength="254" autocomplete="off" /></label>
+      <button class="second">Invite a person</button>
+    </form>
+    <h2 id="sessions">Your sessions</h2>
+    ${wideTable('Sessions', ['Browser', 'Signed in', 'Last seen', action], sessionRows)}
+    <form method="post" action="/console/sessions/end-all">
+      ${formTokenField(session)} <button class="second">Sign out everywhere</button>
+    </form>`;
+}
+
+/** Enough of a browser's description to recognise it. */
+function browserName(description: string): string {
+  const browser = ['Edg', 'OPR', 'Firefox', 'Chrome', 'Safari'].find((name) => description.includes(`${name}/`));
+  const system = ['Android', 'iPhone', 'iPad', 'Windows', 'Mac OS X', 'Linux'].find((name) =>
+    description.includes(name),
+  );
+  const names: Readonly<Record<string, string>> = { Edg: 'Edge', OPR: 'Opera', 'Mac OS X': 'macOS' };
+  const shown = [browser, system].filter((part) => part !== undefined).map((part) => names[part] ?? part);
+  return shown.length === 0 ? 'a browser' : shown.join(' on ');
+}
+
+export async function invite(visit: OwnerVisit, dependencies: ConsoleDependencies): Promise<Answer> {
+  const email = emailField.safeParse((visit.form.get('email') ?? '').trim());
+  if (!email.success) throw badInput('That is not an e-mail address. Go back and correct it.');
+  const { accountId } = visit.session;
+  const invited = await invitePerson(dependencies.accounts, { accountId, email: email.data, ...requestOf(visit) });
+  if (isRefused(invited)) {
+    throw badInput(
+      invited.refusal === 'too_many_invitations'
+        ? 'Many people were invited in the past hour. Try again in an hour.'
+        : `An account has at most ${count(maxPeople)} people. Remove somebody first.`,
+    );
+  }
+  await untilInForce(dependencies);
+  return redirect('/console/settings?done=invited#people');
+}
+
+export async function remove(visit: OwnerVisit, dependencies: ConsoleDependencies): Promise<Answer> {
+  const { accountId, personId: own } = visit.session;
+  const personId = visit.params['person'] ?? '';
+  const removed = await removePerson(dependencies.accounts, { accountId, personId, ...requestOf(visit) });
+  if (isRefused(removed)) {
+    if (removed.refusal === 'last_person')
+      throw badInput('The last person of an account cannot be removed. Invite somebody else first.');
+    throw missing();
+  }
+  await untilInForce(dependencies);
+  return redirect(personId === own ? '/console/sign-in' : '/console/settings?done=removed#people');
+}
+
+/** Sign-in and sessions read the people of the read model. */
+async function untilInForce({ store, pool }: ConsoleDependencies): Promise<void> {
+  const isInForce = await catchUp({ store, pool }, peopleModel, inForceMs).catch(() => false);
+  if (!isInForce) throw notYetInForce('The change of the people is stored. Look at the settings in a minute.');
+}
+
+export async function endSession(visit: OwnerVisit, { sessions }: ConsoleDependencies): Promise<Answer> {
+  await sessions.end(visit.session, visit.form.get('session') ?? '');
+  return redirect('/console/settings?done=ended#sessions');
+}
+
+export async function endAllSessions(visit: OwnerVisit, dependencies: ConsoleDependencies): Promise<Answer> {
+  await dependencies.sessions.endAll(visit.session);
+  return signedOut(dependencies);
+}
+
+export async function signOut(visit: OwnerVisit, dependencies: ConsoleDependencies): Promise<Answer> {
+  await dependencies.sessions.end(visit.session, visit.session.sessionId);
+  return signedOut(dependencies);
+}
+
+function signedOut({ origins }: ConsoleDependencies): Answer {
+  const { session, isSecure } = ownerCookies(origins.isSecure);
+  return redirect('/console/sign-in?done=out', setCookie(session, '', { isSecure, maxAgeSeconds: 0 }));
+}

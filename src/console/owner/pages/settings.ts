@@ -1,0 +1,224 @@
+import { readAccount } from '../../../commands/accounts.ts';
+import { changeTerms as changeTermsOf, type TermsChange } from '../../../commands/change-terms.ts';
+import { type Html, html } from '../../../documents/html.ts';
+import { changePlan as decidePlanChange, resultOfPlanChange } from '../../../domain/change-plan.ts';
+import { maxKeysOf, type PlanTerms, type Terms } from '../../../domain/plans.ts';
+import { isRefused } from '../../../domain/refusals.ts';
+import { comingTerms, isOverAt, termsAt } from '../../../domain/usage-periods.ts';
+import type { UsagePeriod } from '../../../domain/usage-state.ts';
+import { formTokenField } from '../../layout.ts';
+import { count, day, money, note, number, numberHead, wideTable } from '../../parts.ts';
+import { readDollars } from '../../read-dollars.ts';
+import { type Answer, away, badInput, missing, outcomeUnknown, type OwnerVisit, page, redirect } from '../../visit.ts';
+import { currentUsage, snapshotOf } from '../current-usage.ts';
+import type { ConsoleDependencies } from '../dependencies.ts';
+import { causeOf } from '../owner-request.ts';
+import { billingForm } from './billing-details.ts';
+import { peopleAndSessions } from './people.ts';
+
+/** Everything that an owner decides: the overage cap, the plan, billing details, people, sessions. */
+
+const budgetMs = 5_000;
+
+const done: ReadonlyMap<string | null, string> = new Map([
+  ['cap', 'The cap is changed.'],
+  ['plan', 'The plan is changed.'],
+  ['billing', 'The billing details are saved.'],
+  ['invited', 'The person is invited, and can sign in with that address.'],
+  ['removed', 'The person is removed, and signed out everywhere.'],
+  ['ended', 'The session is ended.'],
+]);
+
+export async function show(visit: OwnerVisit, dependencies: ConsoleDependencies): Promise<Answer> {
+  const usage = await currentUsage(visit, dependencies);
+  const account = await readAccount(dependencies.store, visit.session.accountId);
+  const sessions = await dependencies.sessions.list(visit.session);
+  const told = done.get(visit.query.get('done'));
+  return page({
+    title: 'Settings',
+    section: 'settings',
+    content: html`${told !== undefined && note('good', told)} ${cap(visit, usage, dependencies.now())}
+    ${plans(usage, dependencies)} ${billingForm(visit, account.billing)} ${warnings(termsAt(usage, dependencies.now()))}
+    ${peopleAndSessions(visit, account.people, sessions)}`,
+  });
+}
+
+function cap({ session }: OwnerVisit, usage: UsagePeriod, now: string): Html {
+  const terms = termsAt(usage, now);
+  const { overage_cents: rateCents, overage_cap_cents: capCents } = terms;
+  const title = html`<h2 id="cap">Cap on overage</h2>`;
+  if (rateCents === null)
+    return html`${title}
+      <p>Your plan has no overage: downloads stop at its allowance, so there is nothing to cap.</p>`;
+  const coming = comingTerms(usage).overage_cap_cents;
+  const spentCents = isOverAt(usage, now) ? 0 : usage.overageCents;
+  return html`${title}
+    <p>
+      ${
+        capCents === null
+          ? 'No cap is set: downloads beyond the allowance go on, and each is charged.'
+          : `Charges beyond the allowance stop at ${money(capCents)} in a billing period: that is ${count(Math.floor(capCents / rateCents))} downloads at ${money(rateCents)}.`
+      }
+      ${money(spentCents)} ${spentCents === 0 ? 'is' : 'are'} charged so far.
+      ${coming !== capCents && html`<strong>From ${day(usage.period.end)} on: ${coming === null ? 'no cap' : money(coming)}.</strong>`}
+    </p>
+    <form method="post" action="/console/settings/cap" class="stack">
+      ${formTokenField(session)}
+      <label
+        >Cap in US dollars; empty for none
+        <input
+          name="dollars"
+          inputmode="decimal"
+          autocomplete="off"
+          pattern="[0-9]+([.][0-9]{1,2})?"
+          value="${capCents === null ? '' : (capCents / 100).toFixed(2)}"
+      /></label>
+      <fieldset>
+        <legend class="visually-hidden">When</legend>
+        <label class="inline"><input type="radio" name="effective" value="now" checked /> now</label>
+        <label class="inline"
+          ><input type="radio" name="effective" value="next_period" /> from the next billing period on</label
+        >
+      </fieldset>
+      <button>Set the cap</button>
+      <p class="hint">A cap below what is charged already stops further overage; nothing is given back by it.</p>
+    </form>`;
+}
+
+export async function changeCap(visit: OwnerVisit, dependencies: ConsoleDependencies): Promise<Answer> {
+  const capCents = readDollars(visit.form.get('dollars') ?? '');
+  if (capCents === undefined)
+    throw badInput('The cap is an amount in US dollars, such as 25 or 12.50; or empty for none.');
+  const effective = readEffective(visit);
+  const change: TermsChange =
+    capCents === null
+      ? { kind: 'remove_overage_cap', effective }
+      : { kind: 'set_overage_cap', overageCapCents: capCents, effective };
+  await changeTerms(visit, dependencies, change);
+  return redirect('/console/settings?done=cap#cap');
+}
+
+function readEffective({ form }: OwnerVisit): 'now' | 'next_period' {
+  const effective = form.get('effective');
+  if (effective !== 'now' && effective !== 'next_period') throw badInput('Choose when the change takes effect.');
+  return effective;
+}
+
+async function changeTerms(visit: OwnerVisit, dependencies: ConsoleDependencies, change: TermsChange): Promise<void> {
+  const answer = await changeTermsOf(dependencies.writers, {
+    accountId: visit.session.accountId,
+    change,
+    snapshot: await snapshotOf(visit, dependencies),
+    cause: causeOf(visit, dependencies.newUuid()),
+    timeoutMs: budgetMs,
+  });
+  if (answer.outcome === 'refused')
+    throw badInput('The plan was changed too often in this billing period. Wait for the next one.');
+  if (answer.outcome === 'unknown') throw outcomeUnknown();
+  if (answer.outcome !== 'accepted') throw away();
+}
+
+function plans(usage: UsagePeriod, { plans: catalogue, now }: ConsoleDependencies): Html {
+  const terms = termsAt(usage, now());
+  const coming = isOverAt(usage, now()) ? undefined : usage.due?.plan;
+  const rows = [...catalogue.values()].map(
+    (plan) =>
+      html`<tr>
+        <th scope="row">${plan.plan}</th>
+        ${number(money(plan.fee_cents))} ${number(count(plan.downloads_limit))} ${number(count(plan.metadata_limit))}
+        ${number(plan.overage_cents === null ? 'none' : money(plan.overage_cents))} ${number(count(plan.hourly_limit))}
+        ${number(count(maxKeysOf(plan)))}
+        <td>
+          ${plan.plan === terms.plan ? html`<span class="tag good">yours</span>` : html`<a data-row href="/console/settings/plan/${plan.plan}">Change to it…</a>`}
+        </td>
+      </tr>`,
+  );
+  const heads = [
+    'Plan',
+    ...['A month', 'Downloads', 'Metadata', 'Beyond, each', 'Requests an hour', 'API keys'].map(numberHead),
+    '',
+  ];
+  return html`<h2 id="plan">Plan</h2>
+    <p>
+      You are on <strong>${terms.plan}</strong>: ${describe(terms)}.
+      ${coming && html`<strong>From ${day(usage.period.end)} on: ${coming.plan}.</strong>`}
+    </p>
+    ${wideTable('Plans', heads, rows)}`;
+}
+
+const describe = (terms: Terms | PlanTerms): string =>
+  `${money(terms.fee_cents)} a month, ${count(terms.downloads_limit)} downloads` +
+  (terms.overage_cents === null ? ' and none beyond' : `, ${money(terms.overage_cents)} for each beyond`);
+
+export async function confirmPlan(visit: OwnerVisit, dependencies: ConsoleDependencies): Promise<Answer> {
+  const terms = dependencies.plans.get(visit.params['plan'] ?? '');
+  if (!terms) throw missing();
+  const usage = inForceAt(await currentUsage(visit, dependencies), dependencies.now());
+  const { effective } = resultOfPlanChange(usage, changeTo(terms));
+  const differenceCents = differenceOf(usage, terms);
+  return page({
+    title: `Change to ${terms.plan}`,
+    section: 'settings',
+    content: html`${visit.query.has('again') && note('warn', 'The price has changed meanwhile. Nothing was changed yet.')}
+      <dl class="facts">
+        <dt>Now</dt>
+        <dd>${usage.terms.plan}: ${describe(usage.terms)}</dd>
+        <dt>Then</dt>
+        <dd>
+          ${terms.plan}: ${describe(terms)}, ${count(terms.hourly_limit)} requests an hour for each of
+          ${count(maxKeysOf(terms))} keys
+        </dd>
+        <dt>From</dt>
+        <dd>
+          ${effective === 'now' ? 'now on' : html`${day(usage.period.end)} on, because the fee of this period is paid`}
+        </dd>
+        <dt>Price of the change</dt>
+        <dd>
+          <strong>${money(differenceCents)}</strong>
+          ${differenceCents > 0 ? 'on the next invoice: the difference to the fee of this billing period' : 'now'}; then
+          ${money(terms.fee_cents)} a month
+        </dd>
+      </dl>
+      <form method="post" action="/console/settings/plan/${terms.plan}" class="pages">
+        ${formTokenField(visit.session)}
+        <input type="hidden" name="difference_cents" value="${differenceCents}" />
+        <button>Change the plan</button> <a href="/console/settings#plan">Keep the old one</a>
+      </form>`,
+  });
+}
+
+export async function changePlan(visit: OwnerVisit, dependencies: ConsoleDependencies): Promise<Answer> {
+  const terms = dependencies.plans.get(visit.params['plan'] ?? '');
+  if (!terms) throw missing();
+  const usage = inForceAt(await currentUsage(visit, dependencies), dependencies.now());
+  // Another person may have changed the plan since the price was shown.
+  if (visit.form.get('difference_cents') !== String(differenceOf(usage, terms)))
+    return redirect(`/console/settings/plan/${terms.plan}?again`);
+  await changeTerms(visit, dependencies, changeTo(terms));
+  return redirect('/console/settings?done=plan#plan');
+}
+
+const changeTo = (terms: PlanTerms) => ({ kind: 'change_plan', terms, effective: undefined }) as const;
+
+/** After the end of a period that nobody has ended yet, a change is one of the next period. */
+function inForceAt(usage: UsagePeriod, now: string): UsagePeriod {
+  if (!isOverAt(usage, now)) return usage;
+  const terms = comingTerms(usage);
+  return { ...usage, terms, feeCents: terms.fee_cents, due: null, planChanges: 0 };
+}
+
+/** The cents that a change to a plan adds to the next invoice. */
+function differenceOf(usage: UsagePeriod, terms: PlanTerms): number {
+  const decided = decidePlanChange(usage, changeTo(terms));
+  const [event] = isRefused(decided) ? [] : decided;
+  return event?.type === 'PlanChanged' ? event.data.fee_difference_cents : 0;
+}
+
+function warnings({ warning_percents: percents }: Terms): Html {
+  const listed = percents.map((percent) => `${count(percent)} %`).join(' and ');
+  return html`<h2 id="warnings">Warning mails</h2>
+    <p>
+      ${percents.length === 0 ? 'No mails are sent as the allowance runs out.' : `A mail is sent when ${listed} of downloads or metadata requests are used, and when the cap on overage is reached.`}
+      They go to all people of the account.
+    </p>`;
+}

@@ -1,0 +1,95 @@
+import { beforeAll, describe, expect, it } from 'vitest';
+import { openerOf } from '../../../src/domain/people.ts';
+import type { Browser } from '../browser.ts';
+import { consoleOfFile } from './console-of-file.ts';
+
+const service = await consoleOfFile();
+const { installation } = service;
+
+interface Shown {
+  plan: string;
+  overage_cap_cents: number | null;
+  coming: { terms: { plan: string } } | null;
+}
+
+let accountId: string;
+let owner: Browser;
+const shown = () => installation.cli<Shown>(['accounts', 'show', accountId]);
+
+beforeAll(async () => {
+  accountId = await service.openAccount('settings@example.com', 'dev_100');
+  owner = await service.newSession({ accountId, personId: openerOf(accountId) });
+});
+
+describe('a change of plan', () => {
+  const pathOf = (plan: string) => `/console/settings/plan/${plan}`;
+
+  it('shows its price before it is confirmed, and costs what was shown', async () => {
+    const page = await owner.get(pathOf('studio_500'));
+    expect(page.text).toContain('<strong>$40.00</strong>');
+    const changed = await owner.post(pathOf('studio_500'), { difference_cents: '4000' });
+    expect(changed.headers['location']).toBe('/console/settings?done=plan#plan');
+    expect(await shown()).toMatchObject({ plan: 'studio_500' });
+  });
+
+  it('is shown again, and not made, if its price is another one by then', async () => {
+    // As if the page had been opened before the change above.
+    const asked = await owner.post(pathOf('scale_2000'), { difference_cents: '13000' });
+    expect(asked.headers['location']).toBe(`${pathOf('scale_2000')}?again`);
+    const page = await owner.get(`${pathOf('scale_2000')}?again`);
+    expect(page.text).toContain('The price has changed meanwhile.');
+    expect(page.text).toContain('<strong>$90.00</strong>');
+    expect(await shown()).toMatchObject({ plan: 'studio_500', coming: null });
+  });
+
+  it('to a lower fee waits for the next period, and costs nothing', async () => {
+    const page = await owner.get(pathOf('dev_100'));
+    expect(page.text).toContain('<strong>$0.00</strong>');
+    await owner.post(pathOf('dev_100'), { difference_cents: '0' });
+    expect(await shown()).toMatchObject({ plan: 'studio_500', coming: { terms: { plan: 'dev_100' } } });
+  });
+});
+
+describe('the cap', () => {
+  it.each([
+    ['12.50', 1_250],
+    ['', null],
+    ['0', 0],
+  ])('of %j dollars is %j cents', async (dollars, cents) => {
+    const changed = await owner.post('/console/settings/cap', { dollars, effective: 'now' });
+    expect(changed.headers['location']).toBe('/console/settings?done=cap#cap');
+    expect(await shown()).toMatchObject({ overage_cap_cents: cents });
+  });
+
+  it.each([
+    [{ dollars: 'ten', effective: 'now' }, 'an amount in US dollars'],
+    [{ dollars: '10', effective: 'yesterday' }, 'when the change takes effect'],
+  ])('is not changed by %j', async (fields, told) => {
+    const before = await shown();
+    const refused = await owner.post('/console/settings/cap', fields);
+    expect(refused.status).toBe(400);
+    expect(refused.text).toContain(told);
+    expect(await shown()).toEqual(before);
+  });
+});
+
+describe('billing details', () => {
+  const typed = { name: 'Films Ltd', address: 'Harbour 1\r\n\r\n 20457 Hamburg ', country: 'de', tax_id: '' };
+
+  it('are kept as they are typed, line by line', async () => {
+    const changed = await owner.post('/console/settings/billing', typed);
+    expect(changed.headers['location']).toBe('/console/settings?done=billing#billing');
+    expect(await installation.cli(['accounts', 'billing', accountId])).toMatchObject({
+      name: 'Films Ltd',
+      address_lines: ['Harbour 1', '20457 Hamburg'],
+      country: 'DE',
+      tax_id: null,
+    });
+  });
+
+  it('name the field that cannot be used', async () => {
+    const refused = await owner.post('/console/settings/billing', { ...typed, country: 'Germany' });
+    expect(refused.status).toBe(400);
+    expect(refused.text).toContain('country');
+  });
+});
