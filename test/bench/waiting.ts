@@ -1,7 +1,7 @@
 import { connect, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Pool } from 'pg';
-import { scrape, valueOf } from '../support/scrape.ts';
+import { scrape, valueOf } from '../support/scraped-metrics.ts';
 import { waitFor } from '../support/wait-for.ts';
 import type { Bench } from './engines.ts';
 import { progress, ratio, type Results } from './figures.ts';

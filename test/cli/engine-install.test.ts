@@ -2,7 +2,7 @@ import { appendFileSync, chmodSync, copyFileSync, existsSync, readdirSync, write
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { bundlePackageDirectory } from '../../src/downloader/yt-dlp/programs.ts';
-import { linkEngine, prepareDataDirectory } from '../support/made-once.ts';
+import { linkEngine, prepareDataDirectory } from '../support/films-and-engine-of-run.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 import { expectRefusal, runIn } from './command-line.ts';
 

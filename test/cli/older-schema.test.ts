@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { installationOfFile } from '../support/installation.ts';
-import { readLog } from '../support/log.ts';
 import { createDatabase, type TestDatabase, withClient } from '../support/postgres.ts';
+import { readLog } from '../support/read-log.ts';
 import { expectRefusal, within } from './command-line.ts';
 
 /** Commands of a version that no process of the service has started yet. */

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { installationOfFile } from '../support/installation.ts';
-import { readLog } from '../support/log.ts';
 import { planFile } from '../support/plans.ts';
+import { readLog } from '../support/read-log.ts';
 import type { Environment } from '../support/service.ts';
 import { expectRefusal, within } from './command-line.ts';
 

@@ -4,7 +4,7 @@ import { failureReasonNames } from '../../src/domain/failure-reasons.ts';
 import { demoOf, shareService } from '../http/shared-service.ts';
 import { call } from '../support/client.ts';
 import { ended, queue } from '../support/downloads.ts';
-import { scrape } from '../support/scrape.ts';
+import { scrape } from '../support/scraped-metrics.ts';
 import { parsable, readExpression, type Selected } from './promql.ts';
 import { alerts, recordings } from './rules.ts';
 

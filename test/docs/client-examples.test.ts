@@ -9,10 +9,10 @@ import { installClient } from '../client/installed-client.ts';
 import { creditsOf, exhaust } from '../http/requests.ts';
 import { shareService } from '../http/shared-service.ts';
 import { call } from '../support/client.ts';
-import { startInterferingProxy } from '../support/interfering-proxy.ts';
 import { whyNoPython } from '../support/python.ts';
 import { temporaryDirectory, temporaryDirectoryOfFile } from '../support/temporary-directory.ts';
 import { root } from '../tidy/source-files.ts';
+import { startInterferingProxy } from './interfering-proxy.ts';
 
 /** The programs of docs/examples/client, each of which does the same in its language, beside a service that really runs. */
 const folder = join(root, 'docs/examples/client');

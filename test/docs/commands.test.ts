@@ -9,7 +9,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { apiClient } from '../support/client.ts';
 import { runLoaded } from '../support/command-process.ts';
 import { ended, queue } from '../support/downloads.ts';
-import { engineOfRun } from '../support/made-once.ts';
+import { engineOfRun } from '../support/films-and-engine-of-run.ts';
 import { type Environment, runInLoadedProcess, type Service, startService } from '../support/service.ts';
 import { makeTemporaryDirectory } from '../support/temporary-directory.ts';
 import { codeBlocks, pages } from '../tidy/markdown.ts';

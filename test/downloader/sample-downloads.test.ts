@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import type { DownloadProgress, VideoSource, WantedFile } from '../../src/ports/videos.ts';
 import { listProcesses, readProcessFile } from '../../src/system/processes.ts';
 import { refusedItems, undownloadableItems } from '../support/failing-items.ts';
-import { processesNaming } from '../support/named-processes.ts';
+import { processesNaming } from '../support/processes-naming.ts';
 import { isLongProof } from '../support/proof-scale.ts';
 import { downloadFrom, platformOfFile } from '../support/sample-platform.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';

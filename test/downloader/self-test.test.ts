@@ -6,7 +6,7 @@ import { startEgressProxy } from '../../src/downloader/egress/proxy.ts';
 import type { Sandbox } from '../../src/downloader/sandbox/open-sandbox.ts';
 import { type GuardReport, testSandbox } from '../../src/downloader/self-test.ts';
 import { requireGuards } from '../../src/main/downloader-sandbox.ts';
-import { sandboxOfFile } from '../support/sandbox.ts';
+import { sandboxOfFile } from './sandbox-of-file.ts';
 
 const { directory, reaper, sandbox: openedSandbox } = sandboxOfFile();
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { createShortLinkResolver, type ShortLinkResult } from '../../src/downloader/short-links.ts';
-import { redirectTo, type ShortLinkHosts, startShortLinkHosts } from '../support/short-link-hosts.ts';
 import { patienceMs, waitFor } from '../support/wait-for.ts';
+import { redirectTo, type ShortLinkHosts, startShortLinkHosts } from './short-link-hosts.ts';
 
 const link = 'https://vm.tiktok.com/ZSabc123/';
 const item = 'https://www.tiktok.com/@somebody/video/7000000000000000001';

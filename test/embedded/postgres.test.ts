@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import pg from 'pg';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { launchPostgres, type PostgresOptions } from '../../src/embedded/postgres/launch.ts';
-import { inMemoryIfPossible } from '../support/in-memory.ts';
+import { inMemoryIfPossible } from '../support/memory-folder.ts';
 import { createDatabase } from '../support/postgres.ts';
 import { temporaryDirectory, temporaryDirectoryOfFile } from '../support/temporary-directory.ts';
 import { waitFor } from '../support/wait-for.ts';

@@ -1,5 +1,5 @@
 import { hashIdempotencyKey } from '../../src/commands/idempotency-key-hash.ts';
-import { type LoggedEvent, readUsageStream } from '../support/log.ts';
+import { type LoggedEvent, readUsageStream } from '../support/read-log.ts';
 
 export interface LoggedDownload {
   token: string;

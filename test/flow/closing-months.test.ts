@@ -6,9 +6,9 @@ import type { InvoiceIssued } from '../../src/domain/invoice-events.ts';
 import { silent } from '../projections/read-models-under-test.ts';
 import { queue } from '../support/downloads.ts';
 import { installationOfFile } from '../support/installation.ts';
-import { type LoggedEvent, readLog } from '../support/log.ts';
 import { planFile } from '../support/plans.ts';
 import { scaled } from '../support/proof-scale.ts';
+import { type LoggedEvent, readLog } from '../support/read-log.ts';
 import { patienceMs, waitFor } from '../support/wait-for.ts';
 
 /** Months that a dispatcher ends, closes and invoices by the clock, killed in each of them in the middle of its work. */

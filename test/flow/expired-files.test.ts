@@ -8,8 +8,8 @@ import { openPool } from '../../src/adapters/postgres/pool.ts';
 import { appendAll, GeneratedAccount } from '../projections/generated-account.ts';
 import { silent } from '../projections/read-models-under-test.ts';
 import { installationOfFile } from '../support/installation.ts';
-import { readLog } from '../support/log.ts';
 import { scaled } from '../support/proof-scale.ts';
+import { readLog } from '../support/read-log.ts';
 import { patienceMs, waitFor } from '../support/wait-for.ts';
 
 /** A dispatcher that expires and removes files, killed over and over in the middle of it. */

@@ -2,10 +2,10 @@ import pMap from 'p-map';
 import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { queue } from '../support/downloads.ts';
 import { installationOfFile } from '../support/installation.ts';
-import { readLog } from '../support/log.ts';
 import { planFile } from '../support/plans.ts';
 import { withClient } from '../support/postgres.ts';
 import { isLongProof, scaled } from '../support/proof-scale.ts';
+import { readLog } from '../support/read-log.ts';
 import type { OpenedAccount, ServiceProcess } from '../support/service.ts';
 import { waitFor } from '../support/wait-for.ts';
 

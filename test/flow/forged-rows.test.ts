@@ -3,7 +3,7 @@ import { countEvents, runSql } from '../http/engines-behind.ts';
 import { noDownloads } from '../http/shared-service.ts';
 import { type Answer, call } from '../support/client.ts';
 import { planFile } from '../support/plans.ts';
-import { scrape, valueOf } from '../support/scrape.ts';
+import { scrape, valueOf } from '../support/scraped-metrics.ts';
 import { type Service, startService } from '../support/service.ts';
 import { waitFor } from '../support/wait-for.ts';
 

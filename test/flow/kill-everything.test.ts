@@ -3,9 +3,9 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { listPids, readProcessFile, readProcessLink } from '../../src/system/processes.ts';
 import { call } from '../support/client.ts';
 import { ended, pollEveryMs, queue, statusOf } from '../support/downloads.ts';
-import { readLog } from '../support/log.ts';
 import { planFile } from '../support/plans.ts';
 import { scaled } from '../support/proof-scale.ts';
+import { readLog } from '../support/read-log.ts';
 import { type Service, startService } from '../support/service.ts';
 import { waitFor } from '../support/wait-for.ts';
 

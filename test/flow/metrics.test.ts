@@ -10,7 +10,7 @@ import { ownService } from '../http/shared-service.ts';
 import { call } from '../support/client.ts';
 import { ended, queue } from '../support/downloads.ts';
 import { planFile } from '../support/plans.ts';
-import { scrape, type ScrapedMetric, valueOf } from '../support/scrape.ts';
+import { scrape, type ScrapedMetric, valueOf } from '../support/scraped-metrics.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { root } from '../tidy/source-files.ts';
 

@@ -1,8 +1,8 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { call } from '../support/client.ts';
 import { installationOfFile } from '../support/installation.ts';
-import { readUsageStream } from '../support/log.ts';
 import { scaled } from '../support/proof-scale.ts';
+import { readUsageStream } from '../support/read-log.ts';
 
 /** The end of a billing period, met by two API processes at once; real processes, their clock of periods moved on. */
 const installation = installationOfFile();

@@ -1,6 +1,6 @@
 import { expect } from 'vitest';
 import type { UsageEvent, UsageEventOf } from '../../src/domain/usage-events.ts';
-import type { LoggedEvent } from '../support/log.ts';
+import type { LoggedEvent } from '../support/read-log.ts';
 import { sum, UsageModel } from './usage-model.ts';
 
 /**

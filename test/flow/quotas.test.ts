@@ -1,10 +1,10 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { ended, queue, statusOf } from '../support/downloads.ts';
 import { installationOfFile } from '../support/installation.ts';
-import { type LoggedEvent, readLog } from '../support/log.ts';
 import { planFile } from '../support/plans.ts';
 import { scaled } from '../support/proof-scale.ts';
-import { scrape, valueOf } from '../support/scrape.ts';
+import { type LoggedEvent, readLog } from '../support/read-log.ts';
+import { scrape, valueOf } from '../support/scraped-metrics.ts';
 import type { ServiceProcess } from '../support/service.ts';
 import { waitFor } from '../support/wait-for.ts';
 

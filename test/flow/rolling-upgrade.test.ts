@@ -2,7 +2,6 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { waitForDownload } from '../../src/client/wait-for-download.ts';
 import { sendWithRetries } from '../../src/client/with-retries.ts';
-import { startBalancer } from '../support/balancer.ts';
 import { apiClient } from '../support/client.ts';
 import { unpackEarlierVersion, whyNoEarlierVersion } from '../support/earlier-version.ts';
 import { type Installation, startInstallation } from '../support/installation.ts';
@@ -13,6 +12,7 @@ import { scaled } from '../support/proof-scale.ts';
 import { type OpenedAccount, runCommand, type ServiceProcess, type StartedBy } from '../support/service.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 import { waitFor } from '../support/wait-for.ts';
+import { startBalancer } from './balancer.ts';
 import { downloadsOf, standing } from './charged-downloads.ts';
 
 /**

@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest';
 import { createApiClient } from '../../src/client/client.ts';
 import { installationOfFile } from '../support/installation.ts';
-import { readLog } from '../support/log.ts';
 import { jsonLines } from '../support/log-lines.ts';
-import { settablePostgresClock } from '../support/postgres-clock.ts';
+import { readLog } from '../support/read-log.ts';
 import type { ServiceProcess } from '../support/service.ts';
 import { waitFor } from '../support/wait-for.ts';
-import { wrongClock } from '../support/wrong-clock.ts';
+import { settablePostgresClock } from './postgres-clock.ts';
+import { wrongClock } from './wrong-clock.ts';
 
 /** One machine for Postgres and all processes, whose clock is set while they work: no two clocks ever differ. */
 const installation = installationOfFile();

@@ -4,9 +4,9 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { within } from '../cli/command-line.ts';
 import { queue } from '../support/downloads.ts';
 import { installationOfFile } from '../support/installation.ts';
-import { readLog } from '../support/log.ts';
 import { jsonLines } from '../support/log-lines.ts';
-import { scrape } from '../support/scrape.ts';
+import { readLog } from '../support/read-log.ts';
+import { scrape } from '../support/scraped-metrics.ts';
 import type { ServiceProcess } from '../support/service.ts';
 import { waitFor } from '../support/wait-for.ts';
 

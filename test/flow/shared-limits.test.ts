@@ -6,9 +6,9 @@ import type { UsageEvent } from '../../src/domain/usage-events.ts';
 import { ask, writersOf } from '../commands/usage-account.ts';
 import { type Answer, call } from '../support/client.ts';
 import { installationOfFile } from '../support/installation.ts';
-import { readUsageStream } from '../support/log.ts';
 import { planFile } from '../support/plans.ts';
 import { isLongProof, scaled } from '../support/proof-scale.ts';
+import { readUsageStream } from '../support/read-log.ts';
 import type { ServiceProcess } from '../support/service.ts';
 
 /** Holds over any number of API processes: the cap to the cent, by the append that charges, and the hourly limit to the request. */

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import { expectRefusal, runIn } from '../cli/command-line.ts';
 import { type Installation, startInstallation } from '../support/installation.ts';
-import { readLog } from '../support/log.ts';
 import { jsonLines } from '../support/log-lines.ts';
 import { createMigratedDatabase } from '../support/postgres.ts';
+import { readLog } from '../support/read-log.ts';
 import type { Environment } from '../support/service.ts';
 
 /** REELTALLY_CLOCK_OFFSET_SECONDS, beside real books and beside those of tests. */

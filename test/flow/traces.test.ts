@@ -4,8 +4,8 @@ import { ended, queue } from '../support/downloads.ts';
 import { startInstallation } from '../support/installation.ts';
 import { type Service, startService } from '../support/service.ts';
 import { type ReceivedSpan, type SpanReceiver, startSpanReceiver } from '../support/span-receiver.ts';
-import { printTrace, type TraceNode, traceTrees } from '../support/trace-tree.ts';
 import { waitFor } from '../support/wait-for.ts';
+import { printTrace, type TraceNode, traceTrees } from './trace-tree.ts';
 
 let receiver: SpanReceiver;
 /** All roles in one process. */

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { call } from '../support/client.ts';
 import { installationOfFile } from '../support/installation.ts';
 import { type PostgresProxy, startPostgresProxy } from '../support/postgres-proxy.ts';
-import { scrape, valueOf } from '../support/scrape.ts';
+import { scrape, valueOf } from '../support/scraped-metrics.ts';
 import type { ServiceProcess } from '../support/service.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { downloadsOf } from './charged-downloads.ts';

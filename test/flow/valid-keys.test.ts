@@ -3,7 +3,7 @@ import { launchPostgres } from '../../src/embedded/postgres/launch.ts';
 import { saidBy, within } from '../cli/command-line.ts';
 import { type Installation, startInstallation } from '../support/installation.ts';
 import { planFile } from '../support/plans.ts';
-import { restartable, type RestartableServer } from '../support/restartable.ts';
+import { restartable, type RestartableServer } from '../support/restartable-server.ts';
 import type { OpenedAccount, ServiceProcess } from '../support/service.ts';
 import { temporaryDirectoryOfFile } from '../support/temporary-directory.ts';
 import { pauseOfClient, waitFor } from '../support/wait-for.ts';

@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { call } from '../support/client.ts';
 import { installationOfFile } from '../support/installation.ts';
-import { readUsageStream } from '../support/log.ts';
 import { startMailServer, type TestMailServer, type Treatment } from '../support/mail-server.ts';
 import { planFile } from '../support/plans.ts';
 import { withClient } from '../support/postgres.ts';
 import { scaled } from '../support/proof-scale.ts';
-import { scrape, valueOf } from '../support/scrape.ts';
+import { readUsageStream } from '../support/read-log.ts';
+import { scrape, valueOf } from '../support/scraped-metrics.ts';
 import type { ServiceProcess } from '../support/service.ts';
 import { waitFor } from '../support/wait-for.ts';
 

@@ -1,12 +1,12 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { call } from '../support/client.ts';
 import { installationOfFile } from '../support/installation.ts';
-import { readLog } from '../support/log.ts';
 import { jsonLines } from '../support/log-lines.ts';
 import { isLongProof } from '../support/proof-scale.ts';
+import { readLog } from '../support/read-log.ts';
 import { runCommand, type ServiceProcess } from '../support/service.ts';
 import { waitFor } from '../support/wait-for.ts';
-import { wrongClock } from '../support/wrong-clock.ts';
+import { wrongClock } from './wrong-clock.ts';
 
 /** Machines whose own clock is wrong, and one whose clock is set while it works; Postgres's is right throughout. */
 const installation = installationOfFile();

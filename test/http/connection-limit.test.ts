@@ -4,7 +4,7 @@ import { connect, type Socket } from 'node:net';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { connectionsOf } from '../../src/http/connection-limit.ts';
 import { call } from '../support/client.ts';
-import { scrape, valueOf } from '../support/scrape.ts';
+import { scrape, valueOf } from '../support/scraped-metrics.ts';
 import { type ServiceProcess, startProcess } from '../support/service.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { demoOf, ownService } from './shared-service.ts';

@@ -7,8 +7,8 @@ import type { JobCommand } from '../../src/domain/download-job.ts';
 import { isRefused } from '../../src/domain/refusals.ts';
 import { newId, newUuid } from '../../src/system/clock-and-chance.ts';
 import { freshCause } from '../commands/usage-account.ts';
-import { readLog } from '../support/log.ts';
 import { withClient } from '../support/postgres.ts';
+import { readLog } from '../support/read-log.ts';
 import type { Started } from '../support/service.ts';
 import { patienceMs, waitFor } from '../support/wait-for.ts';
 

@@ -1,7 +1,7 @@
 import { get } from 'node:http';
 import { describe, expect, it } from 'vitest';
 import { ended, queue } from '../support/downloads.ts';
-import { scrape, valueOf } from '../support/scrape.ts';
+import { scrape, valueOf } from '../support/scraped-metrics.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { halfClosedExchange } from './raw-request.ts';
 import { demoOf, ownService } from './shared-service.ts';

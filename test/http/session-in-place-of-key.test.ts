@@ -3,7 +3,7 @@ import { openerOf } from '../../src/domain/people.ts';
 import type { Browser } from '../console/browser.ts';
 import { consoleOfFile } from '../console/owner/console-of-file.ts';
 import { call } from '../support/client.ts';
-import { readLog } from '../support/log.ts';
+import { readLog } from '../support/read-log.ts';
 import type { ServiceProcess } from '../support/service.ts';
 import { together } from './requests.ts';
 

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect } from 'vitest';
 import { unexpectedLines } from '../support/log-lines.ts';
-import { askFor } from '../support/offers.ts';
+import { askFor } from '../support/offers-of-run.ts';
 import {
   type Environment,
   inUse,

@@ -8,7 +8,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { ended, queue, statusOf } from '../support/downloads.ts';
 import { scaled } from '../support/proof-scale.ts';
-import { scrape, valueOf } from '../support/scrape.ts';
+import { scrape, valueOf } from '../support/scraped-metrics.ts';
 import { startProcess } from '../support/service.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { demoOf, ownService } from './shared-service.ts';

@@ -5,7 +5,7 @@ import { Outage } from '../../src/ports/outage.ts';
 import { type Answer, call, expectError } from '../support/client.ts';
 import { queue } from '../support/downloads.ts';
 import { isLongProof, scaled } from '../support/proof-scale.ts';
-import { scrape, valueOf } from '../support/scrape.ts';
+import { scrape, valueOf } from '../support/scraped-metrics.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { takeJob, waitForChange, waitForJob } from './engines-behind.ts';
 import { exhaust, issueKey, together } from './requests.ts';

@@ -1,9 +1,9 @@
 import { expect, it } from 'vitest';
 import { portOf } from '../support/event-store.ts';
-import { eventStoreOverTls } from '../support/event-store-over-tls.ts';
 import { installationOfFile } from '../support/installation.ts';
 import { jsonLines } from '../support/log-lines.ts';
 import { waitFor } from '../support/wait-for.ts';
+import { eventStoreOverTls } from './event-store-over-tls.ts';
 
 interface Line {
   level: number;

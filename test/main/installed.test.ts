@@ -112,7 +112,7 @@ describe('on another machine', () => {
       PLAYED_MACHINE: machine,
       ...(node && { PLAYED_NODE: node }),
     };
-    const words = ['--import', join(root, 'test/support/another-machine.ts'), 'src/main/reeltally.js', 'serve'];
+    const words = ['--import', join(root, 'test/main/another-machine.ts'), 'src/main/reeltally.js', 'serve'];
     const run = promisify(execFile)(process.execPath, words, { cwd: directory, env });
     const said = await run.then(
       () => '',

@@ -2,7 +2,7 @@ import { chownSync, existsSync, readdirSync, readFileSync, statSync, writeFileSy
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { ended, queue } from '../support/downloads.ts';
-import { prepareDataDirectory } from '../support/made-once.ts';
+import { prepareDataDirectory } from '../support/films-and-engine-of-run.ts';
 import { runCommand, type StartedBy, startProcess } from '../support/service.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 import {

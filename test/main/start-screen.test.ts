@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, it, onTestFailed } from 'vitest';
-import { prepareDataDirectory } from '../support/made-once.ts';
+import { prepareDataDirectory } from '../support/films-and-engine-of-run.ts';
 import { cliCommand, type Environment, spawnCommand, startOnTerminal } from '../support/service.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 import { waitFor } from '../support/wait-for.ts';

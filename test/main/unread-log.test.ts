@@ -7,7 +7,7 @@ import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { installationOfFile } from '../support/installation.ts';
 import { planFile } from '../support/plans.ts';
 import { startPostgresProxy } from '../support/postgres-proxy.ts';
-import { scrape, valueOf } from '../support/scrape.ts';
+import { scrape, valueOf } from '../support/scraped-metrics.ts';
 import { cliCommand, environmentWith, startOnTerminal } from '../support/service.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 import { waitFor } from '../support/wait-for.ts';

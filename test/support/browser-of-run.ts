@@ -4,7 +4,7 @@ import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { chromium } from 'playwright-core';
-import type { Made } from './offers.ts';
+import type { Made } from './offers-of-run.ts';
 import { makeTemporaryDirectory } from './temporary-directory.ts';
 
 /** The browser of the run: unpacked and started for the first test file that opens a page. Each file has contexts of its own. */

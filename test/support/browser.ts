@@ -1,7 +1,7 @@
 import { type Browser, type BrowserContext, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, expect } from 'vitest';
 import { whyNoBrowser } from './browser-of-run.ts';
-import { askFor } from './offers.ts';
+import { askFor } from './offers-of-run.ts';
 import { patienceMs } from './wait-for.ts';
 
 /** Whether tests in a browser are left out, which the end of the run says; in CI they fail instead. */

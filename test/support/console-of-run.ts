@@ -1,7 +1,7 @@
 import { createApiClient } from '../../src/client/client.ts';
 import { waitForDownload } from '../../src/client/wait-for-download.ts';
 import type { Session } from './browser.ts';
-import type { Made } from './offers.ts';
+import type { Made } from './offers-of-run.ts';
 import type { Environment, OpenedAccount, Running, Service } from './service.ts';
 
 /**

@@ -2,7 +2,7 @@ import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll } from 'vitest';
 import { startSamplePlatform } from '../../src/embedded/sample-platform/sample-platform.ts';
-import { engineOfRun, filmsOfRun, prepareEngine } from './made-once.ts';
+import { engineOfRun, filmsOfRun, prepareEngine } from './films-and-engine-of-run.ts';
 import { startNatsServer } from './nats.ts';
 import { createMigratedDatabase, withClient } from './postgres.ts';
 import { findDownloader } from './sample-platform.ts';

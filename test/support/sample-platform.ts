@@ -16,8 +16,8 @@ import { type DownloaderPrograms, locateDownloader } from '../../src/downloader/
 import { pagePath, sampleItems } from '../../src/embedded/sample-platform/items.ts';
 import { startSamplePlatform } from '../../src/embedded/sample-platform/sample-platform.ts';
 import type { VideoReference, VideoSource, WantedFile } from '../../src/ports/videos.ts';
+import { engineDirectoryOfRun, filmsOfRun, prepareEngine } from './films-and-engine-of-run.ts';
 import { listen, type Listening } from './listen.ts';
-import { engineDirectoryOfRun, filmsOfRun, prepareEngine } from './made-once.ts';
 import { makeTemporaryDirectory, temporaryDirectory } from './temporary-directory.ts';
 import { patienceMs } from './wait-for.ts';
 

@@ -7,8 +7,8 @@ import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { isPortFree } from '../../src/embedded/free-port.ts';
 import { type Ran, runLoaded } from './command-process.ts';
+import { engineOfRun, linkEngine, prepareDataDirectory } from './films-and-engine-of-run.ts';
 import { givenEngines } from './given-engines.ts';
-import { engineOfRun, linkEngine, prepareDataDirectory } from './made-once.ts';
 import { createMigratedDatabase } from './postgres.ts';
 import { makeDataDirectory, makeTemporaryDirectory } from './temporary-directory.ts';
 

@@ -1,5 +1,5 @@
 import { unexpectedLines } from './log-lines.ts';
-import type { Made } from './offers.ts';
+import type { Made } from './offers-of-run.ts';
 import type { Environment, Service } from './service.ts';
 
 /** A service that test files share. @returns what `serve --json` printed */

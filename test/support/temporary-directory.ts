@@ -2,7 +2,7 @@ import { mkdtempSync, realpathSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, onTestFinished } from 'vitest';
-import { inMemoryIfPossible } from './in-memory.ts';
+import { inMemoryIfPossible } from './memory-folder.ts';
 
 /** A fresh folder, readable by this user only. Whoever makes it removes it. */
 export function makeTemporaryDirectory(parent: string = tmpdir()): string {

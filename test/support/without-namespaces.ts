@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { onTestFinished } from 'vitest';
 import { sharedDirectory } from '../../src/system/access-of-other-users.ts';
-import { linkEngine } from './made-once.ts';
+import { linkEngine } from './films-and-engine-of-run.ts';
 import type { StartedBy } from './service.ts';
 import { temporaryDirectory } from './temporary-directory.ts';
 

@@ -8,13 +8,13 @@ import { checkLogFile, writeLogFile } from '../../src/transfer/log-file.ts';
 import { expectRefusal, within } from '../cli/command-line.ts';
 import { portOf, startEventStore, type TestEventStore } from '../support/event-store.ts';
 import { EventStoreProxy, type WayThrough } from '../support/event-store-proxy.ts';
-import { generatedLog } from '../support/generated-log.ts';
-import { readLog } from '../support/log.ts';
 import { createMigratedDatabase } from '../support/postgres.ts';
 import { isLongProof, scaled } from '../support/proof-scale.ts';
+import { readLog } from '../support/read-log.ts';
 import { spawnCommand } from '../support/service.ts';
 import { temporaryDirectory, temporaryDirectoryOfFile } from '../support/temporary-directory.ts';
 import { waitFor } from '../support/wait-for.ts';
+import { generatedLog } from './generated-log.ts';
 
 /** The log goes from one embedded event store to another by way of a file, and is the same there. */
 const count = scaled(2_000, 1_000_000);

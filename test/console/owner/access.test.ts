@@ -3,7 +3,7 @@ import { pageRoutes } from '../../../src/console/owner/page-routes.ts';
 import { openerOf } from '../../../src/domain/people.ts';
 import { freePort } from '../../../src/embedded/free-port.ts';
 import { call } from '../../support/client.ts';
-import { readLog } from '../../support/log.ts';
+import { readLog } from '../../support/read-log.ts';
 import { waitFor } from '../../support/wait-for.ts';
 import { Browser, type Page } from '../browser.ts';
 import { askForLink } from '../sign-in.ts';

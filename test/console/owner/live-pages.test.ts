@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { openerOf } from '../../../src/domain/people.ts';
 import { queue } from '../../support/downloads.ts';
-import { scrape, valueOf } from '../../support/scrape.ts';
+import { scrape, valueOf } from '../../support/scraped-metrics.ts';
 import { waitFor } from '../../support/wait-for.ts';
 import { consoleOfFile } from './console-of-file.ts';
 

@@ -3,7 +3,7 @@ import { beforeAll } from 'vitest';
 import type { BrowserOfFile, Session } from '../../support/browser.ts';
 import type { ConsoleOfRun } from '../../support/console-of-run.ts';
 import { mailedLink } from '../../support/mailed-links.ts';
-import { askFor } from '../../support/offers.ts';
+import { askFor } from '../../support/offers-of-run.ts';
 import { inUse, type ServiceInUse } from '../../support/service.ts';
 
 export type Console = ServiceInUse & Pick<ConsoleOfRun, 'account'>;

@@ -7,7 +7,7 @@ import { openerOf } from '../../../src/domain/people.ts';
 import { type StaffRole, staffRoles } from '../../../src/domain/staff-events.ts';
 import { freePort } from '../../../src/embedded/free-port.ts';
 import { queue } from '../../support/downloads.ts';
-import { readLog } from '../../support/log.ts';
+import { readLog } from '../../support/read-log.ts';
 import { patienceMs, waitFor } from '../../support/wait-for.ts';
 import { Browser, type Page, send } from '../browser.ts';
 import { type StaffMember, staffOfFile } from './staff-of-file.ts';

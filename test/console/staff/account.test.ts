@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { readLog } from '../../support/log.ts';
+import { readLog } from '../../support/read-log.ts';
 import type { Browser } from '../browser.ts';
 import { askFor, type Complaint, makeComplaint } from './complaint.ts';
 import { type StaffMember, staffOfFile } from './staff-of-file.ts';

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { queue } from '../../support/downloads.ts';
-import { readLog } from '../../support/log.ts';
+import { readLog } from '../../support/read-log.ts';
 import { waitFor } from '../../support/wait-for.ts';
 import type { Browser } from '../browser.ts';
 import { type StaffMember, staffOfFile } from './staff-of-file.ts';

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { Download } from '../../../src/console/staff/views/download.ts';
-import { readLog } from '../../support/log.ts';
+import { readLog } from '../../support/read-log.ts';
 import { waitFor } from '../../support/wait-for.ts';
 import { type Browser, send } from '../browser.ts';
 import { chargedAccount, closeAndInvoice } from './charged-accounts.ts';

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { EventShown } from '../../../src/console/staff/views/event.ts';
-import { readLog } from '../../support/log.ts';
+import { readLog } from '../../support/read-log.ts';
 import { type Browser, send } from '../browser.ts';
 import { askFor, type Complaint, makeComplaint } from './complaint.ts';
 import { type StaffMember, staffOfFile } from './staff-of-file.ts';

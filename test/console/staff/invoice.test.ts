@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { readLog } from '../../support/log.ts';
+import { readLog } from '../../support/read-log.ts';
 import type { Browser, Page } from '../browser.ts';
 import { chargedAccount, closeAndInvoice } from './charged-accounts.ts';
 import { type StaffMember, staffOfFile } from './staff-of-file.ts';

@@ -1,5 +1,5 @@
 import { beforeAll, expect, it } from 'vitest';
-import { readLog } from '../../support/log.ts';
+import { readLog } from '../../support/read-log.ts';
 import { waitFor } from '../../support/wait-for.ts';
 import type { Browser, Page } from '../browser.ts';
 import { type ChargedAccount, chargedAccount, closeAndInvoice, failDownloads } from './charged-accounts.ts';

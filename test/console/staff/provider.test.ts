@@ -2,10 +2,10 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { staffIdOf } from '../../../src/commands/reference-ids.ts';
 import { removeStaff } from '../../../src/commands/staff.ts';
 import { freePort } from '../../../src/embedded/free-port.ts';
-import { readLog } from '../../support/log.ts';
-import { openIdClient, startOpenIdProvider } from '../../support/openid-provider.ts';
+import { readLog } from '../../support/read-log.ts';
 import { patienceMs, waitFor } from '../../support/wait-for.ts';
 import { Browser, type Page } from '../browser.ts';
+import { openIdClient, startOpenIdProvider } from './openid-provider.ts';
 import { staffOfFile } from './staff-of-file.ts';
 
 const port = await freePort();

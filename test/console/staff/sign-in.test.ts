@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { removeStaff } from '../../../src/commands/staff.ts';
-import { readLog } from '../../support/log.ts';
+import { readLog } from '../../support/read-log.ts';
 import { patienceMs, waitFor } from '../../support/wait-for.ts';
 import { Browser, type Page } from '../browser.ts';
 import { type StaffMember, staffOfFile } from './staff-of-file.ts';

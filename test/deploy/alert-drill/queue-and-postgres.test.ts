@@ -2,7 +2,7 @@ import { describe, it } from 'vitest';
 import { launchNatsServer } from '../../../src/embedded/nats-server.ts';
 import { launchPostgres } from '../../../src/embedded/postgres/launch.ts';
 import { browserOfFile } from '../../support/browser.ts';
-import { restartable, type RestartableServer } from '../../support/restartable.ts';
+import { restartable, type RestartableServer } from '../../support/restartable-server.ts';
 import { temporaryDirectoryOfFile } from '../../support/temporary-directory.ts';
 import { waitFor } from '../../support/wait-for.ts';
 import { allOf, drillTimeoutMs, isDrill, watchedService } from './watched-service.ts';

@@ -1,6 +1,6 @@
 import { renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { engineOfRun } from '../../support/made-once.ts';
+import { engineOfRun } from '../../support/films-and-engine-of-run.ts';
 import type { Environment } from '../../support/service.ts';
 import { temporaryDirectoryOfFile } from '../../support/temporary-directory.ts';
 

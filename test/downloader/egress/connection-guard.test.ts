@@ -5,8 +5,8 @@ import {
   type EgressGuardOptions,
   EgressRefused,
 } from '../../../src/downloader/egress/connection-guard.ts';
-import { type Canaries, startCanaries } from '../../support/canaries.ts';
 import { listen, type Listening } from '../../support/listen.ts';
+import { type Canaries, startCanaries } from './canaries.ts';
 
 let canaries: Canaries;
 const server = createServer((socket) => socket.on('error', () => undefined).end('hello'));

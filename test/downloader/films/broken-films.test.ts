@@ -2,12 +2,12 @@ import { mkdirSync, mkdtempSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { Random } from '../../audit/random.ts';
-import { inTurns } from '../../support/in-turns.ts';
 import type { Film } from '../../support/lossy-films.ts';
 import { type Fault, lossyPlatformOfFile } from '../../support/lossy-platform.ts';
 import { isLongProof } from '../../support/proof-scale.ts';
 import { downloadFrom } from '../../support/sample-platform.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
+import { aFewAtATime } from '../a-few-at-a-time.ts';
 import { makeFilm } from './make-film.ts';
 import { twoMakes } from './odd-streams.ts';
 import type { SoundFilm } from './recipes.ts';
@@ -178,7 +178,7 @@ test('a transfer that lost something is never taken for the film', async () => {
   };
   const accepted: string[] = [];
   const evidence: Record<string, number> = {};
-  await inTurns(chosen, async ({ film: name, file, what, fault }) => {
+  await aFewAtATime(chosen, async ({ film: name, file, what, fault }) => {
     const [film, { output }] = [filmOf(name), filmNamed(name)];
     if (!film.files.has(file)) throw new Error(`${name} has no ${file}, but ${[...film.files.keys()].join()}`);
     const attempt = mkdtempSync(join(folder, 'attempt-'));

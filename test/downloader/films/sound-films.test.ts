@@ -2,11 +2,11 @@ import { execFileSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { inTurns } from '../../support/in-turns.ts';
 import { lossyPlatformOfFile } from '../../support/lossy-platform.ts';
 import { isLongProof } from '../../support/proof-scale.ts';
 import { downloadFrom } from '../../support/sample-platform.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
+import { aFewAtATime } from '../a-few-at-a-time.ts';
 import { makeFilm } from './make-film.ts';
 import type { SoundFilm } from './recipes.ts';
 import { soundFilms } from './sound-films.ts';
@@ -47,7 +47,7 @@ async function wrongDelivery(film: SoundFilm, folder: string): Promise<string | 
 test('what plays everywhere is delivered', async () => {
   const wrong: Record<string, string> = {};
   const folder = temporaryDirectory();
-  await inTurns(chosen, async (film) => {
+  await aFewAtATime(chosen, async (film) => {
     const said = await wrongDelivery(film, mkdtempSync(join(folder, 'film-'))).catch(String);
     if (said !== undefined) wrong[film.name] = said;
   });

@@ -5,10 +5,10 @@ import { withCookies } from '../../../src/downloader/cookies.ts';
 import type { Namespaces } from '../../../src/downloader/sandbox/launch.ts';
 import { runSandboxed } from '../../../src/downloader/sandbox/run-sandboxed.ts';
 import { openUsers } from '../../../src/downloader/sandbox/users.ts';
-import { sandboxOfFile } from '../../support/sandbox.ts';
 import { patienceMs } from '../../support/wait-for.ts';
-import { startTestParent } from '../../support/warm-parent.ts';
 import { openDirectory } from '../../support/without-namespaces.ts';
+import { sandboxOfFile } from '../sandbox-of-file.ts';
+import { startTestParent } from './parent-under-test.ts';
 
 const { directory: ownDirectory, reaper, sandbox } = sandboxOfFile();
 const setpriv = '/usr/bin/setpriv';

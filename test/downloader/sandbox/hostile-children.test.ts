@@ -3,12 +3,12 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { measureDirectory } from '../../../src/downloader/sandbox/resource-use.ts';
 import { runSandboxed } from '../../../src/downloader/sandbox/run-sandboxed.ts';
-import { hostileChildren } from '../../support/hostile-children.ts';
-import { processesNaming } from '../../support/named-processes.ts';
+import { processesNaming } from '../../support/processes-naming.ts';
 import { isLongProof, scaled } from '../../support/proof-scale.ts';
-import { sandboxOfFile } from '../../support/sandbox.ts';
 import { waitFor } from '../../support/wait-for.ts';
-import { startTestParent } from '../../support/warm-parent.ts';
+import { sandboxOfFile } from '../sandbox-of-file.ts';
+import { hostileChildren } from './hostile-children.ts';
+import { startTestParent } from './parent-under-test.ts';
 
 const { directory, reaper, sandbox: openedSandbox } = sandboxOfFile();
 

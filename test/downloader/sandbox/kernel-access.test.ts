@@ -4,9 +4,9 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { describe, expect, test, type TestContext } from 'vitest';
 import { refusedCalls } from '../../../src/downloader/sandbox/system-calls.ts';
-import { startTestParent } from '../../support/warm-parent.ts';
 import { openDirectory } from '../../support/without-namespaces.ts';
 import { root } from '../../tidy/source-files.ts';
+import { startTestParent } from './parent-under-test.ts';
 
 /**
  * Prints each file of the kernel that opens for writing, and writes to none. The kernel lets uid 0 write to most of them, also

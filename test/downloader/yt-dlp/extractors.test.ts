@@ -12,7 +12,7 @@ import { findDownloader } from '../../support/sample-platform.ts';
 import { makeTemporaryDirectory } from '../../support/temporary-directory.ts';
 
 const plugins = [
-  fileURLToPath(new URL('../../support/yt-dlp-plugins', import.meta.url)),
+  fileURLToPath(new URL('test-plugins', import.meta.url)),
   fileURLToPath(new URL('../../../src/downloader/yt-dlp/plugins', import.meta.url)),
 ];
 

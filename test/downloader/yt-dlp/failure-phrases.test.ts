@@ -9,10 +9,10 @@ import {
   ytDlpFailure,
   ytDlpFailures,
 } from '../../../src/downloader/yt-dlp/failure-phrases.ts';
-import { engineComplaints } from '../../support/engine-complaints.ts';
 import { scaled } from '../../support/proof-scale.ts';
 import { ownPlatformOfFile } from '../../support/sample-platform.ts';
 import { phraseRows, tableOf } from '../../tidy/markdown.ts';
+import { engineComplaints } from './engine-complaints.ts';
 
 /** A conversion that fails and a judgement of our plugins, besides a full disk and a missing program. */
 const isOurs = /^ERROR: Postprocessing: |in the place of another|goes on in another make|by its own lengths/;

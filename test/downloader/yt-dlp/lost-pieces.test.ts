@@ -1,11 +1,11 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import type { Output } from '../../../src/domain/download-options.ts';
 import { Random } from '../../audit/random.ts';
-import { inTurns } from '../../support/in-turns.ts';
 import { type Film, makeFilms, type Packaging, packagings } from '../../support/lossy-films.ts';
 import { type Fault, type FaultyFile, lossyPlatformOfFile } from '../../support/lossy-platform.ts';
 import { isLongProof, scaled } from '../../support/proof-scale.ts';
 import { downloadFrom } from '../../support/sample-platform.ts';
+import { aFewAtATime } from '../a-few-at-a-time.ts';
 
 /** What is lost on the way must never be taken for a finished file: nobody can be charged for it. */
 
@@ -43,7 +43,7 @@ async function attempt({ packaging, output, faulty, announces }: Case): Promise<
 async function run(cases: readonly Case[]): Promise<{ accepted: string[]; refused: Record<string, number> }> {
   const accepted: string[] = [];
   const refused: Record<string, number> = {};
-  await inTurns(cases, async (each) => {
+  await aFewAtATime(cases, async (each) => {
     const answer = await attempt(each);
     const words = answer.replaceAll(/\[[^\]]*\] |'[^']*'|case-\d+|[\d.]+/g, '').slice(0, 60);
     if (answer === 'accepted') accepted.push(JSON.stringify(each));

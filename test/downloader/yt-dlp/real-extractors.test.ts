@@ -2,11 +2,11 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { VideoReference, VideoSource } from '../../../src/ports/videos.ts';
-import { type FakeSites, type Site, startFakeSites, trustingEngine } from '../../support/fake-sites.ts';
 import { ffprobe } from '../../support/ffprobe.ts';
 import { type Film, filmSeconds, makeFilms } from '../../support/lossy-films.ts';
 import { isLongProof } from '../../support/proof-scale.ts';
 import { downloadFrom, platformOfFile } from '../../support/sample-platform.ts';
+import { type FakeSites, type Site, startFakeSites, trustingEngine } from './fake-sites.ts';
 
 /**
  * The engine's own extractors, unmodified, and our plugin for TikTok, against pages of the shapes that they read. The pages

@@ -5,11 +5,11 @@ import { join } from 'node:path';
 import pMap from 'p-map';
 import { expect, onTestFinished, test } from 'vitest';
 import { fingerprintOf, keepWarm } from '../../../src/downloader/yt-dlp/warm-parent.ts';
-import { processesNaming } from '../../support/named-processes.ts';
+import { processesNaming } from '../../support/processes-naming.ts';
 import { scaled } from '../../support/proof-scale.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 import { waitFor } from '../../support/wait-for.ts';
-import { startTestParent, type TestParent } from '../../support/warm-parent.ts';
+import { startTestParent, type TestParent } from '../sandbox/parent-under-test.ts';
 
 /** A parent in a folder of its own, and folders for its children; undefined where children are not forked. */
 async function warmParent(): Promise<(TestParent & { folder: (name: string) => string }) | undefined> {

@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { accountIdOf } from '../../../src/commands/reference-ids.ts';
 import { story } from '../../../src/main/demo/story.ts';
-import { readLog } from '../../support/log.ts';
 import { isLongProof } from '../../support/proof-scale.ts';
+import { readLog } from '../../support/read-log.ts';
 import {
   cliCommand,
   type Environment,

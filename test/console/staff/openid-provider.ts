@@ -2,7 +2,7 @@ import { generateKeyPairSync, type KeyPairKeyObjectResult } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import { Provider } from 'oidc-provider';
-import { freePort } from '../../src/embedded/free-port.ts';
+import { freePort } from '../../../src/embedded/free-port.ts';
 
 export interface OpenIdProvider extends AsyncDisposable {
   issuer: string;

@@ -1,5 +1,5 @@
 import { connect, createServer } from 'node:net';
-import { listen } from './listen.ts';
+import { listen } from '../support/listen.ts';
 
 /** A load balancer before processes of the API: each connection goes to the next of them. */
 export interface Balancer extends AsyncDisposable {

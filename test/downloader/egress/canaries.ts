@@ -1,6 +1,6 @@
 import { createServer } from 'node:net';
 import { networkInterfaces } from 'node:os';
-import { listen } from './listen.ts';
+import { listen } from '../../support/listen.ts';
 
 export interface Canaries {
   /** Where they listen: `host:port`, IPv6 in brackets. */

@@ -1,9 +1,9 @@
 import { lookup } from 'node:dns/promises';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { connect, type Socket } from 'node:net';
-import { createEgressGuard, type EgressGuard } from '../../src/downloader/egress/connection-guard.ts';
+import { createEgressGuard, type EgressGuard } from '../../../src/downloader/egress/connection-guard.ts';
+import { listen } from '../../support/listen.ts';
 import type { Canaries } from './canaries.ts';
-import { listen } from './listen.ts';
 
 /** What a name of the tests stands for, by its first word: its own first answer, and later ones. */
 const publicAddress = '93.184.216.34';

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer } from 'node:https';
 import { connect, type Socket } from 'node:net';
-import { listen } from './listen.ts';
+import { listen } from '../support/listen.ts';
 
 /** One server with the names of several hosts of platforms, and a `connect` that leads there whatever is asked for. */
 export interface ShortLinkHosts extends AsyncDisposable {

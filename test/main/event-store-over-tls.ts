@@ -3,8 +3,8 @@ import { connect } from 'node:net';
 import { pipeline } from 'node:stream';
 import { createServer } from 'node:tls';
 import { fileURLToPath } from 'node:url';
-import { portOf } from './event-store.ts';
-import { listen } from './listen.ts';
+import { portOf } from '../support/event-store.ts';
+import { listen } from '../support/listen.ts';
 
 /** The certificate is its own authority, and is good for 127.0.0.1. */
 const pemFile = fileURLToPath(new URL('event-store-over-tls.pem', import.meta.url));

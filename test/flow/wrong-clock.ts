@@ -1,8 +1,8 @@
 import { renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import type { Environment } from './service.ts';
-import { temporaryDirectory } from './temporary-directory.ts';
+import type { Environment } from '../support/service.ts';
+import { temporaryDirectory } from '../support/temporary-directory.ts';
 
 const preload = fileURLToPath(new URL('shifted-clock.ts', import.meta.url));
 

@@ -1,4 +1,4 @@
-import type { ReceivedSpan } from './span-receiver.ts';
+import type { ReceivedSpan } from '../support/span-receiver.ts';
 
 /** A span with what came of it, in the order of their beginnings. */
 export interface TraceNode {

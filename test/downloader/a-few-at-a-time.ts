@@ -2,7 +2,7 @@
 const atATime = 3;
 
 /** Works on all cases, a few at a time. */
-export async function inTurns<Case>(cases: readonly Case[], work: (each: Case) => Promise<void>): Promise<void> {
+export async function aFewAtATime<Case>(cases: readonly Case[], work: (each: Case) => Promise<void>): Promise<void> {
   const left = [...cases];
   const next = async () => {
     for (let each = left.shift(); each !== undefined; each = left.shift()) await work(each);

@@ -1,4 +1,4 @@
-import type { FailureReason } from '../../src/domain/failure-reasons.ts';
+import type { FailureReason } from '../../../src/domain/failure-reasons.ts';
 
 /** What the engine was seen, or is known from its source, to print, and what a client is told then. */
 export const engineComplaints: readonly [string, FailureReason][] = [

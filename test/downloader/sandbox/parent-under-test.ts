@@ -1,16 +1,20 @@
 import { cpSync, mkdtempSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { startReaper } from '../../src/downloader/sandbox/child-reaper.ts';
-import { hasAll } from '../../src/downloader/sandbox/launch.ts';
-import { openSandbox } from '../../src/downloader/sandbox/open-sandbox.ts';
-import { type ProcessResult, runSandboxed, type SandboxedProcess } from '../../src/downloader/sandbox/run-sandboxed.ts';
-import { runYtDlp } from '../../src/downloader/yt-dlp/run-yt-dlp.ts';
-import { prepareYtDlp } from '../../src/downloader/yt-dlp/unpack.ts';
-import { startWarmParent, type WarmParent } from '../../src/downloader/yt-dlp/warm-parent.ts';
-import { engineDirectoryOfRun } from './made-once.ts';
-import { findDownloader, pluginsDirectory, throughOtherProxy } from './sample-platform.ts';
-import { patienceMs } from './wait-for.ts';
+import { startReaper } from '../../../src/downloader/sandbox/child-reaper.ts';
+import { hasAll } from '../../../src/downloader/sandbox/launch.ts';
+import { openSandbox } from '../../../src/downloader/sandbox/open-sandbox.ts';
+import {
+  type ProcessResult,
+  runSandboxed,
+  type SandboxedProcess,
+} from '../../../src/downloader/sandbox/run-sandboxed.ts';
+import { runYtDlp } from '../../../src/downloader/yt-dlp/run-yt-dlp.ts';
+import { prepareYtDlp } from '../../../src/downloader/yt-dlp/unpack.ts';
+import { startWarmParent, type WarmParent } from '../../../src/downloader/yt-dlp/warm-parent.ts';
+import { engineDirectoryOfRun } from '../../support/films-and-engine-of-run.ts';
+import { findDownloader, pluginsDirectory, throughOtherProxy } from '../../support/sample-platform.ts';
+import { patienceMs } from '../../support/wait-for.ts';
 
 const hostilePlugins = fileURLToPath(new URL('hostile-plugins', import.meta.url));
 

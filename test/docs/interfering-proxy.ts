@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { buffer } from 'node:stream/consumers';
-import { listen } from './listen.ts';
+import { listen } from '../support/listen.ts';
 
 /** What happens to one request in place of its answer. */
 export type Interference =

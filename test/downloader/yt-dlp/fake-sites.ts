@@ -3,7 +3,7 @@ import { createServer } from 'node:http';
 import type { Socket } from 'node:net';
 import { join } from 'node:path';
 import { createSecureContext, TLSSocket } from 'node:tls';
-import { listen } from './listen.ts';
+import { listen } from '../../support/listen.ts';
 
 /** What a site answers to a path; undefined is a 404. */
 export type Site = (url: URL) => { type: string; body: string | Buffer } | undefined;

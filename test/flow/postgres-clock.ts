@@ -1,4 +1,4 @@
-import { withClient } from './postgres.ts';
+import { withClient } from '../support/postgres.ts';
 
 /**
  * Puts a function of our own before Postgres's `clock_timestamp` for the next connections to a database, so that its clock can be set
