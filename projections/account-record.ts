@@ -1,10 +1,10 @@
 import type { PoolClient } from 'pg';
 import type { Actor } from '../src/domain/parse-event.ts';
+import type { AccessRecord } from './access-records.ts';
 import { correctionFromJson, type CorrectionJson, correctionJsonSql, type CorrectionRow } from './corrections.ts';
 import { jobFromJson, type JobRow } from './jobs.ts';
 import type { Notice } from './operation.ts';
 import { type MoneyCounts, moneyCounts } from './period-money.ts';
-import type { StaffLook } from './staff-looks.ts';
 
 /** What the read models know of one account, beside its keys and its usage: the newest of each kind, in one statement. */
 export interface AccountRecord {
@@ -13,7 +13,7 @@ export interface AccountRecord {
   documents: DocumentOfAccount[];
   corrections: CorrectionRow[];
   notices: NoticeOfAccount[];
-  looks: LookOfAccount[];
+  access_records: AccessRecordOfAccount[];
 }
 
 interface PeriodOfAccount extends MoneyCounts {
@@ -43,9 +43,9 @@ interface DocumentOfAccount {
 }
 
 type NoticeOfAccount = Omit<Notice, 'account_id'>;
-type LookOfAccount = Pick<StaffLook, 'eventId' | 'staffId' | 'token' | 'page' | 'time'>;
+type AccessRecordOfAccount = Pick<AccessRecord, 'event_id' | 'staff_id' | 'token' | 'page' | 'time'>;
 
-const limits = { periods: 24, downloads: 10, documents: 60, corrections: 10, notices: 10, looks: 10 } as const;
+const limits = { periods: 24, downloads: 10, documents: 60, corrections: 10, notices: 10, access_records: 10 } as const;
 
 export async function readAccountRecord(client: Pick<PoolClient, 'query'>, accountId: string): Promise<AccountRecord> {
   const listOf = (name: keyof AccountRecord, row: string, from: string, order: string) =>
@@ -78,8 +78,8 @@ export async function readAccountRecord(client: Pick<PoolClient, 'query'>, accou
       'n.time desc, n.event_id desc',
     ),
     listOf(
-      'looks',
-      `json_build_object('eventId', l.event_id, 'staffId', l.staff_id, 'token', l.token, 'page', l.page, 'time', l.time)`,
+      'access_records',
+      `json_build_object('event_id', l.event_id, 'staff_id', l.staff_id, 'token', l.token, 'page', l.page, 'time', l.time)`,
       'staff_looks l where l.account_id = $1',
       'l.position desc',
     ),
@@ -97,7 +97,7 @@ export async function readAccountRecord(client: Pick<PoolClient, 'query'>, accou
     })),
     corrections: row.corrections.map(correctionFromJson),
     notices: row.notices.map((each) => ({ ...each, time: instant(each.time) })),
-    looks: row.looks.map((each) => ({ ...each, time: instant(each.time) })),
+    access_records: row.access_records.map((each) => ({ ...each, time: instant(each.time) })),
   };
 }
 

@@ -1,9 +1,9 @@
 import type { PoolClient } from 'pg';
 import type { Actor } from '../src/domain/parse-event.ts';
+import type { AccessRecord } from './access-records.ts';
 import { correctionFromJson, type CorrectionJson, correctionJsonSql, type CorrectionRow } from './corrections.ts';
 import { readTimeline, type TimelineRow } from './job-timeline.ts';
 import { type JobRow, readJob } from './jobs.ts';
-import type { StaffLook } from './staff-looks.ts';
 
 /** Everything about one download, whosever it is: what happened to it, what was given back, and who has looked. */
 export interface DownloadRecord {
@@ -14,7 +14,7 @@ export interface DownloadRecord {
   corrections: CorrectionRow[];
   creditNotes: ChargeCredited[];
   /** The newest first, at most `maxLooks`. */
-  looks: Pick<StaffLook, 'eventId' | 'staffId' | 'page' | 'time'>[];
+  accessRecords: Pick<AccessRecord, 'event_id' | 'staff_id' | 'page' | 'time'>[];
   /** Overage of the whole billing period directly after each of its corrections, by their event ids, as far as it is known. */
   periodAfter: Readonly<Record<string, number>>;
 }
@@ -32,7 +32,7 @@ interface ChargeCredited {
 }
 
 const maxCorrections = 50;
-export const maxLooks = 20;
+export const maxAccessRecords = 20;
 
 /** In three statements. @returns undefined for a token that the read model does not know */
 export async function readDownloadRecord(
@@ -60,7 +60,7 @@ async function readAround(
   const { rows } = await client.query<{
     corrections: CorrectionJson[];
     notes: ChargeCredited[];
-    looks: DownloadRecord['looks'];
+    access_records: DownloadRecord['accessRecords'];
     period_after: DownloadRecord['periodAfter'];
   }>(
     `select
@@ -75,18 +75,23 @@ async function readAround(
                  'reference', data->>'reference', 'time', time, 'actor', actor) order by position), '[]')
         from invoices where account_id = $2 and type = 'CreditNoteIssued' and data->>'charge_event_id' = $3) as notes,
        (select coalesce(json_agg(json_build_object(
-                 'eventId', event_id, 'staffId', staff_id, 'page', page, 'time', time) order by position desc), '[]') from (
-          select * from staff_looks where token = $1 order by position desc limit ${String(maxLooks)}
-        ) l) as looks,
+                 'event_id', event_id, 'staff_id', staff_id, 'page', page, 'time', time) order by position desc), '[]') from (
+          select * from staff_looks where token = $1 order by position desc limit ${String(maxAccessRecords)}
+        ) l) as access_records,
        (select coalesce(json_object_agg(event_id, cents), '{}') from (${periodAfterSql}) p) as period_after`,
     [token, accountId, charge, corrected],
   );
-  const { corrections = [], notes = [], looks = [], period_after: periodAfter = {} } = rows[0] ?? {};
+  const {
+    corrections = [],
+    notes = [],
+    access_records: accessRecords = [],
+    period_after: periodAfter = {},
+  } = rows[0] ?? {};
   const instant = (text: string) => new Date(text).toISOString();
   return {
     corrections: corrections.map(correctionFromJson),
     creditNotes: notes.map((each) => ({ ...each, time: instant(each.time) })),
-    looks: looks.map((each) => ({ ...each, time: instant(each.time) })),
+    accessRecords: accessRecords.map((each) => ({ ...each, time: instant(each.time) })),
     periodAfter,
   };
 }

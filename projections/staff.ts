@@ -4,9 +4,9 @@ import { mailbox } from '../src/domain/people.ts';
 import type { StaffEvent, StaffRole } from '../src/domain/staff-events.ts';
 import type { EventStore } from '../src/ports/event-store.ts';
 import type { RowMacs } from '../src/ports/row-macs.ts';
+import { applyToAccessRecords } from './access-records.ts';
 import { type NotBelieved, notBelieved } from './credits-macs.ts';
 import type { RebuildableProjection } from './runner/projection.ts';
-import { applyToStaffLooks } from './staff-looks.ts';
 import { applyToStaffTokens } from './staff-tokens.ts';
 
 /**
@@ -24,7 +24,7 @@ export const staff: RebuildableProjection = {
       const parsed = events.map(parseStaffEvent);
       await applyToMembers(parsed, { client, macs, store });
       await applyToStaffTokens(parsed, { client, macs, store });
-      await applyToStaffLooks(parsed, client);
+      await applyToAccessRecords(parsed, client);
     },
 };
 

@@ -22,8 +22,8 @@ import { type Aggregate, handle, load, type Loaded } from './handle-command.ts';
 import { tokenIdOf } from './reference-ids.ts';
 
 /**
- * The states of staff that this process has read. A stream grows with every look at personal data: each command reads only what
- * is new in it, and a look usually reads nothing.
+ * The states of staff that this process has read. A stream grows with every access to personal data: each command reads only what
+ * is new in it, and to record an access usually reads nothing.
  */
 export type StaffCache = LRUCache<string, Loaded<Staff>>;
 
@@ -183,48 +183,48 @@ export async function recordSignIn(
   return isRefused(signedIn) ? signedIn : knownMember(signedIn);
 }
 
-export interface Look {
+export interface AccessRecord {
   accountId: string;
   /** The download that is looked at; null for anything else of the account. */
   token: string | null;
   page: Extract<StaffEvent, { type: 'PersonalDataViewed' }>['data']['page'];
 }
 
-interface Looking {
+interface AccessToRecord {
   staffId: string;
   /** Token of the program that looks for this person; undefined: the person looks. */
   tokenId?: string | undefined;
-  looks: readonly Look[];
+  accessRecords: readonly AccessRecord[];
   correlationId?: string;
   timeoutMs: number;
 }
 
 /**
- * Records that somebody looks at personal data, before they are shown: all of it in one append. The same look within 15 minutes is
+ * Records that somebody reads personal data, before they are shown: all of it in one append. The same access within 15 minutes is
  * recorded once.
  *
  * @returns a refusal for somebody who is not a member, or no more: nothing is shown
  * @throws {NotStored} {OutcomeUnknown} {EventStoreUnavailable}: nothing is shown
  */
-export async function recordLooks(
+export async function recordAccess(
   dependencies: Pick<StaffDependencies, 'store' | 'now' | 'newUuid' | 'staffCache'>,
-  { staffId, tokenId, looks, ...request }: Looking,
+  { staffId, tokenId, accessRecords, ...request }: AccessToRecord,
 ): Promise<Refused | undefined> {
   const { staffCache } = dependencies;
   const member = memberOf(staffCache.get(staffId)?.state ?? (await readStaff(dependencies, staffId)));
   if (isRefused(member)) return member;
-  const pages = new Set(looks.map(({ page }) => page));
+  const pages = new Set(accessRecords.map(({ page }) => page));
   const actor = { type: 'staff', id: staffId, role: member.role, reason: `looks at ${[...pages].join(', ')}` } as const;
-  const recorded = looks.map(({ accountId, token, page }) => ({
+  const recorded = accessRecords.map(({ accountId, token, page }) => ({
     ...{ account_id: accountId, token, page },
     ...(tokenId !== undefined && { by_token: tokenId }),
   }));
-  const looked = await command(
+  const written = await command(
     dependencies,
-    { kind: 'look', staffId, looks: recorded },
+    { kind: 'record_access', staffId, accessRecords: recorded },
     { actor, presumedCurrent: true, ...request },
   );
-  return isRefused(looked) ? looked : undefined;
+  return isRefused(written) ? written : undefined;
 }
 
 /** Admins manage staff in the console, operators at the command line. */

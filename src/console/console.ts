@@ -4,12 +4,12 @@ import { html } from '../documents/html.ts';
 import type { Outage } from '../ports/outage.ts';
 import { RequestRefused } from '../requests/request-refused.ts';
 import { type Assets, registerAssets } from './assets/assets.ts';
-import { refusalOf } from './failures.ts';
+import { pageRefusalOfError } from './failures.ts';
 import { layout } from './layout.ts';
 import { LongVisits } from './live/long-visits.ts';
 import { readCookies } from './sign-in/cookies.ts';
 import type { Route, Site, SiteDependencies, SiteSession } from './site.ts';
-import { type Answer, badInput, missing, type Page, redirect, Refusal, type Visit } from './visit.ts';
+import { type Answer, badInput, missing, type Page, PageRefusal, redirect, type Visit } from './visit.ts';
 
 /**
  * Opens a console to browsers. A visit passes, in this order: `Host`, session, for a form its origin and its token, the role, then
@@ -112,17 +112,17 @@ function signInPath(base: string, { method, url }: FastifyRequest): string {
 }
 
 const needsRole = (role: string) =>
-  new Refusal(403, 'Not for your role', `This needs the role ${role}. Nothing was changed.`);
+  new PageRefusal(403, 'Not for your role', `This needs the role ${role}. Nothing was changed.`);
 
 const fromElsewhere = () =>
-  new Refusal(
+  new PageRefusal(
     403,
     'This form has expired',
     'It was not sent from a page of this console that is still signed in. Nothing was changed. Go back, reload the page and send it again.',
   );
 
 const needsHttps = (address: string, setting: string) =>
-  new Refusal(
+  new PageRefusal(
     403,
     'The console needs https',
     `Sessions do not travel over a network in the open, and this service calls itself ${address}. Whoever runs it can set ${setting} to an address with https.`,
@@ -150,8 +150,8 @@ function answerOfError(
   error: unknown,
   { request, outage, base }: { request: FastifyRequest; outage: Outage; base: string },
 ): Answer {
-  const told = refusalOf(error) ?? refusalOfServer(error);
-  if (told?.isOutage) outage.failed('a page', error);
+  const told = pageRefusalOfError(error) ?? refusalOfServer(error);
+  if (told?.isServiceAway) outage.failed('a page', error);
   if (told) return pageOfRefusal(told.refusal, base);
   request.log.error({ err: error }, 'a page of the console failed');
   const title = 'Something went wrong';
@@ -160,15 +160,15 @@ function answerOfError(
 }
 
 /** The server's own refusals are all of malformed input, such as a form that is too large. */
-function refusalOfServer(error: unknown): { refusal: Refusal; isOutage: boolean } | undefined {
+function refusalOfServer(error: unknown): { refusal: PageRefusal; isServiceAway: boolean } | undefined {
   const { statusCode = 500 } = error as { statusCode?: number };
   if (statusCode < 400 || statusCode >= 500) return undefined;
   const detail = error instanceof RequestRefused ? ` ${error.message}.` : '';
   const message = `The service could not read what was sent.${detail} Nothing was changed.`;
-  return { refusal: new Refusal(400, 'This request cannot be answered', message), isOutage: false };
+  return { refusal: new PageRefusal(400, 'This request cannot be answered', message), isServiceAway: false };
 }
 
-const pageOfRefusal = ({ status, title, message }: Refusal, base: string): Answer => ({
+const pageOfRefusal = ({ status, title, message }: PageRefusal, base: string): Answer => ({
   kind: 'page',
   status,
   page: {

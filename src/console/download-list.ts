@@ -43,7 +43,7 @@ export interface ListPlace {
   platforms: PlatformConfiguration;
 }
 
-/** @throws {Refusal} naming the field at fault */
+/** @throws {PageRefusal} naming the field at fault */
 export function readFilters(query: URLSearchParams): Filters {
   const given = Object.fromEntries(
     [...query].filter(([, value]) => value.trim() !== '').map(([name, value]) => [name, value.trim()]),

@@ -66,13 +66,13 @@ export const page = (shown: Page, status?: number): Answer => ({
 export const redirect = (to: string, ...cookies: string[]): Answer => ({ kind: 'redirect', to, cookies });
 
 /** Tells a visitor why a page cannot be shown, or an action is not carried out. */
-export class Refusal extends Error {
+export class PageRefusal extends Error {
   override readonly name = 'Refusal';
   readonly status: 400 | 401 | 403 | 404 | 409 | 429 | 503;
   readonly title: string;
 
   /** @param message what happened, and what to do, in sentences for the visitor */
-  constructor(status: Refusal['status'], title: string, message: string) {
+  constructor(status: PageRefusal['status'], title: string, message: string) {
     super(message);
     this.status = status;
     this.title = title;
@@ -80,24 +80,29 @@ export class Refusal extends Error {
 }
 
 /** The same for what does not exist and for what is another account's. */
-export const missing = (): Refusal =>
-  new Refusal(404, 'Not found', 'There is nothing at this address. It may be misspelt, or belong to another account.');
+export const missing = (): PageRefusal =>
+  new PageRefusal(
+    404,
+    'Not found',
+    'There is nothing at this address. It may be misspelt, or belong to another account.',
+  );
 
-export const away = (): Refusal =>
-  new Refusal(
+export const away = (): PageRefusal =>
+  new PageRefusal(
     503,
     'Not available at the moment',
     'A part of the service does not answer. Nothing was changed. Try again in a minute.',
   );
 
-export const outcomeUnknown = (): Refusal =>
-  new Refusal(
+export const outcomeUnknown = (): PageRefusal =>
+  new PageRefusal(
     503,
     'The outcome is not known',
     'The service could not find out in time whether this is stored. Look again in a minute before you repeat it.',
   );
 
 /** The change is in the log, and the read models are behind. @param message what is recorded, and what to do */
-export const notYetInForce = (message: string): Refusal => new Refusal(503, 'Recorded, but not yet in force', message);
+export const notYetInForce = (message: string): PageRefusal =>
+  new PageRefusal(503, 'Recorded, but not yet in force', message);
 
-export const badInput = (message: string): Refusal => new Refusal(400, 'This cannot be done', message);
+export const badInput = (message: string): PageRefusal => new PageRefusal(400, 'This cannot be done', message);

@@ -16,8 +16,8 @@ export interface Staff {
   /** The newest sign-in, UTC ISO-8601; null before the first. */
   signedInAt: string | null;
   tokens: ReadonlyMap<string, StaffToken>;
-  /** The looks of the last 15 minutes and when they were recorded, by what was looked at (`nameOfLook`). */
-  looks: ReadonlyMap<string, string>;
+  /** When somebody's data was read in the last 15 minutes, by whose and where (`accessRecordKey`). */
+  accessRecords: ReadonlyMap<string, string>;
 }
 
 export interface Member {
@@ -42,16 +42,16 @@ export interface StaffToken {
 
 export const initialStaff: Staff = {
   ...{ member: null, removed: false, addresses: new Set(), signedInAt: null },
-  ...{ tokens: new Map(), looks: new Map() },
+  ...{ tokens: new Map(), accessRecords: new Map() },
 };
 
-type Look = Omit<Extract<StaffEvent, { type: 'PersonalDataViewed' }>['data'], 'staff_id'>;
+type AccessRecord = Omit<Extract<StaffEvent, { type: 'PersonalDataViewed' }>['data'], 'staff_id'>;
 
-const nameOfLook = ({ account_id, token, page, by_token }: Look): string =>
+const accessRecordKey = ({ account_id, token, page, by_token }: AccessRecord): string =>
   JSON.stringify([account_id, token, page, by_token]);
 
-/** The same look is recorded once within this time. */
-const sameLookSeconds = 15 * 60;
+/** The same access is recorded once within this time. */
+const sameAccessSeconds = 15 * 60;
 
 export function evolveStaff(state: Staff, event: StaffEvent, { time }: { time: string }): Staff {
   switch (event.type) {
@@ -84,8 +84,8 @@ export function evolveStaff(state: Staff, event: StaffEvent, { time }: { time: s
       return { ...state, tokens: new Map(state.tokens).set(token.tokenId, { ...token, revoked: true }) };
     }
     case 'PersonalDataViewed': {
-      const recent = [...state.looks].filter(([, at]) => isRecent(at, time));
-      return { ...state, looks: new Map(recent).set(nameOfLook(event.data), time) };
+      const recent = [...state.accessRecords].filter(([, at]) => isRecent(at, time));
+      return { ...state, accessRecords: new Map(recent).set(accessRecordKey(event.data), time) };
     }
     default:
       return event satisfies never;
@@ -106,7 +106,7 @@ function withAddress({ addresses }: Staff, email: string | null | undefined): Re
 export const maybeSamePerson = ({ addresses: ofOne }: Staff, { addresses: ofOther }: Staff): boolean =>
   ofOne.size === 0 || ofOther.size === 0 || [...ofOne].some((address) => ofOther.has(address));
 
-const isRecent = (at: string, now: string): boolean => plusSeconds(at, sameLookSeconds) > now;
+const isRecent = (at: string, now: string): boolean => plusSeconds(at, sameAccessSeconds) > now;
 
 const memberOfProvider = (
   before: Member | null,
@@ -155,7 +155,7 @@ export type StaffCommand =
   | { kind: 'sign_in'; staffId: string; signIn: SignIn }
   | IssueStaffToken
   | { kind: 'revoke_token'; staffId: string; tokenId: string }
-  | { kind: 'look'; staffId: string; looks: readonly Look[] };
+  | { kind: 'record_access'; staffId: string; accessRecords: readonly AccessRecord[] };
 
 export const defaultTokenDays = 90;
 export const maxTokenDays = 365;
@@ -186,22 +186,26 @@ export function decideStaff(state: Staff, command: StaffCommand, now: string): S
       return command.role === member.role ? [] : [{ type: 'StaffRoleChanged', data: { staff_id, role: command.role } }];
     case 'issue_token':
       return issueToken(state, command, now);
-    case 'look':
-      return newLooks(state, command.looks, now).map((look) => ({
+    case 'record_access':
+      return newAccessRecords(state, command.accessRecords, now).map((record) => ({
         type: 'PersonalDataViewed',
-        data: { staff_id, ...look },
+        data: { staff_id, ...record },
       }));
   }
 }
 
 /** Those that were not recorded within the time, each once. */
-function newLooks({ looks: recorded }: Staff, looks: readonly Look[], now: string): Look[] {
-  const byName = new Map(looks.map((look) => [nameOfLook(look), look]));
-  const isNew = (name: string) => {
-    const before = recorded.get(name);
+function newAccessRecords(
+  { accessRecords: recorded }: Staff,
+  records: readonly AccessRecord[],
+  now: string,
+): AccessRecord[] {
+  const byKey = new Map(records.map((record) => [accessRecordKey(record), record]));
+  const isNew = (key: string) => {
+    const before = recorded.get(key);
     return before === undefined || !isRecent(before, now);
   };
-  return [...byName].flatMap(([name, look]) => (isNew(name) ? [look] : []));
+  return [...byKey].flatMap(([key, record]) => (isNew(key) ? [record] : []));
 }
 
 /** A link signs in somebody who was invited; the first sign-in by a provider makes its person known. */

@@ -396,7 +396,10 @@ export class RichHistory {
     await this.#staff({ kind: 'issue_token', staffId, ...token }, admin);
     await this.#staff({ kind: 'revoke_token', staffId, tokenId }, admin);
     const look = { account_id: this.accountId, token: null, page: 'account' } as const;
-    await this.#staff({ kind: 'look', staffId, looks: [look, { ...look, by_token: tokenId }] }, support);
+    await this.#staff(
+      { kind: 'record_access', staffId, accessRecords: [look, { ...look, by_token: tokenId }] },
+      support,
+    );
     await this.#staff({ kind: 'change_role', staffId, role: 'finance' }, admin);
     await this.#staff({ kind: 'remove', staffId }, admin);
   }

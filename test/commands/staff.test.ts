@@ -7,7 +7,7 @@ import {
   inviteStaff,
   issueStaffToken,
   readStaff,
-  recordLooks,
+  recordAccess,
   recordSignIn,
   removeStaff,
   revokeStaffToken,
@@ -116,7 +116,7 @@ describe('a look at personal data', () => {
 
   it('is recorded once in a while, by whichever process, and not in the stream of the account', async () => {
     const sue = await hire(log.store, 'support');
-    const looks = upFrom(0, 6).map(() => recordLooks(parts(), { staffId: sue, looks: [account], timeoutMs }));
+    const looks = upFrom(0, 6).map(() => recordAccess(parts(), { staffId: sue, accessRecords: [account], timeoutMs }));
     expect(await Promise.all(looks)).toEqual(looks.map(() => undefined));
     const [, ...viewed] = await eventsOf(sue);
     expect(viewed).toMatchObject([
@@ -134,7 +134,11 @@ describe('a look at personal data', () => {
     const process = staffDependencies(store);
     const tokens = upFrom(1, 20).map((number) => `TokenOfLook-${String(number).padStart(10, '0')}`);
     for (const token of tokens)
-      await recordLooks(process, { staffId: sue, looks: [{ ...account, token, page: 'download' }], timeoutMs });
+      await recordAccess(process, {
+        staffId: sue,
+        accessRecords: [{ ...account, token, page: 'download' }],
+        timeoutMs,
+      });
     expect(reads(`staff-${sue}`)).toEqual([0]);
     expect(await eventsOf(sue)).toHaveLength(21);
   });
@@ -146,13 +150,13 @@ describe('a look at personal data', () => {
       appends += 1;
       return log.store.append(...asked);
     });
-    const looks = upFrom(1, 200).map((number) => ({
+    const accessRecords = upFrom(1, 200).map((number) => ({
       ...account,
       accountId: `acc_${String(number).padStart(16, '0')}`,
     }));
     const process = staffDependencies(store);
     for (const tokenId of [undefined, undefined, 'stk_aaaaaaaaaaaaaaaa'])
-      expect(await recordLooks(process, { staffId: sue, tokenId, looks, timeoutMs })).toBeUndefined();
+      expect(await recordAccess(process, { staffId: sue, tokenId, accessRecords, timeoutMs })).toBeUndefined();
     expect(appends).toBe(2);
     const viewed = (await eventsOf(sue)).slice(1);
     expect(viewed.map(({ data }) => (data as { by_token?: string }).by_token)).toEqual([
@@ -164,13 +168,13 @@ describe('a look at personal data', () => {
     const sue = await hire(log.store, 'support');
     const process = parts();
     const look = (page: 'account' | 'downloads') =>
-      recordLooks(process, { staffId: sue, looks: [{ ...account, page }], timeoutMs });
+      recordAccess(process, { staffId: sue, accessRecords: [{ ...account, page }], timeoutMs });
     expect(await look('account')).toBeUndefined();
     accepted(await removeStaff(parts(), { staffId: sue, by: { operator }, timeoutMs }));
     expect(await look('downloads')).toEqual({ refusal: 'staff_removed' });
     // Also one that needs no event.
     expect(await look('account')).toEqual({ refusal: 'staff_removed' });
-    expect(await recordLooks(parts(), { staffId: newId('stf'), looks: [account], timeoutMs })).toEqual({
+    expect(await recordAccess(parts(), { staffId: newId('stf'), accessRecords: [account], timeoutMs })).toEqual({
       refusal: 'staff_not_found',
     });
   });

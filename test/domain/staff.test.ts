@@ -132,9 +132,9 @@ describe('a token of staff', () => {
 
 describe('a look at personal data', () => {
   const look = (changed: object = {}): StaffCommand => ({
-    kind: 'look',
+    kind: 'record_access',
     staffId,
-    looks: [{ account_id: accountId, token: null, page: 'account', ...changed }],
+    accessRecords: [{ account_id: accountId, token: null, page: 'account', ...changed }],
   });
   const looked = (decide(given(invited), look()) as StaffEvent[])[0]!;
 
@@ -156,13 +156,13 @@ describe('a look at personal data', () => {
 
   it('at several accounts is an event for each that is new, once', () => {
     const own = { account_id: accountId, token: null, page: 'search' } as const;
-    const looks = [own, { ...own, account_id: 'acc_bbbbbbbbbbbbbbbb' }, own];
-    const all = decide(given(invited), { kind: 'look', staffId, looks }) as StaffEvent[];
+    const accessRecords = [own, { ...own, account_id: 'acc_bbbbbbbbbbbbbbbb' }, own];
+    const all = decide(given(invited), { kind: 'record_access', staffId, accessRecords }) as StaffEvent[];
     expect(all.map(({ data }) => (data as { account_id: string }).account_id)).toEqual([
       accountId,
       'acc_bbbbbbbbbbbbbbbb',
     ]);
-    expect(decide(given(invited, all[0]!), { kind: 'look', staffId, looks })).toEqual([all[1]]);
+    expect(decide(given(invited, all[0]!), { kind: 'record_access', staffId, accessRecords })).toEqual([all[1]]);
   });
 
   it('is refused to somebody who is not staff, or no more', () => {

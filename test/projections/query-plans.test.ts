@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto';
 import type { Pool, QueryResult } from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { listAccessRecords } from '../../projections/access-records.ts';
 import { type DownloadFilter, listAccountDownloads, readAccountDownload } from '../../projections/account-downloads.ts';
 import { pageAccountPeriods } from '../../projections/account-periods.ts';
 import { readAccountRecord } from '../../projections/account-record.ts';
@@ -31,9 +32,8 @@ import {
 } from '../../projections/overage-table.ts';
 import { listPeopleOfAddress } from '../../projections/people.ts';
 import { listPeriodCharges } from '../../projections/period-charges.ts';
-import { search } from '../../projections/search.ts';
+import { search } from '../../projections/search-by-id-or-number.ts';
 import { listStaffMembers, listStaffOfAddress, readStaffMember } from '../../projections/staff.ts';
-import { listLooks } from '../../projections/staff-looks.ts';
 import { readStaffToken } from '../../projections/staff-tokens.ts';
 import { listUsageDays } from '../../projections/usage-days.ts';
 import { readWhatWaits } from '../../projections/what-waits.ts';
@@ -419,10 +419,10 @@ describe('the other queries of staff', () => {
     // A correction is looked for beside each.
     ['what was given back', 150, (client) => listGivenBack(client, { limit: 50 })],
     ['what an account was given back', 11, (client) => listGivenBack(client, { accountId: accountOf(50), limit: 50 })],
-    ['the newest looks', 20, (client) => listLooks(client, { of: {}, limit: 20 })],
-    ['looks of a person', 20, (client) => listLooks(client, { of: { staffId: 'stf_7' }, limit: 20 })],
-    ['looks at an account', 1, (client) => listLooks(client, { of: { accountId: small }, limit: 20 })],
-    ['looks at a download', 1, (client) => listLooks(client, { of: { token: 'A' + md5('7') }, limit: 20 })],
+    ['the newest looks', 20, (client) => listAccessRecords(client, { of: {}, limit: 20 })],
+    ['looks of a person', 20, (client) => listAccessRecords(client, { of: { staffId: 'stf_7' }, limit: 20 })],
+    ['looks at an account', 1, (client) => listAccessRecords(client, { of: { accountId: small }, limit: 20 })],
+    ['looks at a download', 1, (client) => listAccessRecords(client, { of: { token: 'A' + md5('7') }, limit: 20 })],
     // Each with the events of its download.
     [
       'what an outage failed',

@@ -1,4 +1,5 @@
 import { beforeAll, describe, expect, it } from 'vitest';
+import { listAccessRecords } from '../../projections/access-records.ts';
 import { apiKeys } from '../../projections/api-keys.ts';
 import {
   type CorrectionRow,
@@ -16,9 +17,8 @@ import { listNotices, readQueueAndWorkers } from '../../projections/operation.ts
 import { overageLedger } from '../../projections/overage-ledger.ts';
 import { people } from '../../projections/people.ts';
 import { rebuild } from '../../projections/runner/rebuild.ts';
-import { search, type SearchHit } from '../../projections/search.ts';
+import { search, type SearchHit } from '../../projections/search-by-id-or-number.ts';
 import { listStaffMembers, listStaffOfAddress, readStaffMember, staff } from '../../projections/staff.ts';
-import { listLooks } from '../../projections/staff-looks.ts';
 import { readStaffToken } from '../../projections/staff-tokens.ts';
 import { usageAndJobs } from '../../projections/usage-and-jobs.ts';
 import { hashIdempotencyKey } from '../../src/commands/idempotency-key-hash.ts';
@@ -76,15 +76,17 @@ describe('staff', () => {
   });
 
   it('are seen by whom and what they have looked at', async () => {
-    const looks = await listLooks(models.pool, { of: { accountId }, limit: 5 });
+    const looks = await listAccessRecords(models.pool, { of: { accountId }, limit: 5 });
     // By the member, and by a program with the member's token: in one append.
     const [newer, older] = looks as [(typeof looks)[0], (typeof looks)[0]];
-    expect(looks).toMatchObject([older, older].map(() => ({ accountId, token: null, page: 'account' })));
-    const { staffId } = newer;
-    expect(await listLooks(models.pool, { of: { staffId }, limit: 5 })).toEqual(looks);
-    expect(await listLooks(models.pool, { of: { staffId }, before: newer.position, limit: 5 })).toEqual([older]);
-    expect(await listLooks(models.pool, { of: { staffId }, before: older.position, limit: 5 })).toEqual([]);
-    expect(await listLooks(models.pool, { of: { token: 'A'.repeat(32) }, limit: 5 })).toEqual([]);
+    expect(looks).toMatchObject([older, older].map(() => ({ account_id: accountId, token: null, page: 'account' })));
+    const { staff_id: staffId } = newer;
+    expect(await listAccessRecords(models.pool, { of: { staffId }, limit: 5 })).toEqual(looks);
+    expect(await listAccessRecords(models.pool, { of: { staffId }, before: newer.position, limit: 5 })).toEqual([
+      older,
+    ]);
+    expect(await listAccessRecords(models.pool, { of: { staffId }, before: older.position, limit: 5 })).toEqual([]);
+    expect(await listAccessRecords(models.pool, { of: { token: 'A'.repeat(32) }, limit: 5 })).toEqual([]);
   });
 
   it.each([

@@ -19,6 +19,12 @@ const retired: readonly [word: RegExp, instead: string][] = [
   [/\bFollower\b|\bthe follower\b/, 'verifier'],
   [/\bstrangers?(?:Ms)?\b/i, 'unauthenticated client, another account'],
   [/\bpatiently\b/i, 'with retries'],
+  [/\bEventStreams?\b|event-streams\.ts/, 'LiveStream, for Server-Sent Events'],
+  [/\bRefusal as |class Refusal\b/, 'PageRefusal for a page, Refusal for the domain'],
+  [/staff-looks\.ts|\b(?:StaffLook|recordLooks|listLooks)\b|kind: 'look'/, 'access record'],
+  [/session-windows\.ts/, 'session-hourly-limit.ts'],
+  [/(?:console|projections)\S*\/search\.ts/, 'search-by-id-or-number.ts'],
+  [/console\S*\/(?:routes|endpoints)\.ts/, 'page-routes.ts, json-endpoints.ts'],
 ];
 
 /** Decisions and changes are history. */

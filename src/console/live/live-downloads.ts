@@ -1,7 +1,7 @@
 import type { FastifyReply } from 'fastify';
 import type { JobStatus } from '../../../projections/jobs.ts';
 import type { DownloadProgress } from '../../ports/videos.ts';
-import { type EventStream, EventStreams } from './live-streams.ts';
+import { type LiveStream, LiveStreams } from './live-streams.ts';
 import type { LongVisit } from './long-visits.ts';
 
 /**
@@ -26,7 +26,7 @@ const waitingSeconds = 30;
 /** Streams of server-sent events that tell pages how downloads go on. */
 export class LiveDownloads {
   readonly #options: LiveOptions;
-  readonly #streams = new EventStreams();
+  readonly #streams = new LiveStreams();
 
   constructor(options: LiveOptions) {
     this.#options = options;
@@ -54,7 +54,7 @@ export class LiveDownloads {
 
   async #send(
     known: readonly JobStatus[],
-    { send, gone, isOver, accountId }: EventStream & { accountId: string },
+    { send, gone, isOver, accountId }: LiveStream & { accountId: string },
   ): Promise<void> {
     const statuses = new Map(known.map(({ token, status }) => [token, status]));
     const sent = new Map<string, string>();

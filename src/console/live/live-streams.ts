@@ -8,16 +8,16 @@ const maxStreams = 2_000;
 /** As many pages as the people of one account may have open. */
 const maxStreamsOfOne = 200;
 
-interface StreamEvent {
+interface LiveEvent {
   name: string;
   data: object;
   /** The place from which a browser goes on that has lost the stream. */
   id?: string;
 }
 
-export interface EventStream {
+export interface LiveStream {
   /** Sends events, unless the session does not hold any more: then the stream is over. */
-  send: (events: readonly StreamEvent[]) => Promise<void>;
+  send: (events: readonly LiveEvent[]) => Promise<void>;
   /** Aborted once nobody reads it, or may read it. */
   gone: AbortSignal;
   /** True once it has to end. */
@@ -31,7 +31,7 @@ interface Opened {
 }
 
 /** The streams of server-sent events that are open in this process (HTML Living Standard, section 9.2). */
-export class EventStreams {
+export class LiveStreams {
   readonly #open = new Set<Opened>();
 
   /** Ends all streams, as the process ends. */
@@ -48,7 +48,7 @@ export class EventStreams {
   open(
     reply: FastifyReply,
     { reader, stay }: { reader: string; stay: () => LongVisit },
-    tell: (stream: EventStream) => Promise<void>,
+    tell: (stream: LiveStream) => Promise<void>,
   ): boolean {
     if (this.#open.size >= maxStreams || this.#countOf(reader) >= maxStreamsOfOne) return false;
     const visit = stay();
@@ -86,7 +86,7 @@ export class EventStreams {
   }
 }
 
-function textOf({ name, data, id }: StreamEvent): string {
+function textOf({ name, data, id }: LiveEvent): string {
   const place = id === undefined ? '' : `id: ${id}\n`;
   return `${place}event: ${name}\ndata: ${JSON.stringify(data)}\n\n`;
 }

@@ -4,7 +4,7 @@ import type { ReadLink, SignInChoice } from '../../ports/console-sessions.ts';
 import { note } from '../parts.ts';
 import { askForMail, askingCookie, nextOf, readAsking } from '../sign-in/asking-browser.ts';
 import { ownerCookies, setCookie } from '../sign-in/cookies.ts';
-import { type Answer, page, redirect, Refusal, type Visit } from '../visit.ts';
+import { type Answer, page, PageRefusal, redirect, type Visit } from '../visit.ts';
 import type { ConsoleDependencies } from './dependencies.ts';
 
 /**
@@ -61,7 +61,7 @@ const askingBrowser = (visit: Visit, { origins }: ConsoleDependencies) =>
   readAsking(visit, ownerCookies(origins.isSecure), base);
 
 const unusable = () =>
-  new Refusal(
+  new PageRefusal(
     404,
     'This link does not work',
     `It was used already, is older than ${String(linkMinutes)} minutes, or is not complete. Ask for a new one.`,
@@ -112,7 +112,7 @@ async function confirmedByLog(
   return confirmed.flat();
 }
 
-const askForAnother = ({ status, title, message }: Refusal): Answer => ({
+const askForAnother = ({ status, title, message }: PageRefusal): Answer => ({
   kind: 'page',
   status,
   page: {

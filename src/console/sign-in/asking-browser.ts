@@ -1,6 +1,6 @@
 import { email as emailField } from '../../domain/plain-text.ts';
 import { clientAddress } from '../../requests/client-address.ts';
-import { badInput, Refusal, type Visit } from '../visit.ts';
+import { badInput, PageRefusal, type Visit } from '../visit.ts';
 import { type CookieNames, setCookie } from './cookies.ts';
 import type { SignInMails } from './sign-in-mails.ts';
 
@@ -25,7 +25,7 @@ export function askForMail(
   const { data: email } = emailField.safeParse((form.get('email') ?? '').trim());
   if (email === undefined) throw badInput('That is not an e-mail address. Go back and correct it.');
   if (countSignIn(clientAddress(request)))
-    throw new Refusal(429, 'Too many attempts', 'Too many links were asked for from here. Try again in an hour.');
+    throw new PageRefusal(429, 'Too many attempts', 'Too many links were asked for from here. Try again in an hour.');
   const secret = randomBits(24).toString('base64url');
   signInMails.send({ email, browser: secret });
   return { email, secret };

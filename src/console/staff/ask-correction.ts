@@ -6,12 +6,12 @@ import { askCorrection, readCorrectionRequests } from '../../commands/correct.ts
 import { type Html, html } from '../../documents/html.ts';
 import type { Correction } from '../../domain/correction-events.ts';
 import type { CorrectionRequest } from '../../domain/correction-requests.ts';
-import { isRefused, type Refusal as Refused } from '../../domain/refusals.ts';
+import { isRefused, type Refusal } from '../../domain/refusals.ts';
 import { correctionReference } from '../../domain/usage-events.ts';
-import { isOutage } from '../failures.ts';
+import { isServiceAway } from '../failures.ts';
 import { formTokenField } from '../layout.ts';
 import { readDollars } from '../read-dollars.ts';
-import { type Answer, badInput, notYetInForce, redirect, Refusal, type StaffVisit } from '../visit.ts';
+import { type Answer, badInput, notYetInForce, PageRefusal, redirect, type StaffVisit } from '../visit.ts';
 import type { StaffDependencies } from './dependencies.ts';
 import { maxReasonCharacters, orderOf } from './staff-request.ts';
 
@@ -44,7 +44,7 @@ export interface AskedFields {
   reference: string;
 }
 
-/** @throws {Refusal} naming the field at fault */
+/** @throws {PageRefusal} naming the field at fault */
 export function readCorrectionFields({ form }: StaffVisit): AskedFields {
   const correctionId = z.uuid().safeParse(form.get('correction_id'));
   if (!correctionId.success) throw badInput('The form is not complete. Go back, reload the page and send it again.');
@@ -79,7 +79,7 @@ export async function askInConsole(
   if (!known) {
     if (!correction) throw badInput(refusalText('nothing_to_give_back'));
     const asked = await askCorrection(staff, { accountId, ...order, ...fields, correction, limitCents });
-    if (isRefused(asked)) throw refusalOf(asked.refusal);
+    if (isRefused(asked)) throw pageRefusalFor(asked.refusal);
   }
   await carryOut(dependencies, { accountId, correctionId });
   return await toCorrection(dependencies, correctionId);
@@ -106,7 +106,7 @@ export async function carryOut(
   about: { accountId: string; correctionId: string },
 ): Promise<CorrectionRequest | undefined> {
   const ended = await carryOutCorrection(staff, { ...about, timeoutMs: carryOutMs }).catch((error: unknown) => {
-    if (!isOutage(error)) throw error;
+    if (!isServiceAway(error)) throw error;
     outages.of('what the staff console gives back').failed('a correction', error);
     return undefined;
   });
@@ -114,12 +114,12 @@ export async function carryOut(
   outages.of('what the staff console gives back').works();
   if (!isRefused(ended)) return ended;
   if (ended.refusal === 'correction_not_permitted') return undefined;
-  throw refusalOf(ended.refusal);
+  throw pageRefusalFor(ended.refusal);
 }
 
 const inForceMs = 5_000;
 
-/** @throws {Refusal} while the read model is behind */
+/** @throws {PageRefusal} while the read model is behind */
 export async function toCorrection({ staff, pool }: StaffDependencies, correctionId: string): Promise<Answer> {
   const isThere = await catchUp({ store: staff.store, pool }, correctionsModel, inForceMs).catch(() => false);
   if (!isThere)
@@ -127,7 +127,7 @@ export async function toCorrection({ staff, pool }: StaffDependencies, correctio
   return redirect(`/staff/corrections/${correctionId}`);
 }
 
-const refusalTexts: Partial<Record<Refused, string>> = {
+const refusalTexts: Partial<Record<Refusal, string>> = {
   staff_removed: 'You are not a member of staff any more.',
   staff_not_found: 'You are not a member of staff.',
   role_too_low: 'Your role does not allow this.',
@@ -144,12 +144,12 @@ const refusalTexts: Partial<Record<Refused, string>> = {
   correction_decided: 'Somebody has decided this correction already.',
 };
 
-export const refusalText = (refusal: Refused): string => refusalTexts[refusal] ?? refusal;
+export const refusalText = (refusal: Refusal): string => refusalTexts[refusal] ?? refusal;
 
-export function refusalOf(refusal: Refused): Refusal {
+export function pageRefusalFor(refusal: Refusal): PageRefusal {
   const message = refusalText(refusal);
   if (['role_too_low', 'own_request', 'staff_removed', 'staff_not_found'].includes(refusal))
-    return new Refusal(403, 'Not for you', message);
-  if (refusal === 'correction_decided') return new Refusal(409, 'Decided already', message);
+    return new PageRefusal(403, 'Not for you', message);
+  if (refusal === 'correction_decided') return new PageRefusal(409, 'Decided already', message);
   return badInput(message);
 }

@@ -7,7 +7,7 @@ import type { RowMacs } from '../../ports/row-macs.ts';
 import type { StaffLinks, StaffSessions } from '../../ports/staff-sessions.ts';
 import type { DownloadProgress } from '../../ports/videos.ts';
 import type { WaitForChange } from '../live/live-downloads.ts';
-import type { EventStreams } from '../live/live-streams.ts';
+import type { LiveStreams } from '../live/live-streams.ts';
 import type { SignInMails } from '../sign-in/sign-in-mails.ts';
 import type { SiteDependencies } from '../site.ts';
 import type { RunningExports } from './export.ts';
@@ -37,7 +37,7 @@ export interface StaffDependencies extends SiteDependencies {
   exportPool: Pool;
   /** What one person may give back to one account within 24 hours without a second person. */
   approvalCents: number;
-  streams: EventStreams;
+  streams: LiveStreams;
   waitForChange: WaitForChange;
   /** The last progress that a worker reported of a running download. */
   progress: (token: string) => DownloadProgress | undefined;

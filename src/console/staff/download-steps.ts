@@ -53,7 +53,7 @@ export function stepsOf(record: DownloadRecord, request: EventMetadata | undefin
     ...eventSteps(record),
     ...record.corrections.flatMap(correctionSteps),
     ...record.creditNotes.map(creditNoteStep),
-    ...record.looks.toReversed().map(lookStep),
+    ...record.accessRecords.toReversed().map(accessStep),
   ];
   // Stable: events of one instant keep the order of the log.
   const ordered = drafts.toSorted((one, other) => (one.time < other.time ? -1 : one.time > other.time ? 1 : 0));
@@ -176,9 +176,9 @@ const creditNoteStep = (note: DownloadRecord['creditNotes'][number]): Draft => (
   event: eventOf('CreditNoteIssued', note.eventId),
 });
 
-const lookStep = ({ time, staffId, page }: DownloadRecord['looks'][number]): Draft => ({
+const accessStep = ({ time, staff_id: id, page }: DownloadRecord['accessRecords'][number]): Draft => ({
   ...{ kind: 'staff', time, title: 'Looked at', text: page === 'download' ? '' : `on the page of the ${page}` },
-  actor: { type: 'staff', id: staffId, role: 'staff', reason: `looks at ${page}` },
+  actor: { type: 'staff', id, role: 'staff', reason: `looks at ${page}` },
 });
 
 /** What a step charges or gives back, and what that comes to. */

@@ -3,7 +3,7 @@ import { stringify } from 'csv-stringify/sync';
 import type { FastifyReply } from 'fastify';
 import { endOfAnswer } from '../../requests/end-of-answer.ts';
 import { leaveOnce, type LongVisit } from '../live/long-visits.ts';
-import { type Answer, Refusal, type StaffVisit } from '../visit.ts';
+import { type Answer, PageRefusal, type StaffVisit } from '../visit.ts';
 
 /**
  * Rows of a table as a file, page by page in constant memory, however many there are.
@@ -80,7 +80,11 @@ export async function exportAnswer<Row extends object>(
 }
 
 const tooMany = () =>
-  new Refusal(503, 'Other exports are under way', 'Only so many can be made at the same time. Try again in a minute.');
+  new PageRefusal(
+    503,
+    'Other exports are under way',
+    'Only so many can be made at the same time. Try again in a minute.',
+  );
 
 /** Counts the exports of a process that are under way. */
 export class RunningExports {
@@ -108,7 +112,7 @@ type Pages<Row> = AsyncGenerator<readonly Row[]>;
 /** Looks before each page: what was read is not sent to somebody who is signed out meanwhile. */
 async function* whileSignedIn<Row>(visit: LongVisit, pages: Pages<Row>): Pages<Row> {
   for await (const page of pages) {
-    if (!(await visit.mayGoOn())) throw new Refusal(403, 'You are signed out', 'Sign in again.');
+    if (!(await visit.mayGoOn())) throw new PageRefusal(403, 'You are signed out', 'Sign in again.');
     yield page;
   }
 }

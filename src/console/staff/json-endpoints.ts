@@ -11,7 +11,7 @@ import { event } from './views/event.ts';
 import { monthClose } from './views/months.ts';
 import { operation } from './views/operation.ts';
 import { overage } from './views/overage.ts';
-import { search } from './views/search.ts';
+import { search } from './views/search-by-id-or-number.ts';
 
 /** A view for programs, below `/staff/v1`. */
 export interface Endpoint {

@@ -17,12 +17,12 @@ import * as invoice from './pages/invoice.ts';
 import * as months from './pages/months.ts';
 import * as notices from './pages/notices.ts';
 import * as operation from './pages/operation.ts';
-import * as outage from './pages/outage.ts';
 import * as overage from './pages/overage.ts';
 import * as people from './pages/people.ts';
 import * as person from './pages/person.ts';
+import * as platformOutage from './pages/platform-outage.ts';
 import * as reference from './pages/reference.ts';
-import * as search from './pages/search.ts';
+import * as search from './pages/search-by-id-or-number.ts';
 import * as start from './pages/start.ts';
 import * as work from './pages/work.ts';
 import * as providerSignIn from './sign-in/provider-sign-in.ts';
@@ -65,8 +65,8 @@ export const pageRoutes: readonly StaffRoute[] = [
   staff('GET', '/overage.csv', 'support', overage.exportCsv),
   staff('GET', '/overage.json', 'support', overage.exportJson),
   staff('GET', '/corrections', 'support', corrections.show),
-  staff('GET', '/corrections/outage', 'support', outage.show),
-  staff('POST', '/corrections/outage', 'support', outage.ask),
+  staff('GET', '/corrections/outage', 'support', platformOutage.show),
+  staff('POST', '/corrections/outage', 'support', platformOutage.ask),
   staff('GET', '/corrections/:id', 'support', correction.show),
   staff('POST', '/corrections/:id/approve', 'finance', correction.approve),
   staff('POST', '/corrections/:id/refuse', 'support', correction.refuse),
@@ -94,7 +94,7 @@ export const pageRoutes: readonly StaffRoute[] = [
   staff('GET', '/operation/notices', 'support', notices.show),
   staff('GET', '/people', 'admin', people.show),
   staff('POST', '/people', 'admin', people.invite),
-  staff('GET', '/people/looks', 'admin', people.showLooks),
+  staff('GET', '/people/looks', 'admin', people.showAccessRecords),
   staff('GET', '/people/:person', 'admin', person.show),
   staff('POST', '/people/:person/role', 'admin', person.changeRole),
   staff('POST', '/people/:person/remove', 'admin', person.remove),

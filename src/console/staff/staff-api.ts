@@ -8,8 +8,8 @@ import { isTokenHeld, memberOf, type StaffToken } from '../../domain/staff.ts';
 import type { Outage } from '../../ports/outage.ts';
 import { readJsonBody } from '../../requests/json-body.ts';
 import { RequestRefused } from '../../requests/request-refused.ts';
-import { refusalOf } from '../failures.ts';
-import type { Refusal } from '../visit.ts';
+import { pageRefusalOfError } from '../failures.ts';
+import type { PageRefusal } from '../visit.ts';
 import type { StaffDependencies } from './dependencies.ts';
 import { apiBase, type Endpoint, jsonEndpoints } from './json-endpoints.ts';
 import { createStaffOpenApi } from './openapi.ts';
@@ -120,7 +120,7 @@ function bodyOf({ body, raw }: FastifyRequest): object {
   throw new StaffApiError('invalid_request', 'The body is not a JSON object');
 }
 
-const codeOfStatus: Readonly<Record<Refusal['status'], StaffApiErrorCode>> = {
+const codeOfStatus: Readonly<Record<PageRefusal['status'], StaffApiErrorCode>> = {
   ...{ 400: 'invalid_request', 401: 'unauthorized', 403: 'forbidden', 404: 'not_found', 409: 'invalid_request' },
   ...{ 429: 'unavailable', 503: 'unavailable' },
 };
@@ -131,8 +131,8 @@ function errorOf(error: unknown, request: FastifyRequest, outage: Outage): Staff
   // The server's own refusals are all of malformed input, such as a body that is too large.
   const { code: fault = '', statusCode = 500 } = error as { code?: string; statusCode?: number };
   if (fault.startsWith('FST_') && statusCode < 500) return new StaffApiError('invalid_request');
-  const told = refusalOf(error);
-  if (told?.isOutage) outage.failed('an answer', error);
+  const told = pageRefusalOfError(error);
+  if (told?.isServiceAway) outage.failed('an answer', error);
   if (!told) request.log.error({ err: error }, 'a request to the API of staff failed');
   const code = told ? codeOfStatus[told.refusal.status] : 'internal_error';
   return new StaffApiError(code, code === 'invalid_request' ? told?.refusal.message : undefined);

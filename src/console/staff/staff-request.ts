@@ -8,7 +8,7 @@ const commandBudgetMs = 5_000;
 export const maxReasonCharacters = 500;
 const reason = plainText(maxReasonCharacters).min(1);
 
-/** @throws {Refusal} where the field `reason` is empty */
+/** @throws {PageRefusal} where the field `reason` is empty */
 export function orderOf(visit: StaffVisit): StaffOrder & { by: { staffId: string; reason: string } } {
   const given = reason.safeParse((visit.form.get('reason') ?? '').trim());
   if (!given.success)

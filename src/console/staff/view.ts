@@ -1,13 +1,13 @@
 import type { z } from 'zod';
-import { type Look, recordLooks } from '../../commands/staff.ts';
-import { badInput, Refusal, type StaffVisit } from '../visit.ts';
+import { type AccessRecord, recordAccess } from '../../commands/staff.ts';
+import { badInput, PageRefusal, type StaffVisit } from '../visit.ts';
 import type { StaffDependencies } from './dependencies.ts';
 
 /**
  * What a page shows, and what the endpoint beside it sends: one query for both.
  *
- * `read` may throw what pages throw (`missing`, `badInput`), and appends nothing. Every view is read by `see`, which records the
- * look at personal data before anybody sees them.
+ * `read` may throw what pages throw (`missing`, `badInput`), and appends nothing. Every view is read by `see`, which writes the
+ * access records of personal data before anybody sees them.
  */
 export interface View<Input, Shown> {
   /** Of the parts and the query of an address, which are texts, or of a JSON body. */
@@ -15,10 +15,10 @@ export interface View<Input, Shown> {
   shown: z.ZodType<Shown>;
   read: (dependencies: StaffDependencies, input: Input) => Promise<Shown>;
   /** Whose personal data it shows; default: nobody's. */
-  looks?: (shown: Shown) => readonly Look[];
+  accessRecords?: (shown: Shown) => readonly AccessRecord[];
 }
 
-export type { Look };
+export type { AccessRecord };
 
 /** Whoever looks: a person, or a program with that person's token. */
 export interface Viewer {
@@ -37,7 +37,7 @@ const recordMs = 5_000;
 
 /**
  * @param given what the view's input is read from
- * @throws {Refusal} for an input that is none, and if the look cannot be recorded: then nothing is shown
+ * @throws {PageRefusal} for an input that is none, and if the access cannot be recorded: then nothing is shown
  */
 export async function see<Input, Shown>(
   view: Omit<View<Input, Shown>, 'shown'>,
@@ -46,12 +46,12 @@ export async function see<Input, Shown>(
   given: unknown,
 ): Promise<Shown> {
   const shown = await view.read(dependencies, readInput(view.input, given));
-  const looks = view.looks?.(shown) ?? [];
-  if (looks.length > 0) await record(looks, viewer, dependencies);
+  const records = view.accessRecords?.(shown) ?? [];
+  if (records.length > 0) await recordOrRefuse(records, viewer, dependencies);
   return shown;
 }
 
-/** @throws {Refusal} naming the field at fault */
+/** @throws {PageRefusal} naming the field at fault */
 export function readInput<Input>(schema: z.ZodType<Input>, given: unknown): Input {
   const input = schema.safeParse(given);
   if (!input.success) throw badInput(describe(input.error));
@@ -65,14 +65,14 @@ function describe({ issues }: z.ZodError): string {
 }
 
 /** Its errors are those of an append that was not made; the page for them says that a part is away. */
-async function record(
-  looks: readonly Look[],
+async function recordOrRefuse(
+  accessRecords: readonly AccessRecord[],
   { staffId, tokenId, requestId }: Viewer,
   { staff }: StaffDependencies,
 ): Promise<void> {
-  const looking = { staffId, tokenId, looks, correlationId: requestId, timeoutMs: recordMs };
-  const refused = await recordLooks(staff, looking);
-  if (refused) throw new Refusal(403, 'Not for you any more', 'You are not a member of staff any more.');
+  const access = { staffId, tokenId, accessRecords, correlationId: requestId, timeoutMs: recordMs };
+  const refused = await recordAccess(staff, access);
+  if (refused) throw new PageRefusal(403, 'Not for you any more', 'You are not a member of staff any more.');
 }
 
 /** The parts of a visit's address that its route names, and its query; a form sends fields that were left empty. */

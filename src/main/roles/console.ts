@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import { createConsoleSessions } from '../../adapters/postgres/console-sessions.ts';
 import { createLookUpsOfForms } from '../../adapters/postgres/look-ups-of-forms.ts';
-import { admitSession } from '../../adapters/postgres/session-windows.ts';
+import { admitSession } from '../../adapters/postgres/session-hourly-limit.ts';
 import { createSignInLinks } from '../../adapters/postgres/sign-in-links.ts';
 import { newAccountCache } from '../../commands/accounts.ts';
 import { registerSite } from '../../console/console.ts';

@@ -7,7 +7,7 @@ import { createStaffLinks } from '../../adapters/postgres/staff-links.ts';
 import { createStaffSessions } from '../../adapters/postgres/staff-sessions.ts';
 import { newStaffCache, readStaff } from '../../commands/staff.ts';
 import { registerSite } from '../../console/console.ts';
-import { EventStreams } from '../../console/live/live-streams.ts';
+import { LiveStreams } from '../../console/live/live-streams.ts';
 import { originsOf } from '../../console/origins.ts';
 import { SignInMails } from '../../console/sign-in/sign-in-mails.ts';
 import type { StaffDependencies } from '../../console/staff/dependencies.ts';
@@ -160,7 +160,7 @@ function staffDependencies(
     provider: providerOf(config),
     mailInvitation: createStaffInvitations(config, now),
     pollAnswer: pollAnswers(connections, shared),
-    streams: new EventStreams(),
+    streams: new LiveStreams(),
     waitForChange: (known, options) => shared.waitingPolls.wait(known, options),
     progress: shared.progress,
     queueAnswers: async () => (await askNats(nats, queueAnswerMs)) === 'ok',

@@ -11,7 +11,7 @@ import {
   isStandbyMissing,
   type StoreOnStandby,
 } from '../../../src/adapters/postgres/store-on-standby.ts';
-import { refusalOf } from '../../../src/console/failures.ts';
+import { pageRefusalOfError } from '../../../src/console/failures.ts';
 import type { UnknownAppend } from '../../../src/ports/billing.ts';
 import { NotOnStandby } from '../../../src/ports/standby.ts';
 import { randomBits } from '../../../src/system/clock-and-chance.ts';
@@ -131,7 +131,7 @@ it('without the standby nothing is confirmed, not even what is so already, and a
   const outcomes = await Promise.all(Object.values(promises).map(({ make }) => outcomeOf(make())));
   for (const outcome of outcomes) {
     expect(outcome).toBeInstanceOf(NotOnStandby);
-    expect(refusalOf(outcome)?.refusal.title).toBe('The outcome is not known');
+    expect(pageRefusalOfError(outcome)?.refusal.title).toBe('The outcome is not known');
   }
   for (const { holds } of Object.values(promises)) expect([holds, await isSo(holds)]).toEqual([holds, true]);
 });

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { recordLooks, recordSignIn } from '../../../src/commands/staff.ts';
+import { recordAccess, recordSignIn } from '../../../src/commands/staff.ts';
 import { accepted } from '../../support/accepted.ts';
 import { readLog } from '../../support/read-log.ts';
 import { patienceMs, waitFor } from '../../support/wait-for.ts';
@@ -278,8 +278,10 @@ describe('looks at personal data', () => {
       [fay, one],
       [fay, two],
     ] as const) {
-      const looks = [{ accountId, token: null, page: 'account' }] as const;
-      accepted((await recordLooks(service.commands, { staffId: person.staffId, looks, timeoutMs: patienceMs })) ?? {});
+      const accessRecords = [{ accountId, token: null, page: 'account' }] as const;
+      accepted(
+        (await recordAccess(service.commands, { staffId: person.staffId, accessRecords, timeoutMs: patienceMs })) ?? {},
+      );
     }
     await waitFor(async () => (await service.sql('select from staff_looks')).length === 3, { what: 'the looks' });
     const looksOf = async (query: string) => {

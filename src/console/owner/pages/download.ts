@@ -8,7 +8,7 @@ import { correctionsOf, describeEvent, eventTitle } from '../../../documents/job
 import { type FailureReason, failureReasons } from '../../../domain/failure-reasons.ts';
 import { costText } from '../../download-list.ts';
 import { actorText, bytes, note, statusTag, time } from '../../parts.ts';
-import { type Answer, away, missing, type OwnerVisit, page, redirect, Refusal } from '../../visit.ts';
+import { type Answer, away, missing, type OwnerVisit, page, PageRefusal, redirect } from '../../visit.ts';
 import type { ConsoleDependencies } from '../dependencies.ts';
 
 /** One download: its state, what it costs, its file, and every event that it is made of. */
@@ -150,11 +150,11 @@ export async function openFile(visit: OwnerVisit, dependencies: ConsoleDependenc
   const link = await linkToFile(found.download, dependencies);
   if (link === 'away') throw away();
   if (link === 'gone')
-    throw new Refusal(
+    throw new PageRefusal(
       404,
       'The file is gone',
       'Files are kept for a while only. Download the video again to get a new one.',
     );
-  if ('blocked' in link) throw new Refusal(404, 'This video is blocked', link.blocked);
+  if ('blocked' in link) throw new PageRefusal(404, 'This video is blocked', link.blocked);
   return redirect(link.url);
 }

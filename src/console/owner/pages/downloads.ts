@@ -12,7 +12,7 @@ import {
   readCursor,
   readFilters,
 } from '../../download-list.ts';
-import { type Answer, type OwnerVisit, page, Refusal } from '../../visit.ts';
+import { type Answer, type OwnerVisit, page, PageRefusal } from '../../visit.ts';
 import type { ConsoleDependencies } from '../dependencies.ts';
 
 /** The downloads of the account, the newest first, by filters that stand in the address. */
@@ -74,6 +74,6 @@ export async function follow(
     [accountId, tokens],
   );
   if (!live.follow(reply, { accountId, stay, known: rows }))
-    throw new Refusal(503, 'Too many live pages', 'Reload the page to see how downloads go on.');
+    throw new PageRefusal(503, 'Too many live pages', 'Reload the page to see how downloads go on.');
   return { kind: 'handled' };
 }

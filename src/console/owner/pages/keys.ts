@@ -16,8 +16,8 @@ import {
   notYetInForce,
   type OwnerVisit,
   page,
+  PageRefusal,
   redirect,
-  Refusal,
 } from '../../visit.ts';
 import { currentUsage } from '../current-usage.ts';
 import type { ConsoleDependencies } from '../dependencies.ts';
@@ -120,7 +120,7 @@ export async function issue(visit: OwnerVisit, dependencies: ConsoleDependencies
     );
   }
   if (issued.key === null)
-    throw new Refusal(
+    throw new PageRefusal(
       409,
       'This form has issued its key',
       'The key was shown when the form was sent first, and is stored nowhere. If nobody has copied it, revoke it in the list of keys, and issue another one.',

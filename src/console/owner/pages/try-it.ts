@@ -13,7 +13,7 @@ import { type Html, html } from '../../../documents/html.ts';
 import { defaultOptions, type DownloadOptions, formats, misfit, qualities } from '../../../domain/download-options.ts';
 import { failureReasons } from '../../../domain/failure-reasons.ts';
 import type { ParsedVideo } from '../../../domain/parse-video-url.ts';
-import type { Refusal as RefusedReason } from '../../../domain/refusals.ts';
+import type { Refusal } from '../../../domain/refusals.ts';
 import { termsAt } from '../../../domain/usage-periods.ts';
 import type { UsageSnapshot } from '../../../domain/usage-state.ts';
 import type { LookUpOfForm } from '../../../ports/console-sessions.ts';
@@ -21,7 +21,7 @@ import type { VideoMetadata } from '../../../ports/videos.ts';
 import { formKeyField, formKeyOf } from '../../form-key.ts';
 import { formTokenField } from '../../layout.ts';
 import { option } from '../../parts.ts';
-import { type Answer, away, badInput, type OwnerVisit, page, redirect, Refusal } from '../../visit.ts';
+import { type Answer, away, badInput, type OwnerVisit, page, PageRefusal, redirect } from '../../visit.ts';
 import { currentUsage, snapshotOf } from '../current-usage.ts';
 import type { ConsoleDependencies } from '../dependencies.ts';
 import { causeOf } from '../owner-request.ts';
@@ -135,7 +135,7 @@ async function lookUpOnce(visit: OwnerVisit, dependencies: ConsoleDependencies, 
 }
 
 interface Refused {
-  refusal: Refusal;
+  refusal: PageRefusal;
   mayBeCharged: boolean;
 }
 
@@ -160,26 +160,26 @@ async function lookUpNow(
     case 'not_stored':
       return notCharged(away());
     case 'refused':
-      return notCharged(refusalOf(answer.refusal));
+      return notCharged(pageRefusalFor(answer.refusal));
     case 'probe_failed': {
       const why = answer.nobodyAnswered
         ? 'No worker answered in time.'
         : 'The platform did not give the metadata of this video.';
-      return notCharged(new Refusal(503, 'The look-up failed', `${why} It costs nothing. Try again in a minute.`));
+      return notCharged(new PageRefusal(503, 'The look-up failed', `${why} It costs nothing. Try again in a minute.`));
     }
   }
 }
 
-const notCharged = (refusal: Refusal): Refused => ({ refusal, mayBeCharged: false });
+const notCharged = (refusal: PageRefusal): Refused => ({ refusal, mayBeCharged: false });
 
-/** A try counts like the request of a program that has the session. @throws {Refusal} beyond the hourly limit */
+/** A try counts like the request of a program that has the session. @throws {PageRefusal} beyond the hourly limit */
 async function admitted(visit: OwnerVisit, dependencies: ConsoleDependencies): Promise<UsageSnapshot> {
   const snapshot = await snapshotOf(visit, dependencies);
   const { usage } = snapshot;
   const current = usage.phase === 'absent' ? await currentUsage(visit, dependencies, snapshot) : usage;
   const { hourly_limit: limit } = termsAt(current, dependencies.now());
   if ((await dependencies.admit(visit.session.accountId, limit)).isAdmitted) return snapshot;
-  throw new Refusal(
+  throw new PageRefusal(
     429,
     'Too many in an hour',
     `Your plan allows ${String(limit)} requests per hour here, as for each key. This one was not made, and costs nothing. What the form has asked for before is in the list of downloads. Try again later.`,
@@ -206,7 +206,7 @@ export async function queue(visit: OwnerVisit, dependencies: ConsoleDependencies
   if (answer.outcome === 'unknown')
     throw (await unknownOutcome(visit, dependencies, { arrivedMs, compensation: answer.compensation })).refusal;
   if (answer.outcome === 'not_stored') throw away();
-  if (answer.outcome === 'refused') throw refusalOf(answer.refusal);
+  if (answer.outcome === 'refused') throw pageRefusalFor(answer.refusal);
   outcomesOf(dependencies.outages).works();
   // The page of the download reads the read model, which follows the log a moment later.
   const isShown = await catchUp(dependencies, usageAndJobs, shownMs);
@@ -234,8 +234,8 @@ async function readVideo(
   return named.video;
 }
 
-function refusalOf(refusal: RefusedReason): Refusal {
-  const texts: Partial<Record<RefusedReason, string>> = {
+function pageRefusalFor(refusal: Refusal): PageRefusal {
+  const texts: Partial<Record<Refusal, string>> = {
     download_quota_exceeded:
       'All downloads of your plan are used, and it has none beyond. Change the plan in the settings, or wait for the next billing period.',
     overage_cap_reached:
@@ -243,7 +243,7 @@ function refusalOf(refusal: RefusedReason): Refusal {
     metadata_quota_exceeded:
       'All metadata requests of your plan are used. Change the plan in the settings, or wait for the next billing period.',
   };
-  return new Refusal(409, 'Not accepted', texts[refusal] ?? 'The service has refused this.');
+  return new PageRefusal(409, 'Not accepted', texts[refusal] ?? 'The service has refused this.');
 }
 
 /** Nobody pays for an answer that says that nothing was queued. */
@@ -258,8 +258,8 @@ async function unknownOutcome(
   return { refusal, mayBeCharged: true };
 }
 
-const notKnown = (next: string): Refusal =>
-  new Refusal(
+const notKnown = (next: string): PageRefusal =>
+  new PageRefusal(
     503,
     'The outcome is not known',
     `The service could not find out in time whether this was accepted. ${next}`,

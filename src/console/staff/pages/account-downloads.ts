@@ -42,7 +42,7 @@ export async function show(visit: StaffVisit, dependencies: StaffDependencies): 
       });
       return { accountId, downloads, keys: await listApiKeys(pool, accountId) };
     },
-    looks: () => [{ accountId, token: null, page: 'downloads' }],
+    accessRecords: () => [{ accountId, token: null, page: 'downloads' }],
   };
   const { downloads, keys } = await see(view, viewerOf(visit), dependencies, {});
   const first = momentField(moment?.slice(0, 16) ?? '');

@@ -77,7 +77,7 @@ function content(account: AccountShown): Html {
     ${downloads(account)} ${head('periods')} ${periods(account)} ${head('terms')} ${termsHistory(account)}
     ${head('keys')} ${keys(account)} ${head('people')} ${people(account)} ${head('documents')} ${documents(account)}
     ${head('corrections')} ${corrections(account)} ${head('notices')} ${notices(account)} ${head('looks')}
-    ${looks(account)}`;
+    ${accessRecords(account)}`;
 }
 
 function usageFigures({ terms, usage, keys: all }: AccountShown): Figure[] {
@@ -300,7 +300,7 @@ function noticeText({ kind, pool, threshold_percent: percent }: AccountShown['no
   return kind === 'document' ? 'Invoice or credit note' : `${String(percent ?? 0)} % of ${pool ?? ''} used`;
 }
 
-function looks({ looks: newest }: AccountShown): Html {
+function accessRecords({ looks: newest }: AccountShown): Html {
   if (newest.length === 0) return html`<p class="soft">Nobody, that the read model knows of yet.</p>`;
   const rows = newest.map(
     ({ time: at, staff_id: staffId, token, page: seen }) =>

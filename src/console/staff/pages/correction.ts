@@ -1,12 +1,12 @@
 import { approveCorrection, refuseCorrection } from '../../../commands/correct.ts';
 import { type Html, html } from '../../../documents/html.ts';
-import { isRefused, type Refusal as Refused, refusals } from '../../../domain/refusals.ts';
+import { isRefused, type Refusal, refusals } from '../../../domain/refusals.ts';
 import { hasRole } from '../../../domain/staff.ts';
 import { formTokenField } from '../../layout.ts';
 import { money, note, number, numberHead, time, wideTable } from '../../parts.ts';
 import { type Answer, page, type StaffVisit } from '../../visit.ts';
 import { creditNotePath } from '../addresses.ts';
-import { carryOut, refusalOf, refusalText, toCorrection } from '../ask-correction.ts';
+import { carryOut, pageRefusalFor, refusalText, toCorrection } from '../ask-correction.ts';
 import type { StaffDependencies } from '../dependencies.ts';
 import { maxReasonCharacters, orderOf } from '../staff-request.ts';
 import { inputOf, see, viewerOf } from '../view.ts';
@@ -23,7 +23,7 @@ export async function show(visit: StaffVisit, dependencies: StaffDependencies): 
 export async function approve(visit: StaffVisit, dependencies: StaffDependencies): Promise<Answer> {
   const about = await aboutOf(visit, dependencies);
   const approved = await approveCorrection(dependencies.staff, { ...orderOf(visit), ...about });
-  if (isRefused(approved)) throw refusalOf(approved.refusal);
+  if (isRefused(approved)) throw pageRefusalFor(approved.refusal);
   await carryOut(dependencies, about);
   return await toCorrection(dependencies, about.correctionId);
 }
@@ -31,7 +31,7 @@ export async function approve(visit: StaffVisit, dependencies: StaffDependencies
 export async function refuse(visit: StaffVisit, dependencies: StaffDependencies): Promise<Answer> {
   const about = await aboutOf(visit, dependencies);
   const refused = await refuseCorrection(dependencies.staff, { ...orderOf(visit), ...about });
-  if (isRefused(refused)) throw refusalOf(refused.refusal);
+  if (isRefused(refused)) throw pageRefusalFor(refused.refusal);
   return await toCorrection(dependencies, about.correctionId);
 }
 
@@ -94,7 +94,7 @@ function outcome(story: CorrectionStory, { session }: StaffVisit): Html {
 }
 
 const whyText = (why: string | null): string =>
-  refusalText(refusals.find((each): each is Refused => each === why) ?? 'nothing_to_give_back');
+  refusalText(refusals.find((each): each is Refusal => each === why) ?? 'nothing_to_give_back');
 
 function timeline(story: CorrectionStory, { session }: StaffVisit): Html {
   const { needs_approval: needsApproval, limit_cents: limit, decided_by: by, decided_at: at, ended_at: ended } = story;
@@ -114,7 +114,7 @@ function timeline(story: CorrectionStory, { session }: StaffVisit): Html {
     ${
       by !== null &&
       at !== null &&
-      step(isTakenBack ? 'Taken back' : isRefused ? 'Refused' : 'Approved', at, by, story.decided_event_id)
+      step(isTakenBack ? 'Taken back' : isRefused ? 'Refusal' : 'Approved', at, by, story.decided_event_id)
     }
     ${!isRefused && ended !== null && step(story.status === 'made' ? 'Given back' : 'Not possible', ended, null, null)}
   </ol>`;

@@ -1,4 +1,4 @@
-import { maxLooks } from '../../../../projections/download-record.ts';
+import { maxAccessRecords } from '../../../../projections/download-record.ts';
 import { type Html, html } from '../../../documents/html.ts';
 import { actorText, bytes, count, duration, exactTime, money, note, statusTag, time } from '../../parts.ts';
 import { type Answer, page, type StaffVisit } from '../../visit.ts';
@@ -244,7 +244,7 @@ interface Group {
 function groupsOf(steps: readonly Step[]): Group[] {
   const groups: Group[] = [];
   for (const step of steps) {
-    const fold = step.attempt ?? (isLook(step) ? 'looks' : undefined);
+    const fold = step.attempt ?? (isAccessRecord(step) ? 'looks' : undefined);
     const group = groups.at(-1);
     if (group && group.fold === fold) group.steps.push(step);
     else groups.push({ fold, steps: [step] });
@@ -252,14 +252,14 @@ function groupsOf(steps: readonly Step[]): Group[] {
   return groups;
 }
 
-const isLook = ({ kind, event, correction_id: correction }: Step) =>
+const isAccessRecord = ({ kind, event, correction_id: correction }: Step) =>
   kind === 'staff' && event === null && correction === null;
 
 function summaryOf(fold: number | 'looks', steps: readonly Step[]): Html {
   const [first, last] = [steps[0], steps.at(-1)];
   if (fold === 'looks')
     return html`Looked at by staff
-    ${steps.length === 1 ? 'once' : `${steps.length < maxLooks ? '' : 'at least '}${count(steps.length)} times`}${
+    ${steps.length === 1 ? 'once' : `${steps.length < maxAccessRecords ? '' : 'at least '}${count(steps.length)} times`}${
       first !== undefined && first.gap_ms > 0 && `, ${duration(first.gap_ms)} later`
     }`;
   const took = first && last ? Date.parse(last.time) - Date.parse(first.time) : 0;

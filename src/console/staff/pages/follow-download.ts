@@ -2,9 +2,9 @@ import type { FastifyReply } from 'fastify';
 import { readTimeline } from '../../../../projections/job-timeline.ts';
 import { readJob } from '../../../../projections/jobs.ts';
 import { changeOf } from '../../live/live-downloads.ts';
-import type { EventStream } from '../../live/live-streams.ts';
+import type { LiveStream } from '../../live/live-streams.ts';
 import { duration } from '../../parts.ts';
-import { type Answer, badInput, Refusal, type StaffVisit } from '../../visit.ts';
+import { type Answer, badInput, PageRefusal, type StaffVisit } from '../../visit.ts';
 import { eventPath } from '../addresses.ts';
 import type { StaffDependencies } from '../dependencies.ts';
 import { amountsOf, type Step, stepsOf } from '../download-steps.ts';
@@ -19,9 +19,9 @@ export async function follow(visit: StaffVisit, dependencies: StaffDependencies,
   const after = positionOf(visit);
   const { token } = await see(downloadView, viewerOf(visit), dependencies, inputOf(visit));
   const { session, stay } = visit;
-  const tell = (stream: EventStream) => sendSteps(stream, { token, after, holder: session.staffId }, dependencies);
+  const tell = (stream: LiveStream) => sendSteps(stream, { token, after, holder: session.staffId }, dependencies);
   if (!dependencies.streams.open(reply, { reader: session.staffId, stay }, tell))
-    throw new Refusal(503, 'Too many live pages', 'Reload the page to see how the download goes on.');
+    throw new PageRefusal(503, 'Too many live pages', 'Reload the page to see how the download goes on.');
   return { kind: 'handled' };
 }
 
@@ -36,7 +36,7 @@ const positionOfStep = (step: Step): bigint => BigInt(step.event?.position ?? '0
 const lookSeconds = 1;
 
 async function sendSteps(
-  { send, gone, isOver }: EventStream,
+  { send, gone, isOver }: LiveStream,
   { token, after, holder }: { token: string; after: bigint; holder: string },
   { pool, progress, waitForChange }: StaffDependencies,
 ): Promise<void> {
@@ -46,7 +46,7 @@ async function sendSteps(
     const download = await readJob(pool, token);
     if (!download) return;
     const timeline = await readTimeline(pool, token);
-    const record = { download, timeline, corrections: [], creditNotes: [], looks: [], periodAfter: {} };
+    const record = { download, timeline, corrections: [], creditNotes: [], accessRecords: [], periodAfter: {} };
     const steps = stepsOf(record, undefined).filter((step) => positionOfStep(step) > sent);
     sent = steps.map(positionOfStep).reduce((last, position) => (position > last ? position : last), sent);
     const change = changeOf(token, download.status, progress);

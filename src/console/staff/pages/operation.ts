@@ -8,7 +8,7 @@ import { formTokenField } from '../../layout.ts';
 import { count, day, figures, note, number, numberHead, progress, time, wideTable } from '../../parts.ts';
 import { type Answer, badInput, missing, page, redirect, type StaffVisit } from '../../visit.ts';
 import { accountLink } from '../addresses.ts';
-import { readReference, refusalOf } from '../ask-correction.ts';
+import { pageRefusalFor, readReference } from '../ask-correction.ts';
 import type { StaffDependencies } from '../dependencies.ts';
 import { maxReasonCharacters, orderOf } from '../staff-request.ts';
 import { verdictNote } from '../verification.ts';
@@ -166,7 +166,7 @@ export async function acknowledge(visit: StaffVisit, dependencies: StaffDependen
   const found = audit.divergences.find(({ id }) => id === visit.form.get('divergence'));
   if (!found) throw visit.form.has('divergence') ? notThere() : missing();
   const actor = await actingStaff(staff, by, 'admin');
-  if (isRefused(actor)) throw refusalOf(actor.refusal);
+  if (isRefused(actor)) throw pageRefusalFor(actor.refusal);
   await acknowledgeDivergence(staff, {
     divergence: { ...found.facts, reference },
     cause: { ...ownCause(staff.newUuid(), actor), correlationId: visit.request.id },

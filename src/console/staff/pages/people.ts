@@ -11,14 +11,14 @@ import { formTokenField } from '../../layout.ts';
 import { count, empty, note, number, numberHead, option, time, wideTable } from '../../parts.ts';
 import { type Answer, badInput, notYetInForce, page, redirect, type StaffVisit } from '../../visit.ts';
 import { accountPath, downloadPath, personPath } from '../addresses.ts';
-import { refusalOf } from '../ask-correction.ts';
+import { pageRefusalFor } from '../ask-correction.ts';
 import type { StaffDependencies } from '../dependencies.ts';
 import { maxReasonCharacters, orderOf } from '../staff-request.ts';
 import { inputOf, see, viewerOf } from '../view.ts';
 import {
-  type Looks,
-  looks as looksView,
-  type LookShown,
+  type AccessRecords,
+  accessRecords as accessRecordsView,
+  type AccessRecordShown,
   type MemberShown,
   type People,
   people as peopleView,
@@ -69,7 +69,7 @@ export const reasonField = (): Html =>
     <span class="hint">The log keeps it with your name.</span></label
   >`;
 
-/** @throws {Refusal} for anything else */
+/** @throws {PageRefusal} for anything else */
 export function readRole(form: URLSearchParams): StaffRole {
   const role = staffRole.safeParse(form.get('role'));
   if (role.success) return role.data;
@@ -118,7 +118,7 @@ export async function invite(visit: StaffVisit, dependencies: StaffDependencies)
   if (isRefused(invited))
     throw invited.refusal === 'staff_removed'
       ? badInput('Whom this form has invited was removed since. Open the page anew to invite the person again.')
-      : refusalOf(invited.refusal);
+      : pageRefusalFor(invited.refusal);
   const { staffId } = invited;
   await untilInForce(dependencies, 'The person is invited. In a minute the list of people shows it.');
   const { own } = dependencies.origins;
@@ -177,18 +177,18 @@ async function findKnown(email: string, dependencies: StaffDependencies) {
 
 const inForceMs = 5_000;
 
-/** @throws {Refusal} while the read model is behind, with this message */
+/** @throws {PageRefusal} while the read model is behind, with this message */
 export async function untilInForce({ staff, pool }: StaffDependencies, message: string): Promise<void> {
   const isInForce = await catchUp({ store: staff.store, pool }, staffModel, inForceMs).catch(() => false);
   if (!isInForce) throw notYetInForce(message);
 }
 
-export async function showLooks(visit: StaffVisit, dependencies: StaffDependencies): Promise<Answer> {
-  const shown = await see(looksView, viewerOf(visit), dependencies, inputOf(visit));
-  return page({ title: 'Looks at personal data', section: 'people', content: looksContent(shown, visit) });
+export async function showAccessRecords(visit: StaffVisit, dependencies: StaffDependencies): Promise<Answer> {
+  const shown = await see(accessRecordsView, viewerOf(visit), dependencies, inputOf(visit));
+  return page({ title: 'Looks at personal data', section: 'people', content: accessRecordsContent(shown, visit) });
 }
 
-function looksContent({ looks, next }: Looks, { query }: StaffVisit): Html {
+function accessRecordsContent({ access_records: records, next }: AccessRecords, { query }: StaffVisit): Html {
   const [person, account] = ['person', 'account'].map((name) => query.get(name) ?? '');
   const isFiltered = person !== '' || account !== '';
   return html`<form method="get" action="/staff/people/looks" class="filters">
@@ -198,7 +198,7 @@ function looksContent({ looks, next }: Looks, { query }: StaffVisit): Html {
       ${isFiltered && html`<a href="/staff/people/looks">All</a>`}
     </form>
     <p class="soft">The same look within 15 minutes is recorded once.</p>
-    ${looksTable(looks)}
+    ${accessRecordsTable(records)}
     ${next !== null && html`<p class="pages"><a rel="next" href="${older(query, next)}">Older</a></p>`}`;
 }
 
@@ -208,12 +208,12 @@ function older(query: URLSearchParams, before: string): string {
   return `/staff/people/looks?${changed.toString()}`;
 }
 
-export function looksTable(looks: readonly LookShown[]): Html {
-  if (looks.length === 0) return empty(html`<p>No look is recorded.</p>`);
+export function accessRecordsTable(records: readonly AccessRecordShown[]): Html {
+  if (records.length === 0) return empty(html`<p>No look is recorded.</p>`);
   return wideTable(
     'Looks at personal data',
     ['Time', 'Member', 'Account', 'Page'],
-    looks.map(
+    records.map(
       ({ time: at, staff_id: staffId, account_id: accountId, token, page: seen }) =>
         html`<tr>
           <td>${time(at)}</td>

@@ -1,20 +1,20 @@
 import { changeStaffRole, issueTokenOfForm, removeStaff, revokeStaffToken } from '../../../commands/staff.ts';
 import { type Html, html } from '../../../documents/html.ts';
 import { keyLabel } from '../../../domain/account-events.ts';
-import { isRefused, type Refusal as Refused } from '../../../domain/refusals.ts';
+import { isRefused, type Refusal } from '../../../domain/refusals.ts';
 import { defaultTokenDays, maxStaffTokens, maxTokenDays } from '../../../domain/staff.ts';
 import { type StaffScope, staffScope, staffScopes } from '../../../domain/staff-events.ts';
 import { formKeyField, formKeyOf } from '../../form-key.ts';
 import { formTokenField } from '../../layout.ts';
 import { count, note, time, wideTable } from '../../parts.ts';
-import { type Answer, badInput, missing, page, redirect, Refusal, type StaffVisit } from '../../visit.ts';
+import { type Answer, badInput, missing, page, PageRefusal, redirect, type StaffVisit } from '../../visit.ts';
 import { personPath } from '../addresses.ts';
-import { refusalOf } from '../ask-correction.ts';
+import { pageRefusalFor } from '../ask-correction.ts';
 import type { StaffDependencies } from '../dependencies.ts';
 import { orderOf } from '../staff-request.ts';
 import { inputOf, see, viewerOf } from '../view.ts';
 import { type Person, person as personView, type TokenShown } from '../views/people.ts';
-import { lastSignIn, looksTable, readRole, reasonField, roleField, roleTag, untilInForce } from './people.ts';
+import { accessRecordsTable, lastSignIn, readRole, reasonField, roleField, roleTag, untilInForce } from './people.ts';
 
 /** One member of staff: role, tokens for programs, and whose data this person has looked at. */
 
@@ -34,7 +34,7 @@ export async function show(visit: StaffVisit, dependencies: StaffDependencies): 
       <h2 id="tokens">Tokens for programs</h2>
       ${tokens(person, visit, dependencies)}
       <h2 id="looks">Looked at</h2>
-      ${looksTable(person.looks)}
+      ${accessRecordsTable(person.access_records)}
       <p><a href="/staff/people/looks?person=${person.staff_id}">All looks of this person</a></p>`,
   });
 }
@@ -175,7 +175,7 @@ function issueForm(staffId: string, held: number, { session }: StaffVisit, newUu
   </details>`;
 }
 
-/** Somebody who is staff. @throws {Refusal} for anybody else */
+/** Somebody who is staff. @throws {PageRefusal} for anybody else */
 async function findCurrent(visit: StaffVisit, dependencies: StaffDependencies): Promise<Person> {
   const { person: id } = visit.params;
   const person = await see(personView, viewerOf(visit), dependencies, { person: id });
@@ -216,7 +216,7 @@ export async function issueToken(visit: StaffVisit, dependencies: StaffDependenc
   const issued = await issueTokenOfForm(dependencies.staff, { staffId, formKey, ...asked, ...order });
   if (isRefused(issued)) throw whyNot(issued.refusal);
   if (issued.token === null)
-    throw new Refusal(
+    throw new PageRefusal(
       409,
       'This form has issued its token',
       'The token was shown when the form was sent first, and is stored nowhere. If nobody has copied it, revoke it in the list of tokens, and issue another one.',
@@ -240,7 +240,7 @@ export async function issueToken(visit: StaffVisit, dependencies: StaffDependenc
   });
 }
 
-/** @throws {Refusal} naming the field at fault */
+/** @throws {PageRefusal} naming the field at fault */
 function readToken({ form }: StaffVisit): { label: string; scopes: StaffScope[]; lifetimeDays: number } {
   const label = keyLabel.min(1, 'must not be empty').safeParse((form.get('label') ?? '').trim());
   if (!label.success) throw badInput(`The label ${label.error.issues[0]?.message ?? 'cannot be used'}.`);
@@ -266,11 +266,11 @@ export async function revokeToken(visit: StaffVisit, dependencies: StaffDependen
   return redirect(`${personPath(staffId)}?done=revoked#tokens`);
 }
 
-function whyNot(refusal: Refused): Refusal {
+function whyNot(refusal: Refusal): PageRefusal {
   if (refusal === 'key_not_found') return missing();
   if (refusal === 'role_of_provider')
     return badInput('The OpenID provider says the role of this person. Change it there.');
   if (refusal === 'too_many_keys')
     return badInput(`All ${count(maxStaffTokens)} tokens that a member may have are in force. Revoke one first.`);
-  return refusalOf(refusal);
+  return pageRefusalFor(refusal);
 }

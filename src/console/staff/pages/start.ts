@@ -9,7 +9,7 @@ import { type Answer, page, type StaffVisit } from '../../visit.ts';
 import { accountLink, correctionPath, downloadPath } from '../addresses.ts';
 import type { StaffDependencies } from '../dependencies.ts';
 import { verdictNote, verificationOf } from '../verification.ts';
-import { findable } from './search.ts';
+import { findable } from './search-by-id-or-number.ts';
 
 /** Where staff begin: one box for everything that they are told, and what waits for them. */
 

@@ -11,7 +11,7 @@ import {
 } from '../../../ports/identity-provider.ts';
 import { askingCookie, nextOf, readAsking } from '../../sign-in/asking-browser.ts';
 import { staffCookies } from '../../sign-in/cookies.ts';
-import { type Answer, missing, redirect, Refusal, type Visit } from '../../visit.ts';
+import { type Answer, missing, PageRefusal, redirect, type Visit } from '../../visit.ts';
 import type { StaffDependencies } from '../dependencies.ts';
 import { startSession } from './session.ts';
 
@@ -87,21 +87,25 @@ const highestOf = (claimed: readonly string[]): StaffRole | undefined =>
 const again = 'Go to the sign-in page and try again.';
 
 const notOfThisBrowser = () =>
-  new Refusal(
+  new PageRefusal(
     403,
     'You are not signed in',
     `The provider did not sign you in, or its answer is too old, was used already, or belongs to another browser. ${again}`,
   );
 
 const providerAway = () =>
-  new Refusal(503, 'The provider does not answer', `Nobody can be signed in by it at the moment. ${again}`);
+  new PageRefusal(503, 'The provider does not answer', `Nobody can be signed in by it at the moment. ${again}`);
 
 const withoutRole = (name: string) =>
-  new Refusal(
+  new PageRefusal(
     403,
     'You have no role here',
     `${name} knows you, but gives you none of the roles ${staffRoles.join(', ')}. Ask an admin of ${name} for one.`,
   );
 
 const removed = () =>
-  new Refusal(403, 'You were removed', 'An admin of this service has removed you from its staff. Nobody is signed in.');
+  new PageRefusal(
+    403,
+    'You were removed',
+    'An admin of this service has removed you from its staff. Nobody is signed in.',
+  );

@@ -155,7 +155,7 @@ export const account: View<z.infer<typeof input>, AccountShown> = {
       ...listsOf(accountId, record),
     };
   },
-  looks: ({ account_id: accountId }) => [{ accountId, token: null, page: 'account' }],
+  accessRecords: ({ account_id: accountId }) => [{ accountId, token: null, page: 'account' }],
 };
 
 /** With its first person. */
@@ -197,7 +197,10 @@ const keyOf = ({ account_id: _account, lastUsedAt, usedInPastHour, created_at, r
   used_in_past_hour: usedInPastHour,
 });
 
-function listsOf(accountId: string, { periods, downloads, documents, corrections, notices, looks }: AccountRecord) {
+function listsOf(
+  accountId: string,
+  { periods, downloads, documents, corrections, notices, access_records }: AccountRecord,
+) {
   return {
     periods,
     notices,
@@ -213,8 +216,6 @@ function listsOf(accountId: string, { periods, downloads, documents, corrections
     corrections: corrections.map(({ correction_id, status, reference, cents, made_cents, asked_at, asked_by }) => ({
       ...{ correction_id, status, reference, cents, made_cents, asked_at, asked_by },
     })),
-    looks: looks.map(({ eventId, staffId, token, page, time }) => ({
-      ...{ event_id: eventId, staff_id: staffId, token, page, time },
-    })),
+    looks: access_records,
   };
 }

@@ -39,7 +39,7 @@ export const charge: View<{ token: string }, ChargeLeft> = {
     if (!job) throw missing();
     return await readLeft(store, job);
   },
-  looks: ({ account_id: accountId, token }) => [{ accountId, token, page: 'download' }],
+  accessRecords: ({ account_id: accountId, token }) => [{ accountId, token, page: 'download' }],
 };
 
 const nothing = { by: null, why_not: null, invoice_number: null, line: null } as const;

@@ -70,14 +70,14 @@ export const charges: View<ChargesInput, Charges> = {
       return { period, rows: rows.map(rowOf), next: next ?? null };
     }),
   // The videos are what somebody downloaded.
-  looks: looksOf,
+  accessRecords: accessRecordsOf,
 };
 
 /** All rows that the view shows page by page. */
 export const exportCharges = {
   input,
   columns: Object.keys(row.shape) as (keyof ChargeRow)[],
-  looks: looksOf,
+  accessRecords: accessRecordsOf,
   read: async (dependencies: StaffDependencies, given: ChargesInput) => {
     const period = await readPeriod(dependencies.pool, given);
     return { period, rows: () => rowsOf(exportPeriodCharges(dependencies.exportPool, ofPeriod(period, given))) };
@@ -118,7 +118,7 @@ async function* eventsOf(events: AsyncGenerator<MoneyEvent>): AsyncGenerator<Sho
   yield page;
 }
 
-function looksOf({ period }: { period: OverageRow }) {
+function accessRecordsOf({ period }: { period: OverageRow }) {
   return [{ accountId: period.account_id, token: null, page: 'downloads' as const }];
 }
 

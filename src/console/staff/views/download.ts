@@ -75,7 +75,7 @@ export const download: View<z.infer<typeof input>, Download> = {
       answer: { ...answer, body: answer.body as Record<string, unknown> },
     };
   },
-  looks: ({ account_id: accountId, token }) => [{ accountId, token, page: 'download' }],
+  accessRecords: ({ account_id: accountId, token }) => [{ accountId, token, page: 'download' }],
 };
 
 const placeOf = (event: RecordedEvent | undefined) =>

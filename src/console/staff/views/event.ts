@@ -84,7 +84,7 @@ export const event: View<z.infer<typeof input>, EventShown> = {
       ),
     };
   },
-  looks: ({ account_id: accountId, token }) =>
+  accessRecords: ({ account_id: accountId, token }) =>
     accountId === null ? [] : [{ accountId, token, page: token === null ? 'account' : 'download' }],
 };
 

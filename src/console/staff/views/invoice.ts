@@ -6,7 +6,7 @@ import { isRefused } from '../../../domain/refusals.ts';
 import { findCreditNote, findInvoice } from '../../../invoices/account-documents.ts';
 import { missing } from '../../visit.ts';
 import type { StaffDependencies } from '../dependencies.ts';
-import type { Look, View } from '../view.ts';
+import type { AccessRecord, View } from '../view.ts';
 
 /** Invoices and credit notes. What is left of a line comes from the log, because money is given back of it. */
 
@@ -28,7 +28,7 @@ export interface LineOfInvoice extends DocumentLine {
 /** These have no endpoint: a document is what it is in the API of its account. */
 type PageView<Input, Shown> = Omit<View<Input, Shown>, 'shown'>;
 
-const looks = ({ account_id: accountId }: { account_id: string }): Look[] => [
+const accessRecords = ({ account_id: accountId }: { account_id: string }): AccessRecord[] => [
   { accountId, token: null, page: 'account' },
 ];
 
@@ -40,7 +40,7 @@ export const invoice: PageView<z.infer<typeof input>, InvoiceLeft> = {
     if (!found || isRefused(left)) throw missing();
     return { ...found, lines: found.lines.map((line, index) => ({ ...line, left_cents: left[index] ?? 0 })) };
   },
-  looks,
+  accessRecords,
 };
 
 export interface LineLeft {
@@ -57,7 +57,7 @@ export const invoiceLine: PageView<z.infer<typeof lineInput>, LineLeft> = {
     if (!line) throw missing();
     return { account_id: found.account_id, invoice: found, line };
   },
-  looks,
+  accessRecords,
 };
 
 export const creditNote: PageView<z.infer<typeof input>, CreditNoteDocument> = {
@@ -67,7 +67,7 @@ export const creditNote: PageView<z.infer<typeof input>, CreditNoteDocument> = {
     if (!found) throw missing();
     return found;
   },
-  looks,
+  accessRecords,
 };
 
 const documentsOf = ({ pool, staff: { store }, issuer }: StaffDependencies) => ({ pool, store, issuer });

@@ -1,7 +1,7 @@
 import { z } from 'zod';
+import { listAccessRecords } from '../../../../projections/access-records.ts';
 import { notBelieved } from '../../../../projections/credits-macs.ts';
 import { listStaffMembers, readStaffMember, type StaffMember } from '../../../../projections/staff.ts';
-import { listLooks, type StaffLook } from '../../../../projections/staff-looks.ts';
 import { readStaff } from '../../../commands/staff.ts';
 import { accountIdPattern } from '../../../domain/account-events.ts';
 import { isTokenHeld, type Staff, type StaffToken } from '../../../domain/staff.ts';
@@ -64,7 +64,7 @@ async function findKnown({ pool, macs }: Pick<StaffDependencies, 'pool' | 'macs'
   return row;
 }
 
-const look = z.strictObject({
+const accessRecord = z.strictObject({
   position: z.string(),
   event_id: z.string(),
   staff_id: z.string(),
@@ -73,11 +73,7 @@ const look = z.strictObject({
   page: z.enum(personalPages),
   time: instant,
 });
-export type LookShown = z.infer<typeof look>;
-
-const lookShown = ({ eventId, staffId: by, accountId, ...rest }: StaffLook): LookShown => ({
-  ...{ event_id: eventId, staff_id: by, account_id: accountId, ...rest },
-});
+export type AccessRecordShown = z.infer<typeof accessRecord>;
 
 const personShown = z.strictObject({
   ...member.shape,
@@ -90,12 +86,12 @@ const personShown = z.strictObject({
       }),
     )
     .describe('The newest first.'),
-  looks: z.array(look).describe('The newest 20.'),
+  access_records: z.array(accessRecord).describe('The newest 20.'),
 });
 export type Person = z.infer<typeof personShown>;
 export type TokenShown = Person['issued_tokens'][number];
 
-const shownLooks = 20;
+const shownAccessRecords = 20;
 
 /** One member: two statements. */
 export const person: View<{ person: string }, Person> = {
@@ -105,10 +101,10 @@ export const person: View<{ person: string }, Person> = {
     if (!staffId.safeParse(id).success) throw missing();
     const row = await findKnown({ pool, macs }, id);
     const log = await readStaff(staff, id);
-    const looks = await listLooks(pool, { of: { staffId: id }, limit: shownLooks });
+    const records = await listAccessRecords(pool, { of: { staffId: id }, limit: shownAccessRecords });
     const isStaff = row.removedAt === null && !log.removed;
     const tokens = [...log.tokens.values()].toReversed().map((token) => tokenShown(token, isStaff, now()));
-    return { ...memberShown(row, log, now()), issued_tokens: tokens, looks: looks.map(lookShown) };
+    return { ...memberShown(row, log, now()), issued_tokens: tokens, access_records: records };
   },
 };
 
@@ -118,7 +114,7 @@ const tokenShown = (token: StaffToken, isStaff: boolean, now: string): TokenShow
   holds: isStaff && isTokenHeld(token, now),
 });
 
-const looksInput = z.object({
+const accessRecordsInput = z.object({
   person: staffId.optional().describe('Only those of this member.'),
   account: z.string().regex(accountIdPattern, 'is not the id of an account').optional(),
   before: z
@@ -127,23 +123,27 @@ const looksInput = z.object({
     .optional(),
 });
 
-const looksShown = z.strictObject({
-  looks: z.array(look).describe('The newest first.'),
+const accessRecordsShown = z.strictObject({
+  access_records: z.array(accessRecord).describe('The newest first.'),
   next: z.string().nullable().describe('`before` of the next page; null on the last one.'),
 });
-export type Looks = z.infer<typeof looksShown>;
+export type AccessRecords = z.infer<typeof accessRecordsShown>;
 
-const looksPerPage = 50;
+const accessRecordsPerPage = 50;
 
 /** Who has looked at whose data: one statement. */
-export const looks: View<z.infer<typeof looksInput>, Looks> = {
-  input: looksInput,
-  shown: looksShown,
+export const accessRecords: View<z.infer<typeof accessRecordsInput>, AccessRecords> = {
+  input: accessRecordsInput,
+  shown: accessRecordsShown,
   read: async ({ pool }, { person: by, account: accountId, before }) => {
-    const rows = await listLooks(pool, { of: { staffId: by, accountId }, before, limit: looksPerPage + 1 });
-    const page = rows.slice(0, looksPerPage);
+    const rows = await listAccessRecords(pool, {
+      of: { staffId: by, accountId },
+      before,
+      limit: accessRecordsPerPage + 1,
+    });
+    const page = rows.slice(0, accessRecordsPerPage);
     return {
-      looks: page.map(lookShown),
+      access_records: page,
       next: rows.length > page.length ? (page.at(-1)?.position ?? null) : null,
     };
   },

@@ -5,7 +5,7 @@ import { type Answer, page, redirect, type StaffVisit } from '../../visit.ts';
 import { accountLink } from '../addresses.ts';
 import type { StaffDependencies } from '../dependencies.ts';
 import { see, viewerOf } from '../view.ts';
-import { type Hit, search, type SearchResult } from '../views/search.ts';
+import { type Hit, search, type SearchResult } from '../views/search-by-id-or-number.ts';
 
 /** What a text stands for. The text comes in a form: it may be personal data, and stands in no address and no history. */
 

@@ -34,13 +34,13 @@ const shown = z.strictObject({
     }),
   ),
 });
-export type OutageShown = z.infer<typeof shown>;
+export type PlatformOutageShown = z.infer<typeof shown>;
 
 const maxDays = 31;
 const maxCharges = 10_000;
 
 /** What an outage has failed and charged, by account and period: one statement, and nothing is changed. */
-export const outage: View<OutageInput, OutageShown> = {
+export const platformOutage: View<OutageInput, PlatformOutageShown> = {
   input,
   shown,
   read: async ({ pool, now }, { platform, failure: reason, from, to }) => {

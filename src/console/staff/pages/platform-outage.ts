@@ -6,7 +6,7 @@ import { maxChargesOfCorrection } from '../../../domain/correction-events.ts';
 import { failureReasonNames } from '../../../domain/failure-reasons.ts';
 import { platformNames } from '../../../domain/platforms/platforms.ts';
 import { isRefused } from '../../../domain/refusals.ts';
-import { isOutage } from '../../failures.ts';
+import { isServiceAway } from '../../failures.ts';
 import { formTokenField } from '../../layout.ts';
 import { count, empty, money, note, number, numberHead, option, wideTable } from '../../parts.ts';
 import { type Answer, page, type StaffVisit } from '../../visit.ts';
@@ -15,7 +15,7 @@ import { carryOut, readReference, refusalText, whyFields } from '../ask-correcti
 import type { StaffDependencies } from '../dependencies.ts';
 import { orderOf } from '../staff-request.ts';
 import { see, viewerOf } from '../view.ts';
-import { outage, type OutageShown } from '../views/outage.ts';
+import { platformOutage, type PlatformOutageShown } from '../views/platform-outage.ts';
 import { correctionTag } from './corrections.ts';
 import { whoDecides } from './give-back.ts';
 
@@ -27,7 +27,7 @@ export async function show(visit: StaffVisit, dependencies: StaffDependencies): 
     const nothing = html`<p class="soft">Nothing is changed before you have seen what it would give back.</p>`;
     return shownPage(query, dependencies, nothing);
   }
-  const seen = await see(outage, viewerOf(visit), dependencies, Object.fromEntries(query));
+  const seen = await see(platformOutage, viewerOf(visit), dependencies, Object.fromEntries(query));
   return shownPage(query, dependencies, previewOf(seen, { visit, given: query }, dependencies));
 }
 
@@ -70,7 +70,7 @@ function choice(query: URLSearchParams, { samplePlatformOrigin }: StaffDependenc
   </form>`;
 }
 
-const sumOf = (periods: OutageShown['periods']) => periods.reduce((sum, { cents }) => sum + cents, 0);
+const sumOf = (periods: PlatformOutageShown['periods']) => periods.reduce((sum, { cents }) => sum + cents, 0);
 
 interface Given {
   visit: StaffVisit;
@@ -78,7 +78,11 @@ interface Given {
   given: URLSearchParams;
 }
 
-function previewOf({ periods }: OutageShown, { visit, given }: Given, { approvalCents }: StaffDependencies): Html {
+function previewOf(
+  { periods }: PlatformOutageShown,
+  { visit, given }: Given,
+  { approvalCents }: StaffDependencies,
+): Html {
   if (periods.length === 0) return empty(html`<p>No download that was charged beyond the plan has failed so.</p>`);
   const open = periods.filter(({ is_closed: isClosed }) => !isClosed);
   const closed = periods.length - open.length;
@@ -128,7 +132,7 @@ function previewOf({ periods }: OutageShown, { visit, given }: Given, { approval
     }`;
 }
 
-const kept = (given: URLSearchParams, periods: OutageShown['periods']): Html[] => [
+const kept = (given: URLSearchParams, periods: PlatformOutageShown['periods']): Html[] => [
   ...fields.map((name) => html`<input type="hidden" name="${name}" value="${given.get(name) ?? ''}" />`),
   html`<input type="hidden" name="shown" value="${nameOf(periods)}" />`,
 ];
@@ -137,7 +141,7 @@ const kept = (given: URLSearchParams, periods: OutageShown['periods']): Html[] =
  * Names what was shown: the charges, and whose books are open. A failure that the read model learns of later, or a close, must not
  * make the same form mean something else. What is given back of them meanwhile changes nothing: it is not given back again.
  */
-const nameOf = (periods: OutageShown['periods']): string =>
+const nameOf = (periods: PlatformOutageShown['periods']): string =>
   hash(
     'sha256',
     JSON.stringify(
@@ -164,7 +168,7 @@ export async function ask(visit: StaffVisit, dependencies: StaffDependencies): P
   const reference = readReference(form);
   const { by } = orderOf(visit);
   const given = Object.fromEntries(fields.map((name) => [name, form.get(name) ?? '']));
-  const seen = await see(outage, viewerOf(visit), dependencies, given);
+  const seen = await see(platformOutage, viewerOf(visit), dependencies, given);
   if (form.get('shown') !== nameOf(seen.periods)) {
     const told = note('warn', 'It has changed since it was shown. Nothing was given back: look at it again.');
     return shownPage(form, dependencies, html`${told} ${previewOf(seen, { visit, given: form }, dependencies)}`, 409);
@@ -206,7 +210,7 @@ export async function ask(visit: StaffVisit, dependencies: StaffDependencies): P
 async function askAll(
   visit: StaffVisit,
   dependencies: StaffDependencies,
-  { periods, reference }: OutageShown & { reference: string },
+  { periods, reference }: PlatformOutageShown & { reference: string },
 ): Promise<{ done: Asked[]; left: number }> {
   const parts = periods.filter(({ is_closed: isClosed }) => !isClosed).flatMap(partsOf);
   const deadlineMs = performance.now() + budgetMs;
@@ -217,17 +221,17 @@ async function askAll(
       done.push(await askPart(visit, dependencies, { part, reference }));
     } catch (error) {
       // Before anything is asked, the usual page says so; afterwards it would not be true that nothing was changed.
-      if (done.length === 0 || !isOutage(error)) throw error;
+      if (done.length === 0 || !isServiceAway(error)) throw error;
       break;
     }
   }
   return { done, left: parts.length - done.length };
 }
 
-type Part = Pick<OutageShown['periods'][number], 'account_id' | 'stream' | 'charges'>;
+type Part = Pick<PlatformOutageShown['periods'][number], 'account_id' | 'stream' | 'charges'>;
 
 /** The charges of a period never change their order, so that the same form asks for the same parts. */
-const partsOf = ({ account_id, stream, charges }: OutageShown['periods'][number]): Part[] =>
+const partsOf = ({ account_id, stream, charges }: PlatformOutageShown['periods'][number]): Part[] =>
   Array.from({ length: Math.ceil(charges.length / maxChargesOfCorrection) }, (_, index) => ({
     ...{ account_id, stream },
     charges: charges.slice(index * maxChargesOfCorrection, (index + 1) * maxChargesOfCorrection),

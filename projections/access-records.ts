@@ -5,7 +5,10 @@ import type { StaffEvent } from '../src/domain/staff-events.ts';
 type Viewed = Extract<StaffEvent, { type: 'PersonalDataViewed' }>['data'];
 
 /** Which member of staff has looked at whose data: table `staff_looks`, a part of the read model `staff`. */
-export async function applyToStaffLooks(events: readonly ParsedEvent<StaffEvent>[], client: PoolClient): Promise<void> {
+export async function applyToAccessRecords(
+  events: readonly ParsedEvent<StaffEvent>[],
+  client: PoolClient,
+): Promise<void> {
   const rows = events.flatMap(({ event: { type, data }, id, metadata, position }) =>
     type === 'PersonalDataViewed'
       ? [{ ...data, position: position.toString(), event_id: id, time: metadata.time }]
@@ -17,27 +20,27 @@ export async function applyToStaffLooks(events: readonly ParsedEvent<StaffEvent>
   ]);
 }
 
-/** A look. `time` is UTC ISO-8601. */
-export interface StaffLook {
+/** Somebody of staff has read personal data. `time` is UTC ISO-8601. */
+export interface AccessRecord {
   /** Commit position in the log, in digits; a cursor too. */
   position: string;
-  eventId: string;
-  staffId: string;
-  accountId: string;
+  event_id: string;
+  staff_id: string;
+  account_id: string;
   token: string | null;
   page: Viewed['page'];
   time: string;
 }
 
 /** The newest first: all, or those of a person, of an account or of a download. @param before a position: only older ones */
-export async function listLooks(
+export async function listAccessRecords(
   client: Pick<PoolClient, 'query'>,
-  { of, before, limit }: { of: LooksOf; before?: string | undefined; limit: number },
-): Promise<StaffLook[]> {
+  { of, before, limit }: { of: AccessRecordsOf; before?: string | undefined; limit: number },
+): Promise<AccessRecord[]> {
   const filters = Object.entries({ staff_id: of.staffId, account_id: of.accountId, token: of.token });
   const wanted = filters.filter(([, value]) => value !== undefined);
-  const { rows } = await client.query<Omit<StaffLook, 'time'> & { time: Date }>(
-    `select position::text, event_id as "eventId", staff_id as "staffId", account_id as "accountId", token, page, time
+  const { rows } = await client.query<Omit<AccessRecord, 'time'> & { time: Date }>(
+    `select position::text, event_id, staff_id, account_id, token, page, time
      from staff_looks l where l.position < coalesce($1::numeric, 'infinity')
        ${wanted.map(([column], index) => `and ${column} = $${String(index + 3)}`).join(' ')}
      order by l.position desc limit $2`,
@@ -46,7 +49,7 @@ export async function listLooks(
   return rows.map((row) => ({ ...row, time: row.time.toISOString() }));
 }
 
-interface LooksOf {
+interface AccessRecordsOf {
   staffId?: string | undefined;
   accountId?: string | undefined;
   token?: string | undefined;

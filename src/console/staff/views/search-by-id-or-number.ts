@@ -4,7 +4,7 @@ import {
   search as searchReadModels,
   type SearchHit,
   searchHitKinds,
-} from '../../../../projections/search.ts';
+} from '../../../../projections/search-by-id-or-number.ts';
 import { accountPath, correctionPath, documentPath, downloadPath, eventPath } from '../addresses.ts';
 import type { View } from '../view.ts';
 
@@ -51,7 +51,7 @@ export const search: View<z.infer<typeof input>, SearchResult> = {
     });
     return { hits: hits.map((each) => ({ ...each, path: pathOf(each) })), more: hits.length < found.length };
   },
-  looks: ({ hits }) => {
+  accessRecords: ({ hits }) => {
     const accounts = new Set(hits.flatMap(({ account_id: accountId }) => accountId ?? []));
     return [...accounts].map((accountId) => ({ accountId, token: null, page: 'search' }));
   },
