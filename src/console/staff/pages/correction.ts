@@ -114,7 +114,7 @@ function timeline(story: CorrectionStory, { session }: StaffVisit): Html {
     ${
       by !== null &&
       at !== null &&
-      step(isTakenBack ? 'Taken back' : isRefused ? 'Refusal' : 'Approved', at, by, story.decided_event_id)
+      step(isTakenBack ? 'Taken back' : isRefused ? 'Refused' : 'Approved', at, by, story.decided_event_id)
     }
     ${!isRefused && ended !== null && step(story.status === 'made' ? 'Given back' : 'Not possible', ended, null, null)}
   </ol>`;
