@@ -20,10 +20,25 @@ export function creditNoteCsv(document: CreditNoteDocument): string {
     document;
   return csv([
     {
-      ...{ credit_note_number: number, document_number, account_id, issued_at, ...partiesOf(document) },
-      ...{ invoice_number, invoice_document_number, line, line_description },
-      ...{ charge_event_id, reference, reason, issued_by, cents, dollars: dollars(cents), currency },
-      ...{ stream: event.stream, revision: event.revision, event_id: event.id },
+      credit_note_number: number,
+      document_number,
+      account_id,
+      issued_at,
+      ...partiesOf(document),
+      invoice_number,
+      invoice_document_number,
+      line,
+      line_description,
+      charge_event_id,
+      reference,
+      reason,
+      issued_by,
+      cents,
+      dollars: dollars(cents),
+      currency,
+      stream: event.stream,
+      revision: event.revision,
+      event_id: event.id,
     },
   ]);
 }
@@ -60,12 +75,25 @@ const noItem = { time: null, token: null, platform: null, video_id: null, refere
 function rowsOf({ items, revisions, cents, ...line }: DocumentLine): Row[] {
   const { line: number, kind, description, quantity, rate_cents, rate_version, stream, event_id } = line;
   const whole: Row = {
-    ...{ line: number, kind, description, quantity, rate_cents, rate_version, cents, dollars: dollars(cents) },
-    ...{ stream, revisions: formatRevisions(revisions), event_id, ...noItem },
+    line: number,
+    kind,
+    description,
+    quantity,
+    rate_cents,
+    rate_version,
+    cents,
+    dollars: dollars(cents),
+    stream,
+    revisions: formatRevisions(revisions),
+    event_id,
+    ...noItem,
   };
   return (
     items?.map(({ revision, ...item }) => ({
-      ...{ ...whole, quantity: 1, dollars: dollars(item.cents), revisions: String(revision) },
+      ...whole,
+      quantity: 1,
+      dollars: dollars(item.cents),
+      revisions: String(revision),
       ...item,
     })) ?? [whole]
   );

@@ -124,16 +124,28 @@ export function invoiceDocument(
   return {
     type: 'invoice',
     document_number: documentNumber('invoice', data),
-    ...{ issuer, billed_to: billedTo, account_id, number, issued_at: issuedAt },
-    ...{ covers, period_start, period_end, currency },
+    issuer,
+    billed_to: billedTo,
+    account_id,
+    number,
+    issued_at: issuedAt,
+    covers,
+    period_start,
+    period_end,
+    currency,
     lines: data.lines.map((line, index) => {
       const ofLine = items.get(index + 1);
       return { line: index + 1, ...documentLine(line), ...(ofLine && { items: ofLine }) };
     }),
     total_cents,
     credit_notes: notes.map(({ data: note, issuedAt: at, actor }) => ({
-      ...{ number: note.number, document_number: documentNumber('credit_note', note), issued_at: at, line: note.line },
-      ...{ reference: note.reference, reason: reasonOf(actor), cents: note.cents },
+      number: note.number,
+      document_number: documentNumber('credit_note', note),
+      issued_at: at,
+      line: note.line,
+      reference: note.reference,
+      reason: reasonOf(actor),
+      cents: note.cents,
     })),
     credited_cents: notes.reduce((sum, { data: { cents } }) => sum + cents, 0),
     event: { stream, revision, id: eventId },
@@ -152,10 +164,21 @@ export function creditNoteDocument(
   return {
     type: 'credit_note',
     document_number: documentNumber('credit_note', data),
-    ...{ issuer, billed_to: billedTo, account_id, number, issued_at: issuedAt, reference },
-    ...{ reason: reasonOf(actor), issued_by: actor.id },
-    ...{ invoice_number, invoice_document_number: documentNumber('invoice', invoice) },
-    ...{ line, line_description: documentLine(credited).description, charge_event_id, currency, cents },
+    issuer,
+    billed_to: billedTo,
+    account_id,
+    number,
+    issued_at: issuedAt,
+    reference,
+    reason: reasonOf(actor),
+    issued_by: actor.id,
+    invoice_number,
+    invoice_document_number: documentNumber('invoice', invoice),
+    line,
+    line_description: documentLine(credited).description,
+    charge_event_id,
+    currency,
+    cents,
     event: { stream, revision, id: eventId },
   };
 }
@@ -165,12 +188,19 @@ function documentLine(line: InvoiceLine): Omit<DocumentLine, 'line' | 'items'> {
   if (line.kind === 'overage' || line.kind === 'waivers') {
     const { quantity, rate_cents, rate_version, stream, revisions } = line;
     const description = line.kind === 'overage' ? 'Downloads beyond the allowance' : 'Charges waived';
-    return { ...{ kind, description, quantity, rate_cents, rate_version, cents, stream, revisions }, event_id: null };
+    return { kind, description, quantity, rate_cents, rate_version, cents, stream, revisions, event_id: null };
   }
   const { stream, revision, id } = line.event;
   return {
-    ...{ kind, description: describe(line), quantity: 1, rate_cents: null, rate_version: null, cents },
-    ...{ stream, revisions: [[revision, revision, 1]], event_id: id },
+    kind,
+    description: describe(line),
+    quantity: 1,
+    rate_cents: null,
+    rate_version: null,
+    cents,
+    stream,
+    revisions: [[revision, revision, 1]],
+    event_id: id,
   };
 }
 

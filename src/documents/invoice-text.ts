@@ -32,8 +32,14 @@ export function invoiceText(invoice: InvoiceDocument, width: Width): string {
   const itemHeads = ['line', 'time', 'token', 'item', 'amount', 'reference', 'reason', 'event', 'revision'];
   const parts = [
     facts({
-      ...{ invoice: number, document_number, issuer: inOneLine(issuer), billed_to: inOneLine(billed_to) },
-      ...{ account: account_id, issued: issued_at, covers, period: formatDays(period_start, period_end) },
+      invoice: number,
+      document_number,
+      issuer: inOneLine(issuer),
+      billed_to: inOneLine(billed_to),
+      account: account_id,
+      issued: issued_at,
+      covers,
+      period: formatDays(period_start, period_end),
       event: `${String(event.revision)} of ${event.stream}`,
     }),
     table(width, ['line', 'description', 'quantity', 'rate', 'amount', 'stream', 'revisions'], rows),

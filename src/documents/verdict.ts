@@ -61,9 +61,12 @@ export interface ShownVerification extends Verdict {
 export function showVerification(state: Verified | undefined, about: About): ShownVerification {
   return {
     ...verdictOf(state, about),
-    ...{ events: state?.events ?? 0, position: state?.position ?? null },
-    ...{ unknown: state?.unknown ?? 0, known: state?.known ?? 0 },
-    ...{ caught_up_at: state?.caughtUpAt ?? null, caught_up_position: state?.caughtUpPosition ?? null },
+    events: state?.events ?? 0,
+    position: state?.position ?? null,
+    unknown: state?.unknown ?? 0,
+    known: state?.known ?? 0,
+    caught_up_at: state?.caughtUpAt ?? null,
+    caught_up_position: state?.caughtUpPosition ?? null,
     written_at: state?.writtenAt ?? null,
   };
 }

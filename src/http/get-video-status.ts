@@ -177,7 +177,10 @@ async function waitIfPreferred(
   const gone = endOfAnswer(request, reply, { halfClosed: 'ends' });
   const startedMs = performance.now();
   const waiting = waitingPolls.wait([{ token: request.pollToken ?? '', status }], {
-    ...{ seconds, untilEnded, gone, keyHash },
+    seconds,
+    untilEnded,
+    gone,
+    keyHash,
     holder: accountId,
   });
   if (!waiting) return 'not';

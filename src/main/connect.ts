@@ -135,8 +135,11 @@ async function connectBeside(
   const measuring = role === 'api' ? undefined : keepMeasuring(pool, clock);
   // No other statement waits for the standby, nor for a connection that does. Unused, it has no connections.
   const waitingPool = openPool(addresses.databaseUrl, {
-    ...{ logger, outages, name: 'Postgres with its standby' },
-    ...{ max: 4, queryTimeoutMs: 5_000 },
+    logger,
+    outages,
+    name: 'Postgres with its standby',
+    max: 4,
+    queryTimeoutMs: 5_000,
   });
   const storeOnStandby = createStoreOnStandby({ waiting: waitingPool, cancelling: pool });
   return {
@@ -151,7 +154,9 @@ async function connectBeside(
     metrics,
     macs,
     connectionLimit: new ConnectionLimit({
-      ...{ maxOpenFiles: maxOpenFiles(), logger, dropped: metrics.observer(observeConnections) },
+      maxOpenFiles: maxOpenFiles(),
+      logger,
+      dropped: metrics.observer(observeConnections),
     }),
     pendingVoids: createPendingVoids(pool, { storeOnStandby, macs, now: clock.now, process: processName(role) }),
     storeOnStandby,

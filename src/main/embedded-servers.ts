@@ -128,7 +128,9 @@ async function startSample(config: Config): Promise<Part & { url: string }> {
   const cacheDirectory = join(config.dataDirectory, 'sample-platform');
   const port = await samplePlatformPort(config, cacheDirectory);
   const platform = await startSamplePlatform({
-    ...{ cacheDirectory, ffmpegPath: downloader.ffmpegPath, port },
+    cacheDirectory,
+    ffmpegPath: downloader.ffmpegPath,
+    port,
     maxConnections: connectionsOf('samplePlatform', maxOpenFiles()),
   });
   return { url: platform.url, stop: () => platform.close() };

@@ -134,7 +134,9 @@ export function watchProjections(connections: Connections, leadership: () => Lea
       const measured = leadership().leading ? projections : [];
       const lags = await measureLags(connections, measured, { maxEvents: maxLagEvents, newestKnown });
       return lags.map(({ name: of, lag }) => ({
-        ...{ name: 'reeltally_projection_lag_positions' as const, of, value: Number(lag) },
+        name: 'reeltally_projection_lag_positions' as const,
+        of,
+        value: Number(lag),
       }));
     },
   );

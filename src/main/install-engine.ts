@@ -83,7 +83,13 @@ async function testEngine(config: Config, downloader: InstalledDownloader): Prom
       requireGuards(sandbox.guards);
       const { namespaces, reaper, egress, workDirectory, pluginsDirectory } = sandbox;
       const source = createVideoSource({
-        ...{ ...downloader, egress, namespaces, reaper, workDirectory, pluginsDirectory, limits },
+        ...downloader,
+        egress,
+        namespaces,
+        reaper,
+        workDirectory,
+        pluginsDirectory,
+        limits,
         extractorOf: () => 'sample',
         unpackedDirectory: downloader.directory,
       });

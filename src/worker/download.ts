@@ -119,7 +119,11 @@ async function recordStep(dependencies: DownloadDependencies, job: QueuedJob, co
 }
 
 const failureOf = ({ reason, fault, detail, tried, isFinal }: DownloadFailure) => ({
-  ...{ reason, fault, detail, tried, isFinal },
+  reason,
+  fault,
+  detail,
+  tried,
+  isFinal,
 });
 
 /** The service is at fault where metadata had just called a download possible that is refused before a byte was fetched. */

@@ -35,7 +35,9 @@ it('an account whose read models are behind is not verified, and has no divergen
   await Promise.all(running.map((each) => each.close()));
   await appendAll(log.store, [account.queue(5)]);
   const verifier = new Verifier({
-    ...{ log: log.store, queries: createReadModelQueries(models.pool), readModelTimeoutMs: 100 },
+    log: log.store,
+    queries: createReadModelQueries(models.pool),
+    readModelTimeoutMs: 100,
     scope: { accountId: account.accountId },
   });
   await expect(verifier.catchUp()).rejects.toThrow(NotVerifiable);

@@ -94,7 +94,9 @@ async function withoutAddress(unverified_email?: null): Promise<StaffActor> {
   const signedIn: StaffEvent = {
     type: 'StaffSignedIn',
     data: {
-      ...{ staff_id: actor.id, by: 'provider', role: 'finance' },
+      staff_id: actor.id,
+      by: 'provider',
+      role: 'finance',
       personal: { ...personal, ...(unverified_email === null && { unverified_email }) },
     },
   };
@@ -106,7 +108,10 @@ async function withoutAddress(unverified_email?: null): Promise<StaffActor> {
 /** Stores what no command of today would. */
 const append = <State, Event extends DomainEvent>(aggregate: Aggregate<State, Event>, event: Event, actor: Actor) =>
   handle(log.store, aggregate, {
-    ...{ decide: () => [event], cause: ownCause(newUuid(), actor), now: () => midNovember, timeoutMs },
+    decide: () => [event],
+    cause: ownCause(newUuid(), actor),
+    now: () => midNovember,
+    timeoutMs,
   });
 
 it.each([

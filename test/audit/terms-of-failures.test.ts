@@ -42,7 +42,7 @@ async function brokenRules(
     failure: () =>
       append(jobStream(token(1)), {
         type: 'JobFailed',
-        data: { ...{ token: token(1), reason: 'unsupported_media' }, fault: 'service' },
+        data: { token: token(1), reason: 'unsupported_media', fault: 'service' },
       }),
     change: () => append(usage, planChanged({ ...terms, fee_cents: 0, service_failures_returned: after })),
   };
@@ -55,7 +55,10 @@ async function brokenRules(
     divergences.report,
     () => ({
       ...observer,
-      ...{ jobEventRecorded: ignore, jobChanged: ignore, invoiced: ignore, documentMailed: ignore },
+      jobEventRecorded: ignore,
+      jobChanged: ignore,
+      invoiced: ignore,
+      documentMailed: ignore,
     }),
   );
   for (const event of log.readAll()) await replay.apply(event);

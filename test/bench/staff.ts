@@ -71,7 +71,11 @@ export interface Guest {
 async function employ(bench: Bench, pool: Pool, store: EventStore): Promise<Omit<Guest, 'url'>> {
   const macs = createRowMacs({ current: deriveKeys(bench.secret), others: [] }, { logger: pino({ level: 'silent' }) });
   const commands = {
-    ...{ store, newId, newUuid: randomUUID, randomBits, staffCache: newStaffCache() },
+    store,
+    newId,
+    newUuid: randomUUID,
+    randomBits,
+    staffCache: newStaffCache(),
     now: () => new Date().toISOString(),
   };
   const operator = { type: 'staff', id: 'bench', role: 'operator', reason: 'bench' } as const;

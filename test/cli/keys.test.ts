@@ -31,7 +31,12 @@ describe('keys issue, list and revoke', () => {
     expect((await call(url, '/credits', { key })).status).toBe(200);
 
     const row = (id: string, label: string, prefix: unknown, revokedAt: unknown) => ({
-      ...{ account_id: accountId, key_id: id, label, key_prefix: prefix, created_at: instant, revoked_at: revokedAt },
+      account_id: accountId,
+      key_id: id,
+      label,
+      key_prefix: prefix,
+      created_at: instant,
+      revoked_at: revokedAt,
     });
     const first = row(firstKeyId, 'test', expect.stringMatching(/^rtk_/), null);
     const list = () => cli('keys', 'list', accountId);

@@ -27,7 +27,9 @@ describe('reports month', () => {
     const month = start.slice(0, 7);
     const report = await service.cli<MonthReport>('reports', 'month', '--period', month);
     expect(report).toMatchObject({
-      ...{ month, behind: false, totals: { periods: report.accounts.length } },
+      month,
+      behind: false,
+      totals: { periods: report.accounts.length },
       verification: { verdict: expect.stringMatching(/^(?:none|partial|verified)$/) as string },
     });
     expect(report.totals.due_cents).toBe(report.accounts.reduce((sum, { due_cents: cents }) => sum + cents, 0));

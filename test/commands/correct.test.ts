@@ -57,7 +57,10 @@ async function invoicedAccount(): Promise<UsageAccount> {
 }
 
 const credit = (changed: object = {}): Correction => ({
-  ...{ kind: 'credit_line', invoice_number: 1, line: 1, charge_event_id: null },
+  kind: 'credit_line',
+  invoice_number: 1,
+  line: 1,
+  charge_event_id: null,
   ...changed,
 });
 
@@ -202,7 +205,9 @@ describe('somebody who is staff twice', () => {
   const signIn = async (staffId: string, email: string | null, unverified_email: string | null = null) =>
     accepted(
       await recordSignIn(staffDependencies(log.store), {
-        ...{ staffId, signIn: { ...provider, role: 'finance', email, unverified_email }, timeoutMs },
+        staffId,
+        signIn: { ...provider, role: 'finance', email, unverified_email },
+        timeoutMs,
       }),
     );
   const ofProvider = async (email: string | null, unverified: string | null = null) => {
@@ -294,7 +299,8 @@ describe('somebody who is staff twice', () => {
       const asked = await Promise.all(
         upFrom(1, 6).map((number) =>
           desk(log.store, account).ask(both[number % 2] ?? '', {
-            ...{ correction: waive(account, number), reference: `CASE-${String(number)}` },
+            correction: waive(account, number),
+            reference: `CASE-${String(number)}`,
           }),
         ),
       );

@@ -28,10 +28,14 @@ export async function chargedAccount(store: EventStore, downloads: number): Prom
 export const chargeOf = (number: number) => ({ token: token(number), revision: 2 * number - 1 });
 
 export const waive = ({ stream }: UsageAccount, number: number): Correction => ({
-  ...{ kind: 'waive_charge', stream, ...chargeOf(number) },
+  kind: 'waive_charge',
+  stream,
+  ...chargeOf(number),
 });
 export const waiveAll = ({ stream }: UsageAccount, numbers: readonly number[]): Correction => ({
-  ...{ kind: 'waive_charges', stream, charges: numbers.map(chargeOf) },
+  kind: 'waive_charges',
+  stream,
+  charges: numbers.map(chargeOf),
 });
 
 export interface Team {
@@ -60,7 +64,10 @@ export interface Asking {
 export const desk = (store: EventStore, { accountId }: UsageAccount, dependencies?: CorrectDependencies) => {
   const process = dependencies ?? staffDependencies(store);
   const order = (staffId: string, correctionId: string, reason = 'the file was broken') => ({
-    ...{ accountId, correctionId, by: { staffId, reason }, timeoutMs },
+    accountId,
+    correctionId,
+    by: { staffId, reason },
+    timeoutMs,
   });
   return {
     ask: (staffId: string, { reference = 'CASE-1', correctionId = newUuid(), reason, ...asked }: Asking) =>

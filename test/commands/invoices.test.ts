@@ -74,7 +74,10 @@ describe('an invoice', () => {
     const { accountId } = opened;
     expect((await invoicesOf(accountId)).map(({ data }) => data)).toMatchObject([
       {
-        ...{ number: 1, covers: 'opening', period_start: december, total_cents: 1900 },
+        number: 1,
+        covers: 'opening',
+        period_start: december,
+        total_cents: 1900,
         mail_to: [accountId.replace('acc_', 'per_')],
       },
     ]);

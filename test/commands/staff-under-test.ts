@@ -11,7 +11,11 @@ export const operator = { type: 'staff', id: 'root', role: 'operator', reason: '
 
 /** What a process has that serves staff. */
 export const staffDependencies = (store: EventStore, now: () => string = () => midNovember): StaffDependencies => ({
-  ...{ store, now, newUuid, newId, randomBits },
+  store,
+  now,
+  newUuid,
+  newId,
+  randomBits,
   staffCache: newStaffCache(),
 });
 

@@ -37,13 +37,17 @@ describe('members of staff', () => {
     expect(first).toMatchObject({ type: 'StaffInvited', data: { role: 'admin' }, metadata: { actor: operator } });
     const invited = accepted(
       await inviteStaff(parts(), {
-        ...{ email: 'fay@example.com', role: 'finance', by: { staffId: ada, reason }, timeoutMs },
+        email: 'fay@example.com',
+        role: 'finance',
+        by: { staffId: ada, reason },
+        timeoutMs,
         correlationId: 'request-1',
       }),
     );
     expect(invited.member).toMatchObject({ role: 'finance', email: 'fay@example.com' });
     expect((await eventsOf(invited.staffId))[0]?.metadata).toMatchObject({
-      ...{ $correlationId: 'request-1', actor: { type: 'staff', id: ada, role: 'admin', reason } },
+      $correlationId: 'request-1',
+      actor: { type: 'staff', id: ada, role: 'admin', reason },
     });
   });
 

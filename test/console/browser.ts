@@ -77,7 +77,8 @@ export class Browser {
   send(form: { method: string; path: string; fields: Fields | string; headers?: HeaderFields }): Promise<Page> {
     const { method, path, fields, headers = {} } = form;
     return this.#send({
-      ...{ method, path },
+      method,
+      path,
       headers: { origin: this.origin, 'content-type': 'application/x-www-form-urlencoded', ...headers },
       body: new URLSearchParams(fields).toString(),
     });

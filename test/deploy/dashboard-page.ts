@@ -32,7 +32,7 @@ interface Span {
 type Matrix = { metric: Record<string, string>; values: [number, string][] }[];
 
 async function query(url: string, expr: string, { start, end, step }: Span): Promise<Matrix> {
-  const body = new URLSearchParams({ query: parsable(expr), ...{ start: `${start}`, end: `${end}`, step: `${step}` } });
+  const body = new URLSearchParams({ query: parsable(expr), start: `${start}`, end: `${end}`, step: `${step}` });
   const response = await fetch(`${url}/api/v1/query_range`, { method: 'POST', body });
   const { status, error, data } = (await response.json()) as {
     status: string;

@@ -25,7 +25,12 @@ it('follows the log, tells of a divergence once, and that it is mended', async (
   const { store, reads } = noteReads(log.store);
   const begun = () => reads(acknowledgementsStream).length;
   const audit = auditContinuously({
-    ...{ log: store, queries, logger, lookEveryMs: 20, startOverMs: 20, now: () => midNovember },
+    log: store,
+    queries,
+    logger,
+    lookEveryMs: 20,
+    startOverMs: 20,
+    now: () => midNovember,
     record: (said) => writeAuditState(models.pool, said),
   });
   try {
@@ -59,7 +64,8 @@ it('follows the log, tells of a divergence once, and that it is mended', async (
     expect(
       divergences.find(({ facts }) => (facts as { field: string }).field === 'overage_ledger.cents'),
     ).toMatchObject({
-      ...{ name: expect.stringMatching(/^[0-9a-f]{16}$/) as string, acknowledged: false },
+      name: expect.stringMatching(/^[0-9a-f]{16}$/) as string,
+      acknowledged: false,
       facts: { rule: 'row_differs' },
     });
     const before = begun();
@@ -119,7 +125,11 @@ async function caughtUpAudit(times: Pick<AuditDependencies, 'startOverMs' | 'loo
   const { logger, text } = rememberingLogger();
   const said: { caughtUpAt: string | null }[] = [];
   const { state, stop } = auditContinuously({
-    ...{ log: log.store, queries: createReadModelQueries(pool), logger, lookEveryMs: 20, now: () => midNovember },
+    log: log.store,
+    queries: createReadModelQueries(pool),
+    logger,
+    lookEveryMs: 20,
+    now: () => midNovember,
     ...times,
     record: async (now) => void said.push(now),
   });
@@ -162,7 +172,10 @@ it('stops at once while it waits for read models that nobody writes', async () =
   };
   const queries = { query: counted, snapshot };
   const audit = auditContinuously({
-    ...{ log: log.store, queries, logger: rememberingLogger().logger, now: () => midNovember },
+    log: log.store,
+    queries,
+    logger: rememberingLogger().logger,
+    now: () => midNovember,
     record: (said) => writeAuditState(models.pool, said),
   });
   await waitFor(() => polls >= 3, { what: 'the audit to wait' });

@@ -13,7 +13,12 @@ const sending = {
   publicUrl: 'https://reeltally.test/api',
 };
 const invoice: InvoiceIssued = {
-  ...{ number: 7, account_id: accountId, covers: 'period', currency: 'USD', lines: [], total_cents: 1950 },
+  number: 7,
+  account_id: accountId,
+  covers: 'period',
+  currency: 'USD',
+  lines: [],
+  total_cents: 1950,
   ...period,
 };
 
@@ -42,8 +47,14 @@ Questions about it: billing@example.com
 
   it('names the invoice that a credit note is about, and no address for questions where there is none', () => {
     const note: CreditNoteIssued = {
-      ...{ number: 2, account_id: accountId, reference: 'CASE-1', invoice_number: 7, line: 1 },
-      ...{ charge_event_id: null, currency: 'USD', cents: 25 },
+      number: 2,
+      account_id: accountId,
+      reference: 'CASE-1',
+      invoice_number: 7,
+      line: 1,
+      charge_event_id: null,
+      currency: 'USD',
+      cents: 25,
     };
     const issuer = issuerBySetting('Tally & Co');
     const { subject, text } = documentMail(

@@ -47,7 +47,7 @@ describe('a promise', () => {
       };
       await pool.query(
         'insert into pending_voids (append_id, account_id, stream, expected_revision, events, voids) values ($1, $2, $3, $4, $5, $6)',
-        [...Object.values(all), JSON.stringify(voids)],
+        [all.append_id, all.account_id, all.stream, all.expected_revision, all.events, JSON.stringify(voids)],
       );
     }
     const before = await log.store.read(account.stream, 0);
@@ -55,7 +55,9 @@ describe('a promise', () => {
     const { logger, text } = rememberingLogger();
     const macs = createRowMacs(testSecrets, { logger, observer: { rowNotBelieved: (table) => void told.push(table) } });
     const checking = createPendingVoids(pool, {
-      ...{ storeOnStandby: parts.models.storeOnStandby, macs, process: promised.process },
+      storeOnStandby: parts.models.storeOnStandby,
+      macs,
+      process: promised.process,
       now: () => promised.at,
     });
     for (let round = 0; round < 3; round += 1) expect(await checking.list(1_000)).toEqual([]);

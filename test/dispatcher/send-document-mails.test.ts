@@ -212,7 +212,9 @@ describe('mails about documents', () => {
     const waiting = await openOwned(log.store);
     await models.caughtUp();
     const rebuilt = await rebuild(usageAndJobs, {
-      ...{ store: log.store, macs: testMacs, pool: models.pool },
+      store: log.store,
+      macs: testMacs,
+      pool: models.pool,
       progress: () => undefined,
     });
     expect(rebuilt.tables).toContainEqual(expect.objectContaining({ name: 'document_mails', missing: 0, surplus: 0 }));

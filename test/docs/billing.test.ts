@@ -90,8 +90,12 @@ class ExampleAccount {
 
   #open(terms: PlanTerms): string {
     const data = {
-      ...{ account_id: accountId, anchor_day: anchorDay, period_start: dates.start, period_end: dates.end },
-      ...{ previous_period_start: null, terms: { ...terms, overage_cap_cents: null } },
+      account_id: accountId,
+      anchor_day: anchorDay,
+      period_start: dates.start,
+      period_end: dates.end,
+      previous_period_start: null,
+      terms: { ...terms, overage_cap_cents: null },
     };
     this.#store([{ type: 'UsagePeriodOpened', data }]);
     const [opened] = this.#events as [ParsedEvent<UsageEventOf<'UsagePeriodOpened'>>];
@@ -142,7 +146,7 @@ class ExampleAccount {
     for (const event of events) {
       const revision = this.#events.length;
       const id = uuid(revision);
-      this.#events.push({ ...{ event, id, revision, stream: 'usage', position: 0n }, metadata: {} as EventMetadata });
+      this.#events.push({ event, id, revision, stream: 'usage', position: 0n, metadata: {} as EventMetadata });
       this.#corrections = evolveCorrections(this.#corrections, event, { id });
       this.#closing = evolveClosing(this.#closing, event, { time: dates.end });
     }

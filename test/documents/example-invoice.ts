@@ -14,11 +14,21 @@ const stream = `usage-${accountId}-20261121`;
 const event = (revision: number) => ({ stream, revision, id: `c491a13c-b809-55e8-851d-83ddc20950${String(revision)}` });
 
 const invoice: InvoiceIssued = {
-  ...{ number: 7, account_id: accountId, covers: 'period', currency: 'USD', total_cents: 310_867 },
-  ...{ period_start: '2026-11-21T00:00:00.000Z', period_end: '2026-12-21T00:00:00.000Z' },
+  number: 7,
+  account_id: accountId,
+  covers: 'period',
+  currency: 'USD',
+  total_cents: 310_867,
+  period_start: '2026-11-21T00:00:00.000Z',
+  period_end: '2026-12-21T00:00:00.000Z',
   lines: [
     {
-      ...{ kind: 'overage', rate_cents: 25, rate_version: '2026-11', quantity: 4, cents: 100, stream },
+      kind: 'overage',
+      rate_cents: 25,
+      rate_version: '2026-11',
+      quantity: 4,
+      cents: 100,
+      stream,
       revisions: [
         [21, 25, 2],
         [28, 28, 1],
@@ -26,19 +36,34 @@ const invoice: InvoiceIssued = {
     },
     { kind: 'waiver', reference: '=CASE-1', charge_event_id: event(21).id, cents: -18, event: event(40) },
     {
-      ...{ kind: 'waivers', rate_cents: 25, rate_version: '2026-11', quantity: 2, cents: -15, stream },
+      kind: 'waivers',
+      rate_cents: 25,
+      rate_version: '2026-11',
+      quantity: 2,
+      cents: -15,
+      stream,
       revisions: [[42, 43, 1]],
     },
     { kind: 'fee_difference', plan: 'studio_500', cents: 4_000, event: event(41) },
     {
-      ...{ kind: 'fee', plan: 'studio_500', cents: 306_800, event: event(50) },
-      ...{ period_start: '2026-12-21T00:00:00.000Z', period_end: '2027-01-21T00:00:00.000Z' },
+      kind: 'fee',
+      plan: 'studio_500',
+      cents: 306_800,
+      event: event(50),
+      period_start: '2026-12-21T00:00:00.000Z',
+      period_end: '2027-01-21T00:00:00.000Z',
     },
   ],
 };
 
 const note: CreditNoteIssued = {
-  ...{ number: 2, account_id: accountId, reference: 'CASE-2', invoice_number: 7, line: 1, currency: 'USD', cents: 25 },
+  number: 2,
+  account_id: accountId,
+  reference: 'CASE-2',
+  invoice_number: 7,
+  line: 1,
+  currency: 'USD',
+  cents: 25,
   charge_event_id: event(23).id,
 };
 
@@ -54,12 +79,20 @@ const parties = {
 };
 
 const item = (revision: number, cents: number): LineItem => ({
-  ...{ event_id: event(revision).id, revision, time: '2026-11-30T23:59:59.999Z', token: `-token-${String(revision)}` },
-  ...{ platform: 'youtube', video_id: 'dQw4w9WgXcQ', reference: null, reason: null, cents },
+  event_id: event(revision).id,
+  revision,
+  time: '2026-11-30T23:59:59.999Z',
+  token: `-token-${String(revision)}`,
+  platform: 'youtube',
+  video_id: 'dQw4w9WgXcQ',
+  reference: null,
+  reason: null,
+  cents,
 });
 const waiver = (revision: number, cents: number): LineItem => ({
   ...item(revision, cents),
-  ...{ reference: '=CASE-1', reason: '@the file <was> broken' },
+  reference: '=CASE-1',
+  reason: '@the file <was> broken',
 });
 const charges = [21, 23, 25, 28].map((revision) => item(revision, 25));
 const waivers: readonly [number, LineItem[]][] = [

@@ -6,16 +6,16 @@ import { releaseReasons } from '../../src/domain/download-job-events.ts';
 const ada = { type: 'staff', id: 'Ada', role: 'operator', reason: 'the film was cut' } as const;
 const time = '2026-11-21T10:00:00.000Z';
 const row = (type: TimelineRow['type'], data: object, more: Partial<TimelineRow> = {}): TimelineRow => ({
-  ...{
-    position: '0',
-    time,
-    type,
-    stream: 's',
-    revision: 0,
-    event_id: 'charge',
-    actor: { type: 'system', id: 'worker' },
-  },
-  ...{ cents: null, data, ...more },
+  position: '0',
+  time,
+  type,
+  stream: 's',
+  revision: 0,
+  event_id: 'charge',
+  actor: { type: 'system', id: 'worker' },
+  cents: null,
+  data,
+  ...more,
 });
 
 describe('a download, in words', () => {
@@ -65,10 +65,20 @@ describe('a download, in words', () => {
   it('has what was given back: in the period, and by credit notes of this charge', () => {
     const note = (charge: string | null, number: number) => ({
       data: {
-        ...{ number, account_id: 'acc', reference: 'CASE-8', invoice_number: 2, line: 1, charge_event_id: charge },
-        ...{ currency: 'USD' as const, cents: 5 },
+        number,
+        account_id: 'acc',
+        reference: 'CASE-8',
+        invoice_number: 2,
+        line: 1,
+        charge_event_id: charge,
+        currency: 'USD' as const,
+        cents: 5,
       },
-      ...{ eventId: 'note', revision: 1, position: 0n, issuedAt: time, actor: ada },
+      eventId: 'note',
+      revision: 1,
+      position: 0n,
+      issuedAt: time,
+      actor: ada,
     });
     const rows = [
       row('OverageCharged', { ordinal: 4, cents: 25 }, { cents: 25 }),
@@ -77,7 +87,8 @@ describe('a download, in words', () => {
     expect(correctionsOf(rows, [note('charge', 1), note('another', 2), note(null, 3)])).toEqual([
       { time, cents: 20, text: 'Waived $0.20 under case-7 by Ada: the film was cut' },
       {
-        ...{ time, cents: 5 },
+        time,
+        cents: 5,
         text: 'Credited $0.05 by credit note 1 of invoice 2 under CASE-8 by Ada: the film was cut',
       },
     ]);

@@ -5,8 +5,14 @@ import { verdictOf, type Verified } from '../../src/documents/verdict.ts';
 
 const now = '2026-11-25T10:00:00.000Z';
 const fresh: Verified = {
-  ...{ events: 120, position: '900', caughtUpPosition: '900', caughtUpAt: '2026-11-25T09:59:50.000Z' },
-  ...{ unknown: 0, known: 0, writtenAt: '2026-11-25T09:59:57.000Z', silentSeconds: 3 },
+  events: 120,
+  position: '900',
+  caughtUpPosition: '900',
+  caughtUpAt: '2026-11-25T09:59:50.000Z',
+  unknown: 0,
+  known: 0,
+  writtenAt: '2026-11-25T09:59:57.000Z',
+  silentSeconds: 3,
 };
 const said = (state: Partial<Verified> | undefined, shownUpTo?: bigint) =>
   verdictOf(state && { ...fresh, ...state }, { now, shownUpTo });

@@ -38,8 +38,15 @@ const waiveAll = (...numbers: number[]): Correction => ({
 const credit = (line: number): Correction => ({ kind: 'credit_line', invoice_number: 1, line, charge_event_id: null });
 
 const ask = (number: number, changed: Partial<AskCorrection> = {}): AskCorrection => ({
-  ...{ kind: 'ask', correctionId: idOf(number), accountId, reference: `CASE-${String(number)}` },
-  ...{ correction: waive(number), cents: 25, limitCents: 100, by: fay, ...changed },
+  kind: 'ask',
+  correctionId: idOf(number),
+  accountId,
+  reference: `CASE-${String(number)}`,
+  correction: waive(number),
+  cents: 25,
+  limitCents: 100,
+  by: fay,
+  ...changed,
 });
 const approve = (number: number, by = ada): CorrectionRequestCommand => ({
   kind: 'approve',
@@ -86,8 +93,13 @@ describe('asking', () => {
       {
         type: 'CorrectionAsked',
         data: {
-          ...{ correction_id: idOf(1), account_id: accountId, reference: 'CASE-1', correction: waive(1) },
-          ...{ cents: 25, limit_cents: 100, needs_approval: false },
+          correction_id: idOf(1),
+          account_id: accountId,
+          reference: 'CASE-1',
+          correction: waive(1),
+          cents: 25,
+          limit_cents: 100,
+          needs_approval: false,
         },
       },
     ]);

@@ -242,7 +242,11 @@ describe('an attempt that fails by our judgement', () => {
   const refused = (more: object = {}): JobCommand => ({
     kind: 'give_up',
     ...held(0),
-    ...{ reason: 'platform_error', fault: 'service', detail: 'planted', tried: ['a', 'b'], ...more },
+    reason: 'platform_error',
+    fault: 'service',
+    detail: 'planted',
+    tried: ['a', 'b'],
+    ...more,
   });
 
   it('leaves what it fetched to the next attempts, as often as it failed', () => {

@@ -30,7 +30,9 @@ const provider = { by: 'provider', role: 'finance', ...known } as const;
 const signedIn: StaffEvent = {
   type: 'StaffSignedIn',
   data: {
-    ...{ staff_id, by: 'provider', role: 'finance' },
+    staff_id,
+    by: 'provider',
+    role: 'finance',
     personal: known,
   },
 };
@@ -91,9 +93,15 @@ describe('a member of staff', () => {
 
 describe('a token of staff', () => {
   const issue = (number = 1, changed: Partial<IssueStaffToken> = {}): IssueStaffToken => ({
-    ...{ kind: 'issue_token', staffId, tokenId: `stk_${String(number).padStart(20, 'a')}` },
-    ...{ tokenHash: 'f'.repeat(64), tokenPrefix: 'rts_abcdefgh', label: 'nightly' },
-    ...{ scopes: ['money'], lifetimeDays: 90, ...changed },
+    kind: 'issue_token',
+    staffId,
+    tokenId: `stk_${String(number).padStart(20, 'a')}`,
+    tokenHash: 'f'.repeat(64),
+    tokenPrefix: 'rts_abcdefgh',
+    label: 'nightly',
+    scopes: ['money'],
+    lifetimeDays: 90,
+    ...changed,
   });
   const issued = (number = 1): StaffEvent => (decide(given(invited), issue(number)) as StaffEvent[])[0]!;
 

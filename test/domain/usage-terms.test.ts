@@ -147,7 +147,10 @@ describe('terms of its own, beside a plan that is due', () => {
     data: { effective: 'next_period', terms: { ...small, ...terms }, fee_difference_cents: 0 },
   });
   const terms = (changes: TermsChanges, effective?: 'now' | 'next_period'): UsageCommand => ({
-    ...{ kind: 'change_terms', changes, effective, agreedAt: '2026-11-14T12:00:00.000Z' },
+    kind: 'change_terms',
+    changes,
+    effective,
+    agreedAt: '2026-11-14T12:00:00.000Z',
   });
 
   it('hold now and in what is due, which stays', () => {

@@ -52,12 +52,16 @@ it.for([
 
   await withLog((client) => hide(client, prefix + stream));
   const named = expect.objectContaining({
-    ...{ rule: 'stream_truncated', stream, found: expect.stringContaining(name) as string },
+    rule: 'stream_truncated',
+    stream,
+    found: expect.stringContaining(name) as string,
   }) as object;
   for (const options of [[], ['--account', account.accountId]]) {
     const { verdict, divergences } = await verify(...options);
     expect({ options, verdict, named: divergences.flatMap((of) => of.divergences) }).toEqual({
-      ...{ options, verdict: 'divergences', named: expect.arrayContaining([named]) as unknown },
+      options,
+      verdict: 'divergences',
+      named: expect.arrayContaining([named]) as unknown,
     });
   }
 });

@@ -59,7 +59,8 @@ async function send(api: ServiceProcess, key: string, { idempotencyKey, hangsUpA
     const response = await fetch(`${api.url}/api/v1/video/download`, {
       method: 'POST',
       headers: {
-        ...{ authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+        authorization: `Bearer ${key}`,
+        'content-type': 'application/json',
         'Idempotency-Key': idempotencyKey,
       },
       body: JSON.stringify({ url: installation.sampleUrl('private') }),

@@ -26,7 +26,9 @@ function rateEvent(model: UsageModel, event: LoggedEvent): void {
     case 'UsagePeriodOpened':
       model.rollTo(data.period_start);
       expect({ ...model.current.dates, terms: model.current.terms }, at).toEqual({
-        ...{ start: data.period_start, end: data.period_end, terms: data.terms },
+        start: data.period_start,
+        end: data.period_end,
+        terms: data.terms,
       });
       break;
     case 'DownloadCreditDebited':

@@ -64,7 +64,8 @@ function download(api: ServiceProcess, account: OpenedAccount, idempotencyKey?: 
     method: 'POST',
     agent: false,
     headers: {
-      ...{ authorization: `Bearer ${account.key}`, 'content-type': 'application/json' },
+      authorization: `Bearer ${account.key}`,
+      'content-type': 'application/json',
       ...(idempotencyKey !== undefined && { 'idempotency-key': idempotencyKey }),
     },
   });

@@ -19,7 +19,8 @@ let account: OpenedAccount;
 beforeAll(async () => {
   postgres = await restartable((at) => launchPostgres({ dataDirectory: directory, ...at }));
   installation = await startInstallation({
-    ...{ DATABASE_URL: postgres.url, PLANS_FILE: planFile({ hourly_limit: 10_000 }) },
+    DATABASE_URL: postgres.url,
+    PLANS_FILE: planFile({ hourly_limit: 10_000 }),
   });
   projector = await installation.startRole('projector');
   api = await installation.startRole('api');

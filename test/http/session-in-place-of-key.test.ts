@@ -23,7 +23,9 @@ beforeAll(async () => {
 type Fields = Record<string, string>;
 const cookieOf = ({ session = ['', ''] }: Browser) => session.join('=');
 const headersOf = (of: Browser, { url }: { url: string } = service.api): Fields => ({
-  ...{ cookie: cookieOf(of), origin: url, 'x-csrf-token': of.formToken ?? '' },
+  cookie: cookieOf(of),
+  origin: url,
+  'x-csrf-token': of.formToken ?? '',
 });
 const issue = (headers: Fields, key?: string, { url }: { url: string } = service.api) =>
   call(url, '/auth/key', { body: { label: 'by a session' }, headers, ...(key !== undefined && { key }) });

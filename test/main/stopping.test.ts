@@ -112,7 +112,10 @@ describe('the end of the npm that started it', () => {
     spawn('sh', ['-c', '"$@" & echo $!; wait', 'sh', ...cliCommand, 'serve'], {
       env: {
         ...installation.environment,
-        ...{ PATH: process.env['PATH'], PORT: '0', npm_lifecycle_event: 'start', REELTALLY_DATA: temporaryDirectory() },
+        PATH: process.env['PATH'],
+        PORT: '0',
+        npm_lifecycle_event: 'start',
+        REELTALLY_DATA: temporaryDirectory(),
         ...environment,
       },
       stdio: ['ignore', 'pipe', 'ignore'],

@@ -36,8 +36,15 @@ async function insert(...inserted: readonly Rows[]): Promise<void> {
 
 const turn = (wanted: Partial<TurnWanted> = {}) =>
   readTurn(models.pool, {
-    ...{ workerId: 'wrk_own', after: '', now, maxJobsPerAccount: 10 },
-    ...{ own: {}, fullPlatforms: [], settled: [], named: undefined, ...wanted },
+    workerId: 'wrk_own',
+    after: '',
+    now,
+    maxJobsPerAccount: 10,
+    own: {},
+    fullPlatforms: [],
+    settled: [],
+    named: undefined,
+    ...wanted,
   });
 
 const nextToken = async (wanted?: Partial<TurnWanted>) => (await turn(wanted)).next?.token;
@@ -128,13 +135,14 @@ describe('however many wait', () => {
     };
     for (let look = 0; look < 9; look += 1)
       await readTurn(explaining as unknown as Pool, {
-        ...{ workerId: 'wrk_own', after: `a${String(look * 100)}`, now, maxJobsPerAccount: 10 },
-        ...{
-          own: { a1: 1 },
-          fullPlatforms: [],
-          settled: ['x:-1'],
-          named: { token: 'a1-queued-60-1', accountId: 'a1' },
-        },
+        workerId: 'wrk_own',
+        after: `a${String(look * 100)}`,
+        now,
+        maxJobsPerAccount: 10,
+        own: { a1: 1 },
+        fullPlatforms: [],
+        settled: ['x:-1'],
+        named: { token: 'a1-queued-60-1', accountId: 'a1' },
       });
     return found.toSorted((a, b) => a.ms - b.ms)[4]!;
   }

@@ -78,8 +78,12 @@ async function replayLog(): Promise<void> {
       throw new Error(`the audit does not accept the log: ${JSON.stringify(facts)}`);
     },
     ({ invoices }) => ({
-      ...{ accountChanged: nothing, accountHeadMoved: nothing, usageChanged: nothing, documentMailed: nothing },
-      ...{ jobEventRecorded: nothing, jobChanged: nothing },
+      accountChanged: nothing,
+      accountHeadMoved: nothing,
+      usageChanged: nothing,
+      documentMailed: nothing,
+      jobEventRecorded: nothing,
+      jobChanged: nothing,
       periodChanged: (period) => void periods.add(period),
       invoiced: (event, { accountId }) => {
         documented(event, accountId, (number) => invoices.get(accountId)?.linesOf(number) ?? []);
@@ -220,8 +224,13 @@ describe('the close of a month', () => {
     const { accountId, waivedCents, creditedCents } = corrected;
     const [close] = await closesOf('2024-05');
     expect(close).toMatchObject({
-      ...{ account_id: accountId, phase: 'closed', charged_cents: manyCorrections * 25, waived_cents: waivedCents },
-      ...{ credited_overage_cents: creditedCents, difference_cents: 0, not_invoiced: [] },
+      account_id: accountId,
+      phase: 'closed',
+      charged_cents: manyCorrections * 25,
+      waived_cents: waivedCents,
+      credited_overage_cents: creditedCents,
+      difference_cents: 0,
+      not_invoiced: [],
     });
     const { totals } = await readMonthClose(models.pool, '2024-05');
     expect(totals).toMatchObject({
@@ -244,7 +253,11 @@ describe('the close of a month', () => {
     await writeAuditState(models.pool, { ...look, events: 3 });
     await writeAuditState(models.pool, look);
     expect((await readMonthClose(models.pool, '2024-02')).verification).toMatchObject({
-      ...{ events: 9, position: '12', ...found, caughtUpAt: '2024-05-01T00:00:00.000Z', caughtUpPosition: '12' },
+      events: 9,
+      position: '12',
+      ...found,
+      caughtUpAt: '2024-05-01T00:00:00.000Z',
+      caughtUpPosition: '12',
     });
   });
 

@@ -54,8 +54,14 @@ async function daysOf({ accountId }: UsageAccount, start = periodStart): Promise
 }
 
 const none = {
-  ...{ downloads: 0, overage_downloads: 0, overage_cents: 0, metadata_requests: 0 },
-  ...{ returned_credits: 0, returned_overage_downloads: 0, returned_cents: 0, returned_metadata_credits: 0 },
+  downloads: 0,
+  overage_downloads: 0,
+  overage_cents: 0,
+  metadata_requests: 0,
+  returned_credits: 0,
+  returned_overage_downloads: 0,
+  returned_cents: 0,
+  returned_metadata_credits: 0,
 };
 
 it('a day has what was accepted on it, by UTC', async () => {
@@ -104,8 +110,12 @@ it('a correction belongs to its own day, also after the period, and the days add
     { ...none, day: '2026-11-03', downloads: 4, overage_downloads: 2, overage_cents: 50, metadata_requests: 1 },
     { ...none, day: '2026-11-04', returned_credits: 1 },
     {
-      ...{ ...none, day: '2026-11-05', returned_credits: 1, returned_metadata_credits: 1 },
-      ...{ returned_overage_downloads: 1, returned_cents: 25 },
+      ...none,
+      day: '2026-11-05',
+      returned_credits: 1,
+      returned_metadata_credits: 1,
+      returned_overage_downloads: 1,
+      returned_cents: 25,
     },
     { ...none, day: '2026-11-06', returned_cents: 10 },
     { ...none, day: '2026-12-02', returned_overage_downloads: 1, returned_cents: 15 },

@@ -2,7 +2,8 @@ import { expect, it } from 'vitest';
 import { pathOfTarget, requireTarget } from '../../src/requests/target.ts';
 
 const asked = (url: string, hosts: readonly string[], httpVersion = '1.1') => ({
-  ...{ url, httpVersion },
+  url,
+  httpVersion,
   headers: { ...(hosts[0] !== undefined && { host: hosts[0] }) },
   rawHeaders: hosts.flatMap((host) => ['hOST', host]),
 });

@@ -74,7 +74,9 @@ export class SimulatedQueue implements JobQueue {
     queued.deliveries += 1;
     holdFor(this.ackWaitMs);
     return {
-      ...{ message: queued.message, traceparent: queued.traceparent, deliveries: queued.deliveries },
+      message: queued.message,
+      traceparent: queued.traceparent,
+      deliveries: queued.deliveries,
       jobRevision: jobRevisionIn(queued.id),
       acknowledge: () => {
         if (!this.#network.happens('message_lost')) this.#messages.delete(queued);

@@ -143,8 +143,13 @@ async function replay(world: Evidence['world']): Promise<Facts> {
     () => ({
       usageChanged: (event, period, account) =>
         noteUsage(facts, event, { period, account, atMs: current?.shownAtMs ?? 0 }),
-      ...{ accountChanged: ignore, accountHeadMoved: ignore, periodChanged: ignore, jobEventRecorded: ignore },
-      ...{ jobChanged: ignore, invoiced: ignore, documentMailed: ignore },
+      accountChanged: ignore,
+      accountHeadMoved: ignore,
+      periodChanged: ignore,
+      jobEventRecorded: ignore,
+      jobChanged: ignore,
+      invoiced: ignore,
+      documentMailed: ignore,
     }),
   );
   for (const event of world.log.readAll()) {
@@ -177,10 +182,16 @@ function noteUsage(
   const { period, atMs: fromMs } = now;
   const { accountId, phase, terms, credits, totals, opened, due } = period;
   const after: State = {
-    ...{ fromMs, phase, terms, coming: Object.assign({}, terms, ...due.values()) as Period['terms'] },
-    ...{ downloadCredits: credits.downloads, metadataCredits: credits.metadata },
-    ...{ start: opened?.data.period_start ?? '', end: opened?.data.period_end ?? '' },
-    ...{ overageDownloads: totals.overage_downloads, overageCents: totals.overage_cents },
+    fromMs,
+    phase,
+    terms,
+    coming: Object.assign({}, terms, ...due.values()) as Period['terms'],
+    downloadCredits: credits.downloads,
+    metadataCredits: credits.metadata,
+    start: opened?.data.period_start ?? '',
+    end: opened?.data.period_end ?? '',
+    overageDownloads: totals.overage_downloads,
+    overageCents: totals.overage_cents,
   };
   const states = facts.states.get(accountId) ?? [];
   const before = states.at(-1);
@@ -203,9 +214,18 @@ function noteUsage(
     );
     if (holder) facts.violations.push({ rule: 'idempotency_key', what: `${name} and ${holder.name} have one key` });
     facts.charges.set(name, {
-      ...{ name, accountId, keyHash, fingerprint, after, chargedMs: fromMs, videoId: data.video_id },
+      name,
+      accountId,
+      keyHash,
+      fingerprint,
+      after,
+      chargedMs: fromMs,
+      videoId: data.video_id,
       kind: type === 'DownloadQueued' ? 'download' : 'metadata',
-      ...{ requestId: metadata.$correlationId, overage: data.overage === true, confirmed: false, voidedMs: Infinity },
+      requestId: metadata.$correlationId,
+      overage: data.overage === true,
+      confirmed: false,
+      voidedMs: Infinity,
     });
     facts.statuses.set(name, [{ status: 'queued', fromMs }]);
   }

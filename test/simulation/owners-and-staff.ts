@@ -291,7 +291,10 @@ async function correct(client: Insider): Promise<void> {
   const about = { accountId: account.accountId, correctionId: random.uuid(), timeoutMs: 5_000 };
   const cents = random.between(1, 60);
   const asked = {
-    ...{ ...about, reference: drawReference(random), correction, limitCents },
+    ...about,
+    reference: drawReference(random),
+    correction,
+    limitCents,
     ...(correction.kind !== 'waive_charges' && { cents }),
   };
   const send = async (what: string, decide: (by: ServiceProcess, staffId: string) => Promise<CorrectionAnswer>) => {

@@ -12,7 +12,8 @@ export interface PlantedBug {
 }
 
 const bug = (name: string, what: string, file: string, replace: string, by: string): PlantedBug => ({
-  ...{ name, what },
+  name,
+  what,
   edits: [{ file: `src/${file}`, replace, by }],
 });
 

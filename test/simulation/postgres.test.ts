@@ -165,9 +165,14 @@ async function compareRows(both: BothPostgres): Promise<void> {
     const { queued, job, revision, waitingSince } = row;
     expect(await readJob(models.pool, token)).toMatchObject({
       ...polledJobOf(row),
-      ...{ usage_stream: queued.stream, usage_revision: queued.revision, revision, waiting_since: waitingSince },
-      ...{ attempts: job.attempts, not_before: job.notBefore },
-      ...{ worker_id: job.claim?.workerId ?? null, claim_revision: job.claim?.revision ?? null },
+      usage_stream: queued.stream,
+      usage_revision: queued.revision,
+      revision,
+      waiting_since: waitingSince,
+      attempts: job.attempts,
+      not_before: job.notBefore,
+      worker_id: job.claim?.workerId ?? null,
+      claim_revision: job.claim?.revision ?? null,
       ...(job.claim && { claimed_at: job.claim.claimedAt }),
     });
   }
@@ -272,7 +277,11 @@ async function compareTurns(both: BothPostgres, now: string): Promise<void> {
 }
 
 const oldestOf = (waitingSince: string) => ({
-  ...{ waitingSince, token: undefined, usage_stream: undefined, usage_revision: undefined, revision: undefined },
+  waitingSince,
+  token: undefined,
+  usage_stream: undefined,
+  usage_revision: undefined,
+  revision: undefined,
 });
 
 async function compareMails(both: BothPostgres): Promise<void> {

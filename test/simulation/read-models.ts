@@ -121,7 +121,8 @@ export class ReadModels {
     return documents.flatMap(({ time: _time, ...document }) =>
       (this.#documentMails.get(document.event_id) ?? []).toSorted().map((person_id) => ({
         ...document,
-        ...{ person_id, mail_id: `${document.event_id}-${person_id}` },
+        person_id,
+        mail_id: `${document.event_id}-${person_id}`,
       })),
     );
   }
@@ -143,8 +144,13 @@ export class ReadModels {
       this.jobs.set(token, {
         accountId,
         queued: { token, stream, revision, platform, videoId, at },
-        ...{ job: initialJob, revision: -1, waitingSince: at, startedAt: null, finishedAt: null },
-        ...{ file: null, failureReason: null },
+        job: initialJob,
+        revision: -1,
+        waitingSince: at,
+        startedAt: null,
+        finishedAt: null,
+        file: null,
+        failureReason: null,
       });
       if (idempotency) {
         const { key_hash: keyHash, fingerprint } = idempotency;

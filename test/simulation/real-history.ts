@@ -54,12 +54,16 @@ export async function runRealHistory(
   const begunMs = performance.now();
   const randomness = new Randomness(seed);
   await using installation = await startInstallation({
-    ...{ PLANS_FILE: plansFile, CLOSING_GRACE_SECONDS: '5', ATTEMPT_TIMEOUT_SECONDS: '60', LOG_LEVEL: 'warn' },
+    PLANS_FILE: plansFile,
+    CLOSING_GRACE_SECONDS: '5',
+    ATTEMPT_TIMEOUT_SECONDS: '60',
+    LOG_LEVEL: 'warn',
   });
   await using platform = await startManyItems(installation);
   const { accounts, clockOffsetSeconds } = await openAccounts(installation, randomness.of('accounts'));
   const environment = {
-    ...{ SAMPLE_PLATFORM_URL: platform.url, REELTALLY_CLOCK_OFFSET_SECONDS: String(clockOffsetSeconds) },
+    SAMPLE_PLATFORM_URL: platform.url,
+    REELTALLY_CLOCK_OFFSET_SECONDS: String(clockOffsetSeconds),
     ...(edits && { PLANTED_EDITS: JSON.stringify(edits) }),
   };
   const startedAtMs = Date.now();
@@ -72,7 +76,11 @@ export async function runRealHistory(
   const slots = roles.map((role, index) => new Slot(role, randomness.of(`slot ${String(index)}`), options));
   const scene: Scene = {
     world: {
-      ...{ randomness, tell, accounts, shareOfMistakes: 0.05, nowMs: () => Date.now() - startedAtMs },
+      randomness,
+      tell,
+      accounts,
+      shareOfMistakes: 0.05,
+      nowMs: () => Date.now() - startedAtMs,
       urlOf: (video) => `${platform.url}/watch/${items[video % items.length] ?? ''}-${String(video)}`,
     },
     calls: [],
@@ -107,7 +115,9 @@ export async function runRealHistory(
   await Promise.all(scene.apis().map((api) => runLastClient(scene, api)));
   const nowMs = () => Date.now() + clockOffsetSeconds * 1_000;
   const settled = waitFor(() => isSettled(installation, new Date(nowMs()).toISOString(), accounts.length), {
-    ...{ what: 'everything to be done', timeoutMs: settledWithinMs, pollMs: 500 },
+    what: 'everything to be done',
+    timeoutMs: settledWithinMs,
+    pollMs: 500,
   });
   await settled.catch((error: unknown) => violations.push({ rule: 'liveness', what: String(error) }));
   const verified = installation.cli(['ledger', 'verify'], environment);
@@ -120,7 +130,11 @@ export async function runRealHistory(
   violations.push(...(await judge(evidence)));
   const statuses = scene.calls.map(({ answer }) => String(answer?.status ?? 'none'));
   return {
-    ...{ seed, violations, ...counts, trace, requests: scene.calls.length },
+    seed,
+    violations,
+    ...counts,
+    trace,
+    requests: scene.calls.length,
     answers: Object.fromEntries([...Map.groupBy(statuses, String)].map(([status, all]) => [status, all.length])),
     events: evidence.world.log.readAll().length,
     seconds: Math.round((performance.now() - begunMs) / 1_000),

@@ -205,7 +205,9 @@ export const listClaimedJobs: typeof UnfinishedJobs.listClaimedJobs = (pool, now
       if (!claim || (status !== 'claimed' && status !== 'running')) return [];
       const beatenMs = heartbeats.get(claim.workerId);
       return {
-        ...{ token: queued.token, worker_id: claim.workerId, claim_revision: claim.revision },
+        token: queued.token,
+        worker_id: claim.workerId,
+        claim_revision: claim.revision,
         quiet_seconds: beatenMs === undefined ? null : (performance.now() - beatenMs) / 1_000,
         claimed_seconds: secondsSince(claim.claimedAt, now),
       };
@@ -221,7 +223,10 @@ export const listWaitingJobs: typeof UnfinishedJobs.listWaitingJobs = (pool, wan
     return rows
       .filter((row) => row.job.status === 'queued' && !isFull(row))
       .map(({ queued, revision, waitingSince }) => ({
-        ...{ token: queued.token, usage_stream: queued.stream, usage_revision: queued.revision, revision },
+        token: queued.token,
+        usage_stream: queued.stream,
+        usage_revision: queued.revision,
+        revision,
         waiting_seconds: secondsSince(waitingSince, wanted.now),
       }))
       .filter(({ waiting_seconds: seconds }) => seconds >= wanted.waitedSeconds)
@@ -263,9 +268,12 @@ function turnOf({ readModels }: Postgres, wanted: TurnWanted): Turn {
     accounts,
     next: first
       ? {
-          ...{ token: first.oldest.queued.token, usage_stream: first.oldest.queued.stream },
-          ...{ usage_revision: first.oldest.queued.revision, platform: first.oldest.queued.platform },
-          ...{ revision: first.oldest.revision, ...first.account },
+          token: first.oldest.queued.token,
+          usage_stream: first.oldest.queued.stream,
+          usage_revision: first.oldest.queued.revision,
+          platform: first.oldest.queued.platform,
+          revision: first.oldest.revision,
+          ...first.account,
         }
       : null,
     named: named

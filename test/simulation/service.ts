@@ -137,7 +137,11 @@ export class ApiProcess extends ServiceProcess {
     const { store, writers, outages, now, newUuid } = this;
     const port = <Port extends object>(of: Port) => portOf(this, of, world.network.atCall);
     const dependencies = {
-      ...{ store, writers, outages, now, newUuid },
+      store,
+      writers,
+      outages,
+      now,
+      newUuid,
       pendingVoids: pendingVoidsOf(this.postgres, { now, process: name }),
       tokens: new RequestTokens(checkKey, [], (count) => world.randomness.of('tokens').bytes(count)),
       probe: port(probeOf(world)),
@@ -203,8 +207,16 @@ function exchangeOf(asked: ApiRequest, config: object, answer: ApiAnswer) {
     ...(idempotencyKey !== undefined && { 'idempotency-key': idempotencyKey }),
   };
   const request = {
-    ...{ id, headers, routeOptions: { config }, log: logger, arrivedMs: performance.now(), query: { url, token } },
-    ...{ caller: null, usageHeaders: null, isPlaceOpen: false, body: Buffer.from(JSON.stringify({ url })) },
+    id,
+    headers,
+    routeOptions: { config },
+    log: logger,
+    arrivedMs: performance.now(),
+    query: { url, token },
+    caller: null,
+    usageHeaders: null,
+    isPlaceOpen: false,
+    body: Buffer.from(JSON.stringify({ url })),
     raw: { headers, socket: { destroy: () => (answer.status = 'cut'), destroyed: false } },
   };
   const reply = {
@@ -248,13 +260,11 @@ export async function admit(
     const row = readModels.newestOf(accountId)?.snapshot;
     const job = token === undefined ? undefined : readModels.jobs.get(token);
     return {
-      ...{
-        outcome: 'admitted',
-        keyId,
-        accountId,
-        window: { limit: 9, remaining: 9, resetAtSeconds: 0 },
-        place: undefined,
-      },
+      outcome: 'admitted',
+      keyId,
+      accountId,
+      window: { limit: 9, remaining: 9, resetAtSeconds: 0 },
+      place: undefined,
       usage: postgres.believed(row && { ...row, coversUpTo: readModels.appliedUpTo }),
       job: job && polledJobOf(job),
       keyed: idempotencyKeyHash === undefined ? undefined : readModels.keyedOf(accountId, idempotencyKeyHash),
@@ -265,11 +275,19 @@ export async function admit(
 export function polledJobOf({ accountId, queued, job, startedAt, finishedAt, failureReason, file }: JobRow): PolledJob {
   const { token, platform, videoId, at } = queued;
   return {
-    ...{ token, account_id: accountId, platform, video_id: videoId, status: job.status },
-    ...{ queued_at: at, started_at: startedAt, finished_at: finishedAt },
+    token,
+    account_id: accountId,
+    platform,
+    video_id: videoId,
+    status: job.status,
+    queued_at: at,
+    started_at: startedAt,
+    finished_at: finishedAt,
     failure_reason: failureReason as PolledJob['failure_reason'],
-    ...{ file_claim_revision: job.file?.claimRevision ?? null, file_name: file?.name ?? null },
-    ...{ file_mime: file?.mime ?? null, file_size_bytes: file?.sizeBytes ?? null },
+    file_claim_revision: job.file?.claimRevision ?? null,
+    file_name: file?.name ?? null,
+    file_mime: file?.mime ?? null,
+    file_size_bytes: file?.sizeBytes ?? null,
     file_expired_at: file?.expiredAt ?? null,
   };
 }
@@ -336,8 +354,18 @@ function startMailings(process: DispatcherProcess, server: MailServer): void {
     world.network.atCall,
   );
   const mails = {
-    ...{ store, pool, logger, outages, newUuid, now, mailer, mailerId: newUuid(), taken: new Set<string>() },
-    ...{ retryMs: 1_000, staleClaimSeconds: 60, recordTimeoutMs: 5_000 },
+    store,
+    pool,
+    logger,
+    outages,
+    newUuid,
+    now,
+    mailer,
+    mailerId: newUuid(),
+    taken: new Set<string>(),
+    retryMs: 1_000,
+    staleClaimSeconds: 60,
+    recordTimeoutMs: 5_000,
   };
   startMailingWarnings(mails);
   startMailingDocuments({ ...mails, issuer: 'Simulated', publicUrl: () => 'https://console.example' });

@@ -88,7 +88,10 @@ it('a pending void of deploy/backup.sh is resolved after the restore into an emp
   await restoreVoids();
   await restoreVoids();
   const pendingVoids = createPendingVoids(models.pool, {
-    ...{ storeOnStandby: models.storeOnStandby, macs: testMacs, now: () => promised.at, process: promised.process },
+    storeOnStandby: models.storeOnStandby,
+    macs: testMacs,
+    now: () => promised.at,
+    process: promised.process,
   });
   resolving(restored, pendingVoids);
   await waitFor(async () => (await pendingVoids.list(10)).length === 0, { what: 'the restored pending voids to end' });
@@ -127,8 +130,11 @@ async function backUp(directory: string, meanwhile: () => Promise<void>): Promis
   writeFileSync(join(programs, 'npm'), npm, { mode: 0o755 });
   const postgres = postgresPrograms(directory, parts.models.url);
   const env = {
-    ...{ ...environmentOf(log.url, parts.models.url), HOME: directory },
-    ...{ ...postgres, REAL_PATH: postgres.PATH, PATH: `${programs}:${postgres.PATH}` },
+    ...environmentOf(log.url, parts.models.url),
+    HOME: directory,
+    ...postgres,
+    REAL_PATH: postgres.PATH,
+    PATH: `${programs}:${postgres.PATH}`,
   };
   const target = join(directory, 'backup');
   const done = execute(join(root, 'deploy/backup.sh'), [target], { cwd: directory, env });

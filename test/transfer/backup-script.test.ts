@@ -24,9 +24,12 @@ it('deploy/backup.sh exports the log, copies the finished files, and never repla
   for (const folder of [files, programs]) mkdirSync(folder);
   writeFileSync(join(files, 'film.mp4'), 'a film');
   const environment = {
-    ...{ HOME: directory, FILES_DIRECTORY: files, NATS_URL: 'nats://127.0.0.1:9' },
+    HOME: directory,
+    FILES_DIRECTORY: files,
+    NATS_URL: 'nats://127.0.0.1:9',
     ...postgresPrograms(programs, database.url),
-    ...{ EVENTSTORE_URL: store.url, DATABASE_URL: database.url },
+    EVENTSTORE_URL: store.url,
+    DATABASE_URL: database.url,
     REELTALLY_SECRET: 'a secret that is long enough for a test',
   };
   const backUp = (target: string, more = {}, ...flags: string[]) =>

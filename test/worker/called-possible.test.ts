@@ -57,9 +57,17 @@ async function faultAfter(lookUps: readonly LookUp[], failed: Partial<DownloadFa
   const { store: files } = serveLocalStore({ current: signingKey('k1'), others: [] });
   await downloadJob(
     {
-      ...{ store: parts.store, now: () => now, newUuid, workerId, logger: silent, attemptTimeoutMs: patienceMs },
-      ...{ progress: { report: () => undefined }, kindOf: () => 'video' },
-      ...{ source, files, workDirectory: temporaryDirectory() },
+      store: parts.store,
+      now: () => now,
+      newUuid,
+      workerId,
+      logger: silent,
+      attemptTimeoutMs: patienceMs,
+      progress: { report: () => undefined },
+      kindOf: () => 'video',
+      source,
+      files,
+      workDirectory: temporaryDirectory(),
     },
     { job: job!, claim },
     new AbortController().signal,

@@ -15,7 +15,11 @@ beforeEach(() => {
 
 const chooserOf = (changed: Partial<ChooserDependencies> = {}): Chooser =>
   createChooser({
-    ...{ workerId: 'wrk_own', maxJobsPerAccount: 2, maxJobsPerPlatform: 3, firstTurn: '', now: () => now },
+    workerId: 'wrk_own',
+    maxJobsPerAccount: 2,
+    maxJobsPerPlatform: 3,
+    firstTurn: '',
+    now: () => now,
     readTurn: (wanted) => readTurn(models.pool, wanted),
     logger: silent,
     heldBack: (quota) => void heldBack.push(quota),
@@ -45,8 +49,13 @@ function hintOf(token: string, { jobRevision = -1, platform = 'sample' } = {}): 
   const ignored = () => undefined;
   return {
     received: {
-      ...{ message, jobRevision, traceparent: undefined, deliveries: 1 },
-      ...{ acknowledge: ignored, keepAlive: ignored, postpone: ignored },
+      message,
+      jobRevision,
+      traceparent: undefined,
+      deliveries: 1,
+      acknowledge: ignored,
+      keepAlive: ignored,
+      postpone: ignored,
     },
     queued: Promise.resolve({ token, accountId, platform, queuedAt: '2026-11-01T00:00:00.000Z' } as QueuedJob),
   };

@@ -9,7 +9,9 @@ it('a worker without room stops, says so once, and begins again with a tenth mor
   const free: Record<string, number> = { '/work': 1_000, '/files': 1_000 };
   const { logger, text } = rememberingLogger();
   const disk = createDiskWatermark({
-    ...{ directories: { work: '/work', files: '/files' }, minFreeBytes: 100, logger },
+    directories: { work: '/work', files: '/files' },
+    minFreeBytes: 100,
+    logger,
     freeBytes: (directory) => Promise.resolve(free[directory] ?? 0),
   });
   const seen: boolean[] = [];
@@ -36,7 +38,9 @@ it('says why downloads wait while there is too little room', async () => {
   const mebibyte = 1024 * 1024;
   const free = { '/work': 3.5 * mebibyte, '/files': 30 * mebibyte };
   const disk = createDiskWatermark({
-    ...{ directories: { work: '/work', files: '/files' }, minFreeBytes: 20 * mebibyte, logger: silent },
+    directories: { work: '/work', files: '/files' },
+    minFreeBytes: 20 * mebibyte,
+    logger: silent,
     freeBytes: (directory) => Promise.resolve(free[directory as keyof typeof free]),
   });
   expect(await disk.whyWaiting()).toBe(

@@ -49,8 +49,14 @@ async function attempt(
   const claim = await claimOne(parts, message, { workerId, now });
   const job = await readQueuedJob(parts.store, message);
   const dependencies: DownloadDependencies = {
-    ...{ store: parts.store, now: () => now, newUuid, workerId, logger: silent, attemptTimeoutMs: patienceMs },
-    ...{ progress: { report: () => undefined }, kindOf: () => 'video' },
+    store: parts.store,
+    now: () => now,
+    newUuid,
+    workerId,
+    logger: silent,
+    attemptTimeoutMs: patienceMs,
+    progress: { report: () => undefined },
+    kindOf: () => 'video',
     ...given,
   };
   await downloadJob(dependencies, { job: job!, claim }, new AbortController().signal);
@@ -85,8 +91,16 @@ test('a download is done, and is not said to have failed, if the files of its ea
   await using s3 = await startS3Server();
   const { bucket, region, ...credentials } = s3Account;
   const files = await createS3FileStore({
-    ...{ bucket, region, credentials, endpoint: s3.url, publicEndpoint: undefined, forcePathStyle: true },
-    ...{ logger: silent, prefix: 'files/', nowMs: () => Date.now(), nonce: randomUUID },
+    bucket,
+    region,
+    credentials,
+    endpoint: s3.url,
+    publicEndpoint: undefined,
+    forcePathStyle: true,
+    logger: silent,
+    prefix: 'files/',
+    nowMs: () => Date.now(),
+    nonce: randomUUID,
   });
   const message = await queueOne(parts);
   const { logger, text } = rememberingLogger();

@@ -152,8 +152,11 @@ export async function runSandboxed(run: SandboxedProcess): Promise<ProcessResult
   const watching = watchUse(run, { leaders, uid: user?.uid, stopped: stopped.signal }, end);
   if (forker !== undefined) {
     const job = {
-      ...{ arguments: run.arguments, directory: run.directory, environment },
-      ...{ user: owner?.uid, filter: namespaces.filter?.program },
+      arguments: run.arguments,
+      directory: run.directory,
+      environment,
+      user: owner?.uid,
+      filter: namespaces.filter?.program,
     };
     const lost = (why: ChildEnding) => (error: unknown) => {
       if (ending === 'exited') [ending, problem] = [why, String(error)];

@@ -48,22 +48,23 @@ const entries =
   'format=format_name,duration:stream=index,codec_type,codec_name,nb_frames,width,height,color_transfer:stream_tags=language,title:stream_disposition=attached_pic,default,dub,comment,visual_impaired:packet=stream_index,dts_time,pts_time,duration_time,flags';
 
 const nothingRead = (index: number): StreamFacts => ({
-  ...{
-    index,
-    kind: '',
-    codec: '',
-    rank: 1,
-    label: '',
-    transfer: '',
-    width: 0,
-    height: 0,
-    promisedPackets: 0,
-    readPackets: 0,
-    corruptPackets: 0,
-    corruptFromSeconds: Infinity,
-    endsInside: false,
-  },
-  ...{ leadingPackets: 0, beginSeconds: Infinity, endSeconds: 0, playedSeconds: 0 },
+  index,
+  kind: '',
+  codec: '',
+  rank: 1,
+  label: '',
+  transfer: '',
+  width: 0,
+  height: 0,
+  promisedPackets: 0,
+  readPackets: 0,
+  corruptPackets: 0,
+  corruptFromSeconds: Infinity,
+  endsInside: false,
+  leadingPackets: 0,
+  beginSeconds: Infinity,
+  endSeconds: 0,
+  playedSeconds: 0,
 });
 
 function takePacket(facts: StreamFacts, fields: Map<string, string>): void {

@@ -147,7 +147,13 @@ export async function runTool(
     arguments: ['-v', 'error', ...toolArguments],
     searchPath: [dirname(command)],
     maxOutputBytes,
-    ...{ directory, timeoutMs, signal, onLine, reaper, observer, namespaces },
+    directory,
+    timeoutMs,
+    signal,
+    onLine,
+    reaper,
+    observer,
+    namespaces,
   });
   if (result.ending === 'timed_out') return refuse('Finishing the file took too long.', 'timed_out');
   if (result.ending !== 'exited') {

@@ -136,9 +136,15 @@ export async function tryFork(
   { directory, reaper }: { directory: string; reaper: Reaper },
 ): Promise<void> {
   const { exitCode, stderr } = await runSandboxed({
-    ...{ command: parent, arguments: ['--ignore-config', '--version'], directory, reaper },
-    ...{ searchPath: [], timeoutMs: startTimeoutMs, maxOutputBytes: 2_000 },
-    ...{ signal: new AbortController().signal, onLine: () => undefined },
+    command: parent,
+    arguments: ['--ignore-config', '--version'],
+    directory,
+    reaper,
+    searchPath: [],
+    timeoutMs: startTimeoutMs,
+    maxOutputBytes: 2_000,
+    signal: new AbortController().signal,
+    onLine: () => undefined,
   });
   if (exitCode !== 0) throw new Error(`a child that it forked ended with ${String(exitCode)}: ${stderr.trim()}`);
 }

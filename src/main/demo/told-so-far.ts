@@ -59,8 +59,11 @@ function follow(told: ToldUsage, recorded: RecordedEvent): void {
   if (type === 'DownloadQueued') {
     const cause = { correlationId: metadata.$correlationId, causationId: id };
     told.downloads.push({
-      ...{ token: data.token, usageStream: stream, usageRevision: revision },
-      ...{ queuedMs: timeMs, cause },
+      token: data.token,
+      usageStream: stream,
+      usageRevision: revision,
+      queuedMs: timeMs,
+      cause,
     });
   }
   if (type === 'MetadataCreditDebited') told.lookups += 1;

@@ -92,8 +92,13 @@ const expiryCause = (commandId: string) => ({
 
 const soundBytesPerSecond = 24_000;
 const pictureBytesPerSecond: Record<Quality, number> = {
-  ...{ best: 1_150_000, '2160': 2_250_000, '1440': 1_150_000, '1080': 560_000 },
-  ...{ '720': 310_000, '480': 140_000, '360': 85_000 },
+  best: 1_150_000,
+  '2160': 2_250_000,
+  '1440': 1_150_000,
+  '1080': 560_000,
+  '720': 310_000,
+  '480': 140_000,
+  '360': 85_000,
 };
 
 /** What a download of this wish would have left behind. */

@@ -45,7 +45,16 @@ export function addConsole(server: FastifyInstance, connections: Connections, sh
   });
   registerSite(server, ownerSite, {
     ...parts,
-    ...{ pool, store, macs, outages, pendingVoids, links, emailHashes, live, newUuid, randomBits },
+    pool,
+    store,
+    macs,
+    outages,
+    pendingVoids,
+    links,
+    emailHashes,
+    live,
+    newUuid,
+    randomBits,
     get origins() {
       return originsOf(publicUrl());
     },

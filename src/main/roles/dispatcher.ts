@@ -82,7 +82,11 @@ export const startDispatcher: StartRole = async (connections, secrets) => {
       });
       const correcting = startCarryingOutCorrections(parts);
       const audit = auditContinuously({
-        ...{ log: store, queries: createReadModelQueries(pool), logger, outages, now: clock.now },
+        log: store,
+        queries: createReadModelQueries(pool),
+        logger,
+        outages,
+        now: clock.now,
         record: (said) => writeAuditState(pool, said),
       });
       audited = audit.state;

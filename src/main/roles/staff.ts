@@ -126,7 +126,10 @@ function createStaffServer(logger: FastifyBaseLogger, { TRUSTED_PROXIES: trusted
 /** Of its own, so that exports leave pages and the API their connections. One more than exports: it cancels what nobody waits for. */
 const openExportPool = ({ addresses, logger, outages }: Connections) =>
   openPool(addresses.databaseUrl, {
-    ...{ logger, outages, name: 'Postgres for exports', max: maxExports + 1 },
+    logger,
+    outages,
+    name: 'Postgres for exports',
+    max: maxExports + 1,
     queryTimeoutMs: exportLimitMs,
   });
 
@@ -141,7 +144,15 @@ function staffDependencies(
   const staff = { store, now, newUuid, newId, randomBits, staffCache: newStaffCache() };
   const signIns = new AddressWindows(maxSignInsOfClient, realNowMs);
   return {
-    ...{ pool, exportPool, macs, outages, staff, links, now, newUuid, randomBits },
+    pool,
+    exportPool,
+    macs,
+    outages,
+    staff,
+    links,
+    now,
+    newUuid,
+    randomBits,
     get origins() {
       return originsOf(address());
     },
@@ -155,7 +166,8 @@ function staffDependencies(
       address: () => `${originsOf(address()).own}/staff/sign-in`,
       to: 'the staff console of Reeltally',
       outage: outages.of('mailing sign-in links of staff'),
-      ...{ newUuid, now },
+      newUuid,
+      now,
     }),
     provider: providerOf(config),
     mailInvitation: createStaffInvitations(config, now),

@@ -151,7 +151,9 @@ const aboutWorker = (
   { sandbox, guards }: DownloaderSandbox,
   versions: Readonly<Record<string, string | null>>,
 ) => ({
-  ...{ host: hostname(), slots, sandbox },
+  host: hostname(),
+  slots,
+  sandbox,
   guards: guards.map(({ guard, state }) => ({ guard, state })),
   versions: { reeltally: version, ...versions },
 });
@@ -177,7 +179,11 @@ function chooserOf(
   { workerId, heldBack }: Pick<ChooserDependencies, 'workerId' | 'heldBack'>,
 ): Chooser {
   return createChooser({
-    ...{ workerId, heldBack, logger, outages, now: clock.now },
+    workerId,
+    heldBack,
+    logger,
+    outages,
+    now: clock.now,
     maxJobsPerAccount: config.MAX_JOBS_PER_ACCOUNT,
     maxJobsPerPlatform: config.MAX_JOBS_PER_PLATFORM,
     firstTurn: newId('acc'),

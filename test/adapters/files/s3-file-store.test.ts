@@ -32,7 +32,12 @@ afterAll(async () => {
 function openStore(changed: Partial<S3FileStoreOptions> = {}) {
   const { bucket, region, accessKeyId, secretAccessKey } = s3Account;
   return createS3FileStore({
-    ...{ bucket, region, endpoint: s3.url, publicEndpoint: undefined, forcePathStyle: true, logger: silent },
+    bucket,
+    region,
+    endpoint: s3.url,
+    publicEndpoint: undefined,
+    forcePathStyle: true,
+    logger: silent,
     prefix: `${randomUUID()}/`,
     credentials: { accessKeyId, secretAccessKey },
     nowMs: () => Date.now(),

@@ -99,8 +99,12 @@ describe('accounts terms', () => {
       effective: 'now',
       fee_difference_cents: 0,
       terms: {
-        ...{ downloads_limit: 7, metadata_limit: 500, overage_cents: 20, rate_version: `own-${today}-20` },
-        ...{ fee_cents: 1900, hourly_limit: 60 },
+        downloads_limit: 7,
+        metadata_limit: 500,
+        overage_cents: 20,
+        rate_version: `own-${today}-20`,
+        fee_cents: 1900,
+        hourly_limit: 60,
       },
     });
     expectText(
@@ -159,12 +163,16 @@ describe('accounts terms beside a plan that is due', () => {
       ),
     );
     expect(await cli('accounts', 'terms', accountId, '--metadata', '700')).toMatchObject({
-      ...{ plan: 'studio_500', effective: 'now', replaced_plan: null },
+      plan: 'studio_500',
+      effective: 'now',
+      replaced_plan: null,
       kept_plan: { plan: 'dev_100', from: end, fee_cents: 1900, downloads_limit: 600, metadata_limit: 700 },
       terms: { downloads_limit: 600, metadata_limit: 700, fee_cents: 5900 },
     });
     expect(await show(accountId)).toMatchObject({
-      ...{ plan: 'studio_500', fee_cents: 5900, downloads: { limit: 600 } },
+      plan: 'studio_500',
+      fee_cents: 5900,
+      downloads: { limit: 600 },
       coming: { from: end, terms: { plan: 'dev_100', fee_cents: 1900, downloads_limit: 600, metadata_limit: 700 } },
     });
     expect(await cli('ledger', 'verify')).toMatchObject({ divergences: [] });

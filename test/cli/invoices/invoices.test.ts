@@ -116,7 +116,12 @@ describe('invoices', () => {
     expectText(await credit(...asked), /^cents +\$0\.25$[^]*credit note 1 is issued\n$/m);
     expectText(await credit(...asked), /was issued before with this reference; nothing was written\n$/);
     expect(await show('1', '--credit-note')).toMatchObject({
-      ...{ type: 'credit_note', number: 1, invoice_number: 2, cents: 25, issued_by: 'R. Example', reason: 'it failed' },
+      type: 'credit_note',
+      number: 1,
+      invoice_number: 2,
+      cents: 25,
+      issued_by: 'R. Example',
+      reason: 'it failed',
     });
     expect(await show('2')).toMatchObject({ total_cents: 1950, credited_cents: 25 });
     for (const [words, message] of [

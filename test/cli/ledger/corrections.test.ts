@@ -153,8 +153,14 @@ describe('ledger export', () => {
     const file = join(directory, 'ledger.csv');
     writeFileSync(file, 'an older one');
     expect(await service.cli(...exported, '--format', 'csv', '--output', file)).toEqual({
-      ...{ account_id: accountId, period_start: `${period}T00:00:00.000Z`, file, format: 'csv' },
-      ...{ total_cents: 45, charges: 3, corrections: 1, behind: false },
+      account_id: accountId,
+      period_start: `${period}T00:00:00.000Z`,
+      file,
+      format: 'csv',
+      total_cents: 45,
+      charges: 3,
+      corrections: 1,
+      behind: false,
     });
     expect(readFileSync(file, 'utf8')).toBe(csv.stdout);
     expect(readdirSync(directory)).toEqual(['ledger.csv']);
@@ -211,10 +217,16 @@ describe('accounts usage', () => {
       behind: false,
       periods: [
         {
-          ...{ period_start: `${period}T00:00:00.000Z`, phase: 'open', plan: 'test' },
+          period_start: `${period}T00:00:00.000Z`,
+          phase: 'open',
+          plan: 'test',
           downloads: { accepted: 3, credits: { used: 1, limit: 1 }, overage: { count: 2, cents: 50 } },
           metadata: { accepted: 0, credits: { used: 0, limit: 10_000 } },
-          ...{ fee_cents: 0, fee_difference_cents: 0, overage_cap_cents: 500, next_fee_cents: 0, invoices: [] },
+          fee_cents: 0,
+          fee_difference_cents: 0,
+          overage_cap_cents: 500,
+          next_fee_cents: 0,
+          invoices: [],
         },
       ],
     });

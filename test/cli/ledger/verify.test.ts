@@ -56,7 +56,9 @@ describe('ledger verify', () => {
     const { verdict, divergences } = JSON.parse(ran.stdout) as Verdict;
     const [of] = divergences;
     expect({ verdict, accounts: divergences.length, account_id: of?.account_id, of: of?.divergences }).toMatchObject({
-      ...{ verdict: 'divergences', accounts: 1, account_id: accountId },
+      verdict: 'divergences',
+      accounts: 1,
+      account_id: accountId,
       of: [{ id: expect.stringMatching(/^[0-9a-f]{16}$/) as unknown, known: false, field }],
     });
     expect(of?.divergences[0]?.stream).toContain(accountId);

@@ -115,8 +115,13 @@ it('a download that only the rows have is no answer to its idempotency key', asy
   const idempotency = { keyHash: 'a'.repeat(64), fingerprint: 'b'.repeat(64) };
   const command = { ...queueDownload(11), idempotency } as ReturnType<typeof queueDownload>;
   const keyed: KeyedDownload = {
-    ...{ token: token(10), overage: true, fingerprint: idempotency.fingerprint, stream: row.stream },
-    ...{ revision: row.revision, confirmed: false, voided: false },
+    token: token(10),
+    overage: true,
+    fingerprint: idempotency.fingerprint,
+    stream: row.stream,
+    revision: row.revision,
+    confirmed: false,
+    voided: false,
   };
   await ask(writers, account, { kind: 'query' }, { snapshot: row });
   const answer = await ask(writers, account, command, { snapshot: row, keyed });

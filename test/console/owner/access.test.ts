@@ -30,9 +30,17 @@ interface Things {
 
 /** What there is nowhere. */
 const nothing: Things = {
-  ...{ accountId: 'acc_nothing', email: 'nobody@example.com', personId: 'per_nothing', mate: 'per_nothing' },
-  ...{ key: 'rtk_nothing', keyId: 'key_nothing', label: 'nothing', token: 'nothing', sessionId: 'ses_nothing' },
-  ...{ invoice: '999999', creditNote: '999999' },
+  accountId: 'acc_nothing',
+  email: 'nobody@example.com',
+  personId: 'per_nothing',
+  mate: 'per_nothing',
+  key: 'rtk_nothing',
+  keyId: 'key_nothing',
+  label: 'nothing',
+  token: 'nothing',
+  sessionId: 'ses_nothing',
+  invoice: '999999',
+  creditNote: '999999',
 };
 
 interface Row {
@@ -167,7 +175,9 @@ async function changesNothing(work: () => Promise<void>): Promise<void> {
 
 /** What tells one answer from another, apart from chance and time. */
 const bytesOf = ({ status, headers, text, setCookies }: Page) => ({
-  ...{ status, text, setCookies },
+  status,
+  text,
+  setCookies,
   headers: { ...headers, date: '', 'x-request-id': '' },
 });
 

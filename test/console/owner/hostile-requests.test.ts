@@ -125,7 +125,9 @@ async function ask({ method, path: asked, query, rawQuery, form, contentType, ha
     method,
     path: `${asked}${raw === '' ? '' : `?${raw}`}`,
     headers: {
-      ...{ host: new URL(service.api.url).host, origin: service.api.url, 'content-type': contentType },
+      host: new URL(service.api.url).host,
+      origin: service.api.url,
+      'content-type': contentType,
       cookie: cookieHeader(cookies),
     },
     ...(method === 'POST' && {

@@ -45,21 +45,27 @@ function ofMoney(): Record<string, Row> {
   const [charges, month] = [`/overage/${nobody}/2026-11-01`, '/months/2019-01'];
   const row = (path: string, answer = 200): Row => ({ role: 'support', path: () => path, answer });
   return {
-    ...{ 'GET /overage': row('/overage'), 'GET /overage.csv': row('/overage.csv') },
-    ...{ 'GET /overage.json': row('/overage.json'), 'GET /overage/:account/:day': row(charges, 404) },
+    'GET /overage': row('/overage'),
+    'GET /overage.csv': row('/overage.csv'),
+    'GET /overage.json': row('/overage.json'),
+    'GET /overage/:account/:day': row(charges, 404),
     'GET /overage/:account/:day.csv': row(`${charges}.csv`, 404),
     'GET /overage/:account/:day/events.csv': row(`${charges}/events.csv`, 404),
     'GET /overage/:account/:day/events.json': row(`${charges}/events.json`, 404),
     'GET /overage/:account/:day.json': row(`${charges}.json`, 404),
-    ...{ 'GET /months': row('/months'), 'GET /months/:month': row(month, 404) },
-    ...{ 'GET /months/:month.csv': row(`${month}.csv`), 'GET /months/:month.json': row(`${month}.json`) },
+    'GET /months': row('/months'),
+    'GET /months/:month': row(month, 404),
+    'GET /months/:month.csv': row(`${month}.csv`),
+    'GET /months/:month.json': row(`${month}.json`),
   };
 }
 
 /** Of an account without any. */
 function ofInvoices(): Record<string, Row> {
   const row = (path: string): Row => ({
-    ...{ role: 'support', path: () => `/accounts/${things.accountId}${path}`, answer: 404 },
+    role: 'support',
+    path: () => `/accounts/${things.accountId}${path}`,
+    answer: 404,
     fields: () => ({ correction_id: randomUUID(), amount: '1', reference: 'CASE-1', reason: 'a test' }),
   });
   return {
@@ -73,15 +79,19 @@ function ofInvoices(): Record<string, Row> {
 /** Nobody is there: an action that is carried out is told in people.test.ts. */
 function ofPeople(): Record<string, Row> {
   const about = (path: string, answer = 404): Row => ({
-    ...{ role: 'admin', path: () => `/people/stf_aaaaaaaaaaaaaaaa${path}`, answer },
+    role: 'admin',
+    path: () => `/people/stf_aaaaaaaaaaaaaaaa${path}`,
+    answer,
     fields: () => ({ role: 'support', label: 'a test', scope: 'jobs', days: '1', reason: 'a test' }),
   });
   return {
     'GET /people': { role: 'admin', answer: 200 },
     'POST /people': { role: 'admin', answer: 400 },
     'GET /people/looks': { role: 'admin', answer: 200 },
-    ...{ 'GET /people/:person': about(''), 'POST /people/:person/role': about('/role') },
-    ...{ 'POST /people/:person/remove': about('/remove'), 'POST /people/:person/tokens': about('/tokens') },
+    'GET /people/:person': about(''),
+    'POST /people/:person/role': about('/role'),
+    'POST /people/:person/remove': about('/remove'),
+    'POST /people/:person/tokens': about('/tokens'),
     'POST /people/:person/tokens/:token/revoke': about('/tokens/stk_aaaaaaaaaaaaaaaa/revoke'),
   };
 }
@@ -93,7 +103,9 @@ const pages: Readonly<Record<string, Row>> = {
   'POST /search': { role: 'support', fields: () => ({ search: 'nothing' }), answer: 200 },
   'GET /accounts/:account': { role: 'support', path: () => `/accounts/${things.accountId}`, answer: 200 },
   'GET /accounts/:account/downloads': {
-    ...{ role: 'support', path: () => `/accounts/${things.accountId}/downloads`, answer: 200 },
+    role: 'support',
+    path: () => `/accounts/${things.accountId}/downloads`,
+    answer: 200,
   },
   'GET /downloads/:token': { role: 'support', path: () => `/downloads/${things.token}`, answer: 200 },
   'GET /corrections': { role: 'support', answer: 200 },
@@ -104,7 +116,8 @@ const pages: Readonly<Record<string, Row>> = {
   'POST /corrections/:id/refuse': { role: 'support', answer: 404 },
   'GET /downloads/:token/correct': { role: 'support', answer: 404 },
   'POST /downloads/:token/correct': {
-    ...{ role: 'support', answer: 404 },
+    role: 'support',
+    answer: 404,
     fields: () => ({ correction_id: randomUUID(), amount: '1', reference: 'CASE-1', reason: 'a test' }),
   },
 
@@ -117,7 +130,8 @@ const pages: Readonly<Record<string, Row>> = {
   'GET /operation/work': { role: 'support', answer: 200 },
   'GET /operation/notices': { role: 'support', answer: 200 },
   'POST /operation/acknowledge': {
-    ...{ role: 'admin', answer: 400 },
+    role: 'admin',
+    answer: 400,
     fields: () => ({ divergence: 'no such', reference: 'CASE-1', reason: 'a test' }),
   },
   ...ofPeople(),
@@ -148,7 +162,10 @@ const programs: Readonly<Record<string, EndpointRow>> = {
 const nameOf = ({ method, path }: { method: string; path: string }) => `${method} ${path.replace('/staff', '')}`;
 const forStaff = pageRoutes.filter(({ access }) => access !== 'everybody');
 const requests = forStaff.map((route) => ({
-  ...{ name: nameOf(route), method: route.method, path: route.path, access: route.access },
+  name: nameOf(route),
+  method: route.method,
+  path: route.path,
+  access: route.access,
   row: pages[nameOf(route)] ?? { role: 'support', answer: 0 },
 }));
 type Request = (typeof requests)[number];
@@ -270,7 +287,10 @@ describe('a session', () => {
     expect(text).toContain('>admin<');
     const { changeStaffRole } = await import('../../../src/commands/staff.ts');
     await changeStaffRole(service.commands, {
-      ...{ staffId: person.staffId, role: 'support', by: service.operator, timeoutMs: patienceMs },
+      staffId: person.staffId,
+      role: 'support',
+      by: service.operator,
+      timeoutMs: patienceMs,
     });
     await inRead('staff', "staff_id = $1 and role = 'support'", person.staffId);
     expect((await browser.get('/staff/operation')).text).toContain('>support<');
@@ -287,7 +307,9 @@ describe('a form that was not sent from a page of the session', () => {
       for (const request of requests.filter(({ method }) => method === 'POST')) {
         const sent = (token: string, headers: Record<string, string | undefined> = {}) =>
           browser.send({
-            ...{ method: 'POST', path: addressOf(request), headers },
+            method: 'POST',
+            path: addressOf(request),
+            headers,
             fields: { ...request.row.fields?.(), form_token: token },
           });
         const isRefused = ({ status, text }: Page) => [status, text.includes('Nothing was changed')];
@@ -314,7 +336,8 @@ describe('a token', () => {
     const [method = '', path = ''] = name.split(' ');
     const { path: own, body } = programs[name]!;
     const { status, headers, text } = await send(url, {
-      ...{ method, path: `/staff/v1${own?.() ?? path}` },
+      method,
+      path: `/staff/v1${own?.() ?? path}`,
       headers: { authorization, host: new URL(url).host, ...(body && { 'content-type': 'application/json' }) },
       ...(body && { body: JSON.stringify(body()) }),
     });
@@ -383,7 +406,10 @@ describe('a token', () => {
     );
     const revoked = await service.issueToken(admin.staffId, scopes);
     await revokeStaffToken(service.commands, {
-      ...{ staffId: admin.staffId, tokenId: revoked.tokenId, by: service.operator, timeoutMs: patienceMs },
+      staffId: admin.staffId,
+      tokenId: revoked.tokenId,
+      by: service.operator,
+      timeoutMs: patienceMs,
     });
     await inRead('staff_tokens', 'token_id = $1 and revoked_at is not null', revoked.tokenId);
     const leaver = await service.invite('admin');
@@ -458,7 +484,9 @@ describe('the wrong listener', () => {
       ...['/staff/openapi.json', '/staff/docs', '/staff/assets/x/console.css'].map((path) => ({ method: 'GET', path })),
     ]) {
       const { status, text } = await send(service.api.url, {
-        ...{ method, path, headers: { cookie: `${name}=${secret}`, host: new URL(service.api.url).host } },
+        method,
+        path,
+        headers: { cookie: `${name}=${secret}`, host: new URL(service.api.url).host },
       });
       expect([method, path, status, text.includes('not_found')]).toEqual([method, path, 404, true]);
     }

@@ -34,7 +34,9 @@ export async function makeComplaint(service: StaffOfFile): Promise<Complaint> {
   ]);
   const queue = async (item: string, headers = {}) => {
     const { data, headers: answered } = await call(url, '/video/download', {
-      ...{ key, body: { url: sampleUrl(item) }, headers },
+      key,
+      body: { url: sampleUrl(item) },
+      headers,
     });
     const token = String(data['request_token']);
     await ended(url, key, token);
@@ -65,13 +67,11 @@ export async function askFor(service: StaffOfFile, { accountId, failed }: Compla
   const charge = { token: failed, revision: Number(job?.usage_revision) - 1 };
   accepted(
     await askCorrection(service.commands, {
-      ...{
-        accountId,
-        correctionId,
-        reference: `ask-${correctionId.slice(0, 8)}`,
-        limitCents: 5_000,
-        timeoutMs: patienceMs,
-      },
+      accountId,
+      correctionId,
+      reference: `ask-${correctionId.slice(0, 8)}`,
+      limitCents: 5_000,
+      timeoutMs: patienceMs,
       by: { staffId, reason: 'the customer is right' },
       correction: { kind: 'waive_charge', stream: job?.usage_stream ?? '', ...charge },
     }),

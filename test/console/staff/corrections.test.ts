@@ -53,7 +53,8 @@ describe('with corrections', () => {
     await correctCharge(
       { store: service.commands.store, now: () => new Date().toISOString() },
       {
-        ...{ stream: account.stream, timeoutMs: patienceMs },
+        stream: account.stream,
+        timeoutMs: patienceMs,
         command: { kind: 'waive_charge', token: third ?? '', cents: 5, reference: 'OLD-1' },
         cause: { ...freshCause(), actor: { type: 'staff', id: 'root', role: 'operator', reason: 'by hand' } },
       },
@@ -90,7 +91,8 @@ describe('with corrections', () => {
   it('answers programs with the same', async () => {
     const { token } = await service.issueToken(sue.staffId, ['money']);
     const { text } = await send(service.staffUrl, {
-      ...{ method: 'GET', path: `/staff/v1/corrections?account=${account.accountId}` },
+      method: 'GET',
+      path: `/staff/v1/corrections?account=${account.accountId}`,
       headers: { authorization: `Bearer ${token}`, host: new URL(service.staffUrl).host },
     });
     expect(JSON.parse(text)).toMatchObject({
@@ -101,7 +103,8 @@ describe('with corrections', () => {
           { cents: 5, by: { id: 'root', role: 'operator' }, correction_id: null },
           { cents: 20, by: { id: fay.staffId }, approved_by: null, reference: 'CASE-1' },
         ],
-        ...{ asked: [], next: null },
+        asked: [],
+        next: null,
       },
     });
   });

@@ -29,7 +29,8 @@ const titlesOf = (text: string) => [...text.matchAll(/<strong>([^<]*)<\/strong>/
 async function asProgram(token: string): Promise<Download> {
   const { token: secret } = await service.issueToken(person.staffId, ['jobs']);
   const { text } = await send(service.staffUrl, {
-    ...{ method: 'GET', path: `/staff/v1/downloads/${token}` },
+    method: 'GET',
+    path: `/staff/v1/downloads/${token}`,
     headers: { host: new URL(service.staffUrl).host, authorization: `Bearer ${secret}` },
   });
   return (JSON.parse(text) as { data: Download }).data;

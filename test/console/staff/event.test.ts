@@ -22,7 +22,8 @@ beforeAll(async () => {
 
 async function eventAt(id: string): Promise<EventShown> {
   const { text } = await send(service.staffUrl, {
-    ...{ method: 'GET', path: `/staff/v1/events/${id}` },
+    method: 'GET',
+    path: `/staff/v1/events/${id}`,
     headers: { host: new URL(service.staffUrl).host, authorization: `Bearer ${secret}` },
   });
   return (JSON.parse(text) as { data: EventShown }).data;
@@ -45,8 +46,14 @@ describe('an event', () => {
     const stored = (await events()).find((each) => each.id === id);
     const shown = await eventAt(id);
     expect(shown).toMatchObject({
-      ...{ id, type: 'OverageCharged', stream: stored?.stream, revision: stored?.revision, data: stored?.data },
-      ...{ metadata: stored?.metadata, token: complaint.failed, account_id: complaint.accountId },
+      id,
+      type: 'OverageCharged',
+      stream: stored?.stream,
+      revision: stored?.revision,
+      data: stored?.data,
+      metadata: stored?.metadata,
+      token: complaint.failed,
+      account_id: complaint.accountId,
       chain: { holds: true },
     });
     expect(await eventAt(`${String(stored?.revision)}@${stored?.stream ?? ''}`)).toEqual(shown);
@@ -75,7 +82,9 @@ describe('an event', () => {
       [correctionId],
     );
     expect(await eventAt(row?.asked_event_id ?? '')).toMatchObject({
-      ...{ type: 'CorrectionAsked', account_id: complaint.accountId, data: { correction_id: correctionId } },
+      type: 'CorrectionAsked',
+      account_id: complaint.accountId,
+      data: { correction_id: correctionId },
     });
   });
 

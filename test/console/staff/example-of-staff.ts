@@ -67,11 +67,13 @@ export async function makeExampleOfStaff(): Promise<ExampleOfStaff> {
   const admin = await signIn(service, 'admin');
   await giveBack(finance, old[3] ?? '', { amount: '0.25', reference: 'CASE-1207', reason: 'the film was gone' });
   const waits = await giveBack(support, asked, {
-    ...{ amount: '0.25', reference: 'CASE-1311' },
+    amount: '0.25',
+    reference: 'CASE-1311',
     reason: 'The customer says that the video was there when they asked for it.',
   });
   const made = await giveBack(finance, given, {
-    ...{ amount: '0.10', reference: 'CASE-1312' },
+    amount: '0.10',
+    reference: 'CASE-1312',
     reason: 'A goodwill gesture, agreed by telephone.',
   });
   const sessions = { support: sessionOf(support), finance: sessionOf(finance), admin: sessionOf(admin) };
@@ -85,9 +87,14 @@ export async function makeExampleOfStaff(): Promise<ExampleOfStaff> {
   // The file ends it.
   const kept = undo.move();
   return {
-    ...{ service, end: () => kept.disposeAsync() },
+    service,
+    end: () => kept.disposeAsync(),
     url: service.staffUrl ?? '',
-    ...{ sessions, accountId, tokens: { done, given, asked, slow }, supporterId, corrections: { waits, made } },
+    sessions,
+    accountId,
+    tokens: { done, given, asked, slow },
+    supporterId,
+    corrections: { waits, made },
   };
 }
 

@@ -45,7 +45,8 @@ async function serve(rows: (gone: AbortSignal) => AsyncGenerator<Row[]>, limits:
   // A request must be there soon; its answer may take its time.
   const server = Fastify({
     ...listenerOptions({ logger, newUuid: () => 'id', trustedProxies: [] }),
-    ...{ requestTimeout: 100, http: { headersTimeout: 100, connectionsCheckingInterval: 20 } },
+    requestTimeout: 100,
+    http: { headersTimeout: 100, connectionsCheckingInterval: 20 },
     forceCloseConnections: true,
   });
   opened.push(server);
@@ -58,7 +59,10 @@ async function serve(rows: (gone: AbortSignal) => AsyncGenerator<Row[]>, limits:
         { exports },
         { reply, ...visit },
         {
-          ...{ fileName: 'file', columns: ['number', 'text'] as const, about: { of: 'rows' }, rows },
+          fileName: 'file',
+          columns: ['number', 'text'] as const,
+          about: { of: 'rows' },
+          rows,
         },
       ),
   });
@@ -66,7 +70,8 @@ async function serve(rows: (gone: AbortSignal) => AsyncGenerator<Row[]>, limits:
   registerSite(
     server,
     {
-      ...{ ...staffSite, routes: [route('csv'), route('json')] },
+      ...staffSite,
+      routes: [route('csv'), route('json')],
       findSession: () => Promise.resolve(session),
       findSessions: () => Promise.resolve(signedIn),
       isConfirmed: () => Promise.resolve(true),
@@ -75,7 +80,8 @@ async function serve(rows: (gone: AbortSignal) => AsyncGenerator<Row[]>, limits:
       get origins() {
         return originsOf(url);
       },
-      ...{ outages: new Outages(logger), isDemo: false },
+      outages: new Outages(logger),
+      isDemo: false,
     },
   );
   url = await server.listen({ port: 0, host: '127.0.0.1' });
@@ -118,7 +124,9 @@ async function untilCut(answer: IncomingMessage): Promise<string> {
 
 it('may take a quarter of an hour', () => {
   expect(new RunningExports({ running: 2 }).limits).toEqual({
-    ...{ running: 2, wholeMs: exportLimitMs, stalledMs: 30_000 },
+    running: 2,
+    wholeMs: exportLimitMs,
+    stalledMs: 30_000,
   });
   expect(exportLimitMs).toBe(900_000);
 });

@@ -76,9 +76,12 @@ async function ask(asked: Probe) {
   const search = wellFormed(query);
   const form = hasToken ? `${body}&form_token=${browser.formToken ?? ''}` : body;
   return await send(service.staffUrl, {
-    ...{ method, path: `${asked.path}${search === '' ? '' : `?${search}`}` },
+    method,
+    path: `${asked.path}${search === '' ? '' : `?${search}`}`,
     headers: {
-      ...{ host: new URL(service.staffUrl).host, origin: service.staffUrl, 'content-type': contentType },
+      host: new URL(service.staffUrl).host,
+      origin: service.staffUrl,
+      'content-type': contentType,
       cookie: name === '' ? undefined : `${name}=${secret}`,
       authorization: authorization === undefined ? undefined : `Bearer ${token}`,
     },

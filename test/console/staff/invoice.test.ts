@@ -17,7 +17,11 @@ beforeAll(async () => {
 });
 
 const asking = (amount: string, more: object = {}) => ({
-  ...{ correction_id: randomUUID(), amount, reason: 'the file was broken', reference: 'CASE-1', ...more },
+  correction_id: randomUUID(),
+  amount,
+  reason: 'the file was broken',
+  reference: 'CASE-1',
+  ...more,
 });
 const textOf = ({ text }: Page) =>
   text

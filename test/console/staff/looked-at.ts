@@ -13,7 +13,10 @@ const at =
     page.goto(typeof path === 'string' ? path : path(example));
 
 const ofOutage = new URLSearchParams({
-  ...{ platform: 'sample', failure: '', from: '2027-02-23T09:00', to: '2027-02-23T12:00' },
+  platform: 'sample',
+  failure: '',
+  from: '2027-02-23T09:00',
+  to: '2027-02-23T12:00',
 }).toString();
 
 export const lookedAt: readonly LookedAt<By, ExampleOfStaff>[] = [

@@ -72,7 +72,8 @@ describe('JSON that is nested', () => {
 
   it.each(nested)('as %s is refused by the API of staff', async (_, text) => {
     const answer = await fetch(`${service.staffUrl}/staff/v1/search`, {
-      ...{ method: 'POST', body: `{"text":${text}}` },
+      method: 'POST',
+      body: `{"text":${text}}`,
       headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
     });
     expect(answer.status).toBe(400);
@@ -82,7 +83,8 @@ describe('JSON that is nested', () => {
   it.each(nested)('as %s is refused by the API', async (_, text) => {
     const { key } = await service.installation.cli<{ key: string }>(['keys', 'issue', accountId, '--label', 'a']);
     const answer = await fetch(`${service.api.url}/api/v1/auth/key`, {
-      ...{ method: 'POST', body: `{"label":"a","more":${text}}` },
+      method: 'POST',
+      body: `{"label":"a","more":${text}}`,
       headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
     });
     expect(answer.status).toBe(400);

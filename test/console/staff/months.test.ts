@@ -60,13 +60,13 @@ describe('the close of a month', () => {
     expect(close).toMatchObject({
       month: '2020-03',
       totals: {
-        ...{
-          periods: accounts,
-          fee_cents: feesCents,
-          charged_cents: chargedCents,
-          due_cents: feesCents + chargedCents,
-        },
-        ...{ invoiced_cents: feesCents + chargedCents - openCents, not_invoiced_cents: openCents, credited_cents: 0 },
+        periods: accounts,
+        fee_cents: feesCents,
+        charged_cents: chargedCents,
+        due_cents: feesCents + chargedCents,
+        invoiced_cents: feesCents + chargedCents - openCents,
+        not_invoiced_cents: openCents,
+        credited_cents: 0,
       },
       not_invoiced: [{ cents: openCents, why: 'invoice_due' }],
       phases: { open: 0, ended: 0, closed: accounts },

@@ -49,17 +49,28 @@ describe('before anything has happened', () => {
 
 describe('the verification', () => {
   const facts: Facts = {
-    ...{ rule: 'row_differs', account_id: null, stream: 'usage-acc_aaaaaaaaaaaaaaaa-20261101', revision: 7 },
+    rule: 'row_differs',
+    account_id: null,
+    stream: 'usage-acc_aaaaaaaaaaaaaaaa-20261101',
+    revision: 7,
     // The order of its fields is a part of the fact.
-    ...{ field: 'credits.terms', expected: { b: 1, a: 2 }, found: null },
+    field: 'credits.terms',
+    expected: { b: 1, a: 2 },
+    found: null,
   };
   const id = nameOf(facts).slice(0, 16);
   beforeAll(async () => {
     const divergences = [{ name: id, acknowledged: false, facts }];
     const notices = [
       {
-        ...{ notice: 'invited', account_id: 'acc_a', stream: 'corrections-acc_a', revision: 1, correction_id: 'one' },
-        ...{ asked_by: 'stf_sue', approved_by: 'stf_ada', approved_at: '2026-11-14T11:00:00.000Z' },
+        notice: 'invited',
+        account_id: 'acc_a',
+        stream: 'corrections-acc_a',
+        revision: 1,
+        correction_id: 'one',
+        asked_by: 'stf_sue',
+        approved_by: 'stf_ada',
+        approved_at: '2026-11-14T11:00:00.000Z',
       },
     ];
     const said = { events: 12_345, position: '900', unknown: 1, known: 0, divergences, notices };
@@ -149,7 +160,8 @@ describe('the work', () => {
     const worker = await service.installation.startRole('worker');
     const [row] = await service.sql<{ about: object }>('select about from worker_heartbeats');
     expect(row?.about).toMatchObject({
-      ...{ slots: 2, host: expect.any(String) as string },
+      slots: 2,
+      host: expect.any(String) as string,
       versions: { reeltally: expect.any(String) as string, 'yt-dlp': expect.any(String) as string },
     });
     const page = await get('/staff/operation/work');
@@ -170,7 +182,8 @@ it('warnings and mails are listed', async () => {
 it('programs are answered with the same', async () => {
   const { token } = await service.issueToken(ada.staffId, ['operation']);
   const { text } = await send(service.staffUrl, {
-    ...{ method: 'GET', path: '/staff/v1/operation' },
+    method: 'GET',
+    path: '/staff/v1/operation',
     headers: { authorization: `Bearer ${token}`, host: new URL(service.staffUrl).host },
   });
   const { data } = JSON.parse(text) as { data: { books: { read_models: { name: string; lag: string }[] } } };

@@ -75,7 +75,9 @@ const fieldsOf = ({ text }: Page, more: object = {}) => ({
       .map(([, name = '', value = '']) => [name, value] as const)
       .filter(([name]) => [...Object.keys(about), 'shown'].includes(name)),
   ),
-  ...{ reference: 'OUTAGE-1', reason: 'the platform was away', ...more },
+  reference: 'OUTAGE-1',
+  reason: 'the platform was away',
+  ...more,
 });
 const look = async (changed: object = {}) => fieldsOf(await finance.get(`/staff/corrections/outage?${query(changed)}`));
 /** Into the outage. */

@@ -167,7 +167,11 @@ describe('an export', () => {
       count: number;
     };
     expect({ ...file, rows: file.rows.map(({ charges }) => charges) }).toEqual({
-      ...{ of: 'overage', month: '2020-03', sort: 'charged', order: 'desc', count: 450 },
+      of: 'overage',
+      month: '2020-03',
+      sort: 'charged',
+      order: 'desc',
+      count: 450,
       rows: Array.from({ length: 450 }, (_, at) => 450 - at),
     });
     expect((await finance.get('/staff/overage.json?month=2020-04&phase=open')).text).toContain(

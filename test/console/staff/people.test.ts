@@ -187,7 +187,8 @@ describe('a removal', () => {
     const answerOf = async () =>
       (
         await send(service.staffUrl, {
-          ...{ method: 'GET', path: '/staff/v1/corrections' },
+          method: 'GET',
+          path: '/staff/v1/corrections',
           headers: { authorization: `Bearer ${token}`, host: new URL(service.staffUrl).host },
         })
       ).status;
@@ -209,13 +210,15 @@ describe('a removal', () => {
 describe('a token for programs', () => {
   const issue = (person: StaffMember, more = '') =>
     admin.send({
-      ...{ method: 'POST', path: `${pathOf(person)}/tokens` },
+      method: 'POST',
+      path: `${pathOf(person)}/tokens`,
       fields: `form_token=${admin.formToken ?? ''}&label=export&scope=money&scope=jobs&days=30&reason=export${more}`,
     });
   const ask = async (token: string, path: string) =>
     (
       await send(service.staffUrl, {
-        ...{ method: 'GET', path: `/staff/v1${path}` },
+        method: 'GET',
+        path: `/staff/v1${path}`,
         headers: { authorization: `Bearer ${token}`, host: new URL(service.staffUrl).host },
       })
     ).status;

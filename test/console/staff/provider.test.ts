@@ -71,7 +71,9 @@ describe('a person of the provider', () => {
       [
         'StaffSignedIn',
         {
-          ...{ staff_id: staffId(person), by: 'provider', role: 'finance' },
+          staff_id: staffId(person),
+          by: 'provider',
+          role: 'finance',
           personal: {
             email: 'f@example.com',
             unverified_email: null,
@@ -197,8 +199,11 @@ describe('an answer', () => {
     const begun = new URL((await browser.get('/staff/sign-in/with-provider')).headers['location'] ?? '');
     const { state, nonce, code_challenge: challenge, ...others } = Object.fromEntries(begun.searchParams);
     expect(others).toEqual({
-      ...{ client_id: openIdClient.id, redirect_uri: redirectUri, response_type: 'code' },
-      ...{ scope: 'openid email profile', code_challenge_method: 'S256' },
+      client_id: openIdClient.id,
+      redirect_uri: redirectUri,
+      response_type: 'code',
+      scope: 'openid email profile',
+      code_challenge_method: 'S256',
     });
     const [cookie = ''] = [...browser.cookies.values()];
     expect(begun.href).not.toContain(cookie.split('.')[0]);
@@ -291,11 +296,14 @@ async function signInBy(options: OtherProvider, settings: Readonly<Record<string
   const own = await freePort();
   const ownOrigin = `http://localhost:${String(own)}`;
   await using other = await startOpenIdProvider({
-    ...{ redirectUri: `${ownOrigin}/staff/sign-in/provider`, ...options },
+    redirectUri: `${ownOrigin}/staff/sign-in/provider`,
+    ...options,
   });
   other.person = newPerson({ ...claims });
   const api = await service.installation.startRole('api', {
-    ...{ STAFF_PORT: String(own), OIDC_ISSUER: other.issuer, ...settings },
+    STAFF_PORT: String(own),
+    OIDC_ISSUER: other.issuer,
+    ...settings,
   });
   const browser = new Browser(api.staffUrl ?? '');
   const begun = await browser.get('/staff/sign-in/with-provider');

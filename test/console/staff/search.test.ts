@@ -138,7 +138,9 @@ it('a program is answered the same', async () => {
   const { token, tokenId } = await service.issueToken(staffId, ['accounts']);
   const ask = (body: object) =>
     send(service.staffUrl, {
-      ...{ method: 'POST', path: '/staff/v1/search', body: JSON.stringify(body) },
+      method: 'POST',
+      path: '/staff/v1/search',
+      body: JSON.stringify(body),
       headers: {
         host: new URL(service.staffUrl).host,
         authorization: `Bearer ${token}`,
@@ -154,8 +156,13 @@ it('a program is answered the same', async () => {
         more: false,
         hits: [
           {
-            ...{ kind: 'download', id: complaint.failed, token: complaint.failed, account_id: complaint.accountId },
-            ...{ label: 'sample private', time: expect.any(String) as string, path: failed() },
+            kind: 'download',
+            id: complaint.failed,
+            token: complaint.failed,
+            account_id: complaint.accountId,
+            label: 'sample private',
+            time: expect.any(String) as string,
+            path: failed(),
           },
         ],
       },

@@ -56,11 +56,9 @@ describe('a link', () => {
         'StaffSignedIn',
         {
           staff_id: person.staffId,
-          ...{
-            by: 'link',
-            role: 'finance',
-            personal: { email: null, unverified_email: null, issuer: null, subject: null },
-          },
+          by: 'link',
+          role: 'finance',
+          personal: { email: null, unverified_email: null, issuer: null, subject: null },
         },
       ],
     ]);

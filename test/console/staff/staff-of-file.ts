@@ -49,7 +49,10 @@ export async function staffOfFile(given: Environment = {}): Promise<StaffOfFile>
     pool = openTestPool(ground.installation.environment.DATABASE_URL);
     const links = createStaffLinks(pool, { macs: ground.macs, randomBits: randomBytes });
     const commands: StaffDependencies = {
-      ...{ store, newId, newUuid: randomUUID, randomBits: randomBytes },
+      store,
+      newId,
+      newUuid: randomUUID,
+      randomBits: randomBytes,
       now: () => new Date().toISOString(),
       staffCache: newStaffCache(),
     };

@@ -19,8 +19,14 @@ let bearer: string;
 /** What pages are about. */
 const about = {
   /** One with a person and a key, one with open books, and one with an invoice. */
-  ...{ opened: '', account: '', invoiced: '' },
-  ...{ token: '', creditedToken: '', correction: '', person: '', event: '' },
+  opened: '',
+  account: '',
+  invoiced: '',
+  token: '',
+  creditedToken: '',
+  correction: '',
+  person: '',
+  event: '',
 };
 const day = '2026-11-01';
 const owner = 'person@example.com';
@@ -47,7 +53,10 @@ beforeAll(async () => {
 afterAll(() => proxy[Symbol.asyncDispose]());
 
 const asking = (amount: string, reference: string) => ({
-  ...{ correction_id: randomUUID(), amount, reason: 'a test', reference },
+  correction_id: randomUUID(),
+  amount,
+  reason: 'a test',
+  reference,
 });
 
 async function made(path: string, fields: Record<string, string>): Promise<string> {
@@ -71,8 +80,12 @@ async function makeThings(): Promise<void> {
     [open.accountId],
   );
   Object.assign(about, {
-    ...{ account: open.accountId, invoiced: invoiced.accountId, token, creditedToken: invoiced.tokens[1] ?? '' },
-    ...{ correction: credit.split('/').at(-1) ?? '', event: row?.event_id ?? '' },
+    account: open.accountId,
+    invoiced: invoiced.accountId,
+    token,
+    creditedToken: invoiced.tokens[1] ?? '',
+    correction: credit.split('/').at(-1) ?? '',
+    event: row?.event_id ?? '',
   });
 }
 
@@ -160,7 +173,9 @@ const texts = (): string[] => [
 
 const asProgram = (method: string, path: string, body?: object): Promise<Page> =>
   send(staffUrl, {
-    ...{ method, path: apiBase + path, ...(body && { body: JSON.stringify(body) }) },
+    method,
+    path: apiBase + path,
+    ...(body && { body: JSON.stringify(body) }),
     headers: {
       authorization: `Bearer ${bearer}`,
       host: new URL(staffUrl).host,

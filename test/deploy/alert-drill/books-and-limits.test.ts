@@ -14,7 +14,8 @@ describe.runIf(isDrill)('faults of books, limits and processes', () => {
   const browser = browserOfFile();
   const ytDlp = switchableYtDlp();
   const service = watchedService('books', async () => ({
-    ...{ SMTP_URL: (await deadUrl()).replace(/^esdb(.*)\?.*$/, 'smtp$1'), MAIL_FROM: 'billing@reeltally.test' },
+    SMTP_URL: (await deadUrl()).replace(/^esdb(.*)\?.*$/, 'smtp$1'),
+    MAIL_FROM: 'billing@reeltally.test',
     ...ytDlp.environment(),
   }));
   const { raises, start, queueMany, connect: openDatabase } = service;

@@ -18,7 +18,9 @@ describe.runIf(isDrill)('faults of workers, files and platforms', () => {
   const ytDlp = switchableYtDlp();
   const files = join(directory, 'files');
   const service = watchedService('downloads', () => ({
-    ...{ WORKER_SLOTS: String(slots), MAX_JOBS_PER_ACCOUNT: '64', ATTEMPT_TIMEOUT_SECONDS: '20' },
+    WORKER_SLOTS: String(slots),
+    MAX_JOBS_PER_ACCOUNT: '64',
+    ATTEMPT_TIMEOUT_SECONDS: '20',
     FILES_DIRECTORY: files,
     ...ytDlp.environment(),
   }));

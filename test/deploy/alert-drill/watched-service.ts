@@ -105,7 +105,9 @@ export function watchedService(
     prometheus().watch([...started.values()]);
     // A counter that Prometheus has not seen at 0 does not grow.
     await waitFor(async () => ![undefined, startBefore].includes(await seenStart()), {
-      ...{ what: `Prometheus to see ${name}`, timeoutMs: 120_000, pollMs: 500 },
+      what: `Prometheus to see ${name}`,
+      timeoutMs: 120_000,
+      pollMs: 500,
     });
     return process;
   };
@@ -120,7 +122,9 @@ export function watchedService(
     await allOf(
       named.map(async ([name, labels]) => {
         await waitFor(() => prometheus().isFiring(name, labels), {
-          ...{ what: `${name} after ${cause}`, timeoutMs: 1_800_000, pollMs: 1_000 },
+          what: `${name} after ${cause}`,
+          timeoutMs: 1_800_000,
+          pollMs: 1_000,
         });
         const row = `| ${cause} | \`${name}\` | ${Math.round((performance.now() - startedMs) / 1000)} |`;
         console.log(row);

@@ -52,7 +52,9 @@ async function signIn(email: string): Promise<Session> {
       .join('; ');
   const post = (path: string, cookie: string, fields: Record<string, string>) =>
     fetch(`${url}/console/${path}`, {
-      ...{ method: 'POST', redirect: 'manual', headers: { origin: url, cookie } },
+      method: 'POST',
+      redirect: 'manual',
+      headers: { origin: url, cookie },
       body: new URLSearchParams(fields),
     });
   const asked = await post('sign-in', '', { email });
@@ -117,9 +119,16 @@ const charged: number[] = [];
 for (const { account } of accounts) charged.push(await chargedDownloads(account));
 const verified = await reeltally<{ verdict: string }>('ledger', 'verify');
 const result = {
-  ...{ accepted: count(202), toldNotCharged: count(502), unanswered: count(undefined), charged },
-  ...{ pendingVoids: Number(rows), millisecondsBeforeTheLoss: Math.round(lostAt - answeredAt), seconds },
-  ...{ signedOut, sessions, verified },
+  accepted: count(202),
+  toldNotCharged: count(502),
+  unanswered: count(undefined),
+  charged,
+  pendingVoids: Number(rows),
+  millisecondsBeforeTheLoss: Math.round(lostAt - answeredAt),
+  seconds,
+  signedOut,
+  sessions,
+  verified,
 };
 process.stdout.write(`${JSON.stringify(result, null, 2)}\n`);
 /** No more than was accepted, and what was accepted; an outcome that nobody was told may be either. */

@@ -119,7 +119,12 @@ test('no answer of a platform leads yt-dlp there either', async () => {
     const reaper = startReaper();
     const sourceIn = (namespaces: Namespaces, egress: EgressProxy) =>
       createVideoSource({
-        ...{ ...engine, egress, namespaces, reaper, pluginsDirectory, workDirectory: join(directory, 'work') },
+        ...engine,
+        egress,
+        namespaces,
+        reaper,
+        pluginsDirectory,
+        workDirectory: join(directory, 'work'),
         unpackedDirectory: join(directory, 'work', 'engine'),
         extractorOf: () => 'hostile',
         limits: {

@@ -43,7 +43,9 @@ function flipped(files: ReadonlyMap<string, Buffer>, file: string, share: number
 
 function onFile(film: string, file: string): Broken[] {
   const cuts = [0.02, 0.5, 0.9, 0.99].map((share): Broken => ({
-    ...{ film, file, what: `cut at ${share}` },
+    film,
+    file,
+    what: `cut at ${share}`,
     fault: (files) => ({ kind: 'cut', atByte: at(share, file)(files) }),
   }));
   return [
@@ -78,7 +80,9 @@ const onLooseFile = (film: string, file: string) =>
 function onPiece(film: string, file: string, other: string): Broken[] {
   return [
     ...(['404', '410', '503'] as const).map((status): Broken => ({
-      ...{ film, file, what: status },
+      film,
+      file,
+      what: status,
       fault: () => ({ kind: 'status', status: Number(status) }),
     })),
     { film, file, what: 'cut', fault: (files) => ({ kind: 'cut', atByte: at(0.63, file)(files) }) },
@@ -100,7 +104,9 @@ const flips = (film: string, file: string): Broken[] =>
       [0.7, 6000],
     ] as const
   ).map(([share, count]) => ({
-    ...{ film, file, what: `${count} bytes turned over at ${share}` },
+    film,
+    file,
+    what: `${count} bytes turned over at ${share}`,
     fault: (files) => flipped(files, file, share, count),
   }));
 

@@ -56,7 +56,9 @@ const onlySound = /^(?:mp3|m4a|ogg|opus|flac|wav|aac|ac3|mka|aiff|caf|wma|amr|we
 const oneFile = (file: string) => (base: string) => ({
   renditions: [
     {
-      ...{ id: 'film', path: `${base}/${file}`, extension: extensionOf(file) },
+      id: 'film',
+      path: `${base}/${file}`,
+      extension: extensionOf(file),
       ...(onlySound.test(extensionOf(file))
         ? { videoCodec: 'none', audioCodec: 'unknown' }
         : { width: 160, height: 90, kilobitsPerSecond: 300, videoCodec: 'avc1.42C01E', audioCodec: 'mp4a.40.2' }),

@@ -38,9 +38,16 @@ type Place = { directory: string } & Partial<Parameters<typeof runSandboxed>[0]>
 
 const runIn = (words: readonly string[], namespaces: Namespaces, place: Place) =>
   runSandboxed({
-    ...{ command: '/bin/sh', arguments: ['-c', ...words], searchPath: ['/usr/bin', '/bin'], reaper, namespaces },
-    ...{ timeoutMs: patienceMs, signal: new AbortController().signal, maxOutputBytes: 20_000_000 },
-    ...{ onLine: () => undefined, ...place },
+    command: '/bin/sh',
+    arguments: ['-c', ...words],
+    searchPath: ['/usr/bin', '/bin'],
+    reaper,
+    namespaces,
+    timeoutMs: patienceMs,
+    signal: new AbortController().signal,
+    maxOutputBytes: 20_000_000,
+    onLine: () => undefined,
+    ...place,
   });
 
 /** Runs a thief while an attempt of another platform holds its cookies. @returns what it prints, each line once */

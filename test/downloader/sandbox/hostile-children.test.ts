@@ -53,9 +53,16 @@ test('children that do their worst harm nobody, and leave nothing', async () => 
       isForked
         ? warm.run('script', [body, 'sh', attempt, neighbour], { directory: attempt, ...limits })
         : runSandboxed({
-            ...{ command: '/bin/sh', arguments: ['-c', body, 'sh', attempt, neighbour], directory: attempt },
-            ...{ searchPath: ['/usr/bin', '/bin'], signal: new AbortController().signal, reaper, namespaces },
-            ...{ ...limits, maxOutputBytes: 1_000_000, onLine: () => undefined },
+            command: '/bin/sh',
+            arguments: ['-c', body, 'sh', attempt, neighbour],
+            directory: attempt,
+            searchPath: ['/usr/bin', '/bin'],
+            signal: new AbortController().signal,
+            reaper,
+            namespaces,
+            ...limits,
+            maxOutputBytes: 1_000_000,
+            onLine: () => undefined,
           });
     const idleMs = performance.now();
     await run(':');
@@ -66,7 +73,9 @@ test('children that do their worst harm nobody, and leave nothing', async () => 
     const goneAfterMs = performance.now() - startedMs;
     const { bytesOnDisk } = await measureDirectory(attempt, 1e6);
     expect({ kind, found: readdirSync(attempt).includes('found'), picture: picture() }).toEqual({
-      ...{ kind, found: false, picture: before },
+      kind,
+      found: false,
+      picture: before,
     });
     expect({ kind, inTime: goneAfterMs < timeoutMs + goneMs * slowness }).toEqual({ kind, inTime: true });
     expect(bytesOnDisk).toBeLessThanOrEqual(quotaBytes + 1024 * 1024);

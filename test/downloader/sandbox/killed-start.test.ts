@@ -23,12 +23,14 @@ it('a process that is killed while it opens its sandbox does not leave the maker
   const isMaker = ({ pid, parent }: ProcessFacts) =>
     parent === child.pid && readProcessFile(pid, 'cmdline')?.includes('createServer');
   const { pid: maker } = await waitFor(() => listProcesses().find(isMaker), {
-    ...{ what: 'the maker of the network', pollMs: 1 },
+    what: 'the maker of the network',
+    pollMs: 1,
   });
   child.kill('SIGSTOP');
   const network = () => readProcessLink(maker, 'ns/net');
   await waitFor(() => network() !== readProcessLink(process.pid, 'ns/net') && listens(maker), {
-    ...{ what: 'its socket to listen', pollMs: 1 },
+    what: 'its socket to listen',
+    pollMs: 1,
   });
   child.kill('SIGKILL');
   await waitFor(() => ['Z', undefined].includes(readProcess(maker)?.state), { what: 'its end' });

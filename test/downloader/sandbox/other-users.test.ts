@@ -42,9 +42,17 @@ async function run(directory: string, script: string, more: Partial<SandboxedPro
   const reaper = startReaper();
   const lines: string[] = [];
   const result = await runSandboxed({
-    ...{ command: '/bin/sh', arguments: ['-c', script], directory, searchPath: ['/usr/bin', '/bin'] },
-    ...{ timeoutMs: patienceMs, signal: new AbortController().signal, maxOutputBytes: 100_000, reaper },
-    ...{ onLine: (line) => lines.push(line), namespaces: { users, setpriv }, ...more },
+    command: '/bin/sh',
+    arguments: ['-c', script],
+    directory,
+    searchPath: ['/usr/bin', '/bin'],
+    timeoutMs: patienceMs,
+    signal: new AbortController().signal,
+    maxOutputBytes: 100_000,
+    reaper,
+    onLine: (line) => lines.push(line),
+    namespaces: { users, setpriv },
+    ...more,
   });
   reaper.close();
   return { ...result, lines };
@@ -95,7 +103,8 @@ describe('children of other users', () => {
     // `tail` holds all of its bytes while nobody reads its output.
     const hold = "(setsid sh -c 'head -c 90000000 /dev/zero | tail -c 90000000 | sleep 60' > /dev/null 2>&1 &)";
     const { ending } = await run(attempt, `${hold}; ${hold}; ${hold}; ${forever}`, {
-      ...{ maxMemoryBytes: 200_000_000, timeoutMs: patienceMs },
+      maxMemoryBytes: 200_000_000,
+      timeoutMs: patienceMs,
     });
     expect(ending).toBe('memory_full');
   });

@@ -77,8 +77,12 @@ export async function startTestParent(directory: string): Promise<TestParent | u
       return runSandboxed({
         command: from,
         arguments: ['--ignore-config', '--no-plugin-dirs', '--plugin-dirs', plugins, '--ies', extractor, '--', url],
-        ...{ searchPath: ['/usr/bin', '/bin'], timeoutMs: patienceMs, signal: new AbortController().signal, reaper },
-        ...{ maxOutputBytes: 1_000_000, onLine: () => undefined },
+        searchPath: ['/usr/bin', '/bin'],
+        timeoutMs: patienceMs,
+        signal: new AbortController().signal,
+        reaper,
+        maxOutputBytes: 1_000_000,
+        onLine: () => undefined,
         ...more,
       });
     },

@@ -31,7 +31,10 @@ function make(name: string, ...ffmpegArguments: string[]): string {
 
 const tools = (directory = temporaryDirectory()) => ({
   ...engine,
-  ...{ timeoutMs: patienceMs, signal: new AbortController().signal, directory, reaper },
+  timeoutMs: patienceMs,
+  signal: new AbortController().signal,
+  directory,
+  reaper,
 });
 
 type More = Partial<Parameters<typeof finishFilm>[1]['arrived']>;

@@ -49,7 +49,8 @@ async function deliver(name: 'plain' | 'indexed', change: (manifest: string) => 
   const manifest = files.get(`${name}.mpd`)?.toString() ?? '';
   files.set(`${name}.mpd`, Buffer.from(change(manifest)));
   const description = (base: string) => ({
-    ...{ title: 'A film', durationSeconds: seconds },
+    title: 'A film',
+    durationSeconds: seconds,
     manifestPath: `${base}/${name}.mpd`,
   });
   const result = await downloadFrom(

@@ -21,7 +21,8 @@ describe('what the engine prints', () => {
   test.each(engineComplaints)('%s → %s', (words, reason) => {
     const line = `ERROR: ${words}`;
     expect(ytDlpFailure(`WARNING: [x] Sign in\n${line}\n`)).toEqual({
-      ...{ reason, detail: line },
+      reason,
+      detail: line,
       // Everything else the item brought about.
       fault: reason === 'internal_error' || (reason === 'platform_error' && isOurs.test(line)) ? 'service' : 'video',
     });

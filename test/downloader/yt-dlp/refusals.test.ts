@@ -71,7 +71,8 @@ const sentences: readonly [string, FailureReason][] = [
 
 const other: Refusal = {
   ...({ kind: 'other', expected: true, words: 'Vidi ĉi tion ne eblas', of_request: false } as const),
-  ...{ status: null, failed_request: false },
+  status: null,
+  failed_request: false,
 };
 const reasonOf = (refusal: Partial<Refusal>) => refusalFailure({ ...other, ...refusal });
 

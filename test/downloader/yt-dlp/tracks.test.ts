@@ -82,8 +82,13 @@ const manifests = {
 };
 
 const rendition = (id: string, height: number) => ({
-  ...{ id, path: `/files/both.mp4?${id}`, extension: 'mp4', width: (height * 16) / 9, height },
-  ...{ videoCodec: 'avc1.42c00d', audioCodec: 'mp4a.40.2' },
+  id,
+  path: `/files/both.mp4?${id}`,
+  extension: 'mp4',
+  width: (height * 16) / 9,
+  height,
+  videoCodec: 'avc1.42c00d',
+  audioCodec: 'mp4a.40.2',
 });
 const renditions = [rendition('small', 180), rendition('large', 360)];
 const withManySounds = [{ ...rendition('many', 360), path: '/files/many.mp4' }];

@@ -89,7 +89,8 @@ test('children that are stopped at any moment leave nothing, and others are fork
       // No name is the beginning of another one.
       const directory = warm.folder(`attempt-${String(index).padStart(3, '0')}`);
       const { ending } = await warm.run('script', ['sleep 60', 'sh', directory], {
-        ...{ directory, signal: AbortSignal.timeout(stoppedMs) },
+        directory,
+        signal: AbortSignal.timeout(stoppedMs),
       });
       return { ending, left: processesNaming(directory) };
     },
@@ -107,7 +108,8 @@ test('a parent that is killed takes its children along, and their attempts end',
   const parent = newParent(warm);
   const directory = warm.folder('cut-off');
   const running = warm.run('script', ['echo under way; sleep 60', 'sh', directory], {
-    ...{ directory, onLine: (line) => line === 'under way' && process.kill(parent, 'SIGKILL') },
+    directory,
+    onLine: (line) => line === 'under way' && process.kill(parent, 'SIGKILL'),
   });
   // It is not the video's fault.
   expect(await running).toMatchObject({ ending: 'cut_off' });
