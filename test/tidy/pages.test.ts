@@ -47,9 +47,26 @@ describe.each(pages())('%s', (page) => {
   });
 });
 
-describe.each(['src/client/README.md', '.github/pull_request_template.md'])('%s', (page) => {
+describe.each([
+  'src/client/README.md',
+  'test/README.md',
+  'docs/decisions/README.md',
+  '.github/pull_request_template.md',
+])('%s', (page) => {
   it('links to what is there', () => {
     expect(links(page).filter((href) => brokenLink(page, href))).toEqual([]);
+  });
+});
+
+describe('test/README.md', () => {
+  const onOneLine = (text: string) => text.replaceAll(/\s+/g, ' ').trim();
+
+  it('has examples that stand in the files that they name', () => {
+    const examples = codeBlocks('test/README.md');
+    const gone = examples.filter(
+      ({ mark, text }) => !onOneLine(readFileSync(join(root, mark), 'utf8')).includes(onOneLine(text)),
+    );
+    expect(gone).toEqual([]);
   });
 });
 

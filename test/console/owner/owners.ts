@@ -9,7 +9,7 @@ import { inUse, type ServiceInUse } from '../../support/service.ts';
 export type Console = ServiceInUse & Pick<ConsoleOfRun, 'account'>;
 
 /** The console that the tests of several files use, each with accounts of its own; all look at the example account. */
-export function consoleOfFile(): Console {
+export function consoleOfRun(): Console {
   const used: Partial<Console> = {};
   beforeAll(async () => {
     const { running, environment, account } = await askFor<ConsoleOfRun>('console');

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import { browserOfFile, isWithoutBrowser } from '../../support/browser.ts';
-import { consoleOfFile } from './owners.ts';
+import { consoleOfRun } from './owners.ts';
 
 describe.skipIf(isWithoutBrowser)('a plot', () => {
-  const service = consoleOfFile();
+  const service = consoleOfRun();
   const browser = browserOfFile();
 
   /** The numbers that label the axis of a plot of these values. */

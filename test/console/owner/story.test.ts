@@ -6,11 +6,11 @@ import { call } from '../../support/client.ts';
 import { ended, queue } from '../../support/downloads.ts';
 import { mailedLink } from '../../support/mailed-links.ts';
 import { type Hands, keyboard, pointer } from '../hands.ts';
-import { consoleOfFile, openSmallAccount } from './owners.ts';
+import { consoleOfRun, openSmallAccount } from './owners.ts';
 
 /** The main job in the console, from the mailed link to the printed invoice, against the whole running service. */
 describe.skipIf(isWithoutBrowser)('an owner', () => {
-  const service = consoleOfFile();
+  const service = consoleOfRun();
   const browser = browserOfFile();
 
   const main = (page: Page) => page.getByRole('main');

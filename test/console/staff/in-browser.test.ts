@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest';
 import { browserOfFile, isWithoutBrowser } from '../../support/browser.ts';
 import { findings } from '../findings.ts';
-import { consoleOfFile } from '../owner/owners.ts';
+import { consoleOfRun } from '../owner/owners.ts';
 import { inviteStaff, openLink, sessionOfStaff } from './staff-in-browser.ts';
 
 describe.skipIf(isWithoutBrowser)('the staff console in a browser', () => {
-  const service = consoleOfFile();
+  const service = consoleOfRun();
   const browser = browserOfFile();
   const open = (session?: Awaited<ReturnType<typeof sessionOfStaff>>) =>
     browser.open(service.staffUrl ?? '', { session });
