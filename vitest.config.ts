@@ -42,7 +42,7 @@ const longest = [
   'flow/kill-everything',
   'console/owner/hostile-requests',
   'docs/client-examples',
-  'main/demo/tell-story',
+  'demo/tell-story',
   'console/staff/hostile-requests',
   'http/slow-readers',
   'main/installed',

@@ -1,11 +1,14 @@
 import { readRefusal } from '../../projections/runner/refused-readers.ts';
+import { createSignInLinks } from '../adapters/postgres/sign-in-links.ts';
+import { createStaffLinks } from '../adapters/postgres/staff-links.ts';
 import type { Started } from '../cli/start-screen.ts';
 import { onInterrupt } from '../client/interruption.ts';
+import { type DemoDependencies, prepareDemo } from '../demo/prepare-demo.ts';
+import { tellStory } from '../demo/tell-story.ts';
 import { lockDataDirectory } from '../embedded/data-directory.ts';
+import { newId, newUuid, randomBits } from '../system/clock-and-chance.ts';
 import { putPendingVoidsBack } from './backups/restored-pending-voids.ts';
 import { connect, type Connections } from './connect.ts';
-import { prepareDemo } from './demo/prepare-demo.ts';
-import { hasStory, tellStory } from './demo/tell-story.ts';
 import { isDemo, isLocalDemo } from './downloader-sandbox.ts';
 import { startEmbeddedServers } from './embedded-servers.ts';
 import { warnOfExcessRights } from './excess-rights.ts';
@@ -17,9 +20,9 @@ import { whatWaits } from './readiness.ts';
 import { requireParts } from './required-parts.ts';
 import type { Role } from './roles/role.ts';
 import { startHealthServer, startRole } from './roles/start-roles.ts';
-import type { Config } from './settings/config.ts';
+import { bundledPlansFile, type Config } from './settings/config.ts';
 import { type Addresses, findAddresses, removeInstance, writeInstance } from './settings/instance.ts';
-import { readSecrets, requireSharedSecret, type Secrets } from './settings/secrets.ts';
+import { createTokens, readSecrets, requireSharedSecret, type Secrets } from './settings/secrets.ts';
 import { keepSettings } from './settings/settings-of-the-service.ts';
 import { Shutdown } from './shutdown.ts';
 import { warnOfWaitingCommits } from './waiting-commits.ts';
@@ -122,9 +125,11 @@ async function startAll(
     return running;
   };
   const { abandoned } = shutdown;
-  const telling = demo && hasStory(config) ? tellStory(connections, { secrets, progress, abandoned }) : undefined;
+  const demoService = demoOf(connections);
+  const tokens = createTokens(secrets);
+  const telling = demo && hasStory(config) ? tellStory(demoService, { tokens, progress, abandoned }) : undefined;
   // The story comes before everything that acts on what it tells. A worker without a dispatcher has nothing to do.
-  const [told] = await Promise.all([telling, start('worker')]);
+  const [accountOfStory] = await Promise.all([telling, start('worker')]);
   // The API is started last, so that its first request finds everything else at work, and stopped first.
   await start('dispatcher');
   await start('projector');
@@ -132,13 +137,31 @@ async function startAll(
   // While the log is another one, no key comes into force, and the command that mends it needs the servers.
   const refusal = await readRefusal(connections.pool);
   if (refusal !== undefined) notices.push(refusal);
-  const prepared = demo && url !== null && refusal === undefined ? await prepareDemo(connections, told) : null;
+  const prepared =
+    demo && url !== null && refusal === undefined ? await prepareDemo(demoService, accountOfStory) : null;
   shutdown.add('instance file', async () => removeInstance(config.dataDirectory));
   writeInstance(config.dataDirectory, { pid: process.pid, publicUrl: url ?? '', staffUrl, ...addresses });
   notices.push(...(await waitingNotices(connections)));
   connections.isStarted = true;
   return { url, staffUrl, samplePlatformUrl: addresses.samplePlatformUrl, demo: prepared, notices };
 }
+
+/** Not with the operator's own servers, nor with other plans than those that the story was written for. */
+const hasStory = ({ DEMO, allEmbedded, PLANS_FILE }: Config): boolean =>
+  allEmbedded && DEMO !== 'empty' && PLANS_FILE === bundledPlansFile;
+
+const demoOf = ({ store, pool, macs, clock, config }: Connections): DemoDependencies => ({
+  store,
+  pool,
+  macs,
+  plans: config.plans,
+  now: clock.now,
+  newUuid,
+  newId,
+  randomBits,
+  signInLinks: createSignInLinks(pool, { macs, randomBits }),
+  staffLinks: createStaffLinks(pool, { macs, randomBits }),
+});
 
 async function startOne(
   config: Config,

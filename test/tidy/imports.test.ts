@@ -92,6 +92,8 @@ const rooms: Readonly<Record<string, Room>> = {
       'src/client',
     ],
   },
+  // The story of a demo, told through the commands; the files of its downloads have the names of real ones.
+  'src/demo': { rooms: [...insideOfService, ...readModels, 'src/downloader/verify/tools.ts'] },
   // The log as a file: from one event store to another.
   'src/transfer': { rooms: ['src/ports'] },
   // yt-dlp, ffmpeg and what holds them.
