@@ -1,5 +1,6 @@
 import type { PoolClient } from 'pg';
 import type { Correction, CorrectionEvent } from '../src/domain/correction-events.ts';
+import type { CorrectionStatus } from '../src/domain/correction-requests.ts';
 import { type Actor, parseCorrectionEvent, type ParsedEvent } from '../src/domain/parse-event.ts';
 import type { RebuildableProjection } from './runner/projection.ts';
 
@@ -33,9 +34,6 @@ export const corrections: RebuildableProjection = {
     );
   },
 };
-
-export const correctionStatuses = ['asked', 'permitted', 'refused', 'made', 'failed'] as const;
-export type CorrectionStatus = (typeof correctionStatuses)[number];
 
 /** A correction; instants are UTC ISO-8601. */
 export interface CorrectionRow {

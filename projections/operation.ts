@@ -13,7 +13,7 @@ interface WaitingBy {
 export interface Queue {
   waiting: number;
   /** More wait than were looked at. */
-  isMore: boolean;
+  is_more: boolean;
   /** UTC ISO-8601; null if none waits. */
   oldest: string | null;
   platforms: WaitingBy[];
@@ -36,9 +36,9 @@ interface WorkerJob {
 }
 
 export interface WorkerAtWork {
-  workerId: string;
+  worker_id: string;
   /** Seconds since its newest beat, by Postgres's clock; null for a worker without a row, whose jobs are swept. */
-  quietSeconds: number | null;
+  quiet_seconds: number | null;
   /** What it says about itself: slots, guards, versions, host. */
   about: unknown;
   jobs: WorkerJob[];
@@ -51,12 +51,7 @@ interface QueueRow {
   oldest: string;
 }
 
-interface WorkerRow {
-  worker_id: string;
-  quiet_seconds: number | null;
-  about: unknown;
-  jobs: WorkerJob[] | null;
-}
+type WorkerRow = Omit<WorkerAtWork, 'jobs'> & { jobs: WorkerJob[] | null };
 
 /** Counts the downloads that have waited longest for a claim, $1 at most: in all, by platform, and by account. */
 const queueSql = `
@@ -103,15 +98,17 @@ function queueOf(rows: readonly QueueRow[], maxLooked: number): Queue {
     });
   return {
     waiting: all?.waiting ?? 0,
-    isMore: all?.waiting === maxLooked,
+    is_more: all?.waiting === maxLooked,
     oldest: all ? instant(all.oldest) : null,
     platforms: by(({ platform }) => platform),
     accounts: by(({ account_id: account }) => account).slice(0, maxShownAccounts),
   };
 }
 
-const workerOf = ({ worker_id: workerId, quiet_seconds: quietSeconds, about, jobs }: WorkerRow): WorkerAtWork => ({
-  ...{ workerId, quietSeconds, about },
+const workerOf = ({ worker_id, quiet_seconds, about, jobs }: WorkerRow): WorkerAtWork => ({
+  worker_id,
+  quiet_seconds,
+  about,
   jobs: (jobs ?? []).map((job) => ({ ...job, claimed_at: instant(job.claimed_at) })),
 });
 

@@ -6,7 +6,7 @@ export interface OutagePeriod {
   account_id: string;
   /** Usage stream of the period. */
   stream: string;
-  isClosed: boolean;
+  is_closed: boolean;
   /** All of them, in the order of the stream, also those of which nothing is left. `revision` is that of the charge. */
   charges: { token: string; revision: number }[];
   /** How many have something left to give back, and how much in all, as far as the read model has it. */
@@ -29,7 +29,7 @@ export async function listOutage(
   { platform, reason, from, to }: OutageFilter,
   { maxCharges }: { maxCharges: number },
 ): Promise<{ periods: OutagePeriod[]; isMore: boolean }> {
-  const { rows } = await client.query<Omit<OutagePeriod, 'isClosed'> & { phase: string | null }>(
+  const { rows } = await client.query<Omit<OutagePeriod, 'is_closed'> & { phase: string | null }>(
     `select f.account_id, f.stream, c.phase, (count(*) filter (where f.cents > 0))::int as left,
             coalesce(sum(f.cents), 0)::float8 as cents,
             json_agg(json_build_object('token', f.token, 'revision', f.revision) order by f.revision) as charges
@@ -48,7 +48,7 @@ export async function listOutage(
   );
   const found = rows.reduce((sum, { charges }) => sum + charges.length, 0);
   return {
-    periods: rows.map(({ phase, ...row }) => ({ ...row, isClosed: phase === 'closed' })),
+    periods: rows.map(({ phase, ...row }) => ({ ...row, is_closed: phase === 'closed' })),
     isMore: found > maxCharges,
   };
 }

@@ -1,12 +1,8 @@
 import { type Command, Option } from 'commander';
-import {
-  type CorrectionRow,
-  type CorrectionStatus,
-  correctionStatuses,
-  listCorrections,
-} from '../../projections/corrections.ts';
+import { type CorrectionRow, listCorrections } from '../../projections/corrections.ts';
 import { table } from '../documents/text.ts';
 import { formatCents } from '../domain/cents.ts';
+import { type CorrectionStatus, correctionStatuses } from '../domain/correction-requests.ts';
 import { accountIdArgument, addPageOptions } from './arguments.ts';
 import type { CliDependencies, RunCommand } from './dependencies.ts';
 import { CommandFailed } from './output.ts';

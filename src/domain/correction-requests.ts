@@ -17,6 +17,9 @@ import type { StaffRole } from './staff-events.ts';
  */
 export type CorrectionRequests = Map<string, CorrectionRequest>;
 
+export const correctionStatuses = ['asked', 'permitted', 'refused', 'made', 'failed'] as const;
+export type CorrectionStatus = (typeof correctionStatuses)[number];
+
 export interface CorrectionRequest {
   correctionId: string;
   accountId: string;
@@ -27,7 +30,7 @@ export interface CorrectionRequest {
   askedBy: StaffActor;
   askedAt: string;
   needsApproval: boolean;
-  status: 'asked' | 'permitted' | 'refused' | 'made' | 'failed';
+  status: CorrectionStatus;
   /** The event that permits it: the request itself, or the approval. */
   permittedBy: string | null;
   /** What it has given back. */

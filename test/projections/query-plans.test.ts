@@ -485,7 +485,7 @@ describe('what is small, and what is counted up to a limit', () => {
     const { result, looked } = await lookedAt((client) =>
       readQueueAndWorkers(client, { maxLooked: 10_000, maxWorkers: 200 }),
     );
-    expect(result.queue).toMatchObject({ waiting: 10_000, isMore: true });
+    expect(result.queue).toMatchObject({ waiting: 10_000, is_more: true });
     expect(result.workers).toHaveLength(20);
     expect(looked).toMatchObject({ whole: ['worker_heartbeats'], statements: 1 });
     expect(looked.rows).toBeLessThanOrEqual(10_000 + 60 + 20);

@@ -301,21 +301,21 @@ describe('the page about the service', () => {
     const { queue } = await readQueueAndWorkers(models.pool, { maxWorkers: 1 });
     expect(queue).toMatchObject({
       waiting: rows[0]!.n,
-      isMore: false,
+      is_more: false,
       accounts: [{ name: accountId, waiting: rows[0]!.n }],
     });
     expect(queue.platforms.reduce((sum, { waiting }) => sum + waiting, 0)).toBe(queue.waiting);
     const first = await readQueueAndWorkers(models.pool, { maxLooked: 1, maxWorkers: 1 });
-    expect(first.queue).toMatchObject({ waiting: 1, isMore: true, oldest: queue.oldest });
+    expect(first.queue).toMatchObject({ waiting: 1, is_more: true, oldest: queue.oldest });
   });
 
   it('shows workers with what they do, and jobs whose worker has no beat', async () => {
     await models.pool.query(`insert into worker_heartbeats (worker_id, about) values ('wrk_idle', '{"slots": 4}')`);
     const { workers } = await readQueueAndWorkers(models.pool, { maxWorkers: 50 });
-    expect(workers[0]).toMatchObject({ workerId: 'wrk_idle', about: { slots: 4 }, jobs: [] });
+    expect(workers[0]).toMatchObject({ worker_id: 'wrk_idle', about: { slots: 4 }, jobs: [] });
     const held = workers.slice(1);
     expect(held.length).toBeGreaterThan(0);
-    for (const worker of held) expect(worker).toMatchObject({ quietSeconds: null, jobs: [{ account_id: accountId }] });
+    for (const worker of held) expect(worker).toMatchObject({ quiet_seconds: null, jobs: [{ account_id: accountId }] });
   });
 
   it('lists warnings and mails, the newest first', async () => {

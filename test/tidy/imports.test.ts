@@ -31,8 +31,18 @@ const rooms: Readonly<Record<string, Room>> = {
   'src/documents': { rooms: ['src/domain'], packages: ['csv-stringify/sync'] },
   // An account's documents from log and read models, for everybody who shows them.
   'src/invoices': { rooms: [...insideOfService, 'projections', 'src/documents'] },
+  // APIs written down as OpenAPI, from their tables of endpoints.
+  'src/openapi': { rooms: [], packages: ['zod'] },
   'src/http': {
-    rooms: ['src/async', 'src/requests', ...insideOfService, 'projections', 'projections/admission', 'src/documents'],
+    rooms: [
+      'src/async',
+      'src/requests',
+      ...insideOfService,
+      'projections',
+      'projections/admission',
+      'src/documents',
+      'src/openapi',
+    ],
   },
   // What both consoles share. It knows neither of them, and lists nothing over all accounts.
   'src/console': {
@@ -66,6 +76,7 @@ const rooms: Readonly<Record<string, Room>> = {
       ...readModels,
       'projections/admission/key-use.ts',
       'src/documents',
+      'src/openapi',
       'src/invoices',
       'src/console',
     ],

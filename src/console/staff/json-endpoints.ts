@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 import type { StaffScope } from '../../domain/staff-events.ts';
 import type { StaffDependencies } from './dependencies.ts';
-import { see, type View, type Viewer } from './view.ts';
+import { type JsonView, see, type Viewer } from './view.ts';
 import { account } from './views/account.ts';
 import { charges } from './views/charges.ts';
 import { correction } from './views/correction.ts';
@@ -29,7 +29,7 @@ export interface Endpoint {
 }
 
 function endpoint<Input, Shown extends object>(
-  view: View<Input, Shown>,
+  view: JsonView<Input, Shown>,
   described: Pick<Endpoint, 'method' | 'path' | 'scope' | 'operationId' | 'summary'>,
 ): Endpoint {
   const { input, shown } = view;

@@ -4,7 +4,7 @@ import { badInput, PageRefusal, type StaffVisit } from '../visit.ts';
 import type { StaffDependencies } from './dependencies.ts';
 
 /**
- * What a page shows, and what the endpoint beside it sends: one query for both.
+ * What a page shows, and what the endpoint beside it, if there is one, sends: one query for both.
  *
  * `read` may throw what pages throw (`missing`, `badInput`), and appends nothing. Every view is read by `see`, which writes the
  * access records of personal data before anybody sees them.
@@ -12,10 +12,14 @@ import type { StaffDependencies } from './dependencies.ts';
 export interface View<Input, Shown> {
   /** Of the parts and the query of an address, which are texts, or of a JSON body. */
   input: z.ZodType<Input>;
-  shown: z.ZodType<Shown>;
   read: (dependencies: StaffDependencies, input: Input) => Promise<Shown>;
   /** Whose personal data it shows; default: nobody's. */
   accessRecords?: (shown: Shown) => readonly AccessRecord[];
+}
+
+/** A view that programs read too: its schema stands in the OpenAPI document. */
+export interface JsonView<Input, Shown> extends View<Input, Shown> {
+  shown: z.ZodType<Shown>;
 }
 
 export type { AccessRecord };
@@ -40,7 +44,7 @@ const recordMs = 5_000;
  * @throws {PageRefusal} for an input that is none, and if the access cannot be recorded: then nothing is shown
  */
 export async function see<Input, Shown>(
-  view: Omit<View<Input, Shown>, 'shown'>,
+  view: View<Input, Shown>,
   viewer: Viewer,
   dependencies: StaffDependencies,
   given: unknown,

@@ -1,19 +1,25 @@
-import type { Endpoint } from '../endpoint.ts';
-import { apiPrefix, endpoints } from '../endpoints.ts';
-import { type ApiErrorCode, apiErrors, errorsOfEveryEndpoint } from '../errors.ts';
-import type { Example } from './examples.ts';
 import type {
   ErrorResponse,
   Examples,
   Header,
   JsonSchema,
   OpenApiDocument,
-  Operation,
   Parameter,
   Reference,
   Response,
-} from './openapi-types.ts';
-import { ReferenceSchemas } from './schemas.ts';
+} from '../../openapi/document.ts';
+import {
+  contentOf,
+  type DescribedOperation,
+  DocumentSchemas,
+  objectOf,
+  parametersOf,
+  writeDocument,
+} from '../../openapi/write-document.ts';
+import type { Endpoint } from '../endpoint.ts';
+import { apiPrefix, endpoints } from '../endpoints.ts';
+import { type ApiErrorCode, apiErrors, errorsOfEveryEndpoint } from '../errors.ts';
+import type { Example } from './examples.ts';
 
 const description = `Send the address of a video and get its metadata, or a download to poll and, once it is done, a signed link to the file.
 
@@ -56,21 +62,9 @@ const preferenceApplied: Header = {
  * @param examples answers that a test got from the service
  */
 export function createOpenApi(options: { version: string; examples: readonly Example[] }): OpenApiDocument {
-  const schemas = new ReferenceSchemas();
+  const schemas = new DocumentSchemas();
   const responses: Record<string, ErrorResponse> = {};
-  const paths: OpenApiDocument['paths'] = {};
-  for (const endpoint of endpoints) {
-    const method = endpoint.method === 'GET' ? 'get' : 'post';
-    const examples = options.examples.filter(
-      ({ request }) => request.method === endpoint.method && request.path === endpoint.path,
-    );
-    paths[endpoint.path] = {
-      ...paths[endpoint.path],
-      [method]: operationOf(endpoint, { schemas, responses, examples }),
-    };
-  }
-  return {
-    openapi: '3.1.0',
+  return writeDocument({
     info: {
       title: 'Reeltally',
       version: options.version,
@@ -78,83 +72,63 @@ export function createOpenApi(options: { version: string; examples: readonly Exa
       description,
       license: { name: 'Apache License 2.0', identifier: 'Apache-2.0' },
     },
-    servers: [{ url: apiPrefix, description: 'Where this document was read.' }],
-    security: [{ apiKey: [] }],
-    paths,
+    server: { url: apiPrefix, description: 'Where this document was read.' },
+    token: { name: 'apiKey', description: 'Every request carries an API key: `Authorization: Bearer <key>`.' },
+    operations: endpoints.map((endpoint) => {
+      const isOfEndpoint = ({ request }: Example) =>
+        request.method === endpoint.method && request.path === endpoint.path;
+      return describe(endpoint, { schemas, responses, examples: options.examples.filter(isOfEndpoint) });
+    }),
     components: {
-      securitySchemes: {
-        apiKey: {
-          type: 'http',
-          scheme: 'bearer',
-          description: 'Every request carries an API key: `Authorization: Bearer <key>`.',
-        },
-      },
       headers: { ...headersOfEveryAnswer, 'Retry-After': retryAfter, 'Preference-Applied': preferenceApplied },
       responses,
       schemas: schemas.named,
     },
-  };
+  });
 }
 
 interface Context {
-  schemas: ReferenceSchemas;
+  schemas: DocumentSchemas;
   /** The document's named responses: one for each set of codes that share a status. */
   responses: Record<string, ErrorResponse>;
   examples: readonly Example[];
 }
 
-function operationOf({ reference }: Endpoint, context: Context): Operation {
+function describe({ method, path, reference }: Endpoint, context: Context): DescribedOperation {
   const { operationId, summary, description, query, headers, body, success } = reference;
   const { schemas, examples } = context;
   // A malformed request is no example of a request; its answer is one of an answer.
   const wellFormed = examples.filter(({ response }) => response.status !== 400);
-  const parameters = [
-    ...(query ? parametersOf(schemas.ofInput(query), 'query') : []).map((parameter) => ({
-      ...parameter,
-      ...examplesOf(wellFormed, ({ request }) => request.query?.[parameter.name]),
-    })),
-    ...(headers ? parametersOf(schemas.ofInput(headers), 'header') : []),
-  ];
+  const fieldsIn = (place: Parameter['in'], fields: typeof query) =>
+    fields ? parametersOf(schemas.of(fields, 'input'), () => place) : [];
+  const inQuery = fieldsIn('query', query).map((parameter) => {
+    const examples = examplesOf(wellFormed, ({ request }) => request.query?.[parameter.name]);
+    return { ...parameter, ...(examples && { examples }) };
+  });
   return {
+    method,
+    path,
     operationId,
     summary,
     description,
-    ...(parameters.length > 0 && { parameters }),
-    ...(body && {
-      requestBody: {
-        required: body.required,
-        content: {
-          'application/json': {
-            schema: schemas.ofInput(body.schema),
-            ...examplesOf(wellFormed, ({ request }) => request.body),
-          },
-        },
-      },
-    }),
+    parameters: [...inQuery, ...fieldsIn('header', headers)],
+    body: body && {
+      required: body.required,
+      schema: schemas.of(body.schema, 'input'),
+      examples: examplesOf(wellFormed, ({ request }) => request.body),
+    },
     responses: {
       [success.status]: {
         description: success.description,
         headers: headersOf(success.status, success.headers),
-        content: {
-          'application/json': {
-            schema: envelope(true, { data: schemas.ofAnswer(success.data) }),
-            ...examplesOf(examples, ({ response }) => (response.status === success.status ? response.body : undefined)),
-          },
-        },
+        content: contentOf(
+          envelope(true, { data: schemas.of(success.data, 'output') }),
+          examplesOf(examples, ({ response }) => (response.status === success.status ? response.body : undefined)),
+        ),
       } satisfies Response,
       ...errorResponsesOf(reference.errors, context),
     },
   };
-}
-
-function parametersOf({ properties = {}, required = [] }: JsonSchema, place: Parameter['in']): Parameter[] {
-  return Object.entries(properties).map(([name, { description = '', ...schema }]) => ({
-    name,
-    in: place,
-    required: required.includes(name),
-    description,
-    schema,
-  }));
 }
 
 function errorResponsesOf(own: readonly ApiErrorCode[], { responses, examples }: Context): Record<string, Reference> {
@@ -175,23 +149,14 @@ function errorResponsesOf(own: readonly ApiErrorCode[], { responses, examples }:
 
 function errorResponse(status: number, codes: readonly ApiErrorCode[]): ErrorResponse {
   const texts = Object.fromEntries(codes.map((code) => [code, apiErrors[code].message]));
+  const error = objectOf({
+    code: { type: 'string', enum: [...codes], 'x-enumDescriptions': texts },
+    message: { type: 'string' },
+  });
   return {
     description: codes.map((code) => `\`${code}\`: ${apiErrors[code].message}.`).join(' '),
     headers: headersOf(status),
-    content: {
-      'application/json': {
-        schema: envelope(false, {
-          error: {
-            type: 'object',
-            properties: {
-              code: { type: 'string', enum: [...codes], 'x-enumDescriptions': texts },
-              message: { type: 'string' },
-            },
-            required: ['code', 'message'],
-          },
-        }),
-      },
-    },
+    content: contentOf(envelope(false, { error })),
     'x-errors': texts,
   };
 }
@@ -200,27 +165,22 @@ function errorResponse(status: number, codes: readonly ApiErrorCode[]): ErrorRes
 function addExamples({ content }: ErrorResponse, examples: readonly Example[], status: number): void {
   const media = content['application/json'];
   const more = examplesOf(examples, ({ response }) => (response.status === status ? response.body : undefined));
-  if (more.examples) media.examples = { ...media.examples, ...more.examples };
+  if (more) media.examples = { ...media.examples, ...more };
 }
 
 /** Those that have something to show; a request that is sent twice is shown once. */
-function examplesOf(examples: readonly Example[], shown: (example: Example) => unknown): { examples?: Examples } {
+function examplesOf(examples: readonly Example[], shown: (example: Example) => unknown): Examples | undefined {
   const found = new Map<string, [string, { summary: string; value: unknown }]>();
   for (const example of examples) {
     const value = shown(example);
     const text = JSON.stringify(value);
     if (value !== undefined && !found.has(text)) found.set(text, [example.name, { summary: example.summary, value }]);
   }
-  return found.size === 0 ? {} : { examples: Object.fromEntries(found.values()) };
+  return found.size === 0 ? undefined : Object.fromEntries(found.values());
 }
 
-function envelope(success: boolean, content: Record<string, JsonSchema>): JsonSchema {
-  return {
-    type: 'object',
-    properties: { success: { type: 'boolean', const: success }, ...content },
-    required: ['success', ...Object.keys(content)],
-  };
-}
+const envelope = (success: boolean, content: Record<string, JsonSchema>): JsonSchema =>
+  objectOf({ success: { type: 'boolean', const: success }, ...content });
 
 function headersOf(status: number, more: readonly string[] = []): Record<string, Reference> {
   const names = [

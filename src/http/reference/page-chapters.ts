@@ -1,5 +1,5 @@
 import { code, type Html, html, table } from '../../documents/html.ts';
-import type { ListedOperation } from './operations.ts';
+import type { ListedOperation } from '../../openapi/document.ts';
 import { type Listing, listing, requestListing } from './page-requests.ts';
 
 /** The chapters on how the endpoints work together. */

@@ -2,14 +2,15 @@ import { code, type Html, html, prose, table } from '../../documents/html.ts';
 import {
   type ErrorResponse,
   type Examples,
+  fieldsOf,
   type JsonSchema,
+  type ListedOperation,
   type OpenApiDocument,
   type Operation,
   type Parameter,
   resolve,
   type Response,
-} from './openapi-types.ts';
-import type { ListedOperation } from './operations.ts';
+} from '../../openapi/document.ts';
 import { listing, requestListing } from './page-requests.ts';
 
 export const methodBadge = (method: string): Html =>
@@ -87,7 +88,8 @@ function kindsTable(document: OpenApiDocument, kinds: readonly JsonSchema[]): Ht
   const rows = names.map((name) => {
     const having = kinds.filter(({ properties = {} }) => name in properties);
     const only = having.length < kinds.length ? having.map(({ title = '' }) => `\`${title}\``).join(', ') : undefined;
-    return nestedRows(document, name, having[0]?.properties?.[name] ?? {}, only === undefined ? '' : `With ${only}. `);
+    const field = { properties: { [name]: having[0]?.properties?.[name] ?? {} } };
+    return fieldRows(document, field, { prefix: only === undefined ? '' : `With ${only}. ` });
   });
   return table(
     ['Field', 'Type', ''],
@@ -95,25 +97,17 @@ function kindsTable(document: OpenApiDocument, kinds: readonly JsonSchema[]): Ht
   );
 }
 
-function fieldRows(document: OpenApiDocument, schema: JsonSchema, { marksRequired = false }): Html[] {
-  return Object.entries(schema.properties ?? {}).flatMap(([name, field]) =>
-    nestedRows(document, name, field, '', marksRequired ? (schema.required ?? []).includes(name) : undefined),
-  );
-}
-
-/** A field, and those of the object that it holds. */
-function nestedRows(
+/** @param prefix before what the fields mean */
+function fieldRows(
   document: OpenApiDocument,
-  name: string,
-  field: JsonSchema,
-  prefix: string,
-  required?: boolean,
+  whole: JsonSchema,
+  { marksRequired = false, prefix = '' }: { marksRequired?: boolean; prefix?: string },
 ): Html[] {
-  const whole = { ...resolve<JsonSchema>(document, field), ...field };
-  const inner = Object.entries(whole.properties ?? {}).flatMap(([innerName, innerField]) =>
-    nestedRows(document, `${name}.${innerName}`, innerField, ''),
-  );
-  return [fieldRow(name, { ...whole, description: `${prefix}${whole.description ?? ''}` }, required), ...inner];
+  return fieldsOf(document, whole).map(({ name, schema, isOuter }) => {
+    const { description = '' } = schema;
+    const isRequired = isOuter && marksRequired ? (whole.required ?? []).includes(name) : undefined;
+    return fieldRow(name, { ...schema, description: isOuter ? prefix + description : description }, isRequired);
+  });
 }
 
 function fieldRow(name: string, schema: JsonSchema, required: boolean | undefined): Html {
@@ -133,7 +127,7 @@ function fieldRow(name: string, schema: JsonSchema, required: boolean | undefine
 }
 
 function typeOf({ type, anyOf, const: constant }: JsonSchema): string {
-  if (type !== undefined) return type;
+  if (type !== undefined) return [type].flat().join(' or ');
   if (constant !== undefined) return typeof constant;
   return (anyOf ?? []).map(typeOf).join(' or ');
 }

@@ -1,5 +1,5 @@
 import { type Html, html } from '../../documents/html.ts';
-import type { ListedOperation } from './operations.ts';
+import type { ListedOperation } from '../../openapi/document.ts';
 
 /** Requests as somebody would write them, in each language that the page shows. */
 export const languages = { curl: 'curl', typescript: 'TypeScript', python: 'Python' } as const;

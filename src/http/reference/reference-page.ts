@@ -1,6 +1,13 @@
 import { Html, html, prose, table } from '../../documents/html.ts';
-import { type ErrorResponse, type Header, type JsonSchema, type OpenApiDocument, resolve } from './openapi-types.ts';
-import { type ListedOperation, operationsOf } from './operations.ts';
+import {
+  type ErrorResponse,
+  type Header,
+  type JsonSchema,
+  type ListedOperation,
+  type OpenApiDocument,
+  operationsOf,
+  resolve,
+} from '../../openapi/document.ts';
 import { chapter, clients, quickStart, retries } from './page-chapters.ts';
 import { endpointSection, errorRow, methodBadge, pathPrefix } from './page-endpoint.ts';
 import { languages } from './page-requests.ts';
@@ -88,7 +95,7 @@ function authentication({ components }: OpenApiDocument): Html {
 }
 
 function headers({ components }: OpenApiDocument): Html {
-  const rows = Object.entries(components.headers).map(
+  const rows = Object.entries(components.headers ?? {}).map(
     ([name, { description }]: [string, Header]) =>
       html`<tr>
         <td><code>${name}</code></td>
@@ -125,7 +132,7 @@ function errors(document: OpenApiDocument): Html {
 }
 
 function reasons({ components }: OpenApiDocument): Html {
-  const texts = Object.values(components.schemas).flatMap(({ properties = {} }: JsonSchema) =>
+  const texts = Object.values(components.schemas ?? {}).flatMap(({ properties = {} }: JsonSchema) =>
     Object.values(properties).flatMap((field) => Object.entries(field['x-enumDescriptions'] ?? {})),
   );
   const rows = texts.map(

@@ -3,9 +3,9 @@ import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { readExamples } from '../../../src/http/reference/examples.ts';
 import { createOpenApi } from '../../../src/http/reference/openapi.ts';
-import { operationsOf } from '../../../src/http/reference/operations.ts';
 import { retries } from '../../../src/http/reference/page-chapters.ts';
 import { requestListing } from '../../../src/http/reference/page-requests.ts';
+import { operationsOf } from '../../../src/openapi/document.ts';
 import { call } from '../../support/client.ts';
 import { demoOf, shareService } from '../shared-service.ts';
 

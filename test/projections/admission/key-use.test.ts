@@ -36,13 +36,13 @@ it('a key has its newest request, and those of the past hour', async () => {
   await pretendAdmitted(models.pool, busy!, [2 * hourMs, hourMs + 5_000, hourMs - 60_000, 30_000, 20_000]);
   await pretendAdmitted(models.pool, forgotten!, [30 * 24 * hourMs, 29 * 24 * hourMs]);
   const listed = await listKeysWithUse(models.pool, accountId);
-  expect(listed.map(({ key_id: id, usedInPastHour }) => [id, usedInPastHour])).toEqual([
+  expect(listed.map(({ key_id: id, used_in_past_hour: used }) => [id, used])).toEqual([
     [unused!.keyId, 0],
     [used!.keyId, 3],
     [busy!.keyId, 3],
     [forgotten!.keyId, 0],
   ]);
-  const ago = listed.map(({ lastUsedAt }) => secondsAgo(lastUsedAt));
+  const ago = listed.map(({ last_used_at: lastUsedAt }) => secondsAgo(lastUsedAt));
   expect(ago[0]).toBeNull();
   expect(ago[1]).toBeLessThan(20);
   expect(Math.abs(ago[2]! - 20)).toBeLessThan(20);
@@ -64,9 +64,9 @@ it('a revoked key keeps its use, and a request that was given back counts as non
   await appendAll(log.store, [account.revokeKey(key)]);
   await models.caughtUp();
   const [revoked] = await listKeysWithUse(models.pool, accountId);
-  expect(revoked).toMatchObject({ key_id: key.keyId, revoked_at: expect.any(Date) as Date, usedInPastHour: 2 });
+  expect(revoked).toMatchObject({ key_id: key.keyId, revoked_at: expect.any(Date) as Date, used_in_past_hour: 2 });
   expect(await admissions.giveBack(second!.place!)).toBe(true);
-  expect((await listKeysWithUse(models.pool, accountId))[0]).toMatchObject({ usedInPastHour: 1 });
+  expect((await listKeysWithUse(models.pool, accountId))[0]).toMatchObject({ used_in_past_hour: 1 });
 });
 
 it('waits for no request that holds the window', async () => {
@@ -76,7 +76,7 @@ it('waits for no request that holds the window', async () => {
     await holder.query('begin');
     await holder.query('update api_key_window set revoked = true where key_id = $1', [keys[0]!.keyId]);
     expect(await listKeysWithUse(models.pool, accountId)).toMatchObject([
-      { key_id: keys[0]!.keyId, usedInPastHour: 0 },
+      { key_id: keys[0]!.keyId, used_in_past_hour: 0 },
     ]);
   } finally {
     holder.release(true);

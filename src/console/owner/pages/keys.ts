@@ -82,8 +82,8 @@ function list(keys: readonly KeyWithUse[], { hourly_limit: hourlyLimit }: Terms)
           <a data-row href="/console/downloads?key=${key.key_id}"><code>${key.key_prefix}…</code></a>
         </td>
         <td>${time(key.created_at.toISOString())}</td>
-        <td>${key.lastUsedAt ? time(key.lastUsedAt.toISOString()) : html`<span class="soft">never</span>`}</td>
-        ${number(`${count(key.usedInPastHour)} of ${count(hourlyLimit)}`)}
+        <td>${key.last_used_at ? time(key.last_used_at.toISOString()) : html`<span class="soft">never</span>`}</td>
+        ${number(`${count(key.used_in_past_hour)} of ${count(hourlyLimit)}`)}
         <td><a href="/console/keys/${key.key_id}/revoke">Revoke…</a></td>
       </tr>`,
   );
@@ -157,9 +157,9 @@ async function findKey({ session, params }: OwnerVisit, { pool }: ConsoleDepende
 export async function confirmRevocation(visit: OwnerVisit, dependencies: ConsoleDependencies): Promise<Answer> {
   const key = await findKey(visit, dependencies);
   const used =
-    key.usedInPastHour === 0
+    key.used_in_past_hour === 0
       ? 'It was not used in the past hour.'
-      : `It was used ${count(key.usedInPastHour)} times in the past hour.`;
+      : `It was used ${count(key.used_in_past_hour)} times in the past hour.`;
   return page({
     title: `Revoke ${key.label === '' ? 'a key' : key.label}`,
     section: 'keys',

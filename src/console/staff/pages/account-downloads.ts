@@ -31,10 +31,10 @@ export async function show(visit: StaffVisit, dependencies: StaffDependencies): 
   const filter = filterOf(filters, { ...place, isToken: () => false });
   const view: View<object, Listed> = {
     input: z.object({}),
-    shown: z.custom<Listed>(),
     read: async ({ pool }) => {
       const downloads = await listAccountDownloads(pool, {
-        ...{ accountId, limit: perPage },
+        accountId,
+        limit: perPage,
         filter:
           moment === undefined ? filter : { ...filter, to: new Date(Date.parse(moment) + aroundMs).toISOString() },
         after: readCursor(visit.query.get('after')),

@@ -1,11 +1,12 @@
 import { type Html, html } from '../../../documents/html.ts';
+import { type CorrectionStatus, correctionStatuses } from '../../../domain/correction-requests.ts';
 import { empty, money, number, numberHead, option, time, wideTable } from '../../parts.ts';
 import { type Answer, page, type StaffVisit } from '../../visit.ts';
 import { accountLink } from '../addresses.ts';
 import type { StaffDependencies } from '../dependencies.ts';
 import { inputOf, see, viewerOf } from '../view.ts';
 import type { ShownActor, ShownCorrection } from '../views/correction.ts';
-import { type Corrections, corrections, correctionStatuses } from '../views/corrections.ts';
+import { type Corrections, corrections } from '../views/corrections.ts';
 
 /** Who gave what back, why and with whose approval; and what waits for somebody. */
 
@@ -68,7 +69,7 @@ const filters = ({ query }: StaffVisit): Html =>
     ${[...query.values()].some((value) => value !== '') && html`<a href="/staff/corrections">All</a>`}
   </form>`;
 
-const statusNames: Readonly<Record<ShownCorrection['status'], string>> = {
+const statusNames: Readonly<Record<CorrectionStatus, string>> = {
   asked: 'waits for approval',
   permitted: 'being given back',
   refused: 'refused',
@@ -76,11 +77,15 @@ const statusNames: Readonly<Record<ShownCorrection['status'], string>> = {
   failed: 'not possible',
 };
 
-const statusKinds: Readonly<Record<ShownCorrection['status'], string>> = {
-  ...{ asked: 'warn', permitted: 'info', refused: 'bad', made: 'good', failed: 'bad' },
+const statusKinds: Readonly<Record<CorrectionStatus, string>> = {
+  asked: 'warn',
+  permitted: 'info',
+  refused: 'bad',
+  made: 'good',
+  failed: 'bad',
 };
 
-export const correctionTag = (status: ShownCorrection['status']): Html =>
+export const correctionTag = (status: CorrectionStatus): Html =>
   html`<span class="tag ${statusKinds[status]}">${statusNames[status]}</span>`;
 
 /** @param ownId of the reader */

@@ -1,3 +1,4 @@
+import type { AccessRecord } from '../../../../projections/access-records.ts';
 import { catchUp } from '../../../../projections/runner/wait-for-checkpoint.ts';
 import { listStaffOfAddress, staff as staffModel } from '../../../../projections/staff.ts';
 import { invitedIdOf } from '../../../commands/reference-ids.ts';
@@ -18,7 +19,6 @@ import { inputOf, see, viewerOf } from '../view.ts';
 import {
   type AccessRecords,
   accessRecords as accessRecordsView,
-  type AccessRecordShown,
   type MemberShown,
   type People,
   people as peopleView,
@@ -208,7 +208,7 @@ function older(query: URLSearchParams, before: string): string {
   return `/staff/people/looks?${changed.toString()}`;
 }
 
-export function accessRecordsTable(records: readonly AccessRecordShown[]): Html {
+export function accessRecordsTable(records: readonly AccessRecord[]): Html {
   if (records.length === 0) return empty(html`<p>No look is recorded.</p>`);
   return wideTable(
     'Looks at personal data',

@@ -8,6 +8,7 @@ import { readAccount } from '../../../commands/accounts.ts';
 import type { Account } from '../../../domain/account.ts';
 import { accountIdPattern } from '../../../domain/account-events.ts';
 import { billingDetails } from '../../../domain/billing-details.ts';
+import { correctionStatuses } from '../../../domain/correction-requests.ts';
 import { documentNumber } from '../../../domain/document-number.ts';
 import { jobStatuses } from '../../../domain/download-job.ts';
 import { failureReasonNames } from '../../../domain/failure-reasons.ts';
@@ -16,7 +17,7 @@ import { terms } from '../../../domain/plans.ts';
 import { termsAt } from '../../../domain/usage-periods.ts';
 import { summariseUsage } from '../../../domain/usage-summary.ts';
 import { missing } from '../../visit.ts';
-import type { View } from '../view.ts';
+import type { JsonView } from '../view.ts';
 
 const instant = z.iso.datetime();
 const pool = z.strictObject({ limit: z.int(), used: z.int(), remaining: z.int() });
@@ -99,7 +100,7 @@ const shown = z.strictObject({
     .array(
       z.strictObject({
         correction_id: z.uuid(),
-        status: z.enum(['asked', 'permitted', 'refused', 'made', 'failed']),
+        status: z.enum(correctionStatuses),
         reference: z.string(),
         cents: z.int().describe('The most that it may give back.'),
         made_cents: z.int().nullable(),
@@ -137,7 +138,7 @@ const input = z.object({
 const shownPeriods = 24;
 
 /** An account: what it has bought, what it has used, and who belongs to it. */
-export const account: View<z.infer<typeof input>, AccountShown> = {
+export const account: JsonView<z.infer<typeof input>, AccountShown> = {
   input,
   shown,
   read: async ({ pool: client, macs, staff, now }, { account: accountId }) => {
@@ -189,12 +190,11 @@ function historyOf(periods: readonly AccountPeriod[]): AccountShown['terms_histo
   return each.filter(({ terms: own }, index) => JSON.stringify(own) !== JSON.stringify(each[index + 1]?.terms));
 }
 
-const keyOf = ({ account_id: _account, lastUsedAt, usedInPastHour, created_at, revoked_at, ...key }: KeyWithUse) => ({
+const keyOf = ({ account_id: _account, created_at, revoked_at, last_used_at, ...key }: KeyWithUse) => ({
   ...key,
   created_at: created_at.toISOString(),
   revoked_at: revoked_at?.toISOString() ?? null,
-  last_used_at: lastUsedAt?.toISOString() ?? null,
-  used_in_past_hour: usedInPastHour,
+  last_used_at: last_used_at?.toISOString() ?? null,
 });
 
 function listsOf(

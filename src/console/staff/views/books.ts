@@ -7,7 +7,7 @@ import { nameOf } from '../../../domain/acknowledgements.ts';
 import { auditEventSchemas } from '../../../domain/audit-events.ts';
 import type { EventStore } from '../../../ports/event-store.ts';
 import { unlessAway, verification, verificationOf } from '../verification.ts';
-import type { View } from '../view.ts';
+import type { JsonView } from '../view.ts';
 
 /** All but who examined it. */
 // What Postgres keeps as JSON is JSON: said so, not looked at, for JSON Schema has no short word for any JSON.
@@ -69,7 +69,7 @@ export type Books = z.infer<typeof shown>;
 const maxPeriods = 100;
 
 /** The state of the books: one statement, and the positions of the log. */
-export const books: View<object, Books> = {
+export const books: JsonView<object, Books> = {
   input: z.object({}),
   shown,
   read: async (dependencies) => {

@@ -8,32 +8,33 @@ import type { EventStore } from '../../../ports/event-store.ts';
 import { missing } from '../../visit.ts';
 import type { View } from '../view.ts';
 
-const shown = z.strictObject({
-  token: z.string(),
-  account_id: z.string(),
-  platform: z.string(),
-  queued_at: z.iso.datetime(),
-  stream: z.string().describe('Usage stream of the charge.'),
-  revision: z.int().describe('Of the charge in its stream.'),
-  charge_event_id: z.string().nullable(),
-  charged_cents: z.int().describe('0 for a credit of the plan.'),
-  left_cents: z.int().describe('What may still be given back.'),
-  books: z.enum(['open', 'closed']).describe('Of the billing period of the charge.'),
-  by: z
-    .enum(['waiver', 'credit_note'])
-    .nullable()
-    .describe('How it is given back: a waiver as long as the books are open, then a credit note. Null: not at all.'),
-  why_not: z.enum(['credit', 'voided', 'given_back', 'not_invoiced']).nullable(),
-  invoice_number: z.int().nullable().describe('The invoice that a credit note corrects.'),
-  line: z.int().nullable(),
-});
-
-export type ChargeLeft = z.infer<typeof shown>;
+export interface ChargeLeft {
+  token: string;
+  account_id: string;
+  platform: string;
+  queued_at: string;
+  /** Usage stream of the charge. */
+  stream: string;
+  /** Of the charge in its stream. */
+  revision: number;
+  charge_event_id: string | null;
+  /** 0 for a credit of the plan. */
+  charged_cents: number;
+  /** What may still be given back. */
+  left_cents: number;
+  /** Of the billing period of the charge. */
+  books: 'open' | 'closed';
+  /** How it is given back: a waiver as long as the books are open, then a credit note. Null: not at all. */
+  by: 'waiver' | 'credit_note' | null;
+  why_not: 'credit' | 'voided' | 'given_back' | 'not_invoiced' | null;
+  /** The invoice that a credit note corrects. */
+  invoice_number: number | null;
+  line: number | null;
+}
 
 /** The charge of a download, and what is left of it: from the log, because money is given back of it. */
 export const charge: View<{ token: string }, ChargeLeft> = {
   input: z.object({ token: z.string().max(100) }),
-  shown,
   read: async ({ pool, staff: { store } }, { token }) => {
     const job = await readJob(pool, token);
     if (!job) throw missing();

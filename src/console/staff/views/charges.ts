@@ -7,7 +7,7 @@ import { inSnapshot } from '../../../../projections/runner/transaction.ts';
 import { accountId } from '../../../domain/account-events.ts';
 import { missing } from '../../visit.ts';
 import type { StaffDependencies } from '../dependencies.ts';
-import type { View } from '../view.ts';
+import type { JsonView } from '../view.ts';
 import { type OverageRow, overageRow, overageRowOf } from './overage.ts';
 
 /** The charges and corrections of one account and billing period, in the order of the log. */
@@ -60,7 +60,7 @@ const shown = z.strictObject({
 });
 export type Charges = z.infer<typeof shown>;
 
-export const charges: View<ChargesInput, Charges> = {
+export const charges: JsonView<ChargesInput, Charges> = {
   input,
   shown,
   read: ({ pool }, { after, ...given }) =>

@@ -6,8 +6,9 @@ import {
   readCorrection,
 } from '../../../../projections/corrections.ts';
 import { inSnapshot } from '../../../../projections/runner/transaction.ts';
+import { correctionStatuses } from '../../../domain/correction-requests.ts';
 import { missing } from '../../visit.ts';
-import type { View } from '../view.ts';
+import type { JsonView } from '../view.ts';
 
 const actor = z.strictObject({ id: z.string(), role: z.string(), reason: z.string() });
 export type ShownActor = z.infer<typeof actor>;
@@ -17,7 +18,7 @@ export const shownCorrection = z.strictObject({
   correction_id: z.string(),
   account_id: z.string(),
   status: z
-    .enum(['asked', 'permitted', 'refused', 'made', 'failed'])
+    .enum(correctionStatuses)
     .describe('Asked: it waits for a second person. Permitted: it is about to be given back.'),
   kind: z.enum(['waive_charge', 'waive_charges', 'credit_line']),
   charges: z.int().describe('Charges that it waives; 0 for a credit note.'),
@@ -76,7 +77,7 @@ const shown = shownCorrection.extend({ made: z.array(made).describe('The events 
 export type CorrectionStory = z.infer<typeof shown>;
 
 /** One correction with its whole story. */
-export const correction: View<{ id: string }, CorrectionStory> = {
+export const correction: JsonView<{ id: string }, CorrectionStory> = {
   input: z.object({ id: z.string().max(100).describe('Id of the correction.') }),
   shown,
   read: ({ pool }, { id }) =>

@@ -3,10 +3,9 @@ import { z } from 'zod';
 import { listCorrections, listWaitingCorrections } from '../../../../projections/corrections.ts';
 import { listGivenBack } from '../../../../projections/given-back.ts';
 import { inSnapshot } from '../../../../projections/runner/transaction.ts';
-import type { View } from '../view.ts';
+import { correctionStatuses } from '../../../domain/correction-requests.ts';
+import type { JsonView } from '../view.ts';
 import { actorShown, correctionShown, shownCorrection } from './correction.ts';
-
-export const correctionStatuses = ['asked', 'permitted', 'refused', 'made', 'failed'] as const;
 
 const position = z.string().regex(/^\d{1,20}$/, 'is no position in the log');
 /** An empty field of a form means anything. */
@@ -53,7 +52,7 @@ const perPage = 50;
 const maxWaiting = 100;
 
 /** What waits for somebody, and what was given back: three statements. */
-export const corrections: View<CorrectionsInput, Corrections> = {
+export const corrections: JsonView<CorrectionsInput, Corrections> = {
   input,
   shown,
   read: ({ pool }, given) => inSnapshot(pool, (client) => readCorrections(client, given)),

@@ -6,7 +6,7 @@ import { eventMetadata } from '../../../domain/parse-event.ts';
 import type { RecordedEvent } from '../../../ports/event-store.ts';
 import { missing } from '../../visit.ts';
 import { stepSchema, stepsOf } from '../download-steps.ts';
-import type { View } from '../view.ts';
+import type { JsonView } from '../view.ts';
 
 const instant = z.iso.datetime();
 
@@ -55,7 +55,7 @@ export type Download = z.infer<typeof shown>;
 const input = z.object({ token: z.string().max(100).describe('The `request_token` of the download.') });
 
 /** A download from its request to whoever looked at it. */
-export const download: View<z.infer<typeof input>, Download> = {
+export const download: JsonView<z.infer<typeof input>, Download> = {
   input,
   shown,
   read: async ({ pool, staff, pollAnswer }, { token }) => {

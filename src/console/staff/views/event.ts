@@ -7,7 +7,7 @@ import { isOurStream } from '../../../domain/is-our-stream.ts';
 import { type DomainEvent, type EventMetadata, eventMetadata } from '../../../domain/parse-event.ts';
 import type { EventStore, RecordedEvent } from '../../../ports/event-store.ts';
 import { missing } from '../../visit.ts';
-import type { View } from '../view.ts';
+import type { JsonView } from '../view.ts';
 
 const place = z.strictObject({ id: z.uuid(), type: z.string(), stream: z.string(), revision: z.int() });
 
@@ -49,7 +49,7 @@ const maxJobEvents = 100;
 const readAtOnce = 1_000;
 
 /** One event of the log. */
-export const event: View<z.infer<typeof input>, EventShown> = {
+export const event: JsonView<z.infer<typeof input>, EventShown> = {
   input,
   shown,
   read: async ({ pool, staff: { store } }, { id }) => {

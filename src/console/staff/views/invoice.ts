@@ -25,14 +25,11 @@ export interface LineOfInvoice extends DocumentLine {
   left_cents: number;
 }
 
-/** These have no endpoint: a document is what it is in the API of its account. */
-type PageView<Input, Shown> = Omit<View<Input, Shown>, 'shown'>;
-
 const accessRecords = ({ account_id: accountId }: { account_id: string }): AccessRecord[] => [
   { accountId, token: null, page: 'account' },
 ];
 
-export const invoice: PageView<z.infer<typeof input>, InvoiceLeft> = {
+export const invoice: View<z.infer<typeof input>, InvoiceLeft> = {
   input,
   read: async (dependencies, { account: accountId, number }) => {
     const found = await findInvoice(documentsOf(dependencies), { accountId, number, charges: false });
@@ -49,7 +46,7 @@ export interface LineLeft {
   line: LineOfInvoice;
 }
 
-export const invoiceLine: PageView<z.infer<typeof lineInput>, LineLeft> = {
+export const invoiceLine: View<z.infer<typeof lineInput>, LineLeft> = {
   input: lineInput,
   read: async (dependencies, { line: wanted, ...about }) => {
     const found = await invoice.read(dependencies, about);
@@ -60,7 +57,7 @@ export const invoiceLine: PageView<z.infer<typeof lineInput>, LineLeft> = {
   accessRecords,
 };
 
-export const creditNote: PageView<z.infer<typeof input>, CreditNoteDocument> = {
+export const creditNote: View<z.infer<typeof input>, CreditNoteDocument> = {
   input,
   read: async (dependencies, { account: accountId, number }) => {
     const found = await findCreditNote(documentsOf(dependencies), { accountId, number });

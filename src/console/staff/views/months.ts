@@ -16,8 +16,8 @@ import { accountId } from '../../../domain/account-events.ts';
 import { instant } from '../../../domain/instant.ts';
 import { missing } from '../../visit.ts';
 import type { StaffDependencies } from '../dependencies.ts';
-import { isBehind, verification, verificationOf } from '../verification.ts';
-import type { View } from '../view.ts';
+import { isBehind, type Verification, verification, verificationOf } from '../verification.ts';
+import type { JsonView, View } from '../view.ts';
 import { allMonths, month, phases } from './overage.ts';
 
 /** The close of a month, in sum and account by account. */
@@ -90,7 +90,7 @@ const shown = z.strictObject({
 export type MonthInput = z.infer<typeof input>;
 export type ShownMonth = z.infer<typeof shown>;
 
-export const monthClose: View<MonthInput, ShownMonth> = {
+export const monthClose: JsonView<MonthInput, ShownMonth> = {
   input,
   shown,
   read: async (dependencies, { month: wanted, after, ...filter }) => {
@@ -157,15 +157,22 @@ function rowOf({ account_id, period_start, plan, phase, not_invoiced, stream, ..
   return { account_id, period_start, plan, phase, ...sumsOf(money), not_invoiced, stream };
 }
 
-const monthRow = z.strictObject({ month: z.string(), ...totals.shape, open: z.int(), ended: z.int() });
-export type MonthRow = z.infer<typeof monthRow>;
+export interface MonthRow extends Sums {
+  month: string;
+  /** Billing periods that begin in it: all, those that are open, and those that are ended and not closed. */
+  periods: number;
+  open: number;
+  ended: number;
+}
 
-const shownMonths = z.strictObject({ months: z.array(monthRow), verification });
+interface MonthsShown {
+  months: MonthRow[];
+  verification: Verification;
+}
 
 /** Every month, the newest first. */
-export const months: View<object, z.infer<typeof shownMonths>> = {
+export const months: View<object, MonthsShown> = {
   input: z.object({}),
-  shown: shownMonths,
   read: async (dependencies) => {
     const { rows, state, reached } = await inSnapshot(dependencies.pool, async (client) => ({
       rows: await listMonthMoney(client, { months: allMonths }),

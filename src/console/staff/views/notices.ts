@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { listNotices } from '../../../../projections/operation.ts';
+import { listNotices, type Notice } from '../../../../projections/operation.ts';
 import type { View } from '../view.ts';
 
 const input = z.object({
@@ -10,27 +10,16 @@ const input = z.object({
     .describe('A notice as `next` names it: only older ones.'),
 });
 
-const notice = z.strictObject({
-  kind: z.enum(['usage_warning', 'overage_cap', 'document']),
-  event_id: z.string(),
-  account_id: z.string(),
-  time: z.iso.datetime(),
-  pool: z.string().nullable(),
-  threshold_percent: z.int().nullable(),
-  waiting: z.int().describe('Mails about it that are not sent yet.'),
-});
-
-const shown = z.strictObject({
-  notices: z.array(notice).describe('What owners of accounts are told by mail, the newest first.'),
-  next: z.string().nullable(),
-});
-export type Notices = z.infer<typeof shown>;
+export interface Notices {
+  /** What owners of accounts are told by mail, the newest first. */
+  notices: Notice[];
+  next: string | null;
+}
 
 const perPage = 50;
 
 export const notices: View<z.infer<typeof input>, Notices> = {
   input,
-  shown,
   read: async ({ pool }, { before }) => {
     const [time = '', event_id = ''] = before?.split('~') ?? [];
     const cursor = z.iso.datetime().safeParse(time).success ? { time, event_id } : undefined;

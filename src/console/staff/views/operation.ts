@@ -1,12 +1,12 @@
 import { z } from 'zod';
-import type { View } from '../view.ts';
+import type { JsonView } from '../view.ts';
 import { books } from './books.ts';
 import { work } from './work.ts';
 
 const shown = z.strictObject({ books: books.shown, work: work.shown });
 
 /** The service itself, for programs: what two pages show. */
-export const operation: View<object, z.infer<typeof shown>> = {
+export const operation: JsonView<object, z.infer<typeof shown>> = {
   input: z.object({}),
   shown,
   read: async (dependencies) => {

@@ -15,7 +15,7 @@ import { accountId } from '../../../domain/account-events.ts';
 import { instant } from '../../../domain/instant.ts';
 import { badInput } from '../../visit.ts';
 import type { StaffDependencies } from '../dependencies.ts';
-import type { View } from '../view.ts';
+import type { JsonView } from '../view.ts';
 
 /** Everybody's overage: each account and billing period, beside the months' sums. */
 
@@ -77,7 +77,7 @@ export type OverageRow = z.infer<typeof overageRow>;
 export type OverageMonth = z.infer<typeof monthRow>;
 export type Overage = z.infer<typeof shown>;
 
-export const overage: View<OverageInput, Overage> = {
+export const overage: JsonView<OverageInput, Overage> = {
   input,
   shown,
   read: async ({ pool, now }, given) => {

@@ -1,51 +1,57 @@
 import { z } from 'zod';
-import { listAccessRecords } from '../../../../projections/access-records.ts';
+import { type AccessRecord, listAccessRecords } from '../../../../projections/access-records.ts';
 import { notBelieved } from '../../../../projections/credits-macs.ts';
 import { listStaffMembers, readStaffMember, type StaffMember } from '../../../../projections/staff.ts';
 import { readStaff } from '../../../commands/staff.ts';
 import { accountIdPattern } from '../../../domain/account-events.ts';
 import { isTokenHeld, type Staff, type StaffToken } from '../../../domain/staff.ts';
-import { personalPages, staffId, staffRole, staffScope } from '../../../domain/staff-events.ts';
+import { staffId, type StaffRole, type StaffScope } from '../../../domain/staff-events.ts';
 import { missing } from '../../visit.ts';
 import type { StaffDependencies } from '../dependencies.ts';
 import type { View } from '../view.ts';
 
 /** Who is staff. E-mail addresses, sign-ins and tokens come from the log, where the addresses can be erased. */
 
-const instant = z.iso.datetime();
-
-const member = z.strictObject({
-  staff_id: z.string(),
-  email: z.string().nullable(),
-  role: staffRole,
-  invited: z.boolean().describe('False: the OpenID provider knows the person.'),
-  since: instant,
-  removed_at: instant.nullable(),
-  signed_in_at: instant.nullable().describe('The newest sign-in.'),
-  tokens: z.int().describe('Tokens for programs that hold.'),
-});
-export type MemberShown = z.infer<typeof member>;
+export interface MemberShown {
+  staff_id: string;
+  email: string | null;
+  role: StaffRole;
+  /** False: the OpenID provider knows the person. */
+  invited: boolean;
+  since: string;
+  removed_at: string | null;
+  /** The newest sign-in. */
+  signed_in_at: string | null;
+  /** Tokens for programs that hold. */
+  tokens: number;
+}
 
 function memberShown({ staffId: id, role, invited, since, removedAt }: StaffMember, log: Staff, now: string) {
   const held = removedAt === null ? [...log.tokens.values()].filter((token) => isTokenHeld(token, now)) : [];
   return {
-    ...{ staff_id: id, email: log.member?.email ?? null, role, invited, since, removed_at: removedAt },
-    ...{ signed_in_at: log.signedInAt, tokens: held.length },
+    staff_id: id,
+    email: log.member?.email ?? null,
+    role,
+    invited,
+    since,
+    removed_at: removedAt,
+    signed_in_at: log.signedInAt,
+    tokens: held.length,
   };
 }
 
 const perPage = 25;
 
-const peopleShown = z.strictObject({
-  members: z.array(member).describe('In the order in which they came, removed ones included.'),
-  next: z.string().nullable().describe('`after` of the next page; null on the last one.'),
-});
-export type People = z.infer<typeof peopleShown>;
+export interface People {
+  /** In the order in which they came, removed ones included. */
+  members: MemberShown[];
+  /** `after` of the next page; null on the last one. */
+  next: string | null;
+}
 
 /** The members of staff: one statement, two on later pages. */
 export const people: View<{ after?: string | undefined }, People> = {
   input: z.object({ after: staffId.optional() }),
-  shown: peopleShown,
   read: async ({ pool, macs, staff, now }, { after }) => {
     const last = after === undefined ? undefined : await findKnown({ pool, macs }, after);
     const rows = await listStaffMembers(pool, { ...(last && { after: last }), limit: perPage + 1, macs });
@@ -64,39 +70,30 @@ async function findKnown({ pool, macs }: Pick<StaffDependencies, 'pool' | 'macs'
   return row;
 }
 
-const accessRecord = z.strictObject({
-  position: z.string(),
-  event_id: z.string(),
-  staff_id: z.string(),
-  account_id: z.string(),
-  token: z.string().nullable().describe('The download that was looked at.'),
-  page: z.enum(personalPages),
-  time: instant,
-});
-export type AccessRecordShown = z.infer<typeof accessRecord>;
+export interface TokenShown {
+  token_id: string;
+  prefix: string;
+  label: string;
+  scopes: StaffScope[];
+  created_at: string;
+  expires_at: string;
+  revoked: boolean;
+  /** Neither revoked nor expired, and of somebody who is staff. */
+  holds: boolean;
+}
 
-const personShown = z.strictObject({
-  ...member.shape,
-  issued_tokens: z
-    .array(
-      z.strictObject({
-        ...{ token_id: z.string(), prefix: z.string(), label: z.string(), scopes: z.array(staffScope) },
-        ...{ created_at: instant, expires_at: instant, revoked: z.boolean() },
-        holds: z.boolean().describe('Neither revoked nor expired, and of somebody who is staff.'),
-      }),
-    )
-    .describe('The newest first.'),
-  access_records: z.array(accessRecord).describe('The newest 20.'),
-});
-export type Person = z.infer<typeof personShown>;
-export type TokenShown = Person['issued_tokens'][number];
+export interface Person extends MemberShown {
+  /** The newest first. */
+  issued_tokens: TokenShown[];
+  /** The newest 20. */
+  access_records: AccessRecord[];
+}
 
 const shownAccessRecords = 20;
 
 /** One member: two statements. */
 export const person: View<{ person: string }, Person> = {
   input: z.object({ person: z.string().max(60) }),
-  shown: personShown,
   read: async ({ pool, macs, staff, now }, { person: id }) => {
     if (!staffId.safeParse(id).success) throw missing();
     const row = await findKnown({ pool, macs }, id);
@@ -109,8 +106,13 @@ export const person: View<{ person: string }, Person> = {
 };
 
 const tokenShown = (token: StaffToken, isStaff: boolean, now: string): TokenShown => ({
-  ...{ token_id: token.tokenId, prefix: token.tokenPrefix, label: token.label, scopes: [...token.scopes] },
-  ...{ created_at: token.createdAt, expires_at: token.expiresAt, revoked: token.revoked },
+  token_id: token.tokenId,
+  prefix: token.tokenPrefix,
+  label: token.label,
+  scopes: [...token.scopes],
+  created_at: token.createdAt,
+  expires_at: token.expiresAt,
+  revoked: token.revoked,
   holds: isStaff && isTokenHeld(token, now),
 });
 
@@ -123,18 +125,18 @@ const accessRecordsInput = z.object({
     .optional(),
 });
 
-const accessRecordsShown = z.strictObject({
-  access_records: z.array(accessRecord).describe('The newest first.'),
-  next: z.string().nullable().describe('`before` of the next page; null on the last one.'),
-});
-export type AccessRecords = z.infer<typeof accessRecordsShown>;
+export interface AccessRecords {
+  /** The newest first. */
+  access_records: AccessRecord[];
+  /** `before` of the next page; null on the last one. */
+  next: string | null;
+}
 
 const accessRecordsPerPage = 50;
 
 /** Who has looked at whose data: one statement. */
 export const accessRecords: View<z.infer<typeof accessRecordsInput>, AccessRecords> = {
   input: accessRecordsInput,
-  shown: accessRecordsShown,
   read: async ({ pool }, { person: by, account: accountId, before }) => {
     const rows = await listAccessRecords(pool, {
       of: { staffId: by, accountId },

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { listOutage } from '../../../../projections/outage.ts';
+import { listOutage, type OutagePeriod } from '../../../../projections/outage.ts';
 import { failureReasonNames } from '../../../domain/failure-reasons.ts';
 import { badInput } from '../../visit.ts';
 import type { View } from '../view.ts';
@@ -22,19 +22,9 @@ const input = z.object({
 });
 export type OutageInput = z.infer<typeof input>;
 
-const shown = z.strictObject({
-  periods: z.array(
-    z.strictObject({
-      account_id: z.string(),
-      stream: z.string(),
-      is_closed: z.boolean().describe('Its books are closed: nothing is waived any more.'),
-      charges: z.array(z.strictObject({ token: z.string(), revision: z.int() })),
-      left: z.int().describe('Charges of which something is left.'),
-      cents: z.int().describe('What is left of them.'),
-    }),
-  ),
-});
-export type PlatformOutageShown = z.infer<typeof shown>;
+export interface PlatformOutageShown {
+  periods: OutagePeriod[];
+}
 
 const maxDays = 31;
 const maxCharges = 10_000;
@@ -42,7 +32,6 @@ const maxCharges = 10_000;
 /** What an outage has failed and charged, by account and period: one statement, and nothing is changed. */
 export const platformOutage: View<OutageInput, PlatformOutageShown> = {
   input,
-  shown,
   read: async ({ pool, now }, { platform, failure: reason, from, to }) => {
     if (from >= to) throw badInput('The outage ends before it begins.');
     // What is still to fail would make the same form mean something else later.
@@ -51,6 +40,6 @@ export const platformOutage: View<OutageInput, PlatformOutageShown> = {
     const { periods, isMore } = await listOutage(pool, { platform, reason, from, to }, { maxCharges });
     if (isMore)
       throw badInput('More than 10,000 charges have failed in this time. Choose a shorter one, and then the next.');
-    return { periods: periods.map(({ isClosed, ...period }) => ({ ...period, is_closed: isClosed })) };
+    return { periods };
   },
 };

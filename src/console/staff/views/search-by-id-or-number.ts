@@ -6,7 +6,7 @@ import {
   searchHitKinds,
 } from '../../../../projections/search-by-id-or-number.ts';
 import { accountPath, correctionPath, documentPath, downloadPath, eventPath } from '../addresses.ts';
-import type { View } from '../view.ts';
+import type { JsonView } from '../view.ts';
 
 const limit = 20;
 
@@ -39,7 +39,7 @@ const shown = z.strictObject({
 export type SearchResult = z.infer<typeof shown>;
 
 /** One box for everything that staff are told. */
-export const search: View<z.infer<typeof input>, SearchResult> = {
+export const search: JsonView<z.infer<typeof input>, SearchResult> = {
   input,
   shown,
   read: async ({ pool, macs, samplePlatformOrigin }, { search: text }) => {

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { listJobDays } from '../../../../projections/job-days.ts';
 import { readQueueAndWorkers } from '../../../../projections/operation.ts';
-import type { View } from '../view.ts';
+import type { JsonView } from '../view.ts';
 
 const waitingBy = z.strictObject({ name: z.string(), waiting: z.int(), oldest: z.iso.datetime() });
 
@@ -35,8 +35,11 @@ const shown = z.strictObject({
       about: about.nullable(),
       jobs: z.array(
         z.strictObject({
-          ...{ token: z.string(), account_id: z.string(), platform: z.string() },
-          ...{ status: z.enum(['claimed', 'running']), claimed_at: z.iso.datetime() },
+          token: z.string(),
+          account_id: z.string(),
+          platform: z.string(),
+          status: z.enum(['claimed', 'running']),
+          claimed_at: z.iso.datetime(),
         }),
       ),
     }),
@@ -60,30 +63,20 @@ export const daysShown = 30;
 const dayMs = 86_400_000;
 
 /** The queue, the workers, and how downloads end: two statements. */
-export const work: View<object, Work> = {
+export const work: JsonView<object, Work> = {
   input: z.object({}),
   shown,
   read: async ({ pool, now, queueAnswers }) => {
     const dayOf = (ms: number) => new Date(ms).toISOString().slice(0, 10);
     const nowMs = Date.parse(now());
-    const [
-      {
-        queue: { isMore, ...queue },
-        workers,
-      },
-      days,
-      answers,
-    ] = await Promise.all([
+    const [{ queue, workers }, days, answers] = await Promise.all([
       readQueueAndWorkers(pool, { maxWorkers }),
       listJobDays(pool, { from: dayOf(nowMs - (daysShown - 1) * dayMs), to: dayOf(nowMs) }),
       queueAnswers(),
     ]);
     return {
-      queue: { answers, ...queue, is_more: isMore },
-      workers: workers.map(({ workerId, quietSeconds, about: said, jobs }) => {
-        const read = about.safeParse(said);
-        return { worker_id: workerId, quiet_seconds: quietSeconds, about: read.success ? read.data : null, jobs };
-      }),
+      queue: { answers, ...queue },
+      workers: workers.map((worker) => ({ ...worker, about: about.safeParse(worker.about).data ?? null })),
       days,
     };
   },

@@ -1,21 +1,29 @@
-/** OpenAPI 3.1, as far as this service's document goes. */
+/** OpenAPI 3.1, as far as the documents of this service go: of the API, and of what programs of staff read. */
 export interface OpenApiDocument {
   openapi: '3.1.0';
-  info: { title: string; version: string; summary: string; description: string; license: License };
-  servers: { url: string; description: string }[];
+  info: { title: string; version: string; summary?: string; description: string; license?: License };
+  servers: Server[];
   security: Record<string, string[]>[];
   paths: Record<string, Partial<Record<'get' | 'post', Operation>>>;
-  components: {
+  components: Components & {
     securitySchemes: Record<string, { type: 'http'; scheme: 'bearer'; description: string }>;
-    headers: Record<string, Header>;
-    responses: Record<string, ErrorResponse>;
-    schemas: Record<string, JsonSchema>;
   };
 }
 
 interface License {
   name: string;
   identifier: string;
+}
+
+export interface Server {
+  url: string;
+  description?: string;
+}
+
+export interface Components {
+  headers?: Record<string, Header>;
+  responses?: Record<string, ErrorResponse>;
+  schemas?: Record<string, JsonSchema>;
 }
 
 export interface Operation {
@@ -30,7 +38,7 @@ export interface Operation {
 
 export interface Parameter {
   name: string;
-  in: 'query' | 'header';
+  in: 'path' | 'query' | 'header';
   required: boolean;
   description: string;
   schema: JsonSchema;
@@ -45,7 +53,7 @@ export interface Header {
 
 export interface Response {
   description: string;
-  headers: Record<string, Reference>;
+  headers?: Record<string, Reference>;
   content: Content;
 }
 
@@ -54,7 +62,7 @@ export interface ErrorResponse extends Response {
   'x-errors': Record<string, string>;
 }
 
-interface Content {
+export interface Content {
   'application/json': { schema: JsonSchema; examples?: Examples };
 }
 
@@ -64,10 +72,10 @@ export interface Reference {
   $ref: string;
 }
 
-/** JSON Schema 2020-12, as far as zod's schemas of this API go. */
+/** JSON Schema 2020-12, as far as zod's schemas of this service go. */
 export interface JsonSchema {
   $ref?: string;
-  type?: string;
+  type?: string | string[];
   title?: string;
   description?: string;
   const?: unknown;
@@ -75,6 +83,7 @@ export interface JsonSchema {
   enum?: unknown[];
   properties?: Record<string, JsonSchema>;
   required?: string[];
+  items?: JsonSchema;
   oneOf?: JsonSchema[];
   anyOf?: JsonSchema[];
   minimum?: number;
@@ -91,4 +100,40 @@ export function resolve<Target extends object>(document: OpenApiDocument, target
   const found = groups[group]?.[name];
   if (!found) throw new Error(`the document has no ${target.$ref}`);
   return found;
+}
+
+export interface ListedOperation extends Operation {
+  method: 'get' | 'post';
+  path: string;
+}
+
+export function operationsOf({ paths }: OpenApiDocument): ListedOperation[] {
+  return Object.entries(paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, operation]) => ({
+      ...operation,
+      path,
+      method: method as ListedOperation['method'],
+    })),
+  );
+}
+
+export interface Field {
+  /** Of a field within fields its path, such as `lines[].cents`. */
+  name: string;
+  schema: JsonSchema;
+  /** Whether it stands in the schema itself, and not in one of its fields. */
+  isOuter: boolean;
+}
+
+/** The fields of an object, each before the fields that it holds. */
+export function fieldsOf(document: OpenApiDocument, { properties = {} }: JsonSchema, prefix = ''): Field[] {
+  return Object.entries(properties).flatMap(([name, field]) => {
+    const schema = { ...resolve<JsonSchema>(document, field), ...field };
+    const inner = [schema, ...(schema.anyOf ?? [])];
+    const list = inner.find(({ items }) => items)?.items;
+    const object = inner.find(({ properties: own }) => own);
+    const own: Field = { name: prefix + name, schema, isOuter: prefix === '' };
+    if (list) return [own, ...fieldsOf(document, list, `${prefix}${name}[].`)];
+    return object ? [own, ...fieldsOf(document, object, `${prefix}${name}.`)] : [own];
+  });
 }
