@@ -71,8 +71,13 @@ export function stepsOf(record: DownloadRecord, request: EventMetadata | undefin
 }
 
 const nothing = {
-  ...{ cents: null, download_cents: null, period_cents: null, attempt: null, status: null },
-  ...{ event: null, correction_id: null },
+  cents: null,
+  download_cents: null,
+  period_cents: null,
+  attempt: null,
+  status: null,
+  event: null,
+  correction_id: null,
 };
 
 const gapMs = (before: Draft | undefined, { time }: Draft) => (before ? Date.parse(time) - Date.parse(before.time) : 0);
@@ -119,15 +124,13 @@ function eventSteps({ timeline, download, periodAfter }: DownloadRecord): Draft[
     if (type === 'JobReleased' || type === 'JobCompleted' || type === 'JobFailed') isHeld = false;
     if (stream.startsWith('job-')) job = evolveJob(job, { type, data } as JobEvent, { revision, time });
     return {
-      ...{
-        kind: kinds[type] ?? 'work',
-        time,
-        title: eventTitle(type),
-        text: describeEvent(row),
-        actor,
-        cents,
-        attempt,
-      },
+      kind: kinds[type] ?? 'work',
+      time,
+      title: eventTitle(type),
+      text: describeEvent(row),
+      actor,
+      cents,
+      attempt,
       status: type === 'DownloadCreditDebited' || type === 'OverageCharged' ? null : job.status,
       period_cents: type === 'OverageCharged' ? download.running_cents : (periodAfter[row.event_id] ?? null),
       event: { id: row.event_id, type, stream, revision, position, data: data as Record<string, unknown> },
@@ -142,7 +145,9 @@ function correctionSteps(row: Row): Draft[] {
   const common = { kind: 'staff', correction_id: row.correction_id } as const;
   const asked: Draft = {
     ...common,
-    ...{ time: row.asked_at, actor: row.asked_by, event: eventOf('CorrectionAsked', row.asked_event_id) },
+    time: row.asked_at,
+    actor: row.asked_by,
+    event: eventOf('CorrectionAsked', row.asked_event_id),
     title: 'Asked to give back:',
     text: `at most ${formatCents(row.cents)} under ${row.reference}${reasonOf(row.asked_by)}`,
   };
@@ -151,7 +156,9 @@ function correctionSteps(row: Row): Draft[] {
     const isRefused = row.status === 'refused';
     steps.push({
       ...common,
-      ...{ time: row.decided_at, actor: row.decided_by, title: isRefused ? 'Refused:' : 'Approved:' },
+      time: row.decided_at,
+      actor: row.decided_by,
+      title: isRefused ? 'Refused:' : 'Approved:',
       text: reasonOf(row.decided_by).slice(2),
       event: eventOf(isRefused ? 'CorrectionRefused' : 'CorrectionApproved', row.decided_event_id),
     });
@@ -166,18 +173,29 @@ function correctionSteps(row: Row): Draft[] {
 const reasonOf = (actor: Actor) => (actor.type === 'staff' ? `: ${actor.reason}` : '');
 
 const eventOf = (type: DomainEvent['type'], id: string) => ({
-  ...{ id, type, stream: null, revision: null, position: null, data: null },
+  id,
+  type,
+  stream: null,
+  revision: null,
+  position: null,
+  data: null,
 });
 
 const creditNoteStep = (note: DownloadRecord['creditNotes'][number]): Draft => ({
-  ...{ kind: 'money', time: note.time, actor: note.actor, cents: -note.cents },
+  kind: 'money',
+  time: note.time,
+  actor: note.actor,
+  cents: -note.cents,
   title: 'Credited:',
   text: `credit note ${String(note.number)} of invoice ${String(note.invoiceNumber)} under ${note.reference}${reasonOf(note.actor)}`,
   event: eventOf('CreditNoteIssued', note.eventId),
 });
 
 const accessStep = ({ time, staff_id: id, page }: DownloadRecord['accessRecords'][number]): Draft => ({
-  ...{ kind: 'staff', time, title: 'Looked at', text: page === 'download' ? '' : `on the page of the ${page}` },
+  kind: 'staff',
+  time,
+  title: 'Looked at',
+  text: page === 'download' ? '' : `on the page of the ${page}`,
   actor: { type: 'staff', id, role: 'staff', reason: `looks at ${page}` },
 });
 

@@ -121,8 +121,13 @@ function bodyOf({ body, raw }: FastifyRequest): object {
 }
 
 const codeOfStatus: Readonly<Record<PageRefusal['status'], StaffApiErrorCode>> = {
-  ...{ 400: 'invalid_request', 401: 'unauthorized', 403: 'forbidden', 404: 'not_found', 409: 'invalid_request' },
-  ...{ 429: 'unavailable', 503: 'unavailable' },
+  400: 'invalid_request',
+  401: 'unauthorized',
+  403: 'forbidden',
+  404: 'not_found',
+  409: 'invalid_request',
+  429: 'unavailable',
+  503: 'unavailable',
 };
 
 function errorOf(error: unknown, request: FastifyRequest, outage: Outage): StaffApiError {

@@ -61,7 +61,12 @@ export async function isBehind(
 }
 
 const kinds: Readonly<Record<Verdict['verdict'], 'good' | 'warn' | 'bad'>> = {
-  ...{ none: 'warn', partial: 'warn', diverges: 'bad', stopped: 'warn', behind: 'warn', verified: 'good' },
+  none: 'warn',
+  partial: 'warn',
+  diverges: 'bad',
+  stopped: 'warn',
+  behind: 'warn',
+  verified: 'good',
 };
 
 /** @param isElsewhere on pages that do not show the divergences themselves */

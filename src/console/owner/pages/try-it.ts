@@ -147,7 +147,9 @@ async function lookUpNow(
   const arrivedMs = performance.now();
   const lookupId = dependencies.newUuid();
   const answer = await lookUpMetadata(dependencies, {
-    ...{ accountId: visit.session.accountId, lookupId, ...asked },
+    accountId: visit.session.accountId,
+    lookupId,
+    ...asked,
     cause: causeOf(visit, lookupId),
     decisionBudgetMs,
     now: dependencies.now(),
@@ -199,7 +201,13 @@ export async function queue(visit: OwnerVisit, dependencies: ConsoleDependencies
   const keyed = await readKeyedDownload(dependencies.pool, { accountId, keyHash, macs: dependencies.macs });
   if (keyed === notBelieved) throw away();
   const answer = await queueDownload(dependencies, {
-    ...{ accountId, token: dependencies.tokens.issue(), video, options, keyHash, keyed, snapshot },
+    accountId,
+    token: dependencies.tokens.issue(),
+    video,
+    options,
+    keyHash,
+    keyed,
+    snapshot,
     cause: causeOf(visit, dependencies.newUuid()),
     deadlineMs: arrivedMs + downloadBudgetMs,
   });

@@ -26,7 +26,8 @@ export async function ask(visit: StaffVisit, dependencies: StaffDependencies): P
     charge_event_id: null,
   } as const;
   return await askInConsole(visit, dependencies, {
-    ...{ accountId, fields },
+    accountId,
+    fields,
     correction: line.left_cents > 0 ? correction : undefined,
   });
 }

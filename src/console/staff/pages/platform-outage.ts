@@ -36,7 +36,8 @@ const title = 'Give back the charges of an outage';
 const shownPage = (given: URLSearchParams, dependencies: StaffDependencies, preview: Html, status?: number): Answer =>
   page(
     {
-      ...{ title, section: 'corrections' },
+      title,
+      section: 'corrections',
       content: html`<p>
           All charges beyond the plan of downloads that failed on one platform, in a time that is over. Credits of a
           plan cannot be given back in money.
@@ -233,7 +234,8 @@ type Part = Pick<PlatformOutageShown['periods'][number], 'account_id' | 'stream'
 /** The charges of a period never change their order, so that the same form asks for the same parts. */
 const partsOf = ({ account_id, stream, charges }: PlatformOutageShown['periods'][number]): Part[] =>
   Array.from({ length: Math.ceil(charges.length / maxChargesOfCorrection) }, (_, index) => ({
-    ...{ account_id, stream },
+    account_id,
+    stream,
     charges: charges.slice(index * maxChargesOfCorrection, (index + 1) * maxChargesOfCorrection),
   }));
 
@@ -248,7 +250,11 @@ async function askPart(
   const about = { account_id: accountId, charges: charges.length, correctionId };
   const correction = { kind: 'waive_charges', stream, charges } as const;
   const asked = await askCorrection(dependencies.staff, {
-    ...{ accountId, correctionId, reference, correction, limitCents: dependencies.approvalCents },
+    accountId,
+    correctionId,
+    reference,
+    correction,
+    limitCents: dependencies.approvalCents,
     ...orderOf(visit),
   });
   if (isRefused(asked)) return { ...about, cents: null, said: html`${refusalText(asked.refusal)}` };

@@ -129,7 +129,8 @@ function plot(failed: Work['days'], by: 'outcome' | 'platform', caption: string,
       return sum + (isOf && row.day === date ? row.downloads : 0);
     }, 0);
   const series = [...largest, ...(names.length > largest.length ? [others] : [])].map((label, index) => ({
-    ...{ label, token: seriesTokens[index] ?? 'line-strong' },
+    label,
+    token: seriesTokens[index] ?? 'line-strong',
     values: dates.map((date) => of(label, date)),
   }));
   const plotted = { days: dates.map((date) => Date.parse(date) / 1000), series };

@@ -66,7 +66,9 @@ function attemptOf(secret: string, { origins }: StaffDependencies): SignInAttemp
   const part = (name: string) => hash('sha256', `${name} ${secret}`, 'base64url');
   return {
     redirectUri: `${origins.own}/staff/sign-in/provider`,
-    ...{ state: part('state'), nonce: part('nonce'), codeVerifier: part('verifier') },
+    state: part('state'),
+    nonce: part('nonce'),
+    codeVerifier: part('verifier'),
   };
 }
 

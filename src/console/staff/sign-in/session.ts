@@ -25,7 +25,8 @@ export async function startSession(
   const names = staffCookies(origins.isSecure);
   const { isSecure } = names;
   const secret = await sessions.start({
-    ...{ staffId, role: member.role },
+    staffId,
+    role: member.role,
     browser: visit.request.headers['user-agent'] ?? '',
     replaces: visit.cookies.get(names.session),
   });

@@ -49,7 +49,10 @@ const shown = z.strictObject({
   periods: z
     .array(
       z.strictObject({
-        ...{ period_start: instant, stream: z.string(), plan: z.string(), phase: z.string() },
+        period_start: instant,
+        stream: z.string(),
+        plan: z.string(),
+        phase: z.string(),
         ...money,
         difference_cents: z.int().describe('Overage that no invoice carries.'),
       }),
@@ -124,7 +127,11 @@ const shown = z.strictObject({
   looks: z
     .array(
       z.strictObject({
-        ...{ event_id: z.uuid(), staff_id: z.string(), token: z.string().nullable(), page: z.string(), time: instant },
+        event_id: z.uuid(),
+        staff_id: z.string(),
+        token: z.string().nullable(),
+        page: z.string(),
+        time: instant,
       }),
     )
     .describe('Who of staff has looked at personal data of the account: the newest 10.'),
@@ -148,7 +155,9 @@ export const account: JsonView<z.infer<typeof input>, AccountShown> = {
     const keys = await listKeysWithUse(client, accountId);
     const record = await readAccountRecord(client, accountId);
     return {
-      ...{ account_id: accountId, opened_at: openedAt(known), billing: known.billing },
+      account_id: accountId,
+      opened_at: openedAt(known),
+      billing: known.billing,
       people: [...known.people.values()].map(({ personId, ...person }) => ({ person_id: personId, ...person })),
       ...usageOf(periods[0], now()),
       terms_history: historyOf(periods),
@@ -176,8 +185,12 @@ function usageOf(newest: AccountPeriod | undefined, now: string): Pick<AccountSh
   return {
     terms: termsAt(usage, now),
     usage: {
-      ...{ period_start: period.start, period_end: period.end, downloads, metadata },
-      ...{ overage_downloads: overage.downloads, overage_cents: overage.cents },
+      period_start: period.start,
+      period_end: period.end,
+      downloads,
+      metadata,
+      overage_downloads: overage.downloads,
+      overage_cents: overage.cents,
     },
   };
 }
@@ -205,16 +218,30 @@ function listsOf(
     periods,
     notices,
     downloads: downloads.map(({ token, queued_at, platform, video_id, status, failure_reason, overage, cents }) => ({
-      ...{ token, queued_at, platform, video_id, status, failure_reason, overage, cents },
+      token,
+      queued_at,
+      platform,
+      video_id,
+      status,
+      failure_reason,
+      overage,
+      cents,
     })),
     documents: documents.map(({ covers: _covers, ...each }) => ({
       ...each,
       document_number: documentNumber(each.type === 'InvoiceIssued' ? 'invoice' : 'credit_note', {
-        ...{ account_id: accountId, number: each.number },
+        account_id: accountId,
+        number: each.number,
       }),
     })),
     corrections: corrections.map(({ correction_id, status, reference, cents, made_cents, asked_at, asked_by }) => ({
-      ...{ correction_id, status, reference, cents, made_cents, asked_at, asked_by },
+      correction_id,
+      status,
+      reference,
+      cents,
+      made_cents,
+      asked_at,
+      asked_by,
     })),
     looks: access_records,
   };

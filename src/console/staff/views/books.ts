@@ -18,14 +18,23 @@ const divergenceFacts = auditEventSchemas.DivergenceAcknowledged.omit({ referenc
 });
 
 const acknowledgement = z.strictObject({
-  ...{ event_id: z.string(), time: z.iso.datetime(), by: z.string(), reason: z.string(), reference: z.string() },
+  event_id: z.string(),
+  time: z.iso.datetime(),
+  by: z.string(),
+  reason: z.string(),
+  reference: z.string(),
 });
 
 /** An approval that the rules allow, and finance should look at all the same. */
 const notice = z.strictObject({
   notice: z.enum(['invited', 'not_told_apart']),
-  ...{ account_id: z.string(), stream: z.string(), revision: z.int(), correction_id: z.string() },
-  ...{ asked_by: z.string(), approved_by: z.string(), approved_at: z.iso.datetime() },
+  account_id: z.string(),
+  stream: z.string(),
+  revision: z.int(),
+  correction_id: z.string(),
+  asked_by: z.string(),
+  approved_by: z.string(),
+  approved_at: z.iso.datetime(),
 });
 
 const audit = verification.extend({
@@ -55,7 +64,8 @@ const shown = z.strictObject({
   periods_not_closed: z
     .array(
       z.strictObject({
-        ...{ account_id: z.string(), stream: z.string() },
+        account_id: z.string(),
+        stream: z.string(),
         phase: z.enum(['open', 'ended']),
         period_end: z.iso.datetime(),
       }),
@@ -98,11 +108,15 @@ async function headOf(store: EventStore): Promise<string | null> {
 
 async function lagsOf(store: EventStore, reached: ReadonlyMap<string, bigint>): Promise<Books['read_models']> {
   const readers = projections.map(({ name, streamPrefixes }) => ({
-    ...{ name, streamPrefixes, after: reached.get(name) ?? 0n },
+    name,
+    streamPrefixes,
+    after: reached.get(name) ?? 0n,
   }));
   const newest = await unlessAway(store.newestPositions(readers));
   return readers.map(({ name, after }, index) => ({
-    ...{ name, position: String(after), lag: newest && String((newest[index] ?? after) - after) },
+    name,
+    position: String(after),
+    lag: newest && String((newest[index] ?? after) - after),
   }));
 }
 
@@ -122,7 +136,10 @@ async function acknowledgements(store: EventStore): Promise<ReadonlyMap<string, 
     events.map(({ event: { data }, id, metadata: { time, actor } }) => [
       nameOf(data),
       {
-        ...{ event_id: id, time, by: actor.id, reference: data.reference },
+        event_id: id,
+        time,
+        by: actor.id,
+        reference: data.reference,
         reason: 'reason' in actor ? actor.reason : '',
       },
     ]),

@@ -52,9 +52,16 @@ async function readLeft(store: EventStore, job: JobRow): Promise<ChargeLeft> {
   const { charges, closed } = await readCorrections(store, stream, revision);
   const found = charges.get(token);
   const about = {
-    ...{ token, account_id: accountId, platform, queued_at, stream, revision },
-    ...{ charge_event_id: found?.eventId ?? null, charged_cents: job.cents ?? found?.cents ?? 0 },
-    ...{ left_cents: found?.cents ?? 0, books: closed ? ('closed' as const) : ('open' as const) },
+    token,
+    account_id: accountId,
+    platform,
+    queued_at,
+    stream,
+    revision,
+    charge_event_id: found?.eventId ?? null,
+    charged_cents: job.cents ?? found?.cents ?? 0,
+    left_cents: found?.cents ?? 0,
+    books: closed ? ('closed' as const) : ('open' as const),
   };
   if (found?.type !== 'OverageCharged') return { ...about, ...nothing, why_not: 'credit' };
   if (found.voided) return { ...about, ...nothing, why_not: 'voided' };

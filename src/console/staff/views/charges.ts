@@ -137,7 +137,9 @@ async function readPeriod(
 }
 
 const ofPeriod = ({ account_id, period_start }: OverageRow, { only }: Pick<ChargesInput, 'only'>) => ({
-  ...{ accountId: account_id, periodStart: period_start, only },
+  accountId: account_id,
+  periodStart: period_start,
+  only,
 });
 
 async function* rowsOf(pages: AsyncGenerator<PeriodCharge[]>): AsyncGenerator<ChargeRow[]> {
@@ -148,7 +150,9 @@ function rowOf({ actor, position: _position, ...charge }: PeriodCharge): ChargeR
   const isStaff = actor.type === 'staff';
   return {
     ...charge,
-    ...{ actor_type: actor.type, actor_id: actor.id },
-    ...{ actor_role: isStaff ? actor.role : null, actor_reason: isStaff ? actor.reason : null },
+    actor_type: actor.type,
+    actor_id: actor.id,
+    actor_role: isStaff ? actor.role : null,
+    actor_reason: isStaff ? actor.reason : null,
   };
 }

@@ -68,7 +68,9 @@ async function readCorrections(
   const limit = perPage + 1;
   if (list === 'asked' || status !== undefined || by !== undefined || reference !== undefined) {
     const rows = await listCorrections(client, {
-      ...{ filter: { accountId, status, askedBy: by, reference }, before, limit },
+      filter: { accountId, status, askedBy: by, reference },
+      before,
+      limit,
     });
     const page = rows.slice(0, perPage);
     return { ...wait, given_back: [], asked: page.map(correctionShown), next: nextOf(rows, page) };

@@ -87,14 +87,29 @@ function factsOf({ download: job, timeline, creditNotes }: DownloadRecord) {
   const inPeriod = timeline.reduce((sum, { cents }) => sum + Math.max(0, 0 - (cents ?? 0)), 0);
   const givenBack = inPeriod + creditNotes.reduce((sum, note) => sum + note.cents, 0);
   return {
-    ...{ token, account_id, platform, video_id, url, format, quality, status, attempts, key_id, overage },
-    ...{ queued_at, started_at, finished_at, failure_reason },
+    token,
+    account_id,
+    platform,
+    video_id,
+    url,
+    format,
+    quality,
+    status,
+    attempts,
+    key_id,
+    overage,
+    queued_at,
+    started_at,
+    finished_at,
+    failure_reason,
     failure_message: failure_reason === null ? null : failureReasons[failure_reason].message,
     file:
       job.file_mime === null
         ? null
         : { mime: job.file_mime, size_bytes: job.file_size_bytes ?? 0, expired_at: job.file_expired_at },
-    ...{ charged_cents: charged, given_back_cents: givenBack, left_cents: Math.max(0, (charged ?? 0) - givenBack) },
+    charged_cents: charged,
+    given_back_cents: givenBack,
+    left_cents: Math.max(0, (charged ?? 0) - givenBack),
     period_cents: overage ? job.running_cents : null,
   };
 }

@@ -150,8 +150,15 @@ function factsOf(found: RecordedEvent, metadata: EventMetadata) {
   const type = found.type as DomainEvent['type'];
   const data = found.data as Record<string, unknown>;
   return {
-    ...{ id, type: found.type, stream, revision, position: position.toString(), data, metadata },
-    ...{ time: metadata.time, stored_at: created.toISOString() },
+    id,
+    type: found.type,
+    stream,
+    revision,
+    position: position.toString(),
+    data,
+    metadata,
+    time: metadata.time,
+    stored_at: created.toISOString(),
     text: eventSentence({ type, data, actor: metadata.actor }),
   };
 }

@@ -131,8 +131,11 @@ const wantedOf = ({
   order,
 }: OverageInput): { filter: OverageFilter; order: OverageOrder } => ({
   filter: {
-    ...{ month: month === 'all' ? undefined : month, accountId: account, phase },
-    ...{ withOverage: overage === 'yes', withDifference: difference === 'yes' },
+    month: month === 'all' ? undefined : month,
+    accountId: account,
+    phase,
+    withOverage: overage === 'yes',
+    withDifference: difference === 'yes',
   },
   order: { sort, descending: order === 'desc' },
 });
