@@ -64,6 +64,6 @@ export const pageRoutes: readonly OwnerRoute[] = [
   owner('POST', '/people', people.invite),
   owner('POST', '/people/:person/remove', people.remove),
   owner('POST', '/sessions/end', people.endSession),
-  owner('POST', '/sessions/end-all', people.endAllSessions),
-  owner('POST', '/sign-out', people.signOut),
+  owner('POST', '/sessions/end-all', signIn.endAllSessions),
+  owner('POST', '/sign-out', signIn.signOut),
 ];

@@ -10,7 +10,7 @@ export interface AskingBrowser {
   next: string;
 }
 
-interface AskForMail {
+export interface AskForMail {
   /** Counts an attempt. @returns whether the client has made too many */
   countSignIn: (clientAddress: string) => boolean;
   randomBits: (bytes: number) => Buffer;

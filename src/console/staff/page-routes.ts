@@ -26,7 +26,6 @@ import * as search from './pages/search-by-id-or-number.ts';
 import * as start from './pages/start.ts';
 import * as work from './pages/work.ts';
 import * as providerSignIn from './sign-in/provider-sign-in.ts';
-import * as session from './sign-in/session.ts';
 import * as signIn from './sign-in/sign-in.ts';
 
 type StaffRoute = Route<StaffSession, StaffDependencies>;
@@ -101,5 +100,5 @@ export const pageRoutes: readonly StaffRoute[] = [
   staff('POST', '/people/:person/tokens', 'admin', person.issueToken),
   staff('POST', '/people/:person/tokens/:token/revoke', 'admin', person.revokeToken),
 
-  staff('POST', '/sign-out', 'support', session.signOut),
+  staff('POST', '/sign-out', 'support', signIn.signOut),
 ];

@@ -8,7 +8,6 @@ import { isRefused } from '../../../domain/refusals.ts';
 import type { ListedSession } from '../../../ports/console-sessions.ts';
 import { formTokenField } from '../../layout.ts';
 import { count, time, wideTable } from '../../parts.ts';
-import { ownerCookies, setCookie } from '../../sign-in/cookies.ts';
 import { type Answer, badInput, missing, notYetInForce, type OwnerVisit, redirect } from '../../visit.ts';
 import type { ConsoleDependencies } from '../dependencies.ts';
 import { requestOf } from '../owner-request.ts';
@@ -119,19 +118,4 @@ async function untilInForce({ store, pool }: ConsoleDependencies): Promise<void>
 export async function endSession(visit: OwnerVisit, { sessions }: ConsoleDependencies): Promise<Answer> {
   await sessions.end(visit.session, visit.form.get('session') ?? '');
   return redirect('/console/settings?done=ended#sessions');
-}
-
-export async function endAllSessions(visit: OwnerVisit, dependencies: ConsoleDependencies): Promise<Answer> {
-  await dependencies.sessions.endAll(visit.session);
-  return signedOut(dependencies);
-}
-
-export async function signOut(visit: OwnerVisit, dependencies: ConsoleDependencies): Promise<Answer> {
-  await dependencies.sessions.end(visit.session, visit.session.sessionId);
-  return signedOut(dependencies);
-}
-
-function signedOut({ origins }: ConsoleDependencies): Answer {
-  const { session, isSecure } = ownerCookies(origins.isSecure);
-  return redirect('/console/sign-in?done=out', setCookie(session, '', { isSecure, maxAgeSeconds: 0 }));
 }

@@ -13,7 +13,7 @@ import { askingCookie, nextOf, readAsking } from '../../sign-in/asking-browser.t
 import { staffCookies } from '../../sign-in/cookies.ts';
 import { type Answer, missing, PageRefusal, redirect, type Visit } from '../../visit.ts';
 import type { StaffDependencies } from '../dependencies.ts';
-import { startSession } from './session.ts';
+import { startSession } from './sign-in.ts';
 
 /**
  * Signing in by OpenID Connect: authorization code with PKCE, state and nonce. All three follow from one secret, which only the

@@ -1,88 +1,63 @@
+import { catchUp } from '../../../../projections/runner/wait-for-checkpoint.ts';
+import { staff as staffModel } from '../../../../projections/staff.ts';
 import { readStaff, recordSignIn } from '../../../commands/staff.ts';
-import { type Html, html } from '../../../documents/html.ts';
+import { html } from '../../../documents/html.ts';
 import { isRefused } from '../../../domain/refusals.ts';
+import type { Member } from '../../../domain/staff.ts';
 import type { ReadStaffLink } from '../../../ports/staff-sessions.ts';
-import { note } from '../../parts.ts';
-import { askForMail, askingCookie, nextOf, readAsking } from '../../sign-in/asking-browser.ts';
+import { nextOf } from '../../sign-in/asking-browser.ts';
 import { staffCookies } from '../../sign-in/cookies.ts';
-import { type Answer, page, type Visit } from '../../visit.ts';
+import {
+  askingSecret,
+  browserOf,
+  linkForm,
+  mailLink,
+  signedIn,
+  signedOut,
+  signedOutNote,
+  unusableLink,
+} from '../../sign-in/sign-in-pages.ts';
+import { type Answer, notYetInForce, page, type StaffVisit, type Visit } from '../../visit.ts';
 import type { StaffDependencies } from '../dependencies.ts';
-import { startSession } from './session.ts';
 
-/**
- * Signing in by the OpenID provider, or by a link that was mailed or printed.
- *
- *     form ──▶ mail with a link ──▶ the browser that asked: signed in
- *                              └──▶ any other browser: a page that asks first, which uses nothing up
- *
- * The answer to the form is the same for every address, and is given before anybody looks whose address it is.
- */
+/** Signing in by the OpenID provider, or by a link that was mailed or printed. */
 
-const base = '/staff';
-const linkMinutes = 15;
+export const staffConsole = { base: '/staff', cookieNames: staffCookies, sessionSeconds: 12 * 3_600 } as const;
 const recordMs = 5_000;
+const inForceMs = 5_000;
 
 export function showForm(visit: Visit, { provider }: StaffDependencies): Answer {
-  const told = visit.query.get('done') === 'out' && note('good', 'You are signed out.');
-  const next = nextOf(visit.query, base);
-  const form = linkForm(next, provider === undefined);
+  const form = linkForm(visit, staffConsole, { people: 'people who were invited', isOnly: !provider });
+  const byProvider = () => {
+    const next = encodeURIComponent(nextOf(visit.query, staffConsole.base));
+    return html`<p>
+        <a class="button" href="/staff/sign-in/with-provider?next=${next}">Sign in with ${provider?.name ?? ''}</a>
+      </p>
+      <details>
+        <summary>By a mailed link</summary>
+        ${form}
+      </details>`;
+  };
   return page({
     title: 'Sign in to the staff console',
-    content: html`${told}
-    ${
-      provider &&
-      html`<p>
-        <a class="button" href="/staff/sign-in/with-provider?next=${encodeURIComponent(next)}"
-          >Sign in with ${provider.name}</a
-        >
-      </p>`
-    }
-    ${
-      provider
-        ? html`<details>
-            <summary>By a mailed link</summary>
-            ${form}
-          </details>`
-        : form
-    }`,
+    content: html`${signedOutNote(visit)} ${provider ? byProvider() : form}`,
   });
 }
 
-const linkForm = (next: string, isOnly: boolean): Html =>
-  html`<p>We mail a link to people who were invited. It signs you in once, within ${linkMinutes} minutes.</p>
-    <form method="post" action="/staff/sign-in" class="stack">
-      <input type="hidden" name="next" value="${next}" />
-      <label
-        >E-mail address
-        <input type="email" name="email" required ${isOnly && html`autofocus`} autocomplete="email" maxlength="254"
-      /></label>
-      <button class="${!isOnly && 'second'}">Mail me a link</button>
-    </form>`;
+export const askForLink = (visit: Visit, dependencies: StaffDependencies): Answer =>
+  mailLink(visit, dependencies, staffConsole, {
+    known: 'was invited',
+    help: 'Ask an admin whether you were invited, and with which address.',
+  });
 
-export function askForLink(visit: Visit, dependencies: StaffDependencies): Answer {
-  const { email, secret } = askForMail(visit, dependencies);
-  const names = staffCookies(dependencies.origins.isSecure);
-  return {
-    kind: 'page',
-    cookies: [askingCookie({ secret, next: nextOf(visit.form, base) }, names, linkMinutes)],
-    page: {
-      title: 'Look into your mail',
-      content: html`<p class="lead">
-          If <strong>${email}</strong> was invited, a link is on its way. Open it in this browser within ${linkMinutes}
-          minutes.
-        </p>
-        <p>Nothing comes? Ask an admin whether you were invited, and with which address.</p>
-        <p><a href="/staff/sign-in">Try another address</a></p>`,
-    },
-  };
-}
+const unusable = () => unusableLink(staffConsole, 'too old');
 
 export async function openLink(visit: Visit, dependencies: StaffDependencies): Promise<Answer> {
   const secret = visit.params['secret'] ?? '';
   const link = await readUsable(secret, dependencies);
-  if (!link) return askForAnother();
-  const asking = readAsking(visit, staffCookies(dependencies.origins.isSecure), base);
-  if (link.isOfBrowser(asking?.secret)) return await start(visit, dependencies, { secret, ...link });
+  if (!link) return unusable();
+  if (link.isOfBrowser(askingSecret(visit, dependencies, staffConsole)))
+    return await start(visit, dependencies, { secret, ...link });
   return page({
     title: 'Sign in here?',
     content: html`<p>This link was not asked for in this browser. Go on only if it was made for you.</p>
@@ -93,7 +68,7 @@ export async function openLink(visit: Visit, dependencies: StaffDependencies): P
 export async function useLink(visit: Visit, dependencies: StaffDependencies): Promise<Answer> {
   const secret = visit.params['secret'] ?? '';
   const link = await readUsable(secret, dependencies);
-  return link ? await start(visit, dependencies, { secret, ...link }) : askForAnother();
+  return link ? await start(visit, dependencies, { secret, ...link }) : unusable();
 }
 
 /** A link of somebody who may use it: the log says who is staff. */
@@ -110,18 +85,28 @@ async function start(
   { secret, staffId }: ReadStaffLink & { secret: string },
 ): Promise<Answer> {
   // The first of two browsers that use the link takes it.
-  if (!(await dependencies.links.use(secret))) return askForAnother();
+  if (!(await dependencies.links.use(secret))) return unusable();
   const request = { correlationId: visit.request.id, timeoutMs: recordMs };
   const member = await recordSignIn(dependencies.staff, { staffId, signIn: { by: 'link' }, ...request });
-  return isRefused(member) ? askForAnother() : await startSession(visit, dependencies, { staffId, member });
+  return isRefused(member) ? unusable() : await startSession(visit, dependencies, { staffId, member });
 }
 
-const askForAnother = (): Answer => ({
-  kind: 'page',
-  status: 404,
-  page: {
-    title: 'This link does not work',
-    content: html`<p class="lead">It was used already, is too old, or is not complete. Ask for a new one.</p>
-      <p><a class="button" href="/staff/sign-in">Ask for a new link</a></p>`,
-  },
-});
+/** @param person somebody whose sign-in is recorded in the log */
+export async function startSession(
+  visit: Visit,
+  dependencies: StaffDependencies,
+  { staffId, member }: { staffId: string; member: Member },
+): Promise<Answer> {
+  const { sessions, staff, pool } = dependencies;
+  // Sessions hold for members that the read model knows.
+  const isInForce = await catchUp({ store: staff.store, pool }, staffModel, inForceMs).catch(() => false);
+  if (!isInForce) throw notYetInForce('Your sign-in is recorded. Sign in again in a minute.');
+  const browser = browserOf(visit, dependencies, staffConsole);
+  const secret = await sessions.start({ staffId, role: member.role, ...browser });
+  return signedIn(visit, dependencies, staffConsole, secret);
+}
+
+export async function signOut({ session }: StaffVisit, dependencies: StaffDependencies): Promise<Answer> {
+  await dependencies.sessions.end(session.staffId, session.sessionId);
+  return signedOut(dependencies, staffConsole);
+}
