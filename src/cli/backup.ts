@@ -67,8 +67,16 @@ function tell(output: Output, folder: string, { createdAt, prefix, log, files }:
   const { position, events, streams, heads, brokenLinks } = log;
   const bytes = files.reduce((sum, file) => sum + file.bytes, 0);
   const data = {
-    ...{ folder, created_at: createdAt, event_store_prefix: prefix, position, events, streams, chain_heads: heads },
-    ...{ broken_links: brokenLinks, files: files.length, bytes },
+    folder,
+    created_at: createdAt,
+    event_store_prefix: prefix,
+    position,
+    events,
+    streams,
+    chain_heads: heads,
+    broken_links: brokenLinks,
+    files: files.length,
+    bytes,
   };
   const broken = `\n${String(brokenLinks)} events are not chained to the one before: run ledger verify.`;
   const text =

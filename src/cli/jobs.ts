@@ -1,16 +1,15 @@
 import { type Command, Option } from 'commander';
 import { readInvoices } from '../../projections/invoices.ts';
 import { jobTimeline, readTimeline, type TimelineRow } from '../../projections/job-timeline.ts';
-import { type JobFilter, listJobs, readJob } from '../../projections/jobs.ts';
+import { type JobFilter, type JobRow, listJobs, readJob } from '../../projections/jobs.ts';
 import { type Correction, correctionsOf, describeEvent, reasonText } from '../documents/job-story.ts';
-import { facts, table } from '../documents/text.ts';
+import { facts } from '../documents/text.ts';
 import { periodOfUsageStream } from '../domain/billing-period.ts';
 import { formatCents } from '../domain/cents.ts';
 import { jobStatuses } from '../domain/download-job.ts';
-import type { Actor } from '../domain/parse-event.ts';
 import { accountIdArgument, addPageOptions, instantArgument } from './arguments.ts';
 import { type CliDependencies, type RunCommand, wholeTableMs } from './dependencies.ts';
-import { CommandFailed, print } from './output.ts';
+import { type Column, CommandFailed, print, rowsText } from './output.ts';
 import { type PageOptions, printPage, takePage } from './pagination.ts';
 import { caughtUp } from './wait-for-read-models.ts';
 
@@ -76,21 +75,9 @@ async function timelineCommand(cli: CliDependencies, token: string): Promise<voi
     throw new CommandFailed(`there is no job ${token} in the timeline yet, ${behindText}`, 2);
   }
   const rows = events.map((row, index) => timelineRow(row, events[index - 1]));
-  const lines = rows.map((row) => [
-    row.time,
-    `+${row.gap_seconds.toFixed(3)} s`,
-    row.type,
-    row.stream,
-    String(row.revision),
-    actorText(row.actor),
-    row.cents === undefined ? '' : formatCents(row.cents),
-    row.text,
-    JSON.stringify(row.data),
-  ]);
-  const head = ['time', 'gap', 'type', 'stream', 'revision', 'actor', 'charge', 'in words', 'payload'];
   const charged = events.find(({ stream }) => stream.startsWith('usage-'));
   const corrections = charged ? await readCorrections(cli, periodOfUsageStream(charged.stream).accountId, events) : [];
-  const text = [table(cli.output, head, lines), ...correctionsText(corrections)].join('\n');
+  const text = [rowsText(cli.output, timelineColumns, rows), ...correctionsText(corrections)].join('\n');
   print(cli.output, { token, rows, corrections, behind }, text);
   if (behind) cli.output.tell(`reeltally: events may be missing at the end of the timeline, ${behindText}\n`);
 }
@@ -105,7 +92,17 @@ function timelineRow({ cents, ...row }: TimelineRow, previous: TimelineRow | und
   return { time, gap_seconds: gapMs / 1000, type, stream, revision, event_id, actor, ...charge, text, data };
 }
 
-const actorText = (actor: Actor) => `${actor.type} ${actor.id}`;
+const timelineColumns: readonly Column<ReturnType<typeof timelineRow>>[] = [
+  'time',
+  ['gap', ({ gap_seconds: seconds }) => `+${seconds.toFixed(3)} s`],
+  'type',
+  'stream',
+  'revision',
+  ['actor', ({ actor }) => `${actor.type} ${actor.id}`],
+  ['charge', ({ cents }) => (cents === undefined ? '' : formatCents(cents))],
+  ['in words', ({ text }) => text],
+  ['payload', ({ data }) => JSON.stringify(data)],
+];
 
 /** Downloads, the newest first, as the read model has them. */
 async function listJobsCommand(cli: CliDependencies, options: JobFilter & PageOptions): Promise<void> {
@@ -116,10 +113,14 @@ async function listJobsCommand(cli: CliDependencies, options: JobFilter & PageOp
     options.limit,
     ({ token }) => token,
   );
-  const lines = page.rows.map((job) => [
-    ...[job.token, job.queued_at, job.status, job.platform, job.account_id],
-    job.failure_reason ?? '',
-  ]);
-  const head = ['token', 'queued_at', 'status', 'platform', 'account', 'failure_reason'];
-  printPage(cli.output, { jobs: page.rows }, { ...page, text: table(cli.output, head, lines) });
+  printPage(cli.output, { jobs: page.rows }, { ...page, text: rowsText(cli.output, jobColumns, page.rows) });
 }
+
+const jobColumns: readonly Column<JobRow>[] = [
+  'token',
+  'queued_at',
+  'status',
+  'platform',
+  ['account', ({ account_id: id }) => id],
+  'failure_reason',
+];

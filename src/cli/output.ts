@@ -1,4 +1,5 @@
 import type { z } from 'zod';
+import { table } from '../documents/text.ts';
 
 /** The output of a command: text for people, one JSON document for programs. */
 export interface Output {
@@ -27,6 +28,26 @@ export class CommandFailed extends Error {
 /** @param text the same facts, for people */
 export function print({ json, write }: Output, data: object, text: string): void {
   write(json ? `${JSON.stringify(data, null, 2)}\n` : `${text}\n`);
+}
+
+/** A column of a table: a field of its rows, or a name with the text of each row. */
+export type Column<Row> = (keyof Row & string) | readonly [name: string, textOf: (row: Row) => string];
+
+/** One line for each row. A field that is null stays empty. */
+export function rowsText<Row extends object>(
+  output: Output,
+  columns: readonly Column<Row>[],
+  rows: readonly Row[],
+): string {
+  const cellsOf = (row: Row) =>
+    columns.map((column) => (typeof column === 'string' ? fieldText(row[column]) : column[1](row)));
+  const head = columns.map((column) => (typeof column === 'string' ? column : column[0]));
+  return table(output, head, rows.map(cellsOf));
+}
+
+function fieldText(value: unknown): string {
+  if (value === null) return '';
+  return typeof value === 'string' ? value : JSON.stringify(value);
 }
 
 /** @throws {CommandFailed} where a text is not what it has to be */

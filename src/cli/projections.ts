@@ -11,9 +11,8 @@ import { admitReader, readRefusedAt } from '../../projections/runner/refused-rea
 import { refusalOf } from '../../projections/runner/resume.ts';
 import { measureProgress } from '../../projections/runner/wait-for-checkpoint.ts';
 import { usageAndJobs } from '../../projections/usage-and-jobs.ts';
-import { table } from '../documents/text.ts';
 import { type CliDependencies, type RunCommand, wholeTableMs } from './dependencies.ts';
-import { CommandFailed, type Output, print } from './output.ts';
+import { type Column, CommandFailed, type Output, print, rowsText } from './output.ts';
 import { createProgressBar } from './progress-bar.ts';
 
 export function addProjectionStatus(group: Command, run: RunCommand): void {
@@ -53,18 +52,18 @@ async function statusCommand(cli: CliDependencies): Promise<void> {
     projections: rows,
     dispatcher: dispatchRefusal === undefined ? 'not refused' : 'refused',
   };
-  const lines = rows.map((row) => [
-    row.name,
-    row.position ?? '-',
-    String(row.lag ?? '-'),
-    String(row.events_per_second),
-    row.state,
-  ]);
+  const columns: readonly Column<(typeof rows)[number]>[] = [
+    ['projection', ({ name }) => name],
+    ['position', ({ position }) => position ?? '-'],
+    ['lag', ({ lag }) => String(lag ?? '-')],
+    ['events/s', ({ events_per_second: rate }) => String(rate)],
+    'state',
+  ];
   const text = [
     `projector  ${away ? 'away: no process has the role, nothing is projected' : 'running'}`,
     `log head   ${data.head ?? '-'}`,
     '',
-    table(cli.output, ['projection', 'position', 'lag', 'events/s', 'state'], lines),
+    rowsText(cli.output, columns, rows),
   ].join('\n');
   print(cli.output, data, text);
   const [refusal] = [...measured.map((each) => each.refusal), dispatchRefusal].filter((each) => each !== undefined);
@@ -121,10 +120,14 @@ function describeRebuilt(
 ): { data: object; text: string } {
   const differs = tables.some(({ missing, surplus }) => missing + surplus > 0);
   const data = {
-    ...{ name, position: position.toString(), before: before.toString(), events, seconds },
-    ...{ identical: !differs, tables },
+    name,
+    position: position.toString(),
+    before: before.toString(),
+    events,
+    seconds,
+    identical: !differs,
+    tables,
   };
-  const lines = tables.map((each) => [each.name, String(each.rows), String(each.missing), String(each.surplus)]);
   const givenUp = isLogReplaced
     ? [`It was at position ${data.before} of another log: rows of events that this log does not have are dropped.`]
     : [];
@@ -136,7 +139,7 @@ function describeRebuilt(
       ? 'The old tables differed from the log; missing rows have been added, surplus rows are gone:'
       : 'The old tables were identical:',
     '',
-    table(output, ['table', 'rows', 'missing', 'surplus'], lines),
+    rowsText(output, [['table', (each) => each.name], 'rows', 'missing', 'surplus'], tables),
     ...(decidedFrom ? ['', 'Restart the API processes: their usage caches may come from wrong rows of credits.'] : []),
   ].join('\n');
   return { data, text };

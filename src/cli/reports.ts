@@ -11,12 +11,11 @@ import {
 import { periodMoney } from '../../projections/period-money.ts';
 import { pagesInSnapshot } from '../../projections/runner/transaction.ts';
 import { countAcknowledged } from '../commands/acknowledge-divergence.ts';
-import { table } from '../documents/text.ts';
 import { type ShownVerification, showVerification } from '../documents/verdict.ts';
 import { formatCents } from '../domain/cents.ts';
 import { accountIdArgument } from './arguments.ts';
 import type { CliDependencies, RunCommand } from './dependencies.ts';
-import { CommandFailed } from './output.ts';
+import { type Column, CommandFailed, rowsText } from './output.ts';
 import { caughtUp } from './wait-for-read-models.ts';
 
 export function addMonthReport(reports: Command, run: RunCommand): void {
@@ -68,7 +67,8 @@ async function* report(
   const told: Told = {
     behind,
     verification: showVerification(state && { ...state, ...(await countAcknowledged(cli.store, state)) }, {
-      ...{ now: cli.now(), shownUpTo: reached },
+      now: cli.now(),
+      shownUpTo: reached,
     }),
   };
   yield* account === undefined ? ofAll(cli, close, told) : ofOne(cli, close, { account, ...told });
@@ -122,10 +122,10 @@ async function readAccountClose({ client }: ReportDependencies, month: string, a
   throw new CommandFailed(`${account} has no billing period that starts in ${month}`);
 }
 
-const accountColumns: readonly (readonly [string, (close: AccountClose) => string])[] = [
+const accountColumns: readonly Column<AccountClose>[] = [
   ['account', ({ account_id: id }) => id],
   ['from', ({ period_start: start }) => start.slice(0, 10)],
-  ['plan', ({ plan }) => plan],
+  'plan',
   ['fee', (close) => formatCents(close.fee_cents)],
   ['difference', (close) => formatCents(close.fee_difference_cents)],
   ['overage', (close) => formatCents(close.charged_cents)],
@@ -141,11 +141,7 @@ const notInvoicedText = ({ not_invoiced: parts }: AccountClose): string =>
   parts.map(({ cents, why }) => `${formatCents(cents)}: ${openReasons[why]}`).join('; ') || '-';
 
 const accountsText = ({ output }: ReportDependencies, page: readonly AccountClose[]): string =>
-  table(
-    output,
-    accountColumns.map(([name]) => name),
-    page.map((close) => accountColumns.map(([, textOf]) => textOf(close))),
-  );
+  rowsText(output, accountColumns, page);
 
 const eventText = ({ name, amount, type, stream, revision, event_id: id, time }: MoneyEvent): string =>
   `${name.replace('_cents', '')}  ${name === 'charges' ? String(amount) : formatCents(amount)}  ${type}  ${stream} ${String(revision)}  ${id}  ${time}`;

@@ -4,7 +4,6 @@ import { readNewestCredits } from '../../../projections/credits.ts';
 import { notBelieved } from '../../../projections/credits-macs.ts';
 import { listPeopleOfAddress, people } from '../../../projections/people.ts';
 import { readAccount } from '../../commands/accounts.ts';
-import { table } from '../../documents/text.ts';
 import { countActiveKeys } from '../../domain/account.ts';
 import { accountIdPattern, accountStream } from '../../domain/account-events.ts';
 import { accountOfDocumentNumber } from '../../domain/document-number.ts';
@@ -12,7 +11,7 @@ import { parseAccountEvent } from '../../domain/parse-event.ts';
 import { email } from '../../domain/plain-text.ts';
 import { addPageOptions } from '../arguments.ts';
 import type { CliDependencies, RunCommand } from '../dependencies.ts';
-import { CommandFailed } from '../output.ts';
+import { type Column, CommandFailed, rowsText } from '../output.ts';
 import { type PageOptions, printPage, takePage } from '../pagination.ts';
 import { createCountBar } from '../progress-bar.ts';
 import { caughtUp } from '../wait-for-read-models.ts';
@@ -117,12 +116,17 @@ async function findByPartOfEmail(
 async function printAccounts(cli: CliDependencies, ids: readonly string[], limit: number): Promise<void> {
   const { rows, next } = takePage(ids, limit, (id) => id);
   const accounts = (await Promise.all(rows.map((id) => describeAccount(cli, id)))).flatMap((account) => account ?? []);
-  const head = ['account_id', 'plan', 'keys', 'email'];
-  const lines = accounts.map((account) => [
-    ...[account.account_id, account.plan ?? '-', String(account.active_keys), account.email],
-  ]);
-  printPage(cli.output, { accounts }, { next, text: table(cli.output, head, lines) });
+  printPage(cli.output, { accounts }, { next, text: rowsText(cli.output, accountColumns, accounts) });
 }
+
+type ListedAccount = NonNullable<Awaited<ReturnType<typeof describeAccount>>>;
+
+const accountColumns: readonly Column<ListedAccount>[] = [
+  'account_id',
+  ['plan', ({ plan }) => plan ?? '-'],
+  ['keys', ({ active_keys: keys }) => String(keys)],
+  'email',
+];
 
 async function describeAccount({ store, pool, macs }: CliDependencies, accountId: string) {
   const account = await readAccount(store, accountId);

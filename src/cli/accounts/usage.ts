@@ -3,14 +3,13 @@ import { listAccountPeriods, type PeriodInvoice } from '../../../projections/acc
 import { notBelieved } from '../../../projections/credits-macs.ts';
 import { usageAndJobs } from '../../../projections/usage-and-jobs.ts';
 import { readPeriods } from '../../commands/usage/usage-from-log.ts';
-import { table } from '../../documents/text.ts';
 import { formatCents } from '../../domain/cents.ts';
 import { comingTerms } from '../../domain/usage-periods.ts';
 import type { UsagePeriod } from '../../domain/usage-state.ts';
 import { type Pool, poolOf } from '../../domain/usage-summary.ts';
 import { accountIdArgument, dayArgument } from '../arguments.ts';
 import type { CliDependencies, RunCommand } from '../dependencies.ts';
-import { CommandFailed, type Output, print } from '../output.ts';
+import { type Column, CommandFailed, print, rowsText } from '../output.ts';
 import { caughtUp } from '../wait-for-read-models.ts';
 import { requireAccount } from './find-account-usage.ts';
 
@@ -36,7 +35,7 @@ async function usageCommand(cli: CliDependencies, accountId: string, { period }:
     await requireAccount(cli, accountId);
     if (period !== undefined) throw new CommandFailed(`${accountId} has no billing period that starts on ${period}`);
   }
-  print(cli.output, { account_id: accountId, periods, behind }, textOf(cli.output, periods));
+  print(cli.output, { account_id: accountId, periods, behind }, rowsText(cli.output, columns, periods));
   if (behind) throw new CommandFailed('newer usage is missing, because the read model is behind the log', 2);
 }
 
@@ -60,7 +59,10 @@ type Period = ReturnType<typeof describePeriod>;
 function describePeriod(usage: UsagePeriod, invoices: PeriodInvoice[]) {
   const { phase, period, terms } = usage;
   return {
-    ...{ period_start: period.start, period_end: period.end, phase, plan: terms.plan },
+    period_start: period.start,
+    period_end: period.end,
+    phase,
+    plan: terms.plan,
     downloads: {
       accepted: usage.downloads,
       credits: usedOf(terms.downloads_limit, usage.downloadCredits),
@@ -75,23 +77,21 @@ function describePeriod(usage: UsagePeriod, invoices: PeriodInvoice[]) {
   };
 }
 
-function textOf(output: Output, periods: readonly Period[]): string {
-  const lines = periods.map(({ downloads, metadata, ...each }) => [
-    each.period_start.slice(0, 10),
-    each.period_end.slice(0, 10),
-    each.phase,
-    each.plan,
-    String(downloads.accepted),
-    creditsText(downloads.credits),
-    `${String(downloads.overage.count)} for ${formatCents(downloads.overage.cents)}`,
-    creditsText(metadata.credits),
-    formatCents(each.fee_cents),
-    each.overage_cap_cents === null ? 'none' : formatCents(each.overage_cap_cents),
-    each.invoices.map((invoice) => `${String(invoice.number)} (${formatCents(invoice.total_cents)})`).join(', ') || '-',
-  ]);
-  const head = ['from', 'to', 'phase', 'plan', 'downloads', 'credits', 'overage', 'metadata', 'fee', 'cap', 'invoices'];
-  return table(output, head, lines);
-}
+const columns: readonly Column<Period>[] = [
+  ['from', ({ period_start: start }) => start.slice(0, 10)],
+  ['to', ({ period_end: end }) => end.slice(0, 10)],
+  'phase',
+  'plan',
+  ['downloads', ({ downloads }) => String(downloads.accepted)],
+  ['credits', ({ downloads }) => creditsText(downloads.credits)],
+  ['overage', ({ downloads: { overage } }) => `${String(overage.count)} for ${formatCents(overage.cents)}`],
+  ['metadata', ({ metadata }) => creditsText(metadata.credits)],
+  ['fee', ({ fee_cents: cents }) => formatCents(cents)],
+  ['cap', ({ overage_cap_cents: cents }) => (cents === null ? 'none' : formatCents(cents))],
+  ['invoices', ({ invoices }) => invoices.map(invoiceText).join(', ') || '-'],
+];
+
+const invoiceText = ({ number, total_cents: cents }: PeriodInvoice) => `${String(number)} (${formatCents(cents)})`;
 
 /** As everywhere else, at most the limit is used. */
 function usedOf(creditLimit: number, debited: number): Pick<Pool, 'used' | 'limit'> {

@@ -1,11 +1,10 @@
 import type { Command } from 'commander';
 import { listPeriodsInGrace } from '../../../projections/due-periods.ts';
 import { usageAndJobs } from '../../../projections/usage-and-jobs.ts';
-import { table } from '../../documents/text.ts';
 import { formatCents } from '../../domain/cents.ts';
 import type { InvoiceIssued } from '../../domain/invoice-events.ts';
 import type { CliDependencies, RunCommand } from '../dependencies.ts';
-import { CommandFailed, print } from '../output.ts';
+import { type Column, CommandFailed, print, rowsText } from '../output.ts';
 import { caughtUp } from '../wait-for-read-models.ts';
 
 export function addIssueDueInvoices(invoices: Command, run: RunCommand): void {
@@ -14,6 +13,16 @@ export function addIssueDueInvoices(invoices: Command, run: RunCommand): void {
     .description('end, open, close and invoice all due periods now, as the dispatcher does by the clock')
     .action(() => run(issueDueCommand));
 }
+
+type Issued = Pick<InvoiceIssued, 'account_id' | 'number' | 'covers' | 'period_start' | 'period_end' | 'total_cents'>;
+
+const columns: readonly Column<Issued>[] = [
+  ['account', ({ account_id: id }) => id],
+  ['invoice', ({ number }) => String(number)],
+  'covers',
+  ['from', ({ period_start: start }) => start.slice(0, 10)],
+  ['total', ({ total_cents: cents }) => formatCents(cents)],
+];
 
 /** Does now what the dispatcher's clock would do, until there is nothing left to do. */
 async function issueDueCommand(cli: CliDependencies): Promise<void> {
@@ -51,11 +60,8 @@ async function issueDueCommand(cli: CliDependencies): Promise<void> {
     behind,
     failed: Object.fromEntries(failed),
   };
-  const rows = data.issued.map(({ account_id, number, covers, period_start: start, total_cents: cents }) => {
-    return [account_id, String(number), covers, start.slice(0, 10), formatCents(cents)];
-  });
   const counts = `${String(rolledOver.size)} periods ended, ${String(closed.size)} closed, ${String(issued.length)} invoices issued`;
-  print(cli.output, data, `${table(cli.output, ['account', 'invoice', 'covers', 'from', 'total'], rows)}\n\n${counts}`);
+  print(cli.output, data, `${rowsText(cli.output, columns, data.issued)}\n\n${counts}`);
   if (doneSoFar() + heldUp.size + inGrace.size + failed.size === 0 && !behind)
     cli.output.tell('reeltally: nothing is due: no period is past its end, and everything closed is invoiced\n');
   for (const [stream, until] of inGrace)

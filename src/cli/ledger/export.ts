@@ -137,7 +137,7 @@ class ComparedRows {
 
 async function write(rows: ComparedRows, format: 'csv' | 'json', sink: Writable): Promise<void> {
   if (format === 'json') await pipeline(jsonDocument(rows), sink);
-  else await pipeline(flatRows(rows), stringify({ header: true, columns: [...columns], escape_formulas: true }), sink);
+  else await pipeline(flatRows(rows), stringify({ header: true, columns, escape_formulas: true }), sink);
 }
 
 /** A file is there when all of it is, and is what the log has. */
@@ -171,10 +171,28 @@ async function* jsonDocument(rows: ComparedRows): AsyncGenerator<string> {
 }
 
 const columns = [
-  ...['event_id', 'stream', 'revision', 'position', 'time', 'type', 'token', 'lookup_id', 'ordinal'],
-  ...['rate_cents', 'rate_version', 'cents', 'corrects', 'reference', 'request_id'],
-  ...['actor_type', 'actor_id', 'actor_role', 'actor_reason', 'account_id', 'period_start'],
-] as const;
+  'event_id',
+  'stream',
+  'revision',
+  'position',
+  'time',
+  'type',
+  'token',
+  'lookup_id',
+  'ordinal',
+  'rate_cents',
+  'rate_version',
+  'cents',
+  'corrects',
+  'reference',
+  'request_id',
+  'actor_type',
+  'actor_id',
+  'actor_role',
+  'actor_reason',
+  'account_id',
+  'period_start',
+];
 
 async function* flatRows(rows: ComparedRows): AsyncGenerator<object> {
   for await (const { actor, ...row } of rows) {

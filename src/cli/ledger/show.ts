@@ -4,14 +4,13 @@ import { notBelieved } from '../../../projections/credits-macs.ts';
 import { type LedgerRow, ledgerRow, overageLedger, readLedger } from '../../../projections/overage-ledger.ts';
 import { waitForCheckpoint } from '../../../projections/runner/wait-for-checkpoint.ts';
 import { readAccount } from '../../commands/accounts.ts';
-import { table } from '../../documents/text.ts';
 import { usageStream } from '../../domain/billing-period.ts';
 import { formatCents } from '../../domain/cents.ts';
 import { parseUsageEvent } from '../../domain/parse-event.ts';
 import type { RecordedEvent } from '../../ports/event-store.ts';
 import { accountIdArgument, dayArgument } from '../arguments.ts';
 import type { CliDependencies, RunCommand } from '../dependencies.ts';
-import { CommandFailed, type Output, print } from '../output.ts';
+import { type Column, CommandFailed, type Output, print, rowsText } from '../output.ts';
 import { untilShown } from '../wait-for-read-models.ts';
 
 export function addShowLedger(ledger: Command, run: RunCommand): void {
@@ -152,18 +151,19 @@ function firstDifference(rows: readonly LedgerRow[], logged: readonly LedgerRow[
 
 function describe(output: Output, rows: readonly LedgerRow[]): string {
   const hasCorrections = rows.some(({ corrects }) => corrects !== null);
-  const lines = rows.map((row) => [
-    row.time,
-    row.type,
-    row.token ?? row.lookup_id ?? '',
-    row.event_id,
-    row.stream,
-    String(row.revision),
-    row.rate_cents === null ? '-' : `${formatCents(row.rate_cents)} (${row.rate_version ?? ''})`,
-    formatCents(row.cents),
-    ...(hasCorrections ? [row.corrects ?? '', row.reference ?? ''] : []),
-  ]);
-  const head = ['time', 'type', 'for', 'event', 'stream', 'revision', 'rate', 'charge'];
-  const more = hasCorrections ? ['corrects', 'reference'] : [];
-  return `${table(output, [...head, ...more], lines)}\n\n${LedgerTotals.of(rows).text}`;
+  return `${rowsText(output, hasCorrections ? [...columns, 'corrects', 'reference'] : columns, rows)}\n\n${LedgerTotals.of(rows).text}`;
 }
+
+const columns: readonly Column<LedgerRow>[] = [
+  'time',
+  'type',
+  ['for', ({ token, lookup_id: lookupId }) => token ?? lookupId ?? ''],
+  ['event', ({ event_id: id }) => id],
+  'stream',
+  'revision',
+  ['rate', ({ rate_cents: cents, rate_version: version }) => rateText(cents, version)],
+  ['charge', ({ cents }) => formatCents(cents)],
+];
+
+const rateText = (cents: number | null, version: string | null) =>
+  cents === null ? '-' : `${formatCents(cents)} (${version ?? ''})`;

@@ -128,8 +128,14 @@ function describe(listed: readonly AccountDivergences[]): string {
   const parts = listed.flatMap(({ account_id, divergences, more, ...counts }) => {
     const named = divergences.map(({ id, known, rule, stream, revision, field, expected, found }) =>
       facts({
-        ...{ id, known: known ? 'acknowledged' : 'no', rule, stream, revision, field },
-        ...{ expected: readable(expected), found: readable(found) },
+        id,
+        known: known ? 'acknowledged' : 'no',
+        rule,
+        stream,
+        revision,
+        field,
+        expected: readable(expected),
+        found: readable(found),
       }),
     );
     const head = `${account_id ?? 'of no account'}: ${String(counts.new)} new, ${String(counts.known)} known`;

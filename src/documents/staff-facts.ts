@@ -1,0 +1,41 @@
+import { isTokenHeld, type Staff, type StaffToken } from '../domain/staff.ts';
+import type { StaffRole } from '../domain/staff-events.ts';
+
+/** The facts of members of staff and their tokens, in the one form that programs read. */
+
+interface Member {
+  staffId: string;
+  role: StaffRole;
+  invited: boolean;
+  since: string;
+  removedAt: string | null;
+}
+
+/** @param log has e-mail address, sign-in and tokens, which stand in no read model */
+export function memberFacts({ staffId, role, invited, since, removedAt }: Member, log: Staff, now: string) {
+  const held = removedAt === null ? [...log.tokens.values()].filter((token) => isTokenHeld(token, now)) : [];
+  return {
+    staff_id: staffId,
+    email: log.member?.email ?? null,
+    role,
+    invited,
+    since,
+    removed_at: removedAt,
+    signed_in_at: log.signedInAt,
+    tokens: held.length,
+  };
+}
+
+/** @param isStaff the member who answers for the token */
+export function tokenFacts(token: StaffToken, { isStaff, now }: { isStaff: boolean; now: string }) {
+  return {
+    token_id: token.tokenId,
+    prefix: token.tokenPrefix,
+    label: token.label,
+    scopes: [...token.scopes],
+    created_at: token.createdAt,
+    expires_at: token.expiresAt,
+    revoked: token.revoked,
+    holds: isStaff && isTokenHeld(token, now),
+  };
+}
