@@ -1,11 +1,11 @@
 import { type Command, Option } from 'commander';
 import { type CorrectionRow, listCorrections } from '../../projections/corrections.ts';
-import { table } from '../documents/text.ts';
+import { type actorFacts, correctionFacts } from '../documents/correction-facts.ts';
 import { formatCents } from '../domain/cents.ts';
 import { type CorrectionStatus, correctionStatuses } from '../domain/correction-requests.ts';
 import { accountIdArgument, addPageOptions } from './arguments.ts';
 import type { CliDependencies, RunCommand } from './dependencies.ts';
-import { CommandFailed } from './output.ts';
+import { type Column, CommandFailed, rowsText } from './output.ts';
 import { type PageOptions, printPage, takePage } from './pagination.ts';
 
 interface ListOptions extends Omit<PageOptions, 'after'> {
@@ -33,16 +33,21 @@ async function listCommand(
   const filter = { accountId, status };
   const found = await listCorrections(cli.pool, { filter, before: after, limit: limit + 1 });
   const { rows, next } = takePage(found, limit, ({ position }) => position);
-  const corrections = rows.map(rowOf);
-  const cells = corrections.map((each) => [
-    ...[each.asked_at, each.account_id, each.status, each.kind, formatCents(each.made_cents ?? each.cents)],
-    ...[each.reference, nameOf(each.asked_by), each.decided_by ? nameOf(each.decided_by) : '', each.why ?? ''],
-  ]);
-  const names = ['asked_at', 'account', 'status', 'kind', 'amount', 'reference', 'asked_by', 'decided_by', 'why'];
-  printPage(cli.output, { corrections }, { next, text: table(cli.output, names, cells) });
+  const corrections = rows.map((row) => ({ ...correctionFacts(row), correction: row.correction }));
+  printPage(cli.output, { corrections }, { next, text: rowsText(cli.output, columns, corrections) });
 }
 
-const rowOf = ({ position: _position, revision: _revision, ...row }: CorrectionRow) => row;
+const columns: readonly Column<ReturnType<typeof correctionFacts<CorrectionRow>>>[] = [
+  'asked_at',
+  ['account', ({ account_id: id }) => id],
+  'status',
+  'kind',
+  ['amount', ({ made_cents: madeCents, cents }) => formatCents(madeCents ?? cents)],
+  'reference',
+  ['asked_by', (correction) => nameOf(correction.asked_by)],
+  ['decided_by', (correction) => (correction.decided_by ? nameOf(correction.decided_by) : '')],
+  'why',
+];
 
-const nameOf = (actor: CorrectionRow['asked_by']): string =>
-  actor.type === 'staff' ? `${actor.id} (${actor.role})` : actor.id;
+const nameOf = ({ type, id, role }: ReturnType<typeof actorFacts>): string =>
+  type === 'staff' ? `${id} (${role})` : id;

@@ -49,8 +49,8 @@ async function showJobCommand(cli: CliDependencies, token: string): Promise<void
     failure_message: reason === null ? null : reasonText(reason),
     charge_cents: rows.find(({ cents }) => cents !== null)?.cents ?? null,
   };
-  const known = Object.entries({ ...job, ...added }).filter(([, value]) => value !== null);
-  const text = [facts(Object.fromEntries(known)), ...correctionsText(corrections)].join('\n');
+  const present = Object.entries({ ...job, ...added }).filter(([, value]) => value !== null);
+  const text = [facts(Object.fromEntries(present)), ...correctionsText(corrections)].join('\n');
   print(cli.output, { ...job, ...added, corrections }, text);
 }
 

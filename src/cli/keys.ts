@@ -1,7 +1,8 @@
 import type { Command } from 'commander';
-import { listApiKeys, waitForKey } from '../../projections/api-keys.ts';
+import { type KeyWithUse, listKeysWithUse } from '../../projections/admission/key-use.ts';
+import { waitForKey } from '../../projections/api-keys.ts';
 import { issueReferencedKey, openFirstPeriod, revokeApiKey } from '../commands/accounts.ts';
-import { facts, table } from '../documents/text.ts';
+import { facts } from '../documents/text.ts';
 import { keyLabel } from '../domain/account-events.ts';
 import { maxKeysOf } from '../domain/plans.ts';
 import { isRefused, type Refusal } from '../domain/refusals.ts';
@@ -9,7 +10,7 @@ import { termsAt } from '../domain/usage-periods.ts';
 import { currentUsage, requireAccount } from './accounts/find-account-usage.ts';
 import { accountIdArgument, referenceArgument } from './arguments.ts';
 import { type CliDependencies, requestOf, type RunCommand } from './dependencies.ts';
-import { CommandFailed, print, requireText } from './output.ts';
+import { type Column, CommandFailed, print, requireText, rowsText } from './output.ts';
 import { untilShown } from './wait-for-read-models.ts';
 
 interface IssueOptions {
@@ -84,18 +85,17 @@ const shownBefore = (revoked: boolean) =>
 
 async function listCommand(cli: CliDependencies, accountId: string): Promise<void> {
   await requireAccount(cli, accountId);
-  const keys = (await listApiKeys(cli.pool, accountId)).map((key) => ({
-    ...key,
-    created_at: key.created_at.toISOString(),
-    revoked_at: key.revoked_at?.toISOString() ?? null,
-  }));
-  const rows = keys.map((key) => [key.key_id, key.key_prefix, key.created_at, key.revoked_at ?? '-', key.label]);
-  print(
-    cli.output,
-    { account_id: accountId, keys },
-    table(cli.output, ['key_id', 'key_prefix', 'created_at', 'revoked_at', 'label'], rows),
-  );
+  const keys = await listKeysWithUse(cli.pool, accountId);
+  print(cli.output, { account_id: accountId, keys }, rowsText(cli.output, keyColumns, keys));
 }
+
+const keyColumns: readonly Column<KeyWithUse>[] = [
+  'key_id',
+  'key_prefix',
+  'created_at',
+  ['revoked_at', (key) => key.revoked_at ?? '-'],
+  'label',
+];
 
 async function revokeCommand(cli: CliDependencies, keyId: string): Promise<void> {
   const accountId = await accountOfKey(cli, keyId);

@@ -25,8 +25,8 @@ async function showStreamCommand(
     const what = revision === undefined ? `stream ${stream}` : `event ${String(revision)} in a stream ${stream}`;
     throw new CommandFailed(`the log has no ${what}`);
   }
-  const shown = found.map(shownEvent);
-  print(cli.output, { stream, events: shown }, shown.map(describe).join('\n\n'));
+  const printed = found.map(shownEvent);
+  print(cli.output, { stream, events: printed }, printed.map(describe).join('\n\n'));
 }
 
 function shownEvent({ revision, id, type, created, position, data, metadata }: RecordedEvent) {

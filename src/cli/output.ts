@@ -50,6 +50,28 @@ function fieldText(value: unknown): string {
   return typeof value === 'string' ? value : JSON.stringify(value);
 }
 
+/**
+ * A JSON document with a list of any length, one row a line.
+ *
+ * @param name of the list
+ * @param tail asked once all rows are written
+ */
+export async function* jsonDocument(
+  head: object,
+  name: string,
+  rows: AsyncIterable<object>,
+  tail: () => object = () => ({}),
+): AsyncGenerator<string> {
+  yield `${JSON.stringify(head).slice(0, -1)},"${name}":[`;
+  let separator = '\n';
+  for await (const row of rows) {
+    yield separator + JSON.stringify(row);
+    separator = ',\n';
+  }
+  const fields = JSON.stringify(tail()).slice(1);
+  yield `\n]${fields === '}' ? '' : ','}${fields}\n`;
+}
+
 /** @throws {CommandFailed} where a text is not what it has to be */
 export function requireText(schema: z.ZodType, name: string, text: string): void {
   const result = schema.safeParse(text);

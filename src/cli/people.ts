@@ -1,13 +1,13 @@
 import type { Command } from 'commander';
 import { invitePerson, removePerson } from '../commands/accounts.ts';
-import { facts, table } from '../documents/text.ts';
+import { facts } from '../documents/text.ts';
 import { findPerson, listPeople, maxPeople, type Person } from '../domain/people.ts';
 import { email as emailSchema } from '../domain/plain-text.ts';
 import { isRefused, type Refusal } from '../domain/refusals.ts';
 import { requireAccount } from './accounts/find-account-usage.ts';
 import { accountIdArgument } from './arguments.ts';
 import { type CliDependencies, requestOf, type RunCommand } from './dependencies.ts';
-import { CommandFailed, print, requireText } from './output.ts';
+import { CommandFailed, print, requireText, rowsText } from './output.ts';
 
 export function addInvitePerson(people: Command, run: RunCommand): void {
   people
@@ -45,8 +45,8 @@ async function inviteCommand(cli: CliDependencies, accountId: string, email: str
 
 async function listCommand(cli: CliDependencies, accountId: string): Promise<void> {
   const people = listPeople((await requireAccount(cli, accountId)).people).map(rowOf);
-  const rows = people.map(({ person_id: personId, since, email }) => [personId, since, email]);
-  print(cli.output, { account_id: accountId, people }, table(cli.output, ['person_id', 'since', 'email'], rows));
+  const text = rowsText(cli.output, ['person_id', 'since', 'email'], people);
+  print(cli.output, { account_id: accountId, people }, text);
 }
 
 async function removeCommand(cli: CliDependencies, accountId: string, person: string): Promise<void> {

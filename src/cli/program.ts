@@ -162,13 +162,13 @@ function addHelp(program: Command): void {
     .description('show the arguments and options of a command')
     .argument('[command...]', 'the command, such as: ledger waive')
     .action((words: string[]) => {
-      let asked = program;
+      let command = program;
       for (const word of words) {
-        const next = asked.commands.find((command) => command.name() === word);
-        if (!next) return asked.error(`error: unknown command '${words.join(' ')}'`);
-        asked = next;
+        const next = command.commands.find((each) => each.name() === word);
+        if (!next) return command.error(`error: unknown command '${words.join(' ')}'`);
+        command = next;
       }
-      asked.outputHelp();
+      command.outputHelp();
     });
 }
 

@@ -15,7 +15,7 @@ export const lineStart = '\r\u001b[K';
 export function createProgressBar({ json, tell, terminal }: Output, name: string): ProgressBar {
   const startedMs = performance.now();
   let tenths = 0;
-  let shown = false;
+  let isOnScreen = false;
   return {
     show: ({ events, position, target }) => {
       if (json) return;
@@ -26,15 +26,15 @@ export function createProgressBar({ json, tell, terminal }: Output, name: string
       if (terminal) {
         const filled = '#'.repeat(Math.floor(share * barWidth)).padEnd(barWidth, '.');
         tell(`${lineStart}${name}  [${filled}] ${facts}`);
-        shown = true;
+        isOnScreen = true;
       } else if (Math.floor(share * 10) > tenths) {
         tenths = Math.floor(share * 10);
         tell(`${name}  ${facts}\n`);
       }
     },
     end: () => {
-      if (shown) tell('\n');
-      shown = false;
+      if (isOnScreen) tell('\n');
+      isOnScreen = false;
     },
   };
 }

@@ -15,7 +15,7 @@ import { type ShownVerification, showVerification } from '../documents/verdict.t
 import { formatCents } from '../domain/cents.ts';
 import { accountIdArgument } from './arguments.ts';
 import type { CliDependencies, RunCommand } from './dependencies.ts';
-import { type Column, CommandFailed, rowsText } from './output.ts';
+import { type Column, CommandFailed, jsonDocument, rowsText } from './output.ts';
 import { caughtUp } from './wait-for-read-models.ts';
 
 export function addMonthReport(reports: Command, run: RunCommand): void {
@@ -44,7 +44,7 @@ interface ReportDependencies extends Pick<CliDependencies, 'store' | 'output' | 
 }
 
 /** Tells whether the amounts are complete, and verified. */
-interface Told {
+interface Reliability {
   behind: boolean;
   verification: ShownVerification;
 }
@@ -64,57 +64,47 @@ async function* report(
 ): AsyncGenerator<string> {
   const close = await readMonthClose(cli.client, month);
   const { verification: state, reached } = close;
-  const told: Told = {
+  const reliability: Reliability = {
     behind,
     verification: showVerification(state && { ...state, ...(await countAcknowledged(cli.store, state)) }, {
       now: cli.now(),
       shownUpTo: reached,
     }),
   };
-  yield* account === undefined ? ofAll(cli, close, told) : ofOne(cli, close, { account, ...told });
+  yield* account === undefined ? ofAll(cli, close, reliability) : ofOne(cli, close, { account, ...reliability });
 }
 
 /** Every account, page by page: a month of any size needs no more memory than a small one. */
-async function* ofAll(cli: ReportDependencies, close: MonthClose, told: Told): AsyncGenerator<string> {
+async function* ofAll(cli: ReportDependencies, close: MonthClose, reliability: Reliability): AsyncGenerator<string> {
   const pages = listAccountCloses(cli.client, close.month);
   if (!cli.output.json) {
     for await (const page of pages) yield `${accountsText(cli, page)}\n\n`;
-    yield `${closeText(close, told)}\n`;
+    yield `${closeText(close, reliability)}\n`;
     return;
   }
   const { month, totals, not_invoiced, phases } = close;
-  yield `${JSON.stringify({ month, totals, not_invoiced, phases, ...told }).slice(0, -1)},"accounts":[`;
-  let separator = '\n';
-  for await (const page of pages) {
-    for (const account of page) {
-      yield separator + JSON.stringify(account);
-      separator = ',\n';
-    }
-  }
-  yield '\n]}\n';
+  yield* jsonDocument({ month, totals, not_invoiced, phases, ...reliability }, 'accounts', eachOf(pages));
+}
+
+async function* eachOf<Row>(pages: AsyncIterable<readonly Row[]>): AsyncGenerator<Row> {
+  for await (const page of pages) yield* page;
 }
 
 /** One account, with the events that each of its sums is the sum of, from the log itself. */
 async function* ofOne(
   cli: ReportDependencies,
   { month }: MonthClose,
-  { account: accountId, ...told }: { account: string } & Told,
+  { account: accountId, ...reliability }: { account: string } & Reliability,
 ): AsyncGenerator<string> {
   const account = await readAccountClose(cli, month, accountId);
   const events = listMoneyEvents(cli.store, account);
   if (!cli.output.json) {
     yield `${accountsText(cli, [account])}\n\n`;
     for await (const event of events) yield `${eventText(event)}\n`;
-    yield `\n${verificationText(told)}\n`;
+    yield `\n${verificationText(reliability)}\n`;
     return;
   }
-  yield `${JSON.stringify({ month, account, ...told }).slice(0, -1)},"events":[`;
-  let separator = '\n';
-  for await (const event of events) {
-    yield separator + JSON.stringify(event);
-    separator = ',\n';
-  }
-  yield '\n]}\n';
+  yield* jsonDocument({ month, account, ...reliability }, 'events', events);
 }
 
 async function readAccountClose({ client }: ReportDependencies, month: string, account: string): Promise<AccountClose> {
@@ -146,7 +136,7 @@ const accountsText = ({ output }: ReportDependencies, page: readonly AccountClos
 const eventText = ({ name, amount, type, stream, revision, event_id: id, time }: MoneyEvent): string =>
   `${name.replace('_cents', '')}  ${name === 'charges' ? String(amount) : formatCents(amount)}  ${type}  ${stream} ${String(revision)}  ${id}  ${time}`;
 
-function closeText({ month, totals, phases, not_invoiced: parts }: MonthClose, told: Told): string {
+function closeText({ month, totals, phases, not_invoiced: parts }: MonthClose, reliability: Reliability): string {
   const money = (cents: number) => formatCents(cents);
   const lines: [string, string][] = [
     [
@@ -169,9 +159,9 @@ function closeText({ month, totals, phases, not_invoiced: parts }: MonthClose, t
   return [
     `${month}, by the start of the billing period`,
     ...lines.map(([name, text]) => `${name.padEnd(width)}  ${text}`),
-    verificationText(told),
+    verificationText(reliability),
   ].join('\n');
 }
 
-const verificationText = ({ verification: { text, verdict } }: Told): string =>
+const verificationText = ({ verification: { text, verdict } }: Reliability): string =>
   `verification: ${text}${verdict === 'verified' ? '' : ' "ledger verify" verifies all of the log now.'}`;

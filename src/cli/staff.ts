@@ -18,16 +18,17 @@ import {
   type StaffDependencies,
   type StaffOrder,
 } from '../commands/staff.ts';
-import { facts, table } from '../documents/text.ts';
+import { memberFacts, tokenFacts } from '../documents/staff-facts.ts';
+import { facts } from '../documents/text.ts';
 import { keyLabel } from '../domain/account-events.ts';
 import { email as emailSchema } from '../domain/plain-text.ts';
 import { isRefused, type Refusal } from '../domain/refusals.ts';
-import { defaultTokenDays, maxStaffTokens, maxTokenDays, type StaffToken } from '../domain/staff.ts';
+import { defaultTokenDays, maxStaffTokens, maxTokenDays } from '../domain/staff.ts';
 import { staffIdPattern, type StaffRole, staffRoles, type StaffScope, staffScopes } from '../domain/staff-events.ts';
 import { MailNotTaken } from '../ports/billing.ts';
 import { addByOptions, addPageOptions, type DecidedBy, operatorOf, wholeArgument } from './arguments.ts';
 import type { CliDependencies, RunCommand } from './dependencies.ts';
-import { CommandFailed, print, requireText } from './output.ts';
+import { type Column, CommandFailed, print, requireText, rowsText } from './output.ts';
 import { type PageOptions, printPage, takePage } from './pagination.ts';
 import { caughtUp, commandTimeoutMs } from './wait-for-read-models.ts';
 
@@ -149,8 +150,8 @@ function hintOf(
 ) {
   if (mailed) return [`A link is on its way to ${email}. It signs in once, within a day.`];
   if (link === null) return [noConsole];
-  const told = cli.mailStaffInvitation ? ['The mail server has not taken the mail with the link.'] : [];
-  return [[...told, linkHint].join(' ')];
+  const notMailed = cli.mailStaffInvitation ? ['The mail server has not taken the mail with the link.'] : [];
+  return [[...notMailed, linkHint].join(' ')];
 }
 
 async function linkCommand(cli: CliDependencies, person: string): Promise<void> {
@@ -171,14 +172,10 @@ async function listCommand(cli: CliDependencies, { limit, after }: PageOptions):
   const { rows: members, next } = takePage(found, limit, ({ staffId }) => staffId);
   const dependencies = dependenciesOf(cli);
   const staff = await Promise.all(
-    members.map(async ({ staffId, role, invited, since, removedAt }) => {
-      // Addresses stand in the log alone, where they can be erased.
-      const email = (await readStaff(dependencies, staffId)).member?.email ?? null;
-      return { staff_id: staffId, email, role, invited, since, removed_at: removedAt };
-    }),
+    // Addresses stand in the log alone, where they can be erased.
+    members.map(async (row) => memberFacts(row, await readStaff(dependencies, row.staffId), cli.now())),
   );
-  const rows = staff.map((each) => [each.staff_id, each.role, each.email ?? '', each.since, each.removed_at ?? '']);
-  const text = table(cli.output, ['staff_id', 'role', 'email', 'since', 'removed_at'], rows);
+  const text = rowsText(cli.output, ['staff_id', 'role', 'email', 'since', 'removed_at'], staff);
   printPage(cli.output, { staff }, { next, text });
 }
 
@@ -202,26 +199,26 @@ async function issueCommand(
   const order = { staffId, label, scopes, lifetimeDays, ...orderOf(cli, decided) };
   const issued = await issueStaffToken(dependenciesOf(cli), order);
   if (isRefused(issued)) throw new CommandFailed(whyNot(issued.refusal, person));
-  const data = { staff_id: staffId, ...rowOf(issued), token: issued.token };
+  const data = { staff_id: staffId, ...tokenFacts(issued, { isStaff: true, now: cli.now() }), token: issued.token };
   print(cli.output, data, `${facts({ ...data, scopes: scopes.join(', ') })}\n\nThe token is shown this once.`);
 }
 
 async function listTokensCommand(cli: CliDependencies, person: string): Promise<void> {
   const staffId = await findStaff(cli, person);
-  const { member, tokens } = await readStaff(dependenciesOf(cli), staffId);
+  const { member, tokens, removed } = await readStaff(dependenciesOf(cli), staffId);
   if (!member) throw new CommandFailed(whyNot('staff_not_found', person));
-  const rows = [...tokens.values()].map(rowOf);
-  const cells = rows.map((row) => [
-    row.token_id,
-    row.prefix,
-    row.scopes.join(', '),
-    row.expires_at,
-    String(row.revoked),
-    row.label,
-  ]);
-  const text = table(cli.output, ['token_id', 'prefix', 'scopes', 'expires_at', 'revoked', 'label'], cells);
-  print(cli.output, { staff_id: staffId, tokens: rows }, text);
+  const rows = [...tokens.values()].map((token) => tokenFacts(token, { isStaff: !removed, now: cli.now() }));
+  print(cli.output, { staff_id: staffId, tokens: rows }, rowsText(cli.output, tokenColumns, rows));
 }
+
+const tokenColumns: readonly Column<ReturnType<typeof tokenFacts>>[] = [
+  'token_id',
+  'prefix',
+  ['scopes', ({ scopes }) => scopes.join(', ')],
+  'expires_at',
+  'revoked',
+  'label',
+];
 
 async function revokeCommand(
   cli: CliDependencies,
@@ -240,11 +237,6 @@ async function requireInForce(cli: CliDependencies, what: string): Promise<void>
   if (await caughtUp(cli, staff)) return;
   throw new CommandFailed(`${what} is recorded, not yet in force: the projector is behind or away`, 2);
 }
-
-const rowOf = ({ tokenId, tokenPrefix, label, scopes, createdAt, expiresAt, revoked }: StaffToken) => ({
-  ...{ token_id: tokenId, prefix: tokenPrefix, label, scopes: [...scopes] },
-  ...{ created_at: createdAt, expires_at: expiresAt, revoked },
-});
 
 /** @returns a staff id, which may be nobody's */
 async function findStaff(cli: CliDependencies, person: string): Promise<string> {

@@ -30,14 +30,19 @@ describe('keys issue, list and revoke', () => {
     });
     expect((await call(url, '/credits', { key })).status).toBe(200);
 
-    const row = (id: string, label: string, prefix: unknown, revokedAt: unknown) => ({
-      account_id: accountId,
-      key_id: id,
-      label,
-      key_prefix: prefix,
-      created_at: instant,
-      revoked_at: revokedAt,
-    });
+    const row = (id: string, label: string, prefix: unknown, revokedAt: unknown) => {
+      const isUsed = id === keyId;
+      return {
+        account_id: accountId,
+        key_id: id,
+        label,
+        key_prefix: prefix,
+        created_at: instant,
+        revoked_at: revokedAt,
+        last_used_at: isUsed ? instant : null,
+        used_in_past_hour: isUsed ? 1 : 0,
+      };
+    };
     const first = row(firstKeyId, 'test', expect.stringMatching(/^rtk_/), null);
     const list = () => cli('keys', 'list', accountId);
     expect(await list()).toEqual({ account_id: accountId, keys: [first, row(keyId, 'the printer', keyPrefix, null)] });

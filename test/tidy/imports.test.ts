@@ -95,6 +95,7 @@ const rooms: Readonly<Record<string, Room>> = {
       'src/async',
       ...insideOfService,
       ...readModels,
+      'projections/admission/key-use.ts',
       'src/audit/compare',
       'src/audit/rules',
       'src/documents',

@@ -76,7 +76,7 @@ async function findIds(cli: CliDependencies, text: string, page: { limit: number
 
 const isWholeAddress = (text: string): boolean => email.safeParse(text).success;
 
-/** How many accounts are looked at side by side. */
+/** How many accounts are searched at side by side. */
 const atATime = 64;
 
 /** By the address of whoever opened the account: one small read of the log for each account there is. */
@@ -87,7 +87,7 @@ async function findByPartOfEmail(
 ): Promise<string[]> {
   const found: string[] = [];
   let last = after;
-  let looked = 0;
+  let searched = 0;
   const { rows } = await pool.query<{ count: number }>(
     'select count(*)::float8 as count from account_heads where account_id > $1',
     [after],
@@ -103,8 +103,8 @@ async function findByPartOfEmail(
       }),
     );
     found.push(...ids.filter((_id, index) => emails[index]?.includes(part)));
-    looked += ids.length;
-    bar.show(looked);
+    searched += ids.length;
+    bar.show(searched);
     const [next] = ids.slice(-1);
     if (next === undefined || ids.length < atATime || found.length >= limit) break;
     last = next;

@@ -159,15 +159,15 @@ async function changePlan(
   const { terms, effective } = resultOfPlanChange(usage, change);
   const differenceCents = planChanges.reduce((cents, { data }) => cents + data.fee_difference_cents, 0);
   const { plan: _name, ...bought } = terms;
-  const kept = change.kind === 'change_terms' && effective === 'now' ? usage.due?.plan : undefined;
-  const replaced = planChanges.length > 0 && !kept && before.due?.plan ? before.due.plan.plan : null;
+  const waitingPlan = change.kind === 'change_terms' && effective === 'now' ? usage.due?.plan : undefined;
+  const replaced = planChanges.length > 0 && !waitingPlan && before.due?.plan ? before.due.plan.plan : null;
   const data = {
     account_id: accountId,
     plan: terms.plan,
     ...effectOf(changed, effective),
     fee_difference_cents: differenceCents,
     replaced_plan: replaced,
-    kept_plan: kept ? { ...kept, from: usage.period.end } : null,
+    kept_plan: waitingPlan ? { ...waitingPlan, from: usage.period.end } : null,
     terms: bought,
   };
   const start = usage.period.end.slice(0, 10);
@@ -176,7 +176,9 @@ async function changePlan(
     `${accountId} ${effective === 'now' ? `is ${says} from now on` : `will be ${says} from ${start} on`}`,
     differenceCents > 0 ? `${formatCents(differenceCents)} is added to the fee of this period` : '',
     replaced === null ? '' : `the change to ${replaced} that was due from ${start} on is replaced`,
-    kept ? `what is due from ${start} on stays, with the same changes: ${kept.plan} (${describeTerms(kept)})` : '',
+    waitingPlan
+      ? `what is due from ${start} on stays, with the same changes: ${waitingPlan.plan} (${describeTerms(waitingPlan)})`
+      : '',
   ];
   print(cli.output, data, text.filter((part) => part !== '').join('; '));
   if (effective === 'next_period') return;

@@ -9,7 +9,7 @@ import { usageStream } from '../../domain/billing-period.ts';
 import { parseUsageEvent } from '../../domain/parse-event.ts';
 import { accountIdArgument, dayArgument } from '../arguments.ts';
 import type { CliDependencies, RunCommand } from '../dependencies.ts';
-import { CommandFailed, print } from '../output.ts';
+import { CommandFailed, jsonDocument, print } from '../output.ts';
 import { replacesFile, writeOutputFile } from '../output-file.ts';
 import { caughtUp } from '../wait-for-read-models.ts';
 import { differenceBetween, LedgerTotals } from './show.ts';
@@ -136,8 +136,13 @@ class ComparedRows {
 }
 
 async function write(rows: ComparedRows, format: 'csv' | 'json', sink: Writable): Promise<void> {
-  if (format === 'json') await pipeline(jsonDocument(rows), sink);
-  else await pipeline(flatRows(rows), stringify({ header: true, columns, escape_formulas: true }), sink);
+  if (format === 'json') {
+    const { accountId: account_id, periodStart: period_start, stream } = rows.source;
+    await pipeline(
+      jsonDocument({ account_id, period_start, stream }, 'rows', rows, () => rows.totals.data),
+      sink,
+    );
+  } else await pipeline(flatRows(rows), stringify({ header: true, columns, escape_formulas: true }), sink);
 }
 
 /** A file is there when all of it is, and is what the log has. */
@@ -158,17 +163,6 @@ const standardOutput = ({ output }: ExportDependencies) =>
       done();
     },
   });
-
-async function* jsonDocument(rows: ComparedRows): AsyncGenerator<string> {
-  const { accountId: account_id, periodStart: period_start, stream } = rows.source;
-  yield `${JSON.stringify({ account_id, period_start, stream }).slice(0, -1)},"rows":[`;
-  let separator = '\n';
-  for await (const row of rows) {
-    yield separator + JSON.stringify(row);
-    separator = ',\n';
-  }
-  yield `\n],${JSON.stringify(rows.totals.data).slice(1)}\n`;
-}
 
 const columns = [
   'event_id',

@@ -156,8 +156,8 @@ function explainUnknown(error: unknown): never {
 }
 
 async function findJob(cli: WaiveDependencies, token: string) {
-  const known = await readJob(cli.pool, token);
-  if (known) return known;
+  const projected = await readJob(cli.pool, token);
+  if (projected) return projected;
   const behind = !(await caughtUp(cli, usageAndJobs));
   const job = await readJob(cli.pool, token);
   if (job) return job;

@@ -63,8 +63,8 @@ async function content(visit: OwnerVisit, dependencies: ConsoleDependencies): Pr
               html`<tr>
                 <td>${key.label}</td>
                 <td><code>${key.key_prefix}…</code></td>
-                <td>${time(key.created_at.toISOString())}</td>
-                <td>${key.revoked_at !== null && time(key.revoked_at.toISOString())}</td>
+                <td>${time(key.created_at)}</td>
+                <td>${key.revoked_at !== null && time(key.revoked_at)}</td>
               </tr>`,
           ),
         )}
@@ -81,8 +81,8 @@ function list(keys: readonly KeyWithUse[], { hourly_limit: hourlyLimit }: Terms)
         <td>
           <a data-row href="/console/downloads?key=${key.key_id}"><code>${key.key_prefix}…</code></a>
         </td>
-        <td>${time(key.created_at.toISOString())}</td>
-        <td>${key.last_used_at ? time(key.last_used_at.toISOString()) : html`<span class="soft">never</span>`}</td>
+        <td>${time(key.created_at)}</td>
+        <td>${key.last_used_at ? time(key.last_used_at) : html`<span class="soft">never</span>`}</td>
         ${number(`${count(key.used_in_past_hour)} of ${count(hourlyLimit)}`)}
         <td><a href="/console/keys/${key.key_id}/revoke">Revoke…</a></td>
       </tr>`,

@@ -203,12 +203,7 @@ function historyOf(periods: readonly AccountPeriod[]): AccountShown['terms_histo
   return each.filter(({ terms: own }, index) => JSON.stringify(own) !== JSON.stringify(each[index + 1]?.terms));
 }
 
-const keyOf = ({ account_id: _account, created_at, revoked_at, last_used_at, ...key }: KeyWithUse) => ({
-  ...key,
-  created_at: created_at.toISOString(),
-  revoked_at: revoked_at?.toISOString() ?? null,
-  last_used_at: last_used_at?.toISOString() ?? null,
-});
+const keyOf = ({ account_id: _account, ...key }: KeyWithUse) => key;
 
 function listsOf(
   accountId: string,

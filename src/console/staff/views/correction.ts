@@ -1,16 +1,12 @@
 import { z } from 'zod';
-import {
-  type CorrectionRow,
-  listMadeEvents,
-  type MadeEvent,
-  readCorrection,
-} from '../../../../projections/corrections.ts';
+import { listMadeEvents, type MadeEvent, readCorrection } from '../../../../projections/corrections.ts';
 import { inSnapshot } from '../../../../projections/runner/transaction.ts';
+import { correctionFacts } from '../../../documents/correction-facts.ts';
 import { correctionStatuses } from '../../../domain/correction-requests.ts';
 import { missing } from '../../visit.ts';
 import type { JsonView } from '../view.ts';
 
-const actor = z.strictObject({ id: z.string(), role: z.string(), reason: z.string() });
+const actor = z.strictObject({ type: z.string(), id: z.string(), role: z.string(), reason: z.string() });
 export type ShownActor = z.infer<typeof actor>;
 
 /** A correction that somebody has asked for. */
@@ -43,27 +39,6 @@ export const shownCorrection = z.strictObject({
 });
 export type ShownCorrection = z.infer<typeof shownCorrection>;
 
-export function correctionShown(row: CorrectionRow): ShownCorrection {
-  const { correction, revision: _revision, position: _position, ...told } = row;
-  const isCredit = correction.kind === 'credit_line';
-  const tokens = isCredit ? [] : correction.kind === 'waive_charge' ? [correction] : correction.charges;
-  return {
-    ...told,
-    charges: tokens.length,
-    token: tokens.length === 1 ? (tokens[0]?.token ?? null) : null,
-    stream: isCredit ? null : correction.stream,
-    invoice_number: isCredit ? correction.invoice_number : null,
-    line: isCredit ? correction.line : null,
-    charge_event_id: isCredit ? correction.charge_event_id : null,
-    asked_by: actorShown(row.asked_by),
-    decided_by: row.decided_by && actorShown(row.decided_by),
-  };
-}
-
-export function actorShown(by: CorrectionRow['asked_by']): ShownActor {
-  return { id: by.id, role: 'role' in by ? by.role : by.type, reason: 'reason' in by ? by.reason : '' };
-}
-
 const made = z.strictObject({
   type: z.enum(['ChargeWaived', 'CreditNoteIssued']),
   event_id: z.string(),
@@ -85,6 +60,6 @@ export const correction: JsonView<{ id: string }, CorrectionStory> = {
       const row = z.uuid().safeParse(id).success ? await readCorrection(client, id) : undefined;
       if (!row) throw missing();
       const events: MadeEvent[] = row.status === 'made' ? await listMadeEvents(client, row) : [];
-      return { ...correctionShown(row), made: events };
+      return { ...correctionFacts(row), made: events };
     }),
 };

@@ -3,9 +3,10 @@ import { z } from 'zod';
 import { listCorrections, listWaitingCorrections } from '../../../../projections/corrections.ts';
 import { listGivenBack } from '../../../../projections/given-back.ts';
 import { inSnapshot } from '../../../../projections/runner/transaction.ts';
+import { actorFacts, correctionFacts } from '../../../documents/correction-facts.ts';
 import { correctionStatuses } from '../../../domain/correction-requests.ts';
 import type { JsonView } from '../view.ts';
-import { actorShown, correctionShown, shownCorrection } from './correction.ts';
+import { shownCorrection } from './correction.ts';
 
 const position = z.string().regex(/^\d{1,20}$/, 'is no position in the log');
 /** An empty field of a form means anything. */
@@ -64,7 +65,10 @@ async function readCorrections(
 ): Promise<Corrections> {
   const waiting = await listWaitingCorrections(client, { status: 'asked', limit: maxWaiting });
   const unfinished = await listWaitingCorrections(client, { status: 'permitted', limit: maxWaiting });
-  const wait = { waiting: waiting.map(correctionShown), unfinished: unfinished.map(correctionShown) };
+  const wait = {
+    waiting: waiting.map((row) => correctionFacts(row)),
+    unfinished: unfinished.map((row) => correctionFacts(row)),
+  };
   const limit = perPage + 1;
   if (list === 'asked' || status !== undefined || by !== undefined || reference !== undefined) {
     const rows = await listCorrections(client, {
@@ -73,15 +77,15 @@ async function readCorrections(
       limit,
     });
     const page = rows.slice(0, perPage);
-    return { ...wait, given_back: [], asked: page.map(correctionShown), next: nextOf(rows, page) };
+    return { ...wait, given_back: [], asked: page.map((row) => correctionFacts(row)), next: nextOf(rows, page) };
   }
   const rows = await listGivenBack(client, { accountId, before, limit });
   const page = rows.slice(0, perPage);
   const given = page.map(({ position: _position, actor: who, correction, ...made }) => ({
     ...made,
-    by: actorShown(who),
+    by: actorFacts(who),
     correction_id: correction?.correction_id ?? null,
-    approved_by: correction?.decided_by ? actorShown(correction.decided_by) : null,
+    approved_by: correction?.decided_by ? actorFacts(correction.decided_by) : null,
   }));
   return { ...wait, given_back: given, asked: [], next: nextOf(rows, page) };
 }

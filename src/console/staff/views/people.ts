@@ -3,42 +3,16 @@ import { type AccessRecord, listAccessRecords } from '../../../../projections/ac
 import { notBelieved } from '../../../../projections/credits-macs.ts';
 import { listStaffMembers, readStaffMember, type StaffMember } from '../../../../projections/staff.ts';
 import { readStaff } from '../../../commands/staff.ts';
+import { memberFacts, tokenFacts } from '../../../documents/staff-facts.ts';
 import { accountIdPattern } from '../../../domain/account-events.ts';
-import { isTokenHeld, type Staff, type StaffToken } from '../../../domain/staff.ts';
-import { staffId, type StaffRole, type StaffScope } from '../../../domain/staff-events.ts';
+import { staffId } from '../../../domain/staff-events.ts';
 import { missing } from '../../visit.ts';
 import type { StaffDependencies } from '../dependencies.ts';
 import type { View } from '../view.ts';
 
 /** Who is staff. E-mail addresses, sign-ins and tokens come from the log, where the addresses can be erased. */
 
-export interface MemberShown {
-  staff_id: string;
-  email: string | null;
-  role: StaffRole;
-  /** False: the OpenID provider knows the person. */
-  invited: boolean;
-  since: string;
-  removed_at: string | null;
-  /** The newest sign-in. */
-  signed_in_at: string | null;
-  /** Tokens for programs that hold. */
-  tokens: number;
-}
-
-function memberShown({ staffId: id, role, invited, since, removedAt }: StaffMember, log: Staff, now: string) {
-  const held = removedAt === null ? [...log.tokens.values()].filter((token) => isTokenHeld(token, now)) : [];
-  return {
-    staff_id: id,
-    email: log.member?.email ?? null,
-    role,
-    invited,
-    since,
-    removed_at: removedAt,
-    signed_in_at: log.signedInAt,
-    tokens: held.length,
-  };
-}
+export type MemberShown = ReturnType<typeof memberFacts>;
 
 const perPage = 25;
 
@@ -56,7 +30,7 @@ export const people: View<{ after?: string | undefined }, People> = {
     const last = after === undefined ? undefined : await findKnown({ pool, macs }, after);
     const rows = await listStaffMembers(pool, { ...(last && { after: last }), limit: perPage + 1, macs });
     const page = rows.slice(0, perPage);
-    const members = page.map(async (row) => memberShown(row, await readStaff(staff, row.staffId), now()));
+    const members = page.map(async (row) => memberFacts(row, await readStaff(staff, row.staffId), now()));
     return {
       members: await Promise.all(members),
       next: rows.length > page.length ? (page.at(-1)?.staffId ?? null) : null,
@@ -70,17 +44,7 @@ async function findKnown({ pool, macs }: Pick<StaffDependencies, 'pool' | 'macs'
   return row;
 }
 
-export interface TokenShown {
-  token_id: string;
-  prefix: string;
-  label: string;
-  scopes: StaffScope[];
-  created_at: string;
-  expires_at: string;
-  revoked: boolean;
-  /** Neither revoked nor expired, and of somebody who is staff. */
-  holds: boolean;
-}
+export type TokenShown = ReturnType<typeof tokenFacts>;
 
 export interface Person extends MemberShown {
   /** The newest first. */
@@ -100,21 +64,10 @@ export const person: View<{ person: string }, Person> = {
     const log = await readStaff(staff, id);
     const records = await listAccessRecords(pool, { of: { staffId: id }, limit: shownAccessRecords });
     const isStaff = row.removedAt === null && !log.removed;
-    const tokens = [...log.tokens.values()].toReversed().map((token) => tokenShown(token, isStaff, now()));
-    return { ...memberShown(row, log, now()), issued_tokens: tokens, access_records: records };
+    const tokens = [...log.tokens.values()].toReversed().map((token) => tokenFacts(token, { isStaff, now: now() }));
+    return { ...memberFacts(row, log, now()), issued_tokens: tokens, access_records: records };
   },
 };
-
-const tokenShown = (token: StaffToken, isStaff: boolean, now: string): TokenShown => ({
-  token_id: token.tokenId,
-  prefix: token.tokenPrefix,
-  label: token.label,
-  scopes: [...token.scopes],
-  created_at: token.createdAt,
-  expires_at: token.expiresAt,
-  revoked: token.revoked,
-  holds: isStaff && isTokenHeld(token, now),
-});
 
 const accessRecordsInput = z.object({
   person: staffId.optional().describe('Only those of this member.'),
