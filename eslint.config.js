@@ -56,7 +56,7 @@ export default defineConfig(
   },
   {
     files: ['src/**/*.ts', 'test/**/*.ts'],
-    ignores: ['src/{adapters,audit,cli,commands,domain}/**'],
+    ignores: ['src/{adapters,audit,commands,domain}/**'],
     rules: { 'no-restricted-syntax': ['error', ...readAsItRuns] },
   },
   {
