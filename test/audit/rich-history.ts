@@ -35,6 +35,7 @@ import { endPeriod, openNextPeriod } from '../../src/domain/usage-periods.ts';
 import { initialUsage, type UsagePeriod } from '../../src/domain/usage-state.ts';
 import type { EventStore } from '../../src/ports/event-store.ts';
 import { plan, video } from '../domain/usage-examples.ts';
+import { sum } from '../support/sum.ts';
 import { ChainedLog } from './chained-log.ts';
 import type { Random } from './random.ts';
 
@@ -501,7 +502,7 @@ export class RichHistory {
       await this.#correctCharge(correction.stream, command, { actor, causationId });
     }
     const given = this.#log.read(target).slice(before);
-    const givenCents = given.reduce((sum, { data }) => sum + (data as { cents: number }).cents, 0);
+    const givenCents = sum(given.map(({ data }) => (data as { cents: number }).cents));
     await this.#decideRequest(
       givenCents > 0
         ? { kind: 'made', correctionId, cents: givenCents }

@@ -1,4 +1,5 @@
 import autocannon, { type Client, type Request } from 'autocannon';
+import { sum } from '../support/sum.ts';
 import { type Figure, progress } from './figures.ts';
 import { askDownload, askStatus, oneOf } from './http-cases.ts';
 import { severalUrls } from './load.ts';
@@ -40,15 +41,15 @@ export async function testHourlyLimits(
     },
   });
   const seconds = (performance.now() - startedMs) / 1000;
-  const answered = keys.reduce((sum, { admitted, refused }) => sum + admitted + refused, 0);
+  const answered = sum(keys.map(({ admitted, refused }) => admitted + refused));
   if (result.errors + result.timeouts > 0 || answered !== requests)
     throw new Error(`${answered} of ${requests} requests were answered as expected; ${result.errors} errors`);
   requireExact(keys);
-  const sum = (count: (key: TestedKey) => number) => keys.reduce((total, key) => total + count(key), 0);
+  const sumOf = (count: (key: TestedKey) => number) => sum(keys.map((key) => count(key)));
   const name = `hourly limits over two processes, ${keys.length} keys`;
   return [
-    { name: `${name}: admitted`, unit: 'requests', values: [sum(({ admitted }) => admitted)] },
-    { name: `${name}: refused`, unit: 'requests', values: [sum(({ refused }) => refused)] },
+    { name: `${name}: admitted`, unit: 'requests', values: [sumOf(({ admitted }) => admitted)] },
+    { name: `${name}: refused`, unit: 'requests', values: [sumOf(({ refused }) => refused)] },
     { name: `${name}: rate`, unit: 'requests/s', values: [requests / seconds] },
   ];
 }

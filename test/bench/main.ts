@@ -1,9 +1,10 @@
 /** `npm run bench`: ratios within one run first, then what was measured. See docs/performance.md. */
 import { loadavg } from 'node:os';
-import { Command, InvalidArgumentError, Option } from 'commander';
+import { Command, Option } from 'commander';
 import pg from 'pg';
 import { pino } from 'pino';
 import { connectEventStore } from '../../src/adapters/event-store/event-store.ts';
+import { wholeNumber } from '../support/whole-number.ts';
 import { benchAppends } from './appends.ts';
 import { benchClaims } from './claims.ts';
 import { benchConsole } from './console.ts';
@@ -25,10 +26,6 @@ import { benchTwoProcesses } from './two-processes.ts';
 import { benchVerify } from './verify.ts';
 import { benchWaiting } from './waiting.ts';
 
-const count = (text: string) => {
-  if (!/^[1-9]\d*$/.test(text)) throw new InvalidArgumentError('must be a whole number from 1');
-  return Number(text);
-};
 const parts = [
   'http',
   'appends',
@@ -51,18 +48,23 @@ const { rounds, seconds, only, cases, accounts, jobs, requests, json } = new Com
   .description(
     'measures the service beside what could stand in its place; on loopback only, for about three quarters of an hour',
   )
-  .option('--rounds <n>', 'how often everything is measured, in turns', count, 4)
-  .option('--seconds <n>', 'how long each server is under load in a round', count, 2)
+  .option('--rounds <n>', 'how often everything is measured, in turns', wholeNumber, 4)
+  .option('--seconds <n>', 'how long each server is under load in a round', wholeNumber, 2)
   .addOption(new Option('--only <part>', 'measure this part alone').choices(parts))
   .option('--cases <name>', 'of the part "http", only the requests whose names begin so, e.g. "downloads"', '')
-  .option('--accounts <n>', 'how many accounts are opened; the parts that write whole logs take fewer', count, 10_000)
+  .option(
+    '--accounts <n>',
+    'how many accounts are opened; the parts that write whole logs take fewer',
+    wholeNumber,
+    10_000,
+  )
   .option(
     '--jobs <n>',
     'of the parts "sizes", "console" and "staff", how many jobs the read model has, 100 of each account',
-    count,
+    wholeNumber,
     1_000_000,
   )
-  .option('--requests <n>', 'of the parts "processes" and "memory", how many requests are sent', count, 20_000)
+  .option('--requests <n>', 'of the parts "processes" and "memory", how many requests are sent', wholeNumber, 20_000)
   .option('--json', 'print one JSON object instead of tables')
   .parse()
   .opts<{

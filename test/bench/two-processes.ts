@@ -1,6 +1,7 @@
 import type { Pool } from 'pg';
 import type { EventStore } from '../../src/ports/event-store.ts';
 import type { ServiceProcess } from '../support/service.ts';
+import { sum } from '../support/sum.ts';
 import type { Bench } from './engines.ts';
 import { type Figure, progress, ratio, type Results } from './figures.ts';
 import { testHourlyLimits } from './hourly-limits.ts';
@@ -90,7 +91,7 @@ async function measurePairs(
 function perCpuSecond(rounds: readonly Measured[]): number[] {
   return rounds.map(({ micros }) => {
     const { projector: _, ...own } = micros;
-    return 1_000_000 / Object.values(own).reduce((sum, each) => sum + each, 0);
+    return 1_000_000 / sum(Object.values(own));
   });
 }
 

@@ -1,7 +1,7 @@
 import { connect, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Pool } from 'pg';
-import { scrape, valueOf } from '../support/scraped-metrics.ts';
+import { readMetric } from '../support/scraped-metrics.ts';
 import { waitFor } from '../support/wait-for.ts';
 import type { Bench } from './engines.ts';
 import { progress, ratio, type Results } from './figures.ts';
@@ -125,5 +125,5 @@ async function untilWaiting(target: Target, count: number): Promise<void> {
 }
 
 async function countWaiting({ url }: Target): Promise<number | undefined> {
-  return valueOf((await scrape(url)).metrics, 'reeltally_waiting_polls');
+  return readMetric(url, 'reeltally_waiting_polls');
 }

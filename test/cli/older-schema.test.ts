@@ -25,7 +25,7 @@ it('say which migration the database lacks and what to do, and change nothing', 
     await client.query('drop table refused_readers');
     await client.query("delete from schema_migrations where name = '0020-replaced-log.sql'");
   });
-  const before = await readLog(EVENTSTORE_URL, '');
+  const before = await readLog(EVENTSTORE_URL);
   for (const words of commands) {
     expectRefusal(
       await within(installation.environment)(...words),
@@ -36,5 +36,5 @@ it('say which migration the database lacks and what to do, and change nothing', 
       /^reeltally: The database lacks 0001-/,
     );
   }
-  expect(await readLog(EVENTSTORE_URL, '')).toEqual(before);
+  expect(await readLog(EVENTSTORE_URL)).toEqual(before);
 });

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { sum } from '../support/sum.ts';
 import { against, expectRefusal, expectText } from './command-line.ts';
 import { chargedAccount, chargingService } from './ledger/charging-service.ts';
 
@@ -32,7 +33,7 @@ describe('reports month', () => {
       totals: { periods: report.accounts.length },
       verification: { verdict: expect.stringMatching(/^(?:none|partial|verified)$/) as string },
     });
-    expect(report.totals.due_cents).toBe(report.accounts.reduce((sum, { due_cents: cents }) => sum + cents, 0));
+    expect(report.totals.due_cents).toBe(sum(report.accounts.map(({ due_cents: cents }) => cents)));
     const close = report.accounts.find(({ account_id: id }) => id === accountId);
     expect(close).toMatchObject({ period_start: start, charges: 2, charged_cents: 50, phase: 'open' });
     expect(close?.not_invoiced).toContainEqual({ cents: 50, why: 'period_open' });

@@ -1,7 +1,6 @@
 import { expect, it } from 'vitest';
 import { installationOfFile } from '../support/installation.ts';
 import { planFile } from '../support/plans.ts';
-import { readLog } from '../support/read-log.ts';
 import type { Environment } from '../support/service.ts';
 import { expectRefusal, within } from './command-line.ts';
 
@@ -28,7 +27,7 @@ it('are refused, with the setting and both values', async () => {
   await installation.startRole('projector');
   const api = await installation.startRole('api');
   const dispatcher = await installation.startRole('dispatcher');
-  const before = await readLog(installation.environment.EVENTSTORE_URL, 'account-');
+  const before = await installation.readLog('account-');
   expectRefusal(
     await issueDue(otherGrace),
     /CLOSING_GRACE_SECONDS is 0 for this command, and 3600 for the dispatcher .* Nothing was changed/,
@@ -41,7 +40,7 @@ it('are refused, with the setting and both values', async () => {
     expectRefusal(await openAccount({ PLANS_FILE: file }), refusal);
     expectRefusal(await run(['accounts', 'plan', 'acc_aaaaaaaaaaaaaaaaaaaa', 'test'], { PLANS_FILE: file }), refusal);
   }
-  expect(await readLog(installation.environment.EVENTSTORE_URL, 'account-')).toEqual(before);
+  expect(await installation.readLog('account-')).toEqual(before);
   for (const ran of [await issueDue(), await openAccount(), await openAccount({ PLANS_FILE: sameTerms })])
     expect(ran.code).toBe(0);
 

@@ -7,6 +7,7 @@ import type { EventStore } from '../../src/ports/event-store.ts';
 import { newId, newUuid } from '../../src/system/clock-and-chance.ts';
 import { token } from '../domain/usage-examples.ts';
 import { accepted } from '../support/accepted.ts';
+import { sum } from '../support/sum.ts';
 import { endAndClose } from './close-books.ts';
 import {
   chargedAccount,
@@ -403,7 +404,7 @@ describe('a process that is killed', () => {
         const ended = accepted(await desk(log.store, account).carryOut(asked.correctionId));
         expect(ended).toMatchObject({ status: 'made', madeCents: asked.cents });
         const given_ = correction.kind === 'credit_line' ? await notesOf(account) : await waivedIn(account);
-        expect(centsOf(given_).reduce((sum, cents) => sum + cents, 0)).toBe(asked.cents);
+        expect(sum(centsOf(given_))).toBe(asked.cents);
         expect((await correctionsOf(log.store, account)).map(({ event }) => event.type)).toEqual([
           'CorrectionAsked',
           'CorrectionMade',
@@ -427,5 +428,5 @@ it('the limit of a day holds for a person and an account, over all requests at o
     ),
   );
   const free = asked.map(accepted).filter(({ needsApproval }) => !needsApproval);
-  expect(free.reduce((sum, { cents }) => sum + cents, 0)).toBe(limitCents);
+  expect(sum(free.map(({ cents }) => cents))).toBe(limitCents);
 });

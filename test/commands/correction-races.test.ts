@@ -8,6 +8,7 @@ import { EventStoreUnavailable } from '../../src/ports/event-store.ts';
 import { newUuid } from '../../src/system/clock-and-chance.ts';
 import { Random } from '../audit/random.ts';
 import { scaled } from '../support/proof-scale.ts';
+import { sum } from '../support/sum.ts';
 import { endAndClose } from './close-books.ts';
 import {
   chargedAccount,
@@ -179,5 +180,3 @@ async function judge(account: UsageAccount): Promise<string[]> {
   expect(free.has(team.sue)).toBe(false);
   return requests.map(({ event }) => event.type);
 }
-
-const sum = (parts: readonly number[]): number => parts.reduce((total, each) => total + each, 0);

@@ -13,6 +13,7 @@ import type { UsageSnapshot } from '../../src/domain/usage-state.ts';
 import type { EventStore } from '../../src/ports/event-store.ts';
 import { newId, newUuid } from '../../src/system/clock-and-chance.ts';
 import { opened, queueDownload } from '../domain/usage-examples.ts';
+import { sum } from '../support/sum.ts';
 import { patienceMs } from '../support/wait-for.ts';
 import { expectUnbrokenChain } from './unbroken-chain.ts';
 
@@ -120,7 +121,7 @@ export function tokensOf(stored: readonly StoredUsage[]): string[] {
 }
 
 export function chargedCents(stored: readonly StoredUsage[]): number {
-  return stored.reduce((sum, { event }) => sum + (event.type === 'OverageCharged' ? event.data.cents : 0), 0);
+  return sum(stored.map(({ event }) => (event.type === 'OverageCharged' ? event.data.cents : 0)));
 }
 
 export const outcomesOf = (answers: readonly UsageAnswer[]) => answers.map(({ outcome }) => outcome);

@@ -124,3 +124,23 @@ export class Browser {
 }
 
 export const formTokenOf = ({ text }: Page): string | undefined => /name="form_token" value="([^"]+)"/.exec(text)?.[1];
+
+/** The key of a page's form, another one each time that the page is made. */
+export const formKeyOf = ({ text }: Page): string => /name="form_key" value="([^"]+)"/.exec(text)?.[1] ?? '';
+
+/** What people read in the main part of a page, with one space between two words. */
+export const textOf = ({ text }: Page): string =>
+  text
+    .slice(text.indexOf('<main'), text.indexOf('</main>'))
+    .replaceAll(/<[^>]+>/g, ' ')
+    .replaceAll('&#39;', "'")
+    .replaceAll('&quot;', '"')
+    .replaceAll(/\s+/g, ' ');
+
+/** What people read where an action leads. @throws where it leads nowhere */
+export async function follow(browser: Browser, answer: Page): Promise<string> {
+  const { location } = answer.headers;
+  if (answer.status !== 303 || location === undefined)
+    throw new Error(`it was answered with ${String(answer.status)}: ${textOf(answer)}`);
+  return textOf(await browser.get(location.split('#')[0] ?? ''));
+}

@@ -13,6 +13,7 @@ import {
   startOnTerminal,
   startProcess,
 } from '../support/service.ts';
+import { sum } from '../support/sum.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 import { waitFor } from '../support/wait-for.ts';
 
@@ -70,11 +71,11 @@ async function countEvents({ dataDirectory }: ServiceProcess): Promise<Record<st
   const instance = readFileSync(join(dataDirectory, 'instance.json'), 'utf8');
   const { eventStoreUrl } = JSON.parse(instance) as { eventStoreUrl: string };
   const counts: Record<string, number> = {};
-  for (const { type } of await readLog(eventStoreUrl, '')) counts[type] = (counts[type] ?? 0) + 1;
+  for (const { type } of await readLog(eventStoreUrl)) counts[type] = (counts[type] ?? 0) + 1;
   return counts;
 }
 
-const eventsOfStory = Object.values(eventsTold).reduce((sum, count) => sum + count, 0);
+const eventsOfStory = sum(Object.values(eventsTold));
 const listAccounts = async (environment: Environment) =>
   (await runCli<{ accounts: { account_id: string; email: string }[] }>(['accounts', 'list'], environment)).accounts;
 

@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { stringify } from 'yaml';
 import { whyNoPromtool } from '../support/promtool.ts';
 import { temporaryDirectoryOfFile } from '../support/temporary-directory.ts';
-import { sections, tableOf } from '../tidy/markdown.ts';
+import { codeIn, sections, tableOf } from '../tidy/markdown.ts';
 import { root } from '../tidy/source-files.ts';
 import { type Fault, faults, healthy } from './faults.ts';
 import { readExpression } from './promql.ts';
@@ -64,15 +64,15 @@ describe('the rules in deploy/alerts', () => {
 
 describe('docs/watching.md', () => {
   it('has in its table the time of every alert, and no alert that does not exist', () => {
-    const seen = tableOf('docs/watching.md', 'Faults made to happen').map((row) => codeOf(row['alert']));
+    const seen = tableOf('docs/watching.md', 'Faults made to happen').map((row) => codeIn(row['alert']));
     expect([...new Set(seen)].sort()).toEqual(alerts.map(({ alert }) => alert).sort());
   });
 });
 
 describe('docs/service-levels.md', () => {
   const objectives = tableOf('docs/service-levels.md', 'Objectives').map((row) => ({
-    name: codeOf(row['name']),
-    recorded: codeOf(row['share of bad events over a window']).replace('…', ''),
+    name: codeIn(row['name']),
+    recorded: codeIn(row['share of bad events over a window']).replace('…', ''),
     budget: 1 - Number(/[\d.]+/.exec(row['objective'] ?? '')?.[0]) / 100,
   }));
   const rates = tableOf('docs/service-levels.md', 'Burn rates').map((row) => ({
@@ -81,7 +81,7 @@ describe('docs/service-levels.md', () => {
     short: row['short window'] ?? '',
     used: row['budget used by then'],
     gone: row['budget gone after'],
-    severity: codeOf(row['severity']),
+    severity: codeIn(row['severity']),
   }));
   const hours = (window: string) =>
     Number.parseInt(window) * { m: 1 / 60, h: 1, d: 24 }[window.at(-1) as 'm' | 'h' | 'd'];
@@ -174,5 +174,3 @@ describe.skipIf(whyNoPromtool() !== undefined)('promtool', () => {
 function minutesOf(window: string): number {
   return Number.parseInt(window) * { m: 1, h: 60, d: 1_440 }[window.at(-1) as 'm' | 'h' | 'd'];
 }
-
-const codeOf = (cell: string | undefined): string => /`([^`]+)`/.exec(cell ?? '')?.[1] ?? '';

@@ -2,18 +2,13 @@ import { pino } from 'pino';
 import { expect, it, onTestFinished } from 'vitest';
 import { connectNats } from '../../src/adapters/nats/connection.ts';
 import { createJobQueue } from '../../src/adapters/nats/job-queue.ts';
-import type { JobMessage } from '../../src/ports/job-queue.ts';
 import { sendSignal } from '../../src/system/processes.ts';
+import { messageOf } from '../adapters/nats/job-queue-contract.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { canStartNatsCluster, startNatsCluster } from './nats-cluster.ts';
 
 const silent = pino({ level: 'silent' });
-const messageOf = (number: number): JobMessage => ({
-  token: `TokenOfDownload-${String(number).padStart(4, '0')}`,
-  usageStream: 'usage-acc_aaaaaaaaaaaaaaaa-20261101',
-  usageRevision: number * 2,
-});
 
 it.skipIf(!canStartNatsCluster)(
   'three servers of NATS with the files of the profile cluster keep the queue while any one of them is away',

@@ -13,6 +13,7 @@ import { appendingBy } from '../commands/noted-reads.ts';
 import { expectUnbrokenChain } from '../commands/unbroken-chain.ts';
 import { readUsage, type UsageAccount } from '../commands/usage-account.ts';
 import { readModelsOfFile, silent, testMacs, type TestReadModels } from '../projections/read-models-under-test.ts';
+import { sum } from '../support/sum.ts';
 
 /** A log and the read model of credits, both real, and the dispatcher's clock at any hour. */
 export interface Closing {
@@ -79,7 +80,7 @@ export async function issuedTo(parts: Closing, account: UsageAccount): Promise<s
   const issued = (await invoicesOf(parts, account)).map(({ event }) => event.data as InvoiceIssued);
   expect(issued.map(({ number }) => number)).toEqual(issued.map((_, index) => index + 1));
   for (const { lines, total_cents: total } of issued) {
-    expect(lines.reduce((sum, { cents }) => sum + cents, 0)).toBe(total);
+    expect(sum(lines.map(({ cents }) => cents))).toBe(total);
   }
   return issued.map(({ covers, period_start: start, total_cents }) => `${covers} ${start.slice(0, 10)} ${total_cents}`);
 }

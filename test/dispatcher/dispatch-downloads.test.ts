@@ -1,13 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { readReached } from '../../projections/runner/checkpoints.ts';
-import { dispatchDownloads } from '../../src/dispatcher/dispatch-downloads.ts';
 import { type JobMessage, jobRevisionIn, messageId } from '../../src/ports/job-queue.ts';
 import { waitFor } from '../support/wait-for.ts';
-import { claimOne, dispatchingUnderTest, queueOne, releaseOne, takeMessages } from './dispatching.ts';
+import { claimOne, dispatchingUnderTest, queueOne, releaseOne, startDispatcher, takeMessages } from './dispatching.ts';
 
 const parts = dispatchingUnderTest();
-
-const start = () => dispatchDownloads({ store: parts.store, queue: parts.queue, pool: parts.models.pool });
 
 /** Waits until everything that is in the log now has been looked at. */
 async function dispatched(): Promise<void> {
@@ -23,7 +20,7 @@ const inOrder = (messages: JobMessage[]) => messages.toSorted((one, other) => (o
 describe('the dispatcher', () => {
   it('publishes each queued download once, and again when it is released', async () => {
     const before = await queueOne(parts);
-    const dispatcher = start();
+    const dispatcher = startDispatcher(parts);
     const after = await queueOne(parts);
     expect(inOrder(await takeMessages(parts, 2))).toEqual(inOrder([before, after]));
 
@@ -35,11 +32,11 @@ describe('the dispatcher', () => {
   });
 
   it('goes on after a pause where it was, and two at once publish no message twice', async () => {
-    const first = start();
+    const first = startDispatcher(parts);
     await dispatched();
     await first.close();
     const messages = [await queueOne(parts), await queueOne(parts), await queueOne(parts)];
-    const both = [start(), start()];
+    const both = [startDispatcher(parts), startDispatcher(parts)];
     await dispatched();
     expect(inOrder(await takeMessages(parts, 3))).toEqual(inOrder(messages));
     await Promise.all(both.map((each) => each.close()));

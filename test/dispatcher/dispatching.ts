@@ -6,6 +6,7 @@ import { usageAndJobs } from '../../projections/usage-and-jobs.ts';
 import type { ConnectedEventStore } from '../../src/adapters/event-store/event-store.ts';
 import { createJobQueue } from '../../src/adapters/nats/job-queue.ts';
 import { claimJob, readQueuedJob, recordJobProgress } from '../../src/commands/record-job-progress.ts';
+import { dispatchDownloads } from '../../src/dispatcher/dispatch-downloads.ts';
 import type { ClaimProof, JobCommand } from '../../src/domain/download-job.ts';
 import { isRefused } from '../../src/domain/refusals.ts';
 import type { EndOfCatchUp } from '../../src/embedded/event-store/checkpoints.ts';
@@ -42,6 +43,10 @@ export function dispatchingUnderTest(endOfCatchUp?: EndOfCatchUp): Dispatching {
   });
   return parts as Dispatching;
 }
+
+/** The loop that publishes queued downloads. */
+export const startDispatcher = ({ store, queue, models }: Dispatching) =>
+  dispatchDownloads({ store, queue, pool: models.pool });
 
 /** A download that was just queued (at noon of 14 November), as its message names it. */
 export async function queueOne({ store }: Dispatching): Promise<JobMessage> {

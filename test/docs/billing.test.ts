@@ -28,6 +28,8 @@ import { endPeriod } from '../../src/domain/usage-periods.ts';
 import type { UsagePeriod } from '../../src/domain/usage-state.ts';
 import { summariseUsage } from '../../src/domain/usage-summary.ts';
 import { accountId, lookUp, queueDownload, token } from '../domain/usage-examples.ts';
+import { numberedUuid } from '../support/numbered-uuid.ts';
+import { sum } from '../support/sum.ts';
 import { sections } from '../tidy/markdown.ts';
 import { root } from '../tidy/source-files.ts';
 
@@ -107,7 +109,7 @@ class ExampleAccount {
     for (let index = 0; index < count; index += 1) {
       const decision = decideUsage(
         this.#usage,
-        what === 'download' ? queueDownload((this.#downloads += 1)) : lookUp(uuid(this.#events.length)),
+        what === 'download' ? queueDownload((this.#downloads += 1)) : lookUp(numberedUuid(this.#events.length)),
       );
       if (isRefused(decision)) {
         if (count > 1) throw new Error(`of ${String(count)}, number ${String(index + 1)} was refused`);
@@ -137,7 +139,7 @@ class ExampleAccount {
   #close(): string {
     this.#take(decideClosing(this.#closing, 3_600, afterGrace));
     const { lines } = periodInvoice(this.#events);
-    const totalCents = lines.reduce((sum, line) => sum + line.cents, 0);
+    const totalCents = sum(lines.map((line) => line.cents));
     if (totalCents === 0) return 'no invoice';
     return `invoice: ${[...lines.map(lineText), `total ${formatCents(totalCents)}`].join(', ')}`;
   }
@@ -145,7 +147,7 @@ class ExampleAccount {
   #store(events: readonly UsageEvent[]): void {
     for (const event of events) {
       const revision = this.#events.length;
-      const id = uuid(revision);
+      const id = numberedUuid(revision);
       this.#events.push({ event, id, revision, stream: 'usage', position: 0n, metadata: {} as EventMetadata });
       this.#corrections = evolveCorrections(this.#corrections, event, { id });
       this.#closing = evolveClosing(this.#closing, event, { time: dates.end });
@@ -197,7 +199,6 @@ function lineText(line: InvoiceLine): string {
 }
 
 const cents = (text: string) => Number(/\$(\d+\.\d\d)/.exec(text)?.[1]?.replace('.', ''));
-const uuid = (number: number) => `00000000-0000-4000-8000-${String(number).padStart(12, '0')}`;
 
 function plan(name: string): PlanTerms {
   const terms = plans.get(name);

@@ -4,6 +4,7 @@ import { creditNoteCsv, invoiceCsv } from '../../src/documents/invoice-csv.ts';
 import { creditNotePage, invoicePage } from '../../src/documents/invoice-page.ts';
 import { renderDocument } from '../../src/documents/render-document.ts';
 import { formatRevisions } from '../../src/documents/revisions.ts';
+import { sum } from '../support/sum.ts';
 import { exampleInvoice, exampleNote, longInvoice } from './example-invoice.ts';
 
 /** Rows of a CSV text without quoted fields that hold commas, by the names of the columns. */
@@ -18,7 +19,7 @@ function rowsOf(csv: string): Record<string, string>[] {
 }
 
 const columnOf = (csv: string, name: string) => rowsOf(csv).map((row) => row[name]);
-const sumOf = (csv: string) => columnOf(csv, 'cents').reduce((sum, cents) => sum + Number(cents), 0);
+const sumOf = (csv: string) => sum(columnOf(csv, 'cents').map((cents) => Number(cents)));
 
 describe('an invoice as a document', () => {
   it('has its lines in words, what was credited, and its event', () => {

@@ -10,6 +10,7 @@ import {
   type StaffActor,
 } from '../../src/domain/correction-requests.ts';
 import { isRefused } from '../../src/domain/refusals.ts';
+import { numberedUuid } from '../support/numbered-uuid.ts';
 import { accountId, token } from './usage-examples.ts';
 
 const noon = '2026-11-14T12:00:00.000Z';
@@ -28,7 +29,6 @@ const fay = person('fay', 'finance');
 const flo = person('flo', 'finance');
 const ada = person('ada', 'admin');
 
-const idOf = (number: number) => `00000000-0000-4000-8000-${String(number).padStart(12, '0')}`;
 const waive = (number: number): Correction => ({ kind: 'waive_charge', stream, token: token(number), revision: 1 });
 const waiveAll = (...numbers: number[]): Correction => ({
   kind: 'waive_charges',
@@ -39,7 +39,7 @@ const credit = (line: number): Correction => ({ kind: 'credit_line', invoice_num
 
 const ask = (number: number, changed: Partial<AskCorrection> = {}): AskCorrection => ({
   kind: 'ask',
-  correctionId: idOf(number),
+  correctionId: numberedUuid(number),
   accountId,
   reference: `CASE-${String(number)}`,
   correction: waive(number),
@@ -50,18 +50,22 @@ const ask = (number: number, changed: Partial<AskCorrection> = {}): AskCorrectio
 });
 const approve = (number: number, by = ada): CorrectionRequestCommand => ({
   kind: 'approve',
-  correctionId: idOf(number),
+  correctionId: numberedUuid(number),
   by,
 });
 const refuse = (number: number, by = ada): CorrectionRequestCommand => ({
   kind: 'refuse',
-  correctionId: idOf(number),
+  correctionId: numberedUuid(number),
   by,
 });
-const made = (number: number): CorrectionRequestCommand => ({ kind: 'made', correctionId: idOf(number), cents: 25 });
+const made = (number: number): CorrectionRequestCommand => ({
+  kind: 'made',
+  correctionId: numberedUuid(number),
+  cents: 25,
+});
 const failed = (number: number): CorrectionRequestCommand => ({
   kind: 'failed',
-  correctionId: idOf(number),
+  correctionId: numberedUuid(number),
   why: 'period_closed',
 });
 
@@ -93,7 +97,7 @@ describe('asking', () => {
       {
         type: 'CorrectionAsked',
         data: {
-          correction_id: idOf(1),
+          correction_id: numberedUuid(1),
           account_id: accountId,
           reference: 'CASE-1',
           correction: waive(1),
@@ -155,7 +159,7 @@ describe('a request that waits', () => {
   const waiting = () => after(ask(1, { by: fay, cents: 200 }));
 
   it('is approved by somebody else of finance, once', () => {
-    const approved = [{ type: 'CorrectionApproved', data: { correction_id: idOf(1) } }];
+    const approved = [{ type: 'CorrectionApproved', data: { correction_id: numberedUuid(1) } }];
     expect(decide(waiting(), approve(1, flo))).toEqual(approved);
     expect(decide(waiting(), approve(1, ada))).toEqual(approved);
     expect(decide(waiting(), approve(1, fay))).toEqual({ refusal: 'own_request' });
@@ -165,7 +169,7 @@ describe('a request that waits', () => {
   });
 
   it('is refused by finance, or taken back by the person who asked', () => {
-    const refused = [{ type: 'CorrectionRefused', data: { correction_id: idOf(1) } }];
+    const refused = [{ type: 'CorrectionRefused', data: { correction_id: numberedUuid(1) } }];
     expect(decide(waiting(), refuse(1, flo))).toEqual(refused);
     expect(decide(waiting(), refuse(1, fay))).toEqual(refused);
     expect(decide(waiting(), refuse(1, sue))).toEqual({ refusal: 'role_too_low' });
@@ -199,9 +203,16 @@ it('ends once, as made or as failed', () => {
 });
 
 it('knows the event that permits it: the request itself, or the approval', () => {
-  expect(after(ask(1)).get(idOf(1))).toMatchObject({ status: 'permitted', permittedBy: 'event of CorrectionAsked' });
-  expect(after(ask(1, { by: sue })).get(idOf(1))).toMatchObject({ status: 'asked', permittedBy: null, askedBy: sue });
-  expect(after(ask(1, { by: sue }), approve(1)).get(idOf(1))).toMatchObject({
+  expect(after(ask(1)).get(numberedUuid(1))).toMatchObject({
+    status: 'permitted',
+    permittedBy: 'event of CorrectionAsked',
+  });
+  expect(after(ask(1, { by: sue })).get(numberedUuid(1))).toMatchObject({
+    status: 'asked',
+    permittedBy: null,
+    askedBy: sue,
+  });
+  expect(after(ask(1, { by: sue }), approve(1)).get(numberedUuid(1))).toMatchObject({
     status: 'permitted',
     permittedBy: 'event of CorrectionApproved',
   });

@@ -6,7 +6,6 @@ import { ended, queue } from '../support/downloads.ts';
 import { installationOfFile } from '../support/installation.ts';
 import type { Film } from '../support/lossy-films.ts';
 import { type FaultyFile, type LossyPlatform, startLossyPlatform } from '../support/lossy-platform.ts';
-import { readLog } from '../support/read-log.ts';
 import { findDownloader } from '../support/sample-platform.ts';
 import { temporaryDirectoryOfFile } from '../support/temporary-directory.ts';
 import { waitFor } from '../support/wait-for.ts';
@@ -57,7 +56,7 @@ const faults = {
 };
 
 async function eventsOf(token: string) {
-  const events = await readLog(installation.environment.EVENTSTORE_URL, `job-${token}`);
+  const events = await installation.readLog(`job-${token}`);
   return events.map(({ type, data }) => ({
     type,
     ...(data as { tried?: string[]; worker_id?: string; detail?: string }),

@@ -1,13 +1,9 @@
+import { clockOffset } from '../support/clock-offset.ts';
 import type { Installation } from '../support/installation.ts';
 import type { Environment, ServiceProcess } from '../support/service.ts';
 
 export const daySeconds = 86_400;
 export const monthSeconds = 30.4375 * daySeconds;
-
-/** @param seconds by which the clock of billing periods is moved */
-export const clock = (seconds: number): Environment => ({
-  REELTALLY_CLOCK_OFFSET_SECONDS: String(Math.round(seconds)),
-});
 
 /** Processes that a month may kill. */
 export type Killed = 'first' | 'second' | 'dispatcher';
@@ -23,7 +19,7 @@ export class Month {
 
   private constructor(installation: Installation, offsetSeconds: number, skewSeconds: number) {
     this.#installation = installation;
-    const [first, second] = [clock(offsetSeconds), clock(offsetSeconds + skewSeconds)];
+    const [first, second] = [clockOffset(offsetSeconds), clockOffset(offsetSeconds + skewSeconds)];
     this.#clocks = { first, second, dispatcher: first };
   }
 

@@ -1,5 +1,5 @@
 import { hashIdempotencyKey } from '../../src/commands/idempotency-key-hash.ts';
-import { type LoggedEvent, readUsageStream } from '../support/read-log.ts';
+import { type LoggedEvent, readLog } from '../support/read-log.ts';
 
 export interface LoggedDownload {
   token: string;
@@ -10,7 +10,7 @@ export interface LoggedDownload {
 
 /** Every download of an account in the log, whatever its period; each must have one charge, and be voided once at most. */
 export async function downloadsOf(eventStoreUrl: string, accountId: string): Promise<LoggedDownload[]> {
-  const events = await readUsageStream(eventStoreUrl, accountId);
+  const events = await readLog(eventStoreUrl, `usage-${accountId}-`);
   const tokensWith = (...types: string[]) =>
     events.filter(({ type }) => types.includes(type)).map(({ data }) => (data as { token: string }).token);
   const charged = tokensWith('DownloadCreditDebited', 'OverageCharged');

@@ -4,11 +4,13 @@ import { countDue } from '../../projections/due-periods.ts';
 import { openPool } from '../../src/adapters/postgres/pool.ts';
 import type { InvoiceIssued } from '../../src/domain/invoice-events.ts';
 import { silent } from '../projections/read-models-under-test.ts';
+import { clockOffset } from '../support/clock-offset.ts';
 import { queue } from '../support/downloads.ts';
 import { installationOfFile } from '../support/installation.ts';
 import { planFile } from '../support/plans.ts';
 import { scaled } from '../support/proof-scale.ts';
 import { type LoggedEvent, readLog } from '../support/read-log.ts';
+import { sum } from '../support/sum.ts';
 import { patienceMs, waitFor } from '../support/wait-for.ts';
 
 /** Months that a dispatcher ends, closes and invoices by the clock, killed in each of them in the middle of its work. */
@@ -40,7 +42,7 @@ async function useAccount(url: string): Promise<string> {
   return accountId;
 }
 
-const monthsLater = (months: number) => ({ REELTALLY_CLOCK_OFFSET_SECONDS: String(months * 31 * daySeconds) });
+const monthsLater = (months: number) => clockOffset(months * 31 * daySeconds);
 
 /** What an account's log says of its periods: each opened, ended and closed once, and invoiced once with lines that add up. */
 function expectBooks(events: readonly LoggedEvent[], invoices: readonly InvoiceIssued[]): void {
@@ -57,7 +59,7 @@ function expectBooks(events: readonly LoggedEvent[], invoices: readonly InvoiceI
     ...starts.slice(0, -1).map((start) => ['period', start]),
   ]);
   for (const { lines, total_cents: total } of invoices) {
-    expect(lines.reduce((sum, { cents }) => sum + cents, 0)).toBe(total);
+    expect(sum(lines.map(({ cents }) => cents))).toBe(total);
   }
   // Two downloads at 25 cents, one at 18, the rise from 19 to 59 dollars, and the next fee; then the fee alone.
   expect(invoices.map(({ total_cents: cents }) => cents)).toEqual([

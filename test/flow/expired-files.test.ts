@@ -7,6 +7,7 @@ import { connectEventStore } from '../../src/adapters/event-store/event-store.ts
 import { openPool } from '../../src/adapters/postgres/pool.ts';
 import { appendAll, GeneratedAccount } from '../projections/generated-account.ts';
 import { silent } from '../projections/read-models-under-test.ts';
+import { clockOffset } from '../support/clock-offset.ts';
 import { installationOfFile } from '../support/installation.ts';
 import { scaled } from '../support/proof-scale.ts';
 import { readLog } from '../support/read-log.ts';
@@ -64,9 +65,7 @@ async function killAfter(
   { all, offsetSeconds }: { all: number; offsetSeconds: number },
 ): Promise<void> {
   const enough = Math.min((await done()) + more, all);
-  const dispatcher = await installation.startRole('dispatcher', {
-    REELTALLY_CLOCK_OFFSET_SECONDS: String(offsetSeconds),
-  });
+  const dispatcher = await installation.startRole('dispatcher', clockOffset(offsetSeconds));
   await waitFor(async () => (await done()) >= enough, {
     what: 'a part of the work',
     pollMs: 1,
@@ -87,7 +86,7 @@ test('each file expires once and goes once its links are over, whenever the disp
   await killAfter(removed, toRemove, removing);
 
   expect([await expired(), alreadyExpired]).toEqual([(jobs / 5) * 3, jobs / 5]);
-  const events = await readLog(installation.environment.EVENTSTORE_URL, 'job-');
+  const events = await installation.readLog('job-');
   const expiries = events.filter(({ type }) => type === 'FileExpired').map(({ stream }) => stream);
   expect(new Set(expiries).size).toBe(expiries.length);
   expect(expiries).toHaveLength((jobs / 5) * 3);

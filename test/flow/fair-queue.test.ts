@@ -5,7 +5,6 @@ import { installationOfFile } from '../support/installation.ts';
 import { planFile } from '../support/plans.ts';
 import { withClient } from '../support/postgres.ts';
 import { isLongProof, scaled } from '../support/proof-scale.ts';
-import { readLog } from '../support/read-log.ts';
 import type { OpenedAccount, ServiceProcess } from '../support/service.ts';
 import { waitFor } from '../support/wait-for.ts';
 
@@ -74,7 +73,7 @@ interface Step {
 
 /** What happened to the jobs of these accounts, in the order of the log: queued, claimed, released. */
 async function stepsOf(...accounts: readonly OpenedAccount[]): Promise<Step[]> {
-  const events = await readLog(installation.environment.EVENTSTORE_URL, '');
+  const events = await installation.readLog();
   const owners = new Map<string, string>();
   return events.flatMap(({ type, stream, data }) => {
     const { token } = data as { token: string };

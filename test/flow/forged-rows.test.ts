@@ -3,7 +3,7 @@ import { countEvents, runSql } from '../http/engines-behind.ts';
 import { noDownloads } from '../http/shared-service.ts';
 import { type Answer, call } from '../support/client.ts';
 import { planFile } from '../support/plans.ts';
-import { scrape, valueOf } from '../support/scraped-metrics.ts';
+import { readMetric } from '../support/scraped-metrics.ts';
 import { type Service, startService } from '../support/service.ts';
 import { waitFor } from '../support/wait-for.ts';
 
@@ -32,7 +32,7 @@ const linesAbout = (name: string) =>
     .filter((line) => line.includes('is not believed') && line.includes(name));
 
 const countOf = async (table: string): Promise<number> =>
-  valueOf((await scrape(service.url)).metrics, 'reeltally_rows_not_believed_total', { table }) ?? NaN;
+  (await readMetric(service.url, 'reeltally_rows_not_believed_total', { table })) ?? NaN;
 
 async function usedUp() {
   const account = await service.openAccount('test');

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { beforeAll, expect, test } from 'vitest';
+import { clockOffset } from '../support/clock-offset.ts';
 import { installationOfFile } from '../support/installation.ts';
 import { planFile } from '../support/plans.ts';
 import { isLongProof, scaled } from '../support/proof-scale.ts';
@@ -16,7 +17,7 @@ beforeAll(() => installation.allowShiftedClock());
 beforeAll(() => installation.startRole('projector'));
 
 const apiKeys = scaled(2, 12);
-const nextMonth = { REELTALLY_CLOCK_OFFSET_SECONDS: String(32 * 86_400) };
+const nextMonth = clockOffset(32 * 86_400);
 
 interface Send {
   idempotencyKey: string;

@@ -10,7 +10,8 @@ import { ownService } from '../http/shared-service.ts';
 import { call } from '../support/client.ts';
 import { ended, queue } from '../support/downloads.ts';
 import { planFile } from '../support/plans.ts';
-import { scrape, type ScrapedMetric, valueOf } from '../support/scraped-metrics.ts';
+import { readMetric, scrape, type ScrapedMetric, valueOf } from '../support/scraped-metrics.ts';
+import { sum } from '../support/sum.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { root } from '../tidy/source-files.ts';
 
@@ -90,27 +91,26 @@ describe('GET /metrics', () => {
     const letIn = metrics
       .find(({ name }) => name === 'reeltally_requests_total')
       ?.samples.filter(({ labels }) => labels['route']?.startsWith('/api/') && !/401|429/.test(labels['status'] ?? ''));
-    expect(admissions('admitted')).toBe(letIn?.reduce((sum, { value }) => sum + value, 0));
+    expect(admissions('admitted')).toBe(sum((letIn ?? []).map(({ value }) => value)));
   });
 
   it('counts a path that cannot be decoded as not found', async () => {
-    const notFound = async () =>
-      valueOf((await scrape(service.url)).metrics, 'reeltally_refusals_total', { code: 'not_found' });
+    const notFound = () => readMetric(service.url, 'reeltally_refusals_total', { code: 'not_found' });
     const before = await notFound();
     expect((await fetch(`${service.url}/api/v1/%zz`)).status).toBe(404);
     expect(await notFound()).toBe((before ?? NaN) + 1);
   });
 
   it('counts a request whose connection was cut as that', async () => {
-    const cut = async () =>
-      valueOf((await scrape(service.url)).metrics, 'reeltally_requests_total', {
+    const cut = () =>
+      readMetric(service.url, 'reeltally_requests_total', {
         route: '/api/v1/video/download',
         status: 'cut',
       });
     // With a window of its own, so that it is let in however many requests there were before.
     const fresh = await issueKey(service.url, keys[0] ?? '');
     const admitted = async () =>
-      valueOf((await scrape(service.url)).metrics, 'reeltally_admissions_total', { outcome: 'admitted' }) ?? 0;
+      (await readMetric(service.url, 'reeltally_admissions_total', { outcome: 'admitted' })) ?? 0;
     const before = await admitted();
     const { hostname, port } = new URL(service.url);
     const socket = connect({ host: hostname, port: Number(port) });
@@ -141,8 +141,7 @@ describe('GET /metrics', () => {
   });
 
   it('counts stored events by type, and the cents of overage', async () => {
-    const stored = async (type: string) =>
-      valueOf((await scrape(service.url)).metrics, 'reeltally_events_stored_total', { type });
+    const stored = (type: string) => readMetric(service.url, 'reeltally_events_stored_total', { type });
     expect(await stored('DownloadCreditDebited')).toBe(2);
     expect(await stored('DownloadQueued')).toBe(2);
     expect(await stored('JobCompleted')).toBe(1);
@@ -154,7 +153,7 @@ describe('GET /metrics', () => {
 
   it('counts warning mails, which are files where no mail server is named', async () => {
     const about = { about: 'warning' };
-    const sent = async () => valueOf((await scrape(service.url)).metrics, 'reeltally_mails_total', about);
+    const sent = () => readMetric(service.url, 'reeltally_mails_total', about);
     // The second download reaches both thresholds at once, which is one mail.
     await waitFor(async () => (await sent()) === 1, { what: 'the mail' });
     const directory = join(service.dataDirectory, 'mails');
@@ -165,7 +164,7 @@ describe('GET /metrics', () => {
       expect(mail).toContain('To: owner@example.com');
       expect(mail).toContain(accountId);
     }
-    const waiting = async () => valueOf((await scrape(service.url)).metrics, 'reeltally_mails_waiting');
+    const waiting = () => readMetric(service.url, 'reeltally_mails_waiting');
     await waitFor(async () => (await waiting()) === 0, { what: 'the read model to follow' });
     const { metrics } = await scrape(service.url);
     expect(valueOf(metrics, 'reeltally_oldest_waiting_mail_seconds')).toBe(0);

@@ -1,8 +1,8 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { call } from '../support/client.ts';
+import { clockOffset } from '../support/clock-offset.ts';
 import { installationOfFile } from '../support/installation.ts';
 import { scaled } from '../support/proof-scale.ts';
-import { readUsageStream } from '../support/read-log.ts';
 
 /** The end of a billing period, met by two API processes at once; real processes, their clock of periods moved on. */
 const installation = installationOfFile();
@@ -11,7 +11,7 @@ beforeAll(() => installation.allowShiftedClock());
 beforeAll(() => installation.startRole('projector'));
 
 const daySeconds = 86_400;
-const laterBy = (days: number) => ({ REELTALLY_CLOCK_OFFSET_SECONDS: String(days * daySeconds) });
+const laterBy = (days: number) => clockOffset(days * daySeconds);
 
 describe('the first requests past the end of a period', () => {
   test('end it once and open the next once, and none is lost', async () => {
@@ -39,7 +39,7 @@ describe('the first requests past the end of a period', () => {
       expect(data['period_start']).not.toBe(before.data['period_end']);
     }
 
-    const events = await readUsageStream(installation.environment.EVENTSTORE_URL, accountId);
+    const events = await installation.readLog(`usage-${accountId}-`);
     const streams = [...new Set(events.map(({ stream }) => stream))];
     expect(streams).toHaveLength(3);
     const types = streams.map((stream) => events.filter((event) => event.stream === stream).map(({ type }) => type));

@@ -1,7 +1,8 @@
 import { expect } from 'vitest';
 import type { UsageEvent, UsageEventOf } from '../../src/domain/usage-events.ts';
 import type { LoggedEvent } from '../support/read-log.ts';
-import { sum, UsageModel } from './usage-model.ts';
+import { sum } from '../support/sum.ts';
+import { UsageModel } from './usage-model.ts';
 
 /**
  * Rates an account's usage events again by the plain model, one by one: each must be what the model makes of

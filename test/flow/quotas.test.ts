@@ -3,8 +3,8 @@ import { ended, queue, statusOf } from '../support/downloads.ts';
 import { installationOfFile } from '../support/installation.ts';
 import { planFile } from '../support/plans.ts';
 import { scaled } from '../support/proof-scale.ts';
-import { type LoggedEvent, readLog } from '../support/read-log.ts';
-import { scrape, valueOf } from '../support/scraped-metrics.ts';
+import type { LoggedEvent } from '../support/read-log.ts';
+import { readMetric, scrape, valueOf } from '../support/scraped-metrics.ts';
 import type { ServiceProcess } from '../support/service.ts';
 import { waitFor } from '../support/wait-for.ts';
 
@@ -47,7 +47,7 @@ describe('a worker', () => {
     await using worker = await installation.startRole('worker', { WORKER_SLOTS: '3' });
     for (const token of waiting) expect(await ended(url, busy.key, token)).toMatchObject({ status: 'done' });
     expect(await ended(url, other.key, late)).toMatchObject({ status: 'done' });
-    const events = await readLog(installation.environment.EVENTSTORE_URL, 'job-');
+    const events = await installation.readLog('job-');
     expect(mostHeld(events, busy.accountId)).toBe(1);
     // Nobody waits for those of the account that has no place.
     const ends = events.filter(({ type }) => type === 'JobCompleted').map(({ stream }) => stream);
@@ -60,10 +60,10 @@ describe('a worker', () => {
   it('takes no job while the disk has too little room, and another one does', async () => {
     const account = await installation.openAccount();
     const full = await installation.startRole('worker', { MIN_FREE_DISK_MIB: '1000000000' });
-    const isLow = async () => valueOf((await scrape(full.url)).metrics, 'reeltally_disk_low') === 1;
+    const isLow = async () => (await readMetric(full.url, 'reeltally_disk_low')) === 1;
     await waitFor(isLow, { what: 'the worker to find too little room' });
     const token = await download(account);
-    const waits = async () => valueOf((await scrape(dispatcher.url)).metrics, 'reeltally_queue_pending_messages') === 1;
+    const waits = async () => (await readMetric(dispatcher.url, 'reeltally_queue_pending_messages')) === 1;
     await waitFor(waits, { what: 'its message to wait for a worker', pollMs: 100 });
     expect((await statusOf(url, account.key, token)).data['status']).toBe('queued');
     await full.stop();

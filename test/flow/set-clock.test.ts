@@ -2,7 +2,6 @@ import { expect, test } from 'vitest';
 import { createApiClient } from '../../src/client/client.ts';
 import { installationOfFile } from '../support/installation.ts';
 import { jsonLines } from '../support/log-lines.ts';
-import { readLog } from '../support/read-log.ts';
 import type { ServiceProcess } from '../support/service.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { settablePostgresClock } from './postgres-clock.ts';
@@ -13,7 +12,7 @@ const installation = installationOfFile();
 const aheadSeconds = 40 * 86_400;
 
 const hasPeriodEnded = async () =>
-  (await readLog(installation.environment.EVENTSTORE_URL, 'usage-')).some(({ type }) => type === 'UsagePeriodEnded');
+  (await installation.readLog('usage-')).some(({ type }) => type === 'UsagePeriodEnded');
 
 /** What a process says of its clock. */
 const clockLines = (process: ServiceProcess) =>

@@ -5,7 +5,6 @@ import { within } from '../cli/command-line.ts';
 import { queue } from '../support/downloads.ts';
 import { installationOfFile } from '../support/installation.ts';
 import { jsonLines } from '../support/log-lines.ts';
-import { readLog } from '../support/read-log.ts';
 import { scrape } from '../support/scraped-metrics.ts';
 import type { ServiceProcess } from '../support/service.ts';
 import { waitFor } from '../support/wait-for.ts';
@@ -21,7 +20,7 @@ const installation = installationOfFile();
 let client: EventStoreDBClient;
 let [api, projector]: ServiceProcess[] = [];
 beforeAll(async () => {
-  client = EventStoreDBClient.connectionString(eventStoreUrl());
+  client = EventStoreDBClient.connectionString(installation.environment.EVENTSTORE_URL);
   await writeForeignStreams();
   const first = { EVENTSTORE_PREFIX: prefix };
   projector = await installation.startRole('projector', first);
@@ -30,7 +29,6 @@ beforeAll(async () => {
 });
 afterAll(() => client.dispose());
 
-const eventStoreUrl = () => installation.environment.EVENTSTORE_URL;
 const run = (...words: string[]) => within(installation.environment)(...words);
 
 async function writeForeignStreams(): Promise<void> {
@@ -54,7 +52,7 @@ it('is used under names of our own, and the streams of others are skipped and co
   expect(await installation.cli(['jobs', 'timeline', token])).toMatchObject({ behind: false });
   expect((await run('ledger', 'verify')).code).toBe(0);
 
-  const written = (await readLog(eventStoreUrl(), '')).map(({ stream }) => stream);
+  const written = (await installation.readLog()).map(({ stream }) => stream);
   const ours = new Set(written.filter((stream) => !foreign.includes(stream)));
   for (const stream of ours) expect(stream).toMatch(/^mine-(?:account|usage|job|invoices)-/);
   expect(ours).toContain(`${prefix}account-${accountId}`);
@@ -84,7 +82,7 @@ it('keeps the prefix of its first start', async () => {
 
 it('an event of ours that cannot be read is said once by each read model that it stops, with the command that shows it', async () => {
   const stream = `account-${accountId}`;
-  const events = (await readLog(eventStoreUrl(), `${prefix}${stream}`)).length;
+  const events = (await installation.readLog(`${prefix}${stream}`)).length;
   await client.appendToStream(`${prefix}${stream}`, jsonEvent({ type: 'AccountTeleported', data: { to: 'Mars' } }));
   const command = `reeltally log show ${stream} --revision ${events}`;
   const lines = () => jsonLines(projector!.log()).filter((line) => JSON.stringify(line).includes('cannot be read'));

@@ -8,7 +8,6 @@ import { type Answer, call } from '../support/client.ts';
 import { installationOfFile } from '../support/installation.ts';
 import { planFile } from '../support/plans.ts';
 import { isLongProof, scaled } from '../support/proof-scale.ts';
-import { readUsageStream } from '../support/read-log.ts';
 import type { ServiceProcess } from '../support/service.ts';
 
 /** Holds over any number of API processes: the cap to the cent, by the append that charges, and the hourly limit to the request. */
@@ -50,7 +49,7 @@ function race(key: string, answered: (count: number) => void = () => undefined):
 const onBoth = (send: (url: string) => Promise<Answer>) =>
   Promise.all(Array.from({ length: requests }, (_, index) => send(apis[index % 2 === 0 ? 0 : 1].url)));
 
-const eventsOf = (accountId: string) => readUsageStream(installation.environment.EVENTSTORE_URL, accountId);
+const eventsOf = (accountId: string) => installation.readLog(`usage-${accountId}-`);
 
 /** The cap in force, event by event, against what is charged up to there. @returns cents charged, and by how much too many */
 function overCapCents(events: readonly { type: string; data: unknown }[]): { cents: number; overCents: number } {

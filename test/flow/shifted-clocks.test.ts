@@ -1,30 +1,26 @@
 import { describe, expect, test } from 'vitest';
 import { expectRefusal, runIn } from '../cli/command-line.ts';
-import { type Installation, startInstallation } from '../support/installation.ts';
+import { clockOffset } from '../support/clock-offset.ts';
+import { startInstallation } from '../support/installation.ts';
 import { jsonLines } from '../support/log-lines.ts';
 import { createMigratedDatabase } from '../support/postgres.ts';
-import { readLog } from '../support/read-log.ts';
 import type { Environment } from '../support/service.ts';
 
 /** REELTALLY_CLOCK_OFFSET_SECONDS, beside real books and beside those of tests. */
 const seconds = 40 * 86_400;
-const shifted = { REELTALLY_CLOCK_OFFSET_SECONDS: String(seconds) };
+const shifted = clockOffset(seconds);
 
 const refusal = new RegExp(
   `REELTALLY_CLOCK_OFFSET_SECONDS is ${String(seconds)}\\. .*for demos and tests only\\. .*real books.*Nothing was changed\\.`,
 );
 const warning = `the clock of billing periods is shifted by ${String(seconds)} s (REELTALLY_CLOCK_OFFSET_SECONDS)`;
 
-/** Without the event store's own. */
-const eventsOf = async ({ environment }: Installation) =>
-  (await readLog(environment.EVENTSTORE_URL, '')).filter(({ stream }) => !stream.startsWith('$'));
-
 describe('an installation whose first start had no shifted clock', () => {
   test('refuses every process and command with one, and changes nothing', async () => {
     await using installation = await startInstallation();
     await installation.startRole('projector');
     const { accountId } = await installation.openAccount('enterprise');
-    const before = await eventsOf(installation);
+    const before = await installation.readLog();
     for (const role of ['dispatcher', 'api'] as const)
       await expect(installation.startRole(role, shifted)).rejects.toThrow(refusal);
     const run = runIn({ ...installation.environment, ...shifted });
@@ -33,7 +29,7 @@ describe('an installation whose first start had no shifted clock', () => {
       ['accounts', 'cap', accountId, '100'],
     ])
       expectRefusal(await run(...words), refusal);
-    expect(await eventsOf(installation)).toEqual(before);
+    expect(await installation.readLog()).toEqual(before);
   });
 
   test('refuses one after its Postgres was lost too', async () => {
@@ -60,7 +56,7 @@ test('an installation whose first start had a shifted clock allows any clock, an
   };
   expect(await warningsOf(shifted)).toEqual([warning]);
   expect(await warningsOf({})).toEqual([]);
-  expect(await warningsOf({ REELTALLY_CLOCK_OFFSET_SECONDS: '-5' })).toHaveLength(1);
+  expect(await warningsOf(clockOffset(-5))).toHaveLength(1);
   const issued = await runIn({ ...environment, ...shifted })('invoices', 'issue-due');
   expect(issued.code).toBe(0);
 });

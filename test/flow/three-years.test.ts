@@ -5,12 +5,14 @@ import { openPool } from '../../src/adapters/postgres/pool.ts';
 import type { InvoiceIssued } from '../../src/domain/invoice-events.ts';
 import { silent } from '../projections/read-models-under-test.ts';
 import { type Answer, call } from '../support/client.ts';
+import { clockOffset } from '../support/clock-offset.ts';
 import { installationOfFile } from '../support/installation.ts';
 import { planFile } from '../support/plans.ts';
 import { scaled } from '../support/proof-scale.ts';
 import { readLog } from '../support/read-log.ts';
+import { sum } from '../support/sum.ts';
 import { patienceMs, waitFor } from '../support/wait-for.ts';
-import { clock, daySeconds, Month, monthSeconds } from './billing-month.ts';
+import { daySeconds, Month, monthSeconds } from './billing-month.ts';
 import { billsOf, rateAgain } from './plain-billing.ts';
 
 /**
@@ -84,7 +86,7 @@ beforeAll(async () => {
   // Opened one day after the other, their periods start on every day of a month.
   for (let index = 0; index < accountCount; index += 1) {
     const plan = plans[index % plans.length] ?? 'sandbox';
-    const opened = await installation.openAccount(plan, clock((index % 31) * daySeconds));
+    const opened = await installation.openAccount(plan, clockOffset((index % 31) * daySeconds));
     accounts.push({ ...opened, sent: [], waivers: [] });
   }
 });
@@ -152,7 +154,7 @@ async function live(number: number): Promise<void> {
     if (!planned) throw new Error('every account has a step in every month');
     return { account, step: planned };
   });
-  const total = ofMonth.reduce((sum, { step: { downloads } }) => sum + downloads, 0);
+  const total = sum(ofMonth.map(({ step: { downloads } }) => downloads));
   const killing = waitFor(() => month.answers >= Math.min(planned.afterAnswers, total), {
     what: 'answers before the kill',
   }).then(() => month.replace(planned.killed));
@@ -175,7 +177,7 @@ async function closeAllBooks(): Promise<void> {
     queryTimeoutMs: patienceMs,
   });
   const seconds = (months + 2) * monthSeconds;
-  const dispatcher = await installation.startRole('dispatcher', clock(seconds));
+  const dispatcher = await installation.startRole('dispatcher', clockOffset(seconds));
   const lastDay = () => new Date(Date.now() + seconds * 1_000).toISOString();
   const isAllDone = async () => {
     const { notClosed, invoices } = await countDue(pool, lastDay());
@@ -237,12 +239,12 @@ test('every account is asked to pay what a plain model makes of its downloads', 
     figures.charges += charges.length;
     figures.periods += model.periods.length;
     figures.invoices += totals.length;
-    figures.cents += totals.reduce((sum, cents) => sum + cents, 0);
+    figures.cents += sum(totals);
     figures.waivers += waived.length;
   }
   expect(figures.charges).toBeGreaterThan(accountCount);
   // The second set of rules agrees, and so does every read model.
-  await installation.cli(['ledger', 'verify'], clock((months + 2) * monthSeconds));
+  await installation.cli(['ledger', 'verify'], clockOffset((months + 2) * monthSeconds));
   console.log(`seed ${process.env['PROOF_SEED'] ?? ''}: ${JSON.stringify(figures)}, ${String(months)} kills`);
 });
 

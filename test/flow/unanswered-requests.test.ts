@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { call } from '../support/client.ts';
 import { installationOfFile } from '../support/installation.ts';
 import { type PostgresProxy, startPostgresProxy } from '../support/postgres-proxy.ts';
-import { scrape, valueOf } from '../support/scraped-metrics.ts';
+import { readMetric } from '../support/scraped-metrics.ts';
 import type { ServiceProcess } from '../support/service.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { downloadsOf } from './charged-downloads.ts';
@@ -27,8 +27,7 @@ afterAll(async () => {
   await postgres[Symbol.asyncDispose]();
 });
 
-const metric = async (...asked: [name: string, labels?: Record<string, string>]) =>
-  valueOf((await scrape(api.url)).metrics, ...asked);
+const metric = (...asked: [name: string, labels?: Record<string, string>]) => readMetric(api.url, ...asked);
 
 test('a request whose append is unknown gets no answer, those behind it a clear one, and a repeated key tells what became of it', async () => {
   const { accountId, key } = await installation.openAccount('enterprise');

@@ -1,5 +1,6 @@
 import { type BillingPeriod, nextBillingPeriod } from '../../src/domain/billing-period.ts';
 import type { PlanTerms, Terms } from '../../src/domain/plans.ts';
+import { sum } from '../support/sum.ts';
 
 /**
  * The rules of billing once more, as a list of what happened and sums over it: slow, plain, and in other words than the
@@ -135,5 +136,3 @@ export class UsageModel {
     });
   }
 }
-
-export const sum = (numbers: readonly number[]) => numbers.reduce((total, each) => total + each, 0);

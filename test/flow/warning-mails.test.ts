@@ -5,8 +5,7 @@ import { startMailServer, type TestMailServer, type Treatment } from '../support
 import { planFile } from '../support/plans.ts';
 import { withClient } from '../support/postgres.ts';
 import { scaled } from '../support/proof-scale.ts';
-import { readUsageStream } from '../support/read-log.ts';
-import { scrape, valueOf } from '../support/scraped-metrics.ts';
+import { readMetric, scrape, valueOf } from '../support/scraped-metrics.ts';
 import type { ServiceProcess } from '../support/service.ts';
 import { waitFor } from '../support/wait-for.ts';
 
@@ -38,7 +37,7 @@ async function warnedAccount(): Promise<{ accountId: string; key: string }> {
 }
 
 const mailedOf = async (accountId: string) =>
-  (await readUsageStream(installation.environment.EVENTSTORE_URL, accountId))
+  (await installation.readLog(`usage-${accountId}-`))
     .filter(({ type }) => type === 'UsageWarningMailed')
     .map(({ data }) => (data as { message_id: string }).message_id);
 
@@ -84,8 +83,7 @@ async function killOnceNoted(): Promise<void> {
   installation.wakeEventStore();
 }
 
-const countOf = async (process: ServiceProcess, name: string) =>
-  valueOf((await scrape(process.url)).metrics, name) ?? 0;
+const countOf = async (process: ServiceProcess, name: string) => (await readMetric(process.url, name)) ?? 0;
 
 describe('a dispatcher that is killed', () => {
   test.each([

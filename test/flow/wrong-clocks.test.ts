@@ -3,7 +3,6 @@ import { call } from '../support/client.ts';
 import { installationOfFile } from '../support/installation.ts';
 import { jsonLines } from '../support/log-lines.ts';
 import { isLongProof } from '../support/proof-scale.ts';
-import { readLog } from '../support/read-log.ts';
 import { runCommand, type ServiceProcess } from '../support/service.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { wrongClock } from './wrong-clock.ts';
@@ -18,9 +17,6 @@ const everyShift = [5 * 3_600, -5 * 3_600, 32 * daySeconds, -32 * daySeconds];
 /** Ahead by more than a period, and behind within one. */
 const wrongBySeconds = isLongProof ? everyShift : [-5 * 3_600, 32 * daySeconds];
 
-const eventsOf = async (prefix = '') =>
-  (await readLog(installation.environment.EVENTSTORE_URL, prefix)).filter(({ stream }) => !stream.startsWith('$'));
-
 const download = ({ url }: ServiceProcess, key: string, headers = {}) =>
   call(url, '/video/download', { key, headers, body: { url: installation.sampleUrl('private') } });
 
@@ -33,7 +29,7 @@ const linesOf = (process: ServiceProcess) =>
 describe('an API process', () => {
   test.each(wrongBySeconds)('that is wrong by %i s from the start decides nothing', async (seconds) => {
     const { key } = await installation.openAccount('enterprise');
-    const before = (await eventsOf()).length;
+    const before = (await installation.readLog()).length;
     const api = await installation.startRole('api', wrongClock(seconds).environment);
     expect(await download(api, key)).toMatchObject({ status: 502, code: 'enqueue_failed' });
     for (const path of ['/credits', `/video/metadata?url=${encodeURIComponent(installation.sampleUrl('private'))}`])
@@ -45,7 +41,7 @@ describe('an API process', () => {
       text: expect.stringContaining(`differ by ${String(seconds)} s`) as string,
     });
     await api.stop();
-    expect(await eventsOf()).toHaveLength(before);
+    expect(await installation.readLog()).toHaveLength(before);
   });
 
   test('whose clock is set while it works refuses until it is right again, and ends no period', async () => {
@@ -66,7 +62,7 @@ describe('an API process', () => {
       expect((await sameAgain()).data).toEqual(first.data);
     }
     await api.stop();
-    const usage = await eventsOf(`usage-${accountId}-`);
+    const usage = await installation.readLog(`usage-${accountId}-`);
     expect(new Set(usage.map(({ stream }) => stream)).size).toBe(1);
     expect(usage.some(({ type }) => type === 'UsagePeriodEnded')).toBe(false);
     const times = usage.map(({ metadata }) => (metadata as { time: string }).time);
@@ -77,7 +73,7 @@ describe('an API process', () => {
 
 test.each(wrongBySeconds)('no command on a machine that is wrong by %i s changes anything', async (seconds) => {
   const { accountId } = await installation.openAccount('enterprise');
-  const before = (await eventsOf()).length;
+  const before = (await installation.readLog()).length;
   const environment = { ...installation.environment, ...wrongClock(seconds).environment };
   for (const words of [
     ['accounts', 'open', '--email', 'a@example.com', '--plan', 'enterprise'],
@@ -89,7 +85,7 @@ test.each(wrongBySeconds)('no command on a machine that is wrong by %i s changes
     expect(stderr).toMatch(new RegExp(`^reeltally: .*differ by ${String(seconds)} s; set them right\\n$`));
     expect(code).toBe(1);
   }
-  expect(await eventsOf()).toHaveLength(before);
+  expect(await installation.readLog()).toHaveLength(before);
 });
 
 test('dispatcher and worker do nothing while they are wrong, say so once, and go on once they are right', async () => {
@@ -105,13 +101,13 @@ test('dispatcher and worker do nothing while they are wrong, say so once, and go
     await waitFor(() => linesOf(process).includes('the clock is wrong'), { what: 'a word about the clock' });
   const queued = await download(api, key);
   expect(queued.status).toBe(202);
-  expect(await eventsOf('job-')).toEqual([]);
+  expect(await installation.readLog('job-')).toEqual([]);
   clock.set(0);
   const token = queued.data['request_token'] as string;
-  await waitFor(async () => (await eventsOf(`job-${token}`)).some(({ type }) => type === 'JobClaimed'), {
+  await waitFor(async () => (await installation.readLog(`job-${token}`)).some(({ type }) => type === 'JobClaimed'), {
     what: 'the job to be claimed',
   });
   for (const process of wrong) expect(linesOf(process)).toEqual(['the clock is wrong', 'the clock is right again']);
-  const usage = await eventsOf(`usage-${accountId}-`);
+  const usage = await installation.readLog(`usage-${accountId}-`);
   expect(new Set(usage.map(({ stream }) => stream)).size).toBe(1);
 });

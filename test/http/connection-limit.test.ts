@@ -4,7 +4,7 @@ import { connect, type Socket } from 'node:net';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { connectionsOf } from '../../src/http/connection-limit.ts';
 import { call } from '../support/client.ts';
-import { scrape, valueOf } from '../support/scraped-metrics.ts';
+import { readMetric } from '../support/scraped-metrics.ts';
 import { type ServiceProcess, startProcess } from '../support/service.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { demoOf, ownService } from './shared-service.ts';
@@ -52,7 +52,7 @@ describe('connections that nobody uses', () => {
     // The console too comes back, while their owner keeps all that it has.
     const staffAnswers = async () => (await fetch(`${api.staffUrl ?? ''}/staff/sign-in`)).ok;
     await waitFor(() => staffAnswers().catch(() => false), { what: 'the staff console to answer', timeoutMs: 15_000 });
-    expect(valueOf((await scrape(api.url)).metrics, 'reeltally_connections_dropped_total')).toBeGreaterThan(0);
+    expect(await readMetric(api.url, 'reeltally_connections_dropped_total')).toBeGreaterThan(0);
     for (const socket of sockets) socket.destroy();
   });
 

@@ -1,7 +1,7 @@
 import { get } from 'node:http';
 import { describe, expect, it } from 'vitest';
 import { ended, queue } from '../support/downloads.ts';
-import { scrape, valueOf } from '../support/scraped-metrics.ts';
+import { readMetric } from '../support/scraped-metrics.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { halfClosedExchange } from './raw-request.ts';
 import { demoOf, ownService } from './shared-service.ts';
@@ -61,7 +61,7 @@ describe('a client that has closed its writing side', () => {
     const { url, sampleUrl } = service;
     const { key } = demoOf(service);
     const { request_token: token } = await queue(url, key, { url: sampleUrl('slow') });
-    const waiting = async () => valueOf((await scrape(url)).metrics, 'reeltally_waiting_polls');
+    const waiting = () => readMetric(url, 'reeltally_waiting_polls');
     const headers = { authorization: `Bearer ${key}`, prefer: 'wait=60, until=ended' };
     const sent = get(`${url}/api/v1/video/status?token=${token}`, { headers, agent: false });
     sent.on('error', () => undefined);

@@ -1,4 +1,5 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { clockOffset } from '../support/clock-offset.ts';
 import { spawnCommand } from '../support/service.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { ownService } from './shared-service.ts';
@@ -35,7 +36,7 @@ describe('health checks', () => {
   });
 
   it('a role without an API listens for them too, and shows a clock that was shifted', async () => {
-    await using projector = await service.startRole('projector', { REELTALLY_CLOCK_OFFSET_SECONDS: '86400' });
+    await using projector = await service.startRole('projector', clockOffset(86_400));
     const response = await fetch(`${projector.url}/readyz`);
     expect(await response.json()).toMatchObject({ status: 'ready', clock_offset_seconds: '86400' });
     const api = await fetch(`${projector.url}/api/v1/credits`);

@@ -3,7 +3,6 @@ import { openerOf } from '../../src/domain/people.ts';
 import type { Browser } from '../console/browser.ts';
 import { consoleOfFile } from '../console/owner/console-of-file.ts';
 import { call } from '../support/client.ts';
-import { readLog } from '../support/read-log.ts';
 import type { ServiceProcess } from '../support/service.ts';
 import { together } from './requests.ts';
 
@@ -38,7 +37,7 @@ describe('a session in place of a key', () => {
     const credits = await call(service.api.url, '/credits', { key: String(data['key']) });
     expect(credits.status).toBe(200);
     expect(headers.get('x-credits-remaining')).toBe(credits.headers.get('x-credits-remaining'));
-    const events = await readLog(service.installation.environment.EVENTSTORE_URL, `account-${accountId}`);
+    const events = await service.installation.readLog(`account-${accountId}`);
     expect(events.at(-1)).toMatchObject({
       type: 'ApiKeyIssued',
       metadata: { actor: { type: 'owner', id: openerOf(accountId) } },
@@ -47,7 +46,7 @@ describe('a session in place of a key', () => {
   });
 
   it('is no session without its cookie, its origin and its token: answered as a request without a key', async () => {
-    const before = (await readLog(service.installation.environment.EVENTSTORE_URL, `account-${accountId}`)).length;
+    const before = (await service.installation.readLog(`account-${accountId}`)).length;
     const without = await issue({});
     const another = await service.newSession({ accountId, personId: openerOf(accountId) });
     const full = headersOf(browser);
@@ -69,7 +68,7 @@ describe('a session in place of a key', () => {
       ]);
       expect(answer.headers.get('x-credits-remaining')).toBe('0');
     }
-    const after = (await readLog(service.installation.environment.EVENTSTORE_URL, `account-${accountId}`)).length;
+    const after = (await service.installation.readLog(`account-${accountId}`)).length;
     expect(after).toBe(before);
   });
 

@@ -8,7 +8,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { ended, queue, statusOf } from '../support/downloads.ts';
 import { scaled } from '../support/proof-scale.ts';
-import { scrape, valueOf } from '../support/scraped-metrics.ts';
+import { readMetric } from '../support/scraped-metrics.ts';
 import { startProcess } from '../support/service.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { demoOf, ownService } from './shared-service.ts';
@@ -77,10 +77,10 @@ describe('readers that take a file slowly', () => {
 
   it('are cut once they have taken nothing for as long as is set, and not before', async () => {
     const cut = async () =>
-      valueOf((await scrape(service.url)).metrics, 'reeltally_requests_total', {
+      (await readMetric(service.url, 'reeltally_requests_total', {
         route: '/files/*',
         status: 'cut',
-      }) ?? 0;
+      })) ?? 0;
     const before = await cut();
     const startedMs = performance.now();
     await begin(await newLink());

@@ -5,7 +5,7 @@ import { Outage } from '../../src/ports/outage.ts';
 import { type Answer, call, expectError } from '../support/client.ts';
 import { queue } from '../support/downloads.ts';
 import { isLongProof, scaled } from '../support/proof-scale.ts';
-import { scrape, valueOf } from '../support/scraped-metrics.ts';
+import { readMetric } from '../support/scraped-metrics.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { takeJob, waitForChange, waitForJob } from './engines-behind.ts';
 import { exhaust, issueKey, together } from './requests.ts';
@@ -27,8 +27,7 @@ async function newJob(): Promise<{ token: string; key: string }> {
 const poll = (url: string, { token, key }: { token: string; key: string }, prefer: string): Promise<Answer> =>
   call(url, statusPath(token), { key, headers: { prefer } });
 
-const waitingAt = async (url: string): Promise<number> =>
-  valueOf((await scrape(url)).metrics, 'reeltally_waiting_polls') ?? NaN;
+const waitingAt = async (url: string): Promise<number> => (await readMetric(url, 'reeltally_waiting_polls')) ?? NaN;
 
 async function untilWaiting(url: string, count: number): Promise<void> {
   await waitFor(async () => (await waitingAt(url)) === count, { what: `${String(count)} polls to wait` });

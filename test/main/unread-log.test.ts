@@ -7,7 +7,7 @@ import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { installationOfFile } from '../support/installation.ts';
 import { planFile } from '../support/plans.ts';
 import { startPostgresProxy } from '../support/postgres-proxy.ts';
-import { scrape, valueOf } from '../support/scraped-metrics.ts';
+import { readMetric } from '../support/scraped-metrics.ts';
 import { cliCommand, environmentWith, startOnTerminal } from '../support/service.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 import { waitFor } from '../support/wait-for.ts';
@@ -63,7 +63,7 @@ function openPipe(): Pipe {
   };
 }
 
-const lostLines = async (url: string) => valueOf((await scrape(url)).metrics, 'reeltally_log_lines_lost_total') ?? NaN;
+const lostLines = async (url: string) => (await readMetric(url, 'reeltally_log_lines_lost_total')) ?? NaN;
 
 const credits = async (url: string, key: string) =>
   (await fetch(`${url}/api/v1/credits`, { headers: { authorization: `Bearer ${key}` } })).status;

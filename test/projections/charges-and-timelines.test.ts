@@ -20,6 +20,7 @@ import {
   writersOf,
 } from '../commands/usage-account.ts';
 import { lookUp, video } from '../domain/usage-examples.ts';
+import { sum } from '../support/sum.ts';
 import { patienceMs, waitFor } from '../support/wait-for.ts';
 import { createReadModels, readModelsOfFile } from './read-models-under-test.ts';
 
@@ -117,7 +118,7 @@ describe('the ledger', () => {
       { ...none, type: 'DownloadVoided', token: waived, cents: -15, corrects: second },
       { ...none, type: 'MetadataCreditVoided', token: null, cents: 0, corrects: looked, lookup_id: lookup },
     ]);
-    expect(rows.reduce((sum, { cents }) => sum + cents, 0)).toBe(25);
+    expect(sum(rows.map(({ cents }) => cents))).toBe(25);
     const pages = await Promise.all([
       readLedger(models.pool, { ...periodOf(account), upTo: 10n ** 18n, limit: 3 }),
       readLedger(models.pool, { ...periodOf(account), after: BigInt(rows[2]!.position), upTo: 10n ** 18n }),

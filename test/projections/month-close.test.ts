@@ -25,6 +25,7 @@ import { Random } from '../audit/random.ts';
 import { RichHistory } from '../audit/rich-history.ts';
 import { logUnderTest } from '../commands/log-under-test.ts';
 import { scaled } from '../support/proof-scale.ts';
+import { sum } from '../support/sum.ts';
 import { type CorrectedAccount, storeCorrectedAccount } from './corrected-account.ts';
 import { readModelsOfFile } from './read-models-under-test.ts';
 
@@ -180,7 +181,7 @@ describe('the close of a month', () => {
     const reasons = new Set<string>();
     for (const month of monthsOfAll()) {
       for (const { not_invoiced, not_invoiced_cents, phase, difference_cents } of await closesOf(month)) {
-        expect(not_invoiced.reduce((sum, { cents }) => sum + cents, 0)).toBe(not_invoiced_cents);
+        expect(sum(not_invoiced.map(({ cents }) => cents))).toBe(not_invoiced_cents);
         for (const { why } of not_invoiced) reasons.add(why);
         if (phase === 'closed')
           expect({ difference_cents, not_invoiced }).toEqual({ difference_cents: 0, not_invoiced: [] });
@@ -193,13 +194,13 @@ describe('the close of a month', () => {
     for (const month of monthsOfAll()) {
       const closes = await closesOf(month);
       const { totals, not_invoiced: parts } = await readMonthClose(models.pool, month);
-      expect(parts.reduce((sum, { cents }) => sum + cents, 0)).toBe(totals.not_invoiced_cents);
+      expect(sum(parts.map(({ cents }) => cents))).toBe(totals.not_invoiced_cents);
       expect(totals.result_cents).toBe(totals.invoiced_cents - totals.credited_cents);
       const all = closes.flatMap((close) => close.not_invoiced);
       const ofUsage = (why: string) => /^(?:period|invoice)_/.test(why);
       for (const { cents, why } of parts) {
         const same = all.filter((part) => (why === 'fee_due' ? !ofUsage(part.why) : part.why === why));
-        expect([why, same.reduce((sum, part) => sum + part.cents, 0)]).toEqual([why, cents]);
+        expect([why, sum(same.map((part) => part.cents))]).toEqual([why, cents]);
       }
       const listed: AccountClose[] = [];
       for await (const page of listAccountCloses(models.pool, month, { notInvoiced: true })) listed.push(...page);
@@ -213,7 +214,7 @@ describe('the close of a month', () => {
       for await (const event of listMoneyEvents(log.store, close)) events.push(event);
       for (const name of moneyCounts.filter((each) => each !== 'difference_cents')) {
         const named = events.filter((event) => event.name === name);
-        expect([name, named.reduce((sum, { amount }) => sum + amount, 0)]).toEqual([name, close[name]]);
+        expect([name, sum(named.map(({ amount }) => amount))]).toEqual([name, close[name]]);
       }
       for (const { stream, revision, event_id: id, type } of events)
         expect(await log.store.read(stream, revision, 1)).toMatchObject([{ id, type }]);

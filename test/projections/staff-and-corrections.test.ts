@@ -27,6 +27,7 @@ import { newUuid } from '../../src/system/clock-and-chance.ts';
 import { Random } from '../audit/random.ts';
 import { RichHistory } from '../audit/rich-history.ts';
 import { logUnderTest } from '../commands/log-under-test.ts';
+import { sum } from '../support/sum.ts';
 import { readModelsOfFile, testMacs } from './read-models-under-test.ts';
 
 /** An account that has lived through everything, and the staff who have looked at it. */
@@ -304,7 +305,7 @@ describe('the page about the service', () => {
       is_more: false,
       accounts: [{ name: accountId, waiting: rows[0]!.n }],
     });
-    expect(queue.platforms.reduce((sum, { waiting }) => sum + waiting, 0)).toBe(queue.waiting);
+    expect(sum(queue.platforms.map(({ waiting }) => waiting))).toBe(queue.waiting);
     const first = await readQueueAndWorkers(models.pool, { maxLooked: 1, maxWorkers: 1 });
     expect(first.queue).toMatchObject({ waiting: 1, is_more: true, oldest: queue.oldest });
   });

@@ -18,6 +18,7 @@ import {
   writersOf,
 } from '../commands/usage-account.ts';
 import { lookUp } from '../domain/usage-examples.ts';
+import { sum } from '../support/sum.ts';
 import { readModelsOfFile, testMacs } from './read-models-under-test.ts';
 
 const log = logUnderTest();
@@ -121,14 +122,14 @@ it('a correction belongs to its own day, also after the period, and the days add
     { ...none, day: '2026-12-02', returned_overage_downloads: 1, returned_cents: 15 },
   ]);
   expect(await daysOf(account, '2026-12-01T00:00:00.000Z')).toEqual([{ ...none, day: '2026-12-02', downloads: 1 }]);
-  const sum = (valueOf: (day: UsageDay) => number) => days.reduce((total, day) => total + valueOf(day), 0);
+  const sumOf = (valueOf: (day: UsageDay) => number) => sum(days.map(valueOf));
   expect((await foldUsage(log.store, account.stream)).usage).toMatchObject({
-    downloads: sum((day) => day.downloads),
-    downloadCredits: sum((day) => day.downloads - day.overage_downloads - day.returned_credits),
-    overageDownloads: sum((day) => day.overage_downloads - day.returned_overage_downloads),
-    overageCents: sum((day) => day.overage_cents - day.returned_cents),
-    lookups: sum((day) => day.metadata_requests),
-    metadataCredits: sum((day) => day.metadata_requests - day.returned_metadata_credits),
+    downloads: sumOf((day) => day.downloads),
+    downloadCredits: sumOf((day) => day.downloads - day.overage_downloads - day.returned_credits),
+    overageDownloads: sumOf((day) => day.overage_downloads - day.returned_overage_downloads),
+    overageCents: sumOf((day) => day.overage_cents - day.returned_cents),
+    lookups: sumOf((day) => day.metadata_requests),
+    metadataCredits: sumOf((day) => day.metadata_requests - day.returned_metadata_credits),
   });
 });
 

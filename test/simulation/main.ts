@@ -1,7 +1,8 @@
 /** `npm run simulate`: whole histories of the service, on virtual time, from seeds. See docs/simulation.md. */
 import { createHash } from 'node:crypto';
 import { availableParallelism } from 'node:os';
-import { Command, InvalidArgumentError } from 'commander';
+import { Command } from 'commander';
+import { wholeNumber } from '../support/whole-number.ts';
 import { type Coverage, readCoverage } from './coverage.ts';
 import { explains, explanations, isSimulated } from './explained-branches.ts';
 import { findAll, median } from './find-planted-bugs.ts';
@@ -9,11 +10,6 @@ import { plantedBugs } from './planted-bugs.ts';
 import { Runner, runSeeds, type Totals } from './run.ts';
 import { shrink } from './shrink.ts';
 import type { History } from './simulation.ts';
-
-const count = (text: string) => {
-  if (!/^[1-9]\d*$/.test(text)) throw new InvalidArgumentError('must be a whole number from 1');
-  return Number(text);
-};
 
 interface Options {
   seed: number;
@@ -29,7 +25,7 @@ interface Options {
 
 const options = new Command('simulate')
   .description('runs whole histories of the service with faults on virtual time, and judges each')
-  .option('--seed <n>', 'the first seed', count, 1)
+  .option('--seed <n>', 'the first seed', wholeNumber, 1)
   .option('--seeds <n>', 'how many seeds; default: 5000, and 1 with --seed')
   .option('--only <names>', 'the clients and faults that take part, separated by commas', (text) => text.split(','))
   .option('--plant <name>', 'plants a bug into the service, and looks for the first seed that shows it')
@@ -37,12 +33,12 @@ const options = new Command('simulate')
   .option('--coverage', 'tells which code of the simulated files no history has reached, and why')
   .option('--trace', 'prints what happens in a history')
   .option('--json', 'prints one JSON object')
-  .option('--threads <n>', 'how many threads run histories', count, availableParallelism())
+  .option('--threads <n>', 'how many threads run histories', wholeNumber, availableParallelism())
   .parse();
 
 async function main(options: Options, isSeedGiven: boolean): Promise<boolean> {
   if (options.plants) return await findPlants(options);
-  const seeds = options.seeds === undefined ? (isSeedGiven ? 1 : 5_000) : count(String(options.seeds));
+  const seeds = options.seeds === undefined ? (isSeedGiven ? 1 : 5_000) : wholeNumber(String(options.seeds));
   if (options.plant !== undefined || options.only || options.trace || seeds === 1) return await runOne(options, seeds);
   return await runMany(options, seeds);
 }
@@ -132,7 +128,7 @@ function tellCoverage(coverage: Coverage): boolean {
 
 /** @returns whether all were found */
 async function findPlants({ seed: first, seeds, threads, json }: Options): Promise<boolean> {
-  const most = count(String(seeds ?? 20_000));
+  const most = wholeNumber(String(seeds ?? 20_000));
   const found = await findAll({ first, most, threads }, ({ name, what, seeds: needed, rules }) => {
     if (!json) console.log(`| ${name} | ${what} | ${median(needed)} | ${rules.join(', ')} |`);
   });

@@ -1,6 +1,7 @@
 import { createServer, request as sendRequest } from 'node:http';
 import { join } from 'node:path';
 import { setTimeout as sleepFor } from 'node:timers/promises';
+import { clockOffset } from '../support/clock-offset.ts';
 import { withAdapter } from '../support/event-store-adapter.ts';
 import { type Installation, startInstallation } from '../support/installation.ts';
 import { listen } from '../support/listen.ts';
@@ -63,7 +64,7 @@ export async function runRealHistory(
   const { accounts, clockOffsetSeconds } = await openAccounts(installation, randomness.of('accounts'));
   const environment = {
     SAMPLE_PLATFORM_URL: platform.url,
-    REELTALLY_CLOCK_OFFSET_SECONDS: String(clockOffsetSeconds),
+    ...clockOffset(clockOffsetSeconds),
     ...(edits && { PLANTED_EDITS: JSON.stringify(edits) }),
   };
   const startedAtMs = Date.now();
@@ -156,9 +157,7 @@ async function openAccounts(
     accounts.push({ accountId, apiKey, keyId, personId: '', email: '' });
   }
   await projector.stop();
-  const opened = (await readLog(installation.environment.EVENTSTORE_URL, 'usage-')).find(
-    ({ type }) => type === 'UsagePeriodOpened',
-  );
+  const opened = (await installation.readLog('usage-')).find(({ type }) => type === 'UsagePeriodOpened');
   const { period_end: end } = opened?.data as { period_end: string };
   const offsetSeconds = Math.round((Date.parse(end) - Date.now()) / 1_000) - random.between(20, 90);
   return { accounts, clockOffsetSeconds: offsetSeconds };
@@ -207,7 +206,7 @@ async function giveOrders({ world, calls }: Scene, { isEnough, random, cli }: Op
 
 /** The real counterpart of the simulation's `isSettled`. */
 async function isSettled({ environment }: Installation, now: string, accounts: number): Promise<boolean> {
-  const events = await readLog(environment.EVENTSTORE_URL, '');
+  const events = await readLog(environment.EVENTSTORE_URL);
   const queued = events.filter(({ type }) => type === 'DownloadQueued').length;
   const { rows } = await withClient(environment.DATABASE_URL, (client) =>
     client.query<{ left: string; ended: string; open: string }>(

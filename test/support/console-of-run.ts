@@ -1,6 +1,7 @@
 import { createApiClient } from '../../src/client/client.ts';
 import { waitForDownload } from '../../src/client/wait-for-download.ts';
 import type { Session } from './browser.ts';
+import { clockOffsetTo } from './clock-offset.ts';
 import type { Made } from './offers-of-run.ts';
 import type { Environment, OpenedAccount, Running, Service } from './service.ts';
 
@@ -18,21 +19,17 @@ export interface ConsoleOfRun {
 const firstDay = '2027-01-20';
 const laterDay = '2027-02-24';
 
-const clockAt = (day: string): Environment => ({
-  REELTALLY_CLOCK_OFFSET_SECONDS: String(Math.round((Date.parse(`${day}T10:00:00Z`) - Date.now()) / 1_000)),
-});
-
 export async function makeConsole(): Promise<Made> {
   // Loaded by the first file that needs it.
   const { startService } = await import('./service.ts');
   const { endService } = await import('./services-of-run.ts');
   await using undo = new AsyncDisposableStack();
-  const early = await startService({ WORKER_SLOTS: '4', ...clockAt(firstDay) }, { postgres: 'of the run' });
+  const early = await startService({ WORKER_SLOTS: '4', ...clockOffsetTo(firstDay) }, { postgres: 'of the run' });
   undo.use(early);
   const opened = await openExample(early);
   for (const item of ['private', 'age', 'private']) await download(early, opened.key, { item });
   await early.stop();
-  const clock = clockAt(laterDay);
+  const clock = clockOffsetTo(laterDay);
   // Without grace, so that the invoice of the earlier period is there.
   const later = await early.restart({ CLOSING_GRACE_SECONDS: '0', ...clock });
   undo.defer(() => endService(later));

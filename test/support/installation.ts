@@ -5,6 +5,7 @@ import { startSamplePlatform } from '../../src/embedded/sample-platform/sample-p
 import { engineOfRun, filmsOfRun, prepareEngine } from './films-and-engine-of-run.ts';
 import { startNatsServer } from './nats.ts';
 import { createMigratedDatabase, withClient } from './postgres.ts';
+import { type LoggedEvent, readLog } from './read-log.ts';
 import { findDownloader } from './sample-platform.ts';
 import {
   type Environment,
@@ -34,6 +35,8 @@ export interface Installation extends AsyncDisposable {
   openAccount: (plan?: string, environment?: Environment) => Promise<OpenedAccount>;
   /** Lets its processes have REELTALLY_CLOCK_OFFSET_SECONDS, as a demo does; without this it keeps real books. */
   allowShiftedClock: () => Promise<void>;
+  /** Every event of the streams with this prefix, default: of all. */
+  readLog: (prefix?: string) => Promise<LoggedEvent[]>;
   /** @throws where the command exits with another code than 0 */
   cli: <Answer = Record<string, unknown>>(words: readonly string[], environment?: Environment) => Promise<Answer>;
 }
@@ -68,6 +71,7 @@ export async function startInstallation(given: Environment = {}): Promise<Instal
       running.push(started);
       return started;
     },
+    readLog: (prefix) => readLog(environment.EVENTSTORE_URL, prefix),
     cli: (words, more = {}) => runCli(words, { ...environment, ...more }),
     allowShiftedClock: async () => {
       await withClient(environment.DATABASE_URL, (client) =>

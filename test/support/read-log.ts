@@ -9,13 +9,13 @@ export interface LoggedEvent {
   metadata: unknown;
 }
 
-/** Every event of the streams with this prefix, in the order of the log, read by the official client itself. */
-export async function readLog(eventStoreUrl: string, prefix: string): Promise<LoggedEvent[]> {
+/** Every event of the streams with this prefix but the store's own, in the order of the log, read by the official client itself. */
+export async function readLog(eventStoreUrl: string, prefix = ''): Promise<LoggedEvent[]> {
   const client = EventStoreDBClient.connectionString(eventStoreUrl);
   try {
     const events: LoggedEvent[] = [];
     for await (const { event } of client.readAll({ fromPosition: START })) {
-      if (!event?.streamId.startsWith(prefix)) continue;
+      if (!event?.streamId.startsWith(prefix) || event.streamId.startsWith('$')) continue;
       const { streamId, revision, id, type, data, metadata } = event;
       events.push({ stream: streamId, revision: Number(revision), id, type, data, metadata });
     }
@@ -24,6 +24,3 @@ export async function readLog(eventStoreUrl: string, prefix: string): Promise<Lo
     await client.dispose();
   }
 }
-
-export const readUsageStream = (eventStoreUrl: string, accountId: string): Promise<LoggedEvent[]> =>
-  readLog(eventStoreUrl, `usage-${accountId}-`);

@@ -1,3 +1,5 @@
+import { sum } from './sum.ts';
+
 /** What a process tells Prometheus, read from the text that it sends. */
 export interface ScrapedMetric {
   name: string;
@@ -40,5 +42,12 @@ export function valueOf(
   const fitting = samples.filter((sample) =>
     Object.entries(labels).every(([label, of]) => sample.labels[label] === of),
   );
-  return fitting.length === 0 ? undefined : fitting.reduce((sum, { value }) => sum + value, 0);
+  return fitting.length === 0 ? undefined : sum(fitting.map(({ value }) => value));
 }
+
+/** The same of what a process says now. */
+export const readMetric = async (
+  url: string,
+  name: string,
+  labels?: Readonly<Record<string, string>>,
+): Promise<number | undefined> => valueOf((await scrape(url)).metrics, name, labels);

@@ -4,6 +4,7 @@ import { portOf, startEventStore } from '../../support/event-store.ts';
 import { eventToAppend, numberOf, openAdapter, upTo } from '../../support/event-store-adapter.ts';
 import { foreignUrl, freshStream } from '../../support/event-store-under-test.ts';
 import { scaled } from '../../support/proof-scale.ts';
+import { sum } from '../../support/sum.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 import { waitFor } from '../../support/wait-for.ts';
 
@@ -34,7 +35,7 @@ describe.runIf(isOurs)('a server that is killed with appends in flight', () => {
         writer.acknowledged = next + 1;
       }
     });
-    const total = (): number => writers.reduce((sum, writer) => sum + writer.acknowledged + 1, 0);
+    const total = (): number => sum(writers.map((writer) => writer.acknowledged + 1));
     for (let round = 0; round < scaled(4, 40); round += 1) {
       const before = total();
       await waitFor(() => total() > before + 100, { what: `appends in round ${round}` });

@@ -2,6 +2,7 @@ import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { noDownloads, ownService } from '../../http/shared-service.ts';
+import { clockOffset } from '../../support/clock-offset.ts';
 import { accountWithDownloads } from '../../support/downloads.ts';
 import { planFile } from '../../support/plans.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
@@ -18,7 +19,7 @@ const laterBy =
     within({
       REELTALLY_DATA: service.dataDirectory,
       INVOICE_ISSUER: 'Tally & Co',
-      REELTALLY_CLOCK_OFFSET_SECONDS: String(hours * 3_600),
+      ...clockOffset(hours * 3_600),
     })(...words);
 const fiveWeeks = 35 * 24;
 /** The hour of grace is over too. */

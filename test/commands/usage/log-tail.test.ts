@@ -8,6 +8,7 @@ import { Random } from '../../audit/random.ts';
 import { insertKey, type TestKey } from '../../projections/key-windows.ts';
 import { believed, readModelsOfFile } from '../../projections/read-models-under-test.ts';
 import { scaled } from '../../support/proof-scale.ts';
+import { sum } from '../../support/sum.ts';
 import { logUnderTest } from '../log-under-test.ts';
 import { changedLog, noteReads } from '../noted-reads.ts';
 import { ask, downloadOf, freshToken, openUsage, type UsageAccount, writersOf } from '../usage-account.ts';
@@ -162,5 +163,5 @@ it('an answer has every download that was accepted before it was asked for, and 
   const rounds = scaled(100, 5_000);
   const asking = Array.from({ length: 8 }, () => each(rounds, look));
   await Promise.all([each(rounds, charge), each(rounds, charge), ...asking].map((run) => run()));
-  expect([...accepted.values()].reduce((sum, count) => sum + count, 0)).toBe(2 * rounds);
+  expect(sum([...accepted.values()])).toBe(2 * rounds);
 });

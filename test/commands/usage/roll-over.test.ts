@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { lookUpMetadata } from '../../../src/commands/look-up-metadata.ts';
 import { usageStream } from '../../../src/domain/billing-period.ts';
 import { lookUp, queueDownload, sandbox, token, video } from '../../domain/usage-examples.ts';
+import { numberedUuid } from '../../support/numbered-uuid.ts';
 import { correct } from '../keyed-downloads.ts';
 import { logUnderTest } from '../log-under-test.ts';
 import {
@@ -22,8 +23,6 @@ const log = logUnderTest();
 
 const november = { start: '2026-11-01T00:00:00.000Z', end: '2026-12-01T00:00:00.000Z' };
 const december = { start: '2026-12-01T00:00:00.000Z', end: '2027-01-01T00:00:00.000Z' };
-
-const lookupId = (number: number) => `00000000-0000-4000-8000-${String(number).padStart(12, '0')}`;
 
 /** A clock that stands until it is moved. */
 function clockAt(instant: string) {
@@ -172,7 +171,7 @@ describe('clocks that differ', () => {
     const account = await openUsage(log.store, { metadata_limit: 1 });
     const behind = writersOf(log.store, () => '2026-11-30T23:59:59.000Z');
     await ask(behind, account, queueDownload(1));
-    await ask(behind, account, lookUp(lookupId(1)));
+    await ask(behind, account, lookUp(numberedUuid(1)));
     // A correction by a process whose clock is ahead: it charges nothing, and so ends nothing.
     const confirm = { kind: 'confirm_download', token: token(1) } as const;
     const confirmed = await correct(log.store, account.stream, confirm, { now: '2026-12-01T00:00:02.000Z' });
@@ -184,7 +183,7 @@ describe('clocks that differ', () => {
       { writers: behind, probe: { probe: () => Promise.resolve(found) } },
       {
         accountId: account.accountId,
-        lookupId: lookupId(2),
+        lookupId: numberedUuid(2),
         video,
         snapshot: account.origin,
         cause: freshCause(),

@@ -3,7 +3,6 @@ import { pageRoutes } from '../../../src/console/owner/page-routes.ts';
 import { openerOf } from '../../../src/domain/people.ts';
 import { freePort } from '../../../src/embedded/free-port.ts';
 import { call } from '../../support/client.ts';
-import { readLog } from '../../support/read-log.ts';
 import { waitFor } from '../../support/wait-for.ts';
 import { Browser, type Page } from '../browser.ts';
 import { askForLink } from '../sign-in.ts';
@@ -159,7 +158,7 @@ async function makeThings(name: string): Promise<Things> {
 
 /** Everything that a page or an action could have changed. */
 async function everything(): Promise<unknown> {
-  const log = await readLog(installation.environment.EVENTSTORE_URL, '');
+  const log = await installation.readLog();
   const isOfAccount = ({ stream }: { stream: string }) => /^(?:account|usage|job|invoices)-/.test(stream);
   const rows = await service.sql('select session_id, account_id, person_id from console_sessions order by session_id');
   // The dispatcher mails the credit notes of this test meanwhile.
@@ -273,9 +272,7 @@ describe('the owner of another account', () => {
     const browser = await service.newSession(personOf(foreign));
     const others = { ...own, invoice: '2', creditNote: '2' };
     const ownEvents = async () =>
-      (await readLog(installation.environment.EVENTSTORE_URL, '')).filter(({ data }) =>
-        JSON.stringify(data).includes(own.accountId),
-      ).length;
+      (await installation.readLog()).filter(({ data }) => JSON.stringify(data).includes(own.accountId)).length;
     const before = await ownEvents();
     for (const request of requests.filter(({ row }) => row.path !== undefined && row.toOthers === undefined)) {
       const answer = await ask(browser, request, others);

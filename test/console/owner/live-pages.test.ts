@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { openerOf } from '../../../src/domain/people.ts';
 import { queue } from '../../support/downloads.ts';
-import { scrape, valueOf } from '../../support/scraped-metrics.ts';
+import { readMetric } from '../../support/scraped-metrics.ts';
 import { waitFor } from '../../support/wait-for.ts';
 import { consoleOfFile } from './console-of-file.ts';
 
@@ -25,7 +25,7 @@ it('a live page takes one place among what waits, however many downloads it show
   const reader = page.body!.pipeThrough(new TextDecoderStream()).getReader();
   let seen = '';
   while (tokens.some((token) => !seen.includes(token))) seen += (await reader.read()).value ?? '';
-  const waiting = async () => valueOf((await scrape(url)).metrics, 'reeltally_waiting_polls');
+  const waiting = () => readMetric(url, 'reeltally_waiting_polls');
   await waitFor(async () => (await waiting()) !== 0, { what: 'the page to wait' });
   expect(await waiting()).toBe(1);
   left.abort();

@@ -4,7 +4,6 @@ import { openerOf } from '../../../src/domain/people.ts';
 import { call } from '../../support/client.ts';
 import { unexpectedLines } from '../../support/log-lines.ts';
 import { type PostgresProxy, startPostgresProxy } from '../../support/postgres-proxy.ts';
-import { readLog } from '../../support/read-log.ts';
 import type { ServiceProcess } from '../../support/service.ts';
 import { waitFor } from '../../support/wait-for.ts';
 import { Browser } from '../browser.ts';
@@ -60,7 +59,7 @@ it('while a reader of the log is refused, no page shows its rows', async () => {
 });
 
 it('while Postgres is away, every page and action says so, changes nothing, and works again afterwards', async () => {
-  const readEvents = async () => (await readLog(service.installation.environment.EVENTSTORE_URL, '')).length;
+  const readEvents = async () => (await service.installation.readLog()).length;
   const before = await readEvents();
   proxy.setAway(true);
   for (const route of owners) {

@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { openerOf } from '../../../src/domain/people.ts';
 import { waitFor } from '../../support/wait-for.ts';
-import type { Browser } from '../browser.ts';
+import { type Browser, formKeyOf } from '../browser.ts';
 import { consoleOfFile } from './console-of-file.ts';
 
 /** A form that is sent again, by F5, by a second click or by a replay, gets the answer of the first time. */
@@ -18,8 +18,7 @@ beforeAll(async () => {
 
 /** The key of the form on a page, another one each time that the page is made. */
 async function formKeyOn(path: string): Promise<string> {
-  const { text } = await browser.get(path);
-  return /name="form_key" value="([^"]+)"/.exec(text)?.[1] ?? '';
+  return formKeyOf(await browser.get(path));
 }
 
 /** Each is charged. The answer to a form comes after the read model has it. */

@@ -7,7 +7,6 @@ import { openerOf } from '../../../src/domain/people.ts';
 import { type StaffRole, staffRoles } from '../../../src/domain/staff-events.ts';
 import { freePort } from '../../../src/embedded/free-port.ts';
 import { queue } from '../../support/downloads.ts';
-import { readLog } from '../../support/read-log.ts';
 import { patienceMs, waitFor } from '../../support/wait-for.ts';
 import { Browser, type Page, send } from '../browser.ts';
 import { type StaffMember, staffOfFile } from './staff-of-file.ts';
@@ -190,7 +189,7 @@ it('has a row for every page, action and endpoint, and none for others', () => {
 
 /** Everything that a page or an action could have changed. */
 async function everything(): Promise<unknown> {
-  const log = await readLog(service.installation.environment.EVENTSTORE_URL, '');
+  const log = await service.installation.readLog();
   return {
     events: log.map(({ stream, type }) => `${stream} ${type}`).sort(),
     sessions: await service.sql('select session_id from staff_sessions order by session_id'),

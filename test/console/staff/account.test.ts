@@ -1,6 +1,5 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { readLog } from '../../support/read-log.ts';
-import type { Browser } from '../browser.ts';
+import { type Browser, textOf } from '../browser.ts';
 import { askFor, type Complaint, makeComplaint } from './complaint.ts';
 import { type StaffMember, staffOfFile } from './staff-of-file.ts';
 
@@ -19,8 +18,7 @@ beforeAll(async () => {
   browser = await service.newStaffSession(person);
 });
 
-const textOf = (html: string) => html.replaceAll(/<[^>]*>/g, ' ').replaceAll(/\s+/g, ' ');
-const show = async (path = '') => (await browser.get(`/staff/accounts/${complaint.accountId}${path}`)).text;
+const show = (path = '') => browser.get(`/staff/accounts/${complaint.accountId}${path}`);
 
 describe('the page of an account', () => {
   it('shows what it has bought and used, with the numbers of the log', async () => {
@@ -36,8 +34,8 @@ describe('the page of an account', () => {
 
   it('shows its people, keys and downloads, and what was given back', async () => {
     await askFor(service, complaint);
-    const html = await show();
-    const text = textOf(html);
+    const page = await show();
+    const text = textOf(page);
     for (const each of [
       complaint.email,
       'mate@example.com',
@@ -46,18 +44,19 @@ describe('the page of an account', () => {
       'The video is private.',
     ])
       expect(text).toContain(each);
-    for (const token of [complaint.done, complaint.failed]) expect(html).toContain(`href="/staff/downloads/${token}"`);
-    expect(html).toContain(`id="${complaint.keyId}"`);
+    for (const token of [complaint.done, complaint.failed])
+      expect(page.text).toContain(`href="/staff/downloads/${token}"`);
+    expect(page.text).toContain(`id="${complaint.keyId}"`);
     expect(text).toMatch(/ask-\w+ waits for approval staff stf_\w+ \$0\.20/);
   });
 
   it('is there for an account that has done nothing yet', async () => {
     const email = `new-${complaint.email}`;
     const accountId = await service.openAccount(email);
-    const { status, text } = await browser.get(`/staff/accounts/${accountId}`);
-    expect(status).toBe(200);
-    expect(textOf(text)).toContain(email);
-    expect(textOf(text)).toContain('No download yet.');
+    const page = await browser.get(`/staff/accounts/${accountId}`);
+    expect(page.status).toBe(200);
+    expect(textOf(page)).toContain(email);
+    expect(textOf(page)).toContain('No download yet.');
   });
 
   it('does not exist for an account that does not', async () => {
@@ -73,15 +72,15 @@ describe('the downloads of an account', () => {
     ]);
     const minutesLater = (minutes: number) =>
       new Date((queued?.queued_at.getTime() ?? 0) + minutes * 60_000).toISOString().slice(0, 16);
-    expect(await show(`/downloads?at=${minutesLater(10)}`)).toContain(complaint.failed);
-    expect(await show(`/downloads?at=${minutesLater(-15)}`)).toContain(complaint.failed);
-    expect(await show(`/downloads?at=${minutesLater(-40)}`)).not.toContain(complaint.failed);
-    expect(await show('/downloads?at=')).toContain(complaint.failed);
+    expect((await show(`/downloads?at=${minutesLater(10)}`)).text).toContain(complaint.failed);
+    expect((await show(`/downloads?at=${minutesLater(-15)}`)).text).toContain(complaint.failed);
+    expect((await show(`/downloads?at=${minutesLater(-40)}`)).text).not.toContain(complaint.failed);
+    expect((await show('/downloads?at=')).text).toContain(complaint.failed);
     expect((await browser.get(`/staff/accounts/${complaint.accountId}/downloads?at=yesterday`)).status).toBe(400);
   });
 
   it("are filtered as on their owner's page, but searched by no address", async () => {
-    const failed = await show('/downloads?status=failed&search=nothing');
+    const { text: failed } = await show('/downloads?status=failed&search=nothing');
     expect(failed).toContain(complaint.failed);
     expect(failed).not.toContain(complaint.done);
     expect((await browser.get(`/staff/accounts/${complaint.accountId}/downloads?status=x`)).status).toBe(400);
@@ -94,7 +93,7 @@ it('who has looked is in the log before the page comes', async () => {
   const session = await service.newStaffSession(looker);
   await session.get(`/staff/accounts/${complaint.accountId}`);
   await session.get(`/staff/accounts/${complaint.accountId}/downloads`);
-  const events = await readLog(service.installation.environment.EVENTSTORE_URL, `staff-${looker.staffId}`);
+  const events = await service.installation.readLog(`staff-${looker.staffId}`);
   const look = { staff_id: looker.staffId, account_id: complaint.accountId, token: null };
   expect(events.slice(1).map(({ data }) => data)).toEqual([
     { ...look, page: 'account' },

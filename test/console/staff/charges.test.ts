@@ -1,6 +1,5 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { queue } from '../../support/downloads.ts';
-import { readLog } from '../../support/read-log.ts';
 import { waitFor } from '../../support/wait-for.ts';
 import type { Browser } from '../browser.ts';
 import { type StaffMember, staffOfFile } from './staff-of-file.ts';
@@ -169,7 +168,7 @@ describe('the charges of a period', () => {
 
   it('are personal data: who looks is recorded before they are shown, also for a file', async () => {
     const looks = async ({ staffId }: StaffMember) =>
-      (await readLog(installation.environment.EVENTSTORE_URL, `staff-${staffId}`))
+      (await installation.readLog(`staff-${staffId}`))
         .filter(({ type }) => type === 'PersonalDataViewed')
         .map(({ data }) => data);
     const other = await service.invite('support');

@@ -3,7 +3,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { correctCharge } from '../../../src/commands/correct-charge.ts';
 import { freshCause } from '../../commands/usage-account.ts';
 import { patienceMs, waitFor } from '../../support/wait-for.ts';
-import { type Browser, type Page, send } from '../browser.ts';
+import { type Browser, send, textOf } from '../browser.ts';
 import { type ChargedAccount, chargedAccount } from './charged-accounts.ts';
 import { type StaffMember, staffOfFile } from './staff-of-file.ts';
 
@@ -20,12 +20,6 @@ beforeAll(async () => {
   support = await service.newStaffSession(sue);
   finance = await service.newStaffSession(fay);
 });
-
-const textOf = ({ text }: Page) =>
-  text
-    .slice(text.indexOf('<main'), text.indexOf('</main>'))
-    .replaceAll(/<[^>]+>/g, ' ')
-    .replaceAll(/\s+/g, ' ');
 
 /** @returns the path of the new correction */
 async function ask(browser: Browser, token: string | undefined, fields: object = {}): Promise<string> {

@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { Download } from '../../../src/console/staff/views/download.ts';
-import { readLog } from '../../support/read-log.ts';
 import { waitFor } from '../../support/wait-for.ts';
 import { type Browser, send } from '../browser.ts';
 import { chargedAccount, closeAndInvoice } from './charged-accounts.ts';
@@ -150,7 +149,7 @@ it('who has looked is in the log before the page comes, and on the page', async 
   const session = await service.newStaffSession(looker);
   await session.get(`/staff/downloads/${complaint.failed}`);
   await session.get(`/staff/downloads/${complaint.failed}`);
-  const events = await readLog(service.installation.environment.EVENTSTORE_URL, `staff-${looker.staffId}`);
+  const events = await service.installation.readLog(`staff-${looker.staffId}`);
   const { accountId, failed } = complaint;
   expect(events.slice(1).map(({ data }) => data)).toEqual([
     { staff_id: looker.staffId, account_id: accountId, token: failed, page: 'download' },

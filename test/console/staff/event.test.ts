@@ -1,6 +1,5 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { EventShown } from '../../../src/console/staff/views/event.ts';
-import { readLog } from '../../support/read-log.ts';
 import { type Browser, send } from '../browser.ts';
 import { askFor, type Complaint, makeComplaint } from './complaint.ts';
 import { type StaffMember, staffOfFile } from './staff-of-file.ts';
@@ -38,7 +37,7 @@ async function idOf(type: string): Promise<string> {
 }
 
 const namesOf = (places: EventShown['caused']) => places.map(({ type }) => type);
-const events = () => readLog(service.installation.environment.EVENTSTORE_URL, '');
+const events = () => service.installation.readLog();
 
 describe('an event', () => {
   it('is shown as the log has it, by its id and by its place', async () => {

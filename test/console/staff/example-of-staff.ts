@@ -4,8 +4,9 @@ import { waitForDownload } from '../../../src/client/wait-for-download.ts';
 import type { StaffRole } from '../../../src/domain/staff-events.ts';
 import { demoOf } from '../../http/shared-service.ts';
 import type { Session } from '../../support/browser.ts';
+import { clockOffsetTo } from '../../support/clock-offset.ts';
 import { queue, underWay } from '../../support/downloads.ts';
-import { type Environment, type OpenedAccount, type Service, startService } from '../../support/service.ts';
+import { type OpenedAccount, type Service, startService } from '../../support/service.ts';
 import { waitFor } from '../../support/wait-for.ts';
 import { Browser, formTokenOf } from '../browser.ts';
 
@@ -38,13 +39,9 @@ const firstDay = '2027-01-20';
 const dayOfOutage = '2027-02-23';
 const today = '2027-02-24';
 
-const clockAt = (day: string): Environment => ({
-  REELTALLY_CLOCK_OFFSET_SECONDS: String(Math.round((Date.parse(`${day}T10:00:00Z`) - Date.now()) / 1_000)),
-});
-
 export async function makeExampleOfStaff(): Promise<ExampleOfStaff> {
   // Files are kept for longer than the example lasts.
-  const settings = { WORKER_SLOTS: '4', FILE_RETENTION_SECONDS: String(60 * 86_400), ...clockAt(firstDay) };
+  const settings = { WORKER_SLOTS: '4', FILE_RETENTION_SECONDS: String(60 * 86_400), ...clockOffsetTo(firstDay) };
   await using undo = new AsyncDisposableStack();
   const early = await startService(settings, { postgres: 'of the run' });
   undo.use(early);
@@ -54,12 +51,12 @@ export async function makeExampleOfStaff(): Promise<ExampleOfStaff> {
   await downloads(early, middle, ['private', 'geo']);
   await downloads(early, small, ['song']);
   await early.stop();
-  const then = await early.restart(clockAt(dayOfOutage));
+  const then = await early.restart(clockOffsetTo(dayOfOutage));
   const [done = '', , given = '', asked = ''] = await downloads(then, large, ['bars', 'song', 'private', 'gone']);
   await downloads(then, middle, ['private', 'geo']);
   await then.stop();
   // Without grace, so that the invoices of the earlier period are there.
-  const service = await then.restart({ CLOSING_GRACE_SECONDS: '0', ...clockAt(today) });
+  const service = await then.restart({ CLOSING_GRACE_SECONDS: '0', ...clockOffsetTo(today) });
   undo.use(service);
   await service.cli('invoices', 'issue-due');
   const support = await signIn(service, 'support');

@@ -1,9 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { returnServiceFailure } from '../../../src/commands/return-service-failure.ts';
-import { readLog } from '../../support/read-log.ts';
 import { patienceMs, waitFor } from '../../support/wait-for.ts';
-import type { Browser, Page } from '../browser.ts';
+import { type Browser, follow, textOf } from '../browser.ts';
 import { chargedAccount, closeAndInvoice, failDownloads } from './charged-accounts.ts';
 import { type StaffMember, staffOfFile } from './staff-of-file.ts';
 
@@ -22,19 +21,7 @@ beforeAll(async () => {
 
 const why = { reason: 'the file was broken', reference: 'CASE-1' };
 const asking = (more: object = {}) => ({ correction_id: randomUUID(), amount: '0.25', ...why, ...more });
-const logOf = (prefix: string) => readLog(service.installation.environment.EVENTSTORE_URL, prefix);
-const textOf = ({ text }: Page) =>
-  text
-    .replaceAll(/<[^>]+>/g, ' ')
-    .replaceAll(/\s+/g, ' ')
-    .replaceAll('&#39;', "'");
-
-/** Where an action leads, and what stands there. */
-async function follow(browser: Browser, answer: Page): Promise<string> {
-  expect([answer.status, textOf(answer)]).toEqual([303, '']);
-  return textOf(await browser.get(answer.headers['location'] ?? ''));
-}
-
+const logOf = (prefix: string) => service.installation.readLog(prefix);
 it('a credit that the service has given back is shown as such', async () => {
   const account = await chargedAccount(service, 1, { downloads_limit: 10 });
   const [token = ''] = account.tokens;

@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { readLog } from '../../support/read-log.ts';
-import type { Browser, Page } from '../browser.ts';
+import { type Browser, follow, textOf } from '../browser.ts';
 import { chargedAccount, closeAndInvoice } from './charged-accounts.ts';
 import { type StaffMember, staffOfFile } from './staff-of-file.ts';
 
@@ -23,12 +22,7 @@ const asking = (amount: string, more: object = {}) => ({
   reference: 'CASE-1',
   ...more,
 });
-const textOf = ({ text }: Page) =>
-  text
-    .slice(text.indexOf('<main'), text.indexOf('</main>'))
-    .replaceAll(/<[^>]+>/g, ' ')
-    .replaceAll(/\s+/g, ' ');
-const logOf = (prefix: string) => readLog(service.installation.environment.EVENTSTORE_URL, prefix);
+const logOf = (prefix: string) => service.installation.readLog(prefix);
 const notesOf = async (accountId: string) =>
   (await logOf(`invoices-${accountId}`)).filter(({ type }) => type === 'CreditNoteIssued');
 
@@ -40,11 +34,6 @@ async function invoicedAccount(): Promise<{ accountId: string; path: string }> {
   await closeAndInvoice(service, account);
   const { accountId } = account;
   return { accountId, path: `/staff/accounts/${accountId}/invoices/1` };
-}
-
-async function follow(browser: Browser, answer: Page): Promise<string> {
-  expect([answer.status, textOf(answer)]).toEqual([303, '']);
-  return textOf(await browser.get(answer.headers['location'] ?? ''));
 }
 
 describe('an invoice', () => {

@@ -2,6 +2,7 @@ import type pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { writeAuditState } from '../../../projections/audit-state.ts';
 import { connectClient, openTestPool } from '../../support/postgres.ts';
+import { sum } from '../../support/sum.ts';
 import { waitFor } from '../../support/wait-for.ts';
 import type { Browser } from '../browser.ts';
 import { addPeriods, madeUpAccount } from './made-up-periods.ts';
@@ -147,7 +148,7 @@ describe('the close of a month', () => {
       }
       await writer.end();
     })();
-    const sumOf = (rows: { charged_cents: number }[]) => rows.reduce((sum, row) => sum + row.charged_cents, 0);
+    const sumOf = (rows: { charged_cents: number }[]) => sum(rows.map((row) => row.charged_cents));
     const read = async <Data>(path: string) => {
       const answer = await fetch(`${service.staffUrl}/staff/v1${path}`, {
         headers: { authorization: `Bearer ${bearer}` },

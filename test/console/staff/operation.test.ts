@@ -5,11 +5,10 @@ import { writeAuditState } from '../../../projections/audit-state.ts';
 import { type Facts, nameOf } from '../../../src/audit/rules/divergence.ts';
 import { launchNatsServer } from '../../../src/embedded/nats-server.ts';
 import { openTestPool } from '../../support/postgres.ts';
-import { readLog } from '../../support/read-log.ts';
 import { restartable } from '../../support/restartable-server.ts';
 import { makeTemporaryDirectory } from '../../support/temporary-directory.ts';
 import { waitFor } from '../../support/wait-for.ts';
-import { Browser, type Page, send } from '../browser.ts';
+import { Browser, send, textOf } from '../browser.ts';
 import { chargedAccount } from './charged-accounts.ts';
 import { type StaffMember, staffOfFile } from './staff-of-file.ts';
 
@@ -27,12 +26,6 @@ beforeAll(async () => {
 });
 afterAll(() => pool.end());
 
-const textOf = ({ text }: Page) =>
-  text
-    .slice(text.indexOf('<main'), text.indexOf('</main>'))
-    .replaceAll(/<[^>]+>/g, ' ')
-    .replaceAll('&quot;', '"')
-    .replaceAll(/\s+/g, ' ');
 const get = async (path: string, browser = support) => textOf(await browser.get(path));
 
 describe('before anything has happened', () => {
@@ -100,7 +93,7 @@ describe('the verification', () => {
     const acknowledging = { divergence: id, reference: 'CASE-1', reason: 'a known test' };
     for (const _twice of [1, 2])
       expect((await admin.post('/staff/operation/acknowledge', acknowledging)).status).toBe(303);
-    const events = await readLog(service.installation.environment.EVENTSTORE_URL, 'audit-acknowledgements');
+    const events = await service.installation.readLog('audit-acknowledgements');
     expect(events).toMatchObject([
       { data: { ...facts, reference: 'CASE-1' }, metadata: { actor: { id: ada.staffId, reason: 'a known test' } } },
     ]);

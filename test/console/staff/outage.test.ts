@@ -1,7 +1,6 @@
 import { beforeAll, expect, it } from 'vitest';
-import { readLog } from '../../support/read-log.ts';
 import { waitFor } from '../../support/wait-for.ts';
-import type { Browser, Page } from '../browser.ts';
+import { type Browser, type Page, textOf } from '../browser.ts';
 import { type ChargedAccount, chargedAccount, closeAndInvoice, failDownloads } from './charged-accounts.ts';
 import { staffOfFile } from './staff-of-file.ts';
 
@@ -33,16 +32,9 @@ beforeAll(async () => {
   await service.sql("update jobs set finished_at = $1::timestamptz + interval '10 minutes'", [`${time.from}Z`]);
 });
 
-const textOf = ({ text }: Page) =>
-  text
-    .slice(text.indexOf('<main'), text.indexOf('</main>'))
-    .replaceAll(/<[^>]+>/g, ' ')
-    .replaceAll(/\s+/g, ' ');
-const corrections = () => readLog(service.installation.environment.EVENTSTORE_URL, 'corrections-');
+const corrections = () => service.installation.readLog('corrections-');
 const waivers = async ({ stream }: ChargedAccount) =>
-  (await readLog(service.installation.environment.EVENTSTORE_URL, stream)).filter(
-    ({ type }) => type === 'ChargeWaived',
-  );
+  (await service.installation.readLog(stream)).filter(({ type }) => type === 'ChargeWaived');
 
 it('is shown before anything is changed: charges and sums by account and period, closed books apart', async () => {
   expect(textOf(await finance.get('/staff/corrections/outage'))).toContain('Nothing is changed before');

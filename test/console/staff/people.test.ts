@@ -2,9 +2,8 @@ import { randomUUID } from 'node:crypto';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { recordAccess, recordSignIn } from '../../../src/commands/staff.ts';
 import { accepted } from '../../support/accepted.ts';
-import { readLog } from '../../support/read-log.ts';
 import { patienceMs, waitFor } from '../../support/wait-for.ts';
-import { Browser, type Page, send } from '../browser.ts';
+import { Browser, follow, formKeyOf, type Page, send, textOf } from '../browser.ts';
 import { type StaffMember, staffOfFile } from './staff-of-file.ts';
 
 const service = await staffOfFile();
@@ -18,20 +17,8 @@ beforeAll(async () => {
 
 const reason = 'a new colleague';
 const pathOf = ({ staffId }: { staffId: string }) => `/staff/people/${staffId}`;
-const textOf = ({ text }: Page) =>
-  text
-    .slice(text.indexOf('<main'), text.indexOf('</main>'))
-    .replaceAll(/<[^>]+>/g, ' ')
-    .replaceAll('&#39;', "'")
-    .replaceAll(/\s+/g, ' ');
-const logOf = ({ staffId }: { staffId: string }) =>
-  readLog(service.installation.environment.EVENTSTORE_URL, `staff-${staffId}`);
+const logOf = ({ staffId }: { staffId: string }) => service.installation.readLog(`staff-${staffId}`);
 const typesOf = async (person: { staffId: string }) => (await logOf(person)).map(({ type }) => type);
-
-async function follow(answer: Page): Promise<string> {
-  expect([answer.status, textOf(answer)]).toEqual([303, '']);
-  return textOf(await admin.get(answer.headers['location']?.split('#')[0] ?? ''));
-}
 
 async function expectRefused(asked: Promise<Page>, text: string, status = 400): Promise<void> {
   const answer = await asked;
@@ -40,9 +27,7 @@ async function expectRefused(asked: Promise<Page>, text: string, status = 400): 
 
 const linkPattern = /https?:\/\/[^/]+(\/staff\/sign-in\/[\w-]{20,})/;
 
-/** Of the form at this address, another one each time that the page is made. */
-const formKeyOn = async (path: string): Promise<string> =>
-  /name="form_key" value="([^"]+)"/.exec((await admin.get(path)).text)?.[1] ?? '';
+const formKeyOn = async (path: string): Promise<string> => formKeyOf(await admin.get(path));
 
 describe('an invitation', () => {
   it('whose form is sent again with another address or role is another one, and mails no way in to the first person', async () => {
@@ -152,7 +137,7 @@ describe('a role', () => {
     const sue = await service.invite('support');
     const browser = await service.newStaffSession(sue);
     const change = { role: 'admin', reason: 'promoted' };
-    expect(await follow(await admin.post(`${pathOf(sue)}/role`, change))).toContain('The role is changed.');
+    expect(await follow(admin, await admin.post(`${pathOf(sue)}/role`, change))).toContain('The role is changed.');
     expect((await browser.get('/staff/people')).status).toBe(200);
     expect((await logOf(sue)).at(-1)).toMatchObject({
       type: 'StaffRoleChanged',
@@ -193,7 +178,7 @@ describe('a removal', () => {
         })
       ).status;
     expect([await answerOf(), (await browser.get('/staff')).status]).toEqual([200, 200]);
-    const page = await follow(await admin.post(`${pathOf(sue)}/remove`, { reason: 'left' }));
+    const page = await follow(admin, await admin.post(`${pathOf(sue)}/remove`, { reason: 'left' }));
     expect(page).toMatch(/The person is removed.*Role removed .* as support.*No token is valid.*no longer valid \(1\)/);
     expect([await answerOf(), (await browser.get('/staff')).status]).toEqual([401, 303]);
     for (const [action, fields] of [
@@ -241,7 +226,7 @@ describe('a token for programs', () => {
     expect(Math.round((Date.parse(expiresAt) - Date.now()) / 86_400_000)).toBe(30);
     const path = `${pathOf(sue)}/tokens/${tokenId}/revoke`;
     await expectRefused(admin.post(path, { reason: '' }), 'needs a reason');
-    expect(await follow(await admin.post(path, { reason: 'leaked' }))).toMatch(
+    expect(await follow(admin, await admin.post(path, { reason: 'leaked' }))).toMatch(
       /The token is revoked.*No token is valid.*no longer valid \(1\).*export .* revoked/,
     );
     expect(await ask(token, '/corrections')).toBe(401);

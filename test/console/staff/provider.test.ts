@@ -2,7 +2,6 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { staffIdOf } from '../../../src/commands/reference-ids.ts';
 import { removeStaff } from '../../../src/commands/staff.ts';
 import { freePort } from '../../../src/embedded/free-port.ts';
-import { readLog } from '../../support/read-log.ts';
 import { patienceMs, waitFor } from '../../support/wait-for.ts';
 import { Browser, type Page } from '../browser.ts';
 import { openIdClient, startOpenIdProvider } from './openid-provider.ts';
@@ -50,8 +49,7 @@ const expectRefused = (answer: Page, title: string, status = 403) => {
 const roleOf = async (browser: Browser) =>
   /class="tag info">(\w+)</.exec((await browser.get('/staff/operation')).text)?.[1];
 const staffId = ({ subject }: { subject: string }) => staffIdOf({ issuer: provider.issuer, subject });
-const eventsOf = (person: { subject: string }) =>
-  readLog(service.installation.environment.EVENTSTORE_URL, `staff-${staffId(person)}`);
+const eventsOf = (person: { subject: string }) => service.installation.readLog(`staff-${staffId(person)}`);
 
 describe('a person of the provider', () => {
   it('signs in, goes on to the page that was asked for, and the log says who it is', async () => {

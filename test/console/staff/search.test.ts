@@ -1,6 +1,5 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { documentNumber } from '../../../src/domain/document-number.ts';
-import { readLog } from '../../support/read-log.ts';
 import { type Browser, send } from '../browser.ts';
 import { askFor, type Complaint, makeComplaint } from './complaint.ts';
 import { staffOfFile } from './staff-of-file.ts';
@@ -98,7 +97,7 @@ it.each([
     await service.newStaffSession(person)
   ).post('/staff/search', { search: text() });
   expect([status, page]).toEqual([200, expect.stringContaining('Nothing was found for')]);
-  const events = await readLog(service.installation.environment.EVENTSTORE_URL, `staff-${person.staffId}`);
+  const events = await service.installation.readLog(`staff-${person.staffId}`);
   expect(events.map(({ type }) => type)).toEqual(['StaffInvited']);
 });
 
@@ -113,7 +112,7 @@ it('an event of a job is found with its account, at whose data somebody has then
   ).post('/staff/search', { search: failed?.event_id ?? '' });
   const { status, headers, text: page } = answer;
   expect([status, headers['location'], page]).toEqual([303, `/staff/events/${failed?.event_id ?? ''}`, '']);
-  const events = await readLog(service.installation.environment.EVENTSTORE_URL, `staff-${person.staffId}`);
+  const events = await service.installation.readLog(`staff-${person.staffId}`);
   expect(events.slice(1).map(({ data }) => data)).toMatchObject([{ account_id: complaint.accountId, page: 'search' }]);
 });
 
@@ -127,7 +126,7 @@ it('who has looked at whose accounts is in the log before the answer comes', asy
   const person = await service.invite('support');
   const another = await service.newStaffSession(person);
   await another.post('/staff/search', { search: complaint.email });
-  const events = await readLog(service.installation.environment.EVENTSTORE_URL, `staff-${person.staffId}`);
+  const events = await service.installation.readLog(`staff-${person.staffId}`);
   expect(events.map(({ type, data }) => [type, data]).slice(1)).toEqual([
     ['PersonalDataViewed', { staff_id: person.staffId, account_id: complaint.accountId, token: null, page: 'search' }],
   ]);
@@ -172,7 +171,7 @@ it('a program is answered the same', async () => {
   expect((await ask({ search: 'a\0b' })).status).toBe(400);
   // No character of that code: a backslash, and the letters after it.
   expect((await ask({ search: String.raw`a\u0000b` })).status).toBe(200);
-  const events = await readLog(service.installation.environment.EVENTSTORE_URL, `staff-${staffId}`);
+  const events = await service.installation.readLog(`staff-${staffId}`);
   expect(events.filter(({ type }) => type === 'PersonalDataViewed').map(({ data }) => data)).toMatchObject([
     { account_id: complaint.accountId, page: 'search', by_token: tokenId },
   ]);

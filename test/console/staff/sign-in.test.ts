@@ -1,7 +1,6 @@
 import { hash } from 'node:crypto';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { removeStaff } from '../../../src/commands/staff.ts';
-import { readLog } from '../../support/read-log.ts';
 import { patienceMs, waitFor } from '../../support/wait-for.ts';
 import { Browser, type Page } from '../browser.ts';
 import { type StaffMember, staffOfFile } from './staff-of-file.ts';
@@ -49,7 +48,7 @@ describe('a link', () => {
     expect((await browser.get('/staff/operation')).text).toContain(person.staffId);
     expectUnusable(await again.get(path));
     expectUnusable(await again.post(path));
-    const events = await readLog(service.installation.environment.EVENTSTORE_URL, `staff-${person.staffId}`);
+    const events = await service.installation.readLog(`staff-${person.staffId}`);
     expect(events.map(({ type, data }) => [type, data])).toEqual([
       ['StaffInvited', expect.anything()],
       [

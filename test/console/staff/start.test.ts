@@ -1,7 +1,7 @@
 import { beforeAll, expect, it } from 'vitest';
 import { startPostgresProxy } from '../../support/postgres-proxy.ts';
 import { waitFor } from '../../support/wait-for.ts';
-import { Browser } from '../browser.ts';
+import { Browser, textOf } from '../browser.ts';
 import { askFor, type Complaint, makeComplaint } from './complaint.ts';
 import { staffOfFile } from './staff-of-file.ts';
 
@@ -15,10 +15,8 @@ beforeAll(async () => {
   await Promise.all([service.installation.startRole('worker'), service.installation.startRole('dispatcher')]);
 });
 
-const textOf = (html: string) => html.replaceAll(/<[^>]*>/g, ' ').replaceAll(/\s+/g, ' ');
-
 it('says that nothing waits where nothing does', async () => {
-  const text = textOf((await browser.get('/staff')).text);
+  const text = textOf(await browser.get('/staff'));
   expect(text).toContain('No correction waits for a second person, and all books that should be closed are.');
   expect(text).toContain('None that is known here.');
 });
@@ -26,17 +24,18 @@ it('says that nothing waits where nothing does', async () => {
 it('shows what waits and the newest failures, and nobody’s videos', async () => {
   complaint = await makeComplaint(service);
   const correctionId = await askFor(service, complaint);
-  const { text } = await browser.get('/staff');
+  const page = await browser.get('/staff');
+  const { text } = page;
   expect(text).toContain(`href="/staff/corrections/${correctionId}"`);
   expect(text).toContain('the customer is right');
   expect(text).toContain(`href="/staff/downloads/${complaint.failed}"`);
-  expect(textOf(text)).toContain('The video is private.');
+  expect(textOf(page)).toContain('The video is private.');
   expect(text).not.toContain('sample private');
   await service.sql(
     "update credits set phase = 'ended', period_end = now() - interval '90 days' where account_id = $1",
     [complaint.accountId],
   );
-  expect(textOf((await browser.get('/staff')).text)).toContain('Books that should be closed');
+  expect(textOf(await browser.get('/staff'))).toContain('Books that should be closed');
 });
 
 it('is begun by a box whose text is sent in a form', async () => {

@@ -5,6 +5,7 @@ import { formatCents } from '../../../src/domain/cents.ts';
 import { openerOf } from '../../../src/domain/people.ts';
 import { freePort } from '../../../src/embedded/free-port.ts';
 import { browserOfFile, isWithoutBrowser, type Session } from '../../support/browser.ts';
+import { clockOffset } from '../../support/clock-offset.ts';
 import { queue } from '../../support/downloads.ts';
 import type { ServiceProcess } from '../../support/service.ts';
 import { waitFor } from '../../support/wait-for.ts';
@@ -192,7 +193,7 @@ describe.skipIf(isWithoutBrowser)('staff', () => {
     await dispatcher.stop();
     await installation.allowShiftedClock();
     await installation.startRole('dispatcher', {
-      REELTALLY_CLOCK_OFFSET_SECONDS: String(32 * 86_400),
+      ...clockOffset(32 * 86_400),
       CLOSING_GRACE_SECONDS: '0',
     });
     const { accountId } = complaint;

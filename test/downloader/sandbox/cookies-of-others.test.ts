@@ -1,4 +1,3 @@
-import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { withCookies } from '../../../src/downloader/cookies.ts';
@@ -8,6 +7,7 @@ import { openUsers } from '../../../src/downloader/sandbox/users.ts';
 import { patienceMs } from '../../support/wait-for.ts';
 import { openDirectory } from '../../support/without-namespaces.ts';
 import { sandboxOfFile } from '../sandbox-of-file.ts';
+import { attemptIn } from './attempt-folder.ts';
 import { startTestParent } from './parent-under-test.ts';
 
 const { directory: ownDirectory, reaper, sandbox } = sandboxOfFile();
@@ -27,12 +27,6 @@ const thief = `
   cat /proc/[0-9]*/environ | found environ
   for file in /proc/[0-9]*/fd/9; do [ -f "$file" ] && head -c 1000 "$file" | found descriptor; done`;
 const ways = ['path', 'link', 'root', 'cwd', 'environ', 'descriptor'];
-
-function attemptIn(directory: string, name: string): string {
-  const attempt = join(directory, name);
-  mkdirSync(attempt, { mode: 0o700 });
-  return attempt;
-}
 
 type Place = { directory: string } & Partial<Parameters<typeof runSandboxed>[0]>;
 

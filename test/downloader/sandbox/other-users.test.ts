@@ -19,6 +19,7 @@ import { runSandboxed, type SandboxedProcess } from '../../../src/downloader/san
 import { openUsers, type Users } from '../../../src/downloader/sandbox/users.ts';
 import { patienceMs, waitFor } from '../../support/wait-for.ts';
 import { openDirectory } from '../../support/without-namespaces.ts';
+import { attemptIn } from './attempt-folder.ts';
 
 /** Without namespaces, as in most containers: each attempt as a user that nobody is. */
 let users: Users;
@@ -30,12 +31,6 @@ beforeAll(() => {
 
 const setpriv = '/usr/bin/setpriv';
 const forever = 'while :; do sleep 0.2; done';
-
-function attemptIn(directory: string, name: string): string {
-  const attempt = join(directory, name);
-  mkdirSync(attempt, { mode: 0o700 });
-  return attempt;
-}
 
 /** Runs a shell script in an attempt's directory, as that attempt's user. */
 async function run(directory: string, script: string, more: Partial<SandboxedProcess> = {}) {

@@ -6,6 +6,7 @@ import { rebuild } from '../../../projections/runner/rebuild.ts';
 import type { ReplayProgress } from '../../../projections/runner/replay.ts';
 import { logUnderTest } from '../../commands/log-under-test.ts';
 import { scaled } from '../../support/proof-scale.ts';
+import { sum } from '../../support/sum.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 import { patienceMs } from '../../support/wait-for.ts';
 import { appendAll, GeneratedAccount, type GeneratedKey } from '../generated-account.ts';
@@ -117,7 +118,7 @@ describe('a long log', () => {
       const { events, tables } = rebuilt;
       report(`rebuild of ${name}`, {
         events,
-        rows: tables.reduce((sum, { rows }) => sum + rows, 0),
+        rows: sum(tables.map(({ rows }) => rows)),
         ...rateOf(events, startedMs),
         seconds_after_the_replay: (performance.now() - replayedMs) / 1000,
       });
