@@ -2,7 +2,7 @@ import { type Command, Option } from 'commander';
 import { readInvoices } from '../../projections/invoices.ts';
 import { jobTimeline, readTimeline, type TimelineRow } from '../../projections/job-timeline.ts';
 import { type JobFilter, type JobRow, listJobs, readJob } from '../../projections/jobs.ts';
-import { type Correction, correctionsOf, describeEvent, reasonText } from '../documents/job-story.ts';
+import { type Correction, chargeChanges, describeEvent, reasonText } from '../documents/job-story.ts';
 import { facts } from '../documents/text.ts';
 import { periodOfUsageStream } from '../domain/billing-period.ts';
 import { formatCents } from '../domain/cents.ts';
@@ -58,12 +58,12 @@ async function readCorrections(
   { pool }: CliDependencies,
   accountId: string,
   rows: readonly TimelineRow[],
-): Promise<Correction[]> {
+): Promise<ChargeChange[]> {
   const { creditNotes } = await readInvoices(pool, accountId);
-  return correctionsOf(rows, creditNotes);
+  return chargeChanges(rows, creditNotes);
 }
 
-const correctionsText = (corrections: readonly Correction[]): string[] =>
+const correctionsText = (corrections: readonly ChargeChange[]): string[] =>
   corrections.length === 0 ? [] : ['', 'given back:', ...corrections.map(({ time, text }) => `  ${time}  ${text}`)];
 
 /** Every event of a download, of both its streams, in the order of the log. */

@@ -3,8 +3,8 @@ import { invoicesStream } from '../domain/invoice-events.ts';
 import { parseInvoiceEvent, parseUsageEvent } from '../domain/parse-event.ts';
 import { isRefused, type Refusal, refuse, type Refused } from '../domain/refusals.ts';
 import type { EventStore } from '../ports/event-store.ts';
+import { changeCharge } from './change-charge.ts';
 import { correctionRequests, readCorrectionRequests } from './correct.ts';
-import { correctCharge } from './correct-charge.ts';
 import type { Cause } from './event-metadata.ts';
 import { handle } from './handle-command.ts';
 import { issueCreditNote } from './issue-credit-note.ts';
@@ -72,7 +72,7 @@ async function giveBack(
     correction.kind === 'waive_charge'
       ? ({ kind: 'waive_charge', token: correction.token, cents, reference } as const)
       : ({ kind: 'waive_charges', tokens: correction.charges.map(({ token }) => token), reference } as const);
-  const handled = await correctCharge(dependencies, { stream, command, cause, fromRevision, timeoutMs });
+  const handled = await changeCharge(dependencies, { stream, command, cause, fromRevision, timeoutMs });
   if (isRefused(handled)) return handled;
   const none: Refusal = correction.kind === 'waive_charge' ? 'reference_reused' : 'nothing_to_give_back';
   const waived = (await store.read(stream, fromRevision))

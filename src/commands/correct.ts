@@ -1,4 +1,5 @@
 import { periodOfUsageStream } from '../domain/billing-period.ts';
+import { type Charges, evolveCharges, newCharges, waiverName } from '../domain/charges.ts';
 import {
   type Correction,
   type CorrectionEvent,
@@ -15,7 +16,6 @@ import {
   newCorrectionRequests,
   type StaffActor,
 } from '../domain/correction-requests.ts';
-import { type Corrections, evolveCorrections, newCorrections, waiverName } from '../domain/corrections.ts';
 import { type Actor, parseCorrectionEvent, parseUsageEvent } from '../domain/parse-event.ts';
 import { isRefused, refuse, type Refused } from '../domain/refusals.ts';
 import { maybeSamePerson } from '../domain/staff.ts';
@@ -195,12 +195,12 @@ async function readCharges(
   store: EventStore,
   stream: string,
   wanted: readonly { revision: number }[],
-): Promise<{ corrections: Corrections; revisions: ReadonlyMap<string, number> }> {
+): Promise<{ corrections: Charges; revisions: ReadonlyMap<string, number> }> {
   const from = Math.min(...wanted.map(({ revision }) => revision));
   const revisions = new Map<string, number>();
-  let corrections = newCorrections();
+  let corrections = newCharges();
   for (const { event, id, revision } of (await store.read(stream, from)).map(parseUsageEvent)) {
-    corrections = evolveCorrections(corrections, event, { id });
+    corrections = evolveCharges(corrections, event, { id });
     const isCharge = event.type === 'OverageCharged' || event.type === 'DownloadCreditDebited';
     if (isCharge) revisions.set(event.data.token, revision);
   }

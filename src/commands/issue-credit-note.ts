@@ -1,4 +1,4 @@
-import { evolveCorrections, newCorrections } from '../domain/corrections.ts';
+import { evolveCharges, newCharges } from '../domain/charges.ts';
 import { type CreditedCharge, creditLeft, decideInvoices, lineOfCharge, type Note } from '../domain/invoice.ts';
 import type { CreditNoteIssued, InvoiceIssued } from '../domain/invoice-events.ts';
 import { type Actor, parseUsageEvent } from '../domain/parse-event.ts';
@@ -104,10 +104,10 @@ async function readClosedCharge(
   stream: string,
   chargeEventId: string,
 ): Promise<CreditedCharge | undefined> {
-  let corrections = newCorrections();
+  let corrections = newCharges();
   let found: { data: UsageEventOf<'OverageCharged'>['data']; revision: number } | undefined;
   for (const { event, id, revision } of (await store.read(stream, 0)).map(parseUsageEvent)) {
-    corrections = evolveCorrections(corrections, event, { id });
+    corrections = evolveCharges(corrections, event, { id });
     if (id === chargeEventId && event.type === 'OverageCharged') found = { data: event.data, revision };
   }
   const charge = found && corrections.charges.get(found.data.token);

@@ -4,7 +4,7 @@ import { isRefused, refuse } from '../domain/refusals.ts';
 import type { UsagePeriod, UsageSnapshot } from '../domain/usage-state.ts';
 import { couldNotBeRead, type EventStore, EventStoreClosed } from '../ports/event-store.ts';
 import type { VideoReference } from '../ports/videos.ts';
-import { correctCharge, readCorrections } from './correct-charge.ts';
+import { changeCharge, readCharges } from './change-charge.ts';
 import type { Cause } from './event-metadata.ts';
 import { NotStored, OutcomeUnknown } from './handle-command.ts';
 import { fingerprintOf } from './idempotency-key-hash.ts';
@@ -83,7 +83,7 @@ async function confirm(
   { token, stream, revision }: KeyedDownload,
   { cause, deadlineMs }: Pick<QueueDownloadRequest, 'cause' | 'deadlineMs'>,
 ): Promise<PriorStatus> {
-  const corrected = await correctCharge(
+  const corrected = await changeCharge(
     { store, now },
     {
       stream,
@@ -110,7 +110,7 @@ async function readStatus(
   { token, stream, revision }: KeyedDownload,
 ): Promise<PriorStatus> {
   try {
-    const { charges } = await readCorrections(store, stream, chargeRevisionOf(revision));
+    const { charges } = await readCharges(store, stream, chargeRevisionOf(revision));
     return charges.get(token)?.voided ? 'voided' : 'stands';
   } catch (error) {
     if (couldNotBeRead(error)) return 'unknown';

@@ -7,7 +7,7 @@ import { isRefused, type Refusal } from '../domain/refusals.ts';
 import type { UsageSnapshot } from '../domain/usage-state.ts';
 import type { EventStore } from '../ports/event-store.ts';
 import { mailRecipients } from './account-aggregate.ts';
-import { correctCharge, readCorrections } from './correct-charge.ts';
+import { changeCharge, readCharges } from './change-charge.ts';
 import type { Cause } from './event-metadata.ts';
 import { handle } from './handle-command.ts';
 import { accountInvoices } from './issue-invoice.ts';
@@ -49,7 +49,7 @@ export async function returnServiceFailure(
   const known = snapshot && snapshot.revision >= fromRevision ? { fromRevision, snapshot } : {};
   const cause = { ...caused, commandId: newUuid(), actor };
   const reference = `service-failure-${token}`;
-  const corrected = await correctCharge(dependencies, {
+  const corrected = await changeCharge(dependencies, {
     stream,
     cause,
     timeoutMs,
@@ -95,7 +95,7 @@ async function creditNote(
   const { token, reference, failure, cause, timeoutMs } = of;
   const { stream, charge: revision } = failure;
   const { accountId, start: periodStart } = periodOfUsageStream(stream);
-  const left = (await readCorrections(store, stream, revision)).charges.get(token);
+  const left = (await readCharges(store, stream, revision)).charges.get(token);
   const [recorded] = await store.read(stream, revision, 1);
   const charged = recorded && parseUsageEvent(recorded).event;
   if (!left || charged?.type !== 'OverageCharged' || left.cents === 0) return 'nothing';

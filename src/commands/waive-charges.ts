@@ -1,9 +1,9 @@
-import { decideCorrection } from '../domain/corrections.ts';
+import { decideCharge } from '../domain/charges.ts';
 import type { Actor } from '../domain/parse-event.ts';
 import { isRefused, type Refused } from '../domain/refusals.ts';
 import type { UsageEventOf } from '../domain/usage-events.ts';
 import type { EventStore } from '../ports/event-store.ts';
-import { correctionsOf } from './correct-charge.ts';
+import { chargesIn } from './change-charge.ts';
 import { handle } from './handle-command.ts';
 
 export interface ChargesToWaive {
@@ -40,12 +40,12 @@ export async function waiveCharges(
 ): Promise<{ waived: Waived[]; refused?: Refused }> {
   const waived: Waived[] = [];
   const correlationId = newUuid();
-  let aggregate = correctionsOf(stream, charges[0]?.revision);
+  let aggregate = chargesIn(stream, charges[0]?.revision);
   const perAppend = eventsPerAppend({ actor, reference });
   for (let first = 0; first < charges.length; first += perAppend) {
     const tokens = charges.slice(first, first + perAppend).map(({ token }) => token);
     const handled = await handle(store, aggregate, {
-      decide: (state) => decideCorrection(state, { kind: 'waive_charges', tokens, reference }),
+      decide: (state) => decideCharge(state, { kind: 'waive_charges', tokens, reference }),
       cause: { commandId: newUuid(), correlationId, causationId: correlationId, actor },
       now,
       timeoutMs,

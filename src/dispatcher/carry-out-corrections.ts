@@ -33,7 +33,7 @@ export function startCarryingOutCorrections(dependencies: CarryOutLoop): { stop:
       work: async ({ correctionId, accountId }) => {
         const ended = await carryOutCorrection(dependencies, { accountId, correctionId, timeoutMs: stepTimeoutMs });
         const facts = { correctionId, ended: isRefused(ended) ? ended.refusal : ended.status };
-        logger.info(facts, 'a correction was looked at');
+        logger.info(facts, 'correction carried out');
       },
       what: 'a correction',
     },

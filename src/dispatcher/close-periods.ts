@@ -28,7 +28,7 @@ export interface ClosePeriodsDependencies extends InvoiceDependencies {
   writers: WriterRegistry;
   logger: Logger;
   outages?: Outages;
-  /** How long after its end a period still takes corrections. */
+  /** How long after its end the charges of a period may still change. */
   graceSeconds: number;
   /** Default: 5 s. */
   everyMs?: number;

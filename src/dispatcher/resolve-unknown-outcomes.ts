@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
 import { unlessAborted } from '../async/deadline.ts';
-import { correctCharge } from '../commands/correct-charge.ts';
+import { changeCharge } from '../commands/change-charge.ts';
 import type { Cause } from '../commands/event-metadata.ts';
 import { type JobDependencies, recordJobProgress } from '../commands/record-job-progress.ts';
 import { isRefused } from '../domain/refusals.ts';
@@ -96,7 +96,7 @@ async function takeBack(
 ): Promise<'voided' | 'confirmed'> {
   const { store, now, newUuid } = dependencies;
   const cause = causeOf(events, charge);
-  const corrected = await correctCharge(
+  const corrected = await changeCharge(
     { store, now },
     {
       stream,

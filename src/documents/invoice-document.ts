@@ -110,7 +110,7 @@ interface Parties {
   stream: string;
 }
 
-/** A correction without a reason is the service's own, for a failure of its own. */
+/** What is given back without a reason is the service's own, for a failure of its own. */
 const reasonOf = ({ reason }: Issued<unknown>['actor']): string => reason ?? 'failure of the service';
 
 /** @param items those to show, by the number of their line */

@@ -88,19 +88,19 @@ export function eventSentence(event: Pick<StoryEvent, 'type' | 'data' | 'actor'>
   return `${titles[event.type] ?? ''} ${describeEvent(event)}`.trim();
 }
 
-export interface Correction {
+export interface ChargeChange {
   time: string;
   /** Cents given back; 0 for a credit. */
   cents: number;
   text: string;
 }
 
-const corrections: readonly DomainEvent['type'][] = ['DownloadVoided', 'ChargeWaived', 'DownloadCreditReturned'];
+const changesOfCharges: readonly DomainEvent['type'][] = ['DownloadVoided', 'ChargeWaived', 'DownloadCreditReturned'];
 
-/** The corrections of a download's charge: in its billing period, and by credit notes after the close. */
-export function correctionsOf(rows: readonly StoryEvent[], notes: readonly StoryCreditNote[]): Correction[] {
+/** What was given back of a download's charge: in its billing period, and by credit notes after the close. */
+export function chargeChanges(rows: readonly StoryEvent[], notes: readonly StoryCreditNote[]): ChargeChange[] {
   const inPeriod = rows
-    .filter(({ type }) => corrections.includes(type))
+    .filter(({ type }) => changesOfCharges.includes(type))
     .map((row) => ({ time: row.time, cents: -(row.cents ?? 0), text: eventSentence(row) }));
   const charges = rows.filter(({ cents }) => (cents ?? 0) > 0).map((row) => row.event_id);
   const credited = notes

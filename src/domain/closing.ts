@@ -2,7 +2,7 @@ import { evolveUsage } from './evolve-usage.ts';
 import { plusSeconds } from './instant.ts';
 import { refuse, type Refused } from './refusals.ts';
 import type { UsageEvent } from './usage-events.ts';
-import { closePeriod } from './usage-periods.ts';
+import { periodClosed } from './usage-periods.ts';
 import { initialUsage, type Usage } from './usage-state.ts';
 
 /** The closing of an ended billing period: once its grace is over, no amount of it changes any more. */
@@ -27,5 +27,5 @@ export function decideClosing({ usage, endedAt }: Closing, graceSeconds: number,
   if (usage.phase === 'closed') return [];
   if (usage.phase !== 'ended' || endedAt === null) return refuse('period_open');
   if (now < plusSeconds(endedAt, graceSeconds)) return refuse('grace_not_over');
-  return [closePeriod(usage)];
+  return [periodClosed(usage)];
 }

@@ -17,7 +17,7 @@ export const jobToken = z.string().regex(/^[A-Za-z0-9_-]{20,64}$/);
 const effective = z.enum(['now', 'next_period']);
 export type Effective = z.infer<typeof effective>;
 
-/** A case or ticket number. The same correction with the same reference is made once. */
+/** A case or ticket number. The same with the same reference gives back once. */
 export const correctionReference = z.string().regex(/^[!-~]{1,100}$/);
 
 /** The two pools of the contract (§1). */
@@ -125,7 +125,7 @@ export const usageEventSchemas = {
   DownloadCreditReturned: z.strictObject({ token: jobToken, charge_event_id: z.uuid() }),
   /** The last event that charges can precede. It carries the terms of the next period. */
   UsagePeriodEnded: z.strictObject({ ...period, next: z.strictObject({ ...period, terms }) }),
-  /** No amount of the period changes any more, and corrections are credit notes. The sums are charges less corrections. */
+  /** No amount of the period changes any more, and money is given back by credit notes. The sums are charges less what was given back. */
   UsagePeriodClosed: z.strictObject({
     ...period,
     downloads: count,
@@ -154,7 +154,7 @@ export type LedgerEvent = UsageEventOf<
   | 'DownloadCreditReturned'
 >;
 
-/** The cents that an event charges: 0 for a credit, negative for a correction; undefined for any other event. */
+/** The cents that an event charges: 0 for a credit, negative for what gives back; undefined for any other event. */
 export function centsOf({ type, data }: { type: string; data: object }): number | undefined {
   switch (type as LedgerEvent['type']) {
     case 'OverageCharged':

@@ -63,7 +63,7 @@ export function openNextPeriod(state: UsagePeriod): UsageEvent {
 }
 
 /** Closes an ended period, with its sums for the invoice. */
-export function closePeriod(state: UsagePeriod): UsageEvent {
+export function periodClosed(state: UsagePeriod): UsageEvent {
   return {
     type: 'UsagePeriodClosed',
     data: {

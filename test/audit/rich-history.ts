@@ -1,5 +1,6 @@
 import { decideAccount, evolveAccount, initialAccount } from '../../src/domain/account.ts';
 import { usageStream } from '../../src/domain/billing-period.ts';
+import { type ChargeCommand, decideCharge, evolveCharges, newCharges } from '../../src/domain/charges.ts';
 import { decideClosing, evolveClosing, initialClosing } from '../../src/domain/closing.ts';
 import type { Correction } from '../../src/domain/correction-events.ts';
 import {
@@ -10,12 +11,6 @@ import {
   newCorrectionRequests,
   type StaffActor,
 } from '../../src/domain/correction-requests.ts';
-import {
-  type CorrectionCommand,
-  decideCorrection,
-  evolveCorrections,
-  newCorrections,
-} from '../../src/domain/corrections.ts';
 import { decideUsage, type UsageCommand } from '../../src/domain/decide-usage.ts';
 import { decideDocumentMail, evolveDocumentMails, initialDocumentMails } from '../../src/domain/document-mails.ts';
 import { decideJob, evolveJob, initialJob, type JobCommand } from '../../src/domain/download-job.ts';
@@ -232,12 +227,12 @@ export class RichHistory {
   /** Voids, confirmations and waivers, as far as the rules let them. */
   async #correct(stream: string, times: number): Promise<void> {
     for (let time = 0; time < times; time += 1) {
-      const charges = [...this.#log.fold(stream, newCorrections(), evolveCorrections).charges];
+      const charges = [...this.#log.fold(stream, newCharges(), evolveCharges).charges];
       if (charges.length === 0) return;
       const [name, { type }] = this.#random.pick(charges);
       const token = name;
       const reference = `case-${this.#random.hex(6)}`;
-      const commands: CorrectionCommand[] =
+      const commands: ChargeCommand[] =
         type === 'MetadataCreditDebited'
           ? [{ kind: 'void_lookup', lookupId: name }]
           : [
@@ -285,7 +280,7 @@ export class RichHistory {
     const charged = this.#log.read(overage.stream)[revision];
     const { token } = (charged?.data ?? {}) as { token: string };
     const rate = { rate_cents: overage.rate_cents, rate_version: overage.rate_version };
-    const cents = this.#log.fold(overage.stream, newCorrections(), evolveCorrections).charges.get(token)?.cents ?? 0;
+    const cents = this.#log.fold(overage.stream, newCharges(), evolveCharges).charges.get(token)?.cents ?? 0;
     await this.#invoice({
       kind: 'issue_credit_note',
       note: { ...note, reference: `note-${this.#random.hex(6)}`, charge_event_id: charged?.id ?? '', cents: 2 },
@@ -304,13 +299,13 @@ export class RichHistory {
 
   async #correctCharge(
     stream: string,
-    command: CorrectionCommand,
+    command: ChargeCommand,
     by: By = {
       actor: command.kind === 'waive_charge' ? staff : system,
     },
   ): Promise<void> {
-    const state = this.#log.fold(stream, newCorrections(), evolveCorrections);
-    const stored = await this.#store(stream, decideCorrection(state, command), by);
+    const state = this.#log.fold(stream, newCharges(), evolveCharges);
+    const stored = await this.#store(stream, decideCharge(state, command), by);
     if (command.kind !== 'void_download' || stored === 0) return;
     const job = this.#log.fold(`job-${command.token}`, initialJob, evolveJob);
     const isFinished = job.status === 'done' || job.status === 'failed';
@@ -451,7 +446,7 @@ export class RichHistory {
     const terms = { ...small, rate_version: 'staff', overage_cents: 30 };
     await this.#command({ kind: 'change_plan', terms, effective: 'now' });
     for (;;) {
-      const { charges } = this.#log.fold(this.#stream(), newCorrections(), evolveCorrections);
+      const { charges } = this.#log.fold(this.#stream(), newCharges(), evolveCharges);
       const left = this.#log.read(this.#stream()).flatMap(({ type, data, revision }) => {
         const { token } = data as { token: string };
         const cents = type === 'OverageCharged' ? (charges.get(token)?.cents ?? 0) : 0;
@@ -495,7 +490,7 @@ export class RichHistory {
       const note = { account_id: this.accountId, reference, ...about, cents };
       await this.#invoice({ kind: 'issue_credit_note', note }, { actor, causationId });
     } else {
-      const command: CorrectionCommand =
+      const command: ChargeCommand =
         correction.kind === 'waive_charge'
           ? { kind: 'waive_charge', token: correction.token, cents, reference }
           : { kind: 'waive_charges', tokens: correction.charges.map(({ token }) => token), reference };

@@ -1,4 +1,4 @@
-import { correctCharge } from '../../src/commands/correct-charge.ts';
+import { changeCharge } from '../../src/commands/change-charge.ts';
 import { hashIdempotencyKey } from '../../src/commands/idempotency-key-hash.ts';
 import {
   queueDownload,
@@ -6,7 +6,7 @@ import {
   type QueueDownloadRequest,
 } from '../../src/commands/queue-download.ts';
 import type { WriterRegistry } from '../../src/commands/usage/writer-registry.ts';
-import type { CorrectionCommand } from '../../src/domain/corrections.ts';
+import type { ChargeCommand } from '../../src/domain/charges.ts';
 import { defaultOptions, type Quality } from '../../src/domain/download-options.ts';
 import type { Actor } from '../../src/domain/parse-event.ts';
 import type { EventStore } from '../../src/ports/event-store.ts';
@@ -50,9 +50,9 @@ type KeyedRequest = Partial<QueueDownloadRequest> & { number?: number; timeoutMs
 export function correct(
   store: EventStore,
   stream: string,
-  command: CorrectionCommand,
+  command: ChargeCommand,
   { now = midNovember, ...by }: { now?: string; actor?: Actor } = {},
-): ReturnType<typeof correctCharge> {
+): ReturnType<typeof changeCharge> {
   const cause = { ...freshCause(), ...by };
-  return correctCharge({ store, now: () => now }, { stream, command, cause, timeoutMs: patienceMs });
+  return changeCharge({ store, now: () => now }, { stream, command, cause, timeoutMs: patienceMs });
 }

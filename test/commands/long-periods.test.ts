@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { correctCharge, type CorrectionRequest } from '../../src/commands/correct-charge.ts';
+import { changeCharge, type ChargeChange } from '../../src/commands/change-charge.ts';
 import { NotStored } from '../../src/commands/handle-command.ts';
 import { type LoggedWarning, readWarning, recordWarningMail } from '../../src/commands/record-warning-mail.ts';
-import type { CorrectionCommand } from '../../src/domain/corrections.ts';
+import type { ChargeCommand } from '../../src/domain/charges.ts';
 import { isRefused } from '../../src/domain/refusals.ts';
 import type { EventStore, EventToAppend } from '../../src/ports/event-store.ts';
 import { newUuid } from '../../src/system/clock-and-chance.ts';
@@ -65,21 +65,21 @@ describe('a correction that reads from the charge on', () => {
       confirm_download: { kind: 'confirm_download', token: token(6) },
       void_download: { kind: 'void_download', token: token(6) },
       void_lookup: { kind: 'void_lookup', lookupId },
-    }[kind] as CorrectionCommand;
+    }[kind] as ChargeCommand;
     const { fromRevision } = {
       confirm_download: find('OverageCharged', token(6)),
       void_download: find('OverageCharged', token(6)),
       void_lookup: find('MetadataCreditDebited'),
     }[kind];
     const request = { stream, command, cause: freshCause(), timeoutMs: patienceMs };
-    const correction = (asked: CorrectionRequest) => appendOf((store) => correctCharge({ store, now }, asked));
+    const correction = (asked: ChargeChange) => appendOf((store) => changeCharge({ store, now }, asked));
     const whole = await correction(request);
     expect(whole).toHaveLength(1);
     // The bytes, hash and time included.
     expect(await correction({ ...request, fromRevision })).toEqual(whole);
     const { store, reads } = noteReads(log.store);
     for (const events of [1, 0]) {
-      const corrected = await correctCharge({ store, now }, { ...request, cause: freshCause(), fromRevision });
+      const corrected = await changeCharge({ store, now }, { ...request, cause: freshCause(), fromRevision });
       if (isRefused(corrected)) throw new Error(corrected.refusal);
       expect(corrected.events).toHaveLength(events);
     }
@@ -92,7 +92,7 @@ describe('a correction that reads from the charge on', () => {
     const { account } = await usedAccount();
     const request = { stream: account.stream, cause: freshCause(), fromRevision: 1_000, timeoutMs: patienceMs };
     const command = { kind: 'void_download', token: token(6) } as const;
-    expect(await correctCharge({ store: log.store, now }, { ...request, command })).toEqual({
+    expect(await changeCharge({ store: log.store, now }, { ...request, command })).toEqual({
       refusal: 'charge_not_found',
     });
   });

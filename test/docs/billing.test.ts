@@ -11,11 +11,11 @@ import {
   type StaffActor,
 } from '../../src/domain/correction-requests.ts';
 import {
-  type CorrectionCommand,
-  decideCorrection,
-  evolveCorrections,
-  newCorrections,
-} from '../../src/domain/corrections.ts';
+  type ChargeCommand,
+  decideCharge,
+  evolveCharges,
+  newCharges,
+} from '../../src/domain/charges.ts';
 import { decideUsage, type UsageCommand } from '../../src/domain/decide-usage.ts';
 import type { InvoiceLine } from '../../src/domain/invoice-events.ts';
 import { openingInvoice, periodInvoice } from '../../src/domain/invoice-lines.ts';
@@ -43,7 +43,7 @@ const afterGrace = '2026-12-21T01:00:00.000Z';
 
 class ExampleAccount {
   readonly #events: ParsedEvent<UsageEvent>[] = [];
-  #corrections = newCorrections();
+  #corrections = newCharges();
   #closing = initialClosing;
   #downloads = 0;
 
@@ -126,8 +126,8 @@ class ExampleAccount {
     return this.#take(decideUsage(this.#usage, command));
   }
 
-  #correct(command: CorrectionCommand): string {
-    return this.#take(decideCorrection(this.#corrections, command));
+  #correct(command: ChargeCommand): string {
+    return this.#take(decideCharge(this.#corrections, command));
   }
 
   #take(decision: readonly UsageEvent[] | Refused): string {
@@ -149,7 +149,7 @@ class ExampleAccount {
       const revision = this.#events.length;
       const id = numberedUuid(revision);
       this.#events.push({ event, id, revision, stream: 'usage', position: 0n, metadata: {} as EventMetadata });
-      this.#corrections = evolveCorrections(this.#corrections, event, { id });
+      this.#corrections = evolveCharges(this.#corrections, event, { id });
       this.#closing = evolveClosing(this.#closing, event, { time: dates.end });
     }
   }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { TimelineRow } from '../../projections/job-timeline.ts';
-import { correctionsOf, describeEvent, eventSentence, reasonText } from '../../src/documents/job-story.ts';
+import { chargeChanges, describeEvent, eventSentence, reasonText } from '../../src/documents/job-story.ts';
 import { releaseReasons } from '../../src/domain/download-job-events.ts';
 
 const ada = { type: 'staff', id: 'Ada', role: 'operator', reason: 'the film was cut' } as const;
@@ -84,7 +84,7 @@ describe('a download, in words', () => {
       row('OverageCharged', { ordinal: 4, cents: 25 }, { cents: 25 }),
       row('ChargeWaived', { cents: 20, reference: 'case-7' }, { cents: -20, actor: ada, event_id: 'waiver' }),
     ];
-    expect(correctionsOf(rows, [note('charge', 1), note('another', 2), note(null, 3)])).toEqual([
+    expect(chargeChanges(rows, [note('charge', 1), note('another', 2), note(null, 3)])).toEqual([
       { time, cents: 20, text: 'Waived $0.20 under case-7 by Ada: the film was cut' },
       {
         time,

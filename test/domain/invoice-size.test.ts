@@ -7,7 +7,7 @@ import type { ParsedEvent } from '../../src/domain/parse-event.ts';
 import { maxPeople } from '../../src/domain/people.ts';
 import { isRefused } from '../../src/domain/refusals.ts';
 import type { UsageEvent } from '../../src/domain/usage-events.ts';
-import { closePeriod, endPeriod } from '../../src/domain/usage-periods.ts';
+import { endPeriod, periodClosed } from '../../src/domain/usage-periods.ts';
 import { initialUsage, type UsagePeriod } from '../../src/domain/usage-state.ts';
 import { charge, opened, parsed, planChanged, waiverOf } from './usage-examples.ts';
 
@@ -37,7 +37,7 @@ class LargePeriod {
 
   invoice() {
     this.add(endPeriod(this.#usage as UsagePeriod));
-    this.add(closePeriod(this.#usage as UsagePeriod));
+    this.add(periodClosed(this.#usage as UsagePeriod));
     const draft = periodInvoice(this.events);
     const mailTo = Array<string>(maxPeople).fill(`per_${'a'.repeat(32)}`);
     const decided = decideInvoices(initialInvoices, { kind: 'issue_invoice', draft, mailTo });

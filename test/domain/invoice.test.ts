@@ -11,7 +11,7 @@ import {
 import type { CreditNoteIssued, InvoiceEvent, InvoiceLine } from '../../src/domain/invoice-events.ts';
 import { openingInvoice, periodInvoice, rangesOf } from '../../src/domain/invoice-lines.ts';
 import type { UsageEvent } from '../../src/domain/usage-events.ts';
-import { closePeriod } from '../../src/domain/usage-periods.ts';
+import { periodClosed } from '../../src/domain/usage-periods.ts';
 import {
   accountId,
   charge,
@@ -35,7 +35,7 @@ const stored = (events: readonly UsageEvent[]) => events.map((event, revision) =
 const rate = { rate_cents: 25, rate_version: '2026-11' };
 const newRate = { rate_cents: 12, rate_version: 'v2' };
 const period = { period_start: '2026-11-01T00:00:00.000Z', period_end: '2026-12-01T00:00:00.000Z' };
-const closedWith = (...events: UsageEvent[]) => [...events, ended(), closePeriod(given(...events, ended()))];
+const closedWith = (...events: UsageEvent[]) => [...events, ended(), periodClosed(given(...events, ended()))];
 
 const nextFee = (revision: number, cents = 1900) => ({
   kind: 'fee',
@@ -85,7 +85,7 @@ describe('what a period comes to', () => {
 
   it('is nothing without overage and fees', () => {
     const events = [opened(), credit(1), ended({ fee_cents: 0 })];
-    const draft = periodInvoice(stored([...events, closePeriod(given(...events))]));
+    const draft = periodInvoice(stored([...events, periodClosed(given(...events))]));
     expect(draft.lines).toEqual([]);
     expect(decideInvoices(initialInvoices, { kind: 'issue_invoice', draft, mailTo })).toEqual([]);
   });

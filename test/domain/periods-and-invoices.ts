@@ -9,7 +9,7 @@ import {
 } from '../../src/domain/billing-period.ts';
 import { openingInvoice, periodInvoice } from '../../src/domain/invoice-lines.ts';
 import type { UsageEvent } from '../../src/domain/usage-events.ts';
-import { closePeriod, endPeriod } from '../../src/domain/usage-periods.ts';
+import { endPeriod, periodClosed } from '../../src/domain/usage-periods.ts';
 import { charge, given, opened, parsed } from './usage-examples.ts';
 
 const anchors = Array.from({ length: 31 }, (_, index) => index + 1);
@@ -72,7 +72,7 @@ function invoicesOf(period: BillingPeriod, anchorDay: number) {
   const first = opened({ downloads_limit: 0 }, period, anchorDay);
   const charged: UsageEvent[] = [first, charge(1), charge(2), charge(3)];
   const ended = [...charged, endPeriod(given(...charged))];
-  const events = [...ended, closePeriod(given(...ended))];
+  const events = [...ended, periodClosed(given(...ended))];
   return [openingInvoice(parsed(first, 0)), periodInvoice(events.map((event, revision) => parsed(event, revision)))];
 }
 

@@ -3,7 +3,7 @@ import { jobTimeline, readTimeline } from '../../projections/job-timeline.ts';
 import { overageLedger, readLedger } from '../../projections/overage-ledger.ts';
 import { catchUp, measureProgress } from '../../projections/runner/wait-for-checkpoint.ts';
 import { claimJob, readQueuedJob } from '../../src/commands/record-job-progress.ts';
-import type { CorrectionCommand } from '../../src/domain/corrections.ts';
+import type { ChargeCommand } from '../../src/domain/charges.ts';
 import { defaultOptions } from '../../src/domain/download-options.ts';
 import type { Actor } from '../../src/domain/parse-event.ts';
 import { isRefused } from '../../src/domain/refusals.ts';
@@ -38,7 +38,7 @@ const download = (account: UsageAccount, token: string, now = midNovember, cause
 
 const periodOf = ({ accountId }: UsageAccount) => ({ accountId, periodStart: '2026-11-01T00:00:00.000Z' });
 
-async function correct({ stream }: UsageAccount, command: CorrectionCommand, by?: { actor: Actor }): Promise<void> {
+async function correct({ stream }: UsageAccount, command: ChargeCommand, by?: { actor: Actor }): Promise<void> {
   expect(isRefused(await correctStored(log.store, stream, command, by))).toBe(false);
 }
 

@@ -1,7 +1,7 @@
 import { accountStream } from '../../src/domain/account-events.ts';
 import { firstBillingPeriod, usageStream } from '../../src/domain/billing-period.ts';
+import { decideCharge, evolveCharges, newCharges } from '../../src/domain/charges.ts';
 import { decideClosing, evolveClosing, initialClosing } from '../../src/domain/closing.ts';
-import { decideCorrection, evolveCorrections, newCorrections } from '../../src/domain/corrections.ts';
 import { evolveUsage } from '../../src/domain/evolve-usage.ts';
 import { plusSeconds } from '../../src/domain/instant.ts';
 import { decideInvoices, evolveInvoices, initialInvoices, type InvoiceCommand } from '../../src/domain/invoice.ts';
@@ -97,7 +97,7 @@ export async function storeCorrectedAccount(
   }
 
   async function waiveEach(waived: readonly string[]): Promise<void> {
-    const state = log.fold(stream, newCorrections(), evolveCorrections);
+    const state = log.fold(stream, newCharges(), evolveCharges);
     const events = waived.map((token, index) => {
       const command = {
         kind: 'waive_charge',
@@ -105,7 +105,7 @@ export async function storeCorrectedAccount(
         cents: waivedOf(index),
         reference: `case-${String(index)}`,
       } as const;
-      const decided = decideCorrection(state, command);
+      const decided = decideCharge(state, command);
       if (isRefused(decided)) throw new Error(`refused: ${decided.refusal}`);
       return decided;
     });

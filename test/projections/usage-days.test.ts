@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { listAccountPeriods, pageAccountPeriods } from '../../projections/account-periods.ts';
 import { usageAndJobs } from '../../projections/usage-and-jobs.ts';
 import { listUsageDays, type UsageDay, usageDays } from '../../projections/usage-days.ts';
-import type { CorrectionCommand } from '../../src/domain/corrections.ts';
+import type { ChargeCommand } from '../../src/domain/charges.ts';
 import type { Actor } from '../../src/domain/parse-event.ts';
 import { isRefused } from '../../src/domain/refusals.ts';
 import { newUuid } from '../../src/system/clock-and-chance.ts';
@@ -43,7 +43,7 @@ async function download(account: UsageAccount, now: string): Promise<string> {
 
 async function correct(
   { stream }: UsageAccount,
-  command: CorrectionCommand,
+  command: ChargeCommand,
   by: { now: string; actor?: Actor },
 ): Promise<void> {
   expect(isRefused(await correctStored(log.store, stream, command, by))).toBe(false);

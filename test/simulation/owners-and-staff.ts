@@ -2,9 +2,9 @@ import { setTimeout as sleepFor } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 import { issueReferencedKey, revokeApiKey } from '../../src/commands/accounts.ts';
 import { carryOutCorrection } from '../../src/commands/carry-out-correction.ts';
+import { changeCharge } from '../../src/commands/change-charge.ts';
 import { changeTerms, type TermsChange } from '../../src/commands/change-terms.ts';
 import { approveCorrection, askCorrection, refuseCorrection } from '../../src/commands/correct.ts';
-import { correctCharge } from '../../src/commands/correct-charge.ts';
 import { issueCreditNote } from '../../src/commands/issue-credit-note.ts';
 import { waiveCharges } from '../../src/commands/waive-charges.ts';
 import type { TermsChanges } from '../../src/domain/change-plan.ts';
@@ -252,7 +252,7 @@ async function waivePart(client: Insider): Promise<void> {
     const id = process.newUuid();
     const cause = { commandId: id, correlationId: id, causationId: id, actor: staffActor };
     const command = { kind: 'waive_charge', ...of } as const;
-    return correctCharge(process, { stream: charge.stream, command, cause, timeoutMs: 5_000 });
+    return changeCharge(process, { stream: charge.stream, command, cause, timeoutMs: 5_000 });
   });
   if (told && !isRefused(told)) expectWaived(client, of);
 }

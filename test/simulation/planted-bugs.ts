@@ -23,7 +23,7 @@ const cache = 'commands/usage/usage-cache.ts';
 const tail = 'commands/usage/log-tail.ts';
 const queue = 'commands/queue-download.ts';
 const resolver = 'dispatcher/resolve-unknown-outcomes.ts';
-const corrections = 'domain/corrections.ts';
+const charges = 'domain/charges.ts';
 const requests = 'domain/correction-requests.ts';
 const mailing = 'dispatcher/send-mails.ts';
 
@@ -317,49 +317,49 @@ export const plantedBugs: readonly PlantedBug[] = [
   bug(
     'confirmed-is-voided',
     'a download that a client was told of is voided',
-    corrections,
+    charges,
     "if (charge.confirmed) return refuse('download_confirmed');",
     '',
   ),
   bug(
     'voided-twice',
     'a void is carried out again',
-    corrections,
+    charges,
     'if (charge.voided) return [];\n  if (charge.confirmed)',
     'if (charge.confirmed)',
   ),
   bug(
     'lookup-voided-twice',
     'a void of a metadata credit is carried out again',
-    corrections,
+    charges,
     'if (charge.voided) return [];\n  if (closed)',
     'if (closed)',
   ),
   bug(
     'voided-is-confirmed',
     'a voided download is confirmed',
-    corrections,
+    charges,
     "if (charge.voided) return refuse('download_voided');",
     '',
   ),
   bug(
     'confirmed-after-close',
     'a closed period takes a confirmation',
-    corrections,
+    charges,
     'if (charge.confirmed || closed) return [];',
     'if (charge.confirmed) return [];',
   ),
   bug(
     'waiver-is-voided-too',
     'a void gives back what was waived before',
-    corrections,
+    charges,
     'change(event.data.token, ({ cents }) => ({ cents: cents - event.data.cents }));\n      waivers',
     'waivers',
   ),
   bug(
     'returned-twice',
     'a failure of the service is given back by each dispatcher',
-    corrections,
+    charges,
     'const isGivenBack = charge.voided || (charge.credits === 0 && charge.cents === 0);',
     "const isGivenBack = charge.voided || charge.type === 'MetadataCreditDebited';",
   ),
@@ -651,11 +651,11 @@ export const plantedBugs: readonly PlantedBug[] = [
     'end: nextAnchor(period.end, anchorDay) }',
     'end: nextAnchor(period.end, dayOf(period.end)) }',
   ),
-  bug('one-waiver-per-reference', 'a reference waives one charge', corrections, '`${reference} ${token}`', 'reference'),
+  bug('one-waiver-per-reference', 'a reference waives one charge', charges, '`${reference} ${token}`', 'reference'),
   bug(
     'another-amount-is-waived',
     'a waiver whose reference is known is made, whatever its amount',
-    corrections,
+    charges,
     "cents === waived.cents ? [] : refuse('reference_reused')",
     'cents !== undefined ? [] : []',
   ),

@@ -14,9 +14,9 @@ interface Named {
   charge_event_id?: unknown;
 }
 
-export interface CorrectionRequest {
+export interface CorrectionFacts {
   asked: Link;
-  chain: CorrectionRequests;
+  chain: Corrections;
   /** The request itself where nobody needs to approve it, else the approval. */
   permission: Link | undefined;
   /** CorrectionRefused, CorrectionMade or CorrectionFailed. */
@@ -29,11 +29,11 @@ const dayMs = 86_400_000;
 const service = { type: 'system', id: 'corrections' };
 
 /** What staff have asked to give back to one account. */
-export class CorrectionRequests extends Chain<string> {
-  readonly #requests = new Map<string, CorrectionRequest>();
+export class Corrections extends Chain<string> {
+  readonly #requests = new Map<string, CorrectionFacts>();
 
   /** @returns the request that the event is about; undefined if there is none */
-  check(event: Link): CorrectionRequest | undefined {
+  check(event: Link): CorrectionFacts | undefined {
     const { type, data } = event;
     if (type === 'CorrectionAsked') return this.#ask(event);
     const request = this.#requests.get(data.correction_id);
@@ -43,7 +43,7 @@ export class CorrectionRequests extends Chain<string> {
     return request;
   }
 
-  #ask(event: Link): CorrectionRequest {
+  #ask(event: Link): CorrectionFacts {
     const { data } = event;
     const isNew = !this.#requests.has(data.correction_id);
     this.must('correction_order', isNew, event, 'data.correction_id', 'a new one');
@@ -54,7 +54,7 @@ export class CorrectionRequests extends Chain<string> {
     );
     this.must('correction_reference', !isUsed, event, 'data.reference', 'a new one for these charges');
     const permission = data.needs_approval ? undefined : event;
-    const request: CorrectionRequest = { asked: event, chain: this, permission, ended: undefined };
+    const request: CorrectionFacts = { asked: event, chain: this, permission, ended: undefined };
     this.#requests.set(data.correction_id, request);
     return request;
   }
@@ -83,11 +83,11 @@ export class CorrectionRequests extends Chain<string> {
     if (data.needs_approval !== orElse) this.mustEqual('correction_approval', event, { needs_approval });
   }
 
-  #standing(): CorrectionRequest[] {
+  #standing(): CorrectionFacts[] {
     return [...this.#requests.values()].filter(({ ended }) => !ended || ended.type === 'CorrectionMade');
   }
 
-  #decide(event: Link, request: CorrectionRequest): void {
+  #decide(event: Link, request: CorrectionFacts): void {
     const { type, data, metadata } = event;
     const { asked, permission, ended } = request;
     const isEnd = type === 'CorrectionMade' || type === 'CorrectionFailed';
@@ -118,7 +118,7 @@ export class CorrectionRequests extends Chain<string> {
 
 /** What the same person has asked for within 24 hours. @param standing requests that were neither refused nor have failed */
 function centsOfADay(
-  standing: readonly CorrectionRequest[],
+  standing: readonly CorrectionFacts[],
   { metadata: { time } }: Link,
   ids: ReadonlySet<string>,
 ): number {
@@ -141,7 +141,7 @@ function overlaps(one: Link, other: Link): boolean {
 }
 
 /** Whether money was given back for what a correction names, under its reference, by the person who asked for it. */
-export function isGivenBackFor({ asked }: CorrectionRequest, { type, stream, data, metadata }: Link): boolean {
+export function isGivenBackFor({ asked }: CorrectionFacts, { type, stream, data, metadata }: Link): boolean {
   if (data.reference !== asked.data.reference || !isDeepStrictEqual(metadata.actor, asked.metadata.actor)) return false;
   const { kind, ...named } = namedBy(asked);
   if (type === 'ChargeWaived')

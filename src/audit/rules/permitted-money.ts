@@ -1,9 +1,9 @@
 import type { Chain } from './chain.ts';
-import { type CorrectionRequest, isGivenBackFor } from './correction-requests.ts';
+import { type CorrectionFacts, isGivenBackFor } from './correction-requests.ts';
 import type { Link } from './event-schemas.ts';
 
 interface Permitted {
-  request: CorrectionRequest;
+  request: CorrectionFacts;
   permission: Link;
   givenCents: number;
   /** Its end was compared with what it has given back. */
@@ -18,7 +18,7 @@ export class PermittedMoney {
   readonly #permitted = new Map<string, Permitted>();
   #given: { event: Link; chain: Chain }[] = [];
 
-  follow(request: CorrectionRequest): void {
+  follow(request: CorrectionFacts): void {
     const { permission } = request;
     if (!permission || this.#permitted.has(permission.id)) return;
     this.#permitted.set(permission.id, { request, permission, givenCents: 0, isJudged: false });

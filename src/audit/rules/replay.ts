@@ -4,7 +4,7 @@ import type { Log, RecordedEvent } from './audited-log.ts';
 import { centsTaken } from './cents-taken.ts';
 import type { Chain } from './chain.ts';
 import { Completeness } from './completeness.ts';
-import { CorrectionRequests } from './correction-requests.ts';
+import { Corrections } from './correction-requests.ts';
 import type { Report } from './divergence.ts';
 import { findWrongField, type Link, withDefaults } from './event-schemas.ts';
 import { Invoices } from './invoices.ts';
@@ -58,7 +58,7 @@ export class Replay {
   readonly #members = new Map<string, StaffMember>();
   readonly #histories = new Map<string, StaffHistory>();
   /** By account. */
-  readonly #corrections = new Map<string, CorrectionRequests>();
+  readonly #corrections = new Map<string, Corrections>();
   /** Streams of jobs that belong to no download. */
   readonly #unknownJobs = new Set<string>();
 
@@ -136,7 +136,7 @@ export class Replay {
   }
 
   async #correction(recorded: RecordedEvent, accountId: string): Promise<void> {
-    const chain = this.#corrections.get(accountId) ?? new CorrectionRequests(recorded.stream, accountId, this.#report);
+    const chain = this.#corrections.get(accountId) ?? new Corrections(recorded.stream, accountId, this.#report);
     this.#corrections.set(accountId, chain);
     let event: Link | undefined;
     this.#check(chain, recorded, (link) => {
@@ -152,7 +152,7 @@ export class Replay {
   }
 
   /** Somebody who is staff under two ids asks and approves as one person. */
-  async #checkPersons(event: Link, chain: CorrectionRequests): Promise<void> {
+  async #checkPersons(event: Link, chain: Corrections): Promise<void> {
     const { type, data, metadata } = event;
     if (type !== 'CorrectionAsked' && type !== 'CorrectionApproved') return;
     const { id } = metadata.actor;

@@ -2,14 +2,14 @@ import { type Command, Option } from 'commander';
 import { readCredits } from '../../../projections/credits.ts';
 import { listFailedOverage, readJob } from '../../../projections/jobs.ts';
 import { usageAndJobs } from '../../../projections/usage-and-jobs.ts';
-import { correctCharge } from '../../commands/correct-charge.ts';
+import { changeCharge } from '../../commands/change-charge.ts';
 import { ownCause } from '../../commands/event-metadata.ts';
 import { OutcomeUnknown } from '../../commands/handle-command.ts';
 import { waiveCharges } from '../../commands/waive-charges.ts';
 import { facts } from '../../documents/text.ts';
 import { usageStream } from '../../domain/billing-period.ts';
 import { formatCents } from '../../domain/cents.ts';
-import { waiverName } from '../../domain/corrections.ts';
+import { waiverName } from '../../domain/charges.ts';
 import { type FailureReason, failureReasonNames } from '../../domain/failure-reasons.ts';
 import { isRefused, type Refusal } from '../../domain/refusals.ts';
 import {
@@ -78,7 +78,7 @@ export async function waiveCommand(
 ): Promise<void> {
   const job = await findJob(cli, token);
   const { account_id, usage_stream: stream } = job;
-  const waived = await correctCharge(cli, {
+  const waived = await changeCharge(cli, {
     stream,
     command: { kind: 'waive_charge', token, cents, reference },
     cause: ownCause(cli.newUuid(), staffActor({ by, reason })),

@@ -68,7 +68,7 @@ const maxKept = 10_000;
 
 /**
  * Decides the downloads, metadata requests, changes of terms and queries of one account's usage. A role or a command has one
- * writer per account (`writer-registry.ts`). Corrections (`correct-charge.ts`) append to the same streams without it. The writer
+ * writer per account (`writer-registry.ts`). Changes of charges (`change-charge.ts`) append to the same streams without it. The writer
  * is a state machine with two states:
  *
  *     idle ──a request arrives──▶ serving one batch ──no request waits──▶ idle
@@ -84,7 +84,7 @@ const maxKept = 10_000;
  *  3. Decide (`decide-batch.ts`): in memory, in order of arrival, each request on the state that the ones before it leave.
  *  4. Append the events of all requests at once, at exactly the revision that they were decided on.
  *       - stored: go on to step 5.
- *       - conflict: somebody else has written, another writer or a correction. Read those events and go back to step 2.
+ *       - conflict: somebody else has written, another writer or a change of a charge. Read those events and go back to step 2.
  *       - not sent: the log is away. Go back to step 2, without the requests whose time is up.
  *     A batch without events (refusals, queries, repeats) proves by a read instead that its state is current: read the rest of
  *     the stream (or, together with other accounts, the end of the log: `log-tail.ts`) and go back to step 2; if there is still nothing to append, go on to step 5.

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { correctCharge } from '../../../src/commands/correct-charge.ts';
+import { changeCharge } from '../../../src/commands/change-charge.ts';
 import { freshCause } from '../../commands/usage-account.ts';
 import { patienceMs, waitFor } from '../../support/wait-for.ts';
 import { type Browser, send, textOf } from '../browser.ts';
@@ -44,7 +44,7 @@ describe('with corrections', () => {
     const [first, second, third] = account.tokens;
     await ask(finance, first, { reason: 'too dark', amount: '0.20' });
     waits = await ask(support, second);
-    await correctCharge(
+    await changeCharge(
       { store: service.commands.store, now: () => new Date().toISOString() },
       {
         stream: account.stream,

@@ -4,7 +4,7 @@ import type { TimelineRow } from '../../../../projections/job-timeline.ts';
 import type { JobRow } from '../../../../projections/jobs.ts';
 import { linkToFile } from '../../../commands/link-to-file.ts';
 import { type Html, html } from '../../../documents/html.ts';
-import { correctionsOf, describeEvent, eventTitle } from '../../../documents/job-story.ts';
+import { chargeChanges, describeEvent, eventTitle } from '../../../documents/job-story.ts';
 import { type FailureReason, failureReasons } from '../../../domain/failure-reasons.ts';
 import { costText } from '../../download-list.ts';
 import { actorText, bytes, note, statusTag, time } from '../../parts.ts';
@@ -112,7 +112,7 @@ function failure(reason: FailureReason, { overage }: JobRow): Html {
 }
 
 function givenBack(timeline: readonly TimelineRow[], notes: AccountInvoices['creditNotes']): Html | false {
-  const corrections = correctionsOf(timeline, notes);
+  const corrections = chargeChanges(timeline, notes);
   if (corrections.length === 0) return false;
   return html`<ul>
     ${corrections.map(({ time: at, text }) => html`<li>${time(at)}: ${text}</li>`)}

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { type JobRow, readJob } from '../../../../projections/jobs.ts';
-import { readCorrections } from '../../../commands/correct-charge.ts';
+import { readCharges } from '../../../commands/change-charge.ts';
 import { readChargeCredit } from '../../../commands/issue-credit-note.ts';
 import type { Correction } from '../../../domain/correction-events.ts';
 import { isRefused } from '../../../domain/refusals.ts';
@@ -49,7 +49,7 @@ async function readLeft(store: EventStore, job: JobRow): Promise<ChargeLeft> {
   const { token, account_id: accountId, platform, queued_at, usage_stream: stream } = job;
   // Right before its DownloadQueued.
   const revision = job.usage_revision - 1;
-  const { charges, closed } = await readCorrections(store, stream, revision);
+  const { charges, closed } = await readCharges(store, stream, revision);
   const found = charges.get(token);
   const about = {
     token,

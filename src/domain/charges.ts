@@ -11,10 +11,10 @@ import type { Promised, UsageEvent, UsageEventOf } from './usage-events.ts';
  * A confirmed charge is never voided, nor a voided one confirmed. ChargeWaived gives back a part of a charge or the rest of it,
  * DownloadCreditReturned its credit. A charge never gives back more than it took, and a closed period gives back nothing.
  *
- * The fold may begin in the middle of a long period, at the charge that a command is about: every correction of a charge comes
+ * The fold may begin in the middle of a long period, at the charge that a command is about: every change of a charge comes
  * after the charge.
  */
-export interface Corrections {
+export interface Charges {
   /** By the token of the download or the id of the lookup. */
   charges: Map<string, Charge>;
   /** By reference and token (`waiverName`). */
@@ -38,15 +38,15 @@ interface Charge {
 export const waiverName = ({ reference, token }: { reference: string; token: string }): string =>
   `${reference} ${token}`;
 
-/** `evolveCorrections` fills the maps in place, because a period may have very many charges: each fold needs its own. */
-export const newCorrections = (): Corrections => ({
+/** `evolveCharges` fills the maps in place, because a period may have very many charges: each fold needs its own. */
+export const newCharges = (): Charges => ({
   charges: new Map(),
   waivers: new Map(),
   returnsServiceFailures: null,
   closed: false,
 });
 
-export function evolveCorrections(state: Corrections, event: UsageEvent, { id }: { id: string }): Corrections {
+export function evolveCharges(state: Charges, event: UsageEvent, { id }: { id: string }): Charges {
   const { charges, waivers } = state;
   const change = (key: string, changed: (charge: Charge) => Partial<Charge>) => {
     const charge = charges.get(key);
@@ -108,7 +108,7 @@ const newCharge = (eventId: string, type: Charge['type'], taken: Pick<Charge, 'c
   voided: false,
 });
 
-export type CorrectionCommand =
+export type ChargeCommand =
   | { kind: 'confirm_download'; token: string }
   | { kind: 'void_download'; token: string; promised?: Promised | undefined }
   | { kind: 'void_lookup'; lookupId: string; promised?: Promised | undefined }
@@ -120,7 +120,7 @@ export type CorrectionCommand =
   | { kind: 'return_service_failure'; token: string; reference: string };
 
 /** @returns the events to append: none when the command has been carried out already */
-export function decideCorrection(state: Corrections, command: CorrectionCommand): UsageEvent[] | Refused {
+export function decideCharge(state: Charges, command: ChargeCommand): UsageEvent[] | Refused {
   switch (command.kind) {
     case 'confirm_download':
       return confirmDownload(state, command.token);
@@ -138,7 +138,7 @@ export function decideCorrection(state: Corrections, command: CorrectionCommand)
 }
 
 /** A closed period voids nothing, so a charge of it needs no confirmation. */
-function confirmDownload({ charges, closed }: Corrections, token: string): UsageEvent[] | Refused {
+function confirmDownload({ charges, closed }: Charges, token: string): UsageEvent[] | Refused {
   const charge = charges.get(token);
   if (!charge) return refuse('charge_not_found');
   if (charge.voided) return refuse('download_voided');
@@ -148,8 +148,8 @@ function confirmDownload({ charges, closed }: Corrections, token: string): Usage
 
 /** Gives back exactly what the charge took, less what was waived. Nothing is rated again, and its ordinal stays used. */
 function voidDownload(
-  { charges, closed }: Corrections,
-  { token, promised }: Extract<CorrectionCommand, { kind: 'void_download' }>,
+  { charges, closed }: Charges,
+  { token, promised }: Extract<ChargeCommand, { kind: 'void_download' }>,
 ): UsageEvent[] | Refused {
   const charge = charges.get(token);
   if (!charge) return refuse('charge_not_found');
@@ -172,8 +172,8 @@ function voidDownload(
 }
 
 function voidLookup(
-  { charges, closed }: Corrections,
-  { lookupId, promised }: Extract<CorrectionCommand, { kind: 'void_lookup' }>,
+  { charges, closed }: Charges,
+  { lookupId, promised }: Extract<ChargeCommand, { kind: 'void_lookup' }>,
 ): UsageEvent[] | Refused {
   const charge = charges.get(lookupId);
   if (!charge) return refuse('charge_not_found');
@@ -184,8 +184,8 @@ function voidLookup(
 }
 
 function waiveCharge(
-  { charges, waivers, closed }: Corrections,
-  { token, cents, reference }: Extract<CorrectionCommand, { kind: 'waive_charge' }>,
+  { charges, waivers, closed }: Charges,
+  { token, cents, reference }: Extract<ChargeCommand, { kind: 'waive_charge' }>,
 ): UsageEvent[] | Refused {
   const waived = waivers.get(waiverName({ reference, token }));
   if (waived) return cents === undefined || cents === waived.cents ? [] : refuse('reference_reused');
@@ -199,8 +199,8 @@ function waiveCharge(
 }
 
 function waiveCharges(
-  state: Corrections,
-  { tokens, reference }: Extract<CorrectionCommand, { kind: 'waive_charges' }>,
+  state: Charges,
+  { tokens, reference }: Extract<ChargeCommand, { kind: 'waive_charges' }>,
 ): UsageEvent[] | Refused {
   // A charge that was voided since, or is waived by this very command, has nothing left that the close could keep.
   const left = tokens.filter((token) => state.charges.get(token)?.cents);
@@ -225,8 +225,8 @@ const chargeWaived = (
 
 /** Gives back all that is left of the charge, once. */
 function returnServiceFailure(
-  { charges, returnsServiceFailures, closed }: Corrections,
-  { token, reference }: Extract<CorrectionCommand, { kind: 'return_service_failure' }>,
+  { charges, returnsServiceFailures, closed }: Charges,
+  { token, reference }: Extract<ChargeCommand, { kind: 'return_service_failure' }>,
 ): UsageEvent[] | Refused {
   if (returnsServiceFailures === null) throw new Error('the terms of the period are not known');
   const charge = charges.get(token);

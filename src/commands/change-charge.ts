@@ -1,10 +1,4 @@
-import {
-  type CorrectionCommand,
-  type Corrections,
-  decideCorrection,
-  evolveCorrections,
-  newCorrections,
-} from '../domain/corrections.ts';
+import { type ChargeCommand, type Charges, decideCharge, evolveCharges, newCharges } from '../domain/charges.ts';
 import { parseUsageEvent } from '../domain/parse-event.ts';
 import type { Refused } from '../domain/refusals.ts';
 import type { UsageEvent } from '../domain/usage-events.ts';
@@ -13,10 +7,10 @@ import type { EventStore } from '../ports/event-store.ts';
 import type { Cause } from './event-metadata.ts';
 import { type Aggregate, beforeRevision, handle, type Handled, load } from './handle-command.ts';
 
-export interface CorrectionRequest {
+export interface ChargeChange {
   /** Name of the period's usage stream. */
   stream: string;
-  command: CorrectionCommand;
+  command: ChargeCommand;
   cause: Cause;
   /** Revision from which the stream is read: that of the charge or an earlier one. Default: 0, which is slow in a large period. */
   fromRevision?: number;
@@ -27,34 +21,30 @@ export interface CorrectionRequest {
 }
 
 /**
- * Corrects a charge in the stream of its own period, which need not be the account's newest one.
+ * Changes a charge in the stream of its own period, which need not be the account's newest one.
  *
  * @throws {NotStored} @throws {OutcomeUnknown}
  */
-export function correctCharge(
+export function changeCharge(
   { store, now }: { store: EventStore; now: () => string },
-  { stream, command, cause, fromRevision, snapshot, timeoutMs }: CorrectionRequest,
-): Promise<Handled<Corrections, UsageEvent> | Refused> {
-  return handle(store, correctionsOf(stream, fromRevision, snapshot), {
-    decide: (state) => decideCorrection(state, command),
+  { stream, command, cause, fromRevision, snapshot, timeoutMs }: ChargeChange,
+): Promise<Handled<Charges, UsageEvent> | Refused> {
+  return handle(store, chargesIn(stream, fromRevision, snapshot), {
+    decide: (state) => decideCharge(state, command),
     cause,
     now,
     timeoutMs,
   });
 }
 
-/** @param fromRevision see `CorrectionRequest` @throws {EventStoreUnavailable} */
-export async function readCorrections(store: EventStore, stream: string, fromRevision: number): Promise<Corrections> {
-  return (await load(store, correctionsOf(stream, fromRevision))).state;
+/** @param fromRevision see `ChargeChange` @throws {EventStoreUnavailable} */
+export async function readCharges(store: EventStore, stream: string, fromRevision: number): Promise<Charges> {
+  return (await load(store, chargesIn(stream, fromRevision))).state;
 }
 
-/** @see CorrectionRequest */
-export function correctionsOf(
-  stream: string,
-  fromRevision = 0,
-  snapshot?: UsageSnapshot,
-): Aggregate<Corrections, UsageEvent> {
-  const whole = { stream, initial: newCorrections, parse: parseUsageEvent, evolve: evolveCorrections };
+/** The charges in a stream of usage, from a revision on. @see ChargeChange */
+export function chargesIn(stream: string, fromRevision = 0, snapshot?: UsageSnapshot): Aggregate<Charges, UsageEvent> {
+  const whole = { stream, initial: newCharges, parse: parseUsageEvent, evolve: evolveCharges };
   if (fromRevision === 0) return whole;
   // A snapshot from before the charge would miss the changes of plan between the two.
   if (snapshot && (snapshot.stream !== stream || snapshot.revision < fromRevision))
@@ -62,6 +52,6 @@ export function correctionsOf(
   const usage = snapshot?.usage;
   const returnsServiceFailures =
     usage === undefined || usage.phase === 'absent' ? null : usage.terms.service_failures_returned;
-  const state = { ...newCorrections(), returnsServiceFailures };
+  const state = { ...newCharges(), returnsServiceFailures };
   return { ...whole, known: beforeRevision(fromRevision, state) };
 }

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { correctCharge } from '../../src/commands/correct-charge.ts';
+import { changeCharge } from '../../src/commands/change-charge.ts';
 import { isRefused } from '../../src/domain/refusals.ts';
 import { token } from '../domain/usage-examples.ts';
 import { scaled } from '../support/proof-scale.ts';
@@ -18,7 +18,7 @@ import {
 
 const log = logUnderTest();
 
-it('a correction is recorded though downloads are charged in the same stream all the while', async () => {
+it('a charge is changed though downloads are charged in the same stream all the while', async () => {
   const account = await openUsage(log.store, { downloads_limit: 0, overage_cents: 5 });
   const writers = writersOf(log.store);
   const before = scaled(100, 1_000);
@@ -36,7 +36,7 @@ it('a correction is recorded though downloads are charged in the same stream all
   })();
   const corrections = scaled(3, 20);
   for (let number = 1; number <= corrections; number += 1) {
-    const waived = await correctCharge(
+    const waived = await changeCharge(
       { store: log.store, now: () => midNovember },
       {
         stream: account.stream,

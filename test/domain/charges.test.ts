@@ -1,10 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import {
-  type CorrectionCommand,
-  decideCorrection,
-  evolveCorrections,
-  newCorrections,
-} from '../../src/domain/corrections.ts';
+import { type ChargeCommand, decideCharge, evolveCharges, newCharges } from '../../src/domain/charges.ts';
 import type { UsageEvent } from '../../src/domain/usage-events.ts';
 import {
   charge,
@@ -25,12 +20,12 @@ import {
 } from './usage-examples.ts';
 
 /** @param first revision of the period at which the fold begins */
-function decide(events: UsageEvent[], command: CorrectionCommand, first = 0) {
+function decide(events: UsageEvent[], command: ChargeCommand, first = 0) {
   const state = events.reduce(
-    (folded, event, revision) => (revision < first ? folded : evolveCorrections(folded, event, { id: idOf(revision) })),
-    newCorrections(),
+    (folded, event, revision) => (revision < first ? folded : evolveCharges(folded, event, { id: idOf(revision) })),
+    newCharges(),
   );
-  return decideCorrection(state, command);
+  return decideCharge(state, command);
 }
 
 const voided = (number: number, revision: number, cents: number) => voidOf(number, cents, revision);
@@ -44,7 +39,7 @@ describe('a fold that begins at the charge', () => {
     type: 'MetadataCreditVoided',
     data: { lookup_id: lookupId, charge_event_id: idOf(5) },
   };
-  const commands: { first: number; command: CorrectionCommand; done: UsageEvent; instead?: UsageEvent }[] = [
+  const commands: { first: number; command: ChargeCommand; done: UsageEvent; instead?: UsageEvent }[] = [
     { first: 3, command: { kind: 'confirm_download', token: token(2) }, done: confirmed(2), instead: voided(2, 3, 25) },
     { first: 3, command: { kind: 'void_download', token: token(2) }, done: voided(2, 3, 25), instead: confirmed(2) },
     { first: 5, command: { kind: 'void_lookup', lookupId }, done: lookupVoided },
@@ -114,7 +109,7 @@ describe('a download', () => {
 });
 
 describe('a lookup', () => {
-  const command: CorrectionCommand = { kind: 'void_lookup', lookupId };
+  const command: ChargeCommand = { kind: 'void_lookup', lookupId };
   const back: UsageEvent = {
     type: 'MetadataCreditVoided',
     data: { lookup_id: lookupId, charge_event_id: idOf(5) },
@@ -128,7 +123,7 @@ describe('a lookup', () => {
 });
 
 describe('a waiver', () => {
-  const waive = (cents?: number, reference = 'CASE-1'): CorrectionCommand => ({
+  const waive = (cents?: number, reference = 'CASE-1'): ChargeCommand => ({
     kind: 'waive_charge',
     token: token(2),
     cents,
@@ -143,7 +138,7 @@ describe('a waiver', () => {
 
   it('may have the reference of that of another charge', () => {
     const others = [...used, waived(25, 1), charge(3), queued(3, true)];
-    const another = { ...waive(), token: token(3) } as CorrectionCommand;
+    const another = { ...waive(), token: token(3) } as ChargeCommand;
     expect(decide(others, another)).toMatchObject([{ data: { reference: 'CASE-1', token: token(3), cents: 25 } }]);
   });
 
@@ -161,7 +156,7 @@ describe('a waiver', () => {
   });
 
   it('is of money, not of credits', () => {
-    const credited: CorrectionCommand = { kind: 'waive_charge', token: token(1), reference: 'CASE-1' };
+    const credited: ChargeCommand = { kind: 'waive_charge', token: token(1), reference: 'CASE-1' };
     expect(decide(used, credited)).toEqual({ refusal: 'nothing_to_give_back' });
   });
 
@@ -172,7 +167,7 @@ describe('a waiver', () => {
 });
 
 describe('a failure of the service', () => {
-  const giveBack = (number: number): CorrectionCommand => ({
+  const giveBack = (number: number): ChargeCommand => ({
     kind: 'return_service_failure',
     token: token(number),
     reference: `service-failure-${token(number)}`,
@@ -198,7 +193,7 @@ describe('a failure of the service', () => {
   });
 
   it('leaves a later void nothing to give back', () => {
-    const void1: CorrectionCommand = { kind: 'void_download', token: token(1) };
+    const void1: ChargeCommand = { kind: 'void_download', token: token(1) };
     expect(decide([...used, creditReturned], void1)).toMatchObject([{ type: 'DownloadVoided', data: { credits: 0 } }]);
   });
 
