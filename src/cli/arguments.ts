@@ -1,7 +1,7 @@
 import { type Command, InvalidArgumentError } from 'commander';
 import { accountIdPattern, staffText } from '../domain/account-events.ts';
 import type { Actor } from '../domain/parse-event.ts';
-import { correctionReference } from '../domain/usage-events.ts';
+import { caseReference } from '../domain/usage-events.ts';
 
 /** Parsers of arguments and options: each refuses a value that it cannot read, with an example of one that it can. */
 
@@ -74,7 +74,7 @@ export function amountArgument(value: string): number {
 
 /** A case or ticket, under which a correction is made once. */
 export function referenceArgument(value: string): string {
-  if (correctionReference.safeParse(value).success) return value;
+  if (caseReference.safeParse(value).success) return value;
   throw new InvalidArgumentError(
     'a reference is up to 100 letters, digits and signs without spaces, such as case-1234',
   );

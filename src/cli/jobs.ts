@@ -2,7 +2,7 @@ import { type Command, Option } from 'commander';
 import { readInvoices } from '../../projections/invoices.ts';
 import { jobTimeline, readTimeline, type TimelineRow } from '../../projections/job-timeline.ts';
 import { type JobFilter, type JobRow, listJobs, readJob } from '../../projections/jobs.ts';
-import { type Correction, chargeChanges, describeEvent, reasonText } from '../documents/job-story.ts';
+import { type ChargeChange, chargeChanges, describeEvent, reasonText } from '../documents/job-story.ts';
 import { facts } from '../documents/text.ts';
 import { periodOfUsageStream } from '../domain/billing-period.ts';
 import { formatCents } from '../domain/cents.ts';

@@ -1,14 +1,14 @@
 import { type Command, InvalidArgumentError } from 'commander';
 import type { PoolClient } from 'pg';
-import { listMoneyEvents, type MoneyEvent } from '../../projections/money-events.ts';
+import { periodMoney } from '../../projections/period-money.ts';
+import { listMoneyEvents, type MoneyEvent } from '../../projections/queries/money-events.ts';
 import {
   type AccountClose,
   listAccountCloses,
   type MonthClose,
   openReasons,
   readMonthClose,
-} from '../../projections/month-close.ts';
-import { periodMoney } from '../../projections/period-money.ts';
+} from '../../projections/queries/month-close.ts';
 import { pagesInSnapshot } from '../../projections/runner/transaction.ts';
 import { countAcknowledged } from '../commands/acknowledge-divergence.ts';
 import { type ShownVerification, showVerification } from '../documents/verdict.ts';

@@ -1,12 +1,12 @@
 import { z } from 'zod';
+import type { ApiKeyRow } from '../../projections/api-keys.ts';
+import type { JobRow } from '../../projections/jobs.ts';
 import {
   type DownloadCursor,
   type DownloadFilter,
   type DownloadPage,
   downloadSearchOf,
-} from '../../projections/account-downloads.ts';
-import type { ApiKeyRow } from '../../projections/api-keys.ts';
-import type { JobRow } from '../../projections/jobs.ts';
+} from '../../projections/queries/account-downloads.ts';
 import { type Html, html } from '../documents/html.ts';
 import { jobStatuses } from '../domain/download-job.ts';
 import { formats } from '../domain/download-options.ts';

@@ -1,4 +1,4 @@
-import { ItemsMissing } from '../../projections/line-items.ts';
+import { ItemsMissing } from '../../projections/queries/line-items.ts';
 import { NotStored, OutcomeUnknown } from '../commands/handle-command.ts';
 import { ClockIsWrong } from '../ports/clock.ts';
 import { EventStoreUnavailable, ReaderRefused } from '../ports/event-store.ts';

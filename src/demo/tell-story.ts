@@ -1,5 +1,5 @@
-import { beginClosing } from '../../projections/due-periods.ts';
 import { checkpointAt, dispatchCheckpoint, writeCheckpoint } from '../../projections/runner/checkpoints.ts';
+import { beginClosing } from '../../projections/work-lists/due-periods.ts';
 import { readAccount } from '../commands/accounts.ts';
 import { accountIdOf } from '../commands/reference-ids.ts';
 import type { RequestTokens } from '../commands/request-token.ts';

@@ -1,5 +1,5 @@
 import type { Logger } from 'pino';
-import type { AuditReport, ShownDivergence } from '../../projections/audit-state.ts';
+import type { AuditReport, ShownDivergence } from '../../projections/queries/audit-state.ts';
 import { runInBackground } from '../async/background.ts';
 import { sleep } from '../async/sleep.ts';
 import type { ReadModelQueries } from '../audit/compare/comparison.ts';

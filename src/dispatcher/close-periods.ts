@@ -10,7 +10,7 @@ import {
   listInvoicesDue,
   listPeriodsToClose,
   listPeriodsToRollOver,
-} from '../../projections/due-periods.ts';
+} from '../../projections/work-lists/due-periods.ts';
 import { closePeriod, type ClosingRound } from '../commands/close-period.ts';
 import { ownCause } from '../commands/event-metadata.ts';
 import { type InvoiceDependencies, issueInvoice } from '../commands/issue-invoice.ts';

@@ -7,7 +7,7 @@ import {
   writeCheckpoint,
 } from '../../projections/runner/checkpoints.ts';
 import { resume } from '../../projections/runner/resume.ts';
-import { noteServiceFailures } from '../../projections/service-failures.ts';
+import { noteServiceFailures } from '../../projections/work-lists/service-failures.ts';
 import { readJobOrigin } from '../commands/record-job-progress.ts';
 import { isServiceFailure } from '../domain/failed-job-keeps-charge.ts';
 import { parseJobEvent, parseUsageEvent } from '../domain/parse-event.ts';

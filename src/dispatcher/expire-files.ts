@@ -1,7 +1,7 @@
 import pMap from 'p-map';
 import type { Pool } from 'pg';
 import type { Logger } from 'pino';
-import { listFilesToExpire } from '../../projections/kept-files.ts';
+import { listFilesToExpire } from '../../projections/work-lists/kept-files.ts';
 import { type JobDependencies, recordJobProgress } from '../commands/record-job-progress.ts';
 import { plusSeconds } from '../domain/instant.ts';
 import { type Outage, outageOf, type Outages } from '../ports/outage.ts';

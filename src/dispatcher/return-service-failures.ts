@@ -1,6 +1,6 @@
 import type { Pool } from 'pg';
 import type { Logger } from 'pino';
-import { forgetServiceFailure, listServiceFailures } from '../../projections/service-failures.ts';
+import { forgetServiceFailure, listServiceFailures } from '../../projections/work-lists/service-failures.ts';
 import { type ReturnDependencies, returnServiceFailure } from '../commands/return-service-failure.ts';
 import { outageOf, type Outages } from '../ports/outage.ts';
 import { workThroughList } from './work-through-list.ts';

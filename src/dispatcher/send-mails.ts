@@ -1,6 +1,6 @@
 import type { Pool } from 'pg';
 import type { Logger } from 'pino';
-import { claimMail, forgetClaim, noteTaken } from '../../projections/mail-claims.ts';
+import { claimMail, forgetClaim, noteTaken } from '../../projections/work-lists/mail-claims.ts';
 import { backoffMs } from '../async/backoff.ts';
 import { type Mail, type Mailer, MailNotTaken } from '../ports/billing.ts';
 import type { EventStore } from '../ports/event-store.ts';

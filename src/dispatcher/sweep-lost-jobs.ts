@@ -6,7 +6,7 @@ import {
   listClaimedJobs,
   listWaitingJobs,
   type WaitingJob,
-} from '../../projections/unfinished-jobs.ts';
+} from '../../projections/work-lists/unfinished-jobs.ts';
 import { type JobDependencies, recordJobProgress } from '../commands/record-job-progress.ts';
 import { isRefused } from '../domain/refusals.ts';
 import { type JobQueue, messageId } from '../ports/job-queue.ts';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { accountId } from './account-events.ts';
-import { correctionReference } from './usage-events.ts';
+import { caseReference } from './usage-events.ts';
 
 /** Stream `audit-acknowledgements`: divergences that the audit found and a person has examined. */
 export const acknowledgementsStream = 'audit-acknowledgements';
@@ -19,7 +19,7 @@ export const auditEventSchemas = {
     field: z.string().min(1),
     expected: z.json(),
     found: z.json(),
-    reference: correctionReference,
+    reference: caseReference,
   }),
 };
 

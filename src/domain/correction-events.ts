@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { accountId } from './account-events.ts';
 import { cents } from './cents.ts';
-import { correctionReference, jobToken } from './usage-events.ts';
+import { caseReference, jobToken } from './usage-events.ts';
 
 /**
  * Stream `corrections-{accountId}`: what staff ask to give back in the console, and who approves it. Money is given back by
@@ -44,7 +44,7 @@ export const correctionEventSchemas = {
   CorrectionAsked: z.strictObject({
     correction_id: correctionId,
     account_id: accountId,
-    reference: correctionReference,
+    reference: caseReference,
     correction,
     /** The most that it may give back. */
     cents: cents.min(1),

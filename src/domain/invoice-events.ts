@@ -3,7 +3,7 @@ import { accountId, personId } from './account-events.ts';
 import { cents } from './cents.ts';
 import { instant } from './instant.ts';
 import { planTerms } from './plans.ts';
-import { correctionReference } from './usage-events.ts';
+import { caseReference } from './usage-events.ts';
 
 /** Stream `invoices-{accountId}`: the account's invoices and credit notes. */
 export const invoicesStream = (accountId: string) => `invoices-${accountId}`;
@@ -47,7 +47,7 @@ export const invoiceLine = z.discriminatedUnion('kind', [
   /** One ChargeWaived. Invoices that are older than `waivers` have such a line for each. */
   z.strictObject({
     kind: z.literal('waiver'),
-    reference: correctionReference,
+    reference: caseReference,
     charge_event_id: z.uuid(),
     cents: z.int().max(-1),
     event: source,
@@ -76,7 +76,7 @@ export const invoiceEventSchemas = {
   CreditNoteIssued: z.strictObject({
     number: z.int().min(1),
     account_id: accountId,
-    reference: correctionReference,
+    reference: caseReference,
     invoice_number: z.int().min(1),
     /** Number of the line in the invoice, from 1. */
     line: z.int().min(1),

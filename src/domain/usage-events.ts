@@ -18,7 +18,7 @@ const effective = z.enum(['now', 'next_period']);
 export type Effective = z.infer<typeof effective>;
 
 /** A case or ticket number. The same with the same reference gives back once. */
-export const correctionReference = z.string().regex(/^[!-~]{1,100}$/);
+export const caseReference = z.string().regex(/^[!-~]{1,100}$/);
 
 /** The two pools of the contract (§1). */
 const pools = ['downloads', 'metadata'] as const;
@@ -114,7 +114,7 @@ export const usageEventSchemas = {
    * why. One reference may waive several charges, each of them once.
    */
   ChargeWaived: z.strictObject({
-    reference: correctionReference,
+    reference: caseReference,
     token: jobToken,
     charge_event_id: z.uuid(),
     cents: cents.min(1),

@@ -1,6 +1,6 @@
 import type { Pool } from 'pg';
 import { type IssuedDocument, readInvoices } from '../../projections/invoices.ts';
-import { readLineItems } from '../../projections/line-items.ts';
+import { readLineItems } from '../../projections/queries/line-items.ts';
 import { readParties } from '../commands/parties.ts';
 import {
   type CreditNoteDocument,

@@ -1,10 +1,10 @@
 import { projections } from '../../projections/all.ts';
 import { measureWaitingDocumentMails } from '../../projections/document-mails.ts';
-import { countDue } from '../../projections/due-periods.ts';
-import { oldestOverdueSeconds } from '../../projections/kept-files.ts';
 import { measureLags } from '../../projections/runner/wait-for-checkpoint.ts';
-import { oldestWaitingSeconds } from '../../projections/unfinished-jobs.ts';
 import { measureWaitingWarnings } from '../../projections/usage-warnings.ts';
+import { countDue } from '../../projections/work-lists/due-periods.ts';
+import { oldestOverdueSeconds } from '../../projections/work-lists/kept-files.ts';
+import { oldestWaitingSeconds } from '../../projections/work-lists/unfinished-jobs.ts';
 import type { ConnectedEventStore } from '../adapters/event-store/event-store.ts';
 import { countMissingNodes } from '../adapters/event-store/missing-nodes.ts';
 import type { WatchedJobQueue } from '../adapters/nats/job-queue.ts';

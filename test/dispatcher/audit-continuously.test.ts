@@ -1,6 +1,6 @@
 import { expect, it, onTestFinished } from 'vitest';
 import { projections } from '../../projections/all.ts';
-import { readAuditState, writeAuditState } from '../../projections/audit-state.ts';
+import { readAuditState, writeAuditState } from '../../projections/queries/audit-state.ts';
 import { createReadModelQueries } from '../../src/adapters/postgres/read-model-queries.ts';
 import { auditContinuously, type AuditDependencies } from '../../src/dispatcher/audit-continuously.ts';
 import { acknowledgementsStream } from '../../src/domain/audit-events.ts';

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { invoices } from '../../projections/invoices.ts';
-import { ItemsMissing } from '../../projections/line-items.ts';
 import { overageLedger } from '../../projections/overage-ledger.ts';
+import { ItemsMissing } from '../../projections/queries/line-items.ts';
 import { usageAndJobs } from '../../projections/usage-and-jobs.ts';
 import { changeBillingDetails } from '../../src/commands/accounts.ts';
 import { issueCreditNote } from '../../src/commands/issue-credit-note.ts';

@@ -1,4 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest';
+import { jobTimeline } from '../../projections/job-timeline.ts';
+import { readJob } from '../../projections/jobs.ts';
 import {
   type DownloadCursor,
   type DownloadFilter,
@@ -6,9 +8,7 @@ import {
   downloadSearchOf,
   listAccountDownloads,
   readAccountDownload,
-} from '../../projections/account-downloads.ts';
-import { jobTimeline } from '../../projections/job-timeline.ts';
-import { readJob } from '../../projections/jobs.ts';
+} from '../../projections/queries/account-downloads.ts';
 import { usageAndJobs } from '../../projections/usage-and-jobs.ts';
 import { claimJob, readQueuedJob } from '../../src/commands/record-job-progress.ts';
 import { newId, newUuid } from '../../src/system/clock-and-chance.ts';

@@ -1,6 +1,6 @@
 import type { Pool, QueryConfig } from 'pg';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { readTurn } from '../../projections/jobs-in-turn.ts';
+import { readTurn } from '../../projections/work-lists/jobs-in-turn.ts';
 import type { TurnWanted } from '../../src/ports/job-turns.ts';
 import { scaled } from '../support/proof-scale.ts';
 import { readModelsOfFile } from './read-models-under-test.ts';

@@ -1,13 +1,14 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { writeAuditState } from '../../projections/audit-state.ts';
-import { listMoneyEvents, type MoneyEvent } from '../../projections/money-events.ts';
+import { moneyCounts, periodMoney } from '../../projections/period-money.ts';
+import { writeAuditState } from '../../projections/queries/audit-state.ts';
+import { listMoneyEvents, type MoneyEvent } from '../../projections/queries/money-events.ts';
 import {
   type AccountClose,
   addUp,
   listAccountCloses,
   readMonthClose,
   withSums,
-} from '../../projections/month-close.ts';
+} from '../../projections/queries/month-close.ts';
 import {
   exportPeriodMoney,
   listMonthMoney,
@@ -16,8 +17,7 @@ import {
   type OverageFilter,
   overageSorts,
   type PeriodMoney,
-} from '../../projections/overage-table.ts';
-import { moneyCounts, periodMoney } from '../../projections/period-money.ts';
+} from '../../projections/queries/overage-table.ts';
 import type { Link } from '../../src/audit/rules/event-schemas.ts';
 import type { Period } from '../../src/audit/rules/period.ts';
 import { Replay } from '../../src/audit/rules/replay.ts';

@@ -2,26 +2,30 @@ import { hash } from 'node:crypto';
 import type { Pool, QueryResult } from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { listAccessRecords } from '../../projections/access-records.ts';
-import { type DownloadFilter, listAccountDownloads, readAccountDownload } from '../../projections/account-downloads.ts';
-import { pageAccountPeriods } from '../../projections/account-periods.ts';
-import { readAccountRecord } from '../../projections/account-record.ts';
 import { listKeysWithUse } from '../../projections/admission/key-use.ts';
 import { listApiKeys } from '../../projections/api-keys.ts';
-import { readBooks } from '../../projections/books.ts';
 import {
   listCorrections,
   listMadeEvents,
   listWaitingCorrections,
   readCorrection,
 } from '../../projections/corrections.ts';
-import { readDownloadRecord } from '../../projections/download-record.ts';
-import { findEvent, findEventsAround } from '../../projections/event-places.ts';
-import { listGivenBack } from '../../projections/given-back.ts';
 import { readInvoices } from '../../projections/invoices.ts';
 import { listJobDays } from '../../projections/job-days.ts';
-import { listAccountCloses, readMonthClose } from '../../projections/month-close.ts';
-import { listNotices, readQueueAndWorkers } from '../../projections/operation.ts';
-import { listOutage } from '../../projections/outage.ts';
+import { listPeopleOfAddress } from '../../projections/people.ts';
+import {
+  type DownloadFilter,
+  listAccountDownloads,
+  readAccountDownload,
+} from '../../projections/queries/account-downloads.ts';
+import { pageAccountPeriods } from '../../projections/queries/account-periods.ts';
+import { readAccountRecord } from '../../projections/queries/account-record.ts';
+import { readBooks } from '../../projections/queries/books.ts';
+import { readDownloadRecord } from '../../projections/queries/download-record.ts';
+import { findEvent, findEventsAround } from '../../projections/queries/event-places.ts';
+import { listGivenBack } from '../../projections/queries/given-back.ts';
+import { listAccountCloses, readMonthClose } from '../../projections/queries/month-close.ts';
+import { listNotices, readQueueAndWorkers } from '../../projections/queries/operation.ts';
 import {
   listMonthMoney,
   listPeriodMoney,
@@ -29,14 +33,14 @@ import {
   type OverageFilter,
   type OverageOrder,
   overageSorts,
-} from '../../projections/overage-table.ts';
-import { listPeopleOfAddress } from '../../projections/people.ts';
-import { listPeriodCharges } from '../../projections/period-charges.ts';
-import { search } from '../../projections/search-by-id-or-number.ts';
+} from '../../projections/queries/overage-table.ts';
+import { listPeriodCharges } from '../../projections/queries/period-charges.ts';
+import { listPlatformOutage } from '../../projections/queries/platform-outage.ts';
+import { search } from '../../projections/queries/search-by-id-or-number.ts';
+import { readWhatWaits } from '../../projections/queries/what-waits.ts';
 import { listStaffMembers, listStaffOfAddress, readStaffMember } from '../../projections/staff.ts';
 import { readStaffToken } from '../../projections/staff-tokens.ts';
 import { listUsageDays } from '../../projections/usage-days.ts';
-import { readWhatWaits } from '../../projections/what-waits.ts';
 import { scaled } from '../support/proof-scale.ts';
 import { patienceMs } from '../support/wait-for.ts';
 import { createReadModels, testMacs, type TestReadModels } from './read-models-under-test.ts';
@@ -427,7 +431,7 @@ describe('the other queries of staff', () => {
     [
       'what an outage failed',
       400,
-      async (client) => (await listOutage(client, outageOfOneHour, { maxCharges: 80 })).periods,
+      async (client) => (await listPlatformOutage(client, outageOfOneHour, { maxCharges: 80 })).periods,
     ],
     ['warnings and mails', 100, (client) => listNotices(client, { limit: 50 })],
     // Each with its download.

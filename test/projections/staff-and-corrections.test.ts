@@ -9,15 +9,15 @@ import {
   readCorrection,
 } from '../../projections/corrections.ts';
 import { notBelieved } from '../../projections/credits-macs.ts';
-import { listGivenBack } from '../../projections/given-back.ts';
 import { invoices } from '../../projections/invoices.ts';
 import { listJobDays } from '../../projections/job-days.ts';
 import { jobTimeline } from '../../projections/job-timeline.ts';
-import { listNotices, readQueueAndWorkers } from '../../projections/operation.ts';
 import { overageLedger } from '../../projections/overage-ledger.ts';
 import { people } from '../../projections/people.ts';
+import { listGivenBack } from '../../projections/queries/given-back.ts';
+import { listNotices, readQueueAndWorkers } from '../../projections/queries/operation.ts';
+import { search, type SearchHit } from '../../projections/queries/search-by-id-or-number.ts';
 import { rebuild } from '../../projections/runner/rebuild.ts';
-import { search, type SearchHit } from '../../projections/search-by-id-or-number.ts';
 import { listStaffMembers, listStaffOfAddress, readStaffMember, staff } from '../../projections/staff.ts';
 import { readStaffToken } from '../../projections/staff-tokens.ts';
 import { usageAndJobs } from '../../projections/usage-and-jobs.ts';

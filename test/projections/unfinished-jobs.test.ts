@@ -1,6 +1,6 @@
 import type { Pool } from 'pg';
 import { beforeAll, expect, it } from 'vitest';
-import { oldestWaitingSeconds } from '../../projections/unfinished-jobs.ts';
+import { oldestWaitingSeconds } from '../../projections/work-lists/unfinished-jobs.ts';
 import { readModelsOfFile } from './read-models-under-test.ts';
 
 const models = readModelsOfFile();

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { listAccountPeriods, pageAccountPeriods } from '../../projections/account-periods.ts';
+import { listAccountPeriods, pageAccountPeriods } from '../../projections/queries/account-periods.ts';
 import { usageAndJobs } from '../../projections/usage-and-jobs.ts';
 import { listUsageDays, type UsageDay, usageDays } from '../../projections/usage-days.ts';
 import type { ChargeCommand } from '../../src/domain/charges.ts';

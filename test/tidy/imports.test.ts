@@ -24,13 +24,18 @@ const rooms: Readonly<Record<string, Room>> = {
     rooms: ['src/async', 'src/domain', 'src/ports'],
     packages: ['node:crypto', 'node:zlib', 'canonicalize', 'lru-cache', 'uuid'],
   },
+  // What the projector writes, with the reads of one row.
   projections: { rooms: ['src/async', 'src/domain', 'src/ports', 'projections/runner'] },
+  // What pages, commands and exports read of several rows or tables.
+  'projections/queries': { rooms: ['src/domain', 'src/ports', ...readModels] },
+  // What the loops of dispatcher and worker have to do next.
+  'projections/work-lists': { rooms: ['src/ports', 'projections/runner'] },
   'projections/runner': { rooms: ['src/async', 'src/ports'] },
   'projections/admission': { rooms: ['src/domain', 'src/ports', 'projections', 'projections/runner'] },
   // Pages and files for people, made of facts alone: the same facts give the same bytes.
   'src/documents': { rooms: ['src/domain'], packages: ['csv-stringify/sync'] },
   // An account's documents from log and read models, for everybody who shows them.
-  'src/invoices': { rooms: [...insideOfService, 'projections', 'src/documents'] },
+  'src/invoices': { rooms: [...insideOfService, 'projections', 'projections/queries/line-items.ts', 'src/documents'] },
   // APIs written down as OpenAPI, from their tables of endpoints.
   'src/openapi': { rooms: [], packages: ['zod'] },
   'src/http': {
@@ -50,10 +55,10 @@ const rooms: Readonly<Record<string, Room>> = {
       'src/async',
       'src/requests',
       ...insideOfService,
-      'projections/account-downloads.ts',
+      'projections/queries/account-downloads.ts',
       'projections/api-keys.ts',
       'projections/jobs.ts',
-      'projections/line-items.ts',
+      'projections/queries/line-items.ts',
       'src/documents',
     ],
   },
@@ -63,6 +68,8 @@ const rooms: Readonly<Record<string, Room>> = {
       'src/async',
       ...insideOfService,
       ...readModels,
+      'projections/queries/account-downloads.ts',
+      'projections/queries/account-periods.ts',
       'projections/admission/key-use.ts',
       'src/documents',
       'src/invoices',
@@ -74,6 +81,7 @@ const rooms: Readonly<Record<string, Room>> = {
       'src/requests',
       ...insideOfService,
       ...readModels,
+      'projections/queries',
       'projections/admission/key-use.ts',
       'src/documents',
       'src/openapi',
@@ -88,13 +96,24 @@ const rooms: Readonly<Record<string, Room>> = {
     rooms: [],
     packages: ['openapi-fetch', 'node:crypto', 'node:fs/promises', 'node:path', 'node:process', 'node:util'],
   },
-  'src/dispatcher': { rooms: ['src/async', ...insideOfService, ...readModels, 'src/audit/compare'] },
+  'src/dispatcher': {
+    rooms: [
+      'src/async',
+      ...insideOfService,
+      ...readModels,
+      'projections/work-lists',
+      'projections/queries/audit-state.ts',
+      'src/audit/compare',
+    ],
+  },
   'src/worker': { rooms: ['src/async', 'src/domain', 'src/ports', 'src/commands'] },
   'src/cli': {
     rooms: [
       'src/async',
       ...insideOfService,
       ...readModels,
+      'projections/queries',
+      'projections/work-lists/due-periods.ts',
       'projections/admission/key-use.ts',
       'src/audit/compare',
       'src/audit/rules',
@@ -105,7 +124,14 @@ const rooms: Readonly<Record<string, Room>> = {
     ],
   },
   // The story of a demo, told through the commands; the files of its downloads have the names of real ones.
-  'src/demo': { rooms: [...insideOfService, ...readModels, 'src/downloader/verify/tools.ts'] },
+  'src/demo': {
+    rooms: [
+      ...insideOfService,
+      ...readModels,
+      'projections/work-lists/due-periods.ts',
+      'src/downloader/verify/tools.ts',
+    ],
+  },
   // The log as a file: from one event store to another.
   'src/transfer': { rooms: ['src/ports'] },
   // yt-dlp, ffmpeg and what holds them.

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import { readTurn } from '../../projections/jobs-in-turn.ts';
+import { readTurn } from '../../projections/work-lists/jobs-in-turn.ts';
 import type { QueuedJob } from '../../src/commands/record-job-progress.ts';
 import { type Chooser, type ChooserDependencies, createChooser, type Hint } from '../../src/worker/choose-job.ts';
 import { readModelsOfFile, silent } from '../projections/read-models-under-test.ts';

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
-import { listAccountPeriods, type PeriodInvoice } from '../../../projections/account-periods.ts';
 import { notBelieved } from '../../../projections/credits-macs.ts';
+import { listAccountPeriods, type PeriodInvoice } from '../../../projections/queries/account-periods.ts';
 import { usageAndJobs } from '../../../projections/usage-and-jobs.ts';
 import { readPeriods } from '../../commands/usage/usage-from-log.ts';
 import { formatCents } from '../../domain/cents.ts';

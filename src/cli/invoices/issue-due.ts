@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
-import { listPeriodsInGrace } from '../../../projections/due-periods.ts';
 import { usageAndJobs } from '../../../projections/usage-and-jobs.ts';
+import { listPeriodsInGrace } from '../../../projections/work-lists/due-periods.ts';
 import { formatCents } from '../../domain/cents.ts';
 import type { InvoiceIssued } from '../../domain/invoice-events.ts';
 import type { CliDependencies, RunCommand } from '../dependencies.ts';

@@ -1,7 +1,7 @@
 import { type Command, Option } from 'commander';
 import { invoices } from '../../../projections/invoices.ts';
-import { ItemsMissing } from '../../../projections/line-items.ts';
 import { overageLedger } from '../../../projections/overage-ledger.ts';
+import { ItemsMissing } from '../../../projections/queries/line-items.ts';
 import { usageAndJobs } from '../../../projections/usage-and-jobs.ts';
 import type { CreditNoteDocument, InvoiceDocument } from '../../documents/invoice-document.ts';
 import { type DocumentFormat, documentFormats, renderDocument } from '../../documents/render-document.ts';

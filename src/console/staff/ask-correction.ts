@@ -7,7 +7,7 @@ import { type Html, html } from '../../documents/html.ts';
 import type { Correction } from '../../domain/correction-events.ts';
 import type { CorrectionRequest } from '../../domain/correction-requests.ts';
 import { isRefused, type Refusal } from '../../domain/refusals.ts';
-import { correctionReference } from '../../domain/usage-events.ts';
+import { caseReference } from '../../domain/usage-events.ts';
 import { isServiceAway } from '../failures.ts';
 import { formTokenField } from '../layout.ts';
 import { readDollars } from '../read-dollars.ts';
@@ -54,7 +54,7 @@ export function readCorrectionFields({ form }: StaffVisit): AskedFields {
 }
 
 export function readReference(form: URLSearchParams): string {
-  const reference = correctionReference.safeParse((form.get('reference') ?? '').trim());
+  const reference = caseReference.safeParse((form.get('reference') ?? '').trim());
   if (reference.success) return reference.data;
   throw badInput('The reference must be one word of at most 100 letters, digits and signs, such as CASE-1234.');
 }

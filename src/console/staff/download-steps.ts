@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import type { DownloadRecord } from '../../../projections/download-record.ts';
 import type { TimelineRow } from '../../../projections/job-timeline.ts';
+import type { DownloadRecord } from '../../../projections/queries/download-record.ts';
 import { describeEvent, eventTitle } from '../../documents/job-story.ts';
 import { formatCents } from '../../domain/cents.ts';
 import { evolveJob, initialJob, jobStatuses } from '../../domain/download-job.ts';

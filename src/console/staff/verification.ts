@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { AuditState } from '../../../projections/audit-state.ts';
+import type { AuditState } from '../../../projections/queries/audit-state.ts';
 import type { Projection } from '../../../projections/runner/projection.ts';
 import { countAcknowledged } from '../../commands/acknowledge-divergence.ts';
 import { type Html, html } from '../../documents/html.ts';

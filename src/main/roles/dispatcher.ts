@@ -1,6 +1,6 @@
-import { writeAuditState } from '../../../projections/audit-state.ts';
 import { readCredits } from '../../../projections/credits.ts';
 import { notBelieved } from '../../../projections/credits-macs.ts';
+import { writeAuditState } from '../../../projections/queries/audit-state.ts';
 import { createJobQueue } from '../../adapters/nats/job-queue.ts';
 import { leadWhenAlone } from '../../adapters/postgres/leadership.ts';
 import { createReadModelQueries } from '../../adapters/postgres/read-model-queries.ts';

@@ -1,5 +1,5 @@
 import { hostname } from 'node:os';
-import { readTurn } from '../../../projections/jobs-in-turn.ts';
+import { readTurn } from '../../../projections/work-lists/jobs-in-turn.ts';
 import { createJobQueue } from '../../adapters/nats/job-queue.ts';
 import { answerProbes } from '../../adapters/nats/metadata-channel.ts';
 import { createProgressReporter } from '../../adapters/nats/progress-channel.ts';

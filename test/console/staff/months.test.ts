@@ -1,6 +1,6 @@
 import type pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { writeAuditState } from '../../../projections/audit-state.ts';
+import { writeAuditState } from '../../../projections/queries/audit-state.ts';
 import { connectClient, openTestPool } from '../../support/postgres.ts';
 import { sum } from '../../support/sum.ts';
 import { waitFor } from '../../support/wait-for.ts';

@@ -1,7 +1,7 @@
 import { rmSync } from 'node:fs';
 import type pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { writeAuditState } from '../../../projections/audit-state.ts';
+import { writeAuditState } from '../../../projections/queries/audit-state.ts';
 import { type Facts, nameOf } from '../../../src/audit/rules/divergence.ts';
 import { launchNatsServer } from '../../../src/embedded/nats-server.ts';
 import { openTestPool } from '../../support/postgres.ts';

@@ -1,7 +1,7 @@
-import { type AccountDownload, readAccountDownload } from '../../../../projections/account-downloads.ts';
 import { type AccountInvoices, readInvoices } from '../../../../projections/invoices.ts';
 import type { TimelineRow } from '../../../../projections/job-timeline.ts';
 import type { JobRow } from '../../../../projections/jobs.ts';
+import { type AccountDownload, readAccountDownload } from '../../../../projections/queries/account-downloads.ts';
 import { linkToFile } from '../../../commands/link-to-file.ts';
 import { type Html, html } from '../../../documents/html.ts';
 import { chargeChanges, describeEvent, eventTitle } from '../../../documents/job-story.ts';

@@ -1,7 +1,7 @@
 import type { FastifyReply } from 'fastify';
-import { listAccountDownloads } from '../../../../projections/account-downloads.ts';
 import { listApiKeys } from '../../../../projections/api-keys.ts';
 import type { JobRow } from '../../../../projections/jobs.ts';
+import { listAccountDownloads } from '../../../../projections/queries/account-downloads.ts';
 import { type Html, html } from '../../../documents/html.ts';
 import {
   downloadList,

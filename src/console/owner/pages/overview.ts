@@ -1,5 +1,5 @@
-import { type AccountPeriod, pageAccountPeriods } from '../../../../projections/account-periods.ts';
 import { notBelieved } from '../../../../projections/credits-macs.ts';
+import { type AccountPeriod, pageAccountPeriods } from '../../../../projections/queries/account-periods.ts';
 import { listUsageDays, type UsageDay } from '../../../../projections/usage-days.ts';
 import { formatDays } from '../../../documents/days.ts';
 import { type Html, html } from '../../../documents/html.ts';

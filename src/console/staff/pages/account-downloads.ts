@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { type DownloadPage, listAccountDownloads } from '../../../../projections/account-downloads.ts';
 import { type ApiKeyRow, listApiKeys } from '../../../../projections/api-keys.ts';
+import { type DownloadPage, listAccountDownloads } from '../../../../projections/queries/account-downloads.ts';
 import { type Html, html } from '../../../documents/html.ts';
 import { accountIdPattern } from '../../../domain/account-events.ts';
 import { downloadList, filterForm, filterOf, perPage, readCursor, readFilters } from '../../download-list.ts';

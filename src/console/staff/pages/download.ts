@@ -1,4 +1,4 @@
-import { maxAccessRecords } from '../../../../projections/download-record.ts';
+import { maxAccessRecords } from '../../../../projections/queries/download-record.ts';
 import { type Html, html } from '../../../documents/html.ts';
 import { actorText, bytes, count, duration, exactTime, money, note, statusTag, time } from '../../parts.ts';
 import { type Answer, page, type StaffVisit } from '../../visit.ts';

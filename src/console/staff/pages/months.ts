@@ -1,5 +1,5 @@
 import type { FastifyReply } from 'fastify';
-import { type OpenReason, openReasons } from '../../../../projections/month-close.ts';
+import { type OpenReason, openReasons } from '../../../../projections/queries/month-close.ts';
 import { type Html, html } from '../../../documents/html.ts';
 import { count, day, empty, figures, money, note, number, numberHead, wideTable } from '../../parts.ts';
 import { type Answer, page, type StaffVisit } from '../../visit.ts';

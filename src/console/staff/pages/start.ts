@@ -1,6 +1,6 @@
-import { readAuditState } from '../../../../projections/audit-state.ts';
 import { periodMoney } from '../../../../projections/period-money.ts';
-import { readWhatWaits, type WhatWaits } from '../../../../projections/what-waits.ts';
+import { readAuditState } from '../../../../projections/queries/audit-state.ts';
+import { readWhatWaits, type WhatWaits } from '../../../../projections/queries/what-waits.ts';
 import { type Html, html } from '../../../documents/html.ts';
 import { failureReasons } from '../../../domain/failure-reasons.ts';
 import { formTokenField } from '../../layout.ts';

@@ -1,9 +1,9 @@
 import { z } from 'zod';
-import { type AccountPeriod, pageAccountPeriods } from '../../../../projections/account-periods.ts';
-import { type AccountRecord, readAccountRecord } from '../../../../projections/account-record.ts';
 import { type KeyWithUse, listKeysWithUse } from '../../../../projections/admission/key-use.ts';
 import { notBelieved } from '../../../../projections/credits-macs.ts';
 import { type MoneyCounts, moneyCounts } from '../../../../projections/period-money.ts';
+import { type AccountPeriod, pageAccountPeriods } from '../../../../projections/queries/account-periods.ts';
+import { type AccountRecord, readAccountRecord } from '../../../../projections/queries/account-record.ts';
 import { readAccount } from '../../../commands/accounts.ts';
 import type { Account } from '../../../domain/account.ts';
 import { accountIdPattern } from '../../../domain/account-events.ts';

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { projections } from '../../../../projections/all.ts';
-import type { AuditState } from '../../../../projections/audit-state.ts';
-import { readBooks } from '../../../../projections/books.ts';
+import type { AuditState } from '../../../../projections/queries/audit-state.ts';
+import { readBooks } from '../../../../projections/queries/books.ts';
 import { listAcknowledgements } from '../../../commands/acknowledge-divergence.ts';
 import { nameOf } from '../../../domain/acknowledgements.ts';
 import { auditEventSchemas } from '../../../domain/audit-events.ts';

@@ -1,8 +1,12 @@
 import type { PoolClient } from 'pg';
 import { z } from 'zod';
-import { listMoneyEvents, type MoneyEvent } from '../../../../projections/money-events.ts';
-import { listPeriodMoney } from '../../../../projections/overage-table.ts';
-import { exportPeriodCharges, listPeriodCharges, type PeriodCharge } from '../../../../projections/period-charges.ts';
+import { listMoneyEvents, type MoneyEvent } from '../../../../projections/queries/money-events.ts';
+import { listPeriodMoney } from '../../../../projections/queries/overage-table.ts';
+import {
+  exportPeriodCharges,
+  listPeriodCharges,
+  type PeriodCharge,
+} from '../../../../projections/queries/period-charges.ts';
 import { inSnapshot } from '../../../../projections/runner/transaction.ts';
 import { accountId } from '../../../domain/account-events.ts';
 import { missing } from '../../visit.ts';

@@ -1,7 +1,7 @@
 import type { PoolClient } from 'pg';
 import { z } from 'zod';
 import { listCorrections, listWaitingCorrections } from '../../../../projections/corrections.ts';
-import { listGivenBack } from '../../../../projections/given-back.ts';
+import { listGivenBack } from '../../../../projections/queries/given-back.ts';
 import { inSnapshot } from '../../../../projections/runner/transaction.ts';
 import { actorFacts, correctionFacts } from '../../../documents/correction-facts.ts';
 import { correctionStatuses } from '../../../domain/correction-requests.ts';

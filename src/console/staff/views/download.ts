@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { type DownloadRecord, readDownloadRecord } from '../../../../projections/download-record.ts';
+import { type DownloadRecord, readDownloadRecord } from '../../../../projections/queries/download-record.ts';
 import { jobStatuses } from '../../../domain/download-job.ts';
 import { failureReasonNames, failureReasons } from '../../../domain/failure-reasons.ts';
 import { eventMetadata } from '../../../domain/parse-event.ts';

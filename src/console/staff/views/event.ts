@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { type EventPlace, findEvent, findEventsAround } from '../../../../projections/event-places.ts';
+import { type EventPlace, findEvent, findEventsAround } from '../../../../projections/queries/event-places.ts';
 import { chainHash, firstPreviousHash } from '../../../commands/hash-chain.ts';
 import { eventSentence } from '../../../documents/job-story.ts';
 import { jobStream } from '../../../domain/download-job-events.ts';

@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import { readAuditState } from '../../../../projections/audit-state.ts';
+import { periodMoney } from '../../../../projections/period-money.ts';
+import { readAuditState } from '../../../../projections/queries/audit-state.ts';
 import {
   type AccountClose,
   addUp,
@@ -8,9 +9,8 @@ import {
   openReasons,
   readMonthClose,
   withSums,
-} from '../../../../projections/month-close.ts';
-import { listMonthMoney, type MonthMoney } from '../../../../projections/overage-table.ts';
-import { periodMoney } from '../../../../projections/period-money.ts';
+} from '../../../../projections/queries/month-close.ts';
+import { listMonthMoney, type MonthMoney } from '../../../../projections/queries/overage-table.ts';
 import { inSnapshot, pagesInSnapshot } from '../../../../projections/runner/transaction.ts';
 import { accountId } from '../../../domain/account-events.ts';
 import { instant } from '../../../domain/instant.ts';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { listNotices, type Notice } from '../../../../projections/operation.ts';
+import { listNotices, type Notice } from '../../../../projections/queries/operation.ts';
 import type { View } from '../view.ts';
 
 const input = z.object({

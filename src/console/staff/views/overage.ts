@@ -9,7 +9,7 @@ import {
   type OverageOrder,
   overageSorts,
   type PeriodMoney,
-} from '../../../../projections/overage-table.ts';
+} from '../../../../projections/queries/overage-table.ts';
 import { inSnapshot } from '../../../../projections/runner/transaction.ts';
 import { accountId } from '../../../domain/account-events.ts';
 import { instant } from '../../../domain/instant.ts';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { listOutage, type OutagePeriod } from '../../../../projections/outage.ts';
+import { listPlatformOutage, type PlatformOutagePeriod } from '../../../../projections/queries/platform-outage.ts';
 import { failureReasonNames } from '../../../domain/failure-reasons.ts';
 import { badInput } from '../../visit.ts';
 import type { View } from '../view.ts';
@@ -23,7 +23,7 @@ const input = z.object({
 export type OutageInput = z.infer<typeof input>;
 
 export interface PlatformOutageShown {
-  periods: OutagePeriod[];
+  periods: PlatformOutagePeriod[];
 }
 
 const maxDays = 31;
@@ -37,7 +37,7 @@ export const platformOutage: View<OutageInput, PlatformOutageShown> = {
     // What is still to fail would make the same form mean something else later.
     if (to > now()) throw badInput('The end is still to come. Choose a time in the past, in UTC.');
     if (Date.parse(to) - Date.parse(from) > maxDays * 86_400_000) throw badInput('An outage has at most 31 days.');
-    const { periods, isMore } = await listOutage(pool, { platform, reason, from, to }, { maxCharges });
+    const { periods, isMore } = await listPlatformOutage(pool, { platform, reason, from, to }, { maxCharges });
     if (isMore)
       throw badInput('More than 10,000 charges have failed in this time. Choose a shorter one, and then the next.');
     return { periods };

@@ -4,7 +4,7 @@ import {
   search as searchReadModels,
   type SearchHit,
   searchHitKinds,
-} from '../../../../projections/search-by-id-or-number.ts';
+} from '../../../../projections/queries/search-by-id-or-number.ts';
 import { accountPath, correctionPath, documentPath, downloadPath, eventPath } from '../addresses.ts';
 import type { JsonView } from '../view.ts';
 

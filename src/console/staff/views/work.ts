@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { listJobDays } from '../../../../projections/job-days.ts';
-import { readQueueAndWorkers } from '../../../../projections/operation.ts';
+import { readQueueAndWorkers } from '../../../../projections/queries/operation.ts';
 import type { JsonView } from '../view.ts';
 
 const waitingBy = z.strictObject({ name: z.string(), waiting: z.int(), oldest: z.iso.datetime() });

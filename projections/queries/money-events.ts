@@ -1,6 +1,6 @@
-import { invoicesStream } from '../src/domain/invoice-events.ts';
-import type { EventStore } from '../src/ports/event-store.ts';
-import { moneyChanges, type MoneyCounts, moneyCounts } from './period-money.ts';
+import { invoicesStream } from '../../src/domain/invoice-events.ts';
+import type { EventStore } from '../../src/ports/event-store.ts';
+import { moneyChanges, type MoneyCounts, moneyCounts } from '../period-money.ts';
 
 /** An event of the log and what it adds to one sum of a period's money. */
 export interface MoneyEvent {

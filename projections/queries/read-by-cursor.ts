@@ -1,5 +1,5 @@
 import type { Pool, PoolClient } from 'pg';
-import { pagesInSnapshot } from './runner/transaction.ts';
+import { pagesInSnapshot } from '../runner/transaction.ts';
 
 interface Select {
   text: string;

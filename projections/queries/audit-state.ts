@@ -1,5 +1,5 @@
 import type { Pool, PoolClient } from 'pg';
-import { coveredEventFromText, coveredEventSql } from './runner/checkpoints.ts';
+import { coveredEventFromText, coveredEventSql } from '../runner/checkpoints.ts';
 
 /**
  * What the continuous verification says: the one row of `audit_state`, which the dispatcher writes, for everybody who shows it.

@@ -1,9 +1,9 @@
 import type { PoolClient } from 'pg';
-import type { Actor } from '../src/domain/parse-event.ts';
-import type { AccessRecord } from './access-records.ts';
-import { correctionFromJson, type CorrectionJson, correctionJsonSql, type CorrectionRow } from './corrections.ts';
-import { readTimeline, type TimelineRow } from './job-timeline.ts';
-import { type JobRow, readJob } from './jobs.ts';
+import type { Actor } from '../../src/domain/parse-event.ts';
+import type { AccessRecord } from '../access-records.ts';
+import { correctionFromJson, type CorrectionJson, correctionJsonSql, type CorrectionRow } from '../corrections.ts';
+import { readTimeline, type TimelineRow } from '../job-timeline.ts';
+import { type JobRow, readJob } from '../jobs.ts';
 
 /** Everything about one download, whosever it is: what happened to it, what was given back, and who has looked. */
 export interface DownloadRecord {

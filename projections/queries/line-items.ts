@@ -1,6 +1,6 @@
 import type { PoolClient } from 'pg';
-import type { InvoiceLine } from '../src/domain/invoice-events.ts';
-import type { LineItem } from '../src/domain/line-items.ts';
+import type { InvoiceLine } from '../../src/domain/invoice-events.ts';
+import type { LineItem } from '../../src/domain/line-items.ts';
 
 type CountedLine = Extract<InvoiceLine, { kind: 'overage' | 'waivers' | 'waiver' }>;
 

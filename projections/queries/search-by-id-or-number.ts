@@ -1,10 +1,10 @@
 import { hash } from 'node:crypto';
 import type { PoolClient } from 'pg';
-import { accountOfDocumentNumber } from '../src/domain/document-number.ts';
-import { parseVideoUrl } from '../src/domain/parse-video-url.ts';
-import { mailbox } from '../src/domain/people.ts';
-import type { PlatformConfiguration } from '../src/domain/platforms/platforms.ts';
-import type { RowMacs } from '../src/ports/row-macs.ts';
+import { accountOfDocumentNumber } from '../../src/domain/document-number.ts';
+import { parseVideoUrl } from '../../src/domain/parse-video-url.ts';
+import { mailbox } from '../../src/domain/people.ts';
+import type { PlatformConfiguration } from '../../src/domain/platforms/platforms.ts';
+import type { RowMacs } from '../../src/ports/row-macs.ts';
 
 /**
  * What staff find with one box: everything that a text may stand for, in one statement. Each kind of hit has an index, and at most

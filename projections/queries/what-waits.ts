@@ -1,6 +1,6 @@
 import type { PoolClient } from 'pg';
-import type { FailureReason } from '../src/domain/failure-reasons.ts';
-import { correctionFromJson, type CorrectionJson, correctionJsonSql, type CorrectionRow } from './corrections.ts';
+import type { FailureReason } from '../../src/domain/failure-reasons.ts';
+import { correctionFromJson, type CorrectionJson, correctionJsonSql, type CorrectionRow } from '../corrections.ts';
 
 /** What waits for staff, and the newest failures: in one statement, and the first of each. */
 export interface WhatWaits {

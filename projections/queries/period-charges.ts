@@ -1,6 +1,6 @@
 import type { Pool, PoolClient } from 'pg';
-import type { Actor } from '../src/domain/parse-event.ts';
-import type { LedgerRow } from './overage-ledger.ts';
+import type { Actor } from '../../src/domain/parse-event.ts';
+import type { LedgerRow } from '../overage-ledger.ts';
 
 /**
  * Queries over the overage of one account and billing period: its rows of `overage_ledger` with an amount, in the order of the log.

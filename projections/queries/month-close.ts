@@ -1,8 +1,8 @@
 import type { Pool, PoolClient } from 'pg';
-import type { UsagePeriod } from '../src/domain/usage-state.ts';
+import type { UsagePeriod } from '../../src/domain/usage-state.ts';
+import { type MoneyCounts, moneyCounts, periodMoney } from '../period-money.ts';
 import { type AuditState, readAuditState } from './audit-state.ts';
 import { listMonthMoney, type MonthMoney } from './overage-table.ts';
-import { type MoneyCounts, moneyCounts, periodMoney } from './period-money.ts';
 
 /**
  * The close of a month: what the periods that begin in it cost, what invoices carry of that and credit notes have given back, and

@@ -1,8 +1,8 @@
 import type { PoolClient } from 'pg';
-import type { UsageSnapshot } from '../src/domain/usage-state.ts';
-import type { RowMacs } from '../src/ports/row-macs.ts';
-import { creditsColumns, type CreditsRow, signedUsageOf } from './credits.ts';
-import { CreditsMacs, type NotBelieved } from './credits-macs.ts';
+import type { UsageSnapshot } from '../../src/domain/usage-state.ts';
+import type { RowMacs } from '../../src/ports/row-macs.ts';
+import { creditsColumns, type CreditsRow, signedUsageOf } from '../credits.ts';
+import { CreditsMacs, type NotBelieved } from '../credits-macs.ts';
 
 /** An invoice of a billing period in the read model. */
 export interface PeriodInvoice {

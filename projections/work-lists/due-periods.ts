@@ -1,5 +1,5 @@
 import type { Pool, PoolClient } from 'pg';
-import { inPoolTransaction } from './runner/transaction.ts';
+import { inPoolTransaction } from '../runner/transaction.ts';
 
 /** The work of the dispatcher's calendar, from the read model, and the gate that a period passes when it is closed. */
 

@@ -1,10 +1,10 @@
 import type { PoolClient } from 'pg';
-import type { Actor } from '../src/domain/parse-event.ts';
-import type { AccessRecord } from './access-records.ts';
-import { correctionFromJson, type CorrectionJson, correctionJsonSql, type CorrectionRow } from './corrections.ts';
-import { jobFromJson, type JobRow } from './jobs.ts';
+import type { Actor } from '../../src/domain/parse-event.ts';
+import type { AccessRecord } from '../access-records.ts';
+import { correctionFromJson, type CorrectionJson, correctionJsonSql, type CorrectionRow } from '../corrections.ts';
+import { jobFromJson, type JobRow } from '../jobs.ts';
+import { type MoneyCounts, moneyCounts } from '../period-money.ts';
 import type { Notice } from './operation.ts';
-import { type MoneyCounts, moneyCounts } from './period-money.ts';
 
 /** What the read models know of one account, beside its keys and its usage: the newest of each kind, in one statement. */
 export interface AccountRecord {

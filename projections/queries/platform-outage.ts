@@ -1,8 +1,8 @@
 import type { PoolClient } from 'pg';
-import type { FailureReason } from '../src/domain/failure-reasons.ts';
+import type { FailureReason } from '../../src/domain/failure-reasons.ts';
 
 /** The charges of one billing period whose downloads an outage has failed. */
-export interface OutagePeriod {
+export interface PlatformOutagePeriod {
   account_id: string;
   /** Usage stream of the period. */
   stream: string;
@@ -14,7 +14,7 @@ export interface OutagePeriod {
   cents: number;
 }
 
-export interface OutageFilter {
+export interface PlatformOutageFilter {
   platform: string;
   /** Undefined: any. */
   reason?: FailureReason | undefined;
@@ -24,12 +24,12 @@ export interface OutageFilter {
 }
 
 /** Failed downloads that were charged beyond the allowance, by account and period, those with the largest sum first. */
-export async function listOutage(
+export async function listPlatformOutage(
   client: Pick<PoolClient, 'query'>,
-  { platform, reason, from, to }: OutageFilter,
+  { platform, reason, from, to }: PlatformOutageFilter,
   { maxCharges }: { maxCharges: number },
-): Promise<{ periods: OutagePeriod[]; isMore: boolean }> {
-  const { rows } = await client.query<Omit<OutagePeriod, 'is_closed'> & { phase: string | null }>(
+): Promise<{ periods: PlatformOutagePeriod[]; isMore: boolean }> {
+  const { rows } = await client.query<Omit<PlatformOutagePeriod, 'is_closed'> & { phase: string | null }>(
     `select f.account_id, f.stream, c.phase, (count(*) filter (where f.cents > 0))::int as left,
             coalesce(sum(f.cents), 0)::float8 as cents,
             json_agg(json_build_object('token', f.token, 'revision', f.revision) order by f.revision) as charges

@@ -1,6 +1,6 @@
 import type { Pool, PoolClient } from 'pg';
-import type { UsagePeriod } from '../src/domain/usage-state.ts';
-import { type MoneyCounts, moneyCounts } from './period-money.ts';
+import type { UsagePeriod } from '../../src/domain/usage-state.ts';
+import { type MoneyCounts, moneyCounts } from '../period-money.ts';
 import { readByCursor } from './read-by-cursor.ts';
 
 /** Queries over everybody's periods: rows of `period_money` and of `month_money`. */

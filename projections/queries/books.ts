@@ -1,6 +1,6 @@
 import type { PoolClient } from 'pg';
+import { reachedOf, type ReachedRow, reachedSql } from '../runner/checkpoints.ts';
 import { type AuditState, auditStateOf, type AuditStateRow, auditStateSql } from './audit-state.ts';
-import { reachedOf, type ReachedRow, reachedSql } from './runner/checkpoints.ts';
 
 /** The state of the books, as Postgres has it. */
 export interface BooksRecord {

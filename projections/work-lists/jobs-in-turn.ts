@@ -1,5 +1,5 @@
 import type { Pool } from 'pg';
-import type { Turn, TurnWanted } from '../src/ports/job-turns.ts';
+import type { Turn, TurnWanted } from '../../src/ports/job-turns.ts';
 
 /** The read-model query of a worker with a free slot. Rows of `jobs`. */
 

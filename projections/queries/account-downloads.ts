@@ -1,8 +1,8 @@
 import type { PoolClient } from 'pg';
-import { parseVideoUrl } from '../src/domain/parse-video-url.ts';
-import type { PlatformConfiguration } from '../src/domain/platforms/platforms.ts';
-import { readTimeline, type TimelineRow } from './job-timeline.ts';
-import { jobFromJson, type JobRow } from './jobs.ts';
+import { parseVideoUrl } from '../../src/domain/parse-video-url.ts';
+import type { PlatformConfiguration } from '../../src/domain/platforms/platforms.ts';
+import { readTimeline, type TimelineRow } from '../job-timeline.ts';
+import { jobFromJson, type JobRow } from '../jobs.ts';
 
 /** Queries for the pages of an account's owner: rows of `jobs`, never those of another account. */
 

@@ -1,6 +1,6 @@
 import type { PoolClient } from 'pg';
-import type { CorrectionStatus } from '../src/domain/correction-requests.ts';
-import type { Actor } from '../src/domain/parse-event.ts';
+import type { CorrectionStatus } from '../../src/domain/correction-requests.ts';
+import type { Actor } from '../../src/domain/parse-event.ts';
 
 /**
  * Everything that was given back after it was charged, whoever did it: waivers and returned credits of the ledger, and credit
