@@ -43,6 +43,19 @@ export const numberHead = (name: string): Html => html`<span class="number">${na
 export const wideTable = (label: string, heads: readonly (string | Html)[], rows: readonly Html[], foot?: Html): Html =>
   html`<div class="scroll" role="region" aria-label="${label}" tabindex="0">${table(heads, rows, foot)}</div>`;
 
+export type Fact = readonly [name: string, value: Html | string, attributes?: Html | false];
+
+/** What is known of one thing. @param all false: a fact that it does not have */
+export const facts = (all: readonly (Fact | false)[]): Html =>
+  html`<dl class="facts">
+    ${all.map(
+      (fact) =>
+        fact &&
+        html`<dt>${fact[0]}</dt>
+          <dd ${fact[2]}>${fact[1]}</dd>`,
+    )}
+  </dl>`;
+
 export const empty = (content: Html): Html => html`<div class="empty">${content}</div>`;
 
 export const note = (kind: 'info' | 'good' | 'warn' | 'bad', content: Html | string): Html =>

@@ -37,6 +37,13 @@ export function withQuery(path: string, fields: Readonly<Record<string, string |
   return query === '' ? path : `${path}?${query}`;
 }
 
+/** Where a list goes on that is cut off before a row. */
+export function olderPath(path: string, query: URLSearchParams, before: string): string {
+  const changed = new URLSearchParams([...query].filter(([name, value]) => value !== '' && name !== 'before'));
+  changed.set('before', before);
+  return `${path}?${changed.toString()}`;
+}
+
 /** A page that is a file with this ending as well. */
 export type FileEnding = '' | '.csv' | '.json';
 

@@ -79,6 +79,23 @@ export async function exportAnswer<Row extends object>(
   }
 }
 
+type ExportHandler<Dependencies> = (
+  visit: StaffVisit,
+  dependencies: Dependencies,
+  reply: FastifyReply,
+) => Promise<Answer>;
+
+/** A table's two files. @param describe what a visit asks for */
+export function exportHandlers<Row extends object, Dependencies extends { exports: RunningExports }>(
+  describe: (visit: StaffVisit, dependencies: Dependencies) => Promise<Exported<Row>>,
+): Readonly<Record<ExportForm, ExportHandler<Dependencies>>> {
+  const as =
+    (form: ExportForm): ExportHandler<Dependencies> =>
+    async (visit, dependencies, reply) =>
+      exportAnswer(form, dependencies, { reply, ...visit }, await describe(visit, dependencies));
+  return { csv: as('csv'), json: as('json') };
+}
+
 const tooMany = () =>
   new PageRefusal(
     503,

@@ -7,7 +7,7 @@ import { type Html, html } from '../../../documents/html.ts';
 import { chargeChanges, describeEvent, eventTitle } from '../../../documents/job-story.ts';
 import { type FailureReason, failureReasons } from '../../../domain/failure-reasons.ts';
 import { costText } from '../../download-list.ts';
-import { actorText, bytes, note, statusTag, time } from '../../parts.ts';
+import { actorText, bytes, facts, note, statusTag, time } from '../../parts.ts';
 import { type Answer, away, missing, type OwnerVisit, page, PageRefusal, redirect } from '../../visit.ts';
 import type { ConsoleDependencies } from '../dependencies.ts';
 
@@ -33,55 +33,38 @@ function content(
   notes: AccountInvoices['creditNotes'],
   { origins }: ConsoleDependencies,
 ): Html {
-  const { token, status, url, format, quality, queued_at: queuedAt, failure_reason: reason } = download;
+  const { token, status, url, format, quality, queued_at: queuedAt, failure_reason: reason, key_id: keyId } = download;
   const isLive = status !== 'done' && status !== 'failed';
   const charge = timeline.find(({ cents }) => cents !== null);
   const curl = `curl -sS -H "Authorization: Bearer $REELTALLY_KEY" \\\n  "${origins.own}/api/v1/video/status?token=${token}"`;
   return html`${reason !== null && failure(reason, download)}
-    <dl class="facts">
-      <dt>State</dt>
-      <dd ${isLive && html`data-live="${token}" data-reload-at-end`}>${statusTag(status)}</dd>
-      ${status === 'done' && fileFacts(download)}
-      <dt>Video</dt>
-      <dd>
-        <a href="${url}" rel="noreferrer noopener">${url}</a>
-      </dd>
-      <dt>Asked for</dt>
-      <dd>${format}${format === 'video' && `, ${quality}`}</dd>
-      <dt>Queued</dt>
-      <dd>${time(queuedAt)}</dd>
-      <dt>Cost</dt>
-      <dd>
-        ${costText(download)}${charge && html`, <a href="#event-${charge.event_id}">charged here</a>`}
-        ${givenBack(timeline, notes)}
-      </dd>
-      <dt>Token</dt>
-      <dd><code>${token}</code></dd>
-      ${
-        download.key_id !== null &&
-        html`<dt>API key</dt>
-          <dd><a href="/console/downloads?key=${download.key_id}">${download.key_id}</a></dd>`
-      }
-    </dl>
+    ${facts([
+      ['State', statusTag(status), isLive && html`data-live="${token}" data-reload-at-end`],
+      status === 'done' && ['File', file(download)],
+      ['Video', html`<a href="${url}" rel="noreferrer noopener">${url}</a>`],
+      ['Asked for', html`${format}${format === 'video' && `, ${quality}`}`],
+      ['Queued', time(queuedAt)],
+      [
+        'Cost',
+        html`${costText(download)}${charge && html`, <a href="#event-${charge.event_id}">charged here</a>`}
+        ${givenBack(timeline, notes)}`,
+      ],
+      ['Token', html`<code>${token}</code>`],
+      keyId !== null && ['API key', html`<a href="/console/downloads?key=${keyId}">${keyId}</a>`],
+    ])}
     <h2>What happened</h2>
     ${story(timeline)}
     <h2>The same from a program</h2>
     <pre><code>${curl}</code></pre>`;
 }
 
-function fileFacts({ token, file_mime: mime, file_size_bytes: size, file_expired_at: expiredAt }: JobRow): Html {
-  return html`<dt>File</dt>
-    <dd>
-      ${mime ?? ''}, ${bytes(size ?? 0)}
-      ${
-        expiredAt === null
-          ? html`<p><a class="button" href="/console/downloads/${token}/file">Save the file</a></p>`
-          : html`<p class="soft">
-              No longer kept since ${time(expiredAt)}. <a href="/console/try">Download it again</a>
-            </p>`
-      }
-    </dd>`;
-}
+const file = ({ token, file_mime: mime, file_size_bytes: size, file_expired_at: expiredAt }: JobRow): Html =>
+  html`${mime ?? ''}, ${bytes(size ?? 0)}
+  ${
+    expiredAt === null
+      ? html`<p><a class="button" href="/console/downloads/${token}/file">Save the file</a></p>`
+      : html`<p class="soft">No longer kept since ${time(expiredAt)}. <a href="/console/try">Download it again</a></p>`
+  }`;
 
 const advice: Readonly<Record<FailureReason, string>> = {
   video_unavailable: 'Check the address in a browser. If the video is there, tell us the token below.',

@@ -1,11 +1,19 @@
-import { formatDays } from '../../../documents/days.ts';
 import { type Html, html } from '../../../documents/html.ts';
 import type { CreditNoteDocument, DocumentLine, InvoiceDocument } from '../../../documents/invoice-document.ts';
 import { renderDocument } from '../../../documents/render-document.ts';
 import { comingTerms, isOverAt } from '../../../domain/usage-periods.ts';
 import { summariseUsage } from '../../../domain/usage-summary.ts';
 import { findCreditNote, findInvoice, listDocuments } from '../../../invoices/account-documents.ts';
-import { count, day, empty, money, number, numberHead, time, wideTable } from '../../parts.ts';
+import {
+  billedToFact,
+  coversText,
+  documentFact,
+  givesBackFact,
+  invoiceFacts,
+  lineTable,
+  noteTable,
+} from '../../invoice-parts.ts';
+import { count, day, empty, facts, money, number, numberHead, time, wideTable } from '../../parts.ts';
 import { type Answer, missing, type OwnerVisit, page } from '../../visit.ts';
 import { currentUsage } from '../current-usage.ts';
 import type { ConsoleDependencies } from '../dependencies.ts';
@@ -20,9 +28,7 @@ export async function show(visit: OwnerVisit, dependencies: ConsoleDependencies)
         <th scope="row"><a data-row href="/console/invoices/${invoice.number}">Invoice ${invoice.number}</a></th>
         <td><code>${invoice.document_number}</code></td>
         <td>${day(invoice.issued_at)}</td>
-        <td>
-          ${invoice.covers === 'opening' ? 'the first fee' : formatDays(invoice.period_start, invoice.period_end)}
-        </td>
+        <td>${coversText(invoice)}</td>
         ${number(money(invoice.total_cents))}
         ${number(invoice.credited_cents === 0 ? '' : money(-invoice.credited_cents))}
         <td>
@@ -134,75 +140,33 @@ const forms = (): Html =>
     <a href="?as=json" download>JSON</a>
   </p>`;
 
-function invoiceContent(invoice: InvoiceDocument): Html {
-  const { lines, credit_notes: notes, total_cents: totalCents, credited_cents: creditedCents } = invoice;
-  return html`<dl class="facts">
-      <dt>Document</dt>
-      <dd><code>${invoice.document_number}</code>, issued ${time(invoice.issued_at)}</dd>
-      <dt>Billed to</dt>
-      <dd>${invoice.billed_to.name ?? invoice.billed_to.email ?? ''}</dd>
-      <dt>Covers</dt>
-      <dd>${invoice.covers === 'opening' ? 'the first fee' : formatDays(invoice.period_start, invoice.period_end)}</dd>
-      <dt>Total</dt>
-      <dd>
-        <strong>${money(totalCents)}</strong>${creditedCents > 0 && `, of which ${money(creditedCents)} is credited`}
-      </dd>
-    </dl>
-    ${forms()}
-    <h2>Lines</h2>
-    ${wideTable(
-      'Lines',
-      [
-        'Line',
-        'Description',
-        numberHead('Quantity'),
-        numberHead('Unit price'),
-        numberHead('Amount'),
-        'Where it comes from',
-      ],
-      lines.map((line) => lineRow(line, invoice)),
-    )}
-    ${lines.map(waivers)}
-    ${
-      notes.length > 0 &&
-      html`<h2>Credit notes</h2>
-        ${wideTable(
-          'Credit notes',
-          ['Credit note', 'Issued', 'Of line', 'Reason', numberHead('Amount')],
-          notes.map(
-            (note) =>
-              html`<tr>
-                <th scope="row">
-                  <a data-row href="/console/credit-notes/${note.number}">Credit note ${note.number}</a>
-                </th>
-                <td>${day(note.issued_at)}</td>
-                <td>${note.line}</td>
-                <td>${note.reason}</td>
-                ${number(money(-note.cents))}
-              </tr>`,
-          ),
-        )}`
-    }
-    <p class="soft">
-      Event ${invoice.event.revision} of <code>${invoice.event.stream}</code>, <code>${invoice.event.id}</code>.
-    </p>`;
-}
+const eventOf = ({ event }: InvoiceDocument | CreditNoteDocument): Html =>
+  html`<p class="soft">Event ${event.revision} of <code>${event.stream}</code>, <code>${event.id}</code>.</p>`;
 
-function lineRow(line: DocumentLine, { period_start: start, period_end: end }: InvoiceDocument): Html {
-  const { line: at, description, quantity, rate_cents: rateCents, cents, kind, event_id: eventId, stream } = line;
-  const isOverage = kind === 'overage';
-  return html`<tr>
-    <td>${at}</td>
-    <td>${description}</td>
-    ${number(rateCents === null ? '' : count(quantity))} ${number(rateCents === null ? '' : money(rateCents))}
-    ${number(money(cents))}
-    <td>
-      ${isOverage && html`<a data-row href="${chargesAddress(start, end)}">its downloads</a>`}
-      ${line.items && html`<a data-row href="#line-${at}">its downloads</a>`}
-      ${eventId !== null && html`event <code>${eventId}</code> of <code>${stream}</code>`}
-    </td>
-  </tr>`;
-}
+const invoiceContent = (invoice: InvoiceDocument): Html =>
+  html`${facts([documentFact(invoice), billedToFact(invoice), ...invoiceFacts(invoice)])} ${forms()}
+    <h2>Lines</h2>
+    ${lineTable(invoice.lines, {
+      heads: ['Where it comes from'],
+      cells: (line) => html`<td>${sourceOf(line, invoice)}</td>`,
+    })}
+    ${invoice.lines.map(waivers)}
+    ${noteTable(invoice.credit_notes, ({ number }) => `/console/credit-notes/${String(number)}`, {
+      heads: ['Issued', 'Of line', 'Reason'],
+      cells: ({ issued_at: at, line, reason }) =>
+        html`<td>${day(at)}</td>
+          <td>${line}</td>
+          <td>${reason}</td>`,
+    })}
+    ${eventOf(invoice)}`;
+
+const sourceOf = (
+  { line, kind, items, event_id: eventId, stream }: DocumentLine,
+  { period_start: start, period_end: end }: InvoiceDocument,
+): Html =>
+  html`${kind === 'overage' && html`<a data-row href="${chargesAddress(start, end)}">its downloads</a>`}
+  ${items && html`<a data-row href="#line-${line}">its downloads</a>`}
+  ${eventId !== null && html`event <code>${eventId}</code> of <code>${stream}</code>`}`;
 
 /** A page holds so many waivers of a line; the files hold all. */
 const mostItems = 100;
@@ -228,23 +192,11 @@ function waivers({ line, description, items }: DocumentLine): Html | false {
     ${items.length > shown.length && html`<p class="soft">${count(items.length - shown.length)} more are in the CSV.</p>`}`;
 }
 
-function noteContent(note: CreditNoteDocument): Html {
-  return html`<dl class="facts">
-      <dt>Document</dt>
-      <dd><code>${note.document_number}</code>, issued ${time(note.issued_at)}</dd>
-      <dt>Gives back</dt>
-      <dd>
-        <strong>${money(note.cents)}</strong> of
-        <a href="/console/invoices/${note.invoice_number}">invoice ${note.invoice_number}</a>, line ${note.line}:
-        ${note.line_description}
-      </dd>
-      <dt>Reason</dt>
-      <dd>${note.reason}</dd>
-      <dt>Reference</dt>
-      <dd>${note.reference}</dd>
-    </dl>
-    ${forms()}
-    <p class="soft">
-      Event ${note.event.revision} of <code>${note.event.stream}</code>, <code>${note.event.id}</code>.
-    </p>`;
-}
+const noteContent = (note: CreditNoteDocument): Html =>
+  html`${facts([
+    documentFact(note),
+    givesBackFact(note, { invoicePath: `/console/invoices/${String(note.invoice_number)}` }),
+    ['Reason', note.reason],
+    ['Reference', note.reference],
+  ])}
+  ${forms()} ${eventOf(note)}`;

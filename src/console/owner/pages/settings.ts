@@ -7,7 +7,7 @@ import { isRefused } from '../../../domain/refusals.ts';
 import { comingTerms, isOverAt, termsAt } from '../../../domain/usage-periods.ts';
 import type { UsagePeriod } from '../../../domain/usage-state.ts';
 import { formTokenField } from '../../layout.ts';
-import { count, day, money, note, number, numberHead, wideTable } from '../../parts.ts';
+import { count, day, facts, money, note, number, numberHead, wideTable } from '../../parts.ts';
 import { readDollars } from '../../read-dollars.ts';
 import { type Answer, away, badInput, missing, outcomeUnknown, type OwnerVisit, page, redirect } from '../../visit.ts';
 import { currentUsage, snapshotOf } from '../current-usage.ts';
@@ -160,25 +160,23 @@ export async function confirmPlan(visit: OwnerVisit, dependencies: ConsoleDepend
     title: `Change to ${terms.plan}`,
     section: 'settings',
     content: html`${visit.query.has('again') && note('warn', 'The price has changed meanwhile. Nothing was changed yet.')}
-      <dl class="facts">
-        <dt>Now</dt>
-        <dd>${usage.terms.plan}: ${describe(usage.terms)}</dd>
-        <dt>Then</dt>
-        <dd>
-          ${terms.plan}: ${describe(terms)}, ${count(terms.hourly_limit)} requests an hour for each of
-          ${count(maxKeysOf(terms))} keys
-        </dd>
-        <dt>From</dt>
-        <dd>
-          ${effective === 'now' ? 'now on' : html`${day(usage.period.end)} on, because the fee of this period is paid`}
-        </dd>
-        <dt>Price of the change</dt>
-        <dd>
-          <strong>${money(differenceCents)}</strong>
-          ${differenceCents > 0 ? 'on the next invoice: the difference to the fee of this billing period' : 'now'}; then
-          ${money(terms.fee_cents)} a month
-        </dd>
-      </dl>
+      ${facts([
+        ['Now', `${usage.terms.plan}: ${describe(usage.terms)}`],
+        [
+          'Then',
+          `${terms.plan}: ${describe(terms)}, ${count(terms.hourly_limit)} requests an hour for each of ${count(maxKeysOf(terms))} keys`,
+        ],
+        [
+          'From',
+          effective === 'now' ? 'now on' : html`${day(usage.period.end)} on, because the fee of this period is paid`,
+        ],
+        [
+          'Price of the change',
+          html`<strong>${money(differenceCents)}</strong>
+            ${differenceCents > 0 ? 'on the next invoice: the difference to the fee of this billing period' : 'now'};
+            then ${money(terms.fee_cents)} a month`,
+        ],
+      ])}
       <form method="post" action="/console/settings/plan/${terms.plan}" class="pages">
         ${formTokenField(visit.session)}
         <input type="hidden" name="difference_cents" value="${differenceCents}" />

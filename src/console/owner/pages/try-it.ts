@@ -20,7 +20,7 @@ import type { LookUpOfForm } from '../../../ports/console-sessions.ts';
 import type { VideoMetadata } from '../../../ports/videos.ts';
 import { formKeyField, formKeyOf } from '../../form-key.ts';
 import { formTokenField } from '../../layout.ts';
-import { option } from '../../parts.ts';
+import { facts, option } from '../../parts.ts';
 import { type Answer, away, badInput, type OwnerVisit, page, PageRefusal, redirect } from '../../visit.ts';
 import { currentUsage, snapshotOf } from '../current-usage.ts';
 import type { ConsoleDependencies } from '../dependencies.ts';
@@ -78,24 +78,15 @@ export async function lookUp(visit: OwnerVisit, dependencies: ConsoleDependencie
   return page({
     title: 'Try it',
     section: 'try',
-    content: html`<dl class="facts">
-        <dt>Title</dt>
-        <dd>${title}</dd>
-        <dt>Length</dt>
-        <dd>${minutes}</dd>
-        <dt>Download</dt>
-        <dd>${downloadRefusal === null ? 'Possible' : `Not possible: ${failureReasons[downloadRefusal].message}`}</dd>
-        <dt>Platform</dt>
-        <dd>${video.platform}</dd>
-        <dt>Video id</dt>
-        <dd><code>${video.videoId}</code></dd>
-        ${
-          thumbnail !== '' &&
-          html`<dt>Picture</dt>
-            <dd><a href="${thumbnail}" rel="noreferrer noopener">${thumbnail}</a></dd>`
-        }
-      </dl>
-      ${form(visit, dependencies)}`,
+    content: html`${facts([
+      ['Title', title],
+      ['Length', minutes],
+      ['Download', downloadRefusal === null ? 'Possible' : `Not possible: ${failureReasons[downloadRefusal].message}`],
+      ['Platform', video.platform],
+      ['Video id', html`<code>${video.videoId}</code>`],
+      thumbnail !== '' && ['Picture', html`<a href="${thumbnail}" rel="noreferrer noopener">${thumbnail}</a>`],
+    ])}
+    ${form(visit, dependencies)}`,
   });
 }
 

@@ -9,6 +9,7 @@ import {
   count,
   day,
   empty,
+  facts,
   type Figure,
   figures,
   money,
@@ -54,17 +55,12 @@ const head = (part: keyof typeof partNames): Html => html`<h2 id="${part}">${par
 
 function content(account: AccountShown): Html {
   const { account_id: id, billing } = account;
-  return html`<dl class="facts">
-      <dt>Account</dt>
-      <dd><code>${id}</code>, opened ${time(account.opened_at)}</dd>
-      ${
-        billing.name !== null &&
-        html`<dt>Billed to</dt>
-          <dd>
-            ${[billing.name, ...billing.address_lines, billing.country ?? '', billing.tax_id ?? ''].filter((line) => line !== '').join(', ')}
-          </dd>`
-      }
-    </dl>
+  const { name, address_lines: lines, country, tax_id: taxId } = billing;
+  const billedTo = [name ?? '', ...lines, country ?? '', taxId ?? ''].filter((line) => line !== '').join(', ');
+  return html`${facts([
+      ['Account', html`<code>${id}</code>, opened ${time(account.opened_at)}`],
+      name !== null && ['Billed to', billedTo],
+    ])}
     ${figures(usageFigures(account))}
     <nav class="pages" aria-label="Parts of this page">
       ${Object.entries(partNames).map(([part, name]) => html`<a href="#${part}">${name}</a>`)}

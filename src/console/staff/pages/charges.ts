@@ -1,10 +1,9 @@
-import type { FastifyReply } from 'fastify';
 import { type Html, html } from '../../../documents/html.ts';
-import { count, day, empty, figures, money, number, numberHead, option, time, wideTable } from '../../parts.ts';
+import { count, day, empty, facts, figures, money, number, numberHead, option, time, wideTable } from '../../parts.ts';
 import { type Answer, page, type StaffVisit } from '../../visit.ts';
 import { accountLink, chargesPath } from '../addresses.ts';
 import type { StaffDependencies } from '../dependencies.ts';
-import { exportAnswer, type ExportForm } from '../export.ts';
+import { exportHandlers } from '../export.ts';
 import { inputOf, readInput, see, viewerOf } from '../view.ts';
 import {
   type ChargeRow,
@@ -29,44 +28,28 @@ export async function show(visit: StaffVisit, dependencies: StaffDependencies): 
   });
 }
 
-const exported =
-  (form: ExportForm) => async (visit: StaffVisit, dependencies: StaffDependencies, reply: FastifyReply) => {
-    const { only } = readInput(exportCharges.input, inputOf(visit));
-    const { period, rows } = await see(exportCharges, viewerOf(visit), dependencies, inputOf(visit));
-    const { account_id, period_start } = period;
-    return exportAnswer(
-      form,
-      dependencies,
-      { reply, ...visit },
-      {
-        fileName: `overage-${account_id}-${period_start.slice(0, 10)}`,
-        columns: exportCharges.columns,
-        about: { of: only ?? 'charges and corrections', period },
-        rows,
-      },
-    );
+export const files = exportHandlers(async (visit: StaffVisit, dependencies: StaffDependencies) => {
+  const { only } = readInput(exportCharges.input, inputOf(visit));
+  const { period, rows } = await see(exportCharges, viewerOf(visit), dependencies, inputOf(visit));
+  return {
+    fileName: `overage-${nameOf(period)}`,
+    columns: exportCharges.columns,
+    about: { of: only ?? 'charges and corrections', period },
+    rows,
   };
-export const exportCsv = exported('csv');
-export const exportJson = exported('json');
+});
 
-const exportedEvents =
-  (form: ExportForm) => async (visit: StaffVisit, dependencies: StaffDependencies, reply: FastifyReply) => {
-    const { period, rows } = await see(exportMoneyEvents, viewerOf(visit), dependencies, inputOf(visit));
-    const { account_id, period_start } = period;
-    return exportAnswer(
-      form,
-      dependencies,
-      { reply, ...visit },
-      {
-        fileName: `events-${account_id}-${period_start.slice(0, 10)}`,
-        columns: exportMoneyEvents.columns,
-        about: { of: 'events behind the sums', period },
-        rows,
-      },
-    );
+export const filesOfEvents = exportHandlers(async (visit: StaffVisit, dependencies: StaffDependencies) => {
+  const { period, rows } = await see(exportMoneyEvents, viewerOf(visit), dependencies, inputOf(visit));
+  return {
+    fileName: `events-${nameOf(period)}`,
+    columns: exportMoneyEvents.columns,
+    about: { of: 'events behind the sums', period },
+    rows,
   };
-export const exportEventsCsv = exportedEvents('csv');
-export const exportEventsJson = exportedEvents('json');
+});
+
+const nameOf = ({ account_id: accountId, period_start: start }: OverageRow) => `${accountId}-${start.slice(0, 10)}`;
 
 const eventsAddress = (period: OverageRow) => `${chargesPath(period)}/events`;
 
@@ -74,50 +57,48 @@ function ofPeriod(period: OverageRow): Html {
   const { account_id: accountId, period_start: start, month, plan, phase } = period;
   const corrections = (cents: number) =>
     html`<a href="${chargesPath(period, { only: 'corrections' })}">${money(cents)}</a>`;
-  return html`<dl class="facts">
-      <dt>Account</dt>
-      <dd>${accountLink(accountId)}, plan ${plan}</dd>
-      <dt>Billing period</dt>
-      <dd>
-        from ${day(start)} <span class="tag ${phaseTags[phase]}">${phase}</span>, in
+  return html`${facts([
+    ['Account', html`${accountLink(accountId)}, plan ${plan}`],
+    [
+      'Billing period',
+      html`from ${day(start)} <span class="tag ${phaseTags[phase]}">${phase}</span>, in
         <a href="${overageAddress({ month })}">${month}</a>;
-        <a href="${overageAddress({ account: accountId })}">all periods of this account</a>
-      </dd>
-      <dt>Usage stream</dt>
-      <dd><code>${period.stream}</code></dd>
-      <dt>Events behind its sums</dt>
-      <dd>
-        <a href="${eventsAddress(period)}.csv" download>Events as CSV</a>
+        <a href="${overageAddress({ account: accountId })}">all periods of this account</a>`,
+    ],
+    ['Usage stream', html`<code>${period.stream}</code>`],
+    [
+      'Events behind its sums',
+      html`<a href="${eventsAddress(period)}.csv" download>Events as CSV</a>
         <a href="${eventsAddress(period)}.json" download>Events as JSON</a>: fees, invoices and credit notes too, from
-        the log
-      </dd>
-    </dl>
-    ${figures([
-      {
-        name: 'Charged',
-        value: html`<a href="${chargesPath(period, { only: 'charges' })}">${money(period.charged_cents)}</a>`,
-        of: `for ${count(period.charges)} ${period.charges === 1 ? 'download' : 'downloads'}`,
-      },
-      {
-        name: 'Given back',
-        value: money(period.voided_cents + period.waived_cents + period.credited_overage_cents),
-        details: [
-          html`Voided ${corrections(period.voided_cents)}`,
-          html`Waived ${corrections(period.waived_cents)}`,
-          html`Credited after the invoice
-            <a href="/staff/accounts/${accountId}">${money(period.credited_overage_cents)}</a>`,
-        ],
-      },
-      {
-        name: 'Invoiced',
-        value: html`<a href="/staff/accounts/${accountId}">${money(period.invoiced_overage_cents)}</a>`,
-      },
-      {
-        name: 'Difference',
-        value: money(period.difference_cents),
-        details: ['Charged less voided, waived and invoiced: no invoice carries it yet'],
-      },
-    ])}`;
+        the log`,
+    ],
+  ])}
+  ${figures([
+    {
+      name: 'Charged',
+      value: html`<a href="${chargesPath(period, { only: 'charges' })}">${money(period.charged_cents)}</a>`,
+      of: `for ${count(period.charges)} ${period.charges === 1 ? 'download' : 'downloads'}`,
+    },
+    {
+      name: 'Given back',
+      value: money(period.voided_cents + period.waived_cents + period.credited_overage_cents),
+      details: [
+        html`Voided ${corrections(period.voided_cents)}`,
+        html`Waived ${corrections(period.waived_cents)}`,
+        html`Credited after the invoice
+          <a href="/staff/accounts/${accountId}">${money(period.credited_overage_cents)}</a>`,
+      ],
+    },
+    {
+      name: 'Invoiced',
+      value: html`<a href="/staff/accounts/${accountId}">${money(period.invoiced_overage_cents)}</a>`,
+    },
+    {
+      name: 'Difference',
+      value: money(period.difference_cents),
+      details: ['Charged less voided, waived and invoiced: no invoice carries it yet'],
+    },
+  ])}`;
 }
 
 function list({ period, rows, next }: Charges, { only, after }: ChargesInput): Html {

@@ -3,9 +3,9 @@ import { type Html, html } from '../../../documents/html.ts';
 import { isRefused, type Refusal, refusals } from '../../../domain/refusals.ts';
 import { hasRole } from '../../../domain/staff.ts';
 import { formTokenField } from '../../layout.ts';
-import { money, note, number, numberHead, time, wideTable } from '../../parts.ts';
+import { facts, money, note, number, numberHead, time, wideTable } from '../../parts.ts';
 import { type Answer, page, type StaffVisit } from '../../visit.ts';
-import { creditNotePath } from '../addresses.ts';
+import { accountLink, creditNotePath } from '../addresses.ts';
 import { carryOut, pageRefusalFor, refusalText, toCorrection } from '../ask-correction.ts';
 import type { StaffDependencies } from '../dependencies.ts';
 import { maxReasonCharacters, orderOf } from '../staff-request.ts';
@@ -49,22 +49,14 @@ async function aboutOf(
 function content(story: CorrectionStory, visit: StaffVisit): Html {
   const { account_id: accountId, cents, reference, correction_id: id } = story;
   return html`${outcome(story, visit)}
-    <dl class="facts">
-      <dt>State</dt>
-      <dd>${correctionTag(story.status)}</dd>
-      <dt>Account</dt>
-      <dd>
-        <a href="/staff/accounts/${accountId}"><code>${accountId}</code></a>
-      </dd>
-      <dt>What</dt>
-      <dd>${whatOf(story)}</dd>
-      <dt>Amount</dt>
-      <dd><strong>${money(story.made_cents ?? cents)}</strong>${partOf(story)}</dd>
-      <dt>Reference</dt>
-      <dd><a href="/staff/corrections?reference=${encodeURIComponent(reference)}">${reference}</a></dd>
-      <dt>Correction</dt>
-      <dd><code>${id}</code></dd>
-    </dl>
+    ${facts([
+      ['State', correctionTag(story.status)],
+      ['Account', accountLink(accountId)],
+      ['What', whatOf(story)],
+      ['Amount', html`<strong>${money(story.made_cents ?? cents)}</strong>${partOf(story)}`],
+      ['Reference', html`<a href="/staff/corrections?reference=${encodeURIComponent(reference)}">${reference}</a>`],
+      ['Correction', html`<code>${id}</code>`],
+    ])}
     <h2>History</h2>
     ${timeline(story, visit)} ${decision(story, visit)} ${made(story)}`;
 }

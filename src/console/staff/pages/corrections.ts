@@ -2,7 +2,7 @@ import { type Html, html } from '../../../documents/html.ts';
 import { type CorrectionStatus, correctionStatuses } from '../../../domain/correction-requests.ts';
 import { empty, money, number, numberHead, option, time, wideTable } from '../../parts.ts';
 import { type Answer, page, type StaffVisit } from '../../visit.ts';
-import { accountLink } from '../addresses.ts';
+import { accountLink, olderPath } from '../addresses.ts';
 import type { StaffDependencies } from '../dependencies.ts';
 import { inputOf, see, viewerOf } from '../view.ts';
 import type { ShownActor, ShownCorrection } from '../views/correction.ts';
@@ -22,18 +22,12 @@ export async function show(visit: StaffVisit, dependencies: StaffDependencies): 
       ${waiting(shown, visit)}
       <h2>${isOfAsked(visit) ? 'Asked for here' : 'Given back'}</h2>
       ${filters(visit)} ${isOfAsked(visit) ? asked(shown.asked, visit) : givenBack(shown.given_back, visit)}
-      ${shown.next !== null && html`<p class="pages"><a rel="next" href="${older(visit, shown.next)}">Older</a></p>`}`,
+      ${shown.next !== null && html`<p class="pages"><a rel="next" href="${olderPath('/staff/corrections', visit.query, shown.next)}">Older</a></p>`}`,
   });
 }
 
 const isOfAsked = ({ query }: StaffVisit) =>
   query.get('list') === 'asked' || ['status', 'by', 'reference'].some((name) => (query.get(name) ?? '') !== '');
-
-function older({ query }: StaffVisit, before: string): string {
-  const changed = new URLSearchParams([...query].filter(([name, value]) => value !== '' && name !== 'before'));
-  changed.set('before', before);
-  return `/staff/corrections?${changed.toString()}`;
-}
 
 function waiting({ waiting: waits, unfinished }: Corrections, visit: StaffVisit): Html {
   return html`<h2>Waiting for a second person</h2>

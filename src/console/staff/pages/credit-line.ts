@@ -1,7 +1,7 @@
 import { type Html, html } from '../../../documents/html.ts';
-import { money, note } from '../../parts.ts';
+import { facts, money, note } from '../../parts.ts';
 import { type Answer, page, type StaffVisit } from '../../visit.ts';
-import { accountPath, invoicePath } from '../addresses.ts';
+import { accountLink, invoicePath } from '../addresses.ts';
 import { askInConsole, correctionFields, readCorrectionFields } from '../ask-correction.ts';
 import type { StaffDependencies } from '../dependencies.ts';
 import { inputOf, see, viewerOf } from '../view.ts';
@@ -35,29 +35,23 @@ export async function ask(visit: StaffVisit, dependencies: StaffDependencies): P
 function content({ invoice, line }: LineLeft, visit: StaffVisit, { newUuid, approvalCents }: StaffDependencies): Html {
   const { account_id: accountId, number } = invoice;
   const path = invoicePath(accountId, number);
-  return html`<dl class="facts">
-      <dt>Line</dt>
-      <dd>${line.line} of <a href="${path}">invoice ${number}</a>: ${line.description}</dd>
-      <dt>Account</dt>
-      <dd>
-        <a href="${accountPath(accountId)}"><code>${accountId}</code></a>
-      </dd>
-      <dt>Amount</dt>
-      <dd>${money(line.cents)}</dd>
-      <dt>Left</dt>
-      <dd><strong>${money(line.left_cents)}</strong></dd>
-    </dl>
-    ${
-      line.left_cents === 0
-        ? note('info', 'Nothing of this line can be credited any more.')
-        : html`<p>
-              A credit note gives it back. Is it about one download? Then credit its charge, on the page of the
-              download: the credit note names it.
-            </p>
-            <form method="post" action="${path}/lines/${line.line}/credit" class="stack">
-              ${correctionFields(visit, { id: newUuid(), cents: line.left_cents })}
-              <button>${visit.session.role === 'support' ? 'Ask to credit it' : 'Credit it'}</button>
-            </form>
-            <p class="soft">${whoDecides(visit, approvalCents)}</p>`
-    }`;
+  return html`${facts([
+    ['Line', html`${line.line} of <a href="${path}">invoice ${number}</a>: ${line.description}`],
+    ['Account', accountLink(accountId)],
+    ['Amount', money(line.cents)],
+    ['Left', html`<strong>${money(line.left_cents)}</strong>`],
+  ])}
+  ${
+    line.left_cents === 0
+      ? note('info', 'Nothing of this line can be credited any more.')
+      : html`<p>
+            A credit note gives it back. Is it about one download? Then credit its charge, on the page of the download:
+            the credit note names it.
+          </p>
+          <form method="post" action="${path}/lines/${line.line}/credit" class="stack">
+            ${correctionFields(visit, { id: newUuid(), cents: line.left_cents })}
+            <button>${visit.session.role === 'support' ? 'Ask to credit it' : 'Credit it'}</button>
+          </form>
+          <p class="soft">${whoDecides(visit, approvalCents)}</p>`
+  }`;
 }

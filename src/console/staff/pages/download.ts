@@ -1,6 +1,6 @@
 import { maxAccessRecords } from '../../../../projections/queries/download-record.ts';
 import { type Html, html } from '../../../documents/html.ts';
-import { actorText, bytes, count, duration, exactTime, money, note, statusTag, time } from '../../parts.ts';
+import { actorText, bytes, count, duration, exactTime, facts, money, note, statusTag, time } from '../../parts.ts';
 import { type Answer, page, type StaffVisit } from '../../visit.ts';
 import { accountLink, accountPath, correctionPath, downloadPath, eventAtPath, eventPath } from '../addresses.ts';
 import type { StaffDependencies } from '../dependencies.ts';
@@ -41,7 +41,7 @@ const replayOf = (query: URLSearchParams): Replay => ({
 function content(download: Download, replay: Replay): Html {
   const { steps, answer, failure_message: failure } = download;
   // A download that goes on has these parts renewed at its end.
-  return html`<div id="facts" data-renewed>${failure !== null && note('bad', failure)} ${facts(download)}</div>
+  return html`<div id="facts" data-renewed>${failure !== null && note('bad', failure)} ${factsOf(download)}</div>
     <h2>Where the time went</h2>
     <div id="time-spent" data-renewed>${timeSpent(download)}</div>
     <h2 id="steps">What happened</h2>
@@ -57,37 +57,27 @@ function content(download: Download, replay: Replay): Html {
     ><code>${`HTTP ${String(answer.status)}\n\n${JSON.stringify(answer.body, null, 2)}`}</code></pre>`;
 }
 
-function facts(download: Download): Html {
+function factsOf(download: Download): Html {
   const { token, account_id: account, url, format, quality, status, file, key_id: key, request_id: request } = download;
-  return html`<dl class="facts">
-    <dt>State</dt>
-    <dd ${isLive(download) && html`data-state`}>${statusTag(status)}</dd>
-    <dt>Account</dt>
-    <dd>${accountLink(account)}</dd>
-    <dt>Video</dt>
-    <dd><a href="${url}" rel="noreferrer noopener">${url}</a></dd>
-    <dt>Asked for</dt>
-    <dd>${format}${format === 'video' && `, ${quality}`}, ${time(download.queued_at)}</dd>
-    <dt>Request</dt>
-    <dd>
-      ${request !== null && html`<code>${request}</code>`}
-      ${key !== null && html`with the key <a href="${accountPath(account)}#${key}"><code>${key}</code></a>`}
-    </dd>
-    <dt>Cost</dt>
-    <dd>${cost(download)}</dd>
-    ${
-      file !== null &&
-      html`<dt>File</dt>
-        <dd>
-          ${file.mime},
-          ${bytes(file.size_bytes)}${file.expired_at !== null && html`, no longer kept since ${time(file.expired_at)}`}
-        </dd>`
-    }
-    <dt>Token</dt>
-    <dd><code>${token}</code></dd>
-    <dt>Usage stream</dt>
-    <dd>${neighbours(download)}</dd>
-  </dl>`;
+  return facts([
+    ['State', statusTag(status), isLive(download) && html`data-state`],
+    ['Account', accountLink(account)],
+    ['Video', html`<a href="${url}" rel="noreferrer noopener">${url}</a>`],
+    ['Asked for', html`${format}${format === 'video' && `, ${quality}`}, ${time(download.queued_at)}`],
+    [
+      'Request',
+      html`${request !== null && html`<code>${request}</code>`}
+      ${key !== null && html`with the key <a href="${accountPath(account)}#${key}"><code>${key}</code></a>`}`,
+    ],
+    ['Cost', cost(download)],
+    file !== null && [
+      'File',
+      html`${file.mime},
+      ${bytes(file.size_bytes)}${file.expired_at !== null && html`, no longer kept since ${time(file.expired_at)}`}`,
+    ],
+    ['Token', html`<code>${token}</code>`],
+    ['Usage stream', neighbours(download)],
+  ]);
 }
 
 const isLive = ({ status }: Download) => status !== 'done' && status !== 'failed';

@@ -1,5 +1,5 @@
 import { type Html, html } from '../../../documents/html.ts';
-import { actorText, exactTime, note } from '../../parts.ts';
+import { actorText, exactTime, facts, note } from '../../parts.ts';
 import { type Answer, page, type StaffVisit } from '../../visit.ts';
 import { accountLink, downloadPath, eventAtPath } from '../addresses.ts';
 import type { StaffDependencies } from '../dependencies.ts';
@@ -27,59 +27,45 @@ function content(event: EventShown): Html {
   return html`${event.text !== '' && html`<p class="lead">${event.text}</p>`}
     ${!chain.holds && note('bad', 'Its hash does not follow from it and from the event before it: the log was changed, or this event is not what was stored.')}
     <p class="pages">${neighbour(before, '[', 'Before')} ${neighbour(after, ']', 'After')}</p>
-    <dl class="facts">
-      <dt>Place</dt>
-      <dd>Event ${revision} of <code>${stream}</code>, at position <code>${event.position}</code> of the log</dd>
-      <dt>Time</dt>
-      <dd>${exactTime(event.time)}, stored ${exactTime(event.stored_at)}</dd>
-      <dt>By</dt>
-      <dd>${actorText(actor)}${actor.type === 'staff' && `, ${actor.role}: ${actor.reason}`}</dd>
-      ${
-        account !== null &&
-        html`<dt>Account</dt>
-          <dd>${accountLink(account)}</dd>`
-      }
-      ${
-        token !== null &&
-        html`<dt>Download</dt>
-          <dd>
-            <a href="${downloadPath(token)}#event-${event.id}"><code>${token}</code></a>
-          </dd>`
-      }
-      <dt>Id</dt>
-      <dd><code>${event.id}</code></dd>
-      <dt>Request</dt>
-      <dd><code>${metadata.$correlationId}</code></dd>
-    </dl>
+    ${facts([
+      [
+        'Place',
+        html`Event ${revision} of <code>${stream}</code>, at position <code>${event.position}</code> of the log`,
+      ],
+      ['Time', html`${exactTime(event.time)}, stored ${exactTime(event.stored_at)}`],
+      ['By', html`${actorText(actor)}${actor.type === 'staff' && `, ${actor.role}: ${actor.reason}`}`],
+      account !== null && ['Account', accountLink(account)],
+      token !== null && [
+        'Download',
+        html`<a href="${downloadPath(token)}#event-${event.id}"><code>${token}</code></a>`,
+      ],
+      ['Id', html`<code>${event.id}</code>`],
+      ['Request', html`<code>${metadata.$correlationId}</code>`],
+    ])}
     <h2>Data</h2>
     <pre><code>${JSON.stringify(event.data, null, 2)}</code></pre>
     <h2>Cause and effect</h2>
-    <dl class="facts">
-      <dt>Caused by</dt>
-      <dd>${cause.event ? link(cause.event) : html`the command <code>${cause.id}</code>`}</dd>
-      <dt>Has caused</dt>
-      <dd>${listOf(event.caused)}</dd>
-      <dt>In the same request</dt>
-      <dd>${listOf(event.same_request)}</dd>
-    </dl>
+    ${facts([
+      ['Caused by', cause.event ? link(cause.event) : html`the command <code>${cause.id}</code>`],
+      ['Has caused', listOf(event.caused)],
+      ['In the same request', listOf(event.same_request)],
+    ])}
     <p class="soft">
       These are looked for among the events next to it in its stream, of its download and of its request.
     </p>
     <h2>Hash chain</h2>
-    <dl class="facts">
-      <dt>Hash before</dt>
-      <dd><code>${chain.previous_hash}</code></dd>
-      <dt>Hash</dt>
-      <dd>
-        <code>${metadata.hash}</code>
-        ${chain.holds ? html`<span class="tag good">follows from the event before</span>` : html`<span class="tag bad">does not follow</span>`}
-      </dd>
-    </dl>
+    ${facts([
+      ['Hash before', html`<code>${chain.previous_hash}</code>`],
+      ['Hash', html`<code>${metadata.hash}</code> ${chain.holds ? follows : followsNot}`],
+    ])}
     <details>
       <summary>Metadata</summary>
       <pre><code>${JSON.stringify(metadata, null, 2)}</code></pre>
     </details>`;
 }
+
+const follows = html`<span class="tag good">follows from the event before</span>`;
+const followsNot = html`<span class="tag bad">does not follow</span>`;
 
 type Place = NonNullable<EventShown['before']>;
 

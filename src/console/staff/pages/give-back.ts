@@ -1,6 +1,7 @@
 import { type Html, html } from '../../../documents/html.ts';
-import { money, note, time } from '../../parts.ts';
+import { facts, money, note, time } from '../../parts.ts';
 import { type Answer, page, type StaffVisit } from '../../visit.ts';
+import { accountLink, downloadPath, eventPath } from '../addresses.ts';
 import { askInConsole, correctionFields, readCorrectionFields } from '../ask-correction.ts';
 import type { StaffDependencies } from '../dependencies.ts';
 import { inputOf, see, viewerOf } from '../view.ts';
@@ -23,39 +24,31 @@ export async function ask(visit: StaffVisit, dependencies: StaffDependencies): P
 function content(charge: ChargeLeft, visit: StaffVisit, { newUuid, approvalCents }: StaffDependencies): Html {
   const { token, account_id: accountId, charge_event_id: eventId, left_cents: left, charged_cents: charged } = charge;
   const givenBack = charged - left;
-  return html`<dl class="facts">
-      <dt>Download</dt>
-      <dd>
-        <a href="/staff/downloads/${token}"><code>${token}</code></a
-        >, ${charge.platform}, queued ${time(charge.queued_at)}
-      </dd>
-      <dt>Account</dt>
-      <dd>
-        <a href="/staff/accounts/${accountId}"><code>${accountId}</code></a>
-      </dd>
-      <dt>Charged</dt>
-      <dd>
-        ${charged > 0 ? money(charged) : 'a credit of the plan'}${
-          eventId !== null && html`, event <a href="/staff/events/${eventId}"><code>${eventId}</code></a>`
-        }
-      </dd>
-      ${
-        givenBack > 0 &&
-        html`<dt>Given back so far</dt>
-          <dd>${money(givenBack)}</dd>`
-      }
-      <dt>Left</dt>
-      <dd><strong>${money(left)}</strong></dd>
-    </dl>
-    ${how(charge)}
-    ${
-      charge.by !== null &&
-      html`<form method="post" action="/staff/downloads/${token}/correct" class="stack">
-          ${correctionFields(visit, { id: newUuid(), cents: left })}
-          <button>${visit.session.role === 'support' ? 'Ask to give it back' : 'Give it back'}</button>
-        </form>
-        <p class="soft">${whoDecides(visit, approvalCents)}</p>`
-    }`;
+  return html`${facts([
+    [
+      'Download',
+      html`<a href="${downloadPath(token)}"><code>${token}</code></a
+        >, ${charge.platform}, queued ${time(charge.queued_at)}`,
+    ],
+    ['Account', accountLink(accountId)],
+    [
+      'Charged',
+      html`${charged > 0 ? money(charged) : 'a credit of the plan'}${
+        eventId !== null && html`, event <a href="${eventPath(eventId)}"><code>${eventId}</code></a>`
+      }`,
+    ],
+    givenBack > 0 && ['Given back so far', money(givenBack)],
+    ['Left', html`<strong>${money(left)}</strong>`],
+  ])}
+  ${how(charge)}
+  ${
+    charge.by !== null &&
+    html`<form method="post" action="/staff/downloads/${token}/correct" class="stack">
+        ${correctionFields(visit, { id: newUuid(), cents: left })}
+        <button>${visit.session.role === 'support' ? 'Ask to give it back' : 'Give it back'}</button>
+      </form>
+      <p class="soft">${whoDecides(visit, approvalCents)}</p>`
+  }`;
 }
 
 /** Who has to agree. */

@@ -1,11 +1,10 @@
-import type { FastifyReply } from 'fastify';
 import { type OpenReason, openReasons } from '../../../../projections/queries/month-close.ts';
 import { type Html, html } from '../../../documents/html.ts';
 import { count, day, empty, figures, money, note, number, numberHead, wideTable } from '../../parts.ts';
 import { type Answer, page, type StaffVisit } from '../../visit.ts';
 import { accountPath, chargesPath, eventAtPath, type FileEnding, withQuery } from '../addresses.ts';
 import type { StaffDependencies } from '../dependencies.ts';
-import { exportAnswer, type ExportForm } from '../export.ts';
+import { exportHandlers } from '../export.ts';
 import { verdictNote } from '../verification.ts';
 import { inputOf, readInput, see, viewerOf } from '../view.ts';
 import {
@@ -65,24 +64,11 @@ export async function show(visit: StaffVisit, dependencies: StaffDependencies): 
   });
 }
 
-const exported =
-  (form: ExportForm) => async (visit: StaffVisit, dependencies: StaffDependencies, reply: FastifyReply) => {
-    const { after: _after, ...filters } = readInput(exportMonth.input, inputOf(visit));
-    const { month, rows } = await see(exportMonth, viewerOf(visit), dependencies, inputOf(visit));
-    return exportAnswer(
-      form,
-      dependencies,
-      { reply, ...visit },
-      {
-        fileName: `month-${month}`,
-        columns: exportMonth.columns,
-        about: { of: 'month', ...filters },
-        rows,
-      },
-    );
-  };
-export const exportCsv = exported('csv');
-export const exportJson = exported('json');
+export const files = exportHandlers(async (visit: StaffVisit, dependencies: StaffDependencies) => {
+  const { after: _after, ...filters } = readInput(exportMonth.input, inputOf(visit));
+  const { month, rows } = await see(exportMonth, viewerOf(visit), dependencies, inputOf(visit));
+  return { fileName: `month-${month}`, columns: exportMonth.columns, about: { of: 'month', ...filters }, rows };
+});
 
 function state({ month, phases, verification, is_behind: isBehind, ...shown }: ShownMonth): Html {
   const {

@@ -5,9 +5,9 @@ import { type Html, html } from '../../../documents/html.ts';
 import { isRefused } from '../../../domain/refusals.ts';
 import { hasRole } from '../../../domain/staff.ts';
 import { formTokenField } from '../../layout.ts';
-import { count, day, figures, note, number, numberHead, progress, time, wideTable } from '../../parts.ts';
+import { count, day, facts, figures, note, number, numberHead, progress, time, wideTable } from '../../parts.ts';
 import { type Answer, badInput, missing, page, redirect, type StaffVisit } from '../../visit.ts';
-import { accountLink } from '../addresses.ts';
+import { accountLink, eventPath } from '../addresses.ts';
 import { pageRefusalFor, readReference } from '../ask-correction.ts';
 import type { StaffDependencies } from '../dependencies.ts';
 import { maxReasonCharacters, orderOf } from '../staff-request.ts';
@@ -80,34 +80,22 @@ function divergences(audit: Books['audit'], { session }: StaffVisit): Html | fal
       }
     </p>
     ${audit.divergences.map(
-      ({ id, facts, acknowledgement: known }) =>
+      ({ id, facts: found, acknowledgement: known }) =>
         html`<section class="divergence">
-          <h3>${facts.rule} <span class="tag ${known ? 'info' : 'bad'}">${known ? 'acknowledged' : 'new'}</span></h3>
-          <dl class="facts">
-            ${
-              facts.account_id !== null &&
-              html`<dt>Account</dt>
-                <dd>
-                  <a href="/staff/accounts/${facts.account_id}"><code>${facts.account_id}</code></a>
-                </dd>`
-            }
-            <dt>Where</dt>
-            <dd><code>${facts.field}</code> of event ${facts.revision} of <code>${facts.stream}</code></dd>
-            <dt>Expected</dt>
-            <dd><code>${JSON.stringify(facts.expected)}</code></dd>
-            <dt>Found</dt>
-            <dd><code>${JSON.stringify(facts.found)}</code></dd>
-            ${
-              known !== null &&
-              html`<dt>Acknowledged</dt>
-                <dd>
-                  ${time(known.time)} by <code>${known.by}</code> under ${known.reference}: ${known.reason} (<a
-                    href="/staff/events/${known.event_id}"
-                    >event</a
-                  >)
-                </dd>`
-            }
-          </dl>
+          <h3>${found.rule} <span class="tag ${known ? 'info' : 'bad'}">${known ? 'acknowledged' : 'new'}</span></h3>
+          ${facts([
+            found.account_id !== null && ['Account', accountLink(found.account_id)],
+            ['Where', html`<code>${found.field}</code> of event ${found.revision} of <code>${found.stream}</code>`],
+            ['Expected', html`<code>${JSON.stringify(found.expected)}</code>`],
+            ['Found', html`<code>${JSON.stringify(found.found)}</code>`],
+            known !== null && [
+              'Acknowledged',
+              html`${time(known.time)} by <code>${known.by}</code> under ${known.reference}: ${known.reason} (<a
+                  href="${eventPath(known.event_id)}"
+                  >event</a
+                >)`,
+            ],
+          ])}
           ${known === null && mayAcknowledge && acknowledgeForm(id, session)}
         </section>`,
     )}

@@ -1,10 +1,9 @@
-import type { FastifyReply } from 'fastify';
 import { type Html, html } from '../../../documents/html.ts';
 import { count, day, empty, figures, money, note, number, numberHead, option, wideTable } from '../../parts.ts';
 import { type Answer, page, type StaffVisit } from '../../visit.ts';
 import { chargesPath, type FileEnding, withQuery } from '../addresses.ts';
 import type { StaffDependencies } from '../dependencies.ts';
-import { exportAnswer, type ExportForm } from '../export.ts';
+import { exportHandlers } from '../export.ts';
 import { inputOf, readInput, see, viewerOf } from '../view.ts';
 import {
   exportOverage,
@@ -29,25 +28,16 @@ export async function show(visit: StaffVisit, dependencies: StaffDependencies): 
   });
 }
 
-const exported =
-  (form: ExportForm) => async (visit: StaffVisit, dependencies: StaffDependencies, reply: FastifyReply) => {
-    const { after: _after, ...filters } = readInput(exportOverage.input, inputOf(visit));
-    const { month, rows } = await see(exportOverage, viewerOf(visit), dependencies, inputOf(visit));
-    const about = { of: 'overage', ...filters, month };
-    return exportAnswer(
-      form,
-      dependencies,
-      { reply, ...visit },
-      {
-        fileName: `overage-${month}`,
-        columns: exportOverage.columns,
-        about,
-        rows,
-      },
-    );
+export const files = exportHandlers(async (visit: StaffVisit, dependencies: StaffDependencies) => {
+  const { after: _after, ...filters } = readInput(exportOverage.input, inputOf(visit));
+  const { month, rows } = await see(exportOverage, viewerOf(visit), dependencies, inputOf(visit));
+  return {
+    fileName: `overage-${month}`,
+    columns: exportOverage.columns,
+    about: { of: 'overage', ...filters, month },
+    rows,
   };
-export const exportCsv = exported('csv');
-export const exportJson = exported('json');
+});
 
 /** The address of the table with these fields, and without those of them that are undefined. */
 export function overageAddress(

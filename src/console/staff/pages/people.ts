@@ -11,7 +11,7 @@ import { formKeyField, formKeyOf } from '../../form-key.ts';
 import { formTokenField } from '../../layout.ts';
 import { count, empty, note, number, numberHead, option, time, wideTable } from '../../parts.ts';
 import { type Answer, badInput, notYetInForce, page, redirect, type StaffVisit } from '../../visit.ts';
-import { accountPath, downloadPath, personPath } from '../addresses.ts';
+import { accountPath, downloadPath, olderPath, personPath } from '../addresses.ts';
 import { pageRefusalFor } from '../ask-correction.ts';
 import type { StaffDependencies } from '../dependencies.ts';
 import { maxReasonCharacters, orderOf } from '../staff-request.ts';
@@ -199,13 +199,7 @@ function accessRecordsContent({ access_records: records, next }: AccessRecords, 
     </form>
     <p class="soft">The same look within 15 minutes is recorded once.</p>
     ${accessRecordsTable(records)}
-    ${next !== null && html`<p class="pages"><a rel="next" href="${older(query, next)}">Older</a></p>`}`;
-}
-
-function older(query: URLSearchParams, before: string): string {
-  const changed = new URLSearchParams([...query].filter(([name, value]) => value !== '' && name !== 'before'));
-  changed.set('before', before);
-  return `/staff/people/looks?${changed.toString()}`;
+    ${next !== null && html`<p class="pages"><a rel="next" href="${olderPath('/staff/people/looks', query, next)}">Older</a></p>`}`;
 }
 
 export function accessRecordsTable(records: readonly AccessRecord[]): Html {

@@ -6,7 +6,7 @@ import { defaultTokenDays, maxStaffTokens, maxTokenDays } from '../../../domain/
 import { type StaffScope, staffScope, staffScopes } from '../../../domain/staff-events.ts';
 import { formKeyField, formKeyOf } from '../../form-key.ts';
 import { formTokenField } from '../../layout.ts';
-import { count, note, time, wideTable } from '../../parts.ts';
+import { count, facts, note, time, wideTable } from '../../parts.ts';
 import { type Answer, badInput, missing, page, PageRefusal, redirect, type StaffVisit } from '../../visit.ts';
 import { personPath } from '../addresses.ts';
 import { pageRefusalFor } from '../ask-correction.ts';
@@ -30,7 +30,7 @@ export async function show(visit: StaffVisit, dependencies: StaffDependencies): 
   return page({
     title: person.email ?? person.staff_id,
     section: 'people',
-    content: html`${told !== undefined && note('good', told)} ${facts(person)} ${changes(person, visit)}
+    content: html`${told !== undefined && note('good', told)} ${factsOf(person)} ${changes(person, visit)}
       <h2 id="tokens">Tokens for programs</h2>
       ${tokens(person, visit, dependencies)}
       <h2 id="looks">Looked at</h2>
@@ -39,19 +39,17 @@ export async function show(visit: StaffVisit, dependencies: StaffDependencies): 
   });
 }
 
-const facts = (person: Person): Html =>
-  html`<dl class="facts">
-    <dt>Member</dt>
-    <dd><code>${person.staff_id}</code>, since ${time(person.since)}</dd>
-    <dt>Role</dt>
-    <dd>${roleTag(person)}${person.removed_at !== null && html` ${time(person.removed_at)}, as ${person.role}`}</dd>
-    <dt>Signs in</dt>
-    <dd>${person.invited ? 'by a link' : 'by the OpenID provider, which says the role'}</dd>
-    <dt>Last sign-in</dt>
-    <dd>${lastSignIn(person)}</dd>
-    <dt>Corrections</dt>
-    <dd><a href="/staff/corrections?by=${person.staff_id}">all that this person has asked for</a></dd>
-  </dl>`;
+const factsOf = (person: Person): Html =>
+  facts([
+    ['Member', html`<code>${person.staff_id}</code>, since ${time(person.since)}`],
+    [
+      'Role',
+      html`${roleTag(person)}${person.removed_at !== null && html` ${time(person.removed_at)}, as ${person.role}`}`,
+    ],
+    ['Signs in', person.invited ? 'by a link' : 'by the OpenID provider, which says the role'],
+    ['Last sign-in', lastSignIn(person)],
+    ['Corrections', html`<a href="/staff/corrections?by=${person.staff_id}">all that this person has asked for</a>`],
+  ]);
 
 function changes(person: Person, { session }: StaffVisit): Html | false {
   const { staff_id: staffId, role, invited, removed_at: removedAt } = person;
