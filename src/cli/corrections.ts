@@ -5,7 +5,7 @@ import { formatCents } from '../domain/cents.ts';
 import { type CorrectionStatus, correctionStatuses } from '../domain/correction-requests.ts';
 import { accountIdArgument, addPageOptions } from './arguments.ts';
 import type { CliDependencies, RunCommand } from './dependencies.ts';
-import { type Column, CommandFailed, rowsText } from './output.ts';
+import { type Columns, CommandFailed, rowsText } from './output.ts';
 import { type PageOptions, printPage, takePage } from './pagination.ts';
 
 interface ListOptions extends Omit<PageOptions, 'after'> {
@@ -37,17 +37,17 @@ async function listCommand(
   printPage(cli.output, { corrections }, { next, text: rowsText(cli.output, columns, corrections) });
 }
 
-const columns: readonly Column<ReturnType<typeof correctionFacts<CorrectionRow>>>[] = [
-  'asked_at',
-  ['account', ({ account_id: id }) => id],
-  'status',
-  'kind',
-  ['amount', ({ made_cents: madeCents, cents }) => formatCents(madeCents ?? cents)],
-  'reference',
-  ['asked_by', (correction) => nameOf(correction.asked_by)],
-  ['decided_by', (correction) => (correction.decided_by ? nameOf(correction.decided_by) : '')],
-  'why',
-];
+const columns: Columns<ReturnType<typeof correctionFacts<CorrectionRow>>> = {
+  asked_at: 'asked_at',
+  account: 'account_id',
+  status: 'status',
+  kind: 'kind',
+  amount: ({ made_cents: madeCents, cents }) => formatCents(madeCents ?? cents),
+  reference: 'reference',
+  asked_by: (correction) => nameOf(correction.asked_by),
+  decided_by: (correction) => (correction.decided_by ? nameOf(correction.decided_by) : ''),
+  why: 'why',
+};
 
 const nameOf = ({ type, id, role }: ReturnType<typeof actorFacts>): string =>
   type === 'staff' ? `${id} (${role})` : id;

@@ -9,7 +9,7 @@ import { formatCents } from '../domain/cents.ts';
 import { jobStatuses } from '../domain/download-job.ts';
 import { accountIdArgument, addPageOptions, instantArgument } from './arguments.ts';
 import { type CliDependencies, type RunCommand, wholeTableMs } from './dependencies.ts';
-import { type Column, CommandFailed, print, rowsText } from './output.ts';
+import { type Columns, CommandFailed, print, rowsText } from './output.ts';
 import { type PageOptions, printPage, takePage } from './pagination.ts';
 import { caughtUp } from './wait-for-read-models.ts';
 
@@ -92,17 +92,17 @@ function timelineRow({ cents, ...row }: TimelineRow, previous: TimelineRow | und
   return { time, gap_seconds: gapMs / 1000, type, stream, revision, event_id, actor, ...charge, text, data };
 }
 
-const timelineColumns: readonly Column<ReturnType<typeof timelineRow>>[] = [
-  'time',
-  ['gap', ({ gap_seconds: seconds }) => `+${seconds.toFixed(3)} s`],
-  'type',
-  'stream',
-  'revision',
-  ['actor', ({ actor }) => `${actor.type} ${actor.id}`],
-  ['charge', ({ cents }) => (cents === undefined ? '' : formatCents(cents))],
-  ['in words', ({ text }) => text],
-  ['payload', ({ data }) => JSON.stringify(data)],
-];
+const timelineColumns: Columns<ReturnType<typeof timelineRow>> = {
+  time: 'time',
+  gap: ({ gap_seconds: seconds }) => `+${seconds.toFixed(3)} s`,
+  type: 'type',
+  stream: 'stream',
+  revision: 'revision',
+  actor: ({ actor }) => `${actor.type} ${actor.id}`,
+  charge: ({ cents }) => (cents === undefined ? '' : formatCents(cents)),
+  'in words': 'text',
+  payload: 'data',
+};
 
 /** Downloads, the newest first, as the read model has them. */
 async function listJobsCommand(cli: CliDependencies, options: JobFilter & PageOptions): Promise<void> {
@@ -116,11 +116,11 @@ async function listJobsCommand(cli: CliDependencies, options: JobFilter & PageOp
   printPage(cli.output, { jobs: page.rows }, { ...page, text: rowsText(cli.output, jobColumns, page.rows) });
 }
 
-const jobColumns: readonly Column<JobRow>[] = [
-  'token',
-  'queued_at',
-  'status',
-  'platform',
-  ['account', ({ account_id: id }) => id],
-  'failure_reason',
-];
+const jobColumns: Columns<JobRow> = {
+  token: 'token',
+  queued_at: 'queued_at',
+  status: 'status',
+  platform: 'platform',
+  account: 'account_id',
+  failure_reason: 'failure_reason',
+};

@@ -10,7 +10,7 @@ import { termsAt } from '../domain/usage-periods.ts';
 import { currentUsage, requireAccount } from './accounts/find-account-usage.ts';
 import { accountIdArgument, referenceArgument } from './arguments.ts';
 import { type CliDependencies, requestOf, type RunCommand } from './dependencies.ts';
-import { type Column, CommandFailed, print, requireText, rowsText } from './output.ts';
+import { type Columns, CommandFailed, print, requireText, rowsText } from './output.ts';
 import { untilShown } from './wait-for-read-models.ts';
 
 interface IssueOptions {
@@ -89,13 +89,13 @@ async function listCommand(cli: CliDependencies, accountId: string): Promise<voi
   print(cli.output, { account_id: accountId, keys }, rowsText(cli.output, keyColumns, keys));
 }
 
-const keyColumns: readonly Column<KeyWithUse>[] = [
-  'key_id',
-  'key_prefix',
-  'created_at',
-  ['revoked_at', (key) => key.revoked_at ?? '-'],
-  'label',
-];
+const keyColumns: Columns<KeyWithUse> = {
+  key_id: 'key_id',
+  key_prefix: 'key_prefix',
+  created_at: 'created_at',
+  revoked_at: (key) => key.revoked_at ?? '-',
+  label: 'label',
+};
 
 async function revokeCommand(cli: CliDependencies, keyId: string): Promise<void> {
   const accountId = await accountOfKey(cli, keyId);

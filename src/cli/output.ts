@@ -1,5 +1,6 @@
 import type { z } from 'zod';
 import { table } from '../documents/text.ts';
+import { formatCents } from '../domain/cents.ts';
 
 /** The output of a command: text for people, one JSON document for programs. */
 export interface Output {
@@ -30,23 +31,20 @@ export function print({ json, write }: Output, data: object, text: string): void
   write(json ? `${JSON.stringify(data, null, 2)}\n` : `${text}\n`);
 }
 
-/** A column of a table: a field of its rows, or a name with the text of each row. */
-export type Column<Row> = (keyof Row & string) | readonly [name: string, textOf: (row: Row) => string];
+/** The columns of a table by name: the field of a row that each shows, or its text. Cents are shown as an amount. */
+export type Columns<Row> = Readonly<Record<string, (keyof Row & string) | ((row: Row) => string)>>;
 
 /** One line for each row. A field that is null stays empty. */
-export function rowsText<Row extends object>(
-  output: Output,
-  columns: readonly Column<Row>[],
-  rows: readonly Row[],
-): string {
-  const cellsOf = (row: Row) =>
-    columns.map((column) => (typeof column === 'string' ? fieldText(row[column]) : column[1](row)));
-  const head = columns.map((column) => (typeof column === 'string' ? column : column[0]));
-  return table(output, head, rows.map(cellsOf));
+export function rowsText<Row extends object>(output: Output, columns: Columns<Row>, rows: readonly Row[]): string {
+  const cell = (row: Row, column: Columns<Row>[string]) =>
+    typeof column === 'string' ? fieldText(column, row[column]) : column(row);
+  const cells = rows.map((row) => Object.values(columns).map((column) => cell(row, column)));
+  return table(output, Object.keys(columns), cells);
 }
 
-function fieldText(value: unknown): string {
+function fieldText(name: string, value: unknown): string {
   if (value === null) return '';
+  if (typeof value === 'number' && name.endsWith('cents')) return formatCents(value);
   return typeof value === 'string' ? value : JSON.stringify(value);
 }
 

@@ -45,7 +45,7 @@ async function inviteCommand(cli: CliDependencies, accountId: string, email: str
 
 async function listCommand(cli: CliDependencies, accountId: string): Promise<void> {
   const people = listPeople((await requireAccount(cli, accountId)).people).map(rowOf);
-  const text = rowsText(cli.output, ['person_id', 'since', 'email'], people);
+  const text = rowsText(cli.output, { person_id: 'person_id', since: 'since', email: 'email' }, people);
   print(cli.output, { account_id: accountId, people }, text);
 }
 

@@ -12,7 +12,7 @@ import { refusalOf } from '../../projections/runner/resume.ts';
 import { measureProgress } from '../../projections/runner/wait-for-checkpoint.ts';
 import { usageAndJobs } from '../../projections/usage-and-jobs.ts';
 import { type CliDependencies, type RunCommand, wholeTableMs } from './dependencies.ts';
-import { type Column, CommandFailed, type Output, print, rowsText } from './output.ts';
+import { type Columns, CommandFailed, type Output, print, rowsText } from './output.ts';
 import { createProgressBar } from './progress-bar.ts';
 
 export function addProjectionStatus(group: Command, run: RunCommand): void {
@@ -52,13 +52,13 @@ async function statusCommand(cli: CliDependencies): Promise<void> {
     projections: rows,
     dispatcher: dispatchRefusal === undefined ? 'not refused' : 'refused',
   };
-  const columns: readonly Column<(typeof rows)[number]>[] = [
-    ['projection', ({ name }) => name],
-    ['position', ({ position }) => position ?? '-'],
-    ['lag', ({ lag }) => String(lag ?? '-')],
-    ['events/s', ({ events_per_second: rate }) => String(rate)],
-    'state',
-  ];
+  const columns: Columns<(typeof rows)[number]> = {
+    projection: 'name',
+    position: ({ position }) => position ?? '-',
+    lag: ({ lag }) => String(lag ?? '-'),
+    'events/s': 'events_per_second',
+    state: 'state',
+  };
   const text = [
     `projector  ${away ? 'away: no process has the role, nothing is projected' : 'running'}`,
     `log head   ${data.head ?? '-'}`,
@@ -139,7 +139,7 @@ function describeRebuilt(
       ? 'The old tables differed from the log; missing rows have been added, surplus rows are gone:'
       : 'The old tables were identical:',
     '',
-    rowsText(output, [['table', (each) => each.name], 'rows', 'missing', 'surplus'], tables),
+    rowsText(output, { table: 'name', rows: 'rows', missing: 'missing', surplus: 'surplus' }, tables),
     ...(decidedFrom ? ['', 'Restart the API processes: their usage caches may come from wrong rows of credits.'] : []),
   ].join('\n');
   return { data, text };

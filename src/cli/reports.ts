@@ -15,7 +15,7 @@ import { type ShownVerification, showVerification } from '../documents/verdict.t
 import { formatCents } from '../domain/cents.ts';
 import { accountIdArgument } from './arguments.ts';
 import type { CliDependencies, RunCommand } from './dependencies.ts';
-import { type Column, CommandFailed, jsonDocument, rowsText } from './output.ts';
+import { type Columns, CommandFailed, jsonDocument, rowsText } from './output.ts';
 import { caughtUp } from './wait-for-read-models.ts';
 
 export function addMonthReport(reports: Command, run: RunCommand): void {
@@ -112,20 +112,20 @@ async function readAccountClose({ client }: ReportDependencies, month: string, a
   throw new CommandFailed(`${account} has no billing period that starts in ${month}`);
 }
 
-const accountColumns: readonly Column<AccountClose>[] = [
-  ['account', ({ account_id: id }) => id],
-  ['from', ({ period_start: start }) => start.slice(0, 10)],
-  'plan',
-  ['fee', (close) => formatCents(close.fee_cents)],
-  ['difference', (close) => formatCents(close.fee_difference_cents)],
-  ['overage', (close) => formatCents(close.charged_cents)],
-  ['voided', (close) => formatCents(-close.voided_cents)],
-  ['waived', (close) => formatCents(-close.waived_cents)],
-  ['due', (close) => formatCents(close.due_cents)],
-  ['invoiced', (close) => formatCents(close.invoiced_cents)],
-  ['credited', (close) => formatCents(-close.credited_cents)],
-  ['not invoiced', (close) => notInvoicedText(close)],
-];
+const accountColumns: Columns<AccountClose> = {
+  account: 'account_id',
+  from: ({ period_start: start }) => start.slice(0, 10),
+  plan: 'plan',
+  fee: 'fee_cents',
+  difference: 'fee_difference_cents',
+  overage: 'charged_cents',
+  voided: (close) => formatCents(-close.voided_cents),
+  waived: (close) => formatCents(-close.waived_cents),
+  due: 'due_cents',
+  invoiced: 'invoiced_cents',
+  credited: (close) => formatCents(-close.credited_cents),
+  'not invoiced': (close) => notInvoicedText(close),
+};
 
 const notInvoicedText = ({ not_invoiced: parts }: AccountClose): string =>
   parts.map(({ cents, why }) => `${formatCents(cents)}: ${openReasons[why]}`).join('; ') || '-';

@@ -28,7 +28,7 @@ import { staffIdPattern, type StaffRole, staffRoles, type StaffScope, staffScope
 import { MailNotTaken } from '../ports/billing.ts';
 import { addByOptions, addPageOptions, type DecidedBy, operatorOf, wholeArgument } from './arguments.ts';
 import type { CliDependencies, RunCommand } from './dependencies.ts';
-import { type Column, CommandFailed, print, requireText, rowsText } from './output.ts';
+import { type Columns, CommandFailed, print, requireText, rowsText } from './output.ts';
 import { type PageOptions, printPage, takePage } from './pagination.ts';
 import { caughtUp, commandTimeoutMs } from './wait-for-read-models.ts';
 
@@ -175,7 +175,14 @@ async function listCommand(cli: CliDependencies, { limit, after }: PageOptions):
     // Addresses stand in the log alone, where they can be erased.
     members.map(async (row) => memberFacts(row, await readStaff(dependencies, row.staffId), cli.now())),
   );
-  const text = rowsText(cli.output, ['staff_id', 'role', 'email', 'since', 'removed_at'], staff);
+  const columns = {
+    staff_id: 'staff_id',
+    role: 'role',
+    email: 'email',
+    since: 'since',
+    removed_at: 'removed_at',
+  } as const;
+  const text = rowsText(cli.output, columns, staff);
   printPage(cli.output, { staff }, { next, text });
 }
 
@@ -211,14 +218,14 @@ async function listTokensCommand(cli: CliDependencies, person: string): Promise<
   print(cli.output, { staff_id: staffId, tokens: rows }, rowsText(cli.output, tokenColumns, rows));
 }
 
-const tokenColumns: readonly Column<ReturnType<typeof tokenFacts>>[] = [
-  'token_id',
-  'prefix',
-  ['scopes', ({ scopes }) => scopes.join(', ')],
-  'expires_at',
-  'revoked',
-  'label',
-];
+const tokenColumns: Columns<ReturnType<typeof tokenFacts>> = {
+  token_id: 'token_id',
+  prefix: 'prefix',
+  scopes: ({ scopes }) => scopes.join(', '),
+  expires_at: 'expires_at',
+  revoked: 'revoked',
+  label: 'label',
+};
 
 async function revokeCommand(
   cli: CliDependencies,

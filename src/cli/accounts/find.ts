@@ -11,7 +11,7 @@ import { parseAccountEvent } from '../../domain/parse-event.ts';
 import { email } from '../../domain/plain-text.ts';
 import { addPageOptions } from '../arguments.ts';
 import type { CliDependencies, RunCommand } from '../dependencies.ts';
-import { type Column, CommandFailed, rowsText } from '../output.ts';
+import { type Columns, CommandFailed, rowsText } from '../output.ts';
 import { type PageOptions, printPage, takePage } from '../pagination.ts';
 import { createCountBar } from '../progress-bar.ts';
 import { caughtUp } from '../wait-for-read-models.ts';
@@ -121,12 +121,12 @@ async function printAccounts(cli: CliDependencies, ids: readonly string[], limit
 
 type ListedAccount = NonNullable<Awaited<ReturnType<typeof describeAccount>>>;
 
-const accountColumns: readonly Column<ListedAccount>[] = [
-  'account_id',
-  ['plan', ({ plan }) => plan ?? '-'],
-  ['keys', ({ active_keys: keys }) => String(keys)],
-  'email',
-];
+const accountColumns: Columns<ListedAccount> = {
+  account_id: 'account_id',
+  plan: ({ plan }) => plan ?? '-',
+  keys: 'active_keys',
+  email: 'email',
+};
 
 async function describeAccount({ store, pool, macs }: CliDependencies, accountId: string) {
   const account = await readAccount(store, accountId);

@@ -9,7 +9,7 @@ import type { UsagePeriod } from '../../domain/usage-state.ts';
 import { type Pool, poolOf } from '../../domain/usage-summary.ts';
 import { accountIdArgument, dayArgument } from '../arguments.ts';
 import type { CliDependencies, RunCommand } from '../dependencies.ts';
-import { type Column, CommandFailed, print, rowsText } from '../output.ts';
+import { type Columns, CommandFailed, print, rowsText } from '../output.ts';
 import { caughtUp } from '../wait-for-read-models.ts';
 import { requireAccount } from './find-account-usage.ts';
 
@@ -77,19 +77,19 @@ function describePeriod(usage: UsagePeriod, invoices: PeriodInvoice[]) {
   };
 }
 
-const columns: readonly Column<Period>[] = [
-  ['from', ({ period_start: start }) => start.slice(0, 10)],
-  ['to', ({ period_end: end }) => end.slice(0, 10)],
-  'phase',
-  'plan',
-  ['downloads', ({ downloads }) => String(downloads.accepted)],
-  ['credits', ({ downloads }) => creditsText(downloads.credits)],
-  ['overage', ({ downloads: { overage } }) => `${String(overage.count)} for ${formatCents(overage.cents)}`],
-  ['metadata', ({ metadata }) => creditsText(metadata.credits)],
-  ['fee', ({ fee_cents: cents }) => formatCents(cents)],
-  ['cap', ({ overage_cap_cents: cents }) => (cents === null ? 'none' : formatCents(cents))],
-  ['invoices', ({ invoices }) => invoices.map(invoiceText).join(', ') || '-'],
-];
+const columns: Columns<Period> = {
+  from: ({ period_start: start }) => start.slice(0, 10),
+  to: ({ period_end: end }) => end.slice(0, 10),
+  phase: 'phase',
+  plan: 'plan',
+  downloads: ({ downloads }) => String(downloads.accepted),
+  credits: ({ downloads }) => creditsText(downloads.credits),
+  overage: ({ downloads: { overage } }) => `${String(overage.count)} for ${formatCents(overage.cents)}`,
+  metadata: ({ metadata }) => creditsText(metadata.credits),
+  fee: 'fee_cents',
+  cap: ({ overage_cap_cents: cents }) => (cents === null ? 'none' : formatCents(cents)),
+  invoices: ({ invoices }) => invoices.map(invoiceText).join(', ') || '-',
+};
 
 const invoiceText = ({ number, total_cents: cents }: PeriodInvoice) => `${String(number)} (${formatCents(cents)})`;
 

@@ -1,10 +1,9 @@
 import type { Command } from 'commander';
 import { usageAndJobs } from '../../../projections/usage-and-jobs.ts';
 import { listPeriodsInGrace } from '../../../projections/work-lists/due-periods.ts';
-import { formatCents } from '../../domain/cents.ts';
 import type { InvoiceIssued } from '../../domain/invoice-events.ts';
 import type { CliDependencies, RunCommand } from '../dependencies.ts';
-import { type Column, CommandFailed, print, rowsText } from '../output.ts';
+import { CommandFailed, print, rowsText } from '../output.ts';
 import { caughtUp } from '../wait-for-read-models.ts';
 
 export function addIssueDueInvoices(invoices: Command, run: RunCommand): void {
@@ -13,16 +12,6 @@ export function addIssueDueInvoices(invoices: Command, run: RunCommand): void {
     .description('end, open, close and invoice all due periods now, as the dispatcher does by the clock')
     .action(() => run(issueDueCommand));
 }
-
-type Issued = Pick<InvoiceIssued, 'account_id' | 'number' | 'covers' | 'period_start' | 'period_end' | 'total_cents'>;
-
-const columns: readonly Column<Issued>[] = [
-  ['account', ({ account_id: id }) => id],
-  ['invoice', ({ number }) => String(number)],
-  'covers',
-  ['from', ({ period_start: start }) => start.slice(0, 10)],
-  ['total', ({ total_cents: cents }) => formatCents(cents)],
-];
 
 /** Does now what the dispatcher's clock would do, until there is nothing left to do. */
 async function issueDueCommand(cli: CliDependencies): Promise<void> {
@@ -60,8 +49,19 @@ async function issueDueCommand(cli: CliDependencies): Promise<void> {
     behind,
     failed: Object.fromEntries(failed),
   };
+  const text = rowsText(
+    cli.output,
+    {
+      account: 'account_id',
+      invoice: 'number',
+      covers: 'covers',
+      from: ({ period_start: start }) => start.slice(0, 10),
+      total: 'total_cents',
+    },
+    data.issued,
+  );
   const counts = `${String(rolledOver.size)} periods ended, ${String(closed.size)} closed, ${String(issued.length)} invoices issued`;
-  print(cli.output, data, `${rowsText(cli.output, columns, data.issued)}\n\n${counts}`);
+  print(cli.output, data, `${text}\n\n${counts}`);
   if (doneSoFar() + heldUp.size + inGrace.size + failed.size === 0 && !behind)
     cli.output.tell('reeltally: nothing is due: no period is past its end, and everything closed is invoiced\n');
   for (const [stream, until] of inGrace)

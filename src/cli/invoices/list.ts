@@ -1,11 +1,10 @@
 import type { Command } from 'commander';
 import { invoices as invoicesModel } from '../../../projections/invoices.ts';
-import { formatCents } from '../../domain/cents.ts';
 import { listDocuments } from '../../invoices/account-documents.ts';
 import { requireAccount } from '../accounts/find-account-usage.ts';
 import { accountIdArgument } from '../arguments.ts';
 import type { CliDependencies, RunCommand } from '../dependencies.ts';
-import { type Column, print, rowsText } from '../output.ts';
+import { type Columns, print, rowsText } from '../output.ts';
 import { caughtUp } from '../wait-for-read-models.ts';
 
 export function addListInvoices(invoices: Command, run: RunCommand): void {
@@ -18,26 +17,26 @@ export function addListInvoices(invoices: Command, run: RunCommand): void {
 
 type Documents = Awaited<ReturnType<typeof listDocuments>>;
 
-const invoiceColumns: readonly Column<Documents['invoices'][number]>[] = [
-  ['invoice', ({ number }) => String(number)],
-  'document_number',
-  ['issued', ({ issued_at: time }) => time],
-  'covers',
-  ['from', ({ period_start: start }) => start.slice(0, 10)],
-  ['to', ({ period_end: end }) => end.slice(0, 10)],
-  ['total', ({ total_cents: cents }) => formatCents(cents)],
-  ['credited', ({ credited_cents: cents }) => formatCents(cents)],
-];
+const invoiceColumns: Columns<Documents['invoices'][number]> = {
+  invoice: 'number',
+  document_number: 'document_number',
+  issued: 'issued_at',
+  covers: 'covers',
+  from: ({ period_start: start }) => start.slice(0, 10),
+  to: ({ period_end: end }) => end.slice(0, 10),
+  total: 'total_cents',
+  credited: 'credited_cents',
+};
 
-const noteColumns: readonly Column<Documents['credit_notes'][number]>[] = [
-  ['credit_note', ({ number }) => String(number)],
-  'document_number',
-  ['issued', ({ issued_at: time }) => time],
-  ['of_invoice', ({ invoice_number: number }) => String(number)],
-  'line',
-  'reference',
-  ['amount', ({ cents }) => formatCents(cents)],
-];
+const noteColumns: Columns<Documents['credit_notes'][number]> = {
+  credit_note: 'number',
+  document_number: 'document_number',
+  issued: 'issued_at',
+  of_invoice: 'invoice_number',
+  line: 'line',
+  reference: 'reference',
+  amount: 'cents',
+};
 
 async function listCommand(cli: CliDependencies, accountId: string): Promise<void> {
   await requireAccount(cli, accountId);

@@ -10,7 +10,7 @@ import { parseUsageEvent } from '../../domain/parse-event.ts';
 import type { RecordedEvent } from '../../ports/event-store.ts';
 import { accountIdArgument, dayArgument } from '../arguments.ts';
 import type { CliDependencies, RunCommand } from '../dependencies.ts';
-import { type Column, CommandFailed, type Output, print, rowsText } from '../output.ts';
+import { type Columns, CommandFailed, type Output, print, rowsText } from '../output.ts';
 import { untilShown } from '../wait-for-read-models.ts';
 
 export function addShowLedger(ledger: Command, run: RunCommand): void {
@@ -151,19 +151,18 @@ function firstDifference(rows: readonly LedgerRow[], logged: readonly LedgerRow[
 
 function describe(output: Output, rows: readonly LedgerRow[]): string {
   const hasCorrections = rows.some(({ corrects }) => corrects !== null);
-  return `${rowsText(output, hasCorrections ? [...columns, 'corrects', 'reference'] : columns, rows)}\n\n${LedgerTotals.of(rows).text}`;
+  const more: Columns<LedgerRow> = hasCorrections ? { corrects: 'corrects', reference: 'reference' } : {};
+  return `${rowsText(output, { ...columns, ...more }, rows)}\n\n${LedgerTotals.of(rows).text}`;
 }
 
-const columns: readonly Column<LedgerRow>[] = [
-  'time',
-  'type',
-  ['for', ({ token, lookup_id: lookupId }) => token ?? lookupId ?? ''],
-  ['event', ({ event_id: id }) => id],
-  'stream',
-  'revision',
-  ['rate', ({ rate_cents: cents, rate_version: version }) => rateText(cents, version)],
-  ['charge', ({ cents }) => formatCents(cents)],
-];
-
-const rateText = (cents: number | null, version: string | null) =>
-  cents === null ? '-' : `${formatCents(cents)} (${version ?? ''})`;
+const columns: Columns<LedgerRow> = {
+  time: 'time',
+  type: 'type',
+  for: ({ token, lookup_id: lookupId }) => token ?? lookupId ?? '',
+  event: 'event_id',
+  stream: 'stream',
+  revision: 'revision',
+  rate: ({ rate_cents: cents, rate_version: version }) =>
+    cents === null ? '-' : `${formatCents(cents)} (${version ?? ''})`,
+  charge: 'cents',
+};
