@@ -1,5 +1,6 @@
-import { EventStoreDBClient } from '@eventstore/db-client';
+import type { EventStoreDBClient } from '@eventstore/db-client';
 import type { Rule } from '../../src/audit/rules/rules.ts';
+import { withOfficialClient } from '../support/official-client.ts';
 import { bytesOf, type ForgedLog, textOf } from './forged-log.ts';
 import type { Random } from './random.ts';
 
@@ -7,16 +8,7 @@ import type { Random } from './random.ts';
 interface StreamTamper {
   kind: string;
   rules: readonly Rule[];
-  tamper: (url: string, stream: string) => Promise<void>;
-}
-
-async function withClient(url: string, use: (client: EventStoreDBClient) => Promise<unknown>): Promise<void> {
-  const client = EventStoreDBClient.connectionString(url);
-  try {
-    await use(client);
-  } finally {
-    await client.dispose();
-  }
+  tamper: (url: string, stream: string) => Promise<unknown>;
 }
 
 const hides = (
@@ -25,7 +17,7 @@ const hides = (
 ): StreamTamper => ({
   kind,
   rules: ['stream_truncated'],
-  tamper: (url, stream) => withClient(url, (client) => tamper(client, stream)),
+  tamper: (url, stream) => withOfficialClient(url, (client) => tamper(client, stream)),
 });
 
 export const ofStreams: readonly StreamTamper[] = [

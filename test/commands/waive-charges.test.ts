@@ -6,6 +6,7 @@ import { newUuid } from '../../src/system/clock-and-chance.ts';
 import { token } from '../domain/usage-examples.ts';
 import { patienceMs } from '../support/wait-for.ts';
 import { endAndClose } from './close-books.ts';
+import { chargeOf } from './corrections-under-test.ts';
 import { correct } from './keyed-downloads.ts';
 import { logUnderTest } from './log-under-test.ts';
 import { appendingBy, noteReads } from './noted-reads.ts';
@@ -25,14 +26,10 @@ async function chargedAccount(count: number): Promise<UsageAccount> {
   return account;
 }
 
-/** Downloads by their numbers: one that is queued n-th is charged at revision 2n − 1. */
-const chargesOf = (numbers: readonly number[]) =>
-  numbers.map((number) => ({ token: token(number), revision: 2 * number - 1 }));
-
 const waive = (store: EventStore, { stream }: UsageAccount, numbers: readonly number[], reference = 'CASE-1') =>
   waiveCharges(
     { store, now, newUuid },
-    { stream, charges: chargesOf(numbers), reference, actor, timeoutMs: patienceMs },
+    { stream, charges: numbers.map(chargeOf), reference, actor, timeoutMs: patienceMs },
   );
 
 async function waivedIn({ stream }: UsageAccount) {
@@ -111,7 +108,7 @@ describe('waiving many charges', () => {
     const brief = { ...actor, reason: 'outage' };
     await waiveCharges(
       { store: log.store, now, newUuid },
-      { ...request, charges: chargesOf(upFrom(1, 4_600)), actor: brief },
+      { ...request, charges: upFrom(1, 4_600).map(chargeOf), actor: brief },
     );
     await endAndClose(log.store, account, december);
     const invoice = await issueInvoice(

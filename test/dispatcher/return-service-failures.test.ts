@@ -25,6 +25,7 @@ import {
   writersOf,
 } from '../commands/usage-account.ts';
 import { believed, silent, testMacs } from '../projections/read-models-under-test.ts';
+import { countRows } from '../support/postgres.ts';
 import { patienceMs, waitFor } from '../support/wait-for.ts';
 import { claimOne, dispatchingUnderTest, stepOne } from './dispatching.ts';
 
@@ -93,7 +94,7 @@ async function giveBack(store: EventStore = parts.store, now = december): Promis
 const one = async (query: string) => (await parts.models.pool.query<{ value: string | null }>(query)).rows[0]?.value;
 const dispatchedTo = async () =>
   BigInt((await one("select position::text as value from checkpoints where name = 'dispatch'")) ?? 0);
-const waiting = async () => Number(await one('select count(*)::text as value from service_failures'));
+const waiting = () => countRows(parts.models.pool, 'service_failures');
 
 async function correctionsOf({ account }: Used) {
   const given = ['ChargeWaived', 'DownloadCreditReturned'];

@@ -2,6 +2,7 @@ import { onTestFinished } from 'vitest';
 import { startSweeping, type SweepDependencies } from '../../src/dispatcher/sweep-lost-jobs.ts';
 import { newId, newUuid } from '../../src/system/clock-and-chance.ts';
 import { silent } from '../projections/read-models-under-test.ts';
+import { countRows } from '../support/postgres.ts';
 import { waitFor } from '../support/wait-for.ts';
 import type { Dispatching } from './dispatching.ts';
 
@@ -43,9 +44,5 @@ export async function sweepOnce(parts: Dispatching, changed: Parameters<typeof s
   await sweeping.stop();
 }
 
-async function countOldWorkers({ models }: Dispatching): Promise<number> {
-  const { rows } = await models.pool.query<{ count: number }>(
-    "select count(*)::int as count from worker_heartbeats where beaten_at < clock_timestamp() - interval '1 day'",
-  );
-  return rows[0]!.count;
-}
+const countOldWorkers = ({ models }: Dispatching): Promise<number> =>
+  countRows(models.pool, "worker_heartbeats where beaten_at < clock_timestamp() - interval '1 day'");

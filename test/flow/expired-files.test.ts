@@ -9,6 +9,7 @@ import { appendAll, GeneratedAccount } from '../projections/generated-account.ts
 import { silent } from '../projections/read-models-under-test.ts';
 import { clockOffset } from '../support/clock-offset.ts';
 import { installationOfFile } from '../support/installation.ts';
+import { countRows } from '../support/postgres.ts';
 import { scaled } from '../support/proof-scale.ts';
 import { readLog } from '../support/read-log.ts';
 import { patienceMs, waitFor } from '../support/wait-for.ts';
@@ -50,10 +51,7 @@ beforeAll(async () => {
 
 afterAll(() => pool.end());
 
-async function count(condition: string): Promise<number> {
-  const { rows } = await pool.query<{ count: number }>(`select count(*)::int as count from jobs where ${condition}`);
-  return rows[0]?.count ?? 0;
-}
+const count = (condition: string): Promise<number> => countRows(pool, `jobs where ${condition}`);
 
 /**
  * Kills a dispatcher, at a time of its own, as soon as so much more of its work is done. It may have done more than that before it

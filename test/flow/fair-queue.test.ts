@@ -3,7 +3,7 @@ import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { queue } from '../support/downloads.ts';
 import { installationOfFile } from '../support/installation.ts';
 import { planFile } from '../support/plans.ts';
-import { withClient } from '../support/postgres.ts';
+import { countRows, withClient } from '../support/postgres.ts';
 import { isLongProof, scaled } from '../support/proof-scale.ts';
 import type { OpenedAccount, ServiceProcess } from '../support/service.ts';
 import { waitFor } from '../support/wait-for.ts';
@@ -49,21 +49,18 @@ async function download({ key }: OpenedAccount, count: number, item = 'private')
   return queued.map(({ request_token: token }) => token);
 }
 
-const countRows = (where: string) =>
-  withClient(installation.environment.DATABASE_URL, async (client) => {
-    const { rows } = await client.query<{ count: number }>(`select count(*)::int from jobs where ${where}`);
-    return rows[0]?.count ?? 0;
-  });
+const countJobs = (where: string) =>
+  withClient(installation.environment.DATABASE_URL, (client) => countRows(client, `jobs where ${where}`));
 
 const allEnded = () =>
-  waitFor(async () => (await countRows("status not in ('done', 'failed')")) === 0, {
+  waitFor(async () => (await countJobs("status not in ('done', 'failed')")) === 0, {
     what: 'all jobs to end',
     pollMs: 200,
   });
 const claimed = (count: number) =>
-  waitFor(async () => (await countRows("status <> 'queued'")) >= count, { what: `${count} claims`, pollMs: 20 });
+  waitFor(async () => (await countJobs("status <> 'queued'")) >= count, { what: `${count} claims`, pollMs: 20 });
 const known = (count: number) =>
-  waitFor(async () => (await countRows("status = 'queued'")) >= count, { what: `${count} rows of waiting jobs` });
+  waitFor(async () => (await countJobs("status = 'queued'")) >= count, { what: `${count} rows of waiting jobs` });
 
 interface Step {
   type: string;

@@ -1,8 +1,9 @@
-import { EventStoreDBClient } from '@eventstore/db-client';
+import type { EventStoreDBClient } from '@eventstore/db-client';
 import { beforeAll, expect, it } from 'vitest';
 import { within } from '../cli/command-line.ts';
 import { call } from '../support/client.ts';
 import { installationOfFile } from '../support/installation.ts';
+import { withOfficialClient } from '../support/official-client.ts';
 import { planFile } from '../support/plans.ts';
 import type { ServiceProcess } from '../support/service.ts';
 
@@ -29,11 +30,6 @@ async function verify(...options: string[]): Promise<Verdict> {
   return JSON.parse(stdout) as Verdict;
 }
 
-async function withLog(work: (client: EventStoreDBClient) => Promise<unknown>): Promise<void> {
-  const client = EventStoreDBClient.connectionString(installation.environment.EVENTSTORE_URL);
-  await work(client).finally(() => client.dispose());
-}
-
 it.for([
   ['$tb', (client: EventStoreDBClient, stream: string) => client.setStreamMetadata(stream, { truncateBefore: 2 })],
   ['$maxCount', (client: EventStoreDBClient, stream: string) => client.setStreamMetadata(stream, { maxCount: 1 })],
@@ -50,7 +46,7 @@ it.for([
   const stream = `usage-${account.accountId}-${start.slice(0, 10).replaceAll('-', '')}`;
   expect(await verify('--account', account.accountId)).toMatchObject({ verdict: 'verified' });
 
-  await withLog((client) => hide(client, prefix + stream));
+  await withOfficialClient(installation.environment.EVENTSTORE_URL, (client) => hide(client, prefix + stream));
   const named = expect.objectContaining({
     rule: 'stream_truncated',
     stream,

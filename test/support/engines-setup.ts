@@ -1,8 +1,9 @@
 /** Runs once before the tests of vitest.engines.config.ts: sees to it that there are engines to test against. */
-import { BACKWARDS, END, EventStoreDBClient, jsonEvent, StreamNotFoundError } from '@eventstore/db-client';
+import { BACKWARDS, END, type EventStoreDBClient, jsonEvent, StreamNotFoundError } from '@eventstore/db-client';
 import { startContainers } from './containers.ts';
 import { readGivenEngines } from './given-engines.ts';
 import { connectTo } from './nats.ts';
+import { withOfficialClient } from './official-client.ts';
 
 const names = ['EVENTSTORE_URL', 'DATABASE_URL', 'NATS_URL'] as const;
 const markerStream = 'engines_for_tests';
@@ -39,15 +40,12 @@ function refuse(name: string): never {
 
 /** Marks a log as one for tests, unless something else is in it already. */
 async function claimLog(url: string): Promise<void> {
-  const client = EventStoreDBClient.connectionString(url);
-  try {
+  await withOfficialClient(url, async (client) => {
     if (await isMarked(client)) return;
     const newest = client.readAll({ direction: BACKWARDS, fromPosition: END, maxCount: newestEvents });
     for await (const { event } of newest) if (event && ours.test(event.streamId)) refuse('EVENTSTORE_URL');
     await client.appendToStream(markerStream, jsonEvent({ type: 'EnginesForTests', data: {} }));
-  } finally {
-    await client.dispose();
-  }
+  });
 }
 
 async function isMarked(client: EventStoreDBClient): Promise<boolean> {

@@ -86,3 +86,9 @@ export async function withClient<Result>(url: string, work: (client: pg.Client) 
     await client.end();
   }
 }
+
+/** @param from a table, and a condition where one is wanted: `jobs where …` */
+export async function countRows(client: pg.Pool | pg.ClientBase, from: string): Promise<number> {
+  const { rows } = await client.query<{ count: number }>(`select count(*)::int as count from ${from}`);
+  return rows[0]?.count ?? 0;
+}

@@ -1,4 +1,5 @@
-import { EventStoreDBClient, START } from '@eventstore/db-client';
+import { START } from '@eventstore/db-client';
+import { withOfficialClient } from './official-client.ts';
 
 export interface LoggedEvent {
   stream: string;
@@ -11,8 +12,7 @@ export interface LoggedEvent {
 
 /** Every event of the streams with this prefix but the store's own, in the order of the log, read by the official client itself. */
 export async function readLog(eventStoreUrl: string, prefix = ''): Promise<LoggedEvent[]> {
-  const client = EventStoreDBClient.connectionString(eventStoreUrl);
-  try {
+  return withOfficialClient(eventStoreUrl, async (client) => {
     const events: LoggedEvent[] = [];
     for await (const { event } of client.readAll({ fromPosition: START })) {
       if (!event?.streamId.startsWith(prefix) || event.streamId.startsWith('$')) continue;
@@ -20,7 +20,5 @@ export async function readLog(eventStoreUrl: string, prefix = ''): Promise<Logge
       events.push({ stream: streamId, revision: Number(revision), id, type, data, metadata });
     }
     return events;
-  } finally {
-    await client.dispose();
-  }
+  });
 }

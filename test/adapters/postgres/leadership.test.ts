@@ -2,7 +2,7 @@ import type pg from 'pg';
 import { pino } from 'pino';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { leadWhenAlone } from '../../../src/adapters/postgres/leadership.ts';
-import { connectClient, createDatabase, type TestDatabase } from '../../support/postgres.ts';
+import { connectClient, countRows, createDatabase, type TestDatabase } from '../../support/postgres.ts';
 import { waitFor } from '../../support/wait-for.ts';
 
 const logger = pino({ level: 'silent' });
@@ -102,11 +102,10 @@ it('without Postgres nobody leads, and standing by ends at once', async () => {
 });
 
 /** Connections that hold the lock or have asked for it. */
-async function candidateConnections(): Promise<number> {
-  const { rows } = await administrator.query<{ count: number }>(
-    `select count(*)::int as count from pg_stat_activity
+const candidateConnections = (): Promise<number> =>
+  countRows(
+    administrator,
+    `pg_stat_activity
      where datname = current_database() and pid <> pg_backend_pid()
        and (query like '%advisory_lock%' or query = 'select 1')`,
   );
-  return rows[0]?.count ?? 0;
-}
