@@ -25,7 +25,7 @@ import { WriterRegistry } from '../commands/usage/writer-registry.ts';
 import { waiveCharges } from '../commands/waive-charges.ts';
 import { type BillingPeriod, usageStream } from '../domain/billing-period.ts';
 import type { Actor } from '../domain/parse-event.ts';
-import { openerOf } from '../domain/people.ts';
+import { findPerson, openerOf } from '../domain/people.ts';
 import { maxKeysOf, type PlanCatalogue, type PlanTerms } from '../domain/plans.ts';
 import type { Refused } from '../domain/refusals.ts';
 import type { UsagePeriod } from '../domain/usage-state.ts';
@@ -106,17 +106,25 @@ class CustomerTeller {
     if (step.what === 'download') this.#downloads.push(step);
     if (step.atMs < this.#newestMs || (step.atMs === this.#newestMs && !takesSeveralAppends(step))) return;
     this.#clockMs = step.atMs;
+    const accountId = this.#accountId;
+    const byOwner = { accountId, actor: this.#owner, correlationId: this.#telling.newUuid(), timeoutMs };
     switch (step.what) {
       case 'account opened':
         return this.#open();
-      case 'key issued':
-        return this.#issueKey(step.label);
+      case 'key issued': {
+        // Nobody learns the key: it is there to be seen.
+        const { label } = step;
+        const maxKeys = maxKeysOf(this.#termsOf(this.#customer.plan));
+        return requireDone(issueReferencedKey(this.#accounts, { ...byOwner, label, maxKeys, reference: label }));
+      }
       case 'key revoked':
-        return this.#revokeKey(step.label);
+        return requireDone(revokeApiKey(this.#accounts, { ...byOwner, keyId: keyIdOf(accountId, step.label) }));
       case 'person invited':
-        return this.#invite(step.email);
-      case 'person removed':
-        return this.#remove(step.email);
+        return requireDone(invitePerson(this.#accounts, { ...byOwner, email: step.email }));
+      case 'person removed': {
+        const person = findPerson((await readAccount(this.#telling.store, accountId)).people, step.email);
+        return requireDone(removePerson(this.#accounts, { ...byOwner, personId: person?.personId ?? '' }));
+      }
       case 'requests':
         return this.#request(step);
       case 'download':
@@ -145,32 +153,8 @@ class CustomerTeller {
   async #open(): Promise<void> {
     const { reference, email, plan } = this.#customer;
     const opening = { reference, email, terms: this.#termsOf(plan), mails: false };
-    requireDone(await openAccount(this.#accounts, { ...opening, ...this.#by(storyActor) }));
-  }
-
-  /** Nobody learns the key: it is there to be seen. */
-  async #issueKey(label: string): Promise<void> {
-    const accountId = this.#accountId;
-    const maxKeys = maxKeysOf(this.#termsOf(this.#customer.plan));
-    const key = { accountId, label, maxKeys, reference: label };
-    requireDone(await issueReferencedKey(this.#accounts, { ...key, ...this.#by(this.#owner) }));
-  }
-
-  async #revokeKey(label: string): Promise<void> {
-    const accountId = this.#accountId;
-    const keyId = keyIdOf(accountId, label);
-    requireDone(await revokeApiKey(this.#accounts, { accountId, keyId, ...this.#by(this.#owner) }));
-  }
-
-  async #invite(email: string): Promise<void> {
-    requireDone(await invitePerson(this.#accounts, { accountId: this.#accountId, email, ...this.#by(this.#owner) }));
-  }
-
-  async #remove(email: string): Promise<void> {
-    const accountId = this.#accountId;
-    const { people } = await readAccount(this.#accounts.store, accountId);
-    const { personId = '' } = [...people.values()].find((person) => person.email === email) ?? {};
-    requireDone(await removePerson(this.#accounts, { accountId, personId, ...this.#by(this.#owner) }));
+    const correlationId = this.#telling.newUuid();
+    await requireDone(openAccount(this.#accounts, { ...opening, actor: storyActor, correlationId, timeoutMs }));
   }
 
   /** Requests of the same instant, which the account writer stores in one append. */
@@ -207,10 +191,8 @@ class CustomerTeller {
   }
 
   async #ask(command: WriterCommand, actor: Actor): Promise<UsagePeriod> {
-    return usageAfter(
-      command.kind,
-      await this.#writers.ask(this.#accountId, { command, ...this.#usageRequest(actor) }),
-    );
+    const answer = await this.#writers.ask(this.#accountId, { command, ...this.#usageRequest(actor) });
+    return usageAfter(command.kind, answer);
   }
 
   /** A download with a story of its own: later steps need its end, so it is worked at once. */
@@ -246,13 +228,8 @@ class CustomerTeller {
   async #waive({ reference, reason }: Extract<Step, { what: 'charge waived' }>): Promise<void> {
     const { token, usageStream: stream, usageRevision } = await this.#newestDownload();
     const charges = [{ token, revision: usageRevision - 1 }];
-    const { refused } = await waiveCharges(this.#accounts, {
-      stream,
-      charges,
-      reference,
-      actor: staff(reason),
-      timeoutMs,
-    });
+    const waiver = { stream, charges, reference, actor: staff(reason), timeoutMs };
+    const { refused } = await waiveCharges(this.#accounts, waiver);
     if (refused) throw refusedStep('a waiver', refused);
   }
 
@@ -278,7 +255,7 @@ class CustomerTeller {
       cents,
       reference,
     };
-    requireDone(await issueCreditNote(this.#accounts, { note, actor: staff(reason), mails: false, timeoutMs }));
+    await requireDone(issueCreditNote(this.#accounts, { note, actor: staff(reason), mails: false, timeoutMs }));
   }
 
   async #followNotices(usage: UsagePeriod | undefined): Promise<void> {
@@ -322,10 +299,6 @@ class CustomerTeller {
     return { type: 'api_key', id: keyIdOf(this.#accountId, label) };
   }
 
-  #by(actor: Actor) {
-    return { actor, correlationId: this.#telling.newUuid(), timeoutMs };
-  }
-
   #usageRequest(actor: Actor) {
     const snapshot = usageOrigin(usageStream(this.#accountId, this.#periods[0]));
     const cause = ownCause(this.#telling.newUuid(), actor);
@@ -341,7 +314,8 @@ const takesSeveralAppends = ({ what }: Step): boolean =>
 const refusedStep = (what: string, { outcome, refusal }: { outcome?: string; refusal?: string }) =>
   new Error(`${what} of the demo's story was refused: ${refusal ?? outcome ?? ''}`);
 
-function requireDone(answer: object | Refused): void {
+async function requireDone(answering: Promise<object | Refused>): Promise<void> {
+  const answer = await answering;
   if ('refusal' in answer) throw refusedStep('a step', answer);
 }
 
