@@ -1,7 +1,6 @@
-import type { Pool, PoolClient } from 'pg';
-import { inPoolTransaction } from '../runner/transaction.ts';
+import type { Pool } from 'pg';
 
-/** The work of the dispatcher's calendar, from the read model, and the gate that a period passes when it is closed. */
+/** The work of the dispatcher's calendar, from the read model. */
 
 /** One billing period of an account. */
 export interface DuePeriod {
@@ -58,7 +57,7 @@ export async function listPeriodsToClose(
   return rows;
 }
 
-/** Periods that still take corrections after their end, and the earliest time of their closing. */
+/** Periods whose charges may still change after their end, and the earliest time of their closing. */
 export async function listPeriodsInGrace(
   pool: Pool,
   { now, graceSeconds }: { now: string; graceSeconds: number },
@@ -96,24 +95,4 @@ export async function countDue(pool: Pool, now: string): Promise<{ notClosed: nu
     [now],
   );
   return { notClosed: rows[0]?.not_closed ?? 0, invoices: rows[0]?.invoices ?? 0 };
-}
-
-/**
- * After its success no charge of the stream can become a pending void, so no client is told "not charged" about a charge that can
- * no longer be given back. The writer of a pending void takes the same lock and looks for this row.
- *
- * @returns false, with nothing changed, while a pending void names the stream
- */
-export async function beginClosing(pool: Pool, stream: string): Promise<boolean> {
-  return inPoolTransaction(pool, async (client) => {
-    await client.query('select pg_advisory_xact_lock(hashtextextended($1, 0))', [stream]);
-    if (!(await hasNoPendingVoid(client, stream))) return false;
-    await client.query('insert into period_closings (stream) values ($1) on conflict do nothing', [stream]);
-    return true;
-  });
-}
-
-async function hasNoPendingVoid(client: PoolClient, stream: string): Promise<boolean> {
-  const { rowCount } = await client.query('select from pending_voids where stream = $1 limit 1', [stream]);
-  return rowCount === 0;
 }

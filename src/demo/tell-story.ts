@@ -1,5 +1,5 @@
 import { checkpointAt, dispatchCheckpoint, writeCheckpoint } from '../../projections/runner/checkpoints.ts';
-import { beginClosing } from '../../projections/work-lists/due-periods.ts';
+import { beginClosing } from '../../projections/work-lists/closing-gate.ts';
 import { readAccount } from '../commands/accounts.ts';
 import { accountIdOf } from '../commands/reference-ids.ts';
 import type { RequestTokens } from '../commands/request-token.ts';

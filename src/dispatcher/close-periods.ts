@@ -3,8 +3,8 @@ import type { Pool } from 'pg';
 import type { Logger } from 'pino';
 import { readCredits, readNewestCredits } from '../../projections/credits.ts';
 import { notBelieved } from '../../projections/credits-macs.ts';
+import { beginClosing } from '../../projections/work-lists/closing-gate.ts';
 import {
-  beginClosing,
   type DueInvoices,
   type DuePeriod,
   listInvoicesDue,

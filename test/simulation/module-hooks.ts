@@ -11,6 +11,7 @@ const replacements = new Map([
     'usage-warnings',
     'corrections',
     'credits',
+    'work-lists/closing-gate',
     'work-lists/due-periods',
     'work-lists/service-failures',
     'work-lists/unfinished-jobs',

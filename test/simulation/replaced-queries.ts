@@ -5,6 +5,7 @@ import type * as DocumentMails from '../../projections/document-mails.ts';
 import type * as Checkpoints from '../../projections/runner/checkpoints.ts';
 import type * as Resume from '../../projections/runner/resume.ts';
 import type * as UsageWarnings from '../../projections/usage-warnings.ts';
+import type * as ClosingGate from '../../projections/work-lists/closing-gate.ts';
 import type * as DuePeriods from '../../projections/work-lists/due-periods.ts';
 import type * as JobsInTurn from '../../projections/work-lists/jobs-in-turn.ts';
 import type * as KeptFiles from '../../projections/work-lists/kept-files.ts';
@@ -89,7 +90,7 @@ export const listInvoicesDue: typeof DuePeriods.listInvoicesDue = (pool, { excep
       })),
   );
 
-export const beginClosing: typeof DuePeriods.beginClosing = (pool, stream) =>
+export const beginClosing: typeof ClosingGate.beginClosing = (pool, stream) =>
   on(pool).statement(({ pendingVoids, closings }) => {
     if ([...pendingVoids.values()].some(({ append }) => append.stream === stream)) return false;
     closings.add(stream);

@@ -1,4 +1,5 @@
 import type { Pool } from 'pg';
+import { isNotClosingSql, lockGate } from '../../../projections/work-lists/closing-gate.ts';
 import type { ChargeToVoid, PendingVoidCharge, PendingVoids, UnknownAppend } from '../../ports/billing.ts';
 import type { EventToAppend } from '../../ports/event-store.ts';
 import type { RowMacs } from '../../ports/row-macs.ts';
@@ -39,8 +40,7 @@ export interface PendingVoidDependencies {
  * Table `pending_voids`. What is resolved moves to `resolved_voids`, because its void may be behind the end of a log that is being
  * copied.
  *
- * The closing of a period takes the same lock as `add`, records itself in `period_closings`, and checks for pending voids of the
- * period. So one of the two always sees the other.
+ * `add` adds none once the closing of the period has begun (`closing-gate.ts`).
  *
  * A pending void without a MAC of this installation is neither executed nor removed: an operator has to examine it.
  */
@@ -62,11 +62,10 @@ export function createPendingVoids(pool: Pool, dependencies: PendingVoidDependen
       const promised = { ...charge, promised: { process, at: now() } };
       const signed = { ...promised, mac: macs.sign('pending_voids', textOf(row, promised)) };
       return storeOnStandby(async (client) => {
-        await client.query('select pg_advisory_xact_lock(hashtextextended($1, 0))', [row.stream]);
-        // A separate statement, which sees everything that was committed before the lock was taken.
+        await lockGate(client, row.stream);
         const { rowCount } = await client.query(
           `insert into pending_voids (append_id, account_id, stream, expected_revision, events, voids)
-           select $1, $2, $3, $4, $5, $6 where not exists (select from period_closings where stream = $3)
+           select $1, $2, $3, $4, $5, $6 where ${isNotClosingSql('$3')}
            on conflict (append_id) do update set voids = pending_voids.voids || excluded.voids`,
           [
             append.events[0]?.id,
