@@ -1,5 +1,6 @@
 import { Html, html } from '../documents/html.ts';
 import type { Assets } from './assets/assets.ts';
+import { formTokenField } from './form-fields.ts';
 import type { MenuEntry, Site, SiteSession } from './site.ts';
 import type { Page, Section } from './visit.ts';
 
@@ -73,10 +74,6 @@ function menu<Session extends SiteSession>(
     </div>
   </header>`;
 }
-
-/** Every form that changes something has it. */
-export const formTokenField = ({ formToken }: Pick<SiteSession, 'formToken'>): Html =>
-  html`<input type="hidden" name="form_token" value="${formToken}" />`;
 
 function keyboardHelp(entries: readonly MenuEntry[], searches: string, ofPage: NonNullable<Page['keys']>): Html {
   const rows = [

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { readDollars } from '../../src/console/read-dollars.ts';
+import { readDollars } from '../../src/console/form-fields.ts';
 
 describe('an amount that a person types', () => {
   it.each([

@@ -7,8 +7,7 @@ import {
   parametersOf,
   writeDocument,
 } from '../../openapi/write-document.ts';
-import { apiBase, type Endpoint, jsonEndpoints } from './json-endpoints.ts';
-import { staffApiErrors } from './staff-api-errors.ts';
+import { apiBase, type Endpoint, jsonEndpoints, staffApiErrors } from './json-endpoints.ts';
 
 const description =
   'The data that staff read in their console, as JSON for programs. Every answer is `{"success": true, "data": …}` or `{"success": false, "error": {"code", "message"}}`: decide by `code`. New fields may appear at any time. Whenever an answer has personal data, the log records whose token has read them.';

@@ -11,9 +11,8 @@ import { RequestRefused } from '../../requests/request-refused.ts';
 import { pageRefusalOfError } from '../failures.ts';
 import type { PageRefusal } from '../visit.ts';
 import type { StaffDependencies } from './dependencies.ts';
-import { apiBase, type Endpoint, jsonEndpoints } from './json-endpoints.ts';
+import { apiBase, type Endpoint, jsonEndpoints, type StaffApiErrorCode, staffApiErrors } from './json-endpoints.ts';
 import { createStaffOpenApi } from './openapi.ts';
-import { type StaffApiErrorCode, staffApiErrors } from './staff-api-errors.ts';
 
 class StaffApiError extends Error {
   override readonly name = 'StaffApiError';

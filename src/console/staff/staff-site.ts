@@ -1,12 +1,12 @@
 import { html } from '../../documents/html.ts';
 import { hasRole } from '../../domain/staff.ts';
 import type { StaffSession } from '../../ports/staff-sessions.ts';
-import { formTokenField } from '../layout.ts';
+import { formTokenField } from '../form-fields.ts';
 import { staffCookies } from '../sign-in/cookies.ts';
 import type { MenuEntry, Site } from '../site.ts';
 import type { StaffDependencies } from './dependencies.ts';
-import { findStaffSession, findStaffSessions, isStaffConfirmed } from './find-session.ts';
 import { pageRoutes } from './page-routes.ts';
+import { findStaffSession, findStaffSessions, isStaffConfirmed } from './sign-in/find-session.ts';
 
 const entries: readonly MenuEntry[] = [
   { section: 'search', name: 'Search', path: '/staff', letter: 's' },

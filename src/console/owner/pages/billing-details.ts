@@ -2,7 +2,7 @@ import { changeBillingDetails } from '../../../commands/accounts.ts';
 import { type Html, html } from '../../../documents/html.ts';
 import { type BillingDetails, billingDetails } from '../../../domain/billing-details.ts';
 import { isRefused } from '../../../domain/refusals.ts';
-import { formTokenField } from '../../layout.ts';
+import { formTokenField } from '../../form-fields.ts';
 import { type Answer, badInput, type OwnerVisit, redirect } from '../../visit.ts';
 import type { ConsoleDependencies } from '../dependencies.ts';
 import { requestOf } from '../owner-request.ts';

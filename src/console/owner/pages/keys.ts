@@ -6,8 +6,7 @@ import { keyLabel } from '../../../domain/account-events.ts';
 import { maxKeysOf, type Terms } from '../../../domain/plans.ts';
 import { isRefused } from '../../../domain/refusals.ts';
 import { termsAt } from '../../../domain/usage-periods.ts';
-import { formKeyField, formKeyOf } from '../../form-key.ts';
-import { formTokenField } from '../../layout.ts';
+import { formKeyField, formKeyOf, formTokenField } from '../../form-fields.ts';
 import { count, empty, note, number, numberHead, time, wideTable } from '../../parts.ts';
 import {
   type Answer,

@@ -6,7 +6,7 @@ import { listPeople, maxPeople, type People } from '../../../domain/people.ts';
 import { email as emailField } from '../../../domain/plain-text.ts';
 import { isRefused } from '../../../domain/refusals.ts';
 import type { ListedSession } from '../../../ports/console-sessions.ts';
-import { formTokenField } from '../../layout.ts';
+import { formTokenField } from '../../form-fields.ts';
 import { count, time, wideTable } from '../../parts.ts';
 import { type Answer, badInput, missing, notYetInForce, type OwnerVisit, redirect } from '../../visit.ts';
 import type { ConsoleDependencies } from '../dependencies.ts';

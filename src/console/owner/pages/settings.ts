@@ -6,9 +6,8 @@ import { maxKeysOf, type PlanTerms, type Terms } from '../../../domain/plans.ts'
 import { isRefused } from '../../../domain/refusals.ts';
 import { comingTerms, isOverAt, termsAt } from '../../../domain/usage-periods.ts';
 import type { UsagePeriod } from '../../../domain/usage-state.ts';
-import { formTokenField } from '../../layout.ts';
+import { formTokenField, readDollars } from '../../form-fields.ts';
 import { count, day, facts, money, note, number, numberHead, wideTable } from '../../parts.ts';
-import { readDollars } from '../../read-dollars.ts';
 import { type Answer, away, badInput, missing, outcomeUnknown, type OwnerVisit, page, redirect } from '../../visit.ts';
 import { currentUsage, snapshotOf } from '../current-usage.ts';
 import type { ConsoleDependencies } from '../dependencies.ts';

@@ -2,7 +2,7 @@ import { approveCorrection, refuseCorrection } from '../../../commands/correct.t
 import { type Html, html } from '../../../documents/html.ts';
 import { isRefused, type Refusal, refusals } from '../../../domain/refusals.ts';
 import { hasRole } from '../../../domain/staff.ts';
-import { formTokenField } from '../../layout.ts';
+import { formTokenField } from '../../form-fields.ts';
 import { facts, money, note, number, numberHead, time, wideTable } from '../../parts.ts';
 import { type Answer, page, type StaffVisit } from '../../visit.ts';
 import { accountLink, creditNotePath } from '../addresses.ts';

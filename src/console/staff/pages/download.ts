@@ -4,9 +4,9 @@ import { actorText, bytes, count, duration, exactTime, facts, money, note, statu
 import { type Answer, page, type StaffVisit } from '../../visit.ts';
 import { accountLink, accountPath, correctionPath, downloadPath, eventAtPath, eventPath } from '../addresses.ts';
 import type { StaffDependencies } from '../dependencies.ts';
-import { amountsOf, type Step, type StepKind, stepKinds } from '../download-steps.ts';
 import { inputOf, see, viewerOf } from '../view.ts';
 import { type Download, download as downloadView } from '../views/download.ts';
+import { amountsOf, type Step, type StepKind, stepKinds } from '../views/download-steps.ts';
 
 /** A download, replayed: every step from the request to whoever has looked at it. */
 

@@ -7,9 +7,9 @@ import { duration } from '../../parts.ts';
 import { type Answer, badInput, PageRefusal, type StaffVisit } from '../../visit.ts';
 import { eventPath } from '../addresses.ts';
 import type { StaffDependencies } from '../dependencies.ts';
-import { amountsOf, type Step, stepsOf } from '../download-steps.ts';
 import { inputOf, see, viewerOf } from '../view.ts';
 import { download as downloadView } from '../views/download.ts';
+import { amountsOf, type Step, stepsOf } from '../views/download-steps.ts';
 
 /**
  * A download as it goes on: each of its events, by its position in the log, and the progress of its worker. A browser that has

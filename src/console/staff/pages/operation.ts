@@ -4,7 +4,7 @@ import { actingStaff } from '../../../commands/staff.ts';
 import { type Html, html } from '../../../documents/html.ts';
 import { isRefused } from '../../../domain/refusals.ts';
 import { hasRole } from '../../../domain/staff.ts';
-import { formTokenField } from '../../layout.ts';
+import { formTokenField } from '../../form-fields.ts';
 import { count, day, facts, figures, note, number, numberHead, progress, time, wideTable } from '../../parts.ts';
 import { type Answer, badInput, missing, page, redirect, type StaffVisit } from '../../visit.ts';
 import { accountLink, eventPath } from '../addresses.ts';

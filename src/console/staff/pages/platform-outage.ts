@@ -7,7 +7,7 @@ import { failureReasonNames } from '../../../domain/failure-reasons.ts';
 import { platformNames } from '../../../domain/platforms/platforms.ts';
 import { isRefused } from '../../../domain/refusals.ts';
 import { isServiceAway } from '../../failures.ts';
-import { formTokenField } from '../../layout.ts';
+import { formTokenField } from '../../form-fields.ts';
 import { count, empty, money, note, number, numberHead, option, wideTable } from '../../parts.ts';
 import { type Answer, page, type StaffVisit } from '../../visit.ts';
 import { accountLink } from '../addresses.ts';

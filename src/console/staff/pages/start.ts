@@ -3,7 +3,7 @@ import { readAuditState } from '../../../../projections/queries/audit-state.ts';
 import { readWhatWaits, type WhatWaits } from '../../../../projections/queries/what-waits.ts';
 import { type Html, html } from '../../../documents/html.ts';
 import { failureReasons } from '../../../domain/failure-reasons.ts';
-import { formTokenField } from '../../layout.ts';
+import { formTokenField } from '../../form-fields.ts';
 import { actorText, day, money, number, numberHead, time, wideTable } from '../../parts.ts';
 import { type Answer, page, type StaffVisit } from '../../visit.ts';
 import { accountLink, correctionPath, downloadPath } from '../addresses.ts';

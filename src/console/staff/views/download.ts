@@ -5,8 +5,8 @@ import { failureReasonNames, failureReasons } from '../../../domain/failure-reas
 import { eventMetadata } from '../../../domain/parse-event.ts';
 import type { RecordedEvent } from '../../../ports/event-store.ts';
 import { missing } from '../../visit.ts';
-import { stepSchema, stepsOf } from '../download-steps.ts';
 import type { JsonView } from '../view.ts';
+import { stepSchema, stepsOf } from './download-steps.ts';
 
 const instant = z.iso.datetime();
 

@@ -1,11 +1,11 @@
-import { notBelieved } from '../../../projections/credits-macs.ts';
-import { readStaffMembers } from '../../../projections/staff.ts';
-import { readStaff } from '../../commands/staff.ts';
-import { isRefused } from '../../domain/refusals.ts';
-import { memberOf } from '../../domain/staff.ts';
-import type { StaffRole } from '../../domain/staff-events.ts';
-import type { StaffSession } from '../../ports/staff-sessions.ts';
-import type { StaffDependencies } from './dependencies.ts';
+import { notBelieved } from '../../../../projections/credits-macs.ts';
+import { readStaffMembers } from '../../../../projections/staff.ts';
+import { readStaff } from '../../../commands/staff.ts';
+import { isRefused } from '../../../domain/refusals.ts';
+import { memberOf } from '../../../domain/staff.ts';
+import type { StaffRole } from '../../../domain/staff-events.ts';
+import type { StaffSession } from '../../../ports/staff-sessions.ts';
+import type { StaffDependencies } from '../dependencies.ts';
 
 /** The session of a cookie, with the role that its person has now; undefined for somebody who was removed. */
 export async function findStaffSession(

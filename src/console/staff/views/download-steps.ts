@@ -1,13 +1,13 @@
 import { z } from 'zod';
-import type { TimelineRow } from '../../../projections/job-timeline.ts';
-import type { DownloadRecord } from '../../../projections/queries/download-record.ts';
-import { describeEvent, eventTitle } from '../../documents/job-story.ts';
-import { formatCents } from '../../domain/cents.ts';
-import { evolveJob, initialJob, jobStatuses } from '../../domain/download-job.ts';
-import type { JobEvent } from '../../domain/download-job-events.ts';
-import { type Actor, type DomainEvent, type EventMetadata, eventMetadata } from '../../domain/parse-event.ts';
-import type { UsageEventOf } from '../../domain/usage-events.ts';
-import { money } from '../parts.ts';
+import type { TimelineRow } from '../../../../projections/job-timeline.ts';
+import type { DownloadRecord } from '../../../../projections/queries/download-record.ts';
+import { describeEvent, eventTitle } from '../../../documents/job-story.ts';
+import { formatCents } from '../../../domain/cents.ts';
+import { evolveJob, initialJob, jobStatuses } from '../../../domain/download-job.ts';
+import type { JobEvent } from '../../../domain/download-job-events.ts';
+import { type Actor, type DomainEvent, type EventMetadata, eventMetadata } from '../../../domain/parse-event.ts';
+import type { UsageEventOf } from '../../../domain/usage-events.ts';
+import { money } from '../../parts.ts';
 
 /** What happened to a download, step by step: its events, what staff asked for, and who has looked. */
 
