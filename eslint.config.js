@@ -55,8 +55,7 @@ export default defineConfig(
     },
   },
   {
-    files: ['src/**/*.ts', 'test/**/*.ts'],
-    ignores: ['src/{adapters,audit,commands,domain}/**'],
+    files: ['{src,projections,test}/**/*.ts'],
     rules: { 'no-restricted-syntax': ['error', ...readAsItRuns] },
   },
   {

@@ -131,7 +131,8 @@ export function correctionFromJson(json: CorrectionJson): CorrectionRow {
   const instant = (text: string) => new Date(text).toISOString();
   const maybe = (text: string | null) => (text === null ? null : instant(text));
   return {
-    ...{ ...row, position },
+    ...row,
+    position,
     asked_at: instant(row.asked_at),
     decided_at: maybe(row.decided_at),
     ended_at: maybe(row.ended_at),

@@ -93,7 +93,8 @@ export async function readAccountRecord(client: Pick<PoolClient, 'query'>, accou
     downloads: row.downloads.map(jobFromJson),
     documents: row.documents.map((each) => ({
       ...each,
-      ...{ time: instant(each.time), period_start: each.period_start === null ? null : instant(each.period_start) },
+      time: instant(each.time),
+      period_start: each.period_start === null ? null : instant(each.period_start),
     })),
     corrections: row.corrections.map(correctionFromJson),
     notices: row.notices.map((each) => ({ ...each, time: instant(each.time) })),

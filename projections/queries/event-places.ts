@@ -65,7 +65,9 @@ export async function findEventsAround(
     [uuidOrNone(causationId), correlationId, token, uuidOrNone(correlationId)],
   );
   const placeOf = (row: (typeof rows)[number]): EventPlace => ({
-    ...{ eventId: row.event_id ?? '', stream: row.stream, revision: row.revision },
+    eventId: row.event_id ?? '',
+    stream: row.stream,
+    revision: row.revision,
   });
   const related = new Map(
     rows.filter(({ what }) => what === 'related').map((row) => [row.event_id ?? '', placeOf(row)]),

@@ -104,8 +104,12 @@ export function withSums(counts: MoneyCounts): Omit<MonthTotals, 'periods'> {
   const invoiced_cents = invoiced_overage_cents + invoiced_fee_cents + invoiced_fee_difference_cents;
   const credited_cents = counts.credited_overage_cents + counts.credited_fee_cents;
   return {
-    ...{ ...counts, due_cents, invoiced_cents, credited_cents },
-    ...{ not_invoiced_cents: due_cents - invoiced_cents, result_cents: invoiced_cents - credited_cents },
+    ...counts,
+    due_cents,
+    invoiced_cents,
+    credited_cents,
+    not_invoiced_cents: due_cents - invoiced_cents,
+    result_cents: invoiced_cents - credited_cents,
   };
 }
 

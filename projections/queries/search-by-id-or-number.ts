@@ -167,7 +167,10 @@ const ofDocument =
   };
 
 const documentHit = hit('document', {
-  ...{ account: 'i.account_id', id: `i.type || ' ' || i.number`, label: 'i.type', time: 'i.time' },
+  account: 'i.account_id',
+  id: `i.type || ' ' || i.number`,
+  label: 'i.type',
+  time: 'i.time',
 });
 
 /** Charges of a request; its job came with it. */
@@ -194,7 +197,10 @@ const ofReference = (reference: string): Part[] => [
 ];
 
 const correctionHit = hit('correction', {
-  ...{ account: 'c.account_id', id: 'c.correction_id', label: 'c.status', time: 'c.asked_at' },
+  account: 'c.account_id',
+  id: 'c.correction_id',
+  label: 'c.status',
+  time: 'c.asked_at',
 });
 
 /** The name of a usage stream has the account. The name of a job's stream has the token alone, which may have hyphens. */

@@ -42,7 +42,8 @@ export async function readWhatWaits(
     corrections: row.corrections.map(correctionFromJson),
     periods: row.periods.map((each) => ({
       ...each,
-      ...{ period_start: instant(each.period_start), period_end: instant(each.period_end) },
+      period_start: instant(each.period_start),
+      period_end: instant(each.period_end),
     })),
     failures: row.failures.map((each) => ({ ...each, finished_at: instant(each.finished_at) })),
   };

@@ -27,11 +27,17 @@ export function createSmtpMailer({ url, from, timeoutMs = mailTimeoutMs }: SmtpS
   const secure = protocol === 'smtps:';
   const isLocal = ['localhost', '127.0.0.1', '::1'].includes(host);
   const transport = createTransport({
-    ...{ host, secure, port: Number(port === '' ? (secure ? 465 : 587) : port) },
+    host,
+    secure,
+    port: Number(port === '' ? (secure ? 465 : 587) : port),
     ...(username !== '' && { auth: { user: decodeURIComponent(username), pass: decodeURIComponent(password) } }),
     requireTLS: !secure && username !== '' && !isLocal,
-    ...{ dnsTimeout: 10_000, connectionTimeout: 10_000, greetingTimeout: 10_000, socketTimeout: 20_000 },
-    ...{ disableFileAccess: true, disableUrlAccess: true },
+    dnsTimeout: 10_000,
+    connectionTimeout: 10_000,
+    greetingTimeout: 10_000,
+    socketTimeout: 20_000,
+    disableFileAccess: true,
+    disableUrlAccess: true,
   });
   return {
     messageIdOf: (mailId) => messageIdOf(mailId, from),

@@ -51,7 +51,10 @@ export function createIdentityProvider(options: Options): IdentityProvider {
     name: server.host,
     begin: async ({ redirectUri, state, nonce, codeVerifier }) => {
       const address = openid.buildAuthorizationUrl(await configuration(), {
-        ...{ redirect_uri: redirectUri, scope, state, nonce },
+        redirect_uri: redirectUri,
+        scope,
+        state,
+        nonce,
         code_challenge: await openid.calculatePKCECodeChallenge(codeVerifier),
         code_challenge_method: 'S256',
       });
@@ -75,7 +78,9 @@ async function askWho(
   { answer, attempt, roleClaim }: { answer: URL; attempt: SignInAttempt; roleClaim: string },
 ): Promise<ProviderPerson> {
   const tokens = await openid.authorizationCodeGrant(config, answer, {
-    ...{ expectedState: attempt.state, expectedNonce: attempt.nonce, pkceCodeVerifier: attempt.codeVerifier },
+    expectedState: attempt.state,
+    expectedNonce: attempt.nonce,
+    pkceCodeVerifier: attempt.codeVerifier,
     idTokenExpected: true,
   });
   const token = tokens.claims();

@@ -47,7 +47,12 @@ export async function readDocumentMail(
   );
   const { event: document, position, metadata } = issued;
   return {
-    ...{ eventId, revision, position, issuedAt: metadata.time, correlationId: metadata.$correlationId, document },
+    eventId,
+    revision,
+    position,
+    issuedAt: metadata.time,
+    correlationId: metadata.$correlationId,
+    document,
     isRecorded: waiting.get(eventId)?.includes(personId) !== true,
   };
 }
@@ -76,7 +81,9 @@ export async function recordDocumentMail(
     {
       decide: (state) => decideDocumentMail(state, { accountId, documentId: eventId, personId, messageId }),
       cause: {
-        ...{ commandId: newUuid(), correlationId, causationId: eventId },
+        commandId: newUuid(),
+        correlationId,
+        causationId: eventId,
         actor: { type: 'system', id: 'document-mails' },
       },
       now,

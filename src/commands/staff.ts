@@ -216,7 +216,9 @@ export async function recordAccess(
   const pages = new Set(accessRecords.map(({ page }) => page));
   const actor = { type: 'staff', id: staffId, role: member.role, reason: `looks at ${[...pages].join(', ')}` } as const;
   const recorded = accessRecords.map(({ accountId, token, page }) => ({
-    ...{ account_id: accountId, token, page },
+    account_id: accountId,
+    token,
+    page,
     ...(tokenId !== undefined && { by_token: tokenId }),
   }));
   const written = await command(

@@ -69,10 +69,18 @@ export function evolveCorrectionRequests(
     case 'CorrectionAsked': {
       const { correction_id: correctionId, account_id, reference, correction, cents, needs_approval } = event.data;
       return requests.set(correctionId, {
-        ...{ correctionId, accountId: account_id, reference, correction, cents },
-        ...{ askedBy: actor as StaffActor, askedAt: time, needsApproval: needs_approval },
-        ...{ status: needs_approval ? 'asked' : 'permitted', permittedBy: needs_approval ? null : id },
-        ...{ madeCents: null, why: null },
+        correctionId,
+        accountId: account_id,
+        reference,
+        correction,
+        cents,
+        askedBy: actor as StaffActor,
+        askedAt: time,
+        needsApproval: needs_approval,
+        status: needs_approval ? 'asked' : 'permitted',
+        permittedBy: needs_approval ? null : id,
+        madeCents: null,
+        why: null,
       });
     }
     case 'CorrectionApproved':
@@ -153,7 +161,11 @@ function ask(requests: CorrectionRequests, command: AskCorrection, now: string):
     {
       type: 'CorrectionAsked',
       data: {
-        ...{ correction_id: correctionId, account_id: accountId, reference, correction, cents },
+        correction_id: correctionId,
+        account_id: accountId,
+        reference,
+        correction,
+        cents,
         limit_cents: limitCents,
         needs_approval: !hasRole(by.role, 'finance') || cents + centsOfADay(standing, ids, now) > limitCents,
       },

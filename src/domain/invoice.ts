@@ -85,7 +85,10 @@ function issueInvoice(
     {
       type: 'InvoiceIssued',
       data: {
-        ...{ number: invoices.length + 1, ...draft, currency: 'USD', total_cents: totalCents },
+        number: invoices.length + 1,
+        ...draft,
+        currency: 'USD',
+        total_cents: totalCents,
         mail_to: [...mailTo],
       },
     },

@@ -41,8 +41,12 @@ export interface StaffToken {
 }
 
 export const initialStaff: Staff = {
-  ...{ member: null, removed: false, addresses: new Set(), signedInAt: null },
-  ...{ tokens: new Map(), accessRecords: new Map() },
+  member: null,
+  removed: false,
+  addresses: new Set(),
+  signedInAt: null,
+  tokens: new Map(),
+  accessRecords: new Map(),
 };
 
 type AccessRecord = Omit<Extract<StaffEvent, { type: 'PersonalDataViewed' }>['data'], 'staff_id'>;
@@ -67,14 +71,22 @@ export function evolveStaff(state: Staff, event: StaffEvent, { time }: { time: s
     case 'StaffSignedIn':
       if (event.data.by === 'link') return { ...state, signedInAt: time };
       return {
-        ...{ ...state, signedInAt: time, member: memberOfProvider(state.member, event.data, time) },
+        ...state,
+        signedInAt: time,
+        member: memberOfProvider(state.member, event.data, time),
         addresses: withAddress(state, event.data.personal.email ?? event.data.personal.unverified_email),
       };
     case 'StaffTokenIssued': {
       const { token_id, token_hash, token_prefix, scopes, expires_at, personal } = event.data;
       const token: StaffToken = {
-        ...{ tokenId: token_id, tokenHash: token_hash, tokenPrefix: token_prefix, label: personal.label, scopes },
-        ...{ createdAt: time, expiresAt: expires_at, revoked: false },
+        tokenId: token_id,
+        tokenHash: token_hash,
+        tokenPrefix: token_prefix,
+        label: personal.label,
+        scopes,
+        createdAt: time,
+        expiresAt: expires_at,
+        revoked: false,
       };
       return { ...state, tokens: new Map(state.tokens).set(token_id, token) };
     }

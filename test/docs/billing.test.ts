@@ -3,6 +3,12 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { firstBillingPeriod, nextBillingPeriod } from '../../src/domain/billing-period.ts';
 import { formatCents } from '../../src/domain/cents.ts';
+import {
+  type ChargeCommand,
+  decideCharge,
+  evolveCharges,
+  newCharges,
+} from '../../src/domain/charges.ts';
 import { decideClosing, evolveClosing, initialClosing } from '../../src/domain/closing.ts';
 import {
   decideCorrectionRequest,
@@ -10,12 +16,6 @@ import {
   newCorrectionRequests,
   type StaffActor,
 } from '../../src/domain/correction-requests.ts';
-import {
-  type ChargeCommand,
-  decideCharge,
-  evolveCharges,
-  newCharges,
-} from '../../src/domain/charges.ts';
 import { decideUsage, type UsageCommand } from '../../src/domain/decide-usage.ts';
 import type { InvoiceLine } from '../../src/domain/invoice-events.ts';
 import { openingInvoice, periodInvoice } from '../../src/domain/invoice-lines.ts';

@@ -136,7 +136,11 @@ export function connectEventStore({
       const prepared = prepareAppend(nameInLog(streams, stream), expected, events, maxAppendBytes);
       const onResend = () => observer?.appendResent();
       const append = new PendingAppend(connection, prepared, {
-        ...{ resendAfterMs, deadlineMs: appendDeadlineMs, logger, onResend, onUnknownOutcome },
+        resendAfterMs,
+        deadlineMs: appendDeadlineMs,
+        logger,
+        onResend,
+        onUnknownOutcome,
       });
       appends.add(append);
       let outcome: AppendOutcome | 'failed' = 'failed';

@@ -77,7 +77,11 @@ export async function migrate(pool: Pool, directory: string, logger?: Logger): P
 }
 
 async function migrateAlone(client: PoolClient, directory: string, logger: Logger | undefined): Promise<string[]> {
-  const run: Run = (text, values) => client.query({ text, ...(values && { values }), ...{ query_timeout } });
+  const run: Run = (text, values) => {
+    // Known to the client, and not to its types.
+    const query = { text, ...(values && { values }), query_timeout };
+    return client.query(query);
+  };
   await run('set statement_timeout = 0');
   await run('select pg_advisory_lock($1)', [migrationLock]);
   await run(

@@ -87,7 +87,14 @@ export function createSignInLinks(pool: Pool, dependencies: Dependencies): SignI
         await client.query(
           `insert into sign_in_links (secret_hash, email_hashes, account_ids, browser_hash, created_at, mac)
          values ($1, $2, $3, $4, $5, $6)`,
-          [secretHash, ...Object.values(row), macs.sign('sign_in_links', linkText(secretHash, row))],
+          [
+            secretHash,
+            row.email_hashes,
+            row.account_ids,
+            row.browser_hash,
+            row.created_at,
+            macs.sign('sign_in_links', linkText(secretHash, row)),
+          ],
         );
         return secret;
       });

@@ -62,7 +62,14 @@ export function createStaffLinks(pool: Pool, { macs, randomBits }: Dependencies)
         await client.query(
           `insert into staff_links (secret_hash, staff_id, browser_hash, created_at, expires_at, mac)
            values ($1, $2, $3, $4, $5, $6)`,
-          [secretHash, ...Object.values(row), macs.sign('staff_links', linkText(secretHash, row))],
+          [
+            secretHash,
+            row.staff_id,
+            row.browser_hash,
+            row.created_at,
+            row.expires_at,
+            macs.sign('staff_links', linkText(secretHash, row)),
+          ],
         );
         return secret;
       });

@@ -96,7 +96,12 @@ export function createStaffSessions(pool: Pool, { macs, storeOnStandby, randomBi
         `insert into staff_sessions (secret_hash, session_id, staff_id, role, started_at, seen_at, browser, mac)
          values ($1, $2, $3, $4, $5, $5, $6, $7)`,
         [
-          ...[secretHash, ...Object.values(row), browser.slice(0, maxBrowserCharacters)],
+          secretHash,
+          row.session_id,
+          row.staff_id,
+          row.role,
+          row.started_at,
+          browser.slice(0, maxBrowserCharacters),
           macs.sign('staff_sessions', sessionText(secretHash, row)),
         ],
       );

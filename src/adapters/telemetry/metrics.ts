@@ -60,7 +60,9 @@ export class Metrics {
   /** A counter of what somebody else counts. */
   watchCount(name: string, help: string, read: () => number): void {
     const counter: Counter = new Counter({
-      ...{ name, help, registers: [this.registry] },
+      name,
+      help,
+      registers: [this.registry],
       collect: () => {
         counter.reset();
         counter.inc(read());

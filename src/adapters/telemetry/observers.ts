@@ -245,12 +245,14 @@ export function observeFiles(registers: Registry[]): FileObserver {
   const files = new Counter({
     name: 'reeltally_files_removed_total',
     help: 'Files removed by this process: of downloads whose links have expired, or left by attempts of failed downloads',
-    ...{ labelNames, registers },
+    labelNames,
+    registers,
   });
   const bytes = new Counter({
     name: 'reeltally_file_bytes_removed_total',
     help: 'Bytes of the files removed by this process',
-    ...{ labelNames, registers },
+    labelNames,
+    registers,
   });
   for (const of of removals) for (const counter of [files, bytes]) counter.inc({ of }, 0);
   return {

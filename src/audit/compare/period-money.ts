@@ -5,8 +5,17 @@ export const phases = ['open', 'ended', 'closed'] as const;
 
 /** Cents, apart from `charges`. */
 const nothing = {
-  ...{ charges: 0, charged: 0, voided: 0, waived: 0, fee: 0, feeDifference: 0 },
-  ...{ invoicedOverage: 0, invoicedFee: 0, invoicedFeeDifference: 0, creditedOverage: 0, creditedFee: 0 },
+  charges: 0,
+  charged: 0,
+  voided: 0,
+  waived: 0,
+  fee: 0,
+  feeDifference: 0,
+  invoicedOverage: 0,
+  invoicedFee: 0,
+  invoicedFeeDifference: 0,
+  creditedOverage: 0,
+  creditedFee: 0,
 };
 type Money = typeof nothing;
 
@@ -123,7 +132,12 @@ export class MoneyRows {
 const newPeriod = (accountId: string, periodStart: string): PeriodMoney => {
   const money = { ...nothing };
   return {
-    ...{ accountId, periodStart, month: periodStart.slice(0, 7), plan: '', phase: 'open', money },
+    accountId,
+    periodStart,
+    month: periodStart.slice(0, 7),
+    plan: '',
+    phase: 'open',
+    money,
     stream: `usage-${accountId}-${periodStart.slice(0, 10).replaceAll('-', '')}`,
     get difference() {
       return differenceOf(money);
@@ -134,7 +148,10 @@ const newPeriod = (accountId: string, periodStart: string): PeriodMoney => {
 const newMonth = (month: string, phase: string): MonthMoney => {
   const money = { ...nothing };
   return {
-    ...{ month, phase, periods: 0, money },
+    month,
+    phase,
+    periods: 0,
+    money,
     get difference() {
       return differenceOf(money);
     },

@@ -137,6 +137,11 @@ export class RowsOfStaff {
 const ofAll = (at: StaffLink) => ({ accountId: '', at, day: '' });
 
 const asked = (event: StaffLink): Correction => ({
-  ...{ asked: event, status: event.data.needs_approval ? 'asked' : 'permitted', revision: event.revision },
-  ...{ decided: null, ended: null, madeCents: null, why: null },
+  asked: event,
+  status: event.data.needs_approval ? 'asked' : 'permitted',
+  revision: event.revision,
+  decided: null,
+  ended: null,
+  madeCents: null,
+  why: null,
 });

@@ -222,7 +222,11 @@ function measured(column: string, value: unknown): string {
 }
 
 export const missingRow = (table: Table, where: Pick<Facts, 'account_id' | 'stream' | 'revision'>): Facts => ({
-  ...{ rule: 'row_missing', ...where, field: table, expected: 'a row', found: 'none' },
+  rule: 'row_missing',
+  ...where,
+  field: table,
+  expected: 'a row',
+  found: 'none',
 });
 
 /** The facts of a missing or different row. They name all differing columns, so that a further one makes a new divergence. */

@@ -21,9 +21,17 @@ export interface UsageDay {
 export const dayOf = (event: Link): string => String(valueAt(event, 'metadata.time')).slice(0, 10);
 
 export const emptyDay = (stream: string, accountId: string, day: string): UsageDay => ({
-  ...{ stream, accountId, day },
-  ...{ downloads: 0, overageDownloads: 0, overageCents: 0, metadataRequests: 0 },
-  ...{ returnedCredits: 0, returnedOverageDownloads: 0, returnedCents: 0, returnedMetadataCredits: 0 },
+  stream,
+  accountId,
+  day,
+  downloads: 0,
+  overageDownloads: 0,
+  overageCents: 0,
+  metadataRequests: 0,
+  returnedCredits: 0,
+  returnedOverageDownloads: 0,
+  returnedCents: 0,
+  returnedMetadataCredits: 0,
 });
 
 /** @param taken cents of a charge; negative for a correction */

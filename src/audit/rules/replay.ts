@@ -192,8 +192,14 @@ export class Replay {
 
   #notice(notice: Notice['notice'], asked: Link, { stream, revision, data, metadata }: Link, account_id: string): void {
     this.notices.push({
-      ...{ notice, account_id, stream, revision, correction_id: data.correction_id },
-      ...{ asked_by: asked.metadata.actor.id, approved_by: metadata.actor.id, approved_at: metadata.time },
+      notice,
+      account_id,
+      stream,
+      revision,
+      correction_id: data.correction_id,
+      asked_by: asked.metadata.actor.id,
+      approved_by: metadata.actor.id,
+      approved_at: metadata.time,
     });
   }
 
