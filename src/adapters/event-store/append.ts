@@ -17,8 +17,8 @@ import {
 import type { Connection } from './connection.ts';
 import { isAccessDenied, isConnectionBroken, isStreamDeleted, isTooLarge, isWrongExpectedVersion } from './errors.ts';
 
-const UUID_PATTERN = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
-const NIL_UUID = '00000000-0000-0000-0000-000000000000';
+const uuidPattern = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
+const nilUuid = '00000000-0000-0000-0000-000000000000';
 
 export interface PreparedAppend {
   stream: string;
@@ -45,7 +45,7 @@ export function prepareAppend(
   if (events.length === 0) throw new InvalidAppend('There are no events to append.');
   let sizeBytes = 0;
   const prepared = events.map((event) => {
-    if (!UUID_PATTERN.test(event.id) || event.id === NIL_UUID) throw new InvalidAppend(`${event.id} is no UUID.`);
+    if (!uuidPattern.test(event.id) || event.id === nilUuid) throw new InvalidAppend(`${event.id} is no UUID.`);
     if (event.type === '' || !event.type.isWellFormed()) throw new InvalidAppend('An event has no type.');
     const data = jsonOf(event.data);
     const metadata = jsonOf(event.metadata);

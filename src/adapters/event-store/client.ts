@@ -8,7 +8,7 @@ import type { Channel, ClientDuplexStream } from '@grpc/grpc-js';
 import { withDeadline } from '../../async/deadline.ts';
 
 /** Ending streams needs no server. After this time, the client is no longer waited for. */
-const ABANDON_TIMEOUT_MS = 1000;
+const abandonTimeoutMs = 1000;
 
 type AppendStream = ClientDuplexStream<unknown, unknown>;
 type MakeStream = (client: unknown) => AppendStream | Promise<AppendStream>;
@@ -49,7 +49,7 @@ export class DisposableClient {
   async endStreams(): Promise<void> {
     await withDeadline(
       this.client.dispose().catch(() => undefined),
-      ABANDON_TIMEOUT_MS,
+      abandonTimeoutMs,
       () => undefined,
     );
   }

@@ -19,10 +19,10 @@ import type { Outage } from '../../ports/outage.ts';
 import { DisposableClient } from './client.ts';
 import { isAnswer, isUnauthenticated } from './errors.ts';
 
-const FIRST_PAUSE_MS = 50;
-const LONGEST_PAUSE_MS = 1000;
+const firstPauseMs = 50;
+const longestPauseMs = 1000;
 
-const LONGEST_TIMER_MS = 2 ** 31 - 1;
+const longestTimerMs = 2 ** 31 - 1;
 
 export interface ConnectionOptions {
   url: string;
@@ -131,8 +131,8 @@ export class Connection {
   /** The pause before an attempt (from 1): doubles up to a second, with jitter. */
   pauseMs(attempt: number): number {
     return backoffMs(attempt, {
-      firstMs: FIRST_PAUSE_MS,
-      longestMs: LONGEST_PAUSE_MS,
+      firstMs: firstPauseMs,
+      longestMs: longestPauseMs,
       random: this.#options.random,
     });
   }
@@ -210,7 +210,7 @@ export class Connection {
         this.#changes.off('change', finish);
         resolve();
       };
-      const timer = setTimeout(finish, Math.min(Math.max(timeoutMs, 0), LONGEST_TIMER_MS));
+      const timer = setTimeout(finish, Math.min(Math.max(timeoutMs, 0), longestTimerMs));
       this.#changes.on('change', finish);
     });
   }

@@ -12,7 +12,7 @@ import { recordedEventOf } from './read.ts';
 import { nameInLog, ourName, type StreamNames } from './stream-names.ts';
 
 /** Multiplied by the server's window of 32: the number of filtered events after which it sends a checkpoint. */
-const CHECKPOINT_INTERVAL = 32;
+const checkpointInterval = 32;
 
 /** The server ended the subscription, or never confirmed it. */
 export class SubscriptionDropped extends Error {
@@ -54,7 +54,7 @@ export class Arrivals {
         fromPosition: from ?? START,
         filter: streamNameFilter({
           prefixes: options.streamPrefixes.map((stream) => nameInLog(streams, stream)),
-          checkpointInterval: CHECKPOINT_INTERVAL,
+          checkpointInterval,
           // Must neither fail nor wait: the client handles neither.
           checkpointReached: (_subscription, position) => {
             // A server that has read no event yet sends a checkpoint of -1, which is no position.

@@ -21,16 +21,16 @@ import type { Connection } from './connection.ts';
 import { isConnectionBroken } from './errors.ts';
 import { Arrivals, type ArrivalsOptions, SubscriptionDropped } from './subscription-arrivals.ts';
 
-const FIRST_PAUSE_MS = 100;
-const LONGEST_PAUSE_MS = 5000;
+const firstPauseMs = 100;
+const longestPauseMs = 5000;
 
 /** A subscription that waits for the connection notices within this time that it is being closed. */
-const CLOSING_CHECK_MS = 500;
+const closingCheckMs = 500;
 
 /** The server confirms a subscription at once, before any event. */
-const CONFIRMATION_TIMEOUT_MS = 5000;
+const confirmationTimeoutMs = 5000;
 
-const DEFAULT_MAX_BATCH_EVENTS = 500;
+const defaultMaxBatchEvents = 500;
 
 export interface SupervisionOptions extends Pick<ArrivalsOptions, 'streams' | 'onForeignEvent'> {
   logger: Logger | undefined;
@@ -87,7 +87,7 @@ export class SupervisedSubscription implements Subscription {
         }
         this.#failures += 1;
         this.#tell(error);
-        await this.#pause(backoffMs(this.#failures, { firstMs: FIRST_PAUSE_MS, longestMs: LONGEST_PAUSE_MS }));
+        await this.#pause(backoffMs(this.#failures, { firstMs: firstPauseMs, longestMs: longestPauseMs }));
       }
     }
   }
@@ -125,7 +125,7 @@ export class SupervisedSubscription implements Subscription {
 
   async #connectAndFollow(): Promise<void> {
     this.#isCaughtUp = false;
-    while (!(await this.#connection.whenReady(performance.now() + CLOSING_CHECK_MS))) {
+    while (!(await this.#connection.whenReady(performance.now() + closingCheckMs))) {
       if (this.#mustStop()) return;
     }
     const from = await this.#options.from();
@@ -135,7 +135,7 @@ export class SupervisedSubscription implements Subscription {
       ...this.#supervision,
       streamPrefixes: this.#options.streamPrefixes,
       from,
-      maxEvents: this.#options.maxBatchEvents ?? DEFAULT_MAX_BATCH_EVENTS,
+      maxEvents: this.#options.maxBatchEvents ?? defaultMaxBatchEvents,
     });
     try {
       await this.#follow(arrivals, from);
@@ -161,7 +161,7 @@ export class SupervisedSubscription implements Subscription {
       else {
         this.#isCaughtUp = arrivals.isCaughtUp;
         if (this.#isCaughtUp) this.#works();
-        const timeoutMs = arrivals.isConfirmed ? this.#supervision.watchdogMs : CONFIRMATION_TIMEOUT_MS;
+        const timeoutMs = arrivals.isConfirmed ? this.#supervision.watchdogMs : confirmationTimeoutMs;
         if (!(await this.#wait(timeoutMs, () => arrivals.hasNews || this.#mustStop()))) {
           if (arrivals.isConfirmed) throw new QuietSubscription();
           arrivals.fail(new SubscriptionDropped(`Not confirmed within ${timeoutMs} ms.`));

@@ -37,7 +37,10 @@ export class Chain<Owner extends string | null = string | null> {
     const computed = hash('sha256', Buffer.concat([previous, link]));
     this.must('chain_hash', found === computed, event, 'metadata.hash', computed);
     this.must('chain_time', metadata.time >= this.time, event, 'metadata.time', `at or after ${this.time}`);
-    Object.assign(this, { revision, position, lastHash: found, time: metadata.time });
+    this.revision = revision;
+    this.position = position;
+    this.lastHash = found;
+    this.time = metadata.time;
     return event as Link;
   }
 

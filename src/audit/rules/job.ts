@@ -74,7 +74,8 @@ export class Job extends Chain<string> {
       const of = { usage_stream: queued.stream, usage_revision: queued.revision, account_id: this.accountId };
       this.mustEqual('job_claim', event, { ...of, attempt: this.attempts + 1 });
       this.attempts = data.attempt;
-      Object.assign(this, { notBefore: null, claimedAt: this.time });
+      this.notBefore = null;
+      this.claimedAt = this.time;
     } else if (type === 'JobStarted') {
       this.mustEqual('job_claim', event, { worker_id: claim?.data.worker_id });
       this.startedAt = this.time;

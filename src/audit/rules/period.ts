@@ -304,14 +304,17 @@ export class Period extends Chain<string> {
     if (event.type === 'UsagePeriodOpened') {
       this.mustEqual('period_account', event, { stream: usageStream(account_id, period_start) }, '');
       this.must('period_time', this.time >= period_start, event, 'metadata.time', `at or after ${period_start}`);
-      Object.assign(this, { phase: 'open', opened: event, terms: opened.terms });
+      this.phase = 'open';
+      this.opened = event;
+      this.terms = opened.terms as Terms;
       this.#noteReturns(event);
     } else if (event.type === 'UsagePeriodEnded') {
       this.must('period_time', this.time >= period_end, event, 'metadata.time', `at or after ${period_end}`);
       const terms = Object.assign({}, this.terms, ...this.due.values()) as Terms;
       const next = { period_start: period_end, period_end: anchorAfter(period_end, anchor_day), terms };
       this.mustEqual('period_follows', event, { period_start, period_end, next });
-      Object.assign(this, { phase: 'ended', next: event.data.next });
+      this.phase = 'ended';
+      this.next = event.data.next;
       this.lines.push(feeLine(event, event.data.next));
     } else if (event.type === 'UsagePeriodClosed') {
       const { downloads } = this.accepted;

@@ -21,7 +21,7 @@ import {
 import type { AppendResult, EventLog, Expected, Refused, Stored } from './event-log.ts';
 import type { NewEvent } from './event-rows.ts';
 import type { GroupCommit } from './group-commit.ts';
-import { appendTooLargeError, InvalidRequest, MAX_APPEND_BYTES, refusalError, rpcError } from './wire-errors.ts';
+import { appendTooLargeError, InvalidRequest, maxAppendBytes, refusalError, rpcError } from './wire-errors.ts';
 import { appendSizeBytes, newEventOf, streamNameOf } from './wire-events.ts';
 
 export interface Writes {
@@ -54,7 +54,7 @@ export function append(
       const event = newEventOf(proposed);
       events.push(event);
       sizeBytes += appendSizeBytes(event);
-      if (sizeBytes > MAX_APPEND_BYTES) failure = appendTooLargeError();
+      if (sizeBytes > maxAppendBytes) failure = appendTooLargeError();
     } catch (error) {
       failure = invalidRequestError(error);
     }

@@ -19,14 +19,14 @@ import {
   deadlineExceededStatus,
   InvalidRequest,
   invalidRequestStatus,
-  MAX_APPEND_BYTES,
+  maxAppendBytes,
   refusalStatus,
   streamIdentifier,
 } from './wire-errors.ts';
 import { appendSizeBytes, newEventOf, streamNameOf, uuidText } from './wire-events.ts';
 
 /** The longest time that an append may take to arrive, even if its deadline is later; the real server's default. */
-const WRITE_TIMEOUT_MS = 2000;
+const writeTimeoutMs = 2000;
 
 /** An append whose last message has not come yet. */
 interface Arriving {
@@ -74,7 +74,7 @@ function startOf(request: BatchAppendReq): Arriving {
   const nameBytes = options?.getStreamIdentifier()?.getStreamName_asU8() ?? new Uint8Array();
   const stream = Buffer.from(nameBytes).toString('utf8');
   const nowMs = Date.now();
-  const deadlineMs = Math.min(options?.getDeadline()?.toDate().getTime() ?? Infinity, nowMs + WRITE_TIMEOUT_MS);
+  const deadlineMs = Math.min(options?.getDeadline()?.toDate().getTime() ?? Infinity, nowMs + writeTimeoutMs);
   return { stream, expected: expectedOf(options), events: [], sizeBytes: 0, deadlineMs, isRefused: false };
 }
 
@@ -99,7 +99,7 @@ function take(append: Arriving, request: BatchAppendReq): Status | undefined {
     if (!(error instanceof InvalidRequest)) throw error;
     return invalidRequestStatus(error.message);
   }
-  return append.sizeBytes > MAX_APPEND_BYTES ? appendTooLargeStatus() : undefined;
+  return append.sizeBytes > maxAppendBytes ? appendTooLargeStatus() : undefined;
 }
 
 function answerOf(request: BatchAppendReq, stream: string, result: AppendResult | Status): BatchAppendResp {

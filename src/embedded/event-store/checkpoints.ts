@@ -19,7 +19,7 @@ export const endsOfCatchUp = ['last-event', 'behind-last-event'] as const;
 export type EndOfCatchUp = (typeof endsOfCatchUp)[number];
 
 /** The most matching events in a page of history. */
-const PAGE_MATCHES = 32;
+const pageMatches = 32;
 
 /** The position of a subscription from the start before its first event. */
 const NOWHERE: Place = { commit: -1n, prepare: -1n };
@@ -58,7 +58,7 @@ export class Checkpoints {
     if (matches) this.#reached = place;
     this.#page.lookedAt += 1;
     if (matches) this.#page.matches += 1;
-    const isPageFull = this.#page.lookedAt >= this.#filter.windowEvents || this.#page.matches >= PAGE_MATCHES;
+    const isPageFull = this.#page.lookedAt >= this.#filter.windowEvents || this.#page.matches >= pageMatches;
     return isPageFull ? this.#endPage({ commit: position + 1n, prepare: 0n }) : undefined;
   }
 

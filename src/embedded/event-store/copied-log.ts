@@ -2,7 +2,7 @@
 
 import { DatabaseSync } from 'node:sqlite';
 import { pathToFileURL } from 'node:url';
-import { FORMAT_VERSION } from './database.ts';
+import { formatVersion } from './database.ts';
 
 export interface CopiedEvent {
   stream: string;
@@ -27,7 +27,7 @@ export function openCopiedLog(file: string): CopiedLog {
   const database = new DatabaseSync(url, { readOnly: true });
   try {
     const found = database.prepare('PRAGMA user_version').get()?.['user_version'];
-    if (found !== FORMAT_VERSION) throw new Error(`it has format ${String(found)}, not ${FORMAT_VERSION}`);
+    if (found !== formatVersion) throw new Error(`it has format ${String(found)}, not ${formatVersion}`);
     const [problem] = database.prepare('PRAGMA integrity_check(1)').all();
     const said = String(problem?.['integrity_check']);
     if (said !== 'ok') throw new Error(said);

@@ -11,7 +11,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 
 /** Raised with every change of the tables below; another version is refused rather than guessed at. */
-export const FORMAT_VERSION = 1;
+export const formatVersion = 1;
 
 const SCHEMA = `
   CREATE TABLE streams (
@@ -36,7 +36,7 @@ const SCHEMA = `
     created_ms INTEGER NOT NULL,
     UNIQUE (stream_key, revision)
   ) STRICT;
-  PRAGMA user_version = ${FORMAT_VERSION};
+  PRAGMA user_version = ${formatVersion};
 `;
 
 /** The reason why the server cannot start, for the person who started it. */
@@ -74,9 +74,9 @@ function prepareDatabase(database: DatabaseSync, directory: string): void {
   const { user_version: version } = database.prepare('PRAGMA user_version').get() as { user_version: number };
   const tables = database.prepare('SELECT count(*) AS count FROM sqlite_schema').get() as { count: number };
   if (version === 0 && tables.count === 0) database.exec(SCHEMA);
-  else if (version !== FORMAT_VERSION) {
+  else if (version !== formatVersion) {
     throw new StartRefused(
-      `The log in ${directory} has format ${version}; this version of the event store reads format ${FORMAT_VERSION} only.`,
+      `The log in ${directory} has format ${version}; this version of the event store reads format ${formatVersion} only.`,
     );
   }
   database.exec('COMMIT');

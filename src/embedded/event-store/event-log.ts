@@ -13,10 +13,10 @@ import {
   parseMetadata,
   type StreamState,
   StreamStates,
-  TOMBSTONE_REVISION,
+  tombstoneRevision,
 } from './stream-state.ts';
 
-const MOST_RECENT_EVENTS = 75_000;
+const mostRecentEvents = 75_000;
 
 export type Expected = 'any' | 'no_stream' | 'stream_exists' | bigint;
 
@@ -42,7 +42,7 @@ export class EventLog {
    * Recent events by their ids, for retries of appends without a revision. As in the real server, such a retry is not recognized
    * after a restart, so important events must be appended with a revision.
    */
-  readonly #recentEvents = new LRUCache<string, { stream: string; revision: bigint }>({ max: MOST_RECENT_EVENTS });
+  readonly #recentEvents = new LRUCache<string, { stream: string; revision: bigint }>({ max: mostRecentEvents });
 
   constructor(database: DatabaseSync) {
     this.streams = new StreamStates(database);
@@ -73,7 +73,7 @@ export class EventLog {
     if (neverWritten || this.#decide(name, state, expected, [randomUUID()]).kind !== 'write') {
       return wrongVersion(state, expected);
     }
-    const metadata = this.#writeMetadata(name, `{"$tb":${TOMBSTONE_REVISION}}`);
+    const metadata = this.#writeMetadata(name, `{"$tb":${tombstoneRevision}}`);
     return { outcome: 'stored', lastRevision: lastRevisionOf(state), position: metadata.position };
   }
 
@@ -86,9 +86,9 @@ export class EventLog {
     if (this.#decide(name, state, expected, [id]).kind !== 'write') return wrongVersion(state, expected);
     const { key } = this.streams.findOrCreate(name);
     const event = { ...systemEvent(id, '$streamDeleted', ''), contentType: 'application/octet-stream' };
-    const position = this.rows.insert(key, TOMBSTONE_REVISION, event, Date.now());
+    const position = this.rows.insert(key, tombstoneRevision, event, Date.now());
     this.streams.tombstone(key);
-    return { outcome: 'stored', lastRevision: TOMBSTONE_REVISION, position };
+    return { outcome: 'stored', lastRevision: tombstoneRevision, position };
   }
 
   #refuse(name: string, state: StreamState | undefined, expected: Expected): Refused | undefined {
@@ -161,7 +161,7 @@ export class EventLog {
     const current =
       metastream === undefined
         ? []
-        : this.rows.pageOfStream(metastream.key, { from: 0n, to: TOMBSTONE_REVISION }, 'backwards', 0);
+        : this.rows.pageOfStream(metastream.key, { from: 0n, to: tombstoneRevision }, 'backwards', 0);
     const metadata = parseMetadata(current[0]?.data ?? new Uint8Array());
     this.#writeMetadata(name, JSON.stringify({ ...metadata, $tb: firstRevision }));
   }

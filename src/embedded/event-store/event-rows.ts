@@ -28,8 +28,8 @@ export interface Range {
   to: bigint;
 }
 
-const PAGE_EVENTS = 256;
-const PAGE_BYTES = 1024 * 1024;
+const pageEvents = 256;
+const pageBytes = 1024 * 1024;
 
 const COLUMNS = `position, name AS stream, revision, id, type, content_type AS contentType, data, metadata,
   created_ms AS createdMs FROM events JOIN streams USING (stream_key)`;
@@ -98,7 +98,7 @@ function page(rows: Iterable<unknown>): StoredEvent[] {
     const event = row as StoredEvent;
     events.push(event);
     sizeBytes += event.data.length + event.metadata.length;
-    if (events.length >= PAGE_EVENTS || sizeBytes >= PAGE_BYTES) break;
+    if (events.length >= pageEvents || sizeBytes >= pageBytes) break;
   }
   return events;
 }

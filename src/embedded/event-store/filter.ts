@@ -15,7 +15,7 @@ export interface EventFilter {
 }
 
 /** The number of events scanned at a time by default. */
-const DEFAULT_WINDOW = 32;
+const defaultWindow = 32;
 
 export function filterOf(options: ReadReq.Options): EventFilter | undefined {
   const filter = options.getFilter();
@@ -24,7 +24,7 @@ export function filterOf(options: ReadReq.Options): EventFilter | undefined {
   const expression = byStream ?? filter.getEventType();
   if (expression === undefined) throw new InvalidRequest('The filter names neither streams nor event types.');
   const test = expression.getRegex() === '' ? startsWith(expression.getPrefixList()) : expressionTest(expression);
-  const windowEvents = filter.hasMax() ? Math.max(1, filter.getMax()) : DEFAULT_WINDOW;
+  const windowEvents = filter.hasMax() ? Math.max(1, filter.getMax()) : defaultWindow;
   return {
     matches: (event) => test(byStream === undefined ? event.type : event.stream),
     windowEvents,

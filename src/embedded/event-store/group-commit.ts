@@ -12,7 +12,7 @@ interface Work {
 }
 
 /** Bounds the time that one transaction blocks readers. */
-const MOST_PER_TRANSACTION = 512;
+const mostPerTransaction = 512;
 
 export class GroupCommit {
   readonly #database: DatabaseSync;
@@ -60,7 +60,7 @@ export class GroupCommit {
   }
 
   #commitGroup(): void {
-    const group = this.#waiting.splice(0, MOST_PER_TRANSACTION);
+    const group = this.#waiting.splice(0, mostPerTransaction);
     const results: unknown[] = [];
     try {
       this.#database.exec('BEGIN');

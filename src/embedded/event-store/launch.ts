@@ -13,9 +13,9 @@ import type { EndOfCatchUp } from './checkpoints.ts';
 const ENTRY = fileURLToPath(new URL('./main.ts', import.meta.url));
 
 /** Long enough to replay the write-ahead file of a large log. */
-const START_TIMEOUT_MS = 30_000;
-const STOP_TIMEOUT_MS = 10_000;
-const MOST_ERROR_TEXT = 4000;
+const startTimeoutMs = 30_000;
+const stopTimeoutMs = 10_000;
+const mostErrorText = 4000;
 
 export interface EmbeddedEventStore {
   url: string;
@@ -74,7 +74,7 @@ export async function launchEventStore({
 function keepErrors(child: ChildProcess, directory: string, file: string): () => string {
   let end = '';
   child.stderr?.on('data', (chunk: Buffer) => {
-    end = (end + chunk.toString('utf8')).slice(-MOST_ERROR_TEXT);
+    end = (end + chunk.toString('utf8')).slice(-mostErrorText);
     try {
       mkdirSync(directory, { recursive: true, mode: 0o700 });
       appendFileSync(file, chunk, { mode: 0o600 });
@@ -93,9 +93,9 @@ function listeningUrl(child: ChildProcess, errors: () => string): Promise<string
       child.kill('SIGKILL');
       reject(new Error(`The embedded event store did not start: ${errors() || reason}`));
     };
-    const patience = setTimeout(() => fail(`not ready after ${START_TIMEOUT_MS} ms`), START_TIMEOUT_MS);
+    const patience = setTimeout(() => fail(`not ready after ${startTimeoutMs} ms`), startTimeoutMs);
     child.stdout?.on('data', (chunk: Buffer) => {
-      output = (output + chunk.toString('utf8')).slice(0, MOST_ERROR_TEXT);
+      output = (output + chunk.toString('utf8')).slice(0, mostErrorText);
       const line = /^\{"listening":"([^"]+)"\}$/m.exec(output);
       if (line?.[1] === undefined) return;
       clearTimeout(patience);
@@ -109,6 +109,6 @@ function listeningUrl(child: ChildProcess, errors: () => string): Promise<string
 async function stop(child: ChildProcess, exited: Promise<void>): Promise<void> {
   child.stdin?.end();
   child.kill('SIGTERM');
-  await withDeadline(exited, STOP_TIMEOUT_MS, () => child.kill('SIGKILL'));
+  await withDeadline(exited, stopTimeoutMs, () => child.kill('SIGKILL'));
   await exited;
 }

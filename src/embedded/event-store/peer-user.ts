@@ -32,7 +32,7 @@ export const readSocketTable: ReadTable = (name) => {
 };
 
 /** A table is read in pieces, so a socket that is opened or closed meanwhile can hide the line of another. */
-const MOST_READINGS = 3;
+const mostReadings = 3;
 
 /**
  * Must be called before the next connection is accepted: until then, a later connection over the same two ports has no inode at
@@ -42,7 +42,7 @@ const MOST_READINGS = 3;
  */
 export function peerUser(connection: Connection, readTable: ReadTable = readSocketTable): number | undefined {
   const { localAddress, localPort, remoteAddress, remotePort } = connection;
-  for (let reading = 0; reading < MOST_READINGS; reading += 1) {
+  for (let reading = 0; reading < mostReadings; reading += 1) {
     const users = { ours: new Set<number>(), theirs: new Set<number>() };
     for (const name of tableNames) {
       const ours = endpoint(name, localAddress, localPort);

@@ -5,7 +5,7 @@
 import streamMessages, { type ReadReq } from '@eventstore/db-client/generated/streams_pb.js';
 import type { Direction } from './event-rows.ts';
 import { type EventFilter, filterOf } from './filter.ts';
-import { TOMBSTONE_REVISION } from './stream-state.ts';
+import { tombstoneRevision } from './stream-state.ts';
 import { InvalidRequest } from './wire-errors.ts';
 import { streamNameOf } from './wire-events.ts';
 
@@ -49,7 +49,7 @@ function fromOf(options: ReadReq.Options): From {
   if (target.hasEnd()) return 'end';
   const text = 'getRevision' in target ? target.getRevision() : (target.getPosition()?.getCommitPosition() ?? '0');
   const from = BigInt(text);
-  return from > TOMBSTONE_REVISION ? TOMBSTONE_REVISION : from;
+  return from > tombstoneRevision ? tombstoneRevision : from;
 }
 
 function isBeforeOf(position: ReadReq.Options.Position | undefined): boolean {

@@ -31,12 +31,12 @@ import { read } from './read-service.ts';
 import { rpcError } from './wire-errors.ts';
 
 /** The version whose protocol and answers this server reproduces. */
-const PROTOCOL_VERSION = '24.2.0';
+const protocolVersion = '24.2.0';
 
 /** The real server takes messages of up to 16 MiB; the official client cuts its appends at 3 MiB. */
-const MAX_MESSAGE_BYTES = 17 * 1024 * 1024;
+const maxMessageBytes = 17 * 1024 * 1024;
 
-const STOP_GRACE_MS = 2000;
+const stopGraceMs = 2000;
 
 export interface RunningServer {
   port: number;
@@ -56,8 +56,8 @@ export async function startServer(options: {
   const commits = new GroupCommit(options.database, options.onFailure);
   const openCalls = new Set<EventEmitter>();
   const server = new Server({
-    'grpc.max_receive_message_length': MAX_MESSAGE_BYTES,
-    'grpc.max_send_message_length': MAX_MESSAGE_BYTES,
+    'grpc.max_receive_message_length': maxMessageBytes,
+    'grpc.max_send_message_length': maxMessageBytes,
   });
   const writes = { log, commits };
   const subscriptions = { log, commits, endOfCatchUp: options.endOfCatchUp ?? 'last-event' };
@@ -102,7 +102,7 @@ async function stop(
   const closed = Promise.all([listener.close(), new Promise<void>((resolve) => server.tryShutdown(() => resolve()))]);
   await commits.drain();
   for (const call of openCalls) call.emit('error', rpcError(status.UNAVAILABLE, 'The event store is shutting down.'));
-  await withDeadline(closed, STOP_GRACE_MS, () => server.forceShutdown());
+  await withDeadline(closed, stopGraceMs, () => server.forceShutdown());
   await closed;
   await commits.drain();
 }
@@ -110,7 +110,7 @@ async function stop(
 /** The official client asks this first, and appends in batches only where they are listed. */
 function supportedMethods(): SupportedMethods {
   const supported = new featureMessages.SupportedMethods();
-  supported.setEventStoreServerVersion(PROTOCOL_VERSION);
+  supported.setEventStoreServerVersion(protocolVersion);
   const services = [streamServices.StreamsService, featureServices.ServerFeaturesService, gossipServices.GossipService];
   for (const { path } of services.flatMap((service) => Object.values(service) as { path: string }[])) {
     const [, serviceName = '', methodName = ''] = path.split('/');

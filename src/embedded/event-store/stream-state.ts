@@ -5,10 +5,10 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 
 /** Revision of the event that ends a tombstoned stream: the highest of the protocol. */
-export const TOMBSTONE_REVISION = 2n ** 63n - 1n;
+export const tombstoneRevision = 2n ** 63n - 1n;
 
 /** A `$tb` of this value or more marks a soft deletion. */
-const SOFT_DELETED_FROM = 2 ** 63 - 1024;
+const softDeletedFrom = 2 ** 63 - 1024;
 
 export interface StreamState {
   key: number;
@@ -68,7 +68,7 @@ export class StreamStates {
     const described = describedBy(name);
     // A tombstone removes the metadata too, if there is any.
     const describesTombstoned = described !== undefined && this.find(described)?.isTombstoned === true;
-    if (row === undefined) return describesTombstoned ? { ...NEVER_WRITTEN, name, isTombstoned: true } : undefined;
+    if (row === undefined) return describesTombstoned ? { ...neverWritten, name, isTombstoned: true } : undefined;
     return {
       ...row,
       isTombstoned: row.isTombstoned === 1 || describesTombstoned,
@@ -99,7 +99,7 @@ export class StreamStates {
   describe(name: string, metadata: Uint8Array): void {
     const parsed = parseMetadata(metadata);
     const truncateBefore = wholeNumber(parsed['$tb']) ?? 0;
-    const isSoftDeleted = truncateBefore >= SOFT_DELETED_FROM;
+    const isSoftDeleted = truncateBefore >= softDeletedFrom;
     this.#describe.run(
       isSoftDeleted ? 1 : 0,
       isSoftDeleted ? 0 : Math.min(truncateBefore, Number.MAX_SAFE_INTEGER),
@@ -119,7 +119,7 @@ export function parseMetadata(metadata: Uint8Array): Record<string, unknown> {
   }
 }
 
-const NEVER_WRITTEN = {
+const neverWritten = {
   key: -1,
   lastRevision: -1,
   isSoftDeleted: false,

@@ -11,7 +11,7 @@ import type { StoredEvent } from './event-rows.ts';
 import type { GroupCommit } from './group-commit.ts';
 import type { ReadRequest } from './read-request.ts';
 import type { ResponseStream } from './response-stream.ts';
-import { firstVisibleRevision, TOMBSTONE_REVISION } from './stream-state.ts';
+import { firstVisibleRevision, tombstoneRevision } from './stream-state.ts';
 import { resolved, visibleSinceMs, visibleStream } from './visible-events.ts';
 import { streamDeletedError } from './wire-errors.ts';
 
@@ -88,12 +88,12 @@ function feedOfStream(log: EventLog, request: ReadRequest, name: string, respons
         if (hidden > after) after = hidden;
       }
       const sinceMs = isCatchingUp ? visibleSinceMs(state, Date.now()) : 0;
-      return log.rows.pageOfStream(state.key, { from: after + 1n, to: TOMBSTONE_REVISION }, 'forwards', sinceMs);
+      return log.rows.pageOfStream(state.key, { from: after + 1n, to: tombstoneRevision }, 'forwards', sinceMs);
     },
     deliver: async (event) => {
       after = event.revision;
       if (!(await responses.send(resolved(log, event, request)))) return false;
-      if (event.revision === TOMBSTONE_REVISION) throw streamDeletedError(name);
+      if (event.revision === tombstoneRevision) throw streamDeletedError(name);
       return true;
     },
     beforeCaughtUp: () => Promise.resolve(true),
@@ -108,7 +108,7 @@ function feedOfAll({ log, endOfCatchUp }: Subscriptions, request: ReadRequest, r
   const send = (checkpoint: Place | undefined) =>
     checkpoint === undefined ? Promise.resolve(true) : responses.send(checkpointResponse(checkpoint));
   return {
-    nextPage: () => log.rows.pageOfAll({ from: after + 1n, to: TOMBSTONE_REVISION }, 'forwards'),
+    nextPage: () => log.rows.pageOfAll({ from: after + 1n, to: tombstoneRevision }, 'forwards'),
     deliver: async (event) => {
       after = event.position;
       const matches = filter?.matches(event) ?? true;

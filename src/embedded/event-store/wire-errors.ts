@@ -12,7 +12,7 @@ import emptyMessages from 'google-protobuf/google/protobuf/empty_pb.js';
 import type { Expected, Refused } from './event-log.ts';
 
 /** Appends with more bytes than this, all events together, are refused; the real server's default. */
-export const MAX_APPEND_BYTES = 1024 * 1024;
+export const maxAppendBytes = 1024 * 1024;
 
 /** An error of the caller that has no trailers of its own. */
 export class InvalidRequest extends Error {
@@ -46,9 +46,9 @@ export function streamDeletedError(stream: string): ServiceError {
 }
 
 export function appendTooLargeError(): ServiceError {
-  return rpcError(status.INVALID_ARGUMENT, `Maximum append size of ${MAX_APPEND_BYTES} bytes exceeded.`, {
+  return rpcError(status.INVALID_ARGUMENT, `Maximum append size of ${maxAppendBytes} bytes exceeded.`, {
     exception: 'maximum-append-size-exceeded',
-    'maximum-append-size': String(MAX_APPEND_BYTES),
+    'maximum-append-size': String(maxAppendBytes),
   });
 }
 
@@ -71,7 +71,7 @@ export function refusalStatus(stream: string, refused: Refused): Status {
 
 export function appendTooLargeStatus(): Status {
   const exceeded = new sharedMessages.MaximumAppendSizeExceeded();
-  exceeded.setMaxappendsize(MAX_APPEND_BYTES);
+  exceeded.setMaxappendsize(maxAppendBytes);
   return statusOf(
     codeMessages.Code.INVALID_ARGUMENT,
     'Maximum append size exceeded.',

@@ -11,11 +11,11 @@ import streamMessages, {
 import type { NewEvent, StoredEvent } from './event-rows.ts';
 import { InvalidRequest, streamIdentifier } from './wire-errors.ts';
 
-const UUID_PATTERN = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
-const NIL_UUID = '00000000-0000-0000-0000-000000000000';
+const uuidPattern = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
+const nilUuid = '00000000-0000-0000-0000-000000000000';
 
 /** `created` counts in units of 100 ns. */
-const TICKS_PER_MS = 10_000n;
+const ticksPerMs = 10_000n;
 
 export function streamNameOf(identifier: StreamIdentifier | undefined): string {
   const name = Buffer.from(identifier?.getStreamName_asU8() ?? []).toString('utf8');
@@ -25,7 +25,7 @@ export function streamNameOf(identifier: StreamIdentifier | undefined): string {
 
 export function newEventOf(message: AppendReq.ProposedMessage | BatchAppendReq.ProposedMessage): NewEvent {
   const id = uuidText(message.getId());
-  if (!UUID_PATTERN.test(id) || id === NIL_UUID) throw new InvalidRequest(`The event id "${id}" is no UUID.`);
+  if (!uuidPattern.test(id) || id === nilUuid) throw new InvalidRequest(`The event id "${id}" is no UUID.`);
   const type = message.getMetadataMap().get('type') ?? '';
   if (type === '') throw new InvalidRequest('The event type is empty.');
   const isJson = message.getMetadataMap().get('content-type') === 'application/json';
@@ -70,7 +70,7 @@ function recordedEvent(event: StoredEvent): ReadResp.ReadEvent.RecordedEvent {
     .getMetadataMap()
     .set('type', event.type)
     .set('content-type', event.contentType)
-    .set('created', String(event.createdMs * TICKS_PER_MS));
+    .set('created', String(event.createdMs * ticksPerMs));
   return recorded;
 }
 
