@@ -306,7 +306,7 @@ export class Period extends Chain<string> {
       this.must('period_time', this.time >= period_start, event, 'metadata.time', `at or after ${period_start}`);
       this.phase = 'open';
       this.opened = event;
-      this.terms = opened.terms as Terms;
+      this.terms = opened.terms;
       this.#noteReturns(event);
     } else if (event.type === 'UsagePeriodEnded') {
       this.must('period_time', this.time >= period_end, event, 'metadata.time', `at or after ${period_end}`);
