@@ -22,7 +22,7 @@ import type { StaffDependencies } from '../dependencies.ts';
 
 /** Signing in by the OpenID provider, or by a link that was mailed or printed. */
 
-export const staffConsole = { base: '/staff', cookieNames: staffCookies, sessionSeconds: 12 * 3_600 } as const;
+const staffConsole = { base: '/staff', cookieNames: staffCookies, sessionSeconds: 12 * 3_600 } as const;
 const recordMs = 5_000;
 const inForceMs = 5_000;
 
