@@ -1,5 +1,4 @@
 import type { StaffRole } from '../domain/staff-events.ts';
-import type { ListedSession } from './console-sessions.ts';
 
 /** Sign-in to the staff console: links that are mailed or printed, and the sessions that they or the OpenID provider lead to. */
 
@@ -25,7 +24,6 @@ export interface StaffSessions {
   start(start: { staffId: string; role: StaffRole; browser: string; replaces: string | undefined }): Promise<string>;
   /** The ids of those that have not ended, as `find` has them. @throws {ReaderRefused} as `find` */
   findAlive(sessions: readonly StaffSession[]): Promise<Set<string>>;
-  list(staffId: string): Promise<ListedSession[]>;
   /** Ends a session of this person. @throws {NotOnStandby} once it has ended: it may be alive after a promotion */
   end(staffId: string, sessionId: string): Promise<void>;
   /** Ends all sessions of this person. @throws {NotOnStandby} as `end` */

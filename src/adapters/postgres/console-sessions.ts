@@ -1,24 +1,18 @@
 import type { Pool } from 'pg';
-import { type RefusalColumn, refusalSql, requireNoRefusal } from '../../../projections/runner/refused-readers.ts';
 import type { ConsoleSession, ConsoleSessions } from '../../ports/console-sessions.ts';
 import type { RowMacs } from '../../ports/row-macs.ts';
-import { formTokenOf, hashOfSecret, type ListedRow, listedSession } from './session-rows.ts';
+import { formTokenOf, type ListedRow, listedSession } from './session-rows.ts';
+import { isAliveSql, sessionFinder, type SessionRow } from './session-table.ts';
 import type { StoreOnStandby } from './store-on-standby.ts';
 
 /** Table `console_sessions`. A row without a MAC of this installation is no session. */
 
-const sessionIdle = '1 day';
 export const sessionLifetime = '30 days';
-const isAlive = `s.started_at > clock_timestamp() - interval '${sessionLifetime}'
-  and s.seen_at > clock_timestamp() - interval '${sessionIdle}'`;
+const isAlive = isAliveSql({ lifetime: sessionLifetime, idle: '1 day' });
 
-interface SessionRow {
-  secret_hash: Buffer;
-  session_id: string;
+interface ConsoleSessionRow extends SessionRow {
   account_id: string;
   person_id: string;
-  started_at: Date;
-  mac: string;
 }
 
 /** The part of a row that its MAC covers. */
@@ -36,46 +30,24 @@ interface Dependencies {
   storeOnStandby: StoreOnStandby;
 }
 
-/** @param which a condition on `s` */
-const found = (which: string) => `found as (
-  select s.* from console_sessions s
-  join people p on p.account_id = s.account_id and p.person_id = s.person_id and p.removed_at is null
-  where ${which} and ${isAlive}
-)`;
-const columns = `secret_hash, session_id, account_id, person_id, started_at, mac, ${refusalSql}`;
-
 export function createConsoleSessions(pool: Pool, { macs, storeOnStandby }: Dependencies): ConsoleSessions {
-  const isBelieved = (row: SessionRow & RefusalColumn): boolean => {
-    requireNoRefusal(row);
-    const { secret_hash: secretHash, session_id: name, started_at: startedAt, mac } = row;
-    const text = sessionText({ secretHash, accountId: row.account_id, personId: row.person_id, startedAt });
-    return macs.verifies({ table: 'console_sessions', name, text, mac });
-  };
+  const { find, findAlive } = sessionFinder<ConsoleSessionRow>(pool, macs, {
+    table: 'console_sessions',
+    columns: ['account_id', 'person_id'],
+    join: 'join people p on p.account_id = s.account_id and p.person_id = s.person_id and p.removed_at is null',
+    isAlive,
+    textOf: ({ secret_hash: secretHash, account_id: accountId, person_id: personId, started_at: startedAt }) =>
+      sessionText({ secretHash, accountId, personId, startedAt }),
+  });
 
   return {
     find: async (secret) => {
-      const { rows } = await pool.query<SessionRow & RefusalColumn>({
-        name: 'find-console-session',
-        text: `with ${found('s.secret_hash = $1')}, seen as (
-           update console_sessions s set seen_at = clock_timestamp() from found f
-           where s.secret_hash = f.secret_hash and f.seen_at < clock_timestamp() - interval '1 minute'
-         )
-         select ${columns} from found`,
-        values: [hashOfSecret(secret)],
-      });
-      const [row] = rows;
-      if (!row || !isBelieved(row)) return undefined;
+      const row = await find(secret);
+      if (!row) return undefined;
       const { session_id: sessionId, account_id: accountId, person_id: personId } = row;
       return { sessionId, accountId, personId, formToken: formTokenOf(secret) };
     },
-    findAlive: async (sessions) => {
-      const { rows } = await pool.query<SessionRow & RefusalColumn>({
-        name: 'find-console-sessions-alive',
-        text: `with ${found('s.session_id = any($1)')} select ${columns} from found`,
-        values: [sessions.map(({ sessionId }) => sessionId)],
-      });
-      return new Set(rows.filter(isBelieved).map(({ session_id: sessionId }) => sessionId));
-    },
+    findAlive,
     list: async ({ accountId, personId }) => {
       const { rows } = await pool.query<ListedRow>(
         `select session_id, started_at, seen_at, browser from console_sessions s

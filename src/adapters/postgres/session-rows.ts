@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto';
 import type { ListedSession } from '../../ports/console-sessions.ts';
+import type { RowMacs } from '../../ports/row-macs.ts';
 
 /** What sessions and links of both consoles have in common. */
 
@@ -16,6 +17,17 @@ export const formTokenOf = (secret: string): string => hash('sha256', `form ${se
 /** Whether a link was asked for in this browser; one that the service prints is of none. */
 export const isOfBrowser = (browserHash: Buffer | null, browser: string | undefined): boolean =>
   browser !== undefined && browserHash?.equals(hashOfSecret(browser)) === true;
+
+/** Whether this installation has written a link. @param text the part of its row that the MAC covers */
+export const isLinkBelieved = (
+  macs: RowMacs,
+  {
+    table,
+    secretHash,
+    text,
+    mac,
+  }: { table: 'sign_in_links' | 'staff_links'; secretHash: Buffer; text: string; mac: string },
+): boolean => macs.verifies({ table, name: secretHash.toString('hex').slice(0, 12), text, mac });
 
 export interface ListedRow {
   session_id: string;

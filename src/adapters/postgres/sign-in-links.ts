@@ -3,7 +3,7 @@ import type { SignInChoice, SignInLinks } from '../../ports/console-sessions.ts'
 import type { RowMacs } from '../../ports/row-macs.ts';
 import { sessionLifetime, sessionText } from './console-sessions.ts';
 import { inOwnSession } from './own-session.ts';
-import { hashOfSecret, isOfBrowser, maxBrowserCharacters, newSecret } from './session-rows.ts';
+import { hashOfSecret, isLinkBelieved, isOfBrowser, maxBrowserCharacters, newSecret } from './session-rows.ts';
 
 /** Table `sign_in_links`. A row without a MAC of this installation signs nobody in. */
 
@@ -48,9 +48,8 @@ export function createSignInLinks(pool: Pool, dependencies: Dependencies): SignI
     );
     const [row] = rows;
     if (!row) return undefined;
-    const text = linkText(secretHash, row);
-    const name = secretHash.toString('hex').slice(0, 12);
-    return macs.verifies({ table: 'sign_in_links', name, text, mac: row.mac }) ? row : undefined;
+    const link = { table: 'sign_in_links', secretHash, text: linkText(secretHash, row), mac: row.mac } as const;
+    return isLinkBelieved(macs, link) ? row : undefined;
   };
 
   return {
@@ -131,9 +130,15 @@ export function createSignInLinks(pool: Pool, dependencies: Dependencies): SignI
          insert into console_sessions (secret_hash, session_id, account_id, person_id, browser, started_at, seen_at, mac)
          select $3, $4, $5, $6, $7, $8, $8, $9 from link`,
         [
-          ...[hashOfSecret(secret), replaces === undefined ? null : hashOfSecret(replaces)],
-          ...[session.secretHash, session.sessionId, session.accountId, session.personId],
-          ...[browser.slice(0, maxBrowserCharacters), startedAt, macs.sign('console_sessions', sessionText(session))],
+          hashOfSecret(secret),
+          replaces === undefined ? null : hashOfSecret(replaces),
+          session.secretHash,
+          session.sessionId,
+          session.accountId,
+          session.personId,
+          browser.slice(0, maxBrowserCharacters),
+          startedAt,
+          macs.sign('console_sessions', sessionText(session)),
         ],
       );
       if (rowCount !== 1) return undefined;

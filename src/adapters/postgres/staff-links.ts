@@ -2,7 +2,7 @@ import type { Pool } from 'pg';
 import type { RowMacs } from '../../ports/row-macs.ts';
 import type { StaffLinks } from '../../ports/staff-sessions.ts';
 import { inOwnSession } from './own-session.ts';
-import { hashOfSecret, isOfBrowser, newSecret } from './session-rows.ts';
+import { hashOfSecret, isLinkBelieved, isOfBrowser, newSecret } from './session-rows.ts';
 
 /** Table `staff_links`. A row without a MAC of this installation signs nobody in. */
 
@@ -83,9 +83,8 @@ export function createStaffLinks(pool: Pool, { macs, randomBits }: Dependencies)
       );
       const [row] = rows;
       if (!row) return undefined;
-      const name = secretHash.toString('hex').slice(0, 12);
-      const text = linkText(secretHash, row);
-      if (!macs.verifies({ table: 'staff_links', name, text, mac: row.mac })) return undefined;
+      const link = { table: 'staff_links', secretHash, text: linkText(secretHash, row), mac: row.mac } as const;
+      if (!isLinkBelieved(macs, link)) return undefined;
       return {
         staffId: row.staff_id,
         isOfBrowser: (browser) => isOfBrowser(row.browser_hash, browser),
