@@ -109,7 +109,9 @@ test('dispatcher and worker do nothing while they are wrong, say so once, and go
   });
   // Each looks at its clock by itself: the other one may find it right a moment later.
   for (const process of wrong) {
-    await waitFor(() => linesOf(process).includes('the clock is right again'), { what: 'a word about the right clock' });
+    await waitFor(() => linesOf(process).includes('the clock is right again'), {
+      what: 'a word about the right clock',
+    });
     expect(linesOf(process)).toEqual(['the clock is wrong', 'the clock is right again']);
   }
   const usage = await installation.readLog(`usage-${accountId}-`);
