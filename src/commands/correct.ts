@@ -179,10 +179,10 @@ async function readLeft(store: EventStore, { accountId, reference, correction }:
   if (periodOfUsageStream(stream).accountId !== accountId) return refuse('charge_not_found');
   const wanted = correction.kind === 'waive_charge' ? [correction] : correction.charges;
   if (wanted.length > maxChargesOfCorrection) throw new Error('a correction has at most 400 charges');
-  const read = await readCharges(store, stream, wanted);
-  if (wanted.some(({ token, revision }) => read.revisions.get(token) !== revision)) return refuse('charge_not_found');
-  if (read.corrections.closed) return refuse('period_closed');
-  const { charges, waivers } = read.corrections;
+  const { state, revisions } = await readFromFirst(store, stream, wanted);
+  if (wanted.some(({ token, revision }) => revisions.get(token) !== revision)) return refuse('charge_not_found');
+  if (state.closed) return refuse('period_closed');
+  const { charges, waivers } = state;
   if (wanted.some(({ token }) => waivers.has(waiverName({ reference, token })))) return refuse('reference_reused');
   const left = wanted.filter(({ token }) => charges.get(token)?.cents);
   if (left.length === 0) return refuse('nothing_to_give_back');
@@ -191,18 +191,18 @@ async function readLeft(store: EventStore, { accountId, reference, correction }:
 }
 
 /** The charges of a period from the first wanted one on, and where each stands in the stream. */
-async function readCharges(
+async function readFromFirst(
   store: EventStore,
   stream: string,
   wanted: readonly { revision: number }[],
-): Promise<{ corrections: Charges; revisions: ReadonlyMap<string, number> }> {
+): Promise<{ state: Charges; revisions: ReadonlyMap<string, number> }> {
   const from = Math.min(...wanted.map(({ revision }) => revision));
   const revisions = new Map<string, number>();
-  let corrections = newCharges();
+  let state = newCharges();
   for (const { event, id, revision } of (await store.read(stream, from)).map(parseUsageEvent)) {
-    corrections = evolveCharges(corrections, event, { id });
+    state = evolveCharges(state, event, { id });
     const isCharge = event.type === 'OverageCharged' || event.type === 'DownloadCreditDebited';
     if (isCharge) revisions.set(event.data.token, revision);
   }
-  return { corrections, revisions };
+  return { state, revisions };
 }

@@ -104,13 +104,13 @@ async function readClosedCharge(
   stream: string,
   chargeEventId: string,
 ): Promise<CreditedCharge | undefined> {
-  let corrections = newCharges();
+  let state = newCharges();
   let found: { data: UsageEventOf<'OverageCharged'>['data']; revision: number } | undefined;
   for (const { event, id, revision } of (await store.read(stream, 0)).map(parseUsageEvent)) {
-    corrections = evolveCharges(corrections, event, { id });
+    state = evolveCharges(state, event, { id });
     if (id === chargeEventId && event.type === 'OverageCharged') found = { data: event.data, revision };
   }
-  const charge = found && corrections.charges.get(found.data.token);
+  const charge = found && state.charges.get(found.data.token);
   if (!found || !charge) return undefined;
   const { rate_cents, rate_version } = found.data;
   return { eventId: chargeEventId, stream, revision: found.revision, rate_cents, rate_version, cents: charge.cents };

@@ -22,7 +22,7 @@ export const billedToFact = ({ billed_to: { name, email } }: InvoiceDocument | C
   name ?? email ?? '',
 ];
 
-/** What an invoice is for, and what it comes to. */
+/** The purpose and the total of an invoice. */
 export const invoiceFacts = (invoice: InvoiceDocument): readonly Fact[] => [
   ['Covers', coversText(invoice)],
   [

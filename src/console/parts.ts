@@ -45,7 +45,7 @@ export const wideTable = (label: string, heads: readonly (string | Html)[], rows
 
 export type Fact = readonly [name: string, value: Html | string, attributes?: Html | false];
 
-/** What is known of one thing. @param all false: a fact that it does not have */
+/** The facts of one thing. @param all false: a fact that it does not have */
 export const facts = (all: readonly (Fact | false)[]): Html =>
   html`<dl class="facts">
     ${all.map(

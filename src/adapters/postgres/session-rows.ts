@@ -18,7 +18,7 @@ export const formTokenOf = (secret: string): string => hash('sha256', `form ${se
 export const isOfBrowser = (browserHash: Buffer | null, browser: string | undefined): boolean =>
   browser !== undefined && browserHash?.equals(hashOfSecret(browser)) === true;
 
-/** Whether this installation has written a link. @param text the part of its row that the MAC covers */
+/** Tells whether this installation has written a link. @param text the part of its row that the MAC covers */
 export const isLinkBelieved = (
   macs: RowMacs,
   {
