@@ -1,6 +1,6 @@
 import type { PoolClient } from 'pg';
 import { sleep } from '../../src/async/sleep.ts';
-import { isLockFailure } from '../../src/ports/outage.ts';
+import { isLockFailure } from '../../src/ports/service-parts.ts';
 
 /**
  * Waiting time of each attempt. Most are below the second after which Postgres looks for deadlocks, so that the swap does not

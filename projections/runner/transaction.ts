@@ -1,5 +1,5 @@
 import type { Pool, PoolClient } from 'pg';
-import { isPostgresAway } from '../../src/ports/outage.ts';
+import { isPostgresAway } from '../../src/ports/service-parts.ts';
 
 /** Runs work in a transaction of this connection: commits when the work fulfils, and rolls back when it throws. */
 export async function inTransaction<Result>(client: PoolClient, work: () => Promise<Result>): Promise<Result> {

@@ -1,4 +1,4 @@
-import { isPostgresAway } from '../ports/outage.ts';
+import { isPostgresAway } from '../ports/service-parts.ts';
 import { CommandFailed } from './output.ts';
 
 /**

@@ -2,7 +2,7 @@ import type { Pool } from 'pg';
 import type { Projection } from '../../projections/runner/projection.ts';
 import { catchUp } from '../../projections/runner/wait-for-checkpoint.ts';
 import type { EventStore } from '../ports/event-store.ts';
-import { isPostgresAway } from '../ports/outage.ts';
+import { isPostgresAway } from '../ports/service-parts.ts';
 import type { Output } from './output.ts';
 
 /** How long commands wait for the log and the read models, and what they print meanwhile. */

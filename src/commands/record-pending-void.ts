@@ -1,6 +1,6 @@
 import { withDeadline } from '../async/deadline.ts';
 import type { PendingVoids } from '../ports/billing.ts';
-import type { Outage, Outages } from '../ports/outage.ts';
+import type { ServicePart, ServiceParts } from '../ports/service-parts.ts';
 import type { Compensation } from './usage/decide-batch.ts';
 
 /** How long a pending void may take to become durable. */
@@ -27,28 +27,28 @@ export interface UnansweredRequest {
  */
 export async function recordPendingVoid(
   { accountId, requestId, arrivedMs }: UnansweredRequest,
-  { pendingVoids, outages }: { pendingVoids: PendingVoids; outages: Outages },
+  { pendingVoids, serviceParts }: { pendingVoids: PendingVoids; serviceParts: ServiceParts },
   compensation: Compensation | undefined,
 ): Promise<boolean> {
-  const outage = outcomesOf(outages);
+  const part = outcomesOf(serviceParts);
   const facts = { account: accountId, reqId: requestId, ...compensation?.charge };
-  const isStored = compensation !== undefined && (await addInTime(pendingVoids, compensation, { outage, facts }));
+  const isStored = compensation !== undefined && (await addInTime(pendingVoids, compensation, { part, facts }));
   const isRecorded = isStored && performance.now() - arrivedMs < maxAgeMs;
   // No line for each request: `Outage` logs the first at warn and the rest at debug. The row is in `pending_voids`.
-  outage.failed(isRecorded ? 'a pending void is recorded' : 'a connection is cut', undefined, facts);
+  part.failed(isRecorded ? 'a pending void is recorded' : 'a connection is cut', undefined, facts);
   return isRecorded;
 }
 
-/** The outages in which a request's budget ends with its append unknown. */
-export const outcomesOf = (outages: Outages): Outage => outages.of('the outcomes of requests');
+/** The part that is lost while a request's budget ends with its append unknown. */
+export const outcomesOf = (serviceParts: ServiceParts): ServicePart => serviceParts.of('the outcomes of requests');
 
 async function addInTime(
   pendingVoids: PendingVoids,
   { append, charge }: Compensation,
-  { outage, facts }: { outage: Outage; facts: object },
+  { part, facts }: { part: ServicePart; facts: object },
 ): Promise<boolean> {
   const added = pendingVoids.add(append, charge).catch((error: unknown) => {
-    outage.failed('recording a pending void', error, facts);
+    part.failed('recording a pending void', error, facts);
     return false;
   });
   return await withDeadline(added, recordTimeoutMs, () => false);

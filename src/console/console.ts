@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { html } from '../documents/html.ts';
-import type { Outage } from '../ports/outage.ts';
+import type { ServicePart } from '../ports/service-parts.ts';
 import { RequestRefused } from '../requests/request-refused.ts';
 import { type Assets, registerAssets } from './assets/assets.ts';
 import { pageRefusalOfError } from './failures.ts';
@@ -21,11 +21,11 @@ export function registerSite<Session extends SiteSession, Dependencies extends S
   dependencies: Dependencies,
 ): void {
   const assets = registerAssets(server, site.base);
-  /** An outage is one line when it begins and one when it ends, however many pages are asked for meanwhile. */
-  const outage = dependencies.outages.of(site.outageName);
+  /** One line when the pages fail and one when they work again, however many are asked for meanwhile. */
+  const part = dependencies.serviceParts.of(site.partName);
   const longVisits = new LongVisits<Session>({
     findSessions: (sessions) => site.findSessions(dependencies, sessions),
-    outage: dependencies.outages.of(`${site.outageName} that stay open`),
+    part: dependencies.serviceParts.of(`${site.partName} that stay open`),
   });
   const sendTo = (reply: FastifyReply, answer: Answer, session: Session | undefined) =>
     send(reply, answer, (page) => layout(page, { assets, site, session, isDemo: dependencies.isDemo }).text, assets);
@@ -35,14 +35,14 @@ export function registerSite<Session extends SiteSession, Dependencies extends S
       url: route.path,
       handler: async (request, reply) => {
         const visitor: Visitor<Session> = { session: undefined };
-        const answer = await answerOf(route, { request, reply, site, dependencies, outage, visitor, longVisits }).catch(
-          (error: unknown) => answerOfError(error, { request, outage, base: site.base }),
+        const answer = await answerOf(route, { request, reply, site, dependencies, part, visitor, longVisits }).catch(
+          (error: unknown) => answerOfError(error, { request, part, base: site.base }),
         );
         return sendTo(reply, answer, visitor.session);
       },
       // The server refuses some requests before they come to the handler.
       errorHandler: (error, request, reply) => {
-        void sendTo(reply, answerOfError(error, { request, outage, base: site.base }), undefined);
+        void sendTo(reply, answerOfError(error, { request, part, base: site.base }), undefined);
       },
     });
   }
@@ -71,14 +71,14 @@ interface Asked<Session extends SiteSession, Dependencies> {
   reply: FastifyReply;
   site: Site<Session, Dependencies>;
   dependencies: Dependencies;
-  outage: Outage;
+  part: ServicePart;
   visitor: Visitor<Session>;
   longVisits: LongVisits<Session>;
 }
 
 async function answerOf<Session extends SiteSession, Dependencies extends SiteDependencies>(
   route: Route<Session, Dependencies>,
-  { request, reply, site, dependencies, outage, visitor, longVisits }: Asked<Session, Dependencies>,
+  { request, reply, site, dependencies, part, visitor, longVisits }: Asked<Session, Dependencies>,
 ): Promise<Answer> {
   const { origins } = dependencies;
   if (!origins.isHost(request.headers.host)) return redirect(new URL(site.base, origins.own).href);
@@ -101,7 +101,7 @@ async function answerOf<Session extends SiteSession, Dependencies extends SiteDe
       isConfirmed: (now) => site.isConfirmed(dependencies, access, now),
     });
   const answer = await route.handler({ ...visit, session, stay }, dependencies, reply);
-  outage.works();
+  part.works();
   return answer;
 }
 
@@ -148,10 +148,10 @@ function formOf({ body, raw }: FastifyRequest): URLSearchParams {
 
 function answerOfError(
   error: unknown,
-  { request, outage, base }: { request: FastifyRequest; outage: Outage; base: string },
+  { request, part, base }: { request: FastifyRequest; part: ServicePart; base: string },
 ): Answer {
   const told = pageRefusalOfError(error) ?? refusalOfServer(error);
-  if (told?.isServiceAway) outage.failed('a page', error);
+  if (told?.isServiceAway) part.failed('a page', error);
   if (told) return pageOfRefusal(told.refusal, base);
   request.log.error({ err: error }, 'a page of the console failed');
   const title = 'Something went wrong';

@@ -2,7 +2,7 @@ import { ItemsMissing } from '../../projections/queries/line-items.ts';
 import { NotStored, OutcomeUnknown } from '../commands/handle-command.ts';
 import { ClockIsWrong } from '../ports/clock.ts';
 import { EventStoreUnavailable, ReaderRefused } from '../ports/event-store.ts';
-import { isPostgresAway } from '../ports/outage.ts';
+import { isPostgresAway } from '../ports/service-parts.ts';
 import { NotOnStandby } from '../ports/standby.ts';
 import { away, outcomeUnknown, PageRefusal } from './visit.ts';
 

@@ -1,7 +1,7 @@
 import type { FastifyReply } from 'fastify';
 import type { Html } from '../documents/html.ts';
 import type { StaffRole } from '../domain/staff-events.ts';
-import type { Outages } from '../ports/outage.ts';
+import type { ServiceParts } from '../ports/service-parts.ts';
 import type { Origins } from './origins.ts';
 import type { CookieNames } from './sign-in/cookies.ts';
 import type { Answer, Section, SignedInVisit, Visit } from './visit.ts';
@@ -16,7 +16,7 @@ export interface Site<Session, Dependencies> {
   cookieNames: (isSecure: boolean) => CookieNames;
   menu: Menu<Session>;
   /** What is away while its pages cannot be shown, as the log names it. */
-  outageName: string;
+  partName: string;
   findSession: (dependencies: Dependencies, secret: string) => Promise<Session | undefined>;
   /** Those of the sessions that have not ended, by their ids, as the read models have them now. */
   findSessions: (dependencies: Dependencies, sessions: readonly Session[]) => Promise<ReadonlyMap<string, Session>>;
@@ -49,7 +49,7 @@ export interface SiteSession {
 /** Dependencies of the steps of a visit. */
 export interface SiteDependencies {
   origins: Origins;
-  outages: Outages;
+  serviceParts: ServiceParts;
   /** True if the service runs as a demo: each page says so. */
   isDemo: boolean;
 }

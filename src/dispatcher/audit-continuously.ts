@@ -6,7 +6,7 @@ import type { ReadModelQueries } from '../audit/compare/comparison.ts';
 import { readAcknowledged, Verifier } from '../audit/compare/verifier.ts';
 import { ClockIsWrong } from '../ports/clock.ts';
 import type { WholeLog } from '../ports/event-store.ts';
-import { outageOf, type Outages } from '../ports/outage.ts';
+import { servicePart, type ServiceParts } from '../ports/service-parts.ts';
 
 /** State of the continuous audit, for the metrics. */
 export interface AuditState {
@@ -24,7 +24,7 @@ export interface AuditDependencies {
   log: WholeLog;
   queries: ReadModelQueries;
   logger: Logger;
-  outages?: Outages;
+  serviceParts?: ServiceParts;
   /** Keeps what it says for those who show it: after each look, and meanwhile as often. */
   record: (said: AuditReport) => Promise<void>;
   /** The clock of business time, for what is recorded. */
@@ -53,7 +53,7 @@ export function auditContinuously({
   log,
   queries,
   logger,
-  outages,
+  serviceParts,
   record,
   now,
   lookEveryMs = 10_000,
@@ -61,7 +61,7 @@ export function auditContinuously({
   lookAgainMs = 86_400_000,
   missingForMs = 600_000,
 }: AuditDependencies): { state: AuditState; stop: () => Promise<void> } {
-  const outage = outageOf({ outages, logger }, 'the audit');
+  const part = servicePart({ serviceParts, logger }, 'the audit');
   const state: AuditState = { events: 0, divergences: 0, known: 0, caughtUpMs: performance.now() };
   const logged = new Set<string>();
   const tell = ({ divergences }: Verifier) => {
@@ -127,12 +127,12 @@ export function auditContinuously({
         if (state.divergences === 0) state.caughtUpMs = nowMs;
         if (state.divergences > 0 || nowMs >= againAtMs) verifier = undefined;
         await say({ isWhole: true });
-        outage.works();
+        part.works();
         await pause(state.divergences > 0 ? startOverMs : lookEveryMs);
       } catch (error) {
         if (signal.aborted) return;
         if (verifier && verifier.divergences.counts.new > state.divergences) found(verifier);
-        outage.failed('a look at the log', error);
+        part.failed('a look at the log', error);
         if (verifier?.isUsable === false) verifier = undefined;
         await pause(lookEveryMs);
       }

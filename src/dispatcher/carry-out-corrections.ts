@@ -3,13 +3,13 @@ import type { Logger } from 'pino';
 import { listWaitingCorrections } from '../../projections/corrections.ts';
 import { carryOutCorrection, type CarryOutDependencies } from '../commands/carry-out-correction.ts';
 import { isRefused } from '../domain/refusals.ts';
-import { outageOf, type Outages } from '../ports/outage.ts';
+import { servicePart, type ServiceParts } from '../ports/service-parts.ts';
 import { workThroughList } from './work-through-list.ts';
 
 export interface CarryOutLoop extends CarryOutDependencies {
   pool: Pool;
   logger: Logger;
-  outages?: Outages | undefined;
+  serviceParts?: ServiceParts | undefined;
   everyMs?: number;
   setAsideMs?: number;
 }
@@ -22,7 +22,7 @@ const stepTimeoutMs = 5_000;
  */
 export function startCarryingOutCorrections(dependencies: CarryOutLoop): { stop: () => Promise<void> } {
   const { pool, logger } = dependencies;
-  const outage = outageOf(dependencies, 'the corrections of staff');
+  const part = servicePart(dependencies, 'the corrections of staff');
   return workThroughList(
     {
       read: async (look) => {
@@ -37,6 +37,6 @@ export function startCarryingOutCorrections(dependencies: CarryOutLoop): { stop:
       },
       what: 'a correction',
     },
-    { ...dependencies, outage },
+    { ...dependencies, part },
   );
 }

@@ -18,8 +18,8 @@ import { usageOrigin } from '../commands/usage/usage-cache.ts';
 import { usageFromLog } from '../commands/usage/usage-from-log.ts';
 import type { WriterRegistry } from '../commands/usage/writer-registry.ts';
 import type { InvoiceIssued } from '../domain/invoice-events.ts';
-import { outageOf, type Outages } from '../ports/outage.ts';
 import type { RowMacs } from '../ports/row-macs.ts';
+import { servicePart, type ServiceParts } from '../ports/service-parts.ts';
 import { repeat } from './repeat.ts';
 
 export interface ClosePeriodsDependencies extends InvoiceDependencies {
@@ -27,7 +27,7 @@ export interface ClosePeriodsDependencies extends InvoiceDependencies {
   macs: RowMacs;
   writers: WriterRegistry;
   logger: Logger;
-  outages?: Outages;
+  serviceParts?: ServiceParts;
   /** How long after its end the charges of a period may still change. */
   graceSeconds: number;
   /** Default: 5 s. */
@@ -51,16 +51,16 @@ const actor = { type: 'system', id: 'billing-period' } as const;
  */
 export function startClosingPeriods(dependencies: ClosePeriodsDependencies): { stop: () => Promise<void> } {
   const { everyMs = defaultEveryMs } = dependencies;
-  const outage = outageOf(dependencies, 'the closing of periods');
-  const pending = outageOf(dependencies, 'the closing of periods with pending voids');
+  const part = servicePart(dependencies, 'the closing of periods');
+  const pending = servicePart(dependencies, 'the closing of periods with pending voids');
   const setAside: SetAside = new Map();
   const round = async (stopping: AbortSignal) => {
     const { failed, heldUp } = await closePeriods(dependencies, { setAside, stopping });
-    for (const { stream, error } of failed) outage.failed('a step of a period', error, { stream });
+    for (const { stream, error } of failed) part.failed('a step of a period', error, { stream });
     for (const stream of heldUp) pending.failed('a period waits for pending voids', undefined, { stream });
     if (heldUp.length === 0) pending.works();
   };
-  return repeat(round, { everyMs, outage });
+  return repeat(round, { everyMs, part });
 }
 
 /**

@@ -4,13 +4,13 @@ import type { Logger } from 'pino';
 import { listFilesToExpire } from '../../projections/work-lists/kept-files.ts';
 import { type JobDependencies, recordJobProgress } from '../commands/record-job-progress.ts';
 import { plusSeconds } from '../domain/instant.ts';
-import { type Outage, outageOf, type Outages } from '../ports/outage.ts';
+import { type ServicePart, servicePart, type ServiceParts } from '../ports/service-parts.ts';
 import { repeat } from './repeat.ts';
 
 export interface ExpireFilesDependencies extends JobDependencies {
   pool: Pool;
   logger: Logger;
-  outages?: Outages;
+  serviceParts?: ServiceParts;
   /** How long after its end a download's file is given out. */
   retentionSeconds: number;
   /** Default: 5 s. */
@@ -28,12 +28,12 @@ const stepTimeoutMs = 5_000;
  */
 export function startExpiringFiles(dependencies: ExpireFilesDependencies): { stop: () => Promise<void> } {
   const { everyMs = defaultEveryMs } = dependencies;
-  const outage = outageOf(dependencies, 'the expiry of files');
-  return repeat((stopping) => expireFiles({ ...dependencies, outage }, stopping), { everyMs, outage });
+  const part = servicePart(dependencies, 'the expiry of files');
+  return repeat((stopping) => expireFiles({ ...dependencies, part }, stopping), { everyMs, part });
 }
 
 async function expireFiles(
-  dependencies: ExpireFilesDependencies & { outage: Outage },
+  dependencies: ExpireFilesDependencies & { part: ServicePart },
   stopping: AbortSignal,
 ): Promise<void> {
   const { pool, store, now, retentionSeconds } = dependencies;
@@ -49,7 +49,7 @@ async function expireFiles(
 
 /** One file that cannot be expired does not keep the others from it. */
 async function expire(
-  dependencies: ExpireFilesDependencies & { outage: Outage },
+  dependencies: ExpireFilesDependencies & { part: ServicePart },
   token: string,
   completedUntil: string,
 ): Promise<void> {
@@ -58,7 +58,7 @@ async function expire(
   const cause = { correlationId: commandId, causationId: commandId, actor, timeoutMs: stepTimeoutMs };
   await recordJobProgress(dependencies, { kind: 'expire_file', token, completedUntil }, cause).catch(
     (error: unknown) => {
-      dependencies.outage.failed('a file', error, { token });
+      dependencies.part.failed('a file', error, { token });
     },
   );
 }

@@ -5,7 +5,7 @@ import { type EndedJob, readEndedJobs } from '../../projections/work-lists/kept-
 import { isOver } from '../domain/file-retention.ts';
 import type { FileStore } from '../ports/files.ts';
 import type { FileObserver } from '../ports/observers.ts';
-import { type Outage, outageOf, type Outages } from '../ports/outage.ts';
+import { type ServicePart, servicePart, type ServiceParts } from '../ports/service-parts.ts';
 import { repeat } from './repeat.ts';
 
 export interface RemoveFilesDependencies {
@@ -14,7 +14,7 @@ export interface RemoveFilesDependencies {
   /** Business time, UTC ISO-8601. */
   now: () => string;
   logger: Logger;
-  outages?: Outages;
+  serviceParts?: ServiceParts;
   retentionSeconds: number;
   observer?: FileObserver;
   /** Default: 15 min. */
@@ -31,12 +31,12 @@ const purgesAtOnce = 8;
  */
 export function startRemovingFiles(dependencies: RemoveFilesDependencies): { stop: () => Promise<void> } {
   const { everyMs = defaultEveryMs } = dependencies;
-  const outage = outageOf(dependencies, 'the removal of files');
-  return repeat((stopping) => removeFiles({ ...dependencies, outage }, stopping), { everyMs, outage });
+  const part = servicePart(dependencies, 'the removal of files');
+  return repeat((stopping) => removeFiles({ ...dependencies, part }, stopping), { everyMs, part });
 }
 
 async function removeFiles(
-  dependencies: RemoveFilesDependencies & { outage: Outage },
+  dependencies: RemoveFilesDependencies & { part: ServicePart },
   stopping: AbortSignal,
 ): Promise<void> {
   for await (const tokens of dependencies.files.tokens()) {
@@ -58,13 +58,13 @@ function isRemovable(job: EndedJob, { retentionSeconds, now }: RemoveFilesDepend
 
 /** One job whose files cannot be removed does not keep the others from it. */
 async function remove(
-  { files, observer, outage }: RemoveFilesDependencies & { outage: Outage },
+  { files, observer, part }: RemoveFilesDependencies & { part: ServicePart },
   { token, status }: EndedJob,
 ): Promise<void> {
   try {
     const removed = await files.purge(token);
     observer?.filesRemoved(status === 'failed' ? 'failed' : 'expired', removed);
   } catch (error) {
-    outage.failed('the files of a job', error, { token });
+    part.failed('the files of a job', error, { token });
   }
 }

@@ -7,13 +7,13 @@ import { isRefused } from '../domain/refusals.ts';
 import type { PendingVoid, PendingVoidCharge, PendingVoids } from '../ports/billing.ts';
 import type { EventToAppend } from '../ports/event-store.ts';
 import type { VoidObserver } from '../ports/observers.ts';
-import { type Outage, outageOf, type Outages } from '../ports/outage.ts';
+import { type ServicePart, servicePart, type ServiceParts } from '../ports/service-parts.ts';
 import { repeat } from './repeat.ts';
 
 export interface ResolveDependencies extends JobDependencies {
   pendingVoids: PendingVoids;
   logger: Logger;
-  outages?: Outages;
+  serviceParts?: ServiceParts;
   voids?: VoidObserver;
   /** Default: 1 s. */
   resolveEveryMs?: number;
@@ -32,9 +32,9 @@ const stepTimeoutMs = 10_000;
 export function startResolving(dependencies: ResolveDependencies): { stop: () => Promise<void> } {
   const underWay = new Map<string, Promise<void>>();
   const { resolveEveryMs: everyMs = defaultResolveEveryMs } = dependencies;
-  const outage = outageOf(dependencies, 'the resolving of unknown outcomes');
-  const resolving = { ...dependencies, outage: outageOf(dependencies, 'the end of unknown outcomes') };
-  const looking = repeat((stopping) => look(resolving, underWay, stopping), { everyMs, outage });
+  const part = servicePart(dependencies, 'the resolving of unknown outcomes');
+  const resolving = { ...dependencies, part: servicePart(dependencies, 'the end of unknown outcomes') };
+  const looking = repeat((stopping) => look(resolving, underWay, stopping), { everyMs, part });
   return {
     stop: async () => {
       await looking.stop();
@@ -45,11 +45,11 @@ export function startResolving(dependencies: ResolveDependencies): { stop: () =>
 
 /** Begins with what waits, some at a time. One that does not come to an end, or fails, does not keep the others waiting. */
 async function look(
-  dependencies: ResolveDependencies & { outage: Outage },
+  dependencies: ResolveDependencies & { part: ServicePart },
   underWay: Map<string, Promise<void>>,
   stopping: AbortSignal,
 ): Promise<void> {
-  const { pendingVoids, outage, now } = dependencies;
+  const { pendingVoids, part, now } = dependencies;
   // With a wrong clock nothing is appended, not even what was decided with a right one.
   now();
   // What is listed may end before this process has the list: such a row is left to the next look.
@@ -63,10 +63,10 @@ async function look(
     if (stopping.aborted) return;
     const resolving = resolve(dependencies, pending, stopping)
       .then(() => {
-        outage.works();
+        part.works();
       })
       .catch((error: unknown) => {
-        outage.failed('an unknown outcome', error, { stream, append: appendId });
+        part.failed('an unknown outcome', error, { stream, append: appendId });
       })
       .finally(() => underWay.delete(appendId));
     underWay.set(appendId, resolving);

@@ -2,13 +2,13 @@ import type { Pool } from 'pg';
 import type { Logger } from 'pino';
 import { forgetServiceFailure, listServiceFailures } from '../../projections/work-lists/service-failures.ts';
 import { type ReturnDependencies, returnServiceFailure } from '../commands/return-service-failure.ts';
-import { outageOf, type Outages } from '../ports/outage.ts';
+import { servicePart, type ServiceParts } from '../ports/service-parts.ts';
 import { workThroughList } from './work-through-list.ts';
 
 interface ReturnFailuresDependencies extends ReturnDependencies {
   pool: Pool;
   logger: Logger;
-  outages?: Outages | undefined;
+  serviceParts?: ServiceParts | undefined;
   everyMs?: number;
   setAsideMs?: number;
 }
@@ -22,7 +22,7 @@ const stepTimeoutMs = 5_000;
  */
 export function startReturningServiceFailures(dependencies: ReturnFailuresDependencies): { stop: () => Promise<void> } {
   const { pool, logger } = dependencies;
-  const outage = outageOf(dependencies, 'the return of service failures');
+  const part = servicePart(dependencies, 'the return of service failures');
   return workThroughList(
     {
       read: async (look) => (await listServiceFailures(pool, look)).map((token) => ({ token })),
@@ -34,6 +34,6 @@ export function startReturningServiceFailures(dependencies: ReturnFailuresDepend
       },
       what: 'a return',
     },
-    { ...dependencies, outage },
+    { ...dependencies, part },
   );
 }

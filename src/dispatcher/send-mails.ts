@@ -5,7 +5,7 @@ import { backoffMs } from '../async/backoff.ts';
 import { type Mail, type Mailer, MailNotTaken } from '../ports/billing.ts';
 import type { EventStore } from '../ports/event-store.ts';
 import type { MailObserver, MailSubject } from '../ports/observers.ts';
-import { type Outage, outageOf, type Outages } from '../ports/outage.ts';
+import { type ServicePart, servicePart, type ServiceParts } from '../ports/service-parts.ts';
 import { repeat } from './repeat.ts';
 
 export interface MailDependencies {
@@ -16,7 +16,7 @@ export interface MailDependencies {
   now: () => string;
   newUuid: () => string;
   logger: Logger;
-  outages?: Outages;
+  serviceParts?: ServiceParts;
   /** Names this process among those that might mail. */
   mailerId: string;
   /**
@@ -91,10 +91,10 @@ export function startMailing<Waiting extends WaitingMail>(
   kind: MailKind<Waiting>,
 ): { stop: () => Promise<void> } {
   const state: MailState = { postponed: new Map(), server: { failures: 0, untilMs: 0 } };
-  const outage = outageOf(dependencies, `the look for mails about a ${kind.about}`);
-  const mailing = { ...dependencies, outage: outageOf(dependencies, `the mailing about a ${kind.about}`) };
+  const part = servicePart(dependencies, `the look for mails about a ${kind.about}`);
+  const mailing = { ...dependencies, part: servicePart(dependencies, `the mailing about a ${kind.about}`) };
   const everyMs = dependencies.lookEveryMs ?? defaultLookEveryMs;
-  return repeat((stopping) => mailRound(mailing, kind, { state, stopping }), { everyMs, outage });
+  return repeat((stopping) => mailRound(mailing, kind, { state, stopping }), { everyMs, part });
 }
 
 /** Instants are milliseconds of `performance.now()`. */
@@ -106,16 +106,16 @@ interface Postponement {
 interface MailState {
   /** Mails that are not to be tried before an instant, by their ids. */
   postponed: Map<string, Postponement>;
-  /** The outage of the mail server as a whole. */
+  /** The mail server as a whole. */
   server: Postponement;
 }
 
 async function mailRound<Waiting extends WaitingMail>(
-  dependencies: MailDependencies & { outage: Outage },
+  dependencies: MailDependencies & { part: ServicePart },
   kind: MailKind<Waiting>,
   { state, stopping }: { state: MailState; stopping: AbortSignal },
 ): Promise<void> {
-  const { pool, outage } = dependencies;
+  const { pool, part } = dependencies;
   if (performance.now() < state.server.untilMs) return;
   // A mail that could not be recorded is not sent.
   dependencies.now();
@@ -126,7 +126,7 @@ async function mailRound<Waiting extends WaitingMail>(
     if (stopping.aborted) return;
     try {
       await mail(dependencies, kind, { state, waiting: one });
-      outage.works();
+      part.works();
       state.postponed.set(mailId, { failures: 0, untilMs: performance.now() + lookAgainMs });
     } catch (error) {
       const goesOn = noteFailure(dependencies, state, { mailId, about: kind.about, error });
@@ -193,7 +193,7 @@ async function mail<Waiting extends WaitingMail>(
 
 /** @returns whether the others may be tried: not while the mail server, the log or Postgres is away */
 function noteFailure(
-  { logger, observer, outage, retryMs = defaultRetryMs }: MailDependencies & { outage: Outage },
+  { logger, observer, part, retryMs = defaultRetryMs }: MailDependencies & { part: ServicePart },
   { postponed, server }: MailState,
   { mailId, about, error }: { mailId: string; about: MailSubject; error: unknown },
 ): boolean {
@@ -213,6 +213,6 @@ function noteFailure(
   // A problem with one mail is logged each time; the mail is tried again ever later.
   if (reason === 'refused')
     logger.warn({ err: error, reason, mail: mailId, failures }, 'a mail was refused; it is tried again');
-  else outage.failed('a mail', error, { reason, mail: mailId });
+  else part.failed('a mail', error, { reason, mail: mailId });
   return reason === 'refused';
 }

@@ -10,14 +10,14 @@ import {
 import { type JobDependencies, recordJobProgress } from '../commands/record-job-progress.ts';
 import { isRefused } from '../domain/refusals.ts';
 import { type JobQueue, messageId } from '../ports/job-queue.ts';
-import { type Outage, outageOf, type Outages } from '../ports/outage.ts';
+import { type ServicePart, servicePart, type ServiceParts } from '../ports/service-parts.ts';
 import { repeat } from './repeat.ts';
 
 export interface SweepDependencies extends JobDependencies {
   queue: JobQueue;
   pool: Pool;
   logger: Logger;
-  outages?: Outages;
+  serviceParts?: ServiceParts;
   /** The longest that one attempt may take. */
   attemptTimeoutSeconds: number;
   /** Downloads of one account at a time: what waits for its turn is not lost. */
@@ -45,8 +45,8 @@ const stepTimeoutMs = 5_000;
 export function startSweeping(dependencies: SweepDependencies): { stop: () => Promise<void> } {
   const state: SweepState = { reachableSinceMs: undefined, published: new Map() };
   const { sweepEveryMs: everyMs = defaultSweepEveryMs } = dependencies;
-  const outage = outageOf(dependencies, 'the sweep of jobs');
-  return repeat(() => sweep({ ...dependencies, outage }, state), { everyMs, outage });
+  const part = servicePart(dependencies, 'the sweep of jobs');
+  return repeat(() => sweep({ ...dependencies, part }, state), { everyMs, part });
 }
 
 interface SweepState {
@@ -56,7 +56,7 @@ interface SweepState {
   published: Map<string, number>;
 }
 
-async function sweep(dependencies: SweepDependencies & { outage: Outage }, state: SweepState): Promise<void> {
+async function sweep(dependencies: SweepDependencies & { part: ServicePart }, state: SweepState): Promise<void> {
   const { claimed, waiting } = await look(dependencies, state);
   const reachableSeconds = (performance.now() - (state.reachableSinceMs ?? Infinity)) / 1000;
   for (const job of claimed) {
@@ -84,12 +84,12 @@ async function look({ pool, now, maxJobsPerAccount }: SweepDependencies, state: 
 
 /** One job that cannot be helped does not keep the others from being looked at. */
 async function unlessItFails(
-  { outage }: { outage: Outage },
+  { part }: { part: ServicePart },
   { token }: { token: string },
   work: Promise<void>,
 ): Promise<void> {
   await work.catch((error: unknown) => {
-    outage.failed('a job', error, { token });
+    part.failed('a job', error, { token });
   });
 }
 
@@ -128,7 +128,7 @@ async function release(dependencies: SweepDependencies, job: ClaimedJob): Promis
 }
 
 async function publishAgain(
-  dependencies: SweepDependencies & { outage: Outage },
+  dependencies: SweepDependencies & { part: ServicePart },
   waiting: readonly WaitingJob[],
   { published }: SweepState,
 ): Promise<void> {

@@ -1,6 +1,6 @@
 import type { Background } from '../async/background.ts';
 import type { EventStore } from '../ports/event-store.ts';
-import type { Outage } from '../ports/outage.ts';
+import type { ServicePart } from '../ports/service-parts.ts';
 import { repeat } from './repeat.ts';
 
 /** A list in Postgres of what waits to be done. Its entries are only hints: the log decides what is still to be done. */
@@ -10,13 +10,13 @@ interface WaitingList<Entry extends object> {
   idOf: (entry: Entry) => string;
   /** May be repeated, also by two at once. */
   work: (entry: Entry) => Promise<void>;
-  /** The action, in the words of an outage. */
+  /** The action that fails, as `ServicePart.failed` takes it. */
   what: string;
 }
 
 interface Pace {
   store: Pick<EventStore, 'headPosition'>;
-  outage: Outage;
+  part: ServicePart;
   /** Default: 2 s. */
   everyMs?: number | undefined;
   /** Pause before an entry that still waits is looked at again. Default: 1 min. */
@@ -29,7 +29,7 @@ const maxEntries = 500;
 
 /** Works through such a list again and again. An entry that fails, or stays in the list, does not keep the others waiting. */
 export function workThroughList<Entry extends object>(list: WaitingList<Entry>, pace: Pace): Background {
-  const { store, outage, everyMs = defaultEveryMs, setAsideMs = defaultSetAsideMs } = pace;
+  const { store, part, everyMs = defaultEveryMs, setAsideMs = defaultSetAsideMs } = pace;
   /** Entries that are left alone until then, in milliseconds of `performance.now()`. */
   const setAside = new Map<string, number>();
   const round = async (stopping: AbortSignal): Promise<void> => {
@@ -40,11 +40,11 @@ export function workThroughList<Entry extends object>(list: WaitingList<Entry>, 
     for (const entry of entries) {
       if (stopping.aborted) return;
       await list.work(entry).catch((error: unknown) => {
-        outage.failed(list.what, error, entry);
+        part.failed(list.what, error, entry);
       });
       // Also one that is done: it may leave the list later.
       setAside.set(list.idOf(entry), performance.now() + setAsideMs);
     }
   };
-  return repeat(round, { everyMs, outage });
+  return repeat(round, { everyMs, part });
 }

@@ -5,7 +5,7 @@ import { notBelieved } from '../../projections/credits-macs.ts';
 import type { PolledJob } from '../../projections/jobs.ts';
 import { hasApiKeyForm, hashApiKey } from '../commands/api-key.ts';
 import type { RequestTokens } from '../commands/request-token.ts';
-import type { Outages } from '../ports/outage.ts';
+import type { ServiceParts } from '../ports/service-parts.ts';
 import { clientAddress } from '../requests/client-address.ts';
 import type { AddressWindows } from './address-window.ts';
 import { admitSession, mayCarrySession, type SessionDependencies } from './authenticate-session.ts';
@@ -22,7 +22,7 @@ export interface AuthenticateDependencies
   admissions: Admissions;
   addresses: AddressWindows;
   tokens: RequestTokens;
-  outages: Outages;
+  serviceParts: ServiceParts;
   partsAway: PartsAway;
   now: () => string;
   realNowMs: () => number;
@@ -32,8 +32,8 @@ const admissionPart = 'the admission of requests';
 
 /** The request's key, then its rate (contract §5, §8.1): both in the one round trip. */
 export function createAuthenticate(dependencies: AuthenticateDependencies) {
-  const { admissions, addresses, tokens, outages, partsAway, now, realNowMs } = dependencies;
-  const outage = outages.of(admissionPart);
+  const { admissions, addresses, tokens, serviceParts, partsAway, now, realNowMs } = dependencies;
+  const part = serviceParts.of(admissionPart);
   /** The window to show for a key while Postgres cannot be asked. */
   const lastKnown = new LRUCache<string, UsageHeaders>({ max: 50_000 });
 
@@ -53,11 +53,11 @@ export function createAuthenticate(dependencies: AuthenticateDependencies) {
       request.isPlaceOpen = token !== undefined && waitsForEnd(request);
       const takesNoPlace = request.isPlaceOpen;
       const admission = await admissions.admit({ keyHash, token, idempotencyKeyHash, takesNoPlace });
-      outage.works();
+      part.works();
       partsAway.works('postgres');
       return admission;
     } catch (error) {
-      outage.failed('a request', error);
+      part.failed('a request', error);
       request.usageHeaders = lastKnown.get(keyHash) ?? {
         window: { limit: 0, remaining: 0, resetAtSeconds: Math.ceil(realNowMs() / 1000) },
         creditsRemaining: noCredits,
@@ -95,7 +95,7 @@ export function createAuthenticate(dependencies: AuthenticateDependencies) {
   };
 }
 
-type ReadAgainDependencies = Pick<AuthenticateDependencies, 'admissions' | 'outages' | 'writers' | 'realNowMs'>;
+type ReadAgainDependencies = Pick<AuthenticateDependencies, 'admissions' | 'serviceParts' | 'writers' | 'realNowMs'>;
 
 /**
  * Reads key, window and job again for a request that has waited since it was admitted; it takes no further place.
@@ -129,14 +129,14 @@ export async function takeOpenPlace(
 
 async function admitAgain(
   request: FastifyRequest,
-  { admissions, outages, writers }: ReadAgainDependencies,
+  { admissions, serviceParts, writers }: ReadAgainDependencies,
   { takesNoPlace }: { takesNoPlace: boolean },
 ): Promise<Admission> {
   const { keyHash, accountId } = callerOf(request);
   const admission = await admissions
     .admit({ keyHash, token: request.pollToken, takesNoPlace })
     .catch((error: unknown) => {
-      outages.of(admissionPart).failed('a request', error);
+      serviceParts.of(admissionPart).failed('a request', error);
       throw new ApiError('unavailable', { away: 'postgres' });
     });
   if (!admission) throw new ApiError('unauthorized');

@@ -6,8 +6,8 @@ import type { WriterRegistry } from '../commands/usage/writer-registry.ts';
 import type { PendingVoids } from '../ports/billing.ts';
 import type { EventStore } from '../ports/event-store.ts';
 import type { FileStore } from '../ports/files.ts';
-import type { Outages } from '../ports/outage.ts';
 import type { PlatformRules } from '../ports/platform-rules.ts';
+import type { ServiceParts } from '../ports/service-parts.ts';
 import type { DownloadProgress, MetadataProbe, ShortLinks } from '../ports/videos.ts';
 import type { ApiErrorCode } from './errors.ts';
 import type { EndpointReference } from './reference/endpoint-reference.ts';
@@ -36,7 +36,7 @@ export interface EndpointDependencies {
   now: () => string;
   realNowMs: () => number;
   newUuid: () => string;
-  outages: Outages;
+  serviceParts: ServiceParts;
   partsAway: PartsAway;
   /** `http://127.0.0.1:…` in demo and test mode. */
   samplePlatformOrigin: string | undefined;

@@ -45,7 +45,7 @@ const decisionBudgetMs = 5_000;
 
 /** Contract §4.1: a lookup that succeeds takes one metadata credit, any other nothing. */
 export const getVideoMetadata: Endpoint['handler'] =
-  ({ writers, probe, pendingVoids, newUuid, now, samplePlatformOrigin, shortLinks, rules, outages, partsAway }) =>
+  ({ writers, probe, pendingVoids, newUuid, now, samplePlatformOrigin, shortLinks, rules, serviceParts, partsAway }) =>
   async (request, reply) => {
     const caller = callerOf(request);
     const { url } = readInput(query, request.query);
@@ -68,7 +68,7 @@ export const getVideoMetadata: Endpoint['handler'] =
     );
     switch (answer.outcome) {
       case 'unknown':
-        if (!(await recordPendingVoid(unansweredOf(request), { pendingVoids, outages }, answer.compensation)))
+        if (!(await recordPendingVoid(unansweredOf(request), { pendingVoids, serviceParts }, answer.compensation)))
           return cutConnection(request, reply);
         throw new ApiError('metadata_unavailable', { away: 'event_store' });
       case 'not_stored':
@@ -83,7 +83,7 @@ export const getVideoMetadata: Endpoint['handler'] =
         partsAway.works('event_store');
         throw new ApiError('metadata_quota_exceeded');
       case 'found':
-        outcomesOf(outages).works();
+        outcomesOf(serviceParts).works();
         partsAway.works('event_store');
         partsAway.works('workers');
     }

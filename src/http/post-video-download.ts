@@ -110,7 +110,7 @@ export const postVideoDownload: Endpoint['handler'] =
     samplePlatformOrigin,
     shortLinks,
     rules,
-    outages,
+    serviceParts,
     partsAway,
   }) =>
   async (request, reply) => {
@@ -155,7 +155,7 @@ export const postVideoDownload: Endpoint['handler'] =
     );
     if (
       answer.outcome === 'unknown' &&
-      !(await recordPendingVoid(unansweredOf(request), { pendingVoids, outages }, answer.compensation))
+      !(await recordPendingVoid(unansweredOf(request), { pendingVoids, serviceParts }, answer.compensation))
     ) {
       // Neither "queued" nor "not queued" is known to be true, so there is no answer.
       return cutConnection(request, reply);
@@ -163,7 +163,7 @@ export const postVideoDownload: Endpoint['handler'] =
     if (answer.outcome === 'unknown' || answer.outcome === 'not_stored')
       throw new ApiError('enqueue_failed', { away: 'event_store' });
     partsAway.works('event_store');
-    outcomesOf(outages).works();
+    outcomesOf(serviceParts).works();
     if (answer.outcome === 'refused') {
       if (answer.refusal === 'idempotency_key_reused') {
         throw new ApiError(

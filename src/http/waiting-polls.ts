@@ -1,5 +1,5 @@
 import type { JobStatus } from '../../projections/jobs.ts';
-import type { Outage } from '../ports/outage.ts';
+import type { ServicePart } from '../ports/service-parts.ts';
 
 interface WaitOptions {
   seconds: number;
@@ -23,7 +23,7 @@ interface WaitingPollsOptions {
   changedJobs: (known: readonly JobStatus[]) => Promise<JobStatus[]>;
   /** @returns those of the keys, by their hashes, that admit nobody any more */
   keysNotInForce: (keyHashes: readonly string[]) => Promise<ReadonlySet<string>>;
-  outage: Outage;
+  part: ServicePart;
   maxWaiting?: number;
 }
 
@@ -40,7 +40,7 @@ const leastOfOne = 20;
 export class WaitingPolls {
   readonly #changedJobs: WaitingPollsOptions['changedJobs'];
   readonly #keysNotInForce: WaitingPollsOptions['keysNotInForce'];
-  readonly #outage: Outage;
+  readonly #part: ServicePart;
   readonly #maxWaiting: number;
   readonly #maxOfOne: number;
   readonly #waiting = new Set<Waiting>();
@@ -48,10 +48,10 @@ export class WaitingPolls {
   #isLooking = false;
   #isStopped = false;
 
-  constructor({ changedJobs, keysNotInForce, outage, maxWaiting = 2_000 }: WaitingPollsOptions) {
+  constructor({ changedJobs, keysNotInForce, part, maxWaiting = 2_000 }: WaitingPollsOptions) {
     this.#changedJobs = changedJobs;
     this.#keysNotInForce = keysNotInForce;
-    this.#outage = outage;
+    this.#part = part;
     this.#maxWaiting = maxWaiting;
     this.#maxOfOne = Math.max(leastOfOne, Math.floor(maxWaiting * shareOfOne));
   }
@@ -121,12 +121,12 @@ export class WaitingPolls {
           this.#changedJobs([...known.values()]),
           keyHashes.size === 0 ? new Set<string>() : this.#keysNotInForce([...keyHashes]),
         ]);
-        this.#outage.works();
+        this.#part.works();
         this.#answerRevoked(notInForce);
         this.#answerChanged(new Map(changed.map((job) => [job.token, job])));
       } catch (error) {
         // They wait on: the status is read once more at the end of their time.
-        this.#outage.failed('a look at jobs that are waited for', error);
+        this.#part.failed('a look at jobs that are waited for', error);
       }
     }
     this.#isLooking = false;

@@ -27,8 +27,8 @@ import type { Tracing } from '../adapters/telemetry/tracing.ts';
 import { isOurStream } from '../domain/is-our-stream.ts';
 import { ConnectionLimit } from '../http/connection-limit.ts';
 import type { PendingVoids } from '../ports/billing.ts';
-import { Outages } from '../ports/outage.ts';
 import type { RowMacs } from '../ports/row-macs.ts';
+import { ServiceParts } from '../ports/service-parts.ts';
 import type { Tracer } from '../ports/tracing.ts';
 import { random, realNowMs, uptimeMs } from '../system/clock-and-chance.ts';
 import { maxOpenFiles } from '../system/open-files.ts';
@@ -48,7 +48,7 @@ export interface Connections {
   config: Config;
   addresses: Addresses;
   logger: Logger;
-  outages: Outages;
+  serviceParts: ServiceParts;
   clock: Clock;
   store: ConnectedEventStore;
   pool: Pool;
@@ -76,10 +76,15 @@ export async function connect(
   addresses: Addresses,
   options: { logger: Logger; role: string; secrets: Secrets },
 ): Promise<Connections> {
-  const outages = new Outages(options.logger);
-  const pool = openPool(addresses.databaseUrl, { logger: options.logger, outages, max: 10, queryTimeoutMs: 10_000 });
+  const serviceParts = new ServiceParts(options.logger);
+  const pool = openPool(addresses.databaseUrl, {
+    logger: options.logger,
+    serviceParts,
+    max: 10,
+    queryTimeoutMs: 10_000,
+  });
   try {
-    return await connectBeside(pool, config, { ...options, addresses, outages });
+    return await connectBeside(pool, config, { ...options, addresses, serviceParts });
   } catch (error) {
     // Before the embedded servers stop, so that the end of this connection is not logged as an outage.
     await endInTime(pool.end());
@@ -95,8 +100,8 @@ async function connectBeside(
     role,
     secrets,
     addresses,
-    outages,
-  }: Parameters<typeof connect>[2] & Pick<Connections, 'addresses' | 'outages'>,
+    serviceParts,
+  }: Parameters<typeof connect>[2] & Pick<Connections, 'addresses' | 'serviceParts'>,
 ): Promise<Connections> {
   const samplePlatformOrigin = addresses.samplePlatformUrl ?? undefined;
   const rules = openPlatformRules(config, { samplePlatformOrigin, logger });
@@ -118,7 +123,7 @@ async function connectBeside(
   await naming(postgres, measureClock(pool, clock));
   const store = await openEventStore(config, addresses.eventStoreUrl, {
     logger,
-    outages,
+    serviceParts,
     observer: metrics.observer(observeAppends),
     streams: { prefix: await fixStreamPrefix(pool, config), isOurs: isOurStream },
     onForeignEvent: metrics.observer(observeForeignEvents),
@@ -128,7 +133,7 @@ async function connectBeside(
   if (warning !== undefined) logger.warn(warning);
   const nats = await naming(
     { server: 'NATS', url: addresses.natsUrl, setting: settingOf(config, 'NATS_URL') },
-    connectNats(addresses.natsUrl, { name: 'reeltally', logger, outages }),
+    connectNats(addresses.natsUrl, { name: 'reeltally', logger, serviceParts }),
   );
   const tracing = await traces(config, { logger, role });
   // Each admission tells the API the time, so an idle API sends no queries.
@@ -136,7 +141,7 @@ async function connectBeside(
   // No other statement waits for the standby, nor for a connection that does. Unused, it has no connections.
   const waitingPool = openPool(addresses.databaseUrl, {
     logger,
-    outages,
+    serviceParts,
     name: 'Postgres with its standby',
     max: 4,
     queryTimeoutMs: 5_000,
@@ -146,7 +151,7 @@ async function connectBeside(
     config,
     addresses,
     logger,
-    outages,
+    serviceParts,
     clock,
     store,
     pool,
@@ -186,7 +191,7 @@ const processName = (role: string) => `${role} ${hostname()} ${String(process.pi
 async function openEventStore(
   config: Config,
   url: string,
-  options: Pick<EventStoreOptions, 'logger' | 'outages' | 'observer' | 'streams' | 'onForeignEvent'>,
+  options: Pick<EventStoreOptions, 'logger' | 'serviceParts' | 'observer' | 'streams' | 'onForeignEvent'>,
 ): Promise<ConnectedEventStore> {
   const { promise: refused, reject } = Promise.withResolvers<never>();
   let last: unknown = new Error('it does not answer');

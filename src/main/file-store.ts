@@ -4,7 +4,7 @@ import type { DerivedKeys } from '../adapters/derive-keys.ts';
 import { createLocalFileStore, type LocalFileStore } from '../adapters/files/local-file-store.ts';
 import { createS3FileStore, S3NotInstalled } from '../adapters/files/s3-file-store.ts';
 import { type FileStore, FileStoreUnavailable } from '../ports/files.ts';
-import type { Outages } from '../ports/outage.ts';
+import type { ServiceParts } from '../ports/service-parts.ts';
 import { newUuid } from '../system/clock-and-chance.ts';
 import type { Connections } from './connect.ts';
 import { serverUnreachable } from './server-unreachable.ts';
@@ -22,13 +22,13 @@ export const filesDirectory = ({ S3_BUCKET, FILES_DIRECTORY, dataDirectory }: Co
  * @throws {ConfigurationRefused} when the bucket cannot be used
  */
 export async function openFiles(
-  connections: Pick<Connections, 'config' | 'clock' | 'logger' | 'outages' | 'publicUrl'>,
+  connections: Pick<Connections, 'config' | 'clock' | 'logger' | 'serviceParts' | 'publicUrl'>,
   secrets: Secrets,
 ): Promise<{ files: FileStore; served: LocalFileStore | undefined }> {
-  const { config, clock, logger, outages } = connections;
+  const { config, clock, logger, serviceParts } = connections;
   const directory = filesDirectory(config);
   if (directory === undefined)
-    return { files: await openBucket(config, clock.realNowMs, { logger, outages }), served: undefined };
+    return { files: await openBucket(config, clock.realNowMs, { logger, serviceParts }), served: undefined };
   const files = openDirectory(connections, directory, secrets);
   return { files, served: files };
 }
@@ -50,7 +50,7 @@ function openDirectory(
 async function openBucket(
   config: Config,
   nowMs: () => number,
-  reporting: { logger: Logger; outages: Outages },
+  reporting: { logger: Logger; serviceParts: ServiceParts },
 ): Promise<FileStore> {
   const { S3_ACCESS_KEY_ID: accessKeyId, S3_SECRET_ACCESS_KEY: secretAccessKey, S3_BUCKET: bucket = '' } = config;
   const hasKey = accessKeyId !== undefined && secretAccessKey !== undefined;

@@ -6,7 +6,7 @@ import { readRefusal } from '../../projections/runner/refused-readers.ts';
 import { askNats } from '../adapters/nats/connection.ts';
 import { measureClock } from '../adapters/postgres/measure-clock.ts';
 import { withDeadline } from '../async/deadline.ts';
-import { PostgresUnusable } from '../ports/outage.ts';
+import { PostgresUnusable } from '../ports/service-parts.ts';
 import type { Connections } from './connect.ts';
 
 interface Readiness {

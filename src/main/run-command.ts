@@ -16,7 +16,7 @@ import { WriterRegistry } from '../commands/usage/writer-registry.ts';
 import { closePeriods } from '../dispatcher/close-periods.ts';
 import { isOurStream } from '../domain/is-our-stream.ts';
 import type { EventStore, WholeLog } from '../ports/event-store.ts';
-import { isPostgresAway } from '../ports/outage.ts';
+import { isPostgresAway } from '../ports/service-parts.ts';
 import { newId, newUuid, randomBits, realNowMs, uptimeMs } from '../system/clock-and-chance.ts';
 import { createLogger } from './logger.ts';
 import { requireSchema } from './schema.ts';

@@ -1,5 +1,5 @@
 import { DatabaseError } from 'pg';
-import { PostgresUnusable } from '../ports/outage.ts';
+import { PostgresUnusable } from '../ports/service-parts.ts';
 import { ConfigurationRefused } from './settings/configuration-refused.ts';
 
 const reasons: readonly (readonly [RegExp, string])[] = [

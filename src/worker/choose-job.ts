@@ -5,7 +5,7 @@ import { readUsageStreamName } from '../domain/billing-period.ts';
 import type { JobMessage, ReceivedJob } from '../ports/job-queue.ts';
 import type { Turn, TurnWanted } from '../ports/job-turns.ts';
 import type { QuotaName } from '../ports/observers.ts';
-import { outageOf, type Outages } from '../ports/outage.ts';
+import { servicePart, type ServiceParts } from '../ports/service-parts.ts';
 
 export interface ChooserDependencies {
   workerId: string;
@@ -18,7 +18,7 @@ export interface ChooserDependencies {
   readTurn: (wanted: TurnWanted) => Promise<Turn>;
   now: () => string;
   logger: Logger;
-  outages?: Outages;
+  serviceParts?: ServiceParts;
   /** Jobs wait because their account or their platform is at its limit. */
   heldBack?: ((quota: QuotaName) => void) | undefined;
 }
@@ -69,7 +69,7 @@ const maxHeldBack = 10_000;
  */
 export function createChooser(dependencies: ChooserDependencies): Chooser {
   const { workerId, maxJobsPerAccount, maxJobsPerPlatform, readTurn, now, heldBack } = dependencies;
-  const outage = outageOf(dependencies, 'the choice of jobs');
+  const part = servicePart(dependencies, 'the choice of jobs');
   const [accounts, platforms] = [new Map<string, number>(), new Map<string, number>()];
   const claiming = new Set<string>();
   const settled = new LRUCache<string, true>({ max: maxSettled, ttl: settledMs });
@@ -88,13 +88,13 @@ export function createChooser(dependencies: ChooserDependencies): Chooser {
         own: Object.fromEntries(accounts),
         settled: [...claiming, ...settled.keys()],
       });
-      outage.works();
+      part.works();
       after = turn.next?.account_id ?? turn.accounts.at(-1)?.account_id ?? after;
       noteLimits(turn, fullPlatforms);
       return turn;
     } catch (error) {
       away.set('postgres', true);
-      outage.failed('a look', error);
+      part.failed('a look', error);
       return noTurn;
     }
   }

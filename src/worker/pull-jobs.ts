@@ -7,7 +7,7 @@ import type { ClaimProof } from '../domain/download-job.ts';
 import { isRefused } from '../domain/refusals.ts';
 import { ClockIsWrong } from '../ports/clock.ts';
 import { downloadQueue, type JobMessage, type JobQueue, type ReceivedJob } from '../ports/job-queue.ts';
-import { outageOf, type Outages } from '../ports/outage.ts';
+import { servicePart, type ServiceParts } from '../ports/service-parts.ts';
 import { inSpan, type Span, type Tracer } from '../ports/tracing.ts';
 import type { Chooser, Chosen, Hint, HintState } from './choose-job.ts';
 import type { DiskWatermark } from './disk-watermark.ts';
@@ -19,7 +19,7 @@ export interface WorkerDependencies extends DownloadDependencies {
   slots: number;
   chooser: Chooser;
   disk: Pick<DiskWatermark, 'hasRoom'>;
-  outages?: Outages;
+  serviceParts?: ServiceParts;
 }
 
 export interface Worker {
@@ -52,8 +52,8 @@ export function runWorker(dependencies: WorkerDependencies): Worker {
  */
 async function runSlot(dependencies: WorkerDependencies, stopping: AbortSignal): Promise<void> {
   const { queue, disk, now } = dependencies;
-  const taking = outageOf(dependencies, 'the work queue');
-  const working = outageOf(dependencies, 'the taking of jobs');
+  const taking = servicePart(dependencies, 'the work queue');
+  const working = servicePart(dependencies, 'the taking of jobs');
   const pause = (ms: number) => sleep(ms, stopping);
   let mayWait = false;
   while (!stopping.aborted) {

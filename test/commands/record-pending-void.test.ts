@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { recordPendingVoid } from '../../src/commands/record-pending-void.ts';
 import type { Compensation } from '../../src/commands/usage/decide-batch.ts';
-import { Outages } from '../../src/ports/outage.ts';
+import { ServiceParts } from '../../src/ports/service-parts.ts';
 import { chargeFor, resolvingUnderTest } from '../dispatcher/resolving.ts';
 import { silent } from '../projections/read-models-under-test.ts';
 import { downloadOf, freshToken, openUsage } from './usage-account.ts';
@@ -19,7 +19,7 @@ async function ask(ageMs: number): Promise<boolean> {
   const request = { accountId: account.accountId, requestId: 'a', arrivedMs: performance.now() - ageMs };
   return await recordPendingVoid(
     request,
-    { pendingVoids: parts.pendingVoids, outages: new Outages(silent) },
+    { pendingVoids: parts.pendingVoids, serviceParts: new ServiceParts(silent) },
     compensation,
   );
 }

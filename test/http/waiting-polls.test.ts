@@ -1,7 +1,7 @@
 import { get } from 'node:http';
 import { describe, expect, it } from 'vitest';
 import { WaitingPolls } from '../../src/http/waiting-polls.ts';
-import { Outage } from '../../src/ports/outage.ts';
+import { ServicePart } from '../../src/ports/service-parts.ts';
 import { type Answer, call, expectError } from '../support/client.ts';
 import { queue } from '../support/downloads.ts';
 import { isLongProof, scaled } from '../support/proof-scale.ts';
@@ -219,7 +219,7 @@ describe('places to wait', () => {
     const none = {
       changedJobs: async () => [],
       keysNotInForce: async () => new Set<string>(),
-      outage: new Outage('the jobs of a test', undefined),
+      part: new ServicePart('the jobs of a test', undefined),
     };
     const polls = new WaitingPolls({ ...none, maxWaiting: 2 });
     const { signal: gone } = new AbortController();

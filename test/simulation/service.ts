@@ -26,9 +26,9 @@ import { PartsAway } from '../../src/http/retry-after.ts';
 import type { Mailer } from '../../src/ports/billing.ts';
 import { ClockIsWrong } from '../../src/ports/clock.ts';
 import type { JobQueue } from '../../src/ports/job-queue.ts';
-import { Outages } from '../../src/ports/outage.ts';
 import { noPlatformRules } from '../../src/ports/platform-rules.ts';
 import type { RowMacs } from '../../src/ports/row-macs.ts';
+import { ServiceParts } from '../../src/ports/service-parts.ts';
 import type { MetadataProbe } from '../../src/ports/videos.ts';
 import { pause } from './clock.ts';
 import { connectToLog } from './event-log-client.ts';
@@ -47,7 +47,7 @@ export class ServiceProcess extends SimulatedProcess {
   /** How far its business time is off; measurements keep it within a second. */
   skewMs: number;
   clockIsWrong = false;
-  readonly outages = new Outages(undefined);
+  readonly serviceParts = new ServiceParts(undefined);
   readonly writers: WriterRegistry;
 
   constructor(name: string, world: World) {
@@ -134,12 +134,12 @@ export class ApiProcess extends ServiceProcess {
 
   constructor(name: string, world: World) {
     super(name, world);
-    const { store, writers, outages, now, newUuid } = this;
+    const { store, writers, serviceParts, now, newUuid } = this;
     const port = <Port extends object>(of: Port) => portOf(this, of, world.network.atCall);
     const dependencies = {
       store,
       writers,
-      outages,
+      serviceParts,
       now,
       newUuid,
       pendingVoids: pendingVoidsOf(this.postgres, { now, process: name }),
@@ -316,8 +316,8 @@ export const maxJobsPerAccount = 2;
 export class DispatcherProcess extends ServiceProcess {
   constructor(name: string, world: World, { graceSeconds, everyMs }: Settings) {
     super(name, world);
-    const { store, outages, now, newUuid, pool, writers, macs } = this;
-    const parts = { store, pool, logger, outages, newUuid, now, everyMs };
+    const { store, serviceParts, now, newUuid, pool, writers, macs } = this;
+    const parts = { store, pool, logger, serviceParts, newUuid, now, everyMs };
     const queue = portOf<JobQueue>(this, world.queue, world.network.atCall);
     this.run(() => {
       startResolving({
@@ -346,7 +346,7 @@ export class DispatcherProcess extends ServiceProcess {
 }
 
 function startMailings(process: DispatcherProcess, server: MailServer): void {
-  const { world, store, pool, outages, newUuid, now } = process;
+  const { world, store, pool, serviceParts, newUuid, now } = process;
   const isNoted = (id: string) => world.postgres.mailClaims.get(id)?.isTaken ?? false;
   const mailer = portOf<Mailer>(
     process,
@@ -357,7 +357,7 @@ function startMailings(process: DispatcherProcess, server: MailServer): void {
     store,
     pool,
     logger,
-    outages,
+    serviceParts,
     newUuid,
     now,
     mailer,

@@ -17,11 +17,11 @@ export class WorkerProcess extends ServiceProcess {
 
   constructor(name: string, world: World) {
     super(name, world);
-    const { store, now, newUuid, outages } = this;
+    const { store, now, newUuid, serviceParts } = this;
     const port = <Port extends object>(of: Port) => portOf(this, of, world.network.atCall);
     const workerId = this.newId('wrk');
     const limits = { maxJobsPerAccount, maxJobsPerPlatform: 9 };
-    const parts = { workerId, store, now, newUuid, logger, outages };
+    const parts = { workerId, store, now, newUuid, logger, serviceParts };
     const running = this.run(() => {
       const beat = () =>
         this.postgres.statement(({ heartbeats }) => heartbeats.set(workerId, performance.now())).catch(() => undefined);

@@ -15,7 +15,7 @@ import type { EventStoreDBClient } from '@eventstore/db-client';
 import { backoffMs } from '../../async/backoff.ts';
 import { withDeadline } from '../../async/deadline.ts';
 import { EventStoreClosed } from '../../ports/event-store.ts';
-import type { Outage } from '../../ports/outage.ts';
+import type { ServicePart } from '../../ports/service-parts.ts';
 import { DisposableClient } from './client.ts';
 import { isAnswer, isUnauthenticated } from './errors.ts';
 
@@ -31,7 +31,7 @@ export interface ConnectionOptions {
    * adds some bytes to the log of a real server each time, so it must not be sent often.
    */
   warmUpStream: string;
-  outage: Outage;
+  part: ServicePart;
   /** The connection is suspect after so long without an answer. */
   answerTimeoutMs: number;
   /** From 0 to 1, for jitter: spreads the attempts of several processes. */
@@ -157,15 +157,15 @@ export class Connection {
       if (failure === undefined && !this.#mustRestart()) {
         this.#isReady = true;
         this.#wasReady = true;
-        this.#options.outage.works();
+        this.#options.part.works();
         this.#changes.emit('change');
         return;
       }
       this.#isBroken = true;
       if (failure !== undefined && !this.isClosed) {
-        const { onNeverReached, outage } = this.#options;
+        const { onNeverReached, part } = this.#options;
         if (!this.#wasReady && onNeverReached) onNeverReached(failure, isUnauthenticated(failure));
-        else outage.failed('a round trip', failure, { attempt });
+        else part.failed('a round trip', failure, { attempt });
         await this.#replaceClient();
       }
       await this.pause(this.pauseMs(attempt));

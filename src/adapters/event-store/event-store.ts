@@ -7,7 +7,7 @@ import type { Logger } from 'pino';
 import type { AppendOutcome, EventStore, RecordedEvent, WholeLog } from '../../ports/event-store.ts';
 import { positionOfEvent } from '../../ports/log-position.ts';
 import type { AppendObserver } from '../../ports/observers.ts';
-import { Outages } from '../../ports/outage.ts';
+import { ServiceParts } from '../../ports/service-parts.ts';
 import { PendingAppend, prepareAppend } from './append.ts';
 import { Connection } from './connection.ts';
 import { type ExcessRight, findExcessRights } from './excess-rights.ts';
@@ -19,7 +19,7 @@ export interface EventStoreOptions {
   /** Such as `esdb://host:port?tls=false`, with credentials if the server requires them. */
   url: string;
   logger?: Logger;
-  outages?: Outages;
+  serviceParts?: ServiceParts;
   /** An append is sent again after so long without an answer. */
   resendAfterMs?: number;
   /** A server refuses an append that arrives later than so long after it was sent; default: the client's, 10 s. */
@@ -68,7 +68,7 @@ const backwardsPageEvents = 200;
 export function connectEventStore({
   url,
   logger,
-  outages = new Outages(logger),
+  serviceParts = new ServiceParts(logger),
   observer,
   onUnknownOutcome = () => undefined,
   streams = allStreams,
@@ -86,7 +86,7 @@ export function connectEventStore({
   const connection = new Connection({
     url,
     warmUpStream: nameInLog(streams, 'connection-warm-up'),
-    outage: outages.of('the event store'),
+    part: serviceParts.of('the event store'),
     answerTimeoutMs: resendAfterMs,
     random,
     onNeverReached,
@@ -187,7 +187,7 @@ export function connectEventStore({
     subscribe: (options) => {
       const subscription = new SupervisedSubscription(connection, options, {
         logger,
-        outage: outages.of(`the subscription of ${options.name}`),
+        part: serviceParts.of(`the subscription of ${options.name}`),
         watchdogMs,
         streams,
         onForeignEvent,

@@ -16,7 +16,7 @@ import {
   type SubscriptionOptions,
 } from '../../ports/event-store.ts';
 import { isAfter } from '../../ports/log-position.ts';
-import type { Outage } from '../../ports/outage.ts';
+import type { ServicePart } from '../../ports/service-parts.ts';
 import type { Connection } from './connection.ts';
 import { isConnectionBroken } from './errors.ts';
 import { Arrivals, type ArrivalsOptions, SubscriptionDropped } from './subscription-arrivals.ts';
@@ -34,7 +34,7 @@ const defaultMaxBatchEvents = 500;
 
 export interface SupervisionOptions extends Pick<ArrivalsOptions, 'streams' | 'onForeignEvent'> {
   logger: Logger | undefined;
-  outage: Outage;
+  part: ServicePart;
   watchdogMs: number;
   onClosed: () => void;
 }
@@ -92,12 +92,12 @@ export class SupervisedSubscription implements Subscription {
     }
   }
 
-  /** A problem that a person has to solve is logged once, however often it recurs; any other is an outage. */
+  /** A problem that a person has to solve is logged once, however often it recurs; any other says that the server is lost. */
   #tell(error: unknown): void {
     const { name: subscription } = this.#options;
-    const { logger, outage } = this.#supervision;
+    const { logger, part } = this.#supervision;
     if (!(error instanceof UnreadableEvent || error instanceof ReaderRefused)) {
-      outage.failed('the subscription', error);
+      part.failed('the subscription', error);
       return;
     }
     const facts = { subscription, err: error };
@@ -111,9 +111,9 @@ export class SupervisedSubscription implements Subscription {
   }
 
   #works(): void {
-    const { logger, outage } = this.#supervision;
+    const { logger, part } = this.#supervision;
     this.#failures = 0;
-    outage.works();
+    part.works();
     if (this.#told === undefined) return;
     this.#told = undefined;
     logger?.warn({ subscription: this.#options.name }, 'the subscription goes on');

@@ -10,7 +10,7 @@ import {
   type PutOptions,
   type RemovedFiles,
 } from '../../ports/files.ts';
-import { outageOf, type Outages } from '../../ports/outage.ts';
+import { servicePart, type ServiceParts } from '../../ports/service-parts.ts';
 import { checkedToken, contentTypeOf, isToken, keyPath } from './file-key.ts';
 
 export interface S3FileStoreOptions {
@@ -31,7 +31,7 @@ export interface S3FileStoreOptions {
   /** Differs at every call, so that every link is different. */
   nonce: () => string;
   logger: Logger;
-  outages?: Outages;
+  serviceParts?: ServiceParts;
 }
 
 /** The packages that speak S3 are not installed. */
@@ -91,7 +91,7 @@ interface Context {
 export async function createS3FileStore(options: S3FileStoreOptions): Promise<FileStore> {
   const sdk = await loadSdk();
   const { bucket: Bucket, prefix } = options;
-  const outage = outageOf(options, 'the file store');
+  const part = servicePart(options, 'the file store');
   const client = new sdk.S3Client(clientConfig(options, options.endpoint));
   const context: Context = {
     sdk,
@@ -102,11 +102,11 @@ export async function createS3FileStore(options: S3FileStoreOptions): Promise<Fi
     reach: async (what, work) => {
       try {
         const value = await work;
-        outage.works();
+        part.works();
         return value;
       } catch (error) {
         const why = reasonOf(error);
-        outage.failed(what, undefined, { why });
+        part.failed(what, undefined, { why });
         throw new FileStoreUnavailable(`S3 could not ${what}: ${why}`);
       }
     },

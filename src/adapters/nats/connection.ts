@@ -1,7 +1,7 @@
 import { connect, DebugEvents, Events, type NatsConnection } from 'nats';
 import type { Logger } from 'pino';
 import { withDeadline } from '../../async/deadline.ts';
-import { type Outage, outageOf, type Outages } from '../../ports/outage.ts';
+import { type ServicePart, servicePart, type ServiceParts } from '../../ports/service-parts.ts';
 import { readNatsAddress } from './address.ts';
 
 /** Private members of the pinned client version. */
@@ -10,14 +10,18 @@ interface ClientInternals {
 }
 
 /**
- * Connects, and reconnects for ever, so that this process outlives outages of NATS.
+ * Connects, and reconnects for ever, so that this process goes on when NATS was away.
  *
  * @param url one that `readNatsAddress` takes
  * @throws when the first connection takes longer than `timeoutMs`
  */
 export async function connectNats(
   url: string,
-  { name, timeoutMs = 10_000, ...reporting }: { name: string; logger: Logger; outages?: Outages; timeoutMs?: number },
+  {
+    name,
+    timeoutMs = 10_000,
+    ...reporting
+  }: { name: string; logger: Logger; serviceParts?: ServiceParts; timeoutMs?: number },
 ): Promise<NatsConnection> {
   const address = readNatsAddress(url);
   if (!address) throw new Error('its address cannot be read');
@@ -35,7 +39,7 @@ export async function connectNats(
     maxPingOut: 2,
   });
   tryAllServers(connection, address.servers);
-  void watch(connection, outageOf(reporting, 'NATS'));
+  void watch(connection, servicePart(reporting, 'NATS'));
   return connection;
 }
 
@@ -60,9 +64,9 @@ export async function askNats(connection: NatsConnection, timeoutMs: number): Pr
   );
 }
 
-async function watch(connection: NatsConnection, outage: Outage): Promise<void> {
+async function watch(connection: NatsConnection, part: ServicePart): Promise<void> {
   for await (const { type } of connection.status()) {
-    if (type === Events.Reconnect) outage.works();
-    if (type === Events.Disconnect || type === DebugEvents.Reconnecting) outage.failed('the connection', undefined);
+    if (type === Events.Reconnect) part.works();
+    if (type === Events.Disconnect || type === DebugEvents.Reconnecting) part.failed('the connection', undefined);
   }
 }

@@ -1,6 +1,6 @@
 import type { Pool } from 'pg';
 import type { Logger } from 'pino';
-import { outageOf, type Outages } from '../../ports/outage.ts';
+import { servicePart, type ServiceParts } from '../../ports/service-parts.ts';
 
 const beatEveryMs = 10_000;
 
@@ -11,9 +11,9 @@ const beatEveryMs = 10_000;
  */
 export async function startHeartbeat(
   pool: Pool,
-  { workerId, about, ...reporting }: { workerId: string; about: object; logger: Logger; outages?: Outages },
+  { workerId, about, ...reporting }: { workerId: string; about: object; logger: Logger; serviceParts?: ServiceParts },
 ): Promise<{ stop: () => Promise<void> }> {
-  const outage = outageOf(reporting, 'the heartbeat');
+  const part = servicePart(reporting, 'the heartbeat');
   const beat = async (): Promise<void> => {
     await pool.query(
       `insert into worker_heartbeats (worker_id, about) values ($1, $2)
@@ -24,8 +24,8 @@ export async function startHeartbeat(
   await beat();
   const timer = setInterval(() => {
     beat().then(
-      () => outage.works(),
-      (error: unknown) => outage.failed('a beat', error),
+      () => part.works(),
+      (error: unknown) => part.failed('a beat', error),
     );
   }, beatEveryMs);
   return {

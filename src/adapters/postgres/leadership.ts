@@ -2,7 +2,7 @@ import { Client, type Pool } from 'pg';
 import type { Logger } from 'pino';
 import { runInBackground } from '../../async/background.ts';
 import { sleep } from '../../async/sleep.ts';
-import { outageOf, type Outages } from '../../ports/outage.ts';
+import { servicePart, type ServiceParts } from '../../ports/service-parts.ts';
 import { endInTime } from './pool.ts';
 import { beginSession } from './session.ts';
 
@@ -26,9 +26,14 @@ export interface Leadership {
  */
 export function leadWhenAlone(
   role: keyof typeof lockIds,
-  { url, logger, outages, lead }: { url: string; logger: Logger; outages?: Outages; lead: () => () => Promise<void> },
+  {
+    url,
+    logger,
+    serviceParts,
+    lead,
+  }: { url: string; logger: Logger; serviceParts?: ServiceParts; lead: () => () => Promise<void> },
 ): Leadership {
-  const outage = outageOf({ outages, logger }, `the leadership of the ${role}`);
+  const part = servicePart({ serviceParts, logger }, `the leadership of the ${role}`);
   let leading = false;
 
   const run = async (stopping: AbortSignal): Promise<void> => {
@@ -45,16 +50,16 @@ export function leadWhenAlone(
       try {
         await client.connect();
         await beginSession(client);
-        outage.works();
+        part.works();
         if (await acquire(client, lockIds[role], stopping)) {
           logger.info({ role }, 'leading');
           leading = true;
           const stop = lead();
           await holdOn(client, AbortSignal.any([stopping, lost.signal])).finally(stop);
-          if (lost.signal.aborted) outage.failed('the connection', undefined);
+          if (lost.signal.aborted) part.failed('the connection', undefined);
         }
       } catch (error) {
-        if (!stopping.aborted) outage.failed('the lock', error);
+        if (!stopping.aborted) part.failed('the lock', error);
       } finally {
         leading = false;
         await endInTime(client.end());

@@ -2,7 +2,7 @@ import { readdir, readFile } from 'node:fs/promises';
 import type { Pool, PoolClient } from 'pg';
 import type { Logger } from 'pino';
 import { sleep } from '../../async/sleep.ts';
-import { isLockFailure } from '../../ports/outage.ts';
+import { isLockFailure } from '../../ports/service-parts.ts';
 
 /** Keeps two processes from migrating at once. Any number will do that other programs do not use. */
 const migrationLock = 7_325_001;

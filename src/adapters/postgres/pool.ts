@@ -1,12 +1,12 @@
 import { Pool } from 'pg';
 import type { Logger } from 'pino';
 import { withDeadline } from '../../async/deadline.ts';
-import { outageOf, type Outages } from '../../ports/outage.ts';
+import { servicePart, type ServiceParts } from '../../ports/service-parts.ts';
 import { beginSession } from './session.ts';
 
 interface PoolOptions {
   logger: Logger;
-  outages?: Outages;
+  serviceParts?: ServiceParts;
   /** The pool's purpose, for a process that has several. */
   name?: string;
   max: number;
@@ -22,7 +22,7 @@ const serverPatienceMs = 1_000;
  * A pool that never ends the process: errors of idle connections are logged, and a server that is away or silent makes the
  * current query fail.
  */
-export function openPool(url: string, { logger, outages, name = 'Postgres', ...config }: PoolOptions): Pool {
+export function openPool(url: string, { logger, serviceParts, name = 'Postgres', ...config }: PoolOptions): Pool {
   const { queryTimeoutMs, connectionTimeoutMs = 3_000, settings, max } = config;
   // The server gives up too: else a statement that waits for a lock would keep its connection and its own locks, and each
   // repetition one more. It does so later than the client, whose own error callers know as an outage.
@@ -37,15 +37,15 @@ export function openPool(url: string, { logger, outages, name = 'Postgres', ...c
     // eslint-disable-next-line @typescript-eslint/no-misused-promises -- the pool waits for it; only its types do not say so
     onConnect: (client) => beginSession(client, session),
   });
-  const outage = outageOf({ outages, logger }, name);
+  const part = servicePart({ serviceParts, logger }, name);
   // Without a listener, losing a connection in use would end the process; its query fails anyway.
   pool.on('connect', (client) => {
     client.on('error', () => undefined);
-    outage.works();
+    part.works();
   });
   pool.on('error', (error) => {
     // Errors of the last connections may follow the pool's end. Only the text is logged, since the error refers to the client.
-    if (!pool.ending) outage.failed('an idle connection', undefined, { reason: error.message });
+    if (!pool.ending) part.failed('an idle connection', undefined, { reason: error.message });
   });
   return pool;
 }

@@ -1,5 +1,5 @@
 import type { ClientBase, Pool, PoolClient } from 'pg';
-import { PostgresUnusable } from '../../ports/outage.ts';
+import { PostgresUnusable } from '../../ports/service-parts.ts';
 
 /**
  * What our statements, and the reading of their answers, depend on. A role or a database may have other values (`alter role … set`),

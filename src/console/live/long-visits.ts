@@ -1,5 +1,5 @@
 import { sleep } from '../../async/sleep.ts';
-import type { Outage } from '../../ports/outage.ts';
+import type { ServicePart } from '../../ports/service-parts.ts';
 
 /** A visit that takes longer than one request: a live page, or a file that is made. */
 export interface LongVisit {
@@ -23,7 +23,7 @@ export function leaveOnce(gone: AbortSignal, { leave }: LongVisit): void {
 interface Dependencies<Session> {
   /** Those of the sessions that have not ended, by their ids, as Postgres has them now. @throws while nobody can tell */
   findSessions: (sessions: readonly Session[]) => Promise<ReadonlyMap<string, Session>>;
-  outage: Outage;
+  part: ServicePart;
 }
 
 interface Asked<Session> {
@@ -45,7 +45,7 @@ const lookEveryMs = 250;
  */
 export class LongVisits<Session extends { sessionId: string }> {
   readonly #findSessions: Dependencies<Session>['findSessions'];
-  readonly #outage: Outage;
+  readonly #part: ServicePart;
   readonly #open = new Set<Visit<Session>>();
   #isLooking = false;
   /** Sessions of the next query: of all that ask while one is under way. */
@@ -53,9 +53,9 @@ export class LongVisits<Session extends { sessionId: string }> {
   #next: Promise<ReadonlyMap<string, Session>> | undefined;
   #underWay: Promise<unknown> = Promise.resolve();
 
-  constructor({ findSessions, outage }: Dependencies<Session>) {
+  constructor({ findSessions, part }: Dependencies<Session>) {
     this.#findSessions = findSessions;
-    this.#outage = outage;
+    this.#part = part;
   }
 
   begin(asked: Asked<Session>): LongVisit {
@@ -91,7 +91,7 @@ export class LongVisits<Session extends { sessionId: string }> {
       try {
         if (!(await this.#holds(visit))) return false;
         if (!(await visit.isConfirmed(visit.session))) this.#end(visit);
-        this.#outage.works();
+        this.#part.works();
         return !signal.aborted;
       } catch (error) {
         this.#failed(error);
@@ -102,7 +102,7 @@ export class LongVisits<Session extends { sessionId: string }> {
   }
 
   #failed(error: unknown): void {
-    this.#outage.failed('a look at sessions', error);
+    this.#part.failed('a look at sessions', error);
   }
 
   /** Ends a visit whose session does not hold. */

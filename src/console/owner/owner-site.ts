@@ -28,7 +28,7 @@ export const ownerSite: Site<ConsoleSession, ConsoleDependencies> = {
     entries: () => entries,
     who: ({ accountId }) => html`<p><code title="Your account">${accountId}</code></p>`,
   },
-  outageName: 'pages of the console',
+  partName: 'pages of the console',
   findSession: ({ sessions }, secret) => sessions.find(secret),
   findSessions: async ({ sessions }, held) => {
     const alive = await sessions.findAlive(held);

@@ -1,6 +1,6 @@
 import { mailbox } from '../../domain/people.ts';
 import type { Mailer } from '../../ports/billing.ts';
-import type { Outage } from '../../ports/outage.ts';
+import type { ServicePart } from '../../ports/service-parts.ts';
 
 interface Dependencies {
   /** @returns the secret of a new link; undefined for an address that nobody has, and beyond a limit */
@@ -10,7 +10,7 @@ interface Dependencies {
   address: () => string;
   /** Where one signs in, such as "Reeltally". */
   to: string;
-  outage: Outage;
+  part: ServicePart;
   newUuid: () => string;
   now: () => string;
 }
@@ -39,11 +39,11 @@ export class SignInMails {
   send(asked: AskedLink): void {
     if (this.#underWay >= maxUnderWay) return;
     this.#underWay += 1;
-    const { outage } = this.#dependencies;
+    const { part } = this.#dependencies;
     this.#send(asked)
       .then(
-        () => outage.works(),
-        (error: unknown) => outage.failed('a sign-in link', error),
+        () => part.works(),
+        (error: unknown) => part.failed('a sign-in link', error),
       )
       .finally(() => (this.#underWay -= 1));
   }

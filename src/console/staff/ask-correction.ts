@@ -101,16 +101,16 @@ const carryOutMs = 10_000;
  * because it is recorded: the dispatcher gives it back.
  */
 export async function carryOut(
-  { staff, outages }: StaffDependencies,
+  { staff, serviceParts }: StaffDependencies,
   about: { accountId: string; correctionId: string },
 ): Promise<CorrectionRequest | undefined> {
   const ended = await carryOutCorrection(staff, { ...about, timeoutMs: carryOutMs }).catch((error: unknown) => {
     if (!isServiceAway(error)) throw error;
-    outages.of('what the staff console gives back').failed('a correction', error);
+    serviceParts.of('what the staff console gives back').failed('a correction', error);
     return undefined;
   });
   if (!ended) return undefined;
-  outages.of('what the staff console gives back').works();
+  serviceParts.of('what the staff console gives back').works();
   if (!isRefused(ended)) return ended;
   if (ended.refusal === 'correction_not_permitted') return undefined;
   throw pageRefusalFor(ended.refusal);

@@ -5,7 +5,7 @@ import { hasApiKeyForm, hashApiKey } from '../../commands/api-key.ts';
 import { readStaff } from '../../commands/staff.ts';
 import { isRefused } from '../../domain/refusals.ts';
 import { isTokenHeld, memberOf, type StaffToken } from '../../domain/staff.ts';
-import type { Outage } from '../../ports/outage.ts';
+import type { ServicePart } from '../../ports/service-parts.ts';
 import { readJsonBody } from '../../requests/json-body.ts';
 import { RequestRefused } from '../../requests/request-refused.ts';
 import { pageRefusalOfError } from '../failures.ts';
@@ -29,7 +29,7 @@ class StaffApiError extends Error {
  * input (400), then what the view needs (404, 503).
  */
 export function registerStaffApi(server: FastifyInstance, dependencies: StaffDependencies): void {
-  const outage = dependencies.outages.of('the API of staff');
+  const part = dependencies.serviceParts.of('the API of staff');
   for (const endpoint of jsonEndpoints) {
     server.route({
       method: endpoint.method,
@@ -37,14 +37,14 @@ export function registerStaffApi(server: FastifyInstance, dependencies: StaffDep
       handler: async (request, reply) => {
         try {
           const data = await answerOf(endpoint, request, dependencies);
-          outage.works();
+          part.works();
           return await reply.headers(headers).send({ success: true, data });
         } catch (error) {
-          return sendError(reply, errorOf(error, request, outage));
+          return sendError(reply, errorOf(error, request, part));
         }
       },
       errorHandler: (error, request, reply) => {
-        void sendError(reply, errorOf(error, request, outage));
+        void sendError(reply, errorOf(error, request, part));
       },
     });
   }
@@ -129,14 +129,14 @@ const codeOfStatus: Readonly<Record<PageRefusal['status'], StaffApiErrorCode>> =
   503: 'unavailable',
 };
 
-function errorOf(error: unknown, request: FastifyRequest, outage: Outage): StaffApiError {
+function errorOf(error: unknown, request: FastifyRequest, part: ServicePart): StaffApiError {
   if (error instanceof StaffApiError) return error;
   if (error instanceof RequestRefused) return new StaffApiError('invalid_request', error.message);
   // The server's own refusals are all of malformed input, such as a body that is too large.
   const { code: fault = '', statusCode = 500 } = error as { code?: string; statusCode?: number };
   if (fault.startsWith('FST_') && statusCode < 500) return new StaffApiError('invalid_request');
   const told = pageRefusalOfError(error);
-  if (told?.isServiceAway) outage.failed('an answer', error);
+  if (told?.isServiceAway) part.failed('an answer', error);
   if (!told) request.log.error({ err: error }, 'a request to the API of staff failed');
   const code = told ? codeOfStatus[told.refusal.status] : 'internal_error';
   return new StaffApiError(code, code === 'invalid_request' ? told?.refusal.message : undefined);

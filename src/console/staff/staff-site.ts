@@ -47,7 +47,7 @@ export const staffSite: Site<StaffSession, StaffDependencies> = {
       html`<p><span class="tag info">${role}</span></p>
         <p><code title="You">${staffId}</code></p>`,
   },
-  outageName: 'pages of the staff console',
+  partName: 'pages of the staff console',
   findSession: findStaffSession,
   findSessions: findStaffSessions,
   mayOpen: (access, { role }) => access !== 'owner' && hasRole(role, access),

@@ -50,13 +50,13 @@ const logPatienceMs = 30_000;
 const readers = [...projections.map(({ name }) => name), dispatchCheckpoint];
 
 export const startApi: StartRole = async (connections, secrets) => {
-  const { config, logger, outages, clock, pool, store, nats, addresses, metrics, tracer } = connections;
+  const { config, logger, serviceParts, clock, pool, store, nats, addresses, metrics, tracer } = connections;
   const { macs, pendingVoids, rules } = connections;
   // Before the first request: the projector may begin later.
   await recordAllRefusals(connections);
   const admissionPool = openPool(addresses.databaseUrl, {
     logger,
-    outages,
+    serviceParts,
     name: 'Postgres for admission',
     max: 4,
     queryTimeoutMs: 5_000,
@@ -76,7 +76,7 @@ export const startApi: StartRole = async (connections, secrets) => {
   const server = createServer({
     ...shared,
     logger,
-    outages,
+    serviceParts,
     admissions: createAdmissions(admissionPool, {
       measureTime: clock.measureTime,
       macs,
@@ -158,10 +158,10 @@ function serveFiles(
   watchReaders(metrics, readers);
 }
 
-function openWaitingPolls({ pool, outages, metrics }: Connections): WaitingPolls {
+function openWaitingPolls({ pool, serviceParts, metrics }: Connections): WaitingPolls {
   const changedJobs = (known: readonly JobStatus[]) => listChangedJobs(pool, known);
   const keysNotInForce = (keyHashes: readonly string[]) => listKeysNotInForce(pool, keyHashes);
-  const waitingPolls = new WaitingPolls({ changedJobs, keysNotInForce, outage: outages.of('waiting for jobs') });
+  const waitingPolls = new WaitingPolls({ changedJobs, keysNotInForce, part: serviceParts.of('waiting for jobs') });
   watchWaitingPolls(metrics, waitingPolls);
   return waitingPolls;
 }

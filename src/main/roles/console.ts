@@ -30,7 +30,7 @@ type Shared = Pick<
 
 /** The owners' console, below `/console` of the API's own server. */
 export function addConsole(server: FastifyInstance, connections: Connections, shared: Shared): void {
-  const { config, pool, store, macs, outages, clock, pendingVoids, addresses, storeOnStandby } = connections;
+  const { config, pool, store, macs, serviceParts, clock, pendingVoids, addresses, storeOnStandby } = connections;
   const { waitingPolls, publicUrl, ...parts } = shared;
   const links = createSignInLinks(pool, { macs, randomBits });
   const emailHashes = (email: string) => macs.signUnderEach('people', mailbox(email));
@@ -48,7 +48,7 @@ export function addConsole(server: FastifyInstance, connections: Connections, sh
     pool,
     store,
     macs,
-    outages,
+    serviceParts,
     pendingVoids,
     links,
     emailHashes,
@@ -69,7 +69,7 @@ export function addConsole(server: FastifyInstance, connections: Connections, sh
       address: () => `${originsOf(publicUrl()).own}/console/sign-in`,
       to: 'Reeltally',
       newUuid,
-      outage: outages.of('mailing sign-in links'),
+      part: serviceParts.of('mailing sign-in links'),
       now: clock.now,
     }),
     countSignIn: (address) => signIns.count(address).exhausted,

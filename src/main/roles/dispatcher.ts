@@ -32,7 +32,7 @@ import { createMailer } from '../mailer.ts';
 import type { StartRole } from './role.ts';
 
 export const startDispatcher: StartRole = async (connections, secrets) => {
-  const { store, pool, nats, logger, outages, clock, config, addresses, metrics, tracer } = connections;
+  const { store, pool, nats, logger, serviceParts, clock, config, addresses, metrics, tracer } = connections;
   const { macs, pendingVoids } = connections;
   const queue = createJobQueue(nats, { replicas: config.NATS_REPLICAS, logger, tracer });
   const observer = metrics.observer(observeJobs);
@@ -46,12 +46,12 @@ export const startDispatcher: StartRole = async (connections, secrets) => {
   const mailerId = newUuid();
   const takenMails = new Set<string>();
   /** Dependencies of nearly every loop. */
-  const parts = { store, pool, logger, outages, newUuid, now: clock.now };
+  const parts = { store, pool, logger, serviceParts, newUuid, now: clock.now };
   let audited: AuditState | undefined;
   const dispatcher = leadWhenAlone('dispatcher', {
     url: addresses.databaseUrl,
     logger,
-    outages,
+    serviceParts,
     lead: () => {
       const dispatching = dispatchDownloads({ store, queue, pool });
       const sweeping = startSweeping({
@@ -85,7 +85,7 @@ export const startDispatcher: StartRole = async (connections, secrets) => {
         log: store,
         queries: createReadModelQueries(pool),
         logger,
-        outages,
+        serviceParts,
         now: clock.now,
         record: (said) => writeAuditState(pool, said),
       });

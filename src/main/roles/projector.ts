@@ -15,17 +15,17 @@ const wholeTableMs = 3_600_000;
 const inOrder = [...projections.filter((projection) => projection !== apiKeys), apiKeys];
 
 export const startProjector: StartRole = (connections) => {
-  const { store, pool, macs, logger, outages, addresses } = connections;
+  const { store, pool, macs, logger, serviceParts, addresses } = connections;
   const observer = watchProjections(connections, () => projector);
   const projector = leadWhenAlone('projector', {
     url: addresses.databaseUrl,
     logger,
-    outages,
+    serviceParts,
     lead: () => {
       observer.begin();
       const running = runProjections(inOrder, { store, pool, macs, logger, observer });
       const oneRebuild = { max: connectionsOfRebuild(1), queryTimeoutMs: wholeTableMs };
-      const wholeTables = openPool(addresses.databaseUrl, { logger, outages, ...oneRebuild });
+      const wholeTables = openPool(addresses.databaseUrl, { logger, serviceParts, ...oneRebuild });
       const signing = rebuildUnsigned(projections, { store, pool: wholeTables, macs, logger });
       return async () => {
         await Promise.all([signing.stop(), running.close()]);

@@ -124,10 +124,10 @@ function createStaffServer(logger: FastifyBaseLogger, { TRUSTED_PROXIES: trusted
 }
 
 /** Of its own, so that exports leave pages and the API their connections. One more than exports: it cancels what nobody waits for. */
-const openExportPool = ({ addresses, logger, outages }: Connections) =>
+const openExportPool = ({ addresses, logger, serviceParts }: Connections) =>
   openPool(addresses.databaseUrl, {
     logger,
-    outages,
+    serviceParts,
     name: 'Postgres for exports',
     max: maxExports + 1,
     queryTimeoutMs: exportLimitMs,
@@ -138,7 +138,7 @@ function staffDependencies(
   shared: Shared,
   address: () => string,
 ): StaffDependencies {
-  const { config, pool, exportPool, store, nats, macs, outages, clock, addresses, storeOnStandby } = connections;
+  const { config, pool, exportPool, store, nats, macs, serviceParts, clock, addresses, storeOnStandby } = connections;
   const { now, realNowMs } = clock;
   const links = createStaffLinks(pool, { macs, randomBits });
   const staff = { store, now, newUuid, newId, randomBits, staffCache: newStaffCache() };
@@ -147,7 +147,7 @@ function staffDependencies(
     pool,
     exportPool,
     macs,
-    outages,
+    serviceParts,
     staff,
     links,
     now,
@@ -165,7 +165,7 @@ function staffDependencies(
       mailer: createMailer(config),
       address: () => `${originsOf(address()).own}/staff/sign-in`,
       to: 'the staff console of Reeltally',
-      outage: outages.of('mailing sign-in links of staff'),
+      part: serviceParts.of('mailing sign-in links of staff'),
       newUuid,
       now,
     }),

@@ -41,7 +41,7 @@ const maxConcurrentLookUps = 32;
 const mebibyte = 1024 * 1024;
 
 export const startWorker: StartRole = async (connections, secrets) => {
-  const { config, store, pool, nats, logger, outages, clock, addresses, metrics, tracer, rules } = connections;
+  const { config, store, pool, nats, logger, serviceParts, clock, addresses, metrics, tracer, rules } = connections;
   const downloader = await findDownloader(config);
   const samplePlatformOrigin = addresses.samplePlatformUrl ?? undefined;
   const sandbox = await startSandbox(connections, { downloader, rules });
@@ -83,7 +83,7 @@ export const startWorker: StartRole = async (connections, secrets) => {
     workerId,
     about: aboutWorker(config, sandbox, versions),
     logger,
-    outages,
+    serviceParts,
   });
   const timeoutMs = metadataTimeoutMs - probeMarginMs;
   const probing = { source, allows, logger, timeoutMs, maxConcurrent: maxConcurrentProbes };
@@ -107,7 +107,7 @@ export const startWorker: StartRole = async (connections, secrets) => {
     source,
     kindOf: (video) => ours(video)?.kind,
     logger,
-    outages,
+    serviceParts,
     newUuid,
     tracer,
     files: (await openFiles(connections, secrets)).files,
@@ -175,14 +175,14 @@ function directoriesOf(config: Config, work: string): Record<string, string> {
 }
 
 function chooserOf(
-  { config, pool, logger, outages, clock }: Connections,
+  { config, pool, logger, serviceParts, clock }: Connections,
   { workerId, heldBack }: Pick<ChooserDependencies, 'workerId' | 'heldBack'>,
 ): Chooser {
   return createChooser({
     workerId,
     heldBack,
     logger,
-    outages,
+    serviceParts,
     now: clock.now,
     maxJobsPerAccount: config.MAX_JOBS_PER_ACCOUNT,
     maxJobsPerPlatform: config.MAX_JOBS_PER_PLATFORM,

@@ -2,7 +2,7 @@ import { writeFile } from 'node:fs/promises';
 import pg from 'pg';
 import { expect, it } from 'vitest';
 import { freePort } from '../../../src/embedded/free-port.ts';
-import { isPostgresAway } from '../../../src/ports/outage.ts';
+import { isPostgresAway } from '../../../src/ports/service-parts.ts';
 import { errorOf } from '../../support/event-store-under-test.ts';
 
 const connect = (host: string, port: number) => new pg.Client({ host, port }).connect();

@@ -26,13 +26,13 @@ it('a correction that is recorded, and cannot be given back at the moment, stays
     await desk(log.store, account).ask(team.fay, { correction: waive(account, 1) }),
   );
   const told: unknown[] = [];
-  const outage = { failed: (_: string, error: unknown) => told.push(error), works: () => undefined };
-  const outages = { of: () => outage };
+  const part = { failed: (_: string, error: unknown) => told.push(error), works: () => undefined };
+  const serviceParts = { of: () => part };
   const away = appendingBy(log.store, (stream, ...rest) => {
     if (stream === account.stream) throw new EventStoreUnavailable('a test');
     return log.store.append(stream, ...rest);
   });
-  const by = (store: typeof log.store) => ({ staff: staffDependencies(store), outages }) as never;
+  const by = (store: typeof log.store) => ({ staff: staffDependencies(store), serviceParts }) as never;
   expect(await carryOut(by(away), { accountId, correctionId })).toBeUndefined();
   expect(told).toEqual([expect.any(EventStoreUnavailable)]);
   expect((await correctionsOf(log.store, account)).map(({ event }) => event.type)).toEqual(['CorrectionAsked']);

@@ -17,7 +17,7 @@ import {
 import { staffSite } from '../../../src/console/staff/staff-site.ts';
 import type { StaffVisit } from '../../../src/console/visit.ts';
 import { listenerOptions } from '../../../src/http/listener-options.ts';
-import { Outages } from '../../../src/ports/outage.ts';
+import { ServiceParts } from '../../../src/ports/service-parts.ts';
 import { isLongProof } from '../../support/proof-scale.ts';
 import { waitFor } from '../../support/wait-for.ts';
 
@@ -80,7 +80,7 @@ async function serve(rows: (gone: AbortSignal) => AsyncGenerator<Row[]>, limits:
       get origins() {
         return originsOf(url);
       },
-      outages: new Outages(logger),
+      serviceParts: new ServiceParts(logger),
       isDemo: false,
     },
   );

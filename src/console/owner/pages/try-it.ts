@@ -105,10 +105,10 @@ async function lookUpOnce(visit: OwnerVisit, dependencies: ConsoleDependencies, 
   if (begun === 'under_way') throw notKnown('Look at your credits before you open the page anew and repeat it.');
   if (begun !== 'begun') return begun;
   const keep = async (kept: Promise<void>) => {
-    const outage = dependencies.outages.of('keeping what forms have looked up');
+    const part = dependencies.serviceParts.of('keeping what forms have looked up');
     await kept.then(
-      () => outage.works(),
-      (error: unknown) => outage.failed('a look-up', error),
+      () => part.works(),
+      (error: unknown) => part.failed('a look-up', error),
     );
   };
   const answer = await lookUpNow(visit, dependencies, asked).catch(async (error: unknown) => {
@@ -205,7 +205,7 @@ export async function queue(visit: OwnerVisit, dependencies: ConsoleDependencies
     throw (await unknownOutcome(visit, dependencies, { arrivedMs, compensation: answer.compensation })).refusal;
   if (answer.outcome === 'not_stored') throw away();
   if (answer.outcome === 'refused') throw pageRefusalFor(answer.refusal);
-  outcomesOf(dependencies.outages).works();
+  outcomesOf(dependencies.serviceParts).works();
   // The page of the download reads the read model, which follows the log a moment later.
   const isShown = await catchUp(dependencies, usageAndJobs, shownMs);
   return redirect(isShown ? `/console/downloads/${answer.token}` : '/console/downloads');

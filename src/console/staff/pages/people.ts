@@ -143,17 +143,17 @@ interface Invited {
  * @returns whether the mail server has taken the mail
  */
 async function mailed({ staffId, ...invited }: Invited, dependencies: StaffDependencies): Promise<boolean> {
-  const { mailInvitation, outages, links, origins } = dependencies;
+  const { mailInvitation, serviceParts, links, origins } = dependencies;
   if (!mailInvitation) return false;
   const secret = await links.create({ staffId, browser: undefined });
   const invitation = { ...invited, link: `${origins.own}/staff/sign-in/${secret ?? ''}` };
-  const outage = outages.of('mailing invitations of staff');
+  const part = serviceParts.of('mailing invitations of staff');
   try {
     await mailInvitation(invitation);
-    outage.works();
+    part.works();
     return true;
   } catch (error) {
-    outage.failed('an invitation', error);
+    part.failed('an invitation', error);
     return false;
   }
 }

@@ -1,28 +1,28 @@
-/** The part of a logger that outages need. */
-interface OutageLogger {
+/** The part of a logger that service parts need. */
+interface PartLogger {
   warn: (facts: object, text: string) => void;
   debug: (facts: object, text: string) => void;
 }
 
 /**
- * Logs the outages of one part (a server, a loop): one line when it is lost and one when it is back, however many retries fail in
- * between. Each failure is logged at debug.
+ * A part of the service (a server, a loop) that can be lost: one line is logged when it is lost and one when it is back, however many
+ * retries fail in between. Each failure is logged at debug.
  *
  *     working ──failed──▶ lost ──works──▶ working
  */
-export class Outage {
-  readonly #part: string;
-  readonly #logger: OutageLogger | undefined;
+export class ServicePart {
+  readonly #name: string;
+  readonly #logger: PartLogger | undefined;
   #lost: { sinceMs: number; failures: Map<string, number> } | undefined;
 
-  constructor(part: string, logger: OutageLogger | undefined) {
-    this.#part = part;
+  constructor(name: string, logger: PartLogger | undefined) {
+    this.#name = name;
     this.#logger = logger;
   }
 
   /** @param what the failed action, in words that are the same for each failure of its kind */
   failed(what: string, error: unknown, facts: object = {}): void {
-    const said = { ...facts, part: this.#part, what, err: error };
+    const said = { ...facts, part: this.#name, what, err: error };
     if (this.#lost) {
       this.#logger?.debug(said, 'a part is still lost');
     } else {
@@ -37,7 +37,7 @@ export class Outage {
     const { sinceMs, failures } = this.#lost;
     this.#lost = undefined;
     const awaySeconds = Math.round((performance.now() - sinceMs) / 100) / 10;
-    this.#logger?.warn({ part: this.#part, awaySeconds, failures: Object.fromEntries(failures) }, 'a part is back');
+    this.#logger?.warn({ part: this.#name, awaySeconds, failures: Object.fromEntries(failures) }, 'a part is back');
   }
 
   /** Number of failures since the part was lost; 0 while it works. */
@@ -47,31 +47,31 @@ export class Outage {
 }
 
 /**
- * The outages of a process, by part. They outlive the code that reports them: after a loop ends because leadership is lost, the
- * loop that replaces it reports the part as back.
+ * The parts of the service that a process uses, by name. They outlive the code that reports on them: after a loop ends because
+ * leadership is lost, the loop that replaces it reports the part as back.
  */
-export class Outages {
-  readonly #logger: OutageLogger | undefined;
-  readonly #outages = new Map<string, Outage>();
+export class ServiceParts {
+  readonly #logger: PartLogger | undefined;
+  readonly #parts = new Map<string, ServicePart>();
 
-  constructor(logger: OutageLogger | undefined) {
+  constructor(logger: PartLogger | undefined) {
     this.#logger = logger;
   }
 
-  of(part: string): Outage {
-    const known = this.#outages.get(part);
+  of(name: string): ServicePart {
+    const known = this.#parts.get(name);
     if (known) return known;
-    const outage = new Outage(part, this.#logger);
-    this.#outages.set(part, outage);
-    return outage;
+    const part = new ServicePart(name, this.#logger);
+    this.#parts.set(name, part);
+    return part;
   }
 }
 
-/** The outage of a part, shared with the rest of the process if `outages` is given. */
-export const outageOf = (
-  { outages, logger }: { outages?: Outages | undefined; logger: OutageLogger },
-  part: string,
-): Outage => outages?.of(part) ?? new Outage(part, logger);
+/** The part of that name, shared with the rest of the process if `serviceParts` is given. */
+export const servicePart = (
+  { serviceParts, logger }: { serviceParts?: ServiceParts | undefined; logger: PartLogger },
+  name: string,
+): ServicePart => serviceParts?.of(name) ?? new ServicePart(name, logger);
 
 /** Postgres answers, and the service cannot work with it: it takes no changes, or a pooler before it is set otherwise. */
 export class PostgresUnusable extends Error {
