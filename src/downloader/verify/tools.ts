@@ -28,46 +28,14 @@ export const finishedFiles = {
 } as const satisfies Record<Output, { name: string; mime: string; demuxer: string; needed: 'video' | 'audio' }>;
 
 /** Whatever holds media by itself. Playlists and lists of files are not among them: they would lead to other files. */
-const demuxers = [
-  ...[
-    'mov',
-    'mp4',
-    'm4a',
-    '3gp',
-    '3g2',
-    'mj2',
-    'matroska',
-    'webm',
-    'mpegts',
-    'mpeg',
-    'mpegvideo',
-    'm4v',
-    'h264',
-    'hevc',
-  ],
-  ...['obu', 'ivf', 'flv', 'avi', 'asf', 'rm', 'mxf', 'nut', 'dv', 'ogg', 'mp3', 'aac', 'ac3', 'eac3', 'dts', 'truehd'],
-  ...['flac', 'wav', 'w64', 'aiff', 'caf', 'amr', 'amrnb', 'amrwb', 'ape', 'au', 'tta', 'wv', 'loas', 'gif', 'apng'],
-  ...[
-    'webp_anim',
-    'vvc',
-    'mlp',
-    'mjpeg',
-    'vc1',
-    'dirac',
-    'dtshd',
-    'voc',
-    'sox',
-    'wtv',
-    'mpc',
-    'mpc8',
-    'tak',
-    'dsf',
-    'iff',
-  ],
-].join();
+const demuxers = `
+  mov mp4 m4a 3gp 3g2 mj2 matroska webm mpegts mpeg mpegvideo m4v h264 hevc obu ivf flv avi asf rm mxf nut
+  dv ogg mp3 aac ac3 eac3 dts truehd flac wav w64 aiff caf amr amrnb amrwb ape au tta wv loas gif apng
+  webp_anim vvc mlp mjpeg vc1 dirac dtshd voc sox wtv mpc mpc8 tak dsf iff
+`;
 
 /** The files that any run of ffmpeg and ffprobe may read. */
-export const anyMedia = ['-protocol_whitelist', 'file', '-format_whitelist', demuxers] as const;
+export const anyMedia = ['-protocol_whitelist', 'file', '-format_whitelist', demuxers.trim().split(/\s+/).join()];
 
 const maxOutputBytes = 512 * 1024 * 1024;
 

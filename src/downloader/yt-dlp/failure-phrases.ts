@@ -1,120 +1,116 @@
 import type { Fault } from '../../domain/download-job-events.ts';
 import type { FailureReason } from '../../domain/failure-reasons.ts';
 
+export interface FailurePhrases {
+  reason: FailureReason;
+  phrases: readonly string[];
+}
+
+/** The phrases of a row, which stand between bars or on lines of their own. */
+export const phrasesIn = (text: string): string[] => text.trim().split(/ \| |\n +/);
+
 /**
  * The phrases that yt-dlp prints when it fails, in lower case, and the reason that each stands for. The first row with a phrase
  * of the line counts, so specific phrases stand before general ones: a private page may be answered with status 403.
  * `docs/failures.md` shows the same table.
  */
-export const ytDlpFailures: readonly { reason: FailureReason; phrases: readonly string[] }[] = [
+export const ytDlpFailures: readonly FailurePhrases[] = [
   {
     reason: 'internal_error',
-    phrases: [
-      ...['no space left on device', 'input/output error', 'permission denied:', 'cannot allocate memory'],
-      ...['ffmpeg not found', 'encoder not found', 'decoder not found', 'protocol not found', 'please install'],
-    ],
+    phrases: phrasesIn(`
+      no space left on device | input/output error | permission denied: | cannot allocate memory
+      ffmpeg not found | encoder not found | decoder not found | protocol not found | please install
+    `),
   },
-  { reason: 'drm_protected', phrases: ['drm protected', 'known to use drm'] },
+  { reason: 'drm_protected', phrases: phrasesIn(`drm protected | known to use drm`) },
   {
     reason: 'age_restricted',
-    phrases: [
-      ...['confirm your age', 'age-restricted', 'age restricted', 'age limit', 'inappropriate for some users'],
-      ...['not be comfortable for some', '18 years old', 'restricted video', 'nsfw tweet', 'for certain audiences'],
-    ],
+    phrases: phrasesIn(`
+      confirm your age | age-restricted | age restricted | age limit | inappropriate for some users
+      not be comfortable for some | 18 years old | restricted video | nsfw tweet | for certain audiences
+    `),
   },
   {
     reason: 'rate_limited_by_platform',
-    phrases: [
-      ...['http error 429', 'too many requests', 'rate limit', 'rate-limit', 'not a bot', 'captcha', 'http error 412'],
-      ...['blocked by server (4', 'try again later', 'please wait', 'unable to access the reddit api'],
-      ...['ip is likely being blocked', 'ip may be blocked', 'temporarily blocked'],
-    ],
+    phrases: phrasesIn(`
+      http error 429 | too many requests | rate limit | rate-limit | not a bot | captcha | http error 412
+      blocked by server (4 | try again later | please wait | unable to access the reddit api
+      ip is likely being blocked | ip may be blocked | temporarily blocked
+    `),
   },
   {
     reason: 'geo_blocked',
-    phrases: [
-      ...['geo restriction', 'geo-restrict', 'geo restricted', 'in your country', 'from your country'],
-      ...['from your location', 'in your location', 'in your region', 'ip address is blocked'],
-      ...['webpage has been blocked', 'http error 451'],
-    ],
+    phrases: phrasesIn(`
+      geo restriction | geo-restrict | geo restricted | in your country | from your country
+      from your location | in your location | in your region | ip address is blocked
+      webpage has been blocked | http error 451
+    `),
   },
   {
     reason: 'private_video',
-    phrases: [
-      ...['is private', 'private video', 'private subreddit', 'password', 'protected tweet', 'not authorized'],
-      ...['privacy settings', 'video is restricted', 'limits who can view', 'access denied to video'],
-    ],
+    phrases: phrasesIn(`
+      is private | private video | private subreddit | password | protected tweet | not authorized
+      privacy settings | video is restricted | limits who can view | access denied to video
+    `),
   },
   {
     reason: 'login_required',
-    phrases: [
-      ...['registered users', 'login required', 'requiring login', 'log in', 'logged in', 'logged-in', 'sign in'],
-      ...['--cookies', 'members-only', 'members only', 'join this channel', "channel's members", 'subscribe'],
-      ...['premium', 'is paid', 'requires payment', 'requires authentication', 'authentication is required'],
-      ...['do not have permission', 'dashboard-only', 'http error 401', 'account that has opted in'],
-    ],
+    phrases: phrasesIn(`
+      registered users | login required | requiring login | log in | logged in | logged-in | sign in
+      --cookies | members-only | members only | join this channel | channel's members | subscribe | premium
+      is paid | requires payment | requires authentication | authentication is required
+      do not have permission | dashboard-only | http error 401 | account that has opted in
+    `),
   },
-  { reason: 'video_unavailable', phrases: ['stream recording is not available', 'replay is disabled'] },
+  { reason: 'video_unavailable', phrases: phrasesIn(`stream recording is not available | replay is disabled`) },
   {
     reason: 'live_stream',
-    phrases: [
-      ...['not currently live', 'is not live', 'live event', 'live stream', 'livestream', 'live hls', 'live dash'],
-      ...['not yet started', 'not started yet', 'not downloadable yet', 'is not yet available', 'premieres in'],
-      ...['premiere will', 'will begin in', 'is offline', '] offline.', 'check back later'],
-    ],
+    phrases: phrasesIn(`
+      not currently live | is not live | live event | live stream | livestream | live hls | live dash
+      not yet started | not started yet | not downloadable yet | is not yet available | premieres in
+      premiere will | will begin in | is offline | ] offline. | check back later
+    `),
   },
-  { reason: 'too_large', phrases: ['larger than max-filesize', 'file too large'] },
+  { reason: 'too_large', phrases: phrasesIn(`larger than max-filesize | file too large`) },
   {
     reason: 'unsupported_media',
-    phrases: [
-      ...['unsupported url', 'no suitable extractor', 'is not a valid url', 'requested format is not available'],
-      ...['no video formats found', 'no formats found', 'no video in this', 'no image in this'],
-      ...['no video could be found', 'no media found', 'contain any tracks', 'only images are available'],
-      ...['embed-only video', 'unable to obtain file audio codec'],
-    ],
+    phrases: phrasesIn(`
+      unsupported url | no suitable extractor | is not a valid url | requested format is not available
+      no video formats found | no formats found | no video in this | no image in this
+      no video could be found | no media found | contain any tracks | only images are available
+      embed-only video | unable to obtain file audio codec
+    `),
   },
-  { reason: 'timed_out', phrases: ['timed out', 'timeout'] },
+  { reason: 'timed_out', phrases: phrasesIn(`timed out | timeout`) },
   {
     reason: 'platform_error',
-    phrases: [
-      ...[
-        'got error:',
-        'http error 5',
-        'failed to resolve',
-        'name or service not known',
-        'name resolution',
-        'connection refused',
-      ],
-      ...['connection reset', 'connection aborted', 'remote end closed', 'incompleteread', 'network is unreachable'],
-      ...['no route to host', 'unable to connect to proxy', 'tunnel connection failed', 'ssl:', '(_ssl.c'],
-      ...['certificate verify', 'needs to be reloaded', 'dependency: unspecified'],
-      ...['content too short', 'unable to continue', 'did not get any data', 'file is empty'],
-      // The platform announced the media a moment ago: their addresses expire.
-      ...[
-        'in the place of another',
-        'goes on in another make',
-        'in the place of media',
-        'not whole by its own lengths',
-        'unable to download video data',
-      ],
-    ],
+    // The last five: the platform announced the media a moment ago, and their addresses expire.
+    phrases: phrasesIn(`
+      got error: | http error 5 | failed to resolve | name or service not known | name resolution
+      connection refused | connection reset | connection aborted | remote end closed | incompleteread
+      network is unreachable | no route to host | unable to connect to proxy | tunnel connection failed | ssl:
+      (_ssl.c | certificate verify | needs to be reloaded | dependency: unspecified | content too short
+      unable to continue | did not get any data | file is empty
+      in the place of another | goes on in another make | in the place of media | not whole by its own lengths
+      unable to download video data
+    `),
   },
   {
     reason: 'video_unavailable',
-    phrases: [
-      ...['http error 404', 'http error 410', 'unavailable', 'not available', "isn't available", 'no longer'],
-      ...['been removed', 'was removed', 'been deleted', 'be deleted', 'video deleted', 'been terminated'],
-      ...['been suspended', 'been blocked', 'does not exist', "doesn't exist", 'not found', 'not been found'],
-      ...['copyright', 'was deleted', 'suspended account', 'has been disabled', '] suspended'],
-    ],
+    phrases: phrasesIn(`
+      http error 404 | http error 410 | unavailable | not available | isn't available | no longer
+      been removed | was removed | been deleted | be deleted | video deleted | been terminated
+      been suspended | been blocked | does not exist | doesn't exist | not found | not been found | copyright
+      was deleted | suspended account | has been disabled | ] suspended
+    `),
   },
   {
     reason: 'platform_error',
-    phrases: [
-      ...['http error 4', 'unable to download', 'failed to download', 'unable to extract', 'extraction failed'],
-      ...['failed to parse', 'challenge', 'impersonat', 'please report this issue'],
-      ...['conversion failed', 'invalid data found'],
-    ],
+    phrases: phrasesIn(`
+      http error 4 | unable to download | failed to download | unable to extract | extraction failed
+      failed to parse | challenge | impersonat | please report this issue | conversion failed
+      invalid data found
+    `),
   },
 ];
 
