@@ -29,10 +29,8 @@ export interface Writes {
   commits: GroupCommit;
 }
 
-/** The methods that the options of append, delete and tombstone have in common. */
+/** The methods that the options of all writes have in common. */
 interface ExpectedOptions {
-  hasRevision(): boolean;
-  getRevision(): string;
   hasNoStream(): boolean;
   hasStreamExists(): boolean;
 }
@@ -66,7 +64,7 @@ export function append(
     }
     try {
       const stream = streamNameOf(options?.getStreamIdentifier());
-      const expected = options === undefined ? 'any' : expectedOf(options);
+      const expected = expectedOf(options, options?.hasRevision() === true ? options.getRevision() : undefined);
       void writes.commits
         .submit(() => writes.log.append(stream, expected, events))
         .then((result) => {
@@ -85,11 +83,11 @@ export function softDelete(
   call: ServerUnaryCall<DeleteReq, DeleteResp>,
   callback: sendUnaryData<DeleteResp>,
 ): void {
-  const response = new streamMessages.DeleteResp();
-  const position = new streamMessages.DeleteResp.Position();
-  remove(call.request.getOptions(), callback, response, position, (stream, expected) =>
-    writes.commits.submit(() => writes.log.softDelete(stream, expected)),
-  );
+  remove(call.request.getOptions(), callback, {
+    write: (stream, expected) => writes.commits.submit(() => writes.log.softDelete(stream, expected)),
+    answer: (position) =>
+      new streamMessages.DeleteResp().setPosition(setPosition(new streamMessages.DeleteResp.Position(), position)),
+  });
 }
 
 export function tombstone(
@@ -97,11 +95,13 @@ export function tombstone(
   call: ServerUnaryCall<TombstoneReq, TombstoneResp>,
   callback: sendUnaryData<TombstoneResp>,
 ): void {
-  const response = new streamMessages.TombstoneResp();
-  const position = new streamMessages.TombstoneResp.Position();
-  remove(call.request.getOptions(), callback, response, position, (stream, expected) =>
-    writes.commits.submit(() => writes.log.tombstone(stream, expected)),
-  );
+  remove(call.request.getOptions(), callback, {
+    write: (stream, expected) => writes.commits.submit(() => writes.log.tombstone(stream, expected)),
+    answer: (position) =>
+      new streamMessages.TombstoneResp().setPosition(
+        setPosition(new streamMessages.TombstoneResp.Position(), position),
+      ),
+  });
 }
 
 interface PositionMessage {
@@ -109,40 +109,37 @@ interface PositionMessage {
   setPreparePosition(value: string): unknown;
 }
 
-function remove<Position extends PositionMessage, Response extends { setPosition(position: Position): unknown }>(
+function remove<Response>(
   options: DeleteReq.Options | TombstoneReq.Options | undefined,
   callback: sendUnaryData<Response>,
-  response: Response,
-  position: Position,
-  write: (stream: string, expected: Expected) => Promise<AppendResult>,
+  {
+    write,
+    answer,
+  }: { write: (stream: string, expected: Expected) => Promise<AppendResult>; answer: (position: bigint) => Response },
 ): void {
   try {
     const stream = streamNameOf(options?.getStreamIdentifier());
-    void write(stream, options === undefined ? 'any' : expectedOf(options)).then((result) => {
-      if (result.outcome !== 'stored') {
-        callback(refusalError(stream, result));
-        return;
-      }
-      response.setPosition(setPosition(position, result.position ?? 0n));
-      callback(null, response);
+    const expected = expectedOf(options, options?.hasRevision() === true ? options.getRevision() : undefined);
+    void write(stream, expected).then((result) => {
+      if (result.outcome === 'stored') callback(null, answer(result.position ?? 0n));
+      else callback(refusalError(stream, result));
     });
   } catch (error) {
     callback(invalidRequestError(error));
   }
 }
 
-function expectedOf(options: ExpectedOptions): Expected {
-  if (options.hasRevision()) return BigInt(options.getRevision());
-  if (options.hasNoStream()) return 'no_stream';
-  if (options.hasStreamExists()) return 'stream_exists';
-  return 'any';
+/** @param revision undefined if the options name none */
+export function expectedOf(options: ExpectedOptions | undefined, revision: string | undefined): Expected {
+  if (revision !== undefined) return BigInt(revision);
+  if (options?.hasNoStream() === true) return 'no_stream';
+  return options?.hasStreamExists() === true ? 'stream_exists' : 'any';
 }
 
 function appendResponse(result: Exclude<AppendResult, { outcome: 'stream_deleted' }>): AppendResp {
   const response = new streamMessages.AppendResp();
-  if (result.outcome === 'stored') response.setSuccess(successMessage(result));
-  else response.setWrongExpectedVersion(wrongVersionMessage(result));
-  return response;
+  if (result.outcome === 'stored') return response.setSuccess(successMessage(result));
+  return response.setWrongExpectedVersion(wrongVersionMessage(result));
 }
 
 function successMessage(stored: Stored): AppendResp.Success {

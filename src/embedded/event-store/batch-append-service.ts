@@ -11,7 +11,7 @@ import streamMessages, {
 } from '@eventstore/db-client/generated/streams_pb.js';
 import type { ServerDuplexStream } from '@grpc/grpc-js';
 import emptyMessages from 'google-protobuf/google/protobuf/empty_pb.js';
-import { setPosition, type Writes } from './append-service.ts';
+import { expectedOf, setPosition, type Writes } from './append-service.ts';
 import type { AppendResult, Expected, Stored } from './event-log.ts';
 import type { NewEvent } from './event-rows.ts';
 import {
@@ -71,18 +71,11 @@ export function batchAppend(writes: Writes, call: Call): void {
 
 function startOf(request: BatchAppendReq): Arriving {
   const options = request.getOptions();
-  const nameBytes = options?.getStreamIdentifier()?.getStreamName_asU8() ?? new Uint8Array();
-  const stream = Buffer.from(nameBytes).toString('utf8');
+  const stream = Buffer.from(options?.getStreamIdentifier()?.getStreamName_asU8() ?? []).toString('utf8');
+  const expected = expectedOf(options, options?.hasStreamPosition() === true ? options.getStreamPosition() : undefined);
   const nowMs = Date.now();
   const deadlineMs = Math.min(options?.getDeadline()?.toDate().getTime() ?? Infinity, nowMs + writeTimeoutMs);
-  return { stream, expected: expectedOf(options), events: [], sizeBytes: 0, deadlineMs, isRefused: false };
-}
-
-function expectedOf(options: BatchAppendReq.Options | undefined): Expected {
-  if (options?.hasStreamPosition() === true) return BigInt(options.getStreamPosition());
-  if (options?.hasNoStream() === true) return 'no_stream';
-  if (options?.hasStreamExists() === true) return 'stream_exists';
-  return 'any';
+  return { stream, expected, events: [], sizeBytes: 0, deadlineMs, isRefused: false };
 }
 
 /** Adds the events of one message; returns why the append is refused, if it is. */
@@ -103,14 +96,13 @@ function take(append: Arriving, request: BatchAppendReq): Status | undefined {
 }
 
 function answerOf(request: BatchAppendReq, stream: string, result: AppendResult | Status): BatchAppendResp {
-  const answer = new streamMessages.BatchAppendResp();
-  answer.setCorrelationId(request.getCorrelationId());
   // Refusals carry the stream name too, because the official client reads it there.
-  answer.setStreamIdentifier(streamIdentifier(stream));
-  if (!('outcome' in result)) answer.setError(result);
-  else if (result.outcome === 'stored') answer.setSuccess(successMessage(result));
-  else answer.setError(refusalStatus(stream, result));
-  return answer;
+  const answer = new streamMessages.BatchAppendResp()
+    .setCorrelationId(request.getCorrelationId())
+    .setStreamIdentifier(streamIdentifier(stream));
+  if (!('outcome' in result)) return answer.setError(result);
+  if (result.outcome === 'stored') return answer.setSuccess(successMessage(result));
+  return answer.setError(refusalStatus(stream, result));
 }
 
 function successMessage(stored: Stored): BatchAppendResp.Success {

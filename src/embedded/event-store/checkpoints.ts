@@ -3,7 +3,7 @@
  * history is read in pages, and the scanned events are counted (Enumerator.AllSubscriptionFiltered and AllReader in its sources).
  */
 
-import type { EventFilter } from './filter.ts';
+import type { EventFilter } from './read-request.ts';
 
 /** A position in the log. With a prepare below its commit, it is before the event that has, or will have, that commit. */
 export interface Place {

@@ -47,7 +47,8 @@ async function readStream(
   }
   const state = visibleStream(log, name);
   if (state === undefined) {
-    await responses.send(streamNotFound(name));
+    const notFound = new streamMessages.ReadResp.StreamNotFound().setStreamIdentifier(streamIdentifier(name));
+    await responses.send(new streamMessages.ReadResp().setStreamNotFound(notFound));
     return;
   }
   const first = BigInt(firstVisibleRevision(state));
@@ -113,12 +114,4 @@ async function sendRange(
     const place = source.place(last);
     rest = request.direction === 'forwards' ? { from: place + 1n, to: rest.to } : { from: rest.from, to: place - 1n };
   }
-}
-
-function streamNotFound(name: string): ReadResp {
-  const notFound = new streamMessages.ReadResp.StreamNotFound();
-  notFound.setStreamIdentifier(streamIdentifier(name));
-  const response = new streamMessages.ReadResp();
-  response.setStreamNotFound(notFound);
-  return response;
 }

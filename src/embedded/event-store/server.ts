@@ -109,14 +109,13 @@ async function stop(
 
 /** The official client asks this first, and appends in batches only where they are listed. */
 function supportedMethods(): SupportedMethods {
-  const supported = new featureMessages.SupportedMethods();
-  supported.setEventStoreServerVersion(protocolVersion);
+  const supported = new featureMessages.SupportedMethods().setEventStoreServerVersion(protocolVersion);
   const services = [streamServices.StreamsService, featureServices.ServerFeaturesService, gossipServices.GossipService];
   for (const { path } of services.flatMap((service) => Object.values(service) as { path: string }[])) {
     const [, serviceName = '', methodName = ''] = path.split('/');
-    const method = new featureMessages.SupportedMethod();
-    method.setServiceName(serviceName.toLowerCase());
-    method.setMethodName(methodName.toLowerCase());
+    const method = new featureMessages.SupportedMethod()
+      .setServiceName(serviceName.toLowerCase())
+      .setMethodName(methodName.toLowerCase());
     if (path.endsWith('/Read') && serviceName.endsWith('Streams')) method.setFeaturesList(['position', 'events']);
     supported.addMethods(method);
   }
@@ -125,18 +124,11 @@ function supportedMethods(): SupportedMethods {
 
 /** For connection strings that name a cluster: this server is all of it, and its leader. */
 function clusterOfOne(instanceId: string, port: number): ClusterInfo {
-  const address = new gossipMessages.EndPoint();
-  address.setAddress(HOST);
-  address.setPort(port);
-  const id = new sharedMessages.UUID();
-  id.setString(instanceId);
-  const member = new gossipMessages.MemberInfo();
-  member.setInstanceId(id);
-  member.setTimeStamp(String(Date.now() * 10_000));
-  member.setState(gossipMessages.MemberInfo.VNodeState.LEADER);
-  member.setIsAlive(true);
-  member.setHttpEndPoint(address);
-  const cluster = new gossipMessages.ClusterInfo();
-  cluster.addMembers(member);
-  return cluster;
+  const member = new gossipMessages.MemberInfo()
+    .setInstanceId(new sharedMessages.UUID().setString(instanceId))
+    .setTimeStamp(String(Date.now() * 10_000))
+    .setState(gossipMessages.MemberInfo.VNodeState.LEADER)
+    .setIsAlive(true)
+    .setHttpEndPoint(new gossipMessages.EndPoint().setAddress(HOST).setPort(port));
+  return new gossipMessages.ClusterInfo().setMembersList([member]);
 }

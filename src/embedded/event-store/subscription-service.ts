@@ -41,7 +41,8 @@ export async function subscribe(
     request.stream === undefined
       ? feedOfAll(subscriptions, request, responses)
       : feedOfStream(log, request, request.stream, responses);
-  if (!(await responses.send(confirmation()))) return;
+  const confirmed = new streamMessages.ReadResp.SubscriptionConfirmation().setSubscriptionId(randomUUID());
+  if (!(await responses.send(new streamMessages.ReadResp().setConfirmation(confirmed)))) return;
   await follow(subscriptions, feed, responses);
 }
 
@@ -62,7 +63,8 @@ async function follow({ commits }: Subscriptions, feed: Feed, responses: Respons
       }
       if (isCatchingUp) {
         isCatchingUp = false;
-        if (!(await feed.beforeCaughtUp()) || !(await responses.send(caughtUp()))) return;
+        const caughtUp = new streamMessages.ReadResp().setCaughtUp(new streamMessages.ReadResp.CaughtUp());
+        if (!(await feed.beforeCaughtUp()) || !(await responses.send(caughtUp))) return;
       }
       await responses.sleepUntil(
         () => isStale,
@@ -126,26 +128,10 @@ function placeOf({ from, isBeforeFrom }: ReadRequest, head: bigint): Place | und
   return { commit: from, prepare: isBeforeFrom ? 0n : from };
 }
 
-function confirmation(): ReadResp {
-  const confirmed = new streamMessages.ReadResp.SubscriptionConfirmation();
-  confirmed.setSubscriptionId(randomUUID());
-  const response = new streamMessages.ReadResp();
-  response.setConfirmation(confirmed);
-  return response;
-}
-
 function checkpointResponse({ commit, prepare }: Place): ReadResp {
-  const checkpoint = new streamMessages.ReadResp.Checkpoint();
   // Unsigned, as in the protocol: -1 is the largest number.
-  checkpoint.setCommitPosition(String(BigInt.asUintN(64, commit)));
-  checkpoint.setPreparePosition(String(BigInt.asUintN(64, prepare)));
-  const response = new streamMessages.ReadResp();
-  response.setCheckpoint(checkpoint);
-  return response;
-}
-
-function caughtUp(): ReadResp {
-  const response = new streamMessages.ReadResp();
-  response.setCaughtUp(new streamMessages.ReadResp.CaughtUp());
-  return response;
+  const checkpoint = new streamMessages.ReadResp.Checkpoint()
+    .setCommitPosition(String(BigInt.asUintN(64, commit)))
+    .setPreparePosition(String(BigInt.asUintN(64, prepare)));
+  return new streamMessages.ReadResp().setCheckpoint(checkpoint);
 }

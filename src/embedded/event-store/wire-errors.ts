@@ -54,8 +54,7 @@ export function appendTooLargeError(): ServiceError {
 
 export function refusalStatus(stream: string, refused: Refused): Status {
   if (refused.outcome === 'stream_deleted') {
-    const deleted = new sharedMessages.StreamDeleted();
-    deleted.setStreamIdentifier(streamIdentifier(stream));
+    const deleted = new sharedMessages.StreamDeleted().setStreamIdentifier(streamIdentifier(stream));
     return statusOf(codeMessages.Code.FAILED_PRECONDITION, 'Stream deleted.', 'StreamDeleted', deleted);
   }
   const wrong = new sharedMessages.WrongExpectedVersion();
@@ -70,14 +69,9 @@ export function refusalStatus(stream: string, refused: Refused): Status {
 }
 
 export function appendTooLargeStatus(): Status {
-  const exceeded = new sharedMessages.MaximumAppendSizeExceeded();
-  exceeded.setMaxappendsize(maxAppendBytes);
-  return statusOf(
-    codeMessages.Code.INVALID_ARGUMENT,
-    'Maximum append size exceeded.',
-    'MaximumAppendSizeExceeded',
-    exceeded,
-  );
+  const exceeded = new sharedMessages.MaximumAppendSizeExceeded().setMaxappendsize(maxAppendBytes);
+  const message = 'Maximum append size exceeded.';
+  return statusOf(codeMessages.Code.INVALID_ARGUMENT, message, 'MaximumAppendSizeExceeded', exceeded);
 }
 
 /** The deadline of an append is over. */
@@ -86,25 +80,18 @@ export function deadlineExceededStatus(): Status {
 }
 
 export function invalidRequestStatus(message: string): Status {
-  const invalid = new sharedMessages.BadRequest();
-  invalid.setMessage(message);
+  const invalid = new sharedMessages.BadRequest().setMessage(message);
   return statusOf(codeMessages.Code.INVALID_ARGUMENT, message, 'BadRequest', invalid);
 }
 
 export function streamIdentifier(name: string): InstanceType<typeof sharedMessages.StreamIdentifier> {
-  const identifier = new sharedMessages.StreamIdentifier();
-  identifier.setStreamName(Buffer.from(name, 'utf8'));
-  return identifier;
+  return new sharedMessages.StreamIdentifier().setStreamName(Buffer.from(name, 'utf8'));
 }
 
 function statusOf(code: Code, message: string, type: string, details: { serializeBinary(): Uint8Array }): Status {
   const any = new anyMessages.Any();
   any.pack(details.serializeBinary(), `event_store.client.${type}`);
-  const result = new statusMessages.Status();
-  result.setCode(code);
-  result.setMessage(message);
-  result.setDetails(any);
-  return result;
+  return new statusMessages.Status().setCode(code).setMessage(message).setDetails(any);
 }
 
 /** The numbers in trailers for expectations that are no revision. */

@@ -50,22 +50,18 @@ export function eventResponse(event: StoredEvent | undefined, link?: StoredEvent
   if (link !== undefined) readEvent.setLink(recordedEvent(link));
   const origin = link ?? event;
   if (origin !== undefined) readEvent.setCommitPosition(String(origin.position));
-  const response = new streamMessages.ReadResp();
-  response.setEvent(readEvent);
-  return response;
+  return new streamMessages.ReadResp().setEvent(readEvent);
 }
 
 function recordedEvent(event: StoredEvent): ReadResp.ReadEvent.RecordedEvent {
-  const id = new sharedMessages.UUID();
-  id.setString(event.id);
-  const recorded = new streamMessages.ReadResp.ReadEvent.RecordedEvent();
-  recorded.setId(id);
-  recorded.setStreamIdentifier(streamIdentifier(event.stream));
-  recorded.setStreamRevision(String(event.revision));
-  recorded.setCommitPosition(String(event.position));
-  recorded.setPreparePosition(String(event.position));
-  recorded.setData(event.data);
-  recorded.setCustomMetadata(event.metadata);
+  const recorded = new streamMessages.ReadResp.ReadEvent.RecordedEvent()
+    .setId(new sharedMessages.UUID().setString(event.id))
+    .setStreamIdentifier(streamIdentifier(event.stream))
+    .setStreamRevision(String(event.revision))
+    .setCommitPosition(String(event.position))
+    .setPreparePosition(String(event.position))
+    .setData(event.data)
+    .setCustomMetadata(event.metadata);
   recorded
     .getMetadataMap()
     .set('type', event.type)
