@@ -2,7 +2,7 @@ import type { FastifyError, FastifyRequest } from 'fastify';
 import { ClockIsWrong } from '../ports/clock.ts';
 import { RequestRefused } from '../requests/request-refused.ts';
 import { ApiError } from './errors.ts';
-import { bodyLimitBytes } from './listener-options.ts';
+import { bodyLimitBytes } from './listener.ts';
 
 /** Fastify's own refusals are all of malformed input; the contract has one code for these. */
 export function asApiError(error: FastifyError | Error, request: FastifyRequest): ApiError | undefined {

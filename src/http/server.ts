@@ -1,10 +1,4 @@
-import Fastify, {
-  type FastifyBaseLogger,
-  type FastifyError,
-  type FastifyInstance,
-  type FastifyReply,
-  type FastifyRequest,
-} from 'fastify';
+import type { FastifyBaseLogger, FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { RequestObserver } from '../ports/observers.ts';
 import type { Tracer } from '../ports/tracing.ts';
 import { clientAddress } from '../requests/client-address.ts';
@@ -17,7 +11,7 @@ import { apiPrefix, endpoints } from './endpoints.ts';
 import { sendError, sendErrorWithoutHooks } from './envelope.ts';
 import { ApiError, errorsThatGiveBack } from './errors.ts';
 import { giveBack } from './give-back-rate-limit.ts';
-import { answerHalfClosed, listenerOptions } from './listener-options.ts';
+import { createListener } from './listener.ts';
 import { noRoute } from './no-route.ts';
 import { observeRequest } from './observe-request.ts';
 import { showRequestId } from './request-id.ts';
@@ -43,31 +37,26 @@ export function createServer(given: ServerDependencies): FastifyInstance {
   const dependencies = { ...given, partsAway };
   const { logger, addresses, trustedProxies, newUuid, requests, tracer } = dependencies;
   const brokenRequests = new BrokenRequests({ addresses, requests, newUuid, logger });
-  const server = Fastify({
-    ...listenerOptions({ logger, newUuid, trustedProxies }),
-    forceCloseConnections: 'idle',
-    frameworkErrors: (_error, request, reply) => {
-      request.arrivedMs = performance.now();
-      showRequestId(request, reply);
-      observeRequest(request, reply, { requests, tracer });
-      request.usageHeaders = { window: addresses.show(clientAddress(request)), creditsRemaining: noCredits };
-      writeUsageHeaders(reply, request.usageHeaders);
-      void sendErrorWithoutHooks(reply, new ApiError('not_found'));
+  const server = createListener(
+    { logger, newUuid, trustedProxies },
+    {
+      forceCloseConnections: 'idle',
+      frameworkErrors: (_error, request, reply) => {
+        request.arrivedMs = performance.now();
+        showRequestId(request, reply);
+        observeRequest(request, reply, { requests, tracer });
+        request.usageHeaders = { window: addresses.show(clientAddress(request)), creditsRemaining: noCredits };
+        writeUsageHeaders(reply, request.usageHeaders);
+        void sendErrorWithoutHooks(reply, new ApiError('not_found'));
+      },
+      clientErrorHandler: (error, socket) => {
+        brokenRequests.answer(error, socket);
+      },
     },
-    clientErrorHandler: (error, socket) => {
-      brokenRequests.answer(error, socket);
-    },
-  });
+  );
 
-  answerHalfClosed(server);
   decorateRequests(server);
   brokenRequests.watch(server.server);
-
-  // Bodies arrive as bytes: their endpoint reads them, after key and rate.
-  server.removeAllContentTypeParsers();
-  server.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => {
-    done(null, body);
-  });
 
   server.addHook('onRequest', (request, reply, done) => {
     request.arrivedMs = performance.now();

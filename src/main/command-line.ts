@@ -50,10 +50,10 @@ export async function runCommandLine({ words, variables, serve, ...screen }: Inv
       await importTarget(readConfig(variables), output)(use);
     },
     openBackups: async () => (await import('./backups/backups.ts')).createBackups(readConfig(variables)),
-    inspectDownloader: async () => (await import('./inspect-engine.ts')).inspectThisDownloader(readConfig(variables)),
+    inspectDownloader: async () => (await import('./engine.ts')).inspectThisDownloader(readConfig(variables)),
     engine: {
-      install: async (file) => (await import('./install-engine.ts')).installEngine(readConfig(variables), file),
-      restore: async () => (await import('./install-engine.ts')).restoreEngine(readConfig(variables)),
+      install: async (file) => (await import('./engine.ts')).installEngine(readConfig(variables), file),
+      restore: async () => (await import('./engine.ts')).restoreEngine(readConfig(variables)),
     },
   });
   try {

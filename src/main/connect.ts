@@ -37,11 +37,10 @@ import { localUrl } from './listen.ts';
 import { migrationsDirectory } from './schema.ts';
 import { serverUnreachable } from './server-unreachable.ts';
 import type { Config } from './settings/config.ts';
+import { fixShiftedClock, fixStreamPrefix, shiftedClockWarning } from './settings/installation.ts';
 import type { Addresses } from './settings/instance.ts';
 import { type DownloadRules, openPlatformRules } from './settings/platform-rules.ts';
 import type { Secrets } from './settings/secrets.ts';
-import { fixShiftedClock, shiftedClockWarning } from './settings/shifted-clock.ts';
-import { fixStreamPrefix } from './settings/stream-prefix.ts';
 
 /** The connections of a process, opened at its start and closed at its end. */
 export interface Connections {

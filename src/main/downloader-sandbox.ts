@@ -20,9 +20,9 @@ import type { EgressObserver } from '../ports/observers.ts';
 import { othersCanReach, sharedDirectory } from '../system/access-of-other-users.ts';
 import { maxOpenFiles } from '../system/open-files.ts';
 import { type InstalledDownloader, isRoot, othersCanPassTo, passable } from './downloader.ts';
-import { isLoopback } from './loopback.ts';
 import { type Config, projectDirectory } from './settings/config.ts';
 import { ConfigurationRefused } from './settings/configuration-refused.ts';
+import { isLoopback } from './settings/setting-kinds.ts';
 
 /** The folder of plugin packages. */
 const pluginsDirectory = join(projectDirectory, 'src/downloader/yt-dlp/plugins');

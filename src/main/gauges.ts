@@ -25,21 +25,34 @@ import { askServers } from './readiness.ts';
 
 /** The gauges that are asked for at a scrape, each by the role that it belongs to. */
 
-type GaugesOf<Name extends string> = Record<Name, { help: string }>;
+/** What a gauge without labels says, and the field of what is read for its group that has its value: true is 1. */
+type Gauge<Read> = readonly [help: string, field: keyof Read];
 
-/** Adds a group of gauges without labels. @param read gives their values; undefined leaves the group out of the scrape */
-function collectValues<Name extends string>(
+/** Adds a group of gauges without labels. @param read undefined leaves the group out of the scrape */
+function collectValues<Read extends object>(
   metrics: Metrics,
   group: string,
-  helps: Readonly<Record<Name, string>>,
-  read: () => Promise<Record<Name, number> | undefined>,
+  read: () => Promise<Read | undefined> | Read | undefined,
+  gauges: Readonly<Record<string, Gauge<Read>>>,
 ): void {
-  const names = Object.keys(helps) as Name[];
-  const definitions = Object.fromEntries(names.map((name) => [name, { help: helps[name] }])) as GaugesOf<Name>;
+  const definitions = Object.fromEntries(Object.entries(gauges).map(([name, [help]]) => [name, { help }]));
   metrics.collect(group, definitions, async () => {
-    const values = await read();
-    return values ? names.map((name) => ({ name, value: values[name] })) : [];
+    const found = await read();
+    if (found === undefined) return [];
+    return Object.entries(gauges).map(([name, [, field]]) => ({ name, value: Number(found[field]) }));
   });
+}
+
+/** Adds a group of one gauge with a label. @param read gives its values by those of the label; undefined leaves it out */
+function collectLabelled(
+  metrics: Metrics,
+  group: string,
+  { name, help, label }: { name: string; help: string; label: string },
+  read: () => Promise<Readonly<Record<string, number>> | undefined>,
+): void {
+  metrics.collect(group, { [name]: { help, label } }, async () =>
+    Object.entries((await read()) ?? {}).map(([of, value]) => ({ name, of, value })),
+  );
 }
 
 /** Several processes may have the role: the one that leads reports the gauges of what they share. */
@@ -49,13 +62,9 @@ const whileLeading =
     leadership.leading ? await read() : undefined;
 
 export function watchAppends(metrics: Metrics, store: ConnectedEventStore): void {
-  const helps = {
-    reeltally_appends_open: 'Appends whose outcome is not known yet',
-    reeltally_oldest_open_append_seconds: 'Age of the oldest append without a known outcome',
-  };
-  collectValues(metrics, 'appends', helps, async () => {
-    const { count, oldestSeconds } = store.openAppends();
-    return { reeltally_appends_open: count, reeltally_oldest_open_append_seconds: oldestSeconds };
+  collectValues(metrics, 'appends', () => store.openAppends(), {
+    reeltally_appends_open: ['Appends whose outcome is not known yet', 'count'],
+    reeltally_oldest_open_append_seconds: ['Age of the oldest append without a known outcome', 'oldestSeconds'],
   });
 }
 
@@ -64,13 +73,11 @@ const serverTimeoutMs = 800;
 
 export function watchServers(connections: Connections): void {
   const help = 'Whether this process can work with a server, as /readyz says it';
-  connections.metrics.collect('servers', { reeltally_server_ready: { help, label: 'server' } }, async () =>
-    Object.entries(await askServers(connections, serverTimeoutMs)).map(([of, state]) => ({
-      name: 'reeltally_server_ready' as const,
-      of,
-      value: state === 'ok' ? 1 : 0,
-    })),
-  );
+  const gauge = { name: 'reeltally_server_ready', help, label: 'server' };
+  collectLabelled(connections.metrics, 'servers', gauge, async () => {
+    const states = Object.entries(await askServers(connections, serverTimeoutMs));
+    return Object.fromEntries(states.map(([server, state]) => [server, Number(state === 'ok')]));
+  });
 }
 
 export function watchLog(metrics: Metrics, output: LogOutput): void {
@@ -79,13 +86,15 @@ export function watchLog(metrics: Metrics, output: LogOutput): void {
 }
 
 export function watchReaders(metrics: Metrics, readers: IdleReaders): void {
-  const helps = { reeltally_file_connections: 'Connections that carry a file now' };
-  collectValues(metrics, 'readers', helps, async () => ({ reeltally_file_connections: readers.count }));
+  collectValues(metrics, 'readers', () => readers, {
+    reeltally_file_connections: ['Connections that carry a file now', 'count'],
+  });
 }
 
 export function watchWaitingPolls(metrics: Metrics, waitingPolls: WaitingPolls): void {
-  const helps = { reeltally_waiting_polls: 'Status polls that wait for a change' };
-  collectValues(metrics, 'waiting', helps, async () => ({ reeltally_waiting_polls: waitingPolls.count }));
+  collectValues(metrics, 'waiting', () => waitingPolls, {
+    reeltally_waiting_polls: ['Status polls that wait for a change', 'count'],
+  });
 }
 
 export interface WatchedProjections extends ProjectionObserver {
@@ -122,24 +131,13 @@ export function watchProjections(connections: Connections, leadership: () => Lea
       return [{ name: 'reeltally_projector_leading', value: leading ? 1 : 0 }, ...(leading ? idle : [])];
     },
   );
-  metrics.collect(
-    'projections',
-    {
-      reeltally_projection_lag_positions: {
-        help: 'Commit position of the newest event for a read model, less its checkpoint',
-        label: 'projection',
-      },
-    },
-    async () => {
-      const measured = leadership().leading ? projections : [];
-      const lags = await measureLags(connections, measured, { maxEvents: maxLagEvents, newestKnown });
-      return lags.map(({ name: of, lag }) => ({
-        name: 'reeltally_projection_lag_positions' as const,
-        of,
-        value: Number(lag),
-      }));
-    },
-  );
+  const help = 'Commit position of the newest event for a read model, less its checkpoint';
+  const lagging = { name: 'reeltally_projection_lag_positions', help, label: 'projection' };
+  collectLabelled(metrics, 'projections', lagging, async () => {
+    const measured = leadership().leading ? projections : [];
+    const lags = await measureLags(connections, measured, { maxEvents: maxLagEvents, newestKnown });
+    return Object.fromEntries(lags.map(({ name, lag }) => [name, Number(lag)]));
+  });
   return {
     begin: () => {
       for (const name of names) lastBatchMs.set(name, performance.now());
@@ -152,89 +150,68 @@ export function watchProjections(connections: Connections, leadership: () => Lea
 }
 
 /** @param leadership of the dispatcher */
-export function watchQueue(
-  { metrics, pool, clock }: Connections,
-  queue: WatchedJobQueue,
-  leadership: Leadership,
-): void {
-  const depth = {
-    reeltally_queue_pending_messages: 'Messages of the work queue that no worker has received yet',
-    reeltally_queue_unacknowledged_messages: 'Messages that a worker has received without claiming the job yet',
-    reeltally_queue_redelivered_messages: 'Messages that were delivered more than once and are not acknowledged',
-  };
-  const readDepth = async () => {
-    const { pending, unacknowledged, redelivered } = await queue.depth();
-    return {
-      reeltally_queue_pending_messages: pending,
-      reeltally_queue_unacknowledged_messages: unacknowledged,
-      reeltally_queue_redelivered_messages: redelivered,
-    };
-  };
-  collectValues(metrics, 'queue', depth, whileLeading(leadership, readDepth));
-  const leading = { reeltally_dispatcher_leading: 'Whether this process is the leading dispatcher' };
-  collectValues(metrics, 'dispatcher', leading, async () => ({
-    reeltally_dispatcher_leading: leadership.leading ? 1 : 0,
-  }));
-  const oldest = {
-    reeltally_oldest_unclaimed_job_seconds: 'How long the oldest waiting job has waited for a worker; 0 if none waits',
-  };
-  const readOldest = async () => ({
-    reeltally_oldest_unclaimed_job_seconds: await oldestWaitingSeconds(pool, clock.now()),
+export function watchDispatcher(connections: Connections, queue: WatchedJobQueue, leadership: Leadership): void {
+  const { metrics, pool, clock, config, addresses } = connections;
+  collectValues(metrics, 'dispatcher', () => leadership, {
+    reeltally_dispatcher_leading: ['Whether this process is the leading dispatcher', 'leading'],
   });
-  collectValues(metrics, 'unclaimed_jobs', oldest, whileLeading(leadership, readOldest));
-}
+  const depth = whileLeading(leadership, () => queue.depth());
+  collectValues(metrics, 'queue', depth, {
+    reeltally_queue_pending_messages: ['Messages of the work queue that no worker has received yet', 'pending'],
+    reeltally_queue_unacknowledged_messages: [
+      'Messages that a worker has received without claiming the job yet',
+      'unacknowledged',
+    ],
+    reeltally_queue_redelivered_messages: [
+      'Messages that were delivered more than once and are not acknowledged',
+      'redelivered',
+    ],
+  });
+  const oldest = whileLeading(leadership, async () => ({ seconds: await oldestWaitingSeconds(pool, clock.now()) }));
+  collectValues(metrics, 'unclaimed_jobs', oldest, {
+    reeltally_oldest_unclaimed_job_seconds: [
+      'How long the oldest waiting job has waited for a worker; 0 if none waits',
+      'seconds',
+    ],
+  });
 
-/** @param leadership of the dispatcher */
-export function watchNodes(
-  { metrics, addresses, pool }: Connections,
-  queue: WatchedJobQueue,
-  leadership: Leadership,
-): void {
-  const help = 'Servers of a cluster that are away, or whose copy of the work queue is behind';
-  const name = 'reeltally_nodes_missing' as const;
-  const read = async () => {
-    const [eventStore, nats, isAlone] = await Promise.all([
+  const missing = async () => {
+    const [event_store, nats, isAlone] = await Promise.all([
       countMissingNodes(addresses.eventStoreUrl, serverTimeoutMs),
       queue.missingReplicas(),
       isStandbyMissing(pool),
     ]);
-    return [
-      { name, of: 'event_store', value: eventStore },
-      { name, of: 'nats', value: nats },
-      { name, of: 'postgres', value: isAlone ? 1 : 0 },
-    ];
+    return { event_store, nats, postgres: Number(isAlone) };
   };
-  metrics.collect('nodes', { [name]: { help, label: 'server' } }, async () => (leadership.leading ? await read() : []));
+  const help = 'Servers of a cluster that are away, or whose copy of the work queue is behind';
+  const nodes = { name: 'reeltally_nodes_missing', help, label: 'server' };
+  collectLabelled(metrics, 'nodes', nodes, whileLeading(leadership, missing));
+
+  const voids = whileLeading(leadership, () => measurePendingVoids(pool));
+  collectValues(metrics, 'pending_voids', voids, {
+    reeltally_unknown_outcomes_open: ['Pending voids: appends of unknown outcome whose charges must not stay', 'count'],
+    reeltally_oldest_unknown_outcome_seconds: ['Age of the oldest pending void; 0 if there is none', 'oldestSeconds'],
+  });
+
+  const due = whileLeading(leadership, () => countDue(pool, clock.now()));
+  collectValues(metrics, 'periods', due, {
+    reeltally_periods_not_closed: ['Billing periods that are over and whose books are not closed yet', 'notClosed'],
+    reeltally_invoices_due: ['Invoices that are due and not issued', 'invoices'],
+  });
+  const overdue = async () => {
+    const expired = plusSeconds(clock.now(), -config.FILE_RETENTION_SECONDS);
+    return { seconds: await oldestOverdueSeconds(pool, expired) };
+  };
+  collectValues(metrics, 'files', whileLeading(leadership, overdue), {
+    reeltally_oldest_overdue_file_seconds: [
+      'How late the most overdue file is for its expiry; 0 if none is late',
+      'seconds',
+    ],
+  });
+  watchMails(connections, leadership);
 }
 
-/** @param leadership of the dispatcher */
-export function watchPendingVoids({ metrics, pool }: Connections, leadership: Leadership): void {
-  const helps = {
-    reeltally_unknown_outcomes_open: 'Pending voids: appends of unknown outcome whose charges must not stay',
-    reeltally_oldest_unknown_outcome_seconds: 'Age of the oldest pending void; 0 if there is none',
-  };
-  const read = async () => {
-    const { count, oldestSeconds } = await measurePendingVoids(pool);
-    return { reeltally_unknown_outcomes_open: count, reeltally_oldest_unknown_outcome_seconds: oldestSeconds };
-  };
-  collectValues(metrics, 'pending_voids', helps, whileLeading(leadership, read));
-}
-
-/** @param leadership of the dispatcher */
-export function watchPeriods({ metrics, pool, clock }: Connections, leadership: Leadership): void {
-  const helps = {
-    reeltally_periods_not_closed: 'Billing periods that are over and whose books are not closed yet',
-    reeltally_invoices_due: 'Invoices that are due and not issued',
-  };
-  const read = async () => {
-    const { notClosed, invoices } = await countDue(pool, clock.now());
-    return { reeltally_periods_not_closed: notClosed, reeltally_invoices_due: invoices };
-  };
-  collectValues(metrics, 'periods', helps, whileLeading(leadership, read));
-}
-
-/** @param leadership of the dispatcher */
-export function watchMails({ metrics, pool, clock }: Connections, leadership: Leadership): void {
+function watchMails({ metrics, pool, clock }: Connections, leadership: Leadership): void {
   const read = async () => {
     const of = { warning: measureWaitingWarnings, document: measureWaitingDocumentMails };
     const measured = mailSubjects.map(async (about) => {
@@ -259,57 +236,35 @@ export function watchMails({ metrics, pool, clock }: Connections, leadership: Le
   );
 }
 
-/** @param leadership of the dispatcher */
-export function watchFiles({ metrics, pool, clock, config }: Connections, leadership: Leadership): void {
-  const helps = {
-    reeltally_oldest_overdue_file_seconds: 'How late the most overdue file is for its expiry; 0 if none is late',
-  };
-  const read = async () => {
-    const due = plusSeconds(clock.now(), -config.FILE_RETENTION_SECONDS);
-    return { reeltally_oldest_overdue_file_seconds: await oldestOverdueSeconds(pool, due) };
-  };
-  collectValues(metrics, 'files', helps, whileLeading(leadership, read));
-}
-
 /** @param audit its state; undefined in a process that does not lead */
 export function watchAudit({ metrics }: Connections, audit: () => AuditState | undefined): void {
-  const helps = {
-    reeltally_audit_divergences: 'Divergences without acknowledgement, until they are repaired',
-    reeltally_audit_known_divergences: 'Divergences that were examined and acknowledged',
-    reeltally_audit_events: 'Events that the audit has verified since it last started over',
-    reeltally_audit_behind_seconds: 'Time since the audit last reached the end of the log, or since it began',
-  };
-  collectValues(metrics, 'audit', helps, async () => {
+  const read = () => {
     const state = audit();
-    return (
-      state && {
-        reeltally_audit_divergences: state.divergences,
-        reeltally_audit_known_divergences: state.known,
-        reeltally_audit_events: state.events,
-        reeltally_audit_behind_seconds: (performance.now() - state.caughtUpMs) / 1000,
-      }
-    );
+    return state && { ...state, behindSeconds: (performance.now() - state.caughtUpMs) / 1000 };
+  };
+  collectValues(metrics, 'audit', read, {
+    reeltally_audit_divergences: ['Divergences without acknowledgement, until they are repaired', 'divergences'],
+    reeltally_audit_known_divergences: ['Divergences that were examined and acknowledged', 'known'],
+    reeltally_audit_events: ['Events that the audit has verified since it last started over', 'events'],
+    reeltally_audit_behind_seconds: [
+      'Time since the audit last reached the end of the log, or since it began',
+      'behindSeconds',
+    ],
   });
 }
 
 /** @param directories by the name that the label shows */
 export function watchDisks({ metrics }: Connections, directories: Readonly<Record<string, string>>): void {
-  metrics.collect(
-    'disks',
-    { reeltally_disk_free_bytes: { help: 'Free space on the file system of a directory', label: 'directory' } },
-    () =>
-      Promise.all(
-        Object.entries(directories).map(async ([of, directory]) => ({
-          name: 'reeltally_disk_free_bytes' as const,
-          of,
-          value: await diskFreeBytes(directory),
-        })),
-      ),
-  );
+  const help = 'Free space on the file system of a directory';
+  collectLabelled(metrics, 'disks', { name: 'reeltally_disk_free_bytes', help, label: 'directory' }, async () => {
+    const free = Object.entries(directories).map(async ([of, path]) => [of, await diskFreeBytes(path)] as const);
+    return Object.fromEntries(await Promise.all(free));
+  });
 }
 
 /** @param isLow tells if the worker takes no jobs for want of room */
 export function watchDiskWatermark({ metrics }: Connections, isLow: () => boolean): void {
-  const helps = { reeltally_disk_low: 'Whether this worker takes no jobs because a disk has too little free space' };
-  collectValues(metrics, 'disk_watermark', helps, async () => ({ reeltally_disk_low: isLow() ? 1 : 0 }));
+  collectValues(metrics, 'disk_watermark', () => ({ isLow: isLow() }), {
+    reeltally_disk_low: ['Whether this worker takes no jobs because a disk has too little free space', 'isLow'],
+  });
 }

@@ -1,7 +1,7 @@
-import { type DestinationStream, type Logger, pino } from 'pino';
+import { type DestinationStream, levels, type Logger, pino } from 'pino';
 import { lineStart } from '../cli/progress-bar.ts';
+import { printable } from '../documents/text.ts';
 import { createLogOutput, type LogOutput } from './log-output.ts';
-import { logText } from './log-text.ts';
 import type { Config } from './settings/config.ts';
 
 /** Fields that could hold a key, a link or a password; addresses of servers are never logged. */
@@ -51,3 +51,30 @@ export function createServiceLog(config: Config, role: string): ServiceLog {
   const logger: Logger = createLogger(config, role, role === 'all' ? 'warn' : 'info', output);
   return { logger, output };
 }
+
+const errorLevel = 50;
+
+interface LogLine {
+  level: number;
+  time: number;
+  role: string;
+  msg?: string;
+  err?: { message?: string; stack?: string };
+  [fact: string]: unknown;
+}
+
+/** A line of the log for people, with the same facts as the JSON, after secrets were redacted. */
+function logText(json: string): string {
+  const { level, time, role, pid: _pid, msg = '', err, ...facts } = JSON.parse(json) as LogLine;
+  const clock = new Date(time).toISOString().slice(11, 19);
+  const told = Object.entries(facts).map(([name, value]) => `${name} ${valueText(value)}`);
+  if (err?.message !== undefined) told.push(`error ${valueText(err.message)}`);
+  const detail = told.length === 0 ? '' : ` (${told.join(', ')})`;
+  const who = role === 'all' ? '' : `${role}: `;
+  const line = printable(`${clock} ${levels.labels[level] ?? String(level)}: ${who}${msg}${detail}`);
+  // Below errors are expected outages, whose stacks help nobody.
+  const stack = level >= errorLevel ? (err?.stack ?? '').split('\n').slice(1).map(printable) : [];
+  return [line, ...stack, ''].join('\n');
+}
+
+const valueText = (value: unknown) => (typeof value === 'string' ? value : JSON.stringify(value));

@@ -2,11 +2,17 @@
 import module from 'node:module';
 import process from 'node:process';
 import { fileURLToPath, URL } from 'node:url';
-import { removeForeignVariables } from './foreign-variables.js';
 import { requirePackages } from './installed.js';
 
+/**
+ * Variables that a library would read behind our back: of a shell, for programs that are not ours. The service talks to its servers
+ * as its own settings say, and to nothing else. The proxies of grpc, and its roots and ciphers, are read by it alone; Node reads
+ * NODE_USE_ENV_PROXY, with HTTPS_PROXY and NO_PROXY, before this.
+ */
+const readByLibraries = /^(?:GRPC_\w+|(?:no_)?grpc_proxy|https?_proxy|no_proxy|all_proxy|PG[A-Z]+)$/;
+
 requirePackages('dependencies');
-removeForeignVariables(process.env);
+for (const name of Object.keys(process.env)) if (readByLibraries.test(name)) delete process.env[name];
 // Reading and compiling the sources is most of what a short command takes. The cache lies in the project's own folder: in the
 // folder for temporary files, which Node would take, anybody on the machine could lay code for us. Unwritable, it is left out.
 module.enableCompileCache(fileURLToPath(new URL('../../node_modules/.cache/reeltally', import.meta.url)));

@@ -19,16 +19,20 @@ import type { EventStore, WholeLog } from '../ports/event-store.ts';
 import { isPostgresAway } from '../ports/service-parts.ts';
 import { newId, newUuid, randomBits, realNowMs, uptimeMs } from '../system/clock-and-chance.ts';
 import { createLogger } from './logger.ts';
+import { createStaffInvitations } from './mailer.ts';
 import { requireSchema } from './schema.ts';
 import { serverUnreachable } from './server-unreachable.ts';
 import { operatorName, readConfig } from './settings/config.ts';
 import { ConfigurationRefused } from './settings/configuration-refused.ts';
+import {
+  readStreamPrefix,
+  refuseOtherSecret,
+  refuseShiftedClock,
+  sharedGraceSeconds,
+  sharedPlans,
+} from './settings/installation.ts';
 import { findAddresses, findStaffOrigin } from './settings/instance.ts';
-import { readSecrets, refuseOtherSecret } from './settings/secrets.ts';
-import { sharedGraceSeconds, sharedPlans } from './settings/settings-of-the-service.ts';
-import { refuseShiftedClock } from './settings/shifted-clock.ts';
-import { readStreamPrefix } from './settings/stream-prefix.ts';
-import { createStaffInvitations } from './staff-invitations.ts';
+import { readSecrets } from './settings/secrets.ts';
 
 /** Opens the connections that a command needs, runs it, and closes them again. */
 export async function runCommand(

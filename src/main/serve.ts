@@ -7,11 +7,10 @@ import { type DemoDependencies, prepareDemo } from '../demo/prepare-demo.ts';
 import { tellStory } from '../demo/tell-story.ts';
 import { lockDataDirectory } from '../embedded/data-directory.ts';
 import { newId, newUuid, randomBits } from '../system/clock-and-chance.ts';
-import { putPendingVoidsBack } from './backups/restored-pending-voids.ts';
+import { putPendingVoidsBack } from './backups/backups.ts';
 import { connect, type Connections } from './connect.ts';
 import { isDemo, isLocalDemo } from './downloader-sandbox.ts';
 import { startEmbeddedServers } from './embedded-servers.ts';
-import { warnOfExcessRights } from './excess-rights.ts';
 import { orFullDisk } from './full-disk.ts';
 import { watchAppends, watchLog, watchServers } from './gauges.ts';
 import { requireFreePort } from './listen.ts';
@@ -20,12 +19,12 @@ import { whatWaits } from './readiness.ts';
 import { requireParts } from './required-parts.ts';
 import type { Role } from './roles/role.ts';
 import { startHealthServer, startRole } from './roles/start-roles.ts';
+import { warnOfExcessRights, warnOfWaitingCommits } from './server-warnings.ts';
 import { bundledPlansFile, type Config } from './settings/config.ts';
+import { keepSettings, requireSharedSecret } from './settings/installation.ts';
 import { type Addresses, findAddresses, removeInstance, writeInstance } from './settings/instance.ts';
-import { createTokens, readSecrets, requireSharedSecret, type Secrets } from './settings/secrets.ts';
-import { keepSettings } from './settings/settings-of-the-service.ts';
+import { createTokens, readSecrets, type Secrets } from './settings/secrets.ts';
 import { Shutdown } from './shutdown.ts';
-import { warnOfWaitingCommits } from './waiting-commits.ts';
 
 export interface ServeOptions {
   role: Role | 'all';

@@ -5,8 +5,8 @@ import { OutgoingRouteFailed } from '../../src/downloader/egress/outgoing-route.
 import { cookiesOfPlatforms, requireUsableRules } from '../../src/main/roles/cookies-of-platforms.ts';
 import { readConfig } from '../../src/main/settings/config.ts';
 import { ConfigurationRefused } from '../../src/main/settings/configuration-refused.ts';
-import { outgoingProxyOf } from '../../src/main/settings/outgoing-proxy.ts';
 import { openPlatformRules } from '../../src/main/settings/platform-rules.ts';
+import { outgoingProxyOf } from '../../src/main/settings/setting-kinds.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 
 /** The rules of a file, what was logged about them, and a way to change the file. */

@@ -1,7 +1,13 @@
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { mkdir, mkdtemp, readdir, rename, rm } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
-import { readPendingVoidRows, timeBeforeCopy } from '../../adapters/postgres/pending-voids.ts';
+import type { Pool } from 'pg';
+import {
+  type PendingVoidRow,
+  readPendingVoidRows,
+  restorePendingVoidRows,
+  timeBeforeCopy,
+} from '../../adapters/postgres/pending-voids.ts';
 import type { Backups } from '../../cli/backup.ts';
 import { CommandFailed } from '../../cli/output.ts';
 import { requestBackup } from '../../embedded/event-store/online-backup.ts';
@@ -9,8 +15,8 @@ import { syncToDisk } from '../../system/disk.ts';
 import { writePrivateFile } from '../../system/private-files.ts';
 import { filesDirectory } from '../file-store.ts';
 import type { Config } from '../settings/config.ts';
+import { readStreamPrefix } from '../settings/installation.ts';
 import { findAddresses } from '../settings/instance.ts';
-import { readStreamPrefix } from '../settings/stream-prefix.ts';
 import {
   checkBackup,
   copyFiles,
@@ -115,6 +121,14 @@ async function restoreBackup({ dataDirectory }: Config, backup: string): Promise
     if (!isSame) throw new CommandFailed(`${backup} was changed while it was restored`);
     return checked;
   });
+}
+
+/** A restored data folder has no Postgres yet: its first start puts the pending voids back, before anything is charged. */
+export async function putPendingVoidsBack(dataDirectory: string, pool: Pool): Promise<void> {
+  const file = join(dataDirectory, pendingVoidsFile);
+  if (!existsSync(file)) return;
+  await restorePendingVoidRows(pool, JSON.parse(readFileSync(file, 'utf8')) as PendingVoidRow[]);
+  rmSync(file);
 }
 
 /** Makes a folder under another name, which only this user may enter, and renames it once it is complete and on the disk. */

@@ -37,9 +37,8 @@ import { listen } from '../listen.ts';
 import { createReadiness } from '../readiness.ts';
 import { serverUnreachable } from '../server-unreachable.ts';
 import { createTokens } from '../settings/secrets.ts';
-import { metadataTimeoutMs, shortLinkTimeoutMs } from './answer-timeouts.ts';
 import { addConsole, createOwnerSessions } from './console.ts';
-import type { StartRole } from './role.ts';
+import { metadataTimeoutMs, shortLinkTimeoutMs, type StartRole } from './role.ts';
 import { startStaffListener } from './staff.ts';
 
 /** Well below what a stop may take in all. */

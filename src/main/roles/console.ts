@@ -39,10 +39,7 @@ export function addConsole(server: FastifyInstance, connections: Connections, sh
     wait: (known, options) => waitingPolls.wait(known, options),
     progress: parts.progress,
   });
-  server.addHook('preClose', (done) => {
-    live.stop();
-    done();
-  });
+  server.addHook('preClose', async () => live.stop());
   registerSite(server, ownerSite, {
     ...parts,
     pool,

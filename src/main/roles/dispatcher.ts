@@ -19,15 +19,7 @@ import { startMailingWarnings } from '../../dispatcher/send-warning-mails.ts';
 import { startSweeping } from '../../dispatcher/sweep-lost-jobs.ts';
 import { newUuid } from '../../system/clock-and-chance.ts';
 import { openFiles } from '../file-store.ts';
-import {
-  watchAudit,
-  watchFiles,
-  watchMails,
-  watchNodes,
-  watchPendingVoids,
-  watchPeriods,
-  watchQueue,
-} from '../gauges.ts';
+import { watchAudit, watchDispatcher } from '../gauges.ts';
 import { createMailer } from '../mailer.ts';
 import type { StartRole } from './role.ts';
 
@@ -107,12 +99,7 @@ export const startDispatcher: StartRole = async (connections, secrets) => {
       };
     },
   });
-  watchQueue(connections, queue, dispatcher);
-  watchNodes(connections, queue, dispatcher);
+  watchDispatcher(connections, queue, dispatcher);
   watchAudit(connections, () => (dispatcher.leading ? audited : undefined));
-  watchPendingVoids(connections, dispatcher);
-  watchPeriods(connections, dispatcher);
-  watchMails(connections, dispatcher);
-  watchFiles(connections, dispatcher);
   return dispatcher;
 };

@@ -1,4 +1,4 @@
-import Fastify, { type FastifyBaseLogger, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
+import type { FastifyBaseLogger, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { listStaffOfAddress } from '../../../projections/staff.ts';
 import { askNats } from '../../adapters/nats/connection.ts';
 import { createIdentityProvider } from '../../adapters/openid.ts';
@@ -17,18 +17,15 @@ import { staffSite } from '../../console/staff/staff-site.ts';
 import { mailbox } from '../../domain/people.ts';
 import { AddressWindows } from '../../http/address-window.ts';
 import { pollAnswerOf } from '../../http/get-video-status.ts';
-import { answerHalfClosed, listenerOptions } from '../../http/listener-options.ts';
-import { showRequestId } from '../../http/request-id.ts';
+import { createListener, requireTargets } from '../../http/listener.ts';
 import type { WaitingPolls } from '../../http/waiting-polls.ts';
 import type { FileKey, FileStore } from '../../ports/files.ts';
 import type { DownloadProgress } from '../../ports/videos.ts';
-import { requireTarget } from '../../requests/target.ts';
 import { newId, newUuid, randomBits } from '../../system/clock-and-chance.ts';
 import type { Connections } from '../connect.ts';
 import { listen, listeningUrl } from '../listen.ts';
-import { createMailer } from '../mailer.ts';
+import { createMailer, createStaffInvitations } from '../mailer.ts';
 import type { Config } from '../settings/config.ts';
-import { createStaffInvitations } from '../staff-invitations.ts';
 
 /** Links that one client may ask for in an hour, whatever addresses it names. */
 const maxSignInsOfClient = 30;
@@ -68,10 +65,7 @@ export async function startStaffListener(
   const dependencies = staffDependencies({ ...connections, exportPool }, shared, address);
   registerStaffApi(server, dependencies);
   registerSite(server, staffSite, dependencies);
-  server.addHook('preClose', (done) => {
-    dependencies.streams.stop();
-    done();
-  });
+  server.addHook('preClose', async () => dependencies.streams.stop());
   await listen(server, { host: config.STAFF_HOST, port, setting: 'STAFF_PORT' });
   return {
     url: originsOf(address()).own,
@@ -90,25 +84,17 @@ function ownAddress(server: FastifyInstance, { host, port }: { host: string; por
 }
 
 function createStaffServer(logger: FastifyBaseLogger, { TRUSTED_PROXIES: trustedProxies }: Config): FastifyInstance {
-  const server = Fastify({
-    ...listenerOptions({ logger, newUuid, trustedProxies }),
-    forceCloseConnections: true,
-    frameworkErrors: (_error, request: FastifyRequest, reply: FastifyReply) => {
-      if (isOfStaffApi(request)) return void answerNoEndpoint(request, reply);
-      void reply.code(400).type('text/plain').send('This address cannot be read.\n');
+  const server = createListener(
+    { logger, newUuid, trustedProxies },
+    {
+      forceCloseConnections: true,
+      frameworkErrors: (_error, request: FastifyRequest, reply: FastifyReply) => {
+        if (isOfStaffApi(request)) return void answerNoEndpoint(request, reply);
+        void reply.code(400).type('text/plain').send('This address cannot be read.\n');
+      },
     },
-  });
-  answerHalfClosed(server);
-  // Forms and JSON are read by the routes that take them.
-  server.removeAllContentTypeParsers();
-  server.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => {
-    done(null, body);
-  });
-  server.addHook('onRequest', (request, reply, done) => {
-    showRequestId(request, reply);
-    requireTarget(request.raw);
-    done();
-  });
+  );
+  requireTargets(server);
   server.get('/', (_request, reply) => reply.redirect('/staff', 303));
   server.setNotFoundHandler((request, reply) =>
     isOfStaffApi(request)

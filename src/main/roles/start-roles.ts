@@ -1,12 +1,9 @@
-import Fastify, { type FastifyBaseLogger } from 'fastify';
 import { sendError } from '../../http/envelope.ts';
 import { ApiError } from '../../http/errors.ts';
 import { registerHealthRoutes } from '../../http/health.ts';
-import { answerHalfClosed, listenerOptions } from '../../http/listener-options.ts';
+import { createListener, requireTargets } from '../../http/listener.ts';
 import { registerMetricsRoute } from '../../http/metrics-route.ts';
-import { showRequestId } from '../../http/request-id.ts';
 import { RequestRefused } from '../../requests/request-refused.ts';
-import { requireTarget } from '../../requests/target.ts';
 import { newUuid } from '../../system/clock-and-chance.ts';
 import type { Connections } from '../connect.ts';
 import { listen } from '../listen.ts';
@@ -28,16 +25,11 @@ export async function startRole(role: Role, ...given: Parameters<StartRole>): Pr
 
 /** Health checks and metrics of a role without an API. */
 export async function startHealthServer(connections: Connections): Promise<RunningRole> {
-  const logger: FastifyBaseLogger = connections.logger;
+  const { logger, connectionLimit } = connections;
   const { HOST: host, HEALTH_PORT: port, TRUSTED_PROXIES: trustedProxies } = connections.config;
-  const server = Fastify({ ...listenerOptions({ logger, newUuid, trustedProxies }), exposeHeadRoutes: true });
-  answerHalfClosed(server);
-  connections.connectionLimit.hold(server.server, 'health');
-  server.addHook('onRequest', (request, reply, done) => {
-    showRequestId(request, reply);
-    requireTarget(request.raw);
-    done();
-  });
+  const server = createListener({ logger, newUuid, trustedProxies }, { exposeHeadRoutes: true });
+  connectionLimit.hold(server.server, 'health');
+  requireTargets(server);
   server.setErrorHandler((error, _request, reply) => {
     if (!(error instanceof RequestRefused)) throw error;
     return sendError(reply, new ApiError('invalid_request', error.message));

@@ -28,9 +28,8 @@ import { type DownloaderSandbox, weakSandboxNotice } from '../downloader-sandbox
 import { filesDirectory, openFiles } from '../file-store.ts';
 import { watchDisks, watchDiskWatermark } from '../gauges.ts';
 import type { Config } from '../settings/config.ts';
-import { metadataTimeoutMs, shortLinkTimeoutMs } from './answer-timeouts.ts';
 import { cookiesOfPlatforms, requireUsableRules } from './cookies-of-platforms.ts';
-import type { StartRole } from './role.ts';
+import { metadataTimeoutMs, shortLinkTimeoutMs, type StartRole } from './role.ts';
 import { reportDownloader, startSandbox } from './start-sandbox.ts';
 
 /** The worker gives up a little before the API stops listening. */

@@ -1,13 +1,12 @@
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { userInfo } from 'node:os';
 import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { z } from 'zod';
-import type { PlanCatalogue } from '../../domain/plans.ts';
-import { printable } from '../printable.ts';
+import { printable } from '../../documents/text.ts';
+import { type PlanCatalogue, readPlanCatalogue } from '../../domain/plans.ts';
 import { ConfigurationRefused } from './configuration-refused.ts';
 import { checkNames, isFromKubernetes, type Misspelt } from './misspelt-settings.ts';
-import { readPlanFile } from './plan-file.ts';
 import { fileVariable, withSecretFiles } from './secret-files.ts';
 import * as kinds from './setting-kinds.ts';
 
@@ -169,6 +168,17 @@ export function readConfig(variables: NodeJS.ProcessEnv = process.env): Config {
     similarNames: similar,
   };
   return Object.freeze(config);
+}
+
+/** Reads and checks the plans of an installation. @throws {ConfigurationRefused} telling why the file cannot be used */
+function readPlanFile(file: string): PlanCatalogue {
+  if (!existsSync(file)) throw new ConfigurationRefused(`PLANS_FILE: there is no file ${file}`);
+  try {
+    return readPlanCatalogue(JSON.parse(readFileSync(file, 'utf8')));
+  } catch (error) {
+    const why = error instanceof z.ZodError ? z.prettifyError(error) : String(error);
+    throw new ConfigurationRefused(`PLANS_FILE: ${file} cannot be used:\n${why}`);
+  }
 }
 
 const shownCharacters = 60;

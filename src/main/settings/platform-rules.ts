@@ -11,7 +11,7 @@ import type { PlatformRules } from '../../ports/platform-rules.ts';
 import { readPrivateText } from '../../system/private-files.ts';
 import type { Config } from './config.ts';
 import { ConfigurationRefused } from './configuration-refused.ts';
-import { outgoingProxyOf } from './outgoing-proxy.ts';
+import { outgoingProxyOf } from './setting-kinds.ts';
 
 /**
  * The file of the operator's rules (`PLATFORM_RULES_FILE`). It is read again when it changes, without a restart. A change that

@@ -4,9 +4,8 @@ import { minSecretLength } from '../../adapters/derive-keys.ts';
 import { readEventStoreAddress } from '../../adapters/event-store/address.ts';
 import { readNatsAddress } from '../../adapters/nats/address.ts';
 import { email as emailAddress, plainText } from '../../domain/plain-text.ts';
+import type { OutgoingProxy } from '../../downloader/egress/outgoing-route.ts';
 import { isNetwork } from '../../requests/client-address.ts';
-import { isLoopback } from '../loopback.ts';
-import { outgoingProxyOf } from './outgoing-proxy.ts';
 
 /** The kinds of settings. The fault of each continues a sentence that begins with the setting's name. */
 
@@ -49,6 +48,10 @@ export const webAddress = anyWebAddress.refine(namesNoUser, noUser).transform(wi
 
 export const collectorAddress = anyWebAddress.transform(withoutSlash);
 
+/** @param host a name or an address, without a port; in a URL an IPv6 address has brackets @returns whether only this machine reaches it */
+export const isLoopback = (host: string): boolean =>
+  ['localhost', '::1', '[::1]'].includes(host) || /^127(?:\.\d{1,3}){3}$/.test(host);
+
 /** What a provider says over plain http can be changed on the way; nothing is between two programs of this machine. */
 export const providerAddress = text((value) => {
   if (!URL.canParse(value)) return false;
@@ -73,6 +76,22 @@ export const outgoingProxy = z.string().transform((given, context) => {
   );
   return z.NEVER;
 });
+
+/** Reads the address of an HTTP proxy. @returns undefined for anything else, such as one with a path or of another protocol */
+export function outgoingProxyOf(text: string): OutgoingProxy | undefined {
+  const url = URL.parse(text);
+  if (url?.protocol !== 'http:' || url.hostname === '' || !['', '/'].includes(url.pathname)) return undefined;
+  if (url.search !== '' || url.hash !== '') return undefined;
+  const host = url.hostname.replace(/^\[(.*)\]$/, '$1');
+  const port = Number(url.port || 80);
+  if (url.username === '' && url.password === '') return { host, port };
+  try {
+    const credentials = `${decodeURIComponent(url.username)}:${decodeURIComponent(url.password)}`;
+    return { host, port, authorization: `Basic ${Buffer.from(credentials).toString('base64')}` };
+  } catch {
+    return undefined;
+  }
+}
 
 export const ipAddress = text((value) => isIP(value) !== 0, 'must be an IP address');
 

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { get, type IncomingMessage } from 'node:http';
 import { buffer } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
-import Fastify, { type FastifyReply } from 'fastify';
+import type { FastifyReply } from 'fastify';
 import { pino } from 'pino';
 import { afterEach, expect, it } from 'vitest';
 import { registerSite } from '../../../src/console/console.ts';
@@ -16,7 +16,7 @@ import {
 } from '../../../src/console/staff/export.ts';
 import { staffSite } from '../../../src/console/staff/staff-site.ts';
 import type { StaffVisit } from '../../../src/console/visit.ts';
-import { listenerOptions } from '../../../src/http/listener-options.ts';
+import { createListener } from '../../../src/http/listener.ts';
 import { ServiceParts } from '../../../src/ports/service-parts.ts';
 import { isLongProof } from '../../support/proof-scale.ts';
 import { waitFor } from '../../support/wait-for.ts';
@@ -43,8 +43,8 @@ async function serve(rows: (gone: AbortSignal) => AsyncGenerator<Row[]>, limits:
   const logger = pino({ level: 'silent' });
   const exports = new RunningExports({ running: 1, ...limits });
   // A request must be there soon; its answer may take its time.
-  const server = Fastify({
-    ...listenerOptions({ logger, newUuid: () => 'id', trustedProxies: [] }),
+  const listener = { logger, newUuid: () => 'id', trustedProxies: [] };
+  const server = createListener(listener, {
     requestTimeout: 100,
     http: { headersTimeout: 100, connectionsCheckingInterval: 20 },
     forceCloseConnections: true,

@@ -1,15 +1,51 @@
 import { mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import type { DownloaderReport } from '../cli/engine.ts';
 import { CommandFailed } from '../cli/output.ts';
 import { parseVideoUrl } from '../domain/parse-video-url.ts';
 import { createVideoSource } from '../downloader/video-source.ts';
 import { discardYtDlp, restoreYtDlp, stageYtDlp, useYtDlp } from '../downloader/yt-dlp/newer.ts';
 import { bundledYtDlpSha256 } from '../downloader/yt-dlp/programs.ts';
+import { prepareYtDlp } from '../downloader/yt-dlp/unpack.ts';
+import { inspectDownloader, oldEngineDays } from '../downloader/yt-dlp/versions.ts';
 import { startSamplePlatform } from '../embedded/sample-platform/sample-platform.ts';
 import type { DownloadFailure, VideoReference, VideoSource, WantedFile } from '../ports/videos.ts';
-import { findTestedDownloader, type InstalledDownloader, workDirectoryOf } from './downloader.ts';
-import { openDownloaderSandbox, requireGuards } from './downloader-sandbox.ts';
+import { realNowMs } from '../system/clock-and-chance.ts';
+import { findDownloader, findTestedDownloader, type InstalledDownloader, workDirectoryOf } from './downloader.ts';
+import { openDownloaderSandbox, requireGuards, sandboxDirectoryOf } from './downloader-sandbox.ts';
 import type { Config } from './settings/config.ts';
+
+/** Tries yt-dlp and ffmpeg, and the guards of their sandbox, as a worker does at its start. */
+export async function inspectThisDownloader(config: Config): Promise<DownloaderReport> {
+  const downloader = await findDownloader(config);
+  const opened = await openDownloaderSandbox(
+    { downloader, workDirectory: workDirectoryOf(config), samplePlatformUrl: null },
+    { onRefused: () => undefined },
+  );
+  try {
+    const { guards, namespaces, reaper, sandbox, workDirectory } = opened;
+    const ytDlp = await prepareYtDlp({
+      ytDlpPath: downloader.ytDlpPath,
+      directory: downloader.directory,
+      reaper,
+      onProblem: () => undefined,
+    });
+    const nowMs = realNowMs();
+    const directory = sandboxDirectoryOf(workDirectory);
+    const state = await inspectDownloader({
+      programs: downloader,
+      ytDlp,
+      directory,
+      namespaces,
+      reaper,
+      nowMs,
+      checksums: true,
+    });
+    return { ...state, oldAfterDays: oldEngineDays, guards, sandbox };
+  } finally {
+    await opened.close();
+  }
+}
 
 const mebibyte = 1024 * 1024;
 const limits = {

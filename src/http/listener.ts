@@ -1,0 +1,57 @@
+import type { Server } from 'node:http';
+import Fastify, { type FastifyBaseLogger, type FastifyHttpOptions, type FastifyInstance, LogController } from 'fastify';
+import { proxiesOf } from '../requests/client-address.ts';
+import { pathOfTarget, requireTarget } from '../requests/target.ts';
+import { ownRequestIds, showRequestId } from './request-id.ts';
+
+export const bodyLimitBytes = 16 * 1024;
+
+interface Listener {
+  logger: FastifyBaseLogger;
+  newUuid: () => string;
+  /** Addresses or networks whose X-Forwarded-For is believed. */
+  trustedProxies: readonly string[];
+}
+
+/**
+ * What every listener of the service has: the same limits, and names of its own for requests. Bodies arrive as bytes: the routes
+ * that take one read it.
+ */
+export function createListener(
+  { logger, newUuid, trustedProxies }: Listener,
+  more: FastifyHttpOptions<Server>,
+): FastifyInstance {
+  const server = Fastify({
+    loggerInstance: logger,
+    logController: new LogController({ disableRequestLogging: true }),
+    ...ownRequestIds(newUuid),
+    bodyLimit: bodyLimitBytes,
+    // Slow heads and bodies: the time that a request may take to arrive.
+    requestTimeout: 10_000,
+    connectionTimeout: 0,
+    keepAliveTimeout: 72_000,
+    // Node would answer a missing Host by itself, without the envelope.
+    http: { headersTimeout: 5_000, connectionsCheckingInterval: 1_000, requireHostHeader: false },
+    exposeHeadRoutes: false,
+    rewriteUrl: pathOfTarget,
+    trustProxy: trustedProxies.length > 0 ? proxiesOf(trustedProxies) : false,
+    return503OnClosing: false,
+    ...more,
+  });
+  // Clients that have closed their writing side are answered. Node would close its own side in return, before a handler that waits
+  // for anything has answered, and has no option for it but this property of its server.
+  Object.assign(server.server, { httpAllowHalfOpen: true });
+  server.removeAllContentTypeParsers();
+  server.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => {
+    done(null, body);
+  });
+  return server;
+}
+
+/** Names each request in its answer, and refuses one whose address cannot be read. */
+export function requireTargets(server: FastifyInstance): void {
+  server.addHook('onRequest', async (request, reply) => {
+    showRequestId(request, reply);
+    requireTarget(request.raw);
+  });
+}
