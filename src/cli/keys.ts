@@ -11,7 +11,7 @@ import { currentUsage, requireAccount } from './accounts/find-account-usage.ts';
 import { accountIdArgument, referenceArgument } from './arguments.ts';
 import { type CliDependencies, requestOf, type RunCommand } from './dependencies.ts';
 import { type Columns, CommandFailed, print, requireText, rowsText } from './output.ts';
-import { untilShown } from './wait-for-read-models.ts';
+import { notInForce, untilShown } from './wait-for-read-models.ts';
 
 interface IssueOptions {
   label: string;
@@ -65,7 +65,7 @@ async function issueCommand(
   // A key that is shown may be used at once, and must never be answered 401.
   if (!inForce) {
     const unseen = key === null ? '' : '. The key is not shown before that: revoke it, and issue another';
-    throw new CommandFailed(`${keyId} is recorded, not yet in force: the projector is behind or away${unseen}`, 2);
+    throw notInForce(keyId, unseen);
   }
   print(cli.output, data, `${facts(data)}\n\n${key === null ? shownBefore(revoked) : shownNow}`);
 }
@@ -101,17 +101,10 @@ async function revokeCommand(cli: CliDependencies, keyId: string): Promise<void>
   const accountId = await accountOfKey(cli, keyId);
   const revoked = await revokeApiKey(cli, { accountId, keyId, ...requestOf(cli) });
   if (isRefused(revoked)) throw new CommandFailed(`there is no key ${keyId}`);
-  if (!(await untilShown(cli, (timeoutMs) => waitForKey(cli.pool, keyId, { revoked: true, timeoutMs })))) {
-    throw new CommandFailed(
-      `the revocation of ${keyId} is recorded, not yet in force: the projector is behind or away`,
-      2,
-    );
-  }
-  print(
-    cli.output,
-    { account_id: accountId, key_id: keyId, revoked: true },
-    `${keyId} is revoked; every process refuses it`,
-  );
+  const inForce = await untilShown(cli, (timeoutMs) => waitForKey(cli.pool, keyId, { revoked: true, timeoutMs }));
+  if (!inForce) throw notInForce(`the revocation of ${keyId}`);
+  const data = { account_id: accountId, key_id: keyId, revoked: true };
+  print(cli.output, data, `${keyId} is revoked; every process refuses it`);
 }
 
 async function accountOfKey({ pool }: CliDependencies, keyId: string): Promise<string> {

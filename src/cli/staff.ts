@@ -30,7 +30,7 @@ import { addByOptions, addPageOptions, type DecidedBy, operatorOf, wholeArgument
 import type { CliDependencies, RunCommand } from './dependencies.ts';
 import { type Columns, CommandFailed, print, requireText, rowsText } from './output.ts';
 import { type PageOptions, printPage, takePage } from './pagination.ts';
-import { caughtUp, commandTimeoutMs } from './wait-for-read-models.ts';
+import { caughtUp, commandTimeoutMs, notInForce } from './wait-for-read-models.ts';
 
 interface Invitation extends DecidedBy {
   email: string;
@@ -241,8 +241,7 @@ async function revokeCommand(
 
 /** @throws {CommandFailed} while the read model, by which sessions and tokens are known, is behind */
 async function requireInForce(cli: CliDependencies, what: string): Promise<void> {
-  if (await caughtUp(cli, staff)) return;
-  throw new CommandFailed(`${what} is recorded, not yet in force: the projector is behind or away`, 2);
+  if (!(await caughtUp(cli, staff))) throw notInForce(what);
 }
 
 /** @returns a staff id, which may be nobody's */

@@ -3,7 +3,7 @@ import type { Projection } from '../../projections/runner/projection.ts';
 import { catchUp } from '../../projections/runner/wait-for-checkpoint.ts';
 import type { EventStore } from '../ports/event-store.ts';
 import { isPostgresAway } from '../ports/service-parts.ts';
-import type { Output } from './output.ts';
+import { CommandFailed, type Output } from './output.ts';
 
 /** How long commands wait for the log and the read models, and what they print meanwhile. */
 
@@ -55,6 +55,10 @@ export async function untilShown(
     return false;
   }
 }
+
+/** @param what was recorded, such as `the revocation of key_…`; then: what else is to be said */
+export const notInForce = (what: string, then = ''): CommandFailed =>
+  new CommandFailed(`${what} is recorded, not yet in force: the projector is behind or away${then}`, 2);
 
 /** Waits until a read model holds everything that is in the log now. @returns whether it does */
 export const caughtUp = (cli: Waiting, projection: Projection): Promise<boolean> =>

@@ -57,28 +57,19 @@ const progress = z
 
 const reasonTexts = Object.fromEntries(failureReasonNames.map((name) => [name, failureReasons[name].message]));
 
+const inStatus = <Status extends string, More extends z.ZodRawShape>(status: Status, id: string, more: More) =>
+  z.strictObject({ status: z.literal(status), ...common, ...more }).meta({ id, title: status });
+
 const videoStatus = z
   .discriminatedUnion('status', [
-    z.strictObject({ status: z.literal('queued'), ...common }).meta({ id: 'DownloadInQueue', title: 'queued' }),
-    z.strictObject({ status: z.literal('claimed'), ...common }).meta({ id: 'DownloadClaimed', title: 'claimed' }),
-    z
-      .strictObject({ status: z.literal('running'), ...common, progress: progress.optional() })
-      .meta({ id: 'DownloadRunning', title: 'running' }),
-    z
-      .strictObject({
-        status: z.literal('done'),
-        ...common,
-        ...fileLink.shape,
-      })
-      .meta({ id: 'DownloadDone', title: 'done' }),
-    z
-      .strictObject({
-        status: z.literal('failed'),
-        ...common,
-        error: z.enum(failureReasonNames).meta({ 'x-enumDescriptions': reasonTexts }),
-        message: z.string().describe('The reason, as text for people.'),
-      })
-      .meta({ id: 'DownloadFailed', title: 'failed' }),
+    inStatus('queued', 'DownloadInQueue', {}),
+    inStatus('claimed', 'DownloadClaimed', {}),
+    inStatus('running', 'DownloadRunning', { progress: progress.optional() }),
+    inStatus('done', 'DownloadDone', fileLink.shape),
+    inStatus('failed', 'DownloadFailed', {
+      error: z.enum(failureReasonNames).meta({ 'x-enumDescriptions': reasonTexts }),
+      message: z.string().describe('The reason, as text for people.'),
+    }),
   ])
   .meta({ id: 'DownloadStatus' });
 type VideoStatus = z.infer<typeof videoStatus>;

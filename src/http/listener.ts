@@ -1,8 +1,14 @@
 import type { Server } from 'node:http';
-import Fastify, { type FastifyBaseLogger, type FastifyHttpOptions, type FastifyInstance, LogController } from 'fastify';
+import Fastify, {
+  type FastifyBaseLogger,
+  type FastifyHttpOptions,
+  type FastifyInstance,
+  type FastifyReply,
+  type FastifyRequest,
+  LogController,
+} from 'fastify';
 import { proxiesOf } from '../requests/client-address.ts';
 import { pathOfTarget, requireTarget } from '../requests/target.ts';
-import { ownRequestIds, showRequestId } from './request-id.ts';
 
 export const bodyLimitBytes = 16 * 1024;
 
@@ -24,7 +30,8 @@ export function createListener(
   const server = Fastify({
     loggerInstance: logger,
     logController: new LogController({ disableRequestLogging: true }),
-    ...ownRequestIds(newUuid),
+    genReqId: () => newUuid(),
+    requestIdHeader: false,
     bodyLimit: bodyLimitBytes,
     // Slow heads and bodies: the time that a request may take to arrive.
     requestTimeout: 10_000,
@@ -46,6 +53,13 @@ export function createListener(
     done(null, body);
   });
   return server;
+}
+
+/** The name of a request in answers, logs (`reqId`) and events (`$correlationId`). It is ours: what a client sends is not read. */
+export const requestIdField = 'X-Request-Id';
+
+export function showRequestId({ id }: FastifyRequest, reply: FastifyReply): void {
+  reply.header(requestIdField, id);
 }
 
 /** Names each request in its answer, and refuses one whose address cannot be read. */

@@ -6,8 +6,8 @@ import type { RequestObserver } from '../ports/observers.ts';
 import type { AddressWindows } from './address-window.ts';
 import { errorEnvelope, mediaType } from './envelope.ts';
 import { ApiError } from './errors.ts';
+import { requestIdField } from './listener.ts';
 import { type NoRoute, noRoute } from './no-route.ts';
-import { requestIdField } from './request-id.ts';
 import { noCredits, usageHeaders } from './usage-headers.ts';
 
 /** Node's error for bytes that it cannot parse. */

@@ -1,5 +1,4 @@
 import { hostname } from 'node:os';
-import type { NatsConnection } from 'nats';
 import type { Pool } from 'pg';
 import type { Logger } from 'pino';
 import {
@@ -8,14 +7,14 @@ import {
   type EventStoreOptions,
 } from '../adapters/event-store/event-store.ts';
 import { connectNats } from '../adapters/nats/connection.ts';
-import { type Clock, createClock } from '../adapters/postgres/business-clock.ts';
+import { createClock } from '../adapters/postgres/business-clock.ts';
 import { keepMeasuring, measureClock } from '../adapters/postgres/measure-clock.ts';
 import { migrate } from '../adapters/postgres/migrations.ts';
 import { createPendingVoids, signOlderVoids } from '../adapters/postgres/pending-voids.ts';
 import { endInTime, openPool } from '../adapters/postgres/pool.ts';
 import { createRowMacs } from '../adapters/postgres/row-macs.ts';
 import { requireOwnSessions } from '../adapters/postgres/session.ts';
-import { createStoreOnStandby, type StoreOnStandby } from '../adapters/postgres/store-on-standby.ts';
+import { createStoreOnStandby } from '../adapters/postgres/store-on-standby.ts';
 import { Metrics } from '../adapters/telemetry/metrics.ts';
 import {
   observeAppends,
@@ -26,10 +25,7 @@ import {
 import type { Tracing } from '../adapters/telemetry/tracing.ts';
 import { isOurStream } from '../domain/is-our-stream.ts';
 import { ConnectionLimit } from '../http/connection-limit.ts';
-import type { PendingVoids } from '../ports/billing.ts';
-import type { RowMacs } from '../ports/row-macs.ts';
 import { ServiceParts } from '../ports/service-parts.ts';
-import type { Tracer } from '../ports/tracing.ts';
 import { random, realNowMs, uptimeMs } from '../system/clock-and-chance.ts';
 import { maxOpenFiles } from '../system/open-files.ts';
 import { isDemo } from './downloader-sandbox.ts';
@@ -39,35 +35,11 @@ import { serverUnreachable } from './server-unreachable.ts';
 import type { Config } from './settings/config.ts';
 import { fixShiftedClock, fixStreamPrefix, shiftedClockWarning } from './settings/installation.ts';
 import type { Addresses } from './settings/instance.ts';
-import { type DownloadRules, openPlatformRules } from './settings/platform-rules.ts';
+import { openPlatformRules } from './settings/platform-rules.ts';
 import type { Secrets } from './settings/secrets.ts';
 
 /** The connections of a process, opened at its start and closed at its end. */
-export interface Connections {
-  config: Config;
-  addresses: Addresses;
-  logger: Logger;
-  serviceParts: ServiceParts;
-  clock: Clock;
-  store: ConnectedEventStore;
-  pool: Pool;
-  nats: NatsConnection;
-  metrics: Metrics;
-  macs: RowMacs;
-  connectionLimit: ConnectionLimit;
-  pendingVoids: PendingVoids;
-  storeOnStandby: StoreOnStandby;
-  /** Undefined if traces are off. */
-  tracer: Tracer | undefined;
-  rules: DownloadRules;
-  /** Address of the API for its clients. PORT=0 leaves the port to the system: known once the API listens in this process. */
-  publicUrl: string;
-  /** The work that may have to wait, by name: each function tells the reason, or undefined while nothing waits. */
-  waiting: Map<string, () => Promise<string | undefined>>;
-  /** False until everything works that a start promises; set by `serve`. */
-  isStarted: boolean;
-  close(): Promise<void>;
-}
+export type Connections = Awaited<ReturnType<typeof connectBeside>>;
 
 /** Connects to the three servers and brings the schema up to date. @throws with the server that cannot be reached */
 export async function connect(
@@ -100,8 +72,8 @@ async function connectBeside(
     secrets,
     addresses,
     serviceParts,
-  }: Parameters<typeof connect>[2] & Pick<Connections, 'addresses' | 'serviceParts'>,
-): Promise<Connections> {
+  }: Parameters<typeof connect>[2] & { addresses: Addresses; serviceParts: ServiceParts },
+) {
   const samplePlatformOrigin = addresses.samplePlatformUrl ?? undefined;
   const rules = openPlatformRules(config, { samplePlatformOrigin, logger });
   const metrics = new Metrics({ logger });
@@ -164,10 +136,14 @@ async function connectBeside(
     }),
     pendingVoids: createPendingVoids(pool, { storeOnStandby, macs, now: clock.now, process: processName(role) }),
     storeOnStandby,
+    /** Undefined if traces are off. */
     tracer: tracing?.tracer,
     rules,
+    /** Address of the API for its clients. PORT=0 leaves the port to the system: known once the API listens in this process. */
     publicUrl: config.PUBLIC_URL ?? localUrl(config),
-    waiting: new Map(),
+    /** The work that may have to wait, by name: each function tells the reason, or undefined while nothing waits. */
+    waiting: new Map<string, () => Promise<string | undefined>>(),
+    /** False until everything works that a start promises; set by `serve`. */
     isStarted: false,
     close: async () => {
       // Side by side: a server that does not answer must not delay the other connections.

@@ -117,19 +117,14 @@ async function testEngine(config: Config, downloader: InstalledDownloader): Prom
     );
     try {
       requireGuards(sandbox.guards);
-      const { namespaces, reaper, egress, workDirectory, pluginsDirectory } = sandbox;
       const source = createVideoSource({
         ...downloader,
-        egress,
-        namespaces,
-        reaper,
-        workDirectory,
-        pluginsDirectory,
+        ...sandbox,
         limits,
         extractorOf: () => 'sample',
         unpackedDirectory: downloader.directory,
       });
-      return await runTests(source, { origin: platform.url, workDirectory });
+      return await runTests(source, { origin: platform.url, workDirectory: sandbox.workDirectory });
     } finally {
       await sandbox.close();
     }

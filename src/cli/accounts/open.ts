@@ -7,7 +7,7 @@ import { isRefused } from '../../domain/refusals.ts';
 import { referenceArgument } from '../arguments.ts';
 import { type CliDependencies, requestOf, type RunCommand } from '../dependencies.ts';
 import { CommandFailed, print, requireText } from '../output.ts';
-import { untilShown } from '../wait-for-read-models.ts';
+import { notInForce, untilShown } from '../wait-for-read-models.ts';
 import { planNamed } from './describe-terms.ts';
 
 interface OpenOptions {
@@ -46,6 +46,5 @@ async function openCommand(cli: CliDependencies, { email, plan, reference }: Ope
     );
   const inForce = await untilShown(cli, (timeoutMs) => waitForAccount(cli.pool, accountId, timeoutMs));
   print(cli.output, { account_id: accountId, email, plan }, facts({ account_id: accountId, email, plan }));
-  if (!inForce)
-    throw new CommandFailed(`${accountId} is recorded, not yet in force: the projector is behind or away`, 2);
+  if (!inForce) throw notInForce(accountId);
 }

@@ -1,6 +1,7 @@
 import { rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Output } from '../../domain/download-options.ts';
+import type { DownloadFailure } from '../../ports/videos.ts';
 import { foreignStretches } from './foreign-bytes.ts';
 import { noteOf } from './note.ts';
 import {
@@ -14,16 +15,7 @@ import {
   readPackets,
   type StreamFacts,
 } from './packets.ts';
-import {
-  anyMedia,
-  finishedFiles,
-  onlyFiles,
-  type Refusal,
-  refuse,
-  runTool,
-  type ToolOptions,
-  type Verdict,
-} from './tools.ts';
+import { anyMedia, finishedFiles, onlyFiles, refuse, runTool, type ToolOptions, type Verdict } from './tools.ts';
 
 type FilmOutput = Exclude<Output, 'jpg'>;
 
@@ -172,7 +164,7 @@ async function runFfmpeg(
   chosen: readonly Chosen[],
   target: string | undefined,
   { output, onProgress, ...options }: Finishing,
-): Promise<Refusal | undefined> {
+): Promise<DownloadFailure | undefined> {
   const seconds = Math.max(...parts.map(lengthOf));
   const picture = chosen.find(({ stream }) => stream.kind === 'video');
   const isSampled = picture !== undefined && picture.isCopied && !isSmall(picture.stream);
@@ -230,7 +222,10 @@ function wrongFinish(finished: FileFacts, chosen: readonly Chosen[]): string | u
   return undefined;
 }
 
-async function readParts(names: readonly string[], options: Finishing): Promise<readonly FileFacts[] | Refusal> {
+async function readParts(
+  names: readonly string[],
+  options: Finishing,
+): Promise<readonly FileFacts[] | DownloadFailure> {
   const parts: FileFacts[] = [];
   for (const name of names) {
     const facts = await readPackets(join(options.directory, name), options);

@@ -1,36 +1,38 @@
 import { stat } from 'node:fs/promises';
-import { anyMedia, fieldsOf, headOf, type Refusal, runTool, type ToolOptions } from './tools.ts';
+import type { DownloadFailure } from '../../ports/videos.ts';
+import { anyMedia, fieldsOf, headOf, runTool, type ToolOptions } from './tools.ts';
 
-/** The contents of one stream of a file, counted by its packets. */
-export interface StreamFacts {
-  index: number;
+/** The contents of one stream of a file, counted by its packets, before any is read. */
+const nothingRead = (index: number) => ({
+  index,
   /** `video`, `audio`, or another type of ffprobe; `cover` for a picture that belongs to the whole file. */
-  kind: string;
-  codec: string;
+  kind: '',
+  codec: '',
   /** Less is better: an original that is marked as the usual one is 0, a dub, a comment or a description the last. */
-  rank: number;
+  rank: 1,
   /** Its language, title and special purpose, for people. */
-  label: string;
+  label: '',
   /** ffprobe's name of the transfer function of its colours. */
-  transfer: string;
-  width: number;
-  height: number;
+  transfer: '',
+  width: 0,
+  height: 0,
   /** By the index of the file; 0 if it has none. */
-  promisedPackets: number;
+  promisedPackets: 0,
   /** Without a last one that is cut short. */
-  readPackets: number;
-  corruptPackets: number;
+  readPackets: 0,
+  corruptPackets: 0,
   /** When the first of these begins. */
-  corruptFromSeconds: number;
+  corruptFromSeconds: Infinity,
   /** Its last packet is cut short, as a recorder leaves it that was stopped. */
-  endsInside: boolean;
+  endsInside: false,
   /** Before the first one that needs no other: a recording that begins between two pictures has some. */
-  leadingPackets: number;
-  beginSeconds: number;
-  endSeconds: number;
+  leadingPackets: 0,
+  beginSeconds: Infinity,
+  endSeconds: 0,
   /** The lengths of all packets together: less than what lies between begin and end where the clock jumps. */
-  playedSeconds: number;
-}
+  playedSeconds: 0,
+});
+export type StreamFacts = ReturnType<typeof nothingRead>;
 
 export interface FileFacts {
   path: string;
@@ -46,26 +48,6 @@ export interface FileFacts {
 
 const entries =
   'format=format_name,duration:stream=index,codec_type,codec_name,nb_frames,width,height,color_transfer:stream_tags=language,title:stream_disposition=attached_pic,default,dub,comment,visual_impaired:packet=stream_index,dts_time,pts_time,duration_time,flags';
-
-const nothingRead = (index: number): StreamFacts => ({
-  index,
-  kind: '',
-  codec: '',
-  rank: 1,
-  label: '',
-  transfer: '',
-  width: 0,
-  height: 0,
-  promisedPackets: 0,
-  readPackets: 0,
-  corruptPackets: 0,
-  corruptFromSeconds: Infinity,
-  endsInside: false,
-  leadingPackets: 0,
-  beginSeconds: Infinity,
-  endSeconds: 0,
-  playedSeconds: 0,
-});
 
 function takePacket(facts: StreamFacts, fields: Map<string, string>): void {
   const flags = fields.get('flags') ?? '';
@@ -101,7 +83,11 @@ function takeStream(facts: StreamFacts, fields: Map<string, string>): void {
 /** A beginning of the MP4 family: its second word names a box. */
 export const isMp4 = (head: string) => /^.{4}(?:ftyp|styp|moov|moof|mdat|free|skip|wide|sidx)/s.test(head);
 
-async function readOnce(path: string, options: ToolOptions, flags: readonly string[]): Promise<FileFacts | Refusal> {
+async function readOnce(
+  path: string,
+  options: ToolOptions,
+  flags: readonly string[],
+): Promise<FileFacts | DownloadFailure> {
   const streams = new Map<string, StreamFacts>();
   const facts = { path, head: await headOf(path), container: '', durationSeconds: NaN };
   const factsOf = (index: string) => {
@@ -134,7 +120,7 @@ const packetBytes = 188;
 const endSeconds = 1;
 
 /** Reads every packet of a file. Its head does not suffice: what that states does not change when packets are missing. */
-export async function readPackets(path: string, options: ToolOptions): Promise<FileFacts | Refusal> {
+export async function readPackets(path: string, options: ToolOptions): Promise<FileFacts | DownloadFailure> {
   const facts = await readOnce(path, options, []);
   if ('ok' in facts || facts.container !== 'mpegts' || !facts.head.startsWith('G')) return facts;
   // A recording may end in a packet. Where nothing else is damaged, what began there is left out.

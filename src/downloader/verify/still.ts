@@ -1,11 +1,11 @@
 import { open, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import type { DownloadFailure } from '../../ports/videos.ts';
 import {
   fieldsOf,
   finishedFiles,
   headOf,
   onlyFiles,
-  type Refusal,
   refuse,
   runTool,
   type ToolOptions,
@@ -63,7 +63,7 @@ async function convert(
   target: string,
   { demuxer, isLenient }: (typeof pictureKinds)[number],
   options: ToolOptions,
-): Promise<Refusal | undefined> {
+): Promise<DownloadFailure | undefined> {
   const strict = ['-nostdin', '-xerror', ...(isLenient ? [] : ['-err_detect', 'explode'])];
   const picture = ['-vf', onWhite, '-frames:v', '1', '-update', '1', '-q:v', '2', '-f', 'image2'];
   const input = ['-protocol_whitelist', 'file', '-f', demuxer, '-i', `file:${source}`];

@@ -4,20 +4,11 @@ import { dirname, join } from 'node:path';
 import type { Fault } from '../../domain/download-job-events.ts';
 import type { Output } from '../../domain/download-options.ts';
 import type { FailureReason } from '../../domain/failure-reasons.ts';
-import type { ChildObserver } from '../../ports/observers.ts';
-import type { Reaper } from '../sandbox/child-reaper.ts';
-import type { Namespaces } from '../sandbox/launch.ts';
-import { runSandboxed } from '../sandbox/run-sandboxed.ts';
-
-export interface Refusal {
-  ok: false;
-  reason: FailureReason;
-  fault: Fault;
-  detail: string;
-}
+import type { DownloadFailure } from '../../ports/videos.ts';
+import { runSandboxed, type SandboxedProcess } from '../sandbox/run-sandboxed.ts';
 
 /** `note` tells people what was left out, and what became of HDR. */
-export type Verdict = { ok: true; durationSeconds: number; note?: string } | Refusal;
+export type Verdict = { ok: true; durationSeconds: number; note?: string } | DownloadFailure;
 
 /** The finished file of each output: its name, its MIME type, the demuxer that must read it, and the stream that it must have. */
 export const finishedFiles = {
@@ -40,19 +31,19 @@ export const anyMedia = ['-protocol_whitelist', 'file', '-format_whitelist', dem
 const maxOutputBytes = 512 * 1024 * 1024;
 
 /** The options of one run of ffprobe or ffmpeg. */
-export interface ToolOptions {
+export interface ToolOptions extends Pick<
+  SandboxedProcess,
+  'directory' | 'timeoutMs' | 'signal' | 'reaper' | 'observer' | 'namespaces'
+> {
   ffprobePath: string;
   ffmpegPath: string;
-  /** The attempt's own directory. */
-  directory: string;
-  timeoutMs: number;
-  signal: AbortSignal;
-  reaper: Reaper;
-  observer?: ChildObserver | undefined;
-  namespaces?: Namespaces | undefined;
 }
 
-export function refuse(detail: string, reason: FailureReason = 'platform_error', fault: Fault = 'video'): Refusal {
+export function refuse(
+  detail: string,
+  reason: FailureReason = 'platform_error',
+  fault: Fault = 'video',
+): DownloadFailure {
   return { ok: false, reason, fault, detail };
 }
 
@@ -107,21 +98,15 @@ export async function runTool(
   tool: 'ffprobe' | 'ffmpeg',
   toolArguments: readonly string[],
   options: ToolOptions & { onLine?: (line: string) => void },
-): Promise<{ stderr: string } | Refusal> {
+): Promise<{ stderr: string } | DownloadFailure> {
   const command = tool === 'ffprobe' ? options.ffprobePath : options.ffmpegPath;
-  const { directory, timeoutMs, signal, reaper, observer, namespaces, onLine = () => undefined } = options;
   const result = await runSandboxed({
+    onLine: () => undefined,
+    ...options,
     command,
     arguments: ['-v', 'error', ...toolArguments],
     searchPath: [dirname(command)],
     maxOutputBytes,
-    directory,
-    timeoutMs,
-    signal,
-    onLine,
-    reaper,
-    observer,
-    namespaces,
   });
   if (result.ending === 'timed_out') return refuse('Finishing the file took too long.', 'timed_out');
   if (result.ending !== 'exited') {

@@ -67,12 +67,10 @@ export class EventLog {
   /** Hides all events so far by metadata. The stream can be written again and continues its revisions. */
   softDelete(name: string, expected: Expected): AppendResult {
     const state = this.streams.find(name);
-    const refusal = this.#refuse(name, state, expected);
-    if (refusal !== undefined) return refusal;
     const neverWritten = lastRevisionOf(state) === 'no_stream' && this.streams.find(metastreamOf(name)) === undefined;
-    if (neverWritten || this.#decide(name, state, expected, [randomUUID()]).kind !== 'write') {
-      return wrongVersion(state, expected);
-    }
+    const refusal = this.#refuseRemoval(name, state, expected);
+    if (refusal !== undefined) return refusal;
+    if (neverWritten) return wrongVersion(state, expected);
     const metadata = this.#writeMetadata(name, `{"$tb":${tombstoneRevision}}`);
     return { outcome: 'stored', lastRevision: lastRevisionOf(state), position: metadata.position };
   }
@@ -80,15 +78,19 @@ export class EventLog {
   /** Ends the stream for ever. */
   tombstone(name: string, expected: Expected): AppendResult {
     const state = this.streams.find(name);
-    const refusal = this.#refuse(name, state, expected);
+    const refusal = this.#refuseRemoval(name, state, expected);
     if (refusal !== undefined) return refusal;
-    const id = randomUUID();
-    if (this.#decide(name, state, expected, [id]).kind !== 'write') return wrongVersion(state, expected);
     const { key } = this.streams.findOrCreate(name);
-    const event = { ...systemEvent(id, '$streamDeleted', ''), contentType: 'application/octet-stream' };
+    const event = { ...systemEvent(randomUUID(), '$streamDeleted', ''), contentType: 'application/octet-stream' };
     const position = this.rows.insert(key, tombstoneRevision, event, Date.now());
     this.streams.tombstone(key);
     return { outcome: 'stored', lastRevision: tombstoneRevision, position };
+  }
+
+  #refuseRemoval(name: string, state: StreamState | undefined, expected: Expected): Refused | undefined {
+    const refusal = this.#refuse(name, state, expected);
+    const isExpected = this.#decide(name, state, expected, [randomUUID()]).kind === 'write';
+    return refusal ?? (isExpected ? undefined : wrongVersion(state, expected));
   }
 
   #refuse(name: string, state: StreamState | undefined, expected: Expected): Refused | undefined {

@@ -22,7 +22,6 @@ import { createFileDigests } from '../../http/files/file-digests.ts';
 import { registerFileRoute } from '../../http/files/file-route.ts';
 import { IdleReaders } from '../../http/files/idle-readers.ts';
 import { registerHealthRoutes } from '../../http/health.ts';
-import { registerMetricsRoute } from '../../http/metrics-route.ts';
 import { registerReferenceRoutes } from '../../http/reference/routes.ts';
 import { createServer } from '../../http/server.ts';
 import { registerStartPage } from '../../http/start-page.ts';
@@ -101,8 +100,7 @@ export const startApi: StartRole = async (connections, secrets) => {
   if (served) serveFiles(server, served, connections);
   addConsole(server, connections, { ...shared, publicUrl });
   registerStartPage(server);
-  registerHealthRoutes(server, createReadiness(connections));
-  registerMetricsRoute(server, () => metrics.scrape());
+  registerHealthRoutes(server, { readiness: createReadiness(connections), scrape: () => metrics.scrape() });
   registerReferenceRoutes(server, { version: config.version, origin: publicUrl });
   const url = await listen(server, { host: config.HOST, port: config.PORT, setting: 'PORT' });
   connections.publicUrl = config.PUBLIC_URL ?? url;

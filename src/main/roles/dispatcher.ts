@@ -46,33 +46,6 @@ export const startDispatcher: StartRole = async (connections, secrets) => {
     serviceParts,
     lead: () => {
       const dispatching = dispatchDownloads({ store, queue, pool });
-      const sweeping = startSweeping({
-        ...parts,
-        queue,
-        attemptTimeoutSeconds: config.ATTEMPT_TIMEOUT_SECONDS,
-        maxJobsPerAccount: config.MAX_JOBS_PER_ACCOUNT,
-        observer,
-      });
-      const resolving = startResolving({ ...parts, observer, voids, tracer, pendingVoids });
-      const closing = startClosingPeriods({
-        ...parts,
-        macs,
-        writers: new WriterRegistry({ store, now: clock.now, newId: newUuid, tracer, rows: macs }),
-        graceSeconds: config.CLOSING_GRACE_SECONDS,
-      });
-      const mails = { ...parts, mailer, mailerId, taken: takenMails, observer: mailObserver };
-      const warning = startMailingWarnings(mails);
-      const invoicing = startMailingDocuments({ ...mails, issuer: config.INVOICE_ISSUER, publicUrl });
-      const expiring = startExpiringFiles({ ...parts, observer, retentionSeconds });
-      const removing = startRemovingFiles({ ...parts, files, retentionSeconds, observer: fileObserver });
-      const returning = startReturningServiceFailures({
-        ...parts,
-        readCredits: async (stream) => {
-          const row = await readCredits(pool, stream, macs);
-          return row === notBelieved ? undefined : row;
-        },
-      });
-      const correcting = startCarryingOutCorrections(parts);
       const audit = auditContinuously({
         log: store,
         queries: createReadModelQueries(pool),
@@ -82,19 +55,37 @@ export const startDispatcher: StartRole = async (connections, secrets) => {
         record: (said) => writeAuditState(pool, said),
       });
       audited = audit.state;
+      const mails = { ...parts, mailer, mailerId, taken: takenMails, observer: mailObserver };
+      const loops = [
+        startSweeping({
+          ...parts,
+          queue,
+          attemptTimeoutSeconds: config.ATTEMPT_TIMEOUT_SECONDS,
+          maxJobsPerAccount: config.MAX_JOBS_PER_ACCOUNT,
+          observer,
+        }),
+        startResolving({ ...parts, observer, voids, tracer, pendingVoids }),
+        startClosingPeriods({
+          ...parts,
+          macs,
+          writers: new WriterRegistry({ store, now: clock.now, newId: newUuid, tracer, rows: macs }),
+          graceSeconds: config.CLOSING_GRACE_SECONDS,
+        }),
+        startMailingWarnings(mails),
+        startMailingDocuments({ ...mails, issuer: config.INVOICE_ISSUER, publicUrl }),
+        startExpiringFiles({ ...parts, observer, retentionSeconds }),
+        startRemovingFiles({ ...parts, files, retentionSeconds, observer: fileObserver }),
+        startReturningServiceFailures({
+          ...parts,
+          readCredits: async (stream) => {
+            const row = await readCredits(pool, stream, macs);
+            return row === notBelieved ? undefined : row;
+          },
+        }),
+        startCarryingOutCorrections(parts),
+        audit,
+      ];
       return async () => {
-        const loops = [
-          sweeping,
-          resolving,
-          closing,
-          warning,
-          invoicing,
-          expiring,
-          removing,
-          returning,
-          correcting,
-          audit,
-        ];
         await Promise.all([dispatching.close(), ...loops.map((loop) => loop.stop())]);
       };
     },

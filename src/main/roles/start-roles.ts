@@ -2,7 +2,6 @@ import { sendError } from '../../http/envelope.ts';
 import { ApiError } from '../../http/errors.ts';
 import { registerHealthRoutes } from '../../http/health.ts';
 import { createListener, requireTargets } from '../../http/listener.ts';
-import { registerMetricsRoute } from '../../http/metrics-route.ts';
 import { RequestRefused } from '../../requests/request-refused.ts';
 import { newUuid } from '../../system/clock-and-chance.ts';
 import type { Connections } from '../connect.ts';
@@ -25,7 +24,7 @@ export async function startRole(role: Role, ...given: Parameters<StartRole>): Pr
 
 /** Health checks and metrics of a role without an API. */
 export async function startHealthServer(connections: Connections): Promise<RunningRole> {
-  const { logger, connectionLimit } = connections;
+  const { logger, connectionLimit, metrics } = connections;
   const { HOST: host, HEALTH_PORT: port, TRUSTED_PROXIES: trustedProxies } = connections.config;
   const server = createListener({ logger, newUuid, trustedProxies }, { exposeHeadRoutes: true });
   connectionLimit.hold(server.server, 'health');
@@ -34,8 +33,7 @@ export async function startHealthServer(connections: Connections): Promise<Runni
     if (!(error instanceof RequestRefused)) throw error;
     return sendError(reply, new ApiError('invalid_request', error.message));
   });
-  registerHealthRoutes(server, createReadiness(connections));
-  registerMetricsRoute(server, () => connections.metrics.scrape());
+  registerHealthRoutes(server, { readiness: createReadiness(connections), scrape: () => metrics.scrape() });
   const url = await listen(server, { host, port, setting: 'HEALTH_PORT' });
   return { url, close: () => server.close() };
 }

@@ -44,7 +44,7 @@ export const startWorker: StartRole = async (connections, secrets) => {
   const downloader = await findDownloader(config);
   const samplePlatformOrigin = addresses.samplePlatformUrl ?? undefined;
   const sandbox = await startSandbox(connections, { downloader, rules });
-  const { egress, namespaces, reaper, workDirectory, pluginsDirectory } = sandbox;
+  const { reaper, workDirectory } = sandbox;
   const { versions, notices } = await reportDownloader(connections, { downloader, opened: sandbox });
   if (sandbox.sandbox === 'weak') notices.push(weakSandboxNotice);
   const cookiesOf = cookiesOfPlatforms(rules, { samplePlatformOrigin, isWeak: sandbox.sandbox === 'weak' });
@@ -58,12 +58,8 @@ export const startWorker: StartRole = async (connections, secrets) => {
   const allows = (video: VideoReference) => ours(video) !== undefined && refusalByRules(rules, video) === undefined;
   const unruled = createVideoSource({
     ...downloader,
-    egress,
+    ...sandbox,
     cookiesOf,
-    namespaces,
-    reaper,
-    workDirectory,
-    pluginsDirectory,
     extractorOf: (video) => ours(video)?.extractor,
     limits: limitsOf(config),
     unpackedDirectory: downloader.directory,
