@@ -12,7 +12,7 @@ import type { Egress } from './egress/credentials.ts';
 import type { Reaper } from './sandbox/child-reaper.ts';
 import type { Sandbox } from './sandbox/open-sandbox.ts';
 import { measureDirectory } from './sandbox/resource-use.ts';
-import { type ProcessResult, runSandboxed, type SandboxedProcess } from './sandbox/run-sandboxed.ts';
+import { runSandboxed, type SandboxedProcess } from './sandbox/run-sandboxed.ts';
 import { proxyVariables } from './yt-dlp/run-yt-dlp.ts';
 
 /** In the order in which they are shown. */
@@ -145,24 +145,11 @@ function namedSo(name: string): boolean {
   return listPids().some((pid) => readProcessFile(pid, 'cmdline')?.split('\0').includes(name));
 }
 
-interface Outcome {
-  findings: Findings | undefined;
-  visits: number;
-  said: string;
-  fed: ProcessResult;
-  filled: ProcessResult;
-  filledBytes: number;
-  ended: ProcessResult;
-  survivor: boolean;
-  /** The children have a user of their own. */
-  isSomebodyElse: boolean;
-}
-
 /** True if all ids are the same, and not root's. */
 const isSomebody = (ids: readonly string[]): boolean => new Set(ids).size === 1 && ids[0] !== '0';
 
 /** The reason why each guard fails; the empty string if it holds. */
-function objections({ findings, ...outcome }: Outcome): Record<GuardName, string> {
+function objections({ findings, ...outcome }: Awaited<ReturnType<typeof observe>>): Record<GuardName, string> {
   const { filled, filledBytes, ended } = outcome;
   const unexpected = findings?.environment.filter(
     (name) =>
@@ -210,7 +197,7 @@ const ownFilters = (): number =>
   Number(/^Seccomp_filters:\s*(\d+)/m.exec(readProcessFile(process.pid, 'status') ?? '')?.[1] ?? 0);
 
 /** Runs the children side by side, and collects their findings and their traces. */
-async function observe(options: SelfTestOptions, directory: string): Promise<Outcome> {
+async function observe(options: SelfTestOptions, directory: string) {
   const name = `reeltally-self-test-${process.pid}-${directory.slice(-6)}`;
   const canary = await startCanary(name);
   const credential = options.egress.admit({ maxBytes: 1024 * 1024 });
@@ -268,6 +255,7 @@ async function observe(options: SelfTestOptions, directory: string): Promise<Out
       filledBytes: (await measureDirectory(join(directory, 'hoarder'), 1_000)).bytesOnDisk,
       ended,
       survivor: namedSo(name),
+      /** The children have a user of their own. */
       isSomebodyElse,
     };
   } finally {

@@ -121,9 +121,12 @@ async function connectBeside(
   return {
     config,
     addresses,
+    samplePlatformOrigin,
     logger,
     serviceParts,
     clock,
+    now: clock.now,
+    realNowMs: clock.realNowMs,
     store,
     pool,
     nats,

@@ -9,20 +9,14 @@ import { withDeadline } from '../async/deadline.ts';
 import { PostgresUnusable } from '../ports/service-parts.ts';
 import type { Connections } from './connect.ts';
 
-interface Readiness {
-  ready: boolean;
-  /** The state of each part, for the operator. */
-  parts: Record<string, string>;
-}
-
 type Server = 'postgres' | 'event_store' | 'nats';
 
 const readinessTimeoutMs = 2_000;
 const readinessKeptMs = 1_000;
 
 /** Tells whether this process can do its work now. Asked more often, it asks the servers once a second. */
-export function createReadiness(connections: Connections): () => Promise<Readiness> {
-  let last: { atMs: number; result: Promise<Readiness> } | undefined;
+export function createReadiness(connections: Connections): () => ReturnType<typeof askParts> {
+  let last: { atMs: number; result: ReturnType<typeof askParts> } | undefined;
   return () => {
     if (!last || performance.now() - last.atMs > readinessKeptMs) {
       last = { atMs: performance.now(), result: askParts(connections) };
@@ -31,7 +25,8 @@ export function createReadiness(connections: Connections): () => Promise<Readine
   };
 }
 
-async function askParts(connections: Connections): Promise<Readiness> {
+/** @returns parts: the state of each, for the operator */
+async function askParts(connections: Connections) {
   const states = await askServers(connections, readinessTimeoutMs);
   const { isStarted, clock } = connections;
   const { offsetSeconds } = clock;

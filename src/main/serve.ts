@@ -149,17 +149,14 @@ async function startAll(
 const hasStory = ({ DEMO, allEmbedded, PLANS_FILE }: Config): boolean =>
   allEmbedded && DEMO !== 'empty' && PLANS_FILE === bundledPlansFile;
 
-const demoOf = ({ store, pool, macs, clock, config }: Connections): DemoDependencies => ({
-  store,
-  pool,
-  macs,
-  plans: config.plans,
-  now: clock.now,
+const demoOf = (connections: Connections): DemoDependencies => ({
+  ...connections,
+  plans: connections.config.plans,
   newUuid,
   newId,
   randomBits,
-  signInLinks: createSignInLinks(pool, { macs, randomBits }),
-  staffLinks: createStaffLinks(pool, { macs, randomBits }),
+  signInLinks: createSignInLinks(connections.pool, { ...connections, randomBits }),
+  staffLinks: createStaffLinks(connections.pool, { ...connections, randomBits }),
 });
 
 async function startOne(

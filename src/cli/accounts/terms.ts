@@ -6,8 +6,7 @@ import { formatCents } from '../../domain/cents.ts';
 import { maxPlanChanges, resultOfPlanChange, type TermsChanges } from '../../domain/change-plan.ts';
 import { largestAllowance, largestHourlyLimit, largestMaxKeys } from '../../domain/plans.ts';
 import type { Refusal } from '../../domain/refusals.ts';
-import type { Effective, UsageEvent } from '../../domain/usage-events.ts';
-import type { UsagePeriod } from '../../domain/usage-state.ts';
+import type { Effective } from '../../domain/usage-events.ts';
 import { accountIdArgument, centsArgument, centsOrNoneArgument, wholeArgument } from '../arguments.ts';
 import type { CliDependencies, RunCommand } from '../dependencies.ts';
 import { CommandFailed, print } from '../output.ts';
@@ -189,17 +188,8 @@ async function changePlan(
   }
 }
 
-interface Changed {
-  /** None where it was so already. */
-  events: readonly UsageEvent[];
-  time: string;
-  /** The period before and after. */
-  before: UsagePeriod;
-  usage: UsagePeriod;
-}
-
 /** When a change takes effect; null if nothing changed. */
-function effectOf({ events, time, usage }: Changed, effective: Effective) {
+function effectOf({ events, time, usage }: Awaited<ReturnType<typeof applyChange>>, effective: Effective) {
   const from = effective === 'next_period' ? usage.period.end : events.length > 0 ? time : null;
   return { effective, in_force_from: from, changed: events.length > 0 };
 }
@@ -210,7 +200,8 @@ const whyNot: Partial<Record<Refusal, string>> = {
     'the most that an invoice can show; change them again once the next period has begun',
 };
 
-async function applyChange(cli: CliDependencies, accountId: string, change: TermsChange): Promise<Changed> {
+/** @returns no events where it was so already; the period before and after */
+async function applyChange(cli: CliDependencies, accountId: string, change: TermsChange) {
   const before = await currentUsage(cli, accountId);
   const answer = await changeTerms(cli.writers, {
     accountId,

@@ -48,11 +48,10 @@ const logPatienceMs = 30_000;
 const readers = [...projections.map(({ name }) => name), dispatchCheckpoint];
 
 export const startApi: StartRole = async (connections, secrets) => {
-  const { config, logger, serviceParts, clock, pool, store, nats, addresses, metrics, tracer } = connections;
-  const { macs, pendingVoids, rules } = connections;
+  const { config, logger, serviceParts, clock, now, realNowMs, pool, store, nats, metrics, tracer, macs } = connections;
   // Before the first request: the projector may begin later.
   await recordAllRefusals(connections);
-  const admissionPool = openPool(addresses.databaseUrl, {
+  const admissionPool = openPool(connections.addresses.databaseUrl, {
     logger,
     serviceParts,
     name: 'Postgres for admission',
@@ -62,7 +61,6 @@ export const startApi: StartRole = async (connections, secrets) => {
   });
   const publicUrl = () => connections.publicUrl;
   const { files, served } = await openFiles(connections, secrets);
-  const { now, realNowMs } = clock;
   const writers = new WriterRegistry({ store, now, newId: newUuid, tracer, rows: macs });
   const accounts = { store, now, newUuid, newId, randomBits };
   const tokens = createTokens(secrets);
@@ -72,9 +70,8 @@ export const startApi: StartRole = async (connections, secrets) => {
   const waitingPolls = openWaitingPolls(connections);
   const shared = { writers, accounts, tokens, probe, shortLinks, files, progress, waitingPolls };
   const server = createServer({
+    ...connections,
     ...shared,
-    logger,
-    serviceParts,
     admissions: createAdmissions(admissionPool, {
       measureTime: clock.measureTime,
       macs,
@@ -83,18 +80,11 @@ export const startApi: StartRole = async (connections, secrets) => {
     requests: observeRequests([metrics.registry], Object.keys(apiErrors)),
     addresses: new AddressWindows(config.UNAUTHENTICATED_HOURLY_LIMIT, realNowMs),
     trustedProxies: config.TRUSTED_PROXIES,
-    tracer,
-    store,
-    rules,
-    pendingVoids,
     ownerSessions: createOwnerSessions(connections, publicUrl),
     readUsage: (accountId) => readNewestCredits(pool, accountId, macs),
     fileRetentionSeconds: config.FILE_RETENTION_SECONDS,
     keyInForce: (keyId) => waitForKey(pool, keyId, { revoked: false, timeoutMs: keyInForceMs }),
-    now,
-    realNowMs,
     newUuid,
-    samplePlatformOrigin: addresses.samplePlatformUrl ?? undefined,
   });
   connections.connectionLimit.hold(server.server, 'api');
   if (served) serveFiles(server, served, connections);

@@ -30,23 +30,19 @@ type Shared = Pick<
 
 /** The owners' console, below `/console` of the API's own server. */
 export function addConsole(server: FastifyInstance, connections: Connections, shared: Shared): void {
-  const { config, pool, store, macs, serviceParts, clock, pendingVoids, addresses, storeOnStandby } = connections;
+  const { config, pool, macs, serviceParts, now, realNowMs, storeOnStandby } = connections;
   const { waitingPolls, publicUrl, ...parts } = shared;
   const links = createSignInLinks(pool, { macs, randomBits });
   const emailHashes = (email: string) => macs.signUnderEach('people', mailbox(email));
-  const signIns = new AddressWindows(maxSignInsOfClient, clock.realNowMs);
+  const signIns = new AddressWindows(maxSignInsOfClient, realNowMs);
   const live = new LiveDownloads({
     wait: (known, options) => waitingPolls.wait(known, options),
     progress: parts.progress,
   });
   server.addHook('preClose', async () => live.stop());
   registerSite(server, ownerSite, {
+    ...connections,
     ...parts,
-    pool,
-    store,
-    macs,
-    serviceParts,
-    pendingVoids,
     links,
     emailHashes,
     live,
@@ -67,16 +63,12 @@ export function addConsole(server: FastifyInstance, connections: Connections, sh
       to: 'Reeltally',
       newUuid,
       part: serviceParts.of('mailing sign-in links'),
-      now: clock.now,
+      now,
     }),
     countSignIn: (address) => signIns.count(address).exhausted,
-    samplePlatformOrigin: addresses.samplePlatformUrl ?? undefined,
-    rules: connections.rules,
     fileRetentionSeconds: config.FILE_RETENTION_SECONDS,
     issuer: config.INVOICE_ISSUER,
-    isDemo: addresses.samplePlatformUrl !== null,
-    now: clock.now,
-    realNowMs: clock.realNowMs,
+    isDemo: connections.samplePlatformOrigin !== undefined,
   });
 }
 

@@ -124,19 +124,14 @@ function staffDependencies(
   shared: Shared,
   address: () => string,
 ): StaffDependencies {
-  const { config, pool, exportPool, store, nats, macs, serviceParts, clock, addresses, storeOnStandby } = connections;
-  const { now, realNowMs } = clock;
+  const { config, pool, store, nats, macs, serviceParts, now, realNowMs, storeOnStandby } = connections;
   const links = createStaffLinks(pool, { macs, randomBits });
   const staff = { store, now, newUuid, newId, randomBits, staffCache: newStaffCache() };
   const signIns = new AddressWindows(maxSignInsOfClient, realNowMs);
   return {
-    pool,
-    exportPool,
-    macs,
-    serviceParts,
+    ...connections,
     staff,
     links,
-    now,
     newUuid,
     randomBits,
     get origins() {
@@ -164,12 +159,11 @@ function staffDependencies(
     queueAnswers: async () => (await askNats(nats, queueAnswerMs)) === 'ok',
     issuer: config.INVOICE_ISSUER,
     closingGraceSeconds: config.CLOSING_GRACE_SECONDS,
-    samplePlatformOrigin: addresses.samplePlatformUrl ?? undefined,
     countSignIn: (client) => signIns.count(client).exhausted,
     exports: new RunningExports({ running: maxExports }),
     approvalCents: config.STAFF_APPROVAL_CENTS,
     version: config.version,
-    isDemo: addresses.samplePlatformUrl !== null,
+    isDemo: connections.samplePlatformOrigin !== undefined,
   };
 }
 
@@ -181,7 +175,7 @@ function providerOf({ OIDC_ISSUER: issuer, OIDC_CLIENT_ID: clientId = '', ...con
 
 /** The link is for people who look at its form: whoever opens it downloads nothing. */
 function pollAnswers(
-  { config, clock, rules }: Connections,
+  { config, now, realNowMs, rules }: Connections,
   { files, progress }: Shared,
 ): StaffDependencies['pollAnswer'] {
   const unsigned = {
@@ -190,7 +184,6 @@ function pollAnswers(
       `${(await files.link(...wanted)).split('?', 1)[0] ?? ''}?…`,
   };
   const { FILE_RETENTION_SECONDS: fileRetentionSeconds } = config;
-  const { now, realNowMs } = clock;
   return (job) => pollAnswerOf(job, { files: unsigned, rules, fileRetentionSeconds, now, realNowMs, progress });
 }
 

@@ -40,9 +40,9 @@ const maxConcurrentLookUps = 32;
 const mebibyte = 1024 * 1024;
 
 export const startWorker: StartRole = async (connections, secrets) => {
-  const { config, store, pool, nats, logger, serviceParts, clock, addresses, metrics, tracer, rules } = connections;
+  const { config, store, pool, nats, logger, serviceParts, clock, metrics, tracer, rules } = connections;
+  const { samplePlatformOrigin } = connections;
   const downloader = await findDownloader(config);
-  const samplePlatformOrigin = addresses.samplePlatformUrl ?? undefined;
   const sandbox = await startSandbox(connections, { downloader, rules });
   const { reaper, workDirectory } = sandbox;
   const { versions, notices } = await reportDownloader(connections, { downloader, opened: sandbox });

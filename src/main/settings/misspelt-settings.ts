@@ -7,13 +7,6 @@ export interface Misspelt {
   setting: string;
 }
 
-export interface CheckedNames {
-  /** They carry our prefix, so they are meant for us. */
-  unknown: Misspelt[];
-  /** They may belong to another program. */
-  similar: Misspelt[];
-}
-
 const prefix = 'REELTALLY_';
 
 /** Kubernetes gives every container variables for every service of its namespace, which begin with the service's name. */
@@ -23,7 +16,11 @@ export function isFromKubernetes(name: string, value = ''): boolean {
   return name.endsWith('_PORT') && /^(tcp|udp|sctp):\/\//.test(value);
 }
 
-export function checkNames(names: readonly string[], settings: readonly string[]): CheckedNames {
+/** @returns unknown: they carry our prefix, so they are meant for us; similar: they may belong to another program */
+export function checkNames(
+  names: readonly string[],
+  settings: readonly string[],
+): Record<'unknown' | 'similar', Misspelt[]> {
   const others = names.filter((name) => !settings.includes(name));
   const isOurs = (name: string) => name.toUpperCase().startsWith(prefix);
   return {
