@@ -44,56 +44,51 @@ export const videoMetadataReference: EndpointReference = {
 const decisionBudgetMs = 5_000;
 
 /** Contract §4.1: a lookup that succeeds takes one metadata credit, any other nothing. */
-export const getVideoMetadata: Endpoint['handler'] =
-  ({ writers, probe, pendingVoids, newUuid, now, samplePlatformOrigin, shortLinks, rules, serviceParts, partsAway }) =>
-  async (request, reply) => {
-    const caller = callerOf(request);
-    const { url } = readInput(query, request.query);
-    const linked = { samplePlatformOrigin, shortLinks, rules, partsAway };
-    const video = await readVideoUrl(url, { ...linked, whenUnanswered: 'metadata_unavailable' });
-    const commandId = newUuid();
-    // Before anything is stored: what is stored is answered, whatever the clock says by then.
-    const askedAt = now();
-    const answer = await lookUpMetadata(
-      { writers, probe },
-      {
-        accountId: caller.accountId,
-        lookupId: commandId,
-        video,
-        snapshot: caller.usage,
-        cause: causeOf(request, commandId),
-        decisionBudgetMs,
-        now: askedAt,
-      },
-    );
-    switch (answer.outcome) {
-      case 'unknown':
-        if (!(await recordPendingVoid(unansweredOf(request), { pendingVoids, serviceParts }, answer.compensation)))
-          return cutConnection(request, reply);
-        throw new ApiError('metadata_unavailable', { away: 'event_store' });
-      case 'not_stored':
-        throw new ApiError('metadata_unavailable', { away: 'event_store' });
-      case 'probe_failed':
-        partsAway.works('event_store');
-        request.log.info({ platform: video.platform, video: video.videoId, detail: answer.detail }, 'a probe failed');
-        if (answer.nobodyAnswered) throw new ApiError('metadata_unavailable', { away: 'workers' });
-        partsAway.works('workers');
-        throw new ApiError('metadata_unavailable');
-      case 'refused':
-        partsAway.works('event_store');
-        throw new ApiError('metadata_quota_exceeded');
-      case 'found':
-        outcomesOf(serviceParts).works();
-        partsAway.works('event_store');
-        partsAway.works('workers');
-    }
-    return sendData(reply, 200, {
-      platform: video.platform,
-      video_id: video.videoId,
-      title: answer.metadata.title,
-      duration: answer.metadata.durationSeconds,
-      thumbnail: answer.metadata.thumbnail,
-      url: video.canonicalUrl,
-      download: { possible: answer.metadata.downloadRefusal === null, reason: answer.metadata.downloadRefusal },
-    } satisfies z.infer<typeof videoMetadata>);
-  };
+export const getVideoMetadata: Endpoint['handler'] = (dependencies) => async (request, reply) => {
+  const { newUuid, now, serviceParts, partsAway } = dependencies;
+  const caller = callerOf(request);
+  const { url } = readInput(query, request.query);
+  const video = await readVideoUrl(url, { ...dependencies, whenUnanswered: 'metadata_unavailable' });
+  const commandId = newUuid();
+  // Before anything is stored: what is stored is answered, whatever the clock says by then.
+  const askedAt = now();
+  const answer = await lookUpMetadata(dependencies, {
+    accountId: caller.accountId,
+    lookupId: commandId,
+    video,
+    snapshot: caller.usage,
+    cause: causeOf(request, commandId),
+    decisionBudgetMs,
+    now: askedAt,
+  });
+  switch (answer.outcome) {
+    case 'unknown':
+      if (!(await recordPendingVoid(unansweredOf(request), dependencies, answer.compensation)))
+        return cutConnection(request, reply);
+      throw new ApiError('metadata_unavailable', { away: 'event_store' });
+    case 'not_stored':
+      throw new ApiError('metadata_unavailable', { away: 'event_store' });
+    case 'probe_failed':
+      partsAway.works('event_store');
+      request.log.info({ platform: video.platform, video: video.videoId, detail: answer.detail }, 'a probe failed');
+      if (answer.nobodyAnswered) throw new ApiError('metadata_unavailable', { away: 'workers' });
+      partsAway.works('workers');
+      throw new ApiError('metadata_unavailable');
+    case 'refused':
+      partsAway.works('event_store');
+      throw new ApiError('metadata_quota_exceeded');
+    case 'found':
+      outcomesOf(serviceParts).works();
+      partsAway.works('event_store');
+      partsAway.works('workers');
+  }
+  return sendData(reply, 200, {
+    platform: video.platform,
+    video_id: video.videoId,
+    title: answer.metadata.title,
+    duration: answer.metadata.durationSeconds,
+    thumbnail: answer.metadata.thumbnail,
+    url: video.canonicalUrl,
+    download: { possible: answer.metadata.downloadRefusal === null, reason: answer.metadata.downloadRefusal },
+  } satisfies z.infer<typeof videoMetadata>);
+};

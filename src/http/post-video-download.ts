@@ -99,89 +99,67 @@ function mustFit(kind: ItemKind, options: DownloadOptions): void {
 }
 
 /** Contract §4.2: queues a download and charges for it, or does neither. */
-export const postVideoDownload: Endpoint['handler'] =
-  ({
-    writers,
-    store,
-    pendingVoids,
-    tokens,
-    newUuid,
-    now,
-    samplePlatformOrigin,
-    shortLinks,
-    rules,
-    serviceParts,
-    partsAway,
-  }) =>
-  async (request, reply) => {
-    const caller = callerOf(request);
-    readInput(headers, { 'Idempotency-Key': idempotencyKeyOf(request) });
-    const asked = readInput(body, readJsonBody(request.body, request.raw.headers['content-type']));
-    const { format, quality, audio_format: audioFormat, item } = asked;
-    const options: DownloadOptions = { format, quality, audioFormat, item };
-    // A repetition gets the answer of its first time. The download itself fails by the rules, and costs nothing.
-    const ofNew = caller.keyed?.voided === false ? noPlatformRules : rules;
-    const linked = {
-      samplePlatformOrigin,
-      shortLinks,
-      rules: ofNew,
-      partsAway,
-      whenUnanswered: 'enqueue_failed',
-    } as const;
-    const named = await readVideoUrl(asked.url, linked).catch((error: unknown) => {
-      // The key has a download already: "not queued" would not be true.
-      if (error instanceof NotLookedUp && caller.keyed?.voided === false) return undefined;
-      throw error;
-    });
-    if (!named) return cutConnection(request, reply);
-    const { kind, ...video } = named;
-    mustFit(kind, options);
-    // Read before anything is stored: a clock that turns wrong later must not keep back the answer.
-    const askedAt = now();
-    const token = tokens.issue();
-    const answer = await queueDownload(
-      { writers, store, now, newUuid },
-      {
-        accountId: caller.accountId,
-        token,
-        video,
-        options,
-        keyHash: request.idempotencyKeyHash,
-        keyed: caller.keyed,
-        snapshot: caller.usage,
-        cause: causeOf(request, newUuid()),
-        deadlineMs: request.arrivedMs + downloadBudgetMs,
-      },
-    );
-    if (
-      answer.outcome === 'unknown' &&
-      !(await recordPendingVoid(unansweredOf(request), { pendingVoids, serviceParts }, answer.compensation))
-    ) {
-      // Neither "queued" nor "not queued" is known to be true, so there is no answer.
-      return cutConnection(request, reply);
+export const postVideoDownload: Endpoint['handler'] = (dependencies) => async (request, reply) => {
+  const { tokens, newUuid, now, serviceParts, partsAway } = dependencies;
+  const caller = callerOf(request);
+  readInput(headers, { 'Idempotency-Key': idempotencyKeyOf(request) });
+  const asked = readInput(body, readJsonBody(request.body, request.raw.headers['content-type']));
+  const { format, quality, audio_format: audioFormat, item } = asked;
+  const options: DownloadOptions = { format, quality, audioFormat, item };
+  // A repetition gets the answer of its first time. The download itself fails by the rules, and costs nothing.
+  const rules = caller.keyed?.voided === false ? noPlatformRules : dependencies.rules;
+  const linked = { ...dependencies, rules, whenUnanswered: 'enqueue_failed' } as const;
+  const named = await readVideoUrl(asked.url, linked).catch((error: unknown) => {
+    // The key has a download already: "not queued" would not be true.
+    if (error instanceof NotLookedUp && caller.keyed?.voided === false) return undefined;
+    throw error;
+  });
+  if (!named) return cutConnection(request, reply);
+  const { kind, ...video } = named;
+  mustFit(kind, options);
+  // Read before anything is stored: a clock that turns wrong later must not keep back the answer.
+  const askedAt = now();
+  const token = tokens.issue();
+  const answer = await queueDownload(dependencies, {
+    accountId: caller.accountId,
+    token,
+    video,
+    options,
+    keyHash: request.idempotencyKeyHash,
+    keyed: caller.keyed,
+    snapshot: caller.usage,
+    cause: causeOf(request, newUuid()),
+    deadlineMs: request.arrivedMs + downloadBudgetMs,
+  });
+  if (
+    answer.outcome === 'unknown' &&
+    !(await recordPendingVoid(unansweredOf(request), dependencies, answer.compensation))
+  ) {
+    // Neither "queued" nor "not queued" is known to be true, so there is no answer.
+    return cutConnection(request, reply);
+  }
+  if (answer.outcome === 'unknown' || answer.outcome === 'not_stored')
+    throw new ApiError('enqueue_failed', { away: 'event_store' });
+  partsAway.works('event_store');
+  outcomesOf(serviceParts).works();
+  if (answer.outcome === 'refused') {
+    if (answer.refusal === 'idempotency_key_reused') {
+      throw new ApiError(
+        'invalid_request',
+        'Idempotency-Key: was used for another download; use a fresh key for this one',
+      );
     }
-    if (answer.outcome === 'unknown' || answer.outcome === 'not_stored')
-      throw new ApiError('enqueue_failed', { away: 'event_store' });
-    partsAway.works('event_store');
-    outcomesOf(serviceParts).works();
-    if (answer.outcome === 'refused') {
-      if (answer.refusal === 'idempotency_key_reused') {
-        throw new ApiError(
-          'invalid_request',
-          'Idempotency-Key: was used for another download; use a fresh key for this one',
-        );
-      }
-      throw new ApiError(answer.refusal === 'overage_cap_reached' ? 'overage_cap_reached' : 'download_quota_exceeded');
-    }
-    // Directly after this charge, whatever was charged together with it.
-    if (answer.token === token) showCredits(request, summariseUsage(answer.usage, askedAt).downloads.remaining);
-    return sendData(reply, 202, {
-      request_token: answer.token,
-      status: 'queued',
-      platform: video.platform,
-      video_id: video.videoId,
-      format,
-      quality,
-      overage: answer.overage,
-    } satisfies z.infer<typeof queuedDownload>);
-  };
+    throw new ApiError(answer.refusal === 'overage_cap_reached' ? 'overage_cap_reached' : 'download_quota_exceeded');
+  }
+  // Directly after this charge, whatever was charged together with it.
+  if (answer.token === token) showCredits(request, summariseUsage(answer.usage, askedAt).downloads.remaining);
+  return sendData(reply, 202, {
+    request_token: answer.token,
+    status: 'queued',
+    platform: video.platform,
+    video_id: video.videoId,
+    format,
+    quality,
+    overage: answer.overage,
+  } satisfies z.infer<typeof queuedDownload>);
+};

@@ -247,14 +247,14 @@ export const plantedBugs: readonly PlantedBug[] = [
     'promise-without-waiting',
     '502 is answered before the pending void is stored',
     'http/post-video-download.ts',
-    '!(await recordPendingVoid(unansweredOf(request), { pendingVoids, serviceParts }, answer.compensation))',
-    '!recordPendingVoid(unansweredOf(request), { pendingVoids, serviceParts }, answer.compensation)',
+    '!(await recordPendingVoid(unansweredOf(request), dependencies, answer.compensation))',
+    '!recordPendingVoid(unansweredOf(request), dependencies, answer.compensation)',
   ),
   bug(
     'promise-of-metadata',
     'a metadata request of unknown outcome is answered without a pending void',
     'http/get-video-metadata.ts',
-    '!(await recordPendingVoid(unansweredOf(request), { pendingVoids, serviceParts }, answer.compensation))',
+    '!(await recordPendingVoid(unansweredOf(request), dependencies, answer.compensation))',
     'recordPendingVoid === undefined',
   ),
   bug(
