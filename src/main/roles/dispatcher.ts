@@ -24,8 +24,7 @@ import { createMailer } from '../mailer.ts';
 import type { StartRole } from './role.ts';
 
 export const startDispatcher: StartRole = async (connections, secrets) => {
-  const { store, pool, nats, logger, serviceParts, clock, config, addresses, metrics, tracer } = connections;
-  const { macs, pendingVoids } = connections;
+  const { store, pool, nats, logger, config, metrics, tracer, macs } = connections;
   const queue = createJobQueue(nats, { replicas: config.NATS_REPLICAS, logger, tracer });
   const observer = metrics.observer(observeJobs);
   const voids = metrics.observer(observeVoids);
@@ -38,20 +37,17 @@ export const startDispatcher: StartRole = async (connections, secrets) => {
   const mailerId = newUuid();
   const takenMails = new Set<string>();
   /** Dependencies of nearly every loop. */
-  const parts = { store, pool, logger, serviceParts, newUuid, now: clock.now };
+  const parts = { ...connections, newUuid };
   let audited: AuditState | undefined;
   const dispatcher = leadWhenAlone('dispatcher', {
-    url: addresses.databaseUrl,
-    logger,
-    serviceParts,
+    ...connections,
+    url: connections.addresses.databaseUrl,
     lead: () => {
-      const dispatching = dispatchDownloads({ store, queue, pool });
+      const dispatching = dispatchDownloads({ ...parts, queue });
       const audit = auditContinuously({
+        ...parts,
         log: store,
         queries: createReadModelQueries(pool),
-        logger,
-        serviceParts,
-        now: clock.now,
         record: (said) => writeAuditState(pool, said),
       });
       audited = audit.state;
@@ -64,11 +60,10 @@ export const startDispatcher: StartRole = async (connections, secrets) => {
           maxJobsPerAccount: config.MAX_JOBS_PER_ACCOUNT,
           observer,
         }),
-        startResolving({ ...parts, observer, voids, tracer, pendingVoids }),
+        startResolving({ ...parts, observer, voids }),
         startClosingPeriods({
           ...parts,
-          macs,
-          writers: new WriterRegistry({ store, now: clock.now, newId: newUuid, tracer, rows: macs }),
+          writers: new WriterRegistry({ ...parts, newId: newUuid, rows: macs }),
           graceSeconds: config.CLOSING_GRACE_SECONDS,
         }),
         startMailingWarnings(mails),

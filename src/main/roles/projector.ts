@@ -15,18 +15,17 @@ const wholeTableMs = 3_600_000;
 const inOrder = [...projections.filter((projection) => projection !== apiKeys), apiKeys];
 
 export const startProjector: StartRole = (connections) => {
-  const { store, pool, macs, logger, serviceParts, addresses } = connections;
+  const { databaseUrl } = connections.addresses;
   const observer = watchProjections(connections, () => projector);
   const projector = leadWhenAlone('projector', {
-    url: addresses.databaseUrl,
-    logger,
-    serviceParts,
+    ...connections,
+    url: databaseUrl,
     lead: () => {
       observer.begin();
-      const running = runProjections(inOrder, { store, pool, macs, logger, observer });
+      const running = runProjections(inOrder, { ...connections, observer });
       const oneRebuild = { max: connectionsOfRebuild(1), queryTimeoutMs: wholeTableMs };
-      const wholeTables = openPool(addresses.databaseUrl, { logger, serviceParts, ...oneRebuild });
-      const signing = rebuildUnsigned(projections, { store, pool: wholeTables, macs, logger });
+      const wholeTables = openPool(databaseUrl, { ...connections, ...oneRebuild });
+      const signing = rebuildUnsigned(projections, { ...connections, pool: wholeTables });
       return async () => {
         await Promise.all([signing.stop(), running.close()]);
         await wholeTables.end();

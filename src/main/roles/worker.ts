@@ -18,11 +18,10 @@ import { diskFreeBytes } from '../../system/disk.ts';
 import { createProber } from '../../worker/answer-metadata-requests.ts';
 import { createShortLinkAnswerer } from '../../worker/answer-short-links.ts';
 import { openAttemptsDirectory } from '../../worker/attempts-directory.ts';
-import { type Chooser, type ChooserDependencies, createChooser } from '../../worker/choose-job.ts';
+import { createChooser } from '../../worker/choose-job.ts';
 import { createDiskWatermark } from '../../worker/disk-watermark.ts';
 import { obeyPlatformRules, refusalByRules } from '../../worker/obey-platform-rules.ts';
 import { runWorker } from '../../worker/pull-jobs.ts';
-import type { Connections } from '../connect.ts';
 import { findDownloader } from '../downloader.ts';
 import { type DownloaderSandbox, weakSandboxNotice } from '../downloader-sandbox.ts';
 import { filesDirectory, openFiles } from '../file-store.ts';
@@ -40,8 +39,7 @@ const maxConcurrentLookUps = 32;
 const mebibyte = 1024 * 1024;
 
 export const startWorker: StartRole = async (connections, secrets) => {
-  const { config, store, pool, nats, logger, serviceParts, clock, metrics, tracer, rules } = connections;
-  const { samplePlatformOrigin } = connections;
+  const { config, pool, nats, logger, realNowMs, metrics, rules, samplePlatformOrigin } = connections;
   const downloader = await findDownloader(config);
   const sandbox = await startSandbox(connections, { downloader, rules });
   const { reaper, workDirectory } = sandbox;
@@ -57,15 +55,14 @@ export const startWorker: StartRole = async (connections, secrets) => {
   const ours = (video: VideoReference) => servedVideo(video, { samplePlatformOrigin });
   const allows = (video: VideoReference) => ours(video) !== undefined && refusalByRules(rules, video) === undefined;
   const unruled = createVideoSource({
+    ...connections,
     ...downloader,
     ...sandbox,
     cookiesOf,
     extractorOf: (video) => ours(video)?.extractor,
     limits: limitsOf(config),
     unpackedDirectory: downloader.directory,
-    logger,
     observer: observeChildren([metrics.registry]),
-    tracer,
   });
   const source = obeyPlatformRules(unruled, rules);
   const [filled, minFreeBytes] = [directoriesOf(config, workDirectory), config.MIN_FREE_DISK_MIB * mebibyte];
@@ -74,12 +71,8 @@ export const startWorker: StartRole = async (connections, secrets) => {
   watchDiskWatermark(connections, () => disk.isLow);
   connections.waiting.set('downloads', () => disk.whyWaiting());
   const workerId = newId('wrk');
-  const heartbeat = await startHeartbeat(pool, {
-    workerId,
-    about: aboutWorker(config, sandbox, versions),
-    logger,
-    serviceParts,
-  });
+  const about = aboutWorker(config, sandbox, versions);
+  const heartbeat = await startHeartbeat(pool, { ...connections, workerId, about });
   const timeoutMs = metadataTimeoutMs - probeMarginMs;
   const probing = { source, allows, logger, timeoutMs, maxConcurrent: maxConcurrentProbes };
   const probes = answerProbes(nats, createProber(probing));
@@ -97,31 +90,32 @@ export const startWorker: StartRole = async (connections, secrets) => {
     platforms: platformNames({ samplePlatformOrigin }),
   });
   const worker = runWorker({
+    ...connections,
     workerId,
-    store,
     source,
     kindOf: (video) => ours(video)?.kind,
-    logger,
-    serviceParts,
     newUuid,
-    tracer,
     files: (await openFiles(connections, secrets)).files,
     workDirectory: await openAttemptsDirectory(workDirectory, {
       workerId,
       listLiving: () => listLivingWorkers(pool),
-      nowMs: clock.realNowMs(),
+      nowMs: realNowMs(),
     }),
     attemptTimeoutMs: config.ATTEMPT_TIMEOUT_SECONDS * 1_000,
-    now: clock.now,
     queue: createJobQueue(nats, { replicas: config.NATS_REPLICAS, logger }),
     progress: createProgressReporter(nats),
     slots: config.WORKER_SLOTS,
     disk,
-    chooser: chooserOf(connections, {
+    chooser: createChooser({
+      ...connections,
       workerId,
       heldBack: (quota) => {
         downloads.jobPostponed(quota);
       },
+      maxJobsPerAccount: config.MAX_JOBS_PER_ACCOUNT,
+      maxJobsPerPlatform: config.MAX_JOBS_PER_PLATFORM,
+      firstTurn: newId('acc'),
+      readTurn: (wanted) => readTurn(pool, wanted),
     }),
     observer: metrics.observer(observeJobs),
     downloads,
@@ -167,21 +161,4 @@ function limitsOf(config: Config): DownloaderLimits {
 function directoriesOf(config: Config, work: string): Record<string, string> {
   const files = filesDirectory(config);
   return { work, ...(files !== undefined && { files }) };
-}
-
-function chooserOf(
-  { config, pool, logger, serviceParts, clock }: Connections,
-  { workerId, heldBack }: Pick<ChooserDependencies, 'workerId' | 'heldBack'>,
-): Chooser {
-  return createChooser({
-    workerId,
-    heldBack,
-    logger,
-    serviceParts,
-    now: clock.now,
-    maxJobsPerAccount: config.MAX_JOBS_PER_ACCOUNT,
-    maxJobsPerPlatform: config.MAX_JOBS_PER_PLATFORM,
-    firstTurn: newId('acc'),
-    readTurn: (wanted) => readTurn(pool, wanted),
-  });
 }
