@@ -7,14 +7,11 @@ export interface PageOptions {
   after?: string;
 }
 
-export interface Page<Row> {
-  rows: Row[];
-  /** Key that the next page begins after; null if there is no next page. */
-  next: string | null;
-}
-
-/** @param found one more than the limit, if there are so many */
-export function takePage<Row>(found: readonly Row[], limit: number, keyOf: (row: Row) => string): Page<Row> {
+/**
+ * @param found one more than the limit, if there are so many
+ * @returns next: key that the next page begins after; null if there is no next page
+ */
+export function takePage<Row>(found: readonly Row[], limit: number, keyOf: (row: Row) => string) {
   const rows = found.slice(0, limit);
   const last = rows.at(-1);
   return { rows, next: found.length > limit && last !== undefined ? keyOf(last) : null };

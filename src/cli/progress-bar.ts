@@ -1,23 +1,17 @@
 import type { ReplayProgress } from '../../projections/runner/replay.ts';
 import type { Output } from './output.ts';
 
-export interface ProgressBar {
-  show: (progress: ReplayProgress) => void;
-  /** Whatever is said next begins on a line of its own. */
-  end: () => void;
-}
-
 const barWidth = 30;
 /** To the first column, and everything behind the cursor gone: a shorter line leaves nothing of a longer one. */
 export const lineStart = '\r\u001b[K';
 
 /** On a terminal a bar that moves; elsewhere a line for every tenth of the way; for a program nothing. */
-export function createProgressBar({ json, tell, terminal }: Output, name: string): ProgressBar {
+export function createProgressBar({ json, tell, terminal }: Output, name: string) {
   const startedMs = performance.now();
   let tenths = 0;
   let isOnScreen = false;
   return {
-    show: ({ events, position, target }) => {
+    show: ({ events, position, target }: ReplayProgress) => {
       if (json) return;
       // Before the first event the position is −1; behind the target there may be more by now.
       const share = target === 0n ? 1 : Math.min(Math.max(Number(position) / Number(target), 0), 1);
@@ -32,6 +26,7 @@ export function createProgressBar({ json, tell, terminal }: Output, name: string
         tell(`${name}  ${facts}\n`);
       }
     },
+    /** Whatever is said next begins on a line of its own. */
     end: () => {
       if (isOnScreen) tell('\n');
       isOnScreen = false;
@@ -40,14 +35,10 @@ export function createProgressBar({ json, tell, terminal }: Output, name: string
 }
 
 /** The same for a number of things that is known before. @param show told how many are done */
-export function createCountBar(
-  output: Output,
-  name: string,
-  count: number,
-): { show: (done: number) => void; end: () => void } {
+export function createCountBar(output: Output, name: string, count: number) {
   const bar = createProgressBar(output, name);
   return {
-    show: (done) => {
+    show: (done: number) => {
       bar.show({ events: done, position: BigInt(done), target: BigInt(count) });
     },
     end: bar.end,

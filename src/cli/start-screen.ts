@@ -26,23 +26,17 @@ export interface Started {
   notices: readonly string[];
 }
 
-export interface StartScreen {
-  /** Shows a step of the start while it waits: on a terminal alone, and nothing of it stays. */
-  progress: (step: string) => void;
-  ready: (started: Started) => void;
-  stopped: () => void;
-}
-
 /** The standard output of `serve`: one screen for a person, one document for a program. */
-export function startScreen({ json, stdout }: { json: boolean; stdout: WriteStream }): StartScreen {
+export function startScreen({ json, stdout }: { json: boolean; stdout: WriteStream }) {
   const clear = stdout.isTTY ? lineStart : '';
   const say = (text: string) => stdout.write(`${clear}${text}\n`);
   return {
-    progress: (step) => {
+    /** Shows a step of the start while it waits: on a terminal alone, and nothing of it stays. */
+    progress: (step: string) => {
       // A longer line would be broken into two, of which only one goes away again.
       if (!json && stdout.isTTY) stdout.write(`${clear}${step} …`.slice(0, clear.length + stdout.columns - 1));
     },
-    ready: (started) => {
+    ready: (started: Started) => {
       say(json ? JSON.stringify(started) : describeStart(started));
     },
     stopped: () => {

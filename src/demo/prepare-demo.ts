@@ -32,16 +32,6 @@ export interface DemoDependencies extends AccountDependencies, Omit<StaffDepende
   staffLinks: Pick<StaffLinks, 'create'>;
 }
 
-/** For the start screen. */
-export interface PreparedDemo {
-  accountId: string;
-  key: string;
-  keyId: string;
-  /** Paths of links that sign in once. Null where there were many starts within a quarter of an hour. */
-  signInPath: string | null;
-  staffSignInPath: string | null;
-}
-
 const demoEmail = 'demo@example.com';
 const demoAdmin = 'admin@example.com';
 const demoPlan = 'enterprise';
@@ -57,7 +47,7 @@ const validDemoKeys = 5;
  *
  * @param ofStory the account that the story has opened (`tell-story.ts`)
  */
-export async function prepareDemo(demo: DemoDependencies, ofStory: string | undefined): Promise<PreparedDemo> {
+export async function prepareDemo(demo: DemoDependencies, ofStory: string | undefined) {
   const request: AccountRequest = { correlationId: demo.newUuid(), actor: { type: 'system', id: 'demo' }, timeoutMs };
   // The account and the admin of an earlier start are found once the read models have them.
   await Promise.all([apiKeys, staffModel].map((model) => readModelBuilt(demo, model)));
@@ -73,6 +63,7 @@ export async function prepareDemo(demo: DemoDependencies, ofStory: string | unde
     accountId,
     key: issued.key,
     keyId: issued.keyId,
+    /** Paths of links that sign in once. Null where there were many starts within a quarter of an hour. */
     signInPath: await signInPath(demo),
     staffSignInPath: await staffSignInPath(demo),
   };

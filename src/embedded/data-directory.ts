@@ -14,13 +14,6 @@ const lockFile = 'lock.sqlite';
 const holderFile = 'holder.pid';
 const formatFile = 'format';
 
-export interface DataDirectory {
-  /** Absolute, without symbolic links. */
-  readonly path: string;
-  /** Lets the next process have it. The death of this process does the same. */
-  release(): void;
-}
-
 /** A data directory that cannot be used; the message says why and what to do. */
 export class DataDirectoryRefused extends Error {
   override readonly name = 'DataDirectoryRefused';
@@ -34,7 +27,7 @@ export class DataDirectoryRefused extends Error {
  *
  * @throws {DataDirectoryRefused}
  */
-export function lockDataDirectory(directory: string): DataDirectory {
+export function lockDataDirectory(directory: string) {
   const path = makeDirectory(directory);
   const lock = takeLock(path);
   try {
@@ -45,7 +38,9 @@ export function lockDataDirectory(directory: string): DataDirectory {
     throw error;
   }
   return {
+    /** Absolute, without symbolic links. */
     path,
+    /** Lets the next process have it. The death of this process does the same. */
     release: () => {
       if (lock.isOpen) lock.close();
     },

@@ -13,16 +13,6 @@ import type { Config } from './settings/config.ts';
 import { ConfigurationRefused } from './settings/configuration-refused.ts';
 import type { Addresses } from './settings/instance.ts';
 
-/** The servers that a bare machine lacks: each is embedded unless the environment has its address. */
-export interface EmbeddedServers {
-  /** Fulfilled once all of them are ready; rejected with the reason why one cannot start. */
-  addresses: Promise<Addresses>;
-  /** Fulfilled when one of them has ended by itself. */
-  failed: Promise<ServerEnded>;
-  /** Ends all of them, also those that are still starting. */
-  stop(): Promise<void>;
-}
-
 interface Part {
   stop: () => Promise<unknown>;
 }
@@ -57,13 +47,15 @@ export class ServerEnded extends Error {
 }
 
 /**
+ * Starts the servers that a bare machine lacks: each is embedded unless the environment has its address.
+ *
  * @param progress is told each step, for a person who waits
  * @param abandoned aborted when the start is given up
  */
 export function startEmbeddedServers(
   config: Config,
   { demo, progress, abandoned }: { demo: boolean; progress: (step: string) => void; abandoned: AbortSignal },
-): EmbeddedServers {
+) {
   const started: Part[] = [];
   const failed = Promise.withResolvers<ServerEnded>();
   let stopping = false;
@@ -108,14 +100,17 @@ export function startEmbeddedServers(
       : null,
   ]);
   return {
-    addresses: starting.then((parts) => {
+    /** Fulfilled once all of them are ready; rejected with the reason why one cannot start. */
+    addresses: starting.then((parts): Addresses => {
       const [eventStoreUrl, databaseUrl, natsUrl, samplePlatformUrl] = parts.map((part) => {
         if (part.status === 'rejected') throw part.reason;
         return part.value;
       }) as [string, string, string, string | null];
       return { eventStoreUrl, databaseUrl, natsUrl, samplePlatformUrl };
     }),
+    /** Fulfilled when one of them has ended by itself. */
     failed: failed.promise,
+    /** Ends all of them, also those that are still starting. */
     stop: async () => {
       stopping = true;
       await Promise.all([starting, ...started.map((part) => part.stop())]);

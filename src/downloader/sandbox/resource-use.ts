@@ -36,15 +36,12 @@ export async function measureDirectory(directory: string, maxEntries: number): P
   return use;
 }
 
-interface ProcessOwner {
-  pid: number;
-  uid: number;
-  /** The user, the group and every further group, with all their variants. */
-  ids: number[];
-}
-
-/** The owners of all processes that have not ended; none where there is no /proc. */
-export function readOwners(): ProcessOwner[] {
+/**
+ * The owners of all processes that have not ended; none where there is no /proc.
+ *
+ * @returns ids: the user, the group and every further group, with all their variants
+ */
+export function readOwners(): { pid: number; uid: number; ids: number[] }[] {
   return listPids().flatMap((pid) => {
     const status = readProcessFile(pid, 'status');
     if (status === undefined || /^State:\s+[ZX]/m.test(status)) return [];

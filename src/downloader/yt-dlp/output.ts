@@ -142,28 +142,7 @@ function shares(parts: z.infer<typeof partsSchema>): number[] {
     : parts.map(() => 1 / parts.length);
 }
 
-export interface DownloadOutput {
-  /** Takes one line of yt-dlp's standard output. */
-  take: (line: string) => void;
-  metadata: AnnouncedMetadata | undefined;
-  /** yt-dlp has chosen the formats, so the item was not filtered out. */
-  chosen: boolean;
-  /** How many files the item comes in. */
-  parts: number;
-  /** How many of them are known to have come whole. */
-  wholeParts: number;
-  /** Takes how much of the fetched parts has been made into the finished file, from 0 to 1. */
-  takeFinished: (share: number) => void;
-  done: boolean;
-  /** The chosen formats and why, for people; empty until they are known. */
-  choice: string;
-  /** The chosen formats as a later attempt knows them. */
-  chosenIds: readonly string[];
-  /** Earlier attempts have fetched all of the chosen formats: there are no others. */
-  hasNoOthers: boolean;
-  /** The last error of an extractor. */
-  refusal: Refusal | undefined;
-}
+export type DownloadOutput = ReturnType<typeof followDownload>;
 
 /**
  * Follows a download by the lines that yt-dlp prints. Progress covers all parts, never goes back, and is reported at most four
@@ -173,7 +152,7 @@ export function followDownload(options: {
   onProgress: (progress: DownloadProgress) => void;
   onBytes: (downloadedBytes: number) => void;
   nowMs: () => number;
-}): DownloadOutput {
+}) {
   let partShares = [1];
   let partIndex = 0;
   let finishedBytes = 0;
@@ -215,16 +194,24 @@ export function followDownload(options: {
     output.hasNoOthers = formats.length > 0 && formats.every((format) => (format.reeltally_tried ?? 0) > 0);
   }
 
-  const output: DownloadOutput = {
+  const output = {
+    /** The chosen formats and why, for people; empty until they are known. */
     choice: '',
-    chosenIds: [],
+    /** The chosen formats as a later attempt knows them. */
+    chosenIds: [] as readonly string[],
+    /** Earlier attempts have fetched all of the chosen formats: there are no others. */
     hasNoOthers: false,
-    refusal: undefined,
-    metadata: undefined,
+    /** The last error of an extractor. */
+    refusal: undefined as Refusal | undefined,
+    metadata: undefined as AnnouncedMetadata | undefined,
+    /** yt-dlp has chosen the formats, so the item was not filtered out. */
     chosen: false,
+    /** How many files the item comes in. */
     parts: 1,
+    /** How many of them are known to have come whole. */
     wholeParts: 0,
-    takeFinished: (share) => {
+    /** Takes how much of the fetched parts has been made into the finished file, from 0 to 1. */
+    takeFinished: (share: number): void => {
       const nowMs = options.nowMs();
       firstFinished ??= { share, nowMs };
       const sharePerMs = (share - firstFinished.share) / (nowMs - firstFinished.nowMs);
@@ -233,7 +220,8 @@ export function followDownload(options: {
       tell({ percent, bytesPerSecond: null, etaSeconds });
     },
     done: false,
-    take(line) {
+    /** Takes one line of yt-dlp's standard output. */
+    take(line: string): void {
       if (line.startsWith(marks.progress)) {
         const part = parse(progressSchema, line.slice(marks.progress.length));
         if (part !== undefined) takeProgress(part);

@@ -8,22 +8,6 @@ import { testedSha256Of } from './newer.ts';
 import { bundledYtDlpName, bundledYtDlpSha256, bundledYtDlpVersion, type DownloaderPrograms } from './programs.ts';
 import type { YtDlpCommand } from './unpack.ts';
 
-interface ProgramVersion {
-  program: 'yt-dlp' | 'ffmpeg' | 'ffprobe' | 'deno';
-  path: string;
-  /** The version that the program prints; null if it does not start. */
-  version: string | null;
-  /** SHA-256 of the installed file, if requested, and of the file that this version was tested with; null for other programs. */
-  sha256: string | null;
-  expectedSha256: string | null;
-}
-
-export interface DownloaderState {
-  programs: ProgramVersion[];
-  /** Days since the date in yt-dlp's version; null if it has none. */
-  ageDays: number | null;
-}
-
 /** Platforms change, and yt-dlp follows within days. */
 export const oldEngineDays = 60;
 
@@ -75,8 +59,12 @@ async function firstWord(
   }
 }
 
-/** Asks each program for its version, in the namespaces of downloads, so that a program that does not start there is found. */
-export async function inspectDownloader(inspection: Inspection): Promise<DownloaderState> {
+/**
+ * Asks each program for its version, in the namespaces of downloads, so that a program that does not start there is found.
+ *
+ * @returns ageDays: since the date in yt-dlp's version; null if it has none
+ */
+export async function inspectDownloader(inspection: Inspection) {
   const { programs: paths, nowMs } = inspection;
   const ytDlp = inspection.ytDlp ?? { command: paths.ytDlpPath, prefix: [], environment: {} };
   await mkdir(inspection.directory, { recursive: true, mode: 0o700 });
@@ -104,7 +92,9 @@ export async function inspectDownloader(inspection: Inspection): Promise<Downloa
       return {
         program,
         path,
+        /** The version that the program prints; null if it does not start. */
         version: isKnown ? bundledYtDlpVersion : await firstWord(inspection, run),
+        /** SHA-256 of the installed file, if requested, and of the file that this version was tested with; null for other programs. */
         sha256: isBundled ? packedSha256 : inspection.checksums ? await fileSha256(path).catch(() => null) : null,
         expectedSha256:
           (program === 'yt-dlp' ? testedSha256Of(path) : undefined) ?? (isBundled ? bundledYtDlpSha256 : null),

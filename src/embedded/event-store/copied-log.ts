@@ -13,15 +13,8 @@ export interface CopiedEvent {
   metadata: Uint8Array;
 }
 
-export interface CopiedLog extends Disposable {
-  /** Position of the newest event, 0 if there is none. */
-  headPosition: () => bigint;
-  /** Every event, stream by stream, in the order of revisions. */
-  events: () => Iterable<CopiedEvent>;
-}
-
 /** @throws if the file is no whole log of this version */
-export function openCopiedLog(file: string): CopiedLog {
+export function openCopiedLog(file: string) {
   // `immutable`: without it, SQLite would make files of its own beside the copy.
   const url = new URL(`${pathToFileURL(file).href}?immutable=1`);
   const database = new DatabaseSync(url, { readOnly: true });
@@ -42,7 +35,9 @@ export function openCopiedLog(file: string): CopiedLog {
      ORDER BY stream_key, revision`,
   );
   return {
+    /** Position of the newest event, 0 if there is none. */
     headPosition: () => (head.get() as { position: bigint }).position,
+    /** Every event, stream by stream, in the order of revisions. */
     events: () => events.iterate() as Iterable<unknown> as Iterable<CopiedEvent>,
     [Symbol.dispose]: () => database.close(),
   };

@@ -17,19 +17,6 @@ const startTimeoutMs = 30_000;
 const stopTimeoutMs = 10_000;
 const mostErrorText = 4000;
 
-export interface EmbeddedEventStore {
-  url: string;
-  pid: number;
-  /** Its standard error, unless the disk is full. */
-  logFile: string;
-  /** The end of its standard error, even if the disk is full. */
-  lastWords: () => string;
-  /** Fulfilled when the process has ended, for any reason. */
-  exited: Promise<void>;
-  /** Stops it in order: it answers the requests that it has taken. May be called again. */
-  stop: () => Promise<void>;
-}
-
 export interface LaunchOptions {
   dataDirectory: string;
   /** Default: any free port. */
@@ -46,7 +33,7 @@ export async function launchEventStore({
   port = 0,
   nodePath,
   endOfCatchUp = 'last-event',
-}: LaunchOptions): Promise<EmbeddedEventStore> {
+}: LaunchOptions) {
   const child = spawn(
     nodePath,
     [
@@ -67,7 +54,18 @@ export async function launchEventStore({
   const lastWords = keepErrors(child, dataDirectory, logFile);
   const url = await listeningUrl(child, lastWords);
   if (child.pid === undefined) throw new Error('The embedded event store has no process id.');
-  return { url, pid: child.pid, logFile, lastWords, exited, stop: () => stop(child, exited) };
+  return {
+    url,
+    pid: child.pid,
+    /** Its standard error, unless the disk is full. */
+    logFile,
+    /** The end of its standard error, even if the disk is full. */
+    lastWords,
+    /** Fulfilled when the process has ended, for any reason. */
+    exited,
+    /** Stops it in order: it answers the requests that it has taken. May be called again. */
+    stop: () => stop(child, exited),
+  };
 }
 
 /** Keeps the error output in memory too, since a full disk would lose the reason of a failure. */

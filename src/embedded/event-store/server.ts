@@ -38,12 +38,6 @@ const maxMessageBytes = 17 * 1024 * 1024;
 
 const stopGraceMs = 2000;
 
-export interface RunningServer {
-  port: number;
-  /** Answers the appends that have arrived and ends open calls. Fulfilled when nothing is left. */
-  stop: () => Promise<void>;
-}
-
 /** @param port 0 for any that is free. @throws {StartRefused} as `listen` does */
 export async function startServer(options: {
   database: DatabaseSync;
@@ -51,7 +45,7 @@ export async function startServer(options: {
   /** The form of checkpoint that ends a catch-up. Default: that of 24.2.0. */
   endOfCatchUp?: EndOfCatchUp;
   onFailure: (error: unknown) => void;
-}): Promise<RunningServer> {
+}) {
   const log = new EventLog(options.database);
   const commits = new GroupCommit(options.database, options.onFailure);
   const openCalls = new Set<EventEmitter>();
@@ -92,6 +86,7 @@ function track<Call extends EventEmitter>(calls: Set<EventEmitter>, call: Call):
   return call;
 }
 
+/** Answers the appends that have arrived and ends open calls. Fulfilled when nothing is left. */
 async function stop(
   server: Server,
   listener: Listener,

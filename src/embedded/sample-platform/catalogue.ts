@@ -1,18 +1,5 @@
 import { endlessSizeBytes, type MediaSet, mediaSets, type Rendition, type SampleItem } from './items.ts';
 
-interface ListedRendition {
-  id: string;
-  path: string;
-  extension: string;
-  width?: number;
-  height?: number;
-  kilobitsPerSecond: number;
-  /** Only where the platform states it in its list. */
-  sizeBytes?: number;
-  videoCodec: string;
-  audioCodec: string;
-}
-
 function setOf(item: SampleItem): MediaSet {
   return mediaSets[item.media];
 }
@@ -21,7 +8,7 @@ function renditionsOf(item: SampleItem): readonly Rendition[] {
   return setOf(item).renditions.slice(0, item.maxRenditions);
 }
 
-function listedRenditions(id: string, item: SampleItem): ListedRendition[] {
+function listedRenditions(id: string, item: SampleItem): object[] {
   const { packaging } = setOf(item);
   if (packaging === 'hls' || packaging === 'dash' || packaging === 'stills') return [];
   const pictures = renditionsOf(item).map((rendition) => ({
@@ -31,6 +18,7 @@ function listedRenditions(id: string, item: SampleItem): ListedRendition[] {
     width: rendition.width,
     height: rendition.height,
     kilobitsPerSecond: rendition.kilobitsPerSecond,
+    // The platform states it in its list for this one alone.
     ...(item.delivery === 'endless' && { sizeBytes: endlessSizeBytes }),
     videoCodec: 'avc1.42C01E',
     audioCodec: packaging === 'files' ? 'mp4a.40.2' : 'none',

@@ -17,12 +17,6 @@ export interface SamplePlatformOptions {
   maxConnections?: number | undefined;
 }
 
-export interface SamplePlatform {
-  /** `http://127.0.0.1:PORT`, without a slash at its end. */
-  url: string;
-  close(): Promise<void>;
-}
-
 /**
  * Failures in a row of the item `flaky` before it works: as many requests as yt-dlp makes in one attempt
  * (one and two retries), so that the first attempt at a download fails and the second succeeds.
@@ -113,7 +107,7 @@ function createHandler(media: SampleMedia): (request: IncomingMessage, response:
  *
  * @throws {Error} when the port is taken.
  */
-export async function startSamplePlatform(options: SamplePlatformOptions): Promise<SamplePlatform> {
+export async function startSamplePlatform(options: SamplePlatformOptions) {
   const media = createSampleMedia(options);
   const handle = createHandler(media);
   const times = { headersTimeout: 5_000, connectionsCheckingInterval: 1_000 };
@@ -130,6 +124,7 @@ export async function startSamplePlatform(options: SamplePlatformOptions): Promi
   });
   const { port } = server.address() as AddressInfo;
   return {
+    /** `http://127.0.0.1:PORT`, without a slash at its end. */
     url: `http://127.0.0.1:${port}`,
     async close() {
       const closed = new Promise((resolve) => server.close(resolve));

@@ -34,12 +34,6 @@ const queueAnswerMs = 1_000;
 /** Each holds a connection to Postgres. */
 const maxExports = 2;
 
-interface StaffListener {
-  /** Address of the staff console, without its path. */
-  url: string;
-  close: () => Promise<void>;
-}
-
 /** The parts that the console shares with the API of its process. */
 interface Shared {
   files: FileStore;
@@ -52,11 +46,7 @@ interface Shared {
  *
  * @param port 0: any free one
  */
-export async function startStaffListener(
-  connections: Connections,
-  shared: Shared,
-  port: number,
-): Promise<StaffListener> {
+export async function startStaffListener(connections: Connections, shared: Shared, port: number) {
   const { config, logger } = connections;
   const server = createStaffServer(logger, config);
   connections.connectionLimit.hold(server.server, 'staff');
@@ -68,6 +58,7 @@ export async function startStaffListener(
   server.addHook('preClose', async () => dependencies.streams.stop());
   await listen(server, { host: config.STAFF_HOST, port, setting: 'STAFF_PORT' });
   return {
+    /** Address of the staff console, without its path. */
     url: originsOf(address()).own,
     close: async () => {
       await server.close();
