@@ -38,41 +38,27 @@ export function moneyChanges(store: Pick<EventStore, 'read'>): (recorded: Record
   };
 }
 
-export interface MoneyCounts {
-  /** Downloads beyond the allowance, and their price. */
-  charges: number;
-  charged_cents: number;
-  voided_cents: number;
-  waived_cents: number;
-  /** The fee at the opening of the period, and what upgrades have added to it. */
-  fee_cents: number;
-  fee_difference_cents: number;
-  /** What invoices carry of each: overage less its waivers. */
-  invoiced_overage_cents: number;
-  invoiced_fee_cents: number;
-  invoiced_fee_difference_cents: number;
-  /** What credit notes have given back of overage, and of fees with their differences. */
-  credited_overage_cents: number;
-  credited_fee_cents: number;
-  /** Overage that no invoice carries: charges less voids, waivers and what is invoiced. */
-  difference_cents: number;
-}
-
-/** The type lets none be forgotten. */
-export const moneyCounts = Object.keys({
-  charges: true,
-  charged_cents: true,
-  voided_cents: true,
-  waived_cents: true,
-  fee_cents: true,
-  fee_difference_cents: true,
-  invoiced_overage_cents: true,
-  invoiced_fee_cents: true,
-  invoiced_fee_difference_cents: true,
-  credited_overage_cents: true,
-  credited_fee_cents: true,
-  difference_cents: true,
-} satisfies Record<keyof MoneyCounts, true>) as (keyof MoneyCounts)[];
+/** What is counted of a billing period. */
+export const moneyCounts = [
+  // Downloads beyond the allowance, and their price.
+  'charges',
+  'charged_cents',
+  'voided_cents',
+  'waived_cents',
+  // The fee at the opening of the period, and what upgrades have added to it.
+  'fee_cents',
+  'fee_difference_cents',
+  // What invoices carry of each: overage less its waivers.
+  'invoiced_overage_cents',
+  'invoiced_fee_cents',
+  'invoiced_fee_difference_cents',
+  // What credit notes have given back of overage, and of fees with their differences.
+  'credited_overage_cents',
+  'credited_fee_cents',
+  // Overage that no invoice carries: charges less voids, waivers and what is invoiced.
+  'difference_cents',
+] as const;
+export type MoneyCounts = Record<(typeof moneyCounts)[number], number>;
 
 /** What the events of a batch change of one period. */
 interface Change extends Partial<MoneyCounts> {

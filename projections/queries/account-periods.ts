@@ -1,8 +1,8 @@
 import type { PoolClient } from 'pg';
-import type { UsageSnapshot } from '../../src/domain/usage-state.ts';
+import type { UsagePeriod, UsageSnapshot } from '../../src/domain/usage-state.ts';
 import type { RowMacs } from '../../src/ports/row-macs.ts';
 import { creditsColumns, type CreditsRow, signedUsageOf } from '../credits.ts';
-import { CreditsMacs, type NotBelieved } from '../credits-macs.ts';
+import { CreditsMacs, type NotBelieved, notBelieved } from '../credits-macs.ts';
 
 /** An invoice of a billing period in the read model. */
 export interface PeriodInvoice {
@@ -16,6 +16,13 @@ export interface AccountPeriod {
   start: string;
   snapshot: UsageSnapshot | NotBelieved;
   invoices: PeriodInvoice[];
+}
+
+/** @returns undefined for a row that this installation has not written, or that has no period */
+export function usageOfRow(row: AccountPeriod | undefined): UsagePeriod | undefined {
+  const snapshot = row?.snapshot;
+  if (snapshot === undefined || snapshot === notBelieved || snapshot.usage.phase === 'absent') return undefined;
+  return snapshot.usage;
 }
 
 /** The billing periods of an account, oldest first: rows of `credits` with those of `invoices`. */

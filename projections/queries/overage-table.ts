@@ -1,5 +1,6 @@
 import type { Pool, PoolClient } from 'pg';
 import type { UsagePeriod } from '../../src/domain/usage-state.ts';
+import { overageColumns } from '../overage-columns.ts';
 import { type MoneyCounts, moneyCounts } from '../period-money.ts';
 import { readByCursor } from './read-by-cursor.ts';
 
@@ -17,19 +18,12 @@ export interface PeriodMoney extends MoneyCounts {
   phase: UsagePeriod['phase'];
 }
 
-const sortColumns = {
-  account: undefined,
-  charges: 'charges',
-  charged: 'charged_cents',
-  voided: 'voided_cents',
-  waived: 'waived_cents',
-  credited: 'credited_overage_cents',
-  invoiced: 'invoiced_overage_cents',
-  difference: 'difference_cents',
-} as const satisfies Record<string, keyof PeriodMoney | undefined>;
+type OverageSort = 'account' | (typeof overageColumns)[number]['sort'];
 
-export const overageSorts = Object.keys(sortColumns) as (keyof typeof sortColumns)[];
-type OverageSort = (typeof overageSorts)[number];
+export const overageSorts: readonly OverageSort[] = ['account', ...overageColumns.map(({ sort }) => sort)];
+
+/** Undefined for accounts: the key of each row. */
+const columnOf = (sort: OverageSort) => overageColumns.find((each) => each.sort === sort)?.name;
 
 export interface OverageOrder {
   sort: OverageSort;
@@ -114,7 +108,7 @@ export async function listPeriodMoney(
 }
 
 function cursorOf(row: PeriodMoney, sort: OverageSort): OverageCursor {
-  const column = sortColumns[sort];
+  const column = columnOf(sort);
   return { value: column ? row[column] : 0, accountId: row.account_id, periodStart: row.period_start };
 }
 
@@ -169,7 +163,7 @@ const rangeConditions = ({ month, accountId }: OverageFilter, of: ValueOf): stri
 
 /** The account at the end, and without a month the start of the period, so that no two rows are the same place. */
 const keysOf = (sort: OverageSort, { month }: OverageFilter): string[] => {
-  const column = sortColumns[sort];
+  const column = columnOf(sort);
   return [...(column ? [`p.${column}`] : []), 'p.account_id', ...(month === undefined ? ['p.period_start'] : [])];
 };
 
@@ -187,7 +181,7 @@ function sourceSql({ filter, order, after }: Source, { of, maxLooked }: { of: Va
   const comparison = order.descending ? '<' : '>';
   const keys = keysOf(order.sort, filter);
   const places = (given: OverageCursor) => [
-    ...(sortColumns[order.sort] ? [`${of(given.value)}::bigint`] : []),
+    ...(columnOf(order.sort) ? [`${of(given.value)}::bigint`] : []),
     of(given.accountId),
     ...(filter.month === undefined ? [`${of(given.periodStart)}::timestamptz`] : []),
   ];

@@ -7,12 +7,13 @@ import {
   type DownloadPage,
   downloadSearchOf,
 } from '../../projections/queries/account-downloads.ts';
-import { type Html, html } from '../documents/html.ts';
+import { type Columns, type Html, html, numberCell } from '../documents/html.ts';
 import { jobStatuses } from '../domain/download-job.ts';
 import { formats } from '../domain/download-options.ts';
 import { failureReasons } from '../domain/failure-reasons.ts';
 import { type PlatformConfiguration, platformNames } from '../domain/platforms/platforms.ts';
-import { empty, money, note, number, numberHead, option, statusTag, time, wideTable } from './parts.ts';
+import { type Choice, choiceField } from './form-fields.ts';
+import { empty, listTable, money, note, statusTag, time } from './parts.ts';
 import { badInput } from './visit.ts';
 
 /** Lists of an account's downloads, the newest first, by filters that stand in the address: for its owner, and for staff. */
@@ -88,35 +89,11 @@ export function filterForm(
   { list, platforms: configured, first }: ListPlace & { first: Html },
 ): Html {
   const names = platformNames(configured).sort();
-  const choice = (name: keyof Filters, label: string, values: readonly (readonly [string, string])[]) =>
-    html`<label
-      >${label}
-      <select name="${name}">
-        ${option('', 'any', filters[name] ?? '')}
-        ${values.map(([value, text]) => option(value, text, filters[name] ?? ''))}
-      </select></label
-    >`;
+  const choice = (name: keyof Filters, label: string, values: readonly Choice[]) =>
+    choiceField(label, name, filters[name], [['', 'any'], ...values]);
   return html`<form method="get" action="${list}" class="filters" role="search">
-    ${first}
-    ${choice(
-      'status',
-      'State',
-      jobStatuses.map((status) => [status, status]),
-    )}
-    ${choice(
-      'platform',
-      'Platform',
-      names.map((name) => [name, name]),
-    )}
-    ${choice(
-      'format',
-      'Format',
-      formats.map((format) => [format, format]),
-    )}
-    ${choice('overage', 'Beyond the plan', [
-      ['yes', 'yes'],
-      ['no', 'no'],
-    ])}
+    ${first} ${choice('status', 'State', jobStatuses)} ${choice('platform', 'Platform', names)}
+    ${choice('format', 'Format', formats)} ${choice('overage', 'Beyond the plan', ['yes', 'no'])}
     ${choice(
       'key',
       'API key',
@@ -148,12 +125,9 @@ export function downloadList(
       ${empty(isFiltered ? html`<p>No download matches. <a href="${place.list}">Show all downloads</a></p>` : none)}
       <p>${goOn}</p>`;
   }
-  const rows = downloads.map((download) => row(download, labelsOf(keys), place));
-  return html`${wideTable('Downloads', heads, rows)} ${looked}
+  return html`${listTable('Downloads', downloads, columnsOf(keys, place))} ${looked}
     <p class="pages">${query.has('after') && html`<a href="${addressOf(undefined)}">Newest</a>`} ${goOn}</p>`;
 }
-
-const heads = ['Queued', 'Video', 'Format', 'State', 'API key', numberHead('Cost')];
 
 const labelsOf = (keys: readonly ApiKeyRow[]) =>
   new Map(keys.map(({ key_id: id, key_prefix: prefix, label }) => [id, label === '' ? prefix : label]));
@@ -166,22 +140,26 @@ function addressWith(list: string, query: URLSearchParams, after: string | undef
   return `${list}?${changed.toString()}`;
 }
 
-function row(job: JobRow, labels: ReadonlyMap<string, string>, { download }: ListPlace): Html {
-  const { token, status, queued_at: queuedAt, platform, video_id: videoId, format, quality, key_id: keyId } = job;
-  const isLive = status !== 'done' && status !== 'failed';
-  const reason = job.failure_reason;
-  return html`<tr>
-    <td>${time(queuedAt)}</td>
-    <td>
-      <a data-row href="${download}${token}">${platform} ${videoId}</a>
-      ${reason !== null && html`<div class="soft">${failureReasons[reason].message}</div>`}
-    </td>
-    <td>${format}${format === 'video' && html` <span class="soft">${quality}</span>`}</td>
-    <td ${isLive && html`data-live="${token}"`}>${statusTag(status)}</td>
-    <td>${keyId === null ? '' : (labels.get(keyId) ?? keyId)}</td>
-    ${number(costText(job))}
-  </tr>`;
+function columnsOf(keys: readonly ApiKeyRow[], { download }: ListPlace): Columns<JobRow> {
+  const labels = labelsOf(keys);
+  const isLive = ({ status }: JobRow) => status !== 'done' && status !== 'failed';
+  return {
+    Queued: (job) => time(job.queued_at),
+    Video: (job) => videoCell(job, `${download}${job.token}`),
+    Format: ({ format, quality }) => (format === 'video' ? html`video <span class="soft">${quality}</span>` : format),
+    State: { cell: (job) => html`<td ${isLive(job) && html`data-live="${job.token}"`}>${statusTag(job.status)}</td>` },
+    'API key': ({ key_id: id }) => id !== null && (labels.get(id) ?? id),
+    Cost: numberCell(costText),
+  };
 }
+
+/** The video of a download with a link to its page, and why it has failed. */
+export const videoCell = (
+  { platform, video_id: id, failure_reason: reason }: Pick<JobRow, 'platform' | 'video_id' | 'failure_reason'>,
+  path: string,
+): Html =>
+  html`<a data-row href="${path}">${platform} ${id}</a>
+    ${reason !== null && html`<div class="soft">${failureReasons[reason].message}</div>`}`;
 
 /** The charge of a download, before what may have been given back of it. */
 export const costText = ({ cents, overage }: Pick<JobRow, 'cents' | 'overage'>): string => {

@@ -17,6 +17,40 @@ export function formKeyOf({ form }: Visit): string | undefined {
   return key;
 }
 
+/** A form that changes something. @param action where it is sent */
+export const postForm = (session: Pick<SiteSession, 'formToken'>, action: string, content: Html): Html =>
+  html`<form method="post" action="${action}" class="stack">${formTokenField(session)} ${content}</form>`;
+
+/** Something that is done rarely, behind its name. */
+export const folded = (name: string | Html, content: Html): Html =>
+  html`<details>
+    <summary>${name}</summary>
+    ${content}
+  </details>`;
+
+export type Choice = string | readonly [value: string, text: string];
+
+/** A list to choose from. @param current what is chosen; label: for people who do not see what it is about */
+export const choices = (
+  name: string,
+  current: string | null | undefined,
+  all: readonly Choice[],
+  label?: string,
+): Html =>
+  html`<select name="${name}" ${label !== undefined && html`aria-label="${label}"`}>
+    ${all.map((choice) => {
+      const [value, text] = typeof choice === 'string' ? [choice, choice] : choice;
+      return html`<option value="${value}" ${value === (current ?? '') && html`selected`}>${text}</option>`;
+    })}
+  </select>`;
+
+export const choiceField = (
+  label: string,
+  name: string,
+  current: string | null | undefined,
+  all: readonly Choice[],
+): Html => html`<label>${label} ${choices(name, current, all)}</label>`;
+
 /** Whole cents from dollars as people type them. @returns null for an empty field, undefined for anything else */
 export function readDollars(text: string): number | null | undefined {
   const trimmed = text.trim().replace(/^\$/, '').replaceAll(',', '');

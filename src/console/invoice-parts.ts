@@ -1,7 +1,7 @@
 import { formatDays } from '../documents/days.ts';
-import { type Html, html } from '../documents/html.ts';
+import { type Columns, type Html, html, numberCell } from '../documents/html.ts';
 import type { CreditNoteDocument, DocumentLine, InvoiceDocument } from '../documents/invoice-document.ts';
-import { count, type Fact, money, number, numberHead, time, wideTable } from './parts.ts';
+import { amountCell, count, type Fact, listTable, money, rowName, time } from './parts.ts';
 
 /** Parts of the pages of invoices and credit notes that owners and staff see alike. */
 
@@ -43,46 +43,25 @@ export const givesBackFact = (
     ${description}${more}`,
 ];
 
-/** Further columns of a table: their heads, and their cells in each row. */
-interface MoreColumns<Row> {
-  heads: readonly (string | Html)[];
-  cells: (row: Row) => Html;
-}
-
-export const lineTable = <Line extends DocumentLine>(lines: readonly Line[], more: MoreColumns<Line>): Html =>
-  wideTable(
-    'Lines',
-    ['Line', 'Description', ...['Quantity', 'Unit price', 'Amount'].map(numberHead), ...more.heads],
-    lines.map(
-      (line) =>
-        html`<tr>
-          <td>${line.line}</td>
-          <td>${line.description}</td>
-          ${number(line.rate_cents === null ? '' : count(line.quantity))}
-          ${number(line.rate_cents === null ? '' : money(line.rate_cents))} ${number(money(line.cents))}
-          ${more.cells(line)}
-        </tr>`,
-    ),
-  );
+/** @param more columns behind those that every table of lines has */
+export const lineTable = <Line extends DocumentLine>(lines: readonly Line[], more: Columns<Line>): Html =>
+  listTable('Lines', lines, {
+    Line: ({ line }) => line,
+    Description: ({ description }) => description,
+    Quantity: numberCell(({ rate_cents: rate, quantity }) => (rate === null ? '' : count(quantity))),
+    'Unit price': numberCell(({ rate_cents: rate }) => (rate === null ? '' : money(rate))),
+    Amount: amountCell(({ cents }) => cents),
+    ...more,
+  });
 
 type Note = InvoiceDocument['credit_notes'][number];
 
 /** The credit notes of an invoice. @param more columns between the number of each and its amount */
-export const noteTable = (
-  notes: readonly Note[],
-  pathOf: (note: Note) => string,
-  more: MoreColumns<Note>,
-): Html | false =>
+export const noteTable = (notes: readonly Note[], pathOf: (note: Note) => string, more: Columns<Note>): Html | false =>
   notes.length > 0 &&
   html`<h2>Credit notes</h2>
-    ${wideTable(
-      'Credit notes',
-      ['Credit note', ...more.heads, numberHead('Amount')],
-      notes.map(
-        (note) =>
-          html`<tr>
-            <th scope="row"><a data-row href="${pathOf(note)}">Credit note ${note.number}</a></th>
-            ${more.cells(note)} ${number(money(-note.cents))}
-          </tr>`,
-      ),
-    )}`;
+    ${listTable('Credit notes', notes, {
+      'Credit note': rowName((note) => html`<a data-row href="${pathOf(note)}">Credit note ${note.number}</a>`),
+      ...more,
+      Amount: amountCell(({ cents }) => -cents),
+    })}`;

@@ -1,4 +1,4 @@
-import { Html, html, table } from '../documents/html.ts';
+import { type Cell, type Columns, columnTable, type Content, Html, html, numberCell } from '../documents/html.ts';
 import { formatCents } from '../domain/cents.ts';
 import type { Job } from '../domain/download-job.ts';
 import type { Actor } from '../domain/parse-event.ts';
@@ -35,13 +35,38 @@ export const money = (cents: number): string => formatCents(cents).replaceAll(/\
 
 export const count = (value: number): string => String(value).replaceAll(/\B(?=(?:\d{3})+$)/g, ',');
 
-export const number = (content: string | Html): Html => html`<td class="number">${content}</td>`;
+/** The name of what a row is about. */
+export const rowName = <Row>(content: (row: Row) => Content): Cell<Row> => ({
+  cell: (row) => html`<th scope="row">${content(row)}</th>`,
+});
 
-export const numberHead = (name: string): Html => html`<span class="number">${name}</span>`;
+export const countCell = <Row>(value: (row: Row) => number): Cell<Row> => numberCell((row) => count(value(row)));
 
-/** A table that scrolls by itself where a screen is narrow. @param label for people who do not see it */
-export const wideTable = (label: string, heads: readonly (string | Html)[], rows: readonly Html[], foot?: Html): Html =>
-  html`<div class="scroll" role="region" aria-label="${label}" tabindex="0">${table(heads, rows, foot)}</div>`;
+export const amountCell = <Row>(cents: (row: Row) => number): Cell<Row> => numberCell((row) => money(cents(row)));
+
+/** What people can do with a row, in a column that needs no head for those who see it. */
+export const actionCell = <Row>(content: (row: Row) => Content): Cell<Row> => ({
+  head: (name) => html`<span class="visually-hidden">${name}</span>`,
+  cell: (row) => html`<td>${content(row)}</td>`,
+});
+
+interface Listing {
+  /** For people who do not see the table. */
+  name: string;
+  /** Stands in the place of a table without rows. */
+  none?: Html;
+  /** A row of sums. */
+  foot?: Html;
+}
+
+/** A table of things, a row of each, that scrolls by itself where a screen is narrow. */
+export function listTable<Row>(listing: string | Listing, rows: readonly Row[], columns: Columns<Row>): Html {
+  const { name, none, foot }: Listing = typeof listing === 'string' ? { name: listing } : listing;
+  if (rows.length === 0 && none) return none;
+  return html`<div class="scroll" role="region" aria-label="${name}" tabindex="0">
+    ${columnTable(rows, columns, foot)}
+  </div>`;
+}
 
 export type Fact = readonly [name: string, value: Html | string, attributes?: Html | false];
 
@@ -96,6 +121,9 @@ export function bar(label: string, used: number, limit: number): Html {
   </svg>`;
 }
 
+export const tag = (text: string, kind: 'info' | 'good' | 'warn' | 'bad' | '' = ''): Html =>
+  html`<span class="tag ${kind}">${text}</span>`;
+
 const statusKinds: Readonly<Record<Job['status'], string>> = {
   queued: 'info',
   claimed: 'info',
@@ -106,10 +134,6 @@ const statusKinds: Readonly<Record<Job['status'], string>> = {
 
 export const statusTag = (status: Job['status']): Html =>
   html`<span class="tag ${statusKinds[status]}" data-status>${status}</span>`;
-
-/** Keeps a choice in a form. */
-export const option = (value: string, name: string, current: string | null): Html =>
-  html`<option value="${value}" ${value === current && new Html('selected')}>${name}</option>`;
 
 /** Bytes as people read them. */
 export function bytes(size: number): string {

@@ -7,7 +7,7 @@ export class Html {
   }
 }
 
-type Content = Html | string | number | undefined | false | readonly Content[];
+export type Content = Html | string | number | undefined | false | readonly Content[];
 
 const entities: Readonly<Record<string, string>> = {
   '&': '&amp;',
@@ -32,6 +32,47 @@ export function html(parts: TemplateStringsArray, ...contents: Content[]): Html 
 export function prose(text: string): Html {
   return html`${text.split('`').map((part, index) => (index % 2 === 1 ? html`<code>${part}</code>` : part))}`;
 }
+
+/** A cell of a table other than a plain one. */
+export interface Cell<Row> {
+  /** Default: the name of its column as it is. */
+  head?: (name: string) => Html;
+  cell: (row: Row) => Html;
+}
+
+/** The columns of a table by their names: what stands in their cells; false for one that it does not have. */
+export type Columns<Row> = Readonly<Record<string, ((row: Row) => Content) | Cell<Row> | false>>;
+
+export const number = (content: string | Html): Html => html`<td class="number">${content}</td>`;
+
+export const numberHead = (name: string | Html): Html => html`<span class="number">${name}</span>`;
+
+/** In a column of numbers. */
+export const numberCell = <Row>(content: (row: Row) => string | Html): Cell<Row> => ({
+  head: numberHead,
+  cell: (row) => number(content(row)),
+});
+
+/** A table of things, a row of each; nothing where there are none. @param foot a row of sums */
+export function columnTable<Row>(rows: readonly Row[], columns: Columns<Row>, foot?: Html): Html {
+  const shown = Object.entries(columns).flatMap(([name, column]) =>
+    column === false ? [] : [[name, typeof column === 'function' ? plainCell(column) : column] as const],
+  );
+  return table(
+    shown.map(([name, { head }]) => head?.(name) ?? name),
+    rows.map(
+      (row) =>
+        html`<tr>
+          ${shown.map(([, { cell }]) => cell(row))}
+        </tr>`,
+    ),
+    foot,
+  );
+}
+
+const plainCell = <Row>(content: (row: Row) => Content): Cell<Row> => ({
+  cell: (row) => html`<td>${content(row)}</td>`,
+});
 
 /** @param foot a row of sums */
 export function table(heads: readonly (string | Html)[], rows: readonly Html[], foot?: Html): Html {

@@ -1,5 +1,6 @@
 import { stringify } from 'csv-stringify/sync';
 import { formatCents } from '../domain/cents.ts';
+import type { LineItem } from '../domain/line-items.ts';
 import type { CreditNoteDocument, DocumentLine, InvoiceDocument } from './invoice-document.ts';
 import { formatRevisions } from './revisions.ts';
 
@@ -14,22 +15,15 @@ export function invoiceCsv(document: InvoiceDocument): string {
   return csv(rows);
 }
 
-export function creditNoteCsv(document: CreditNoteDocument): string {
-  const { document_number, number, account_id, issued_at, reference, reason, issued_by, line } = document;
-  const { invoice_number, invoice_document_number, line_description, charge_event_id, cents, currency, event } =
-    document;
+export function creditNoteCsv({ number, event, cents, ...note }: CreditNoteDocument): string {
+  const { document_number, account_id, issued_at, reference, reason, issued_by, line, line_description } = note;
+  const { invoice_number, invoice_document_number, charge_event_id, currency } = note;
+  const about = { credit_note_number: number, document_number, account_id, issued_at, ...partiesOf(note) };
+  const given = { invoice_number, invoice_document_number, line, line_description, charge_event_id };
   return csv([
     {
-      credit_note_number: number,
-      document_number,
-      account_id,
-      issued_at,
-      ...partiesOf(document),
-      invoice_number,
-      invoice_document_number,
-      line,
-      line_description,
-      charge_event_id,
+      ...about,
+      ...given,
       reference,
       reason,
       issued_by,
@@ -50,31 +44,11 @@ const partiesOf = ({ issuer, billed_to: billedTo }: Pick<InvoiceDocument, 'issue
   billed_to_tax_id: billedTo.tax_id,
 });
 
-interface Row {
-  line: number;
-  kind: string;
-  description: string;
-  quantity: number;
-  rate_cents: number | null;
-  rate_version: string | null;
-  cents: number;
-  dollars: string;
-  stream: string;
-  revisions: string;
-  event_id: string | null;
-  time: string | null;
-  token: string | null;
-  platform: string | null;
-  video_id: string | null;
-  reference: string | null;
-  reason: string | null;
-}
-
 const noItem = { time: null, token: null, platform: null, video_id: null, reference: null, reason: null };
 
-function rowsOf({ items, revisions, cents, ...line }: DocumentLine): Row[] {
+function rowsOf({ items, revisions, cents, ...line }: DocumentLine): object[] {
   const { line: number, kind, description, quantity, rate_cents, rate_version, stream, event_id } = line;
-  const whole: Row = {
+  const whole = {
     line: number,
     kind,
     description,
@@ -88,15 +62,14 @@ function rowsOf({ items, revisions, cents, ...line }: DocumentLine): Row[] {
     event_id,
     ...noItem,
   };
-  return (
-    items?.map(({ revision, ...item }) => ({
-      ...whole,
-      quantity: 1,
-      dollars: dollars(item.cents),
-      revisions: String(revision),
-      ...item,
-    })) ?? [whole]
-  );
+  const itemRow = ({ revision, ...item }: LineItem) => ({
+    ...whole,
+    quantity: 1,
+    dollars: dollars(item.cents),
+    revisions: String(revision),
+    ...item,
+  });
+  return items?.map(itemRow) ?? [whole];
 }
 
 /** Such as `-0.25`: the amount alone, for a column. */

@@ -9,58 +9,44 @@ import { formatDays } from './days.ts';
  * events alone, so that the same log gives the same bytes wherever and whenever it is asked. What was credited since, and an
  * issuer's name that comes from the settings, are all that may differ later.
  */
-export interface InvoiceDocument {
+export interface InvoiceDocument extends Pick<
+  InvoiceIssued,
+  'account_id' | 'number' | 'covers' | 'period_start' | 'period_end' | 'currency' | 'total_cents'
+> {
   type: 'invoice';
   /** Unique among all documents of the issuer. */
   document_number: string;
   issuer: IssuerDetails;
   /** The account's owner. */
   billed_to: BilledTo;
-  account_id: string;
-  number: number;
   /** UTC ISO-8601. */
   issued_at: string;
-  covers: InvoiceIssued['covers'];
-  period_start: string;
-  period_end: string;
-  currency: 'USD';
   lines: DocumentLine[];
-  total_cents: number;
   /** Cents given back since. */
   credit_notes: NoteOfInvoice[];
   credited_cents: number;
   event: EventReference;
 }
 
-interface NoteOfInvoice {
-  number: number;
+interface NoteOfInvoice extends Pick<CreditNoteIssued, 'number' | 'line' | 'reference' | 'cents'> {
   document_number: string;
   issued_at: string;
-  line: number;
-  reference: string;
   reason: string;
-  cents: number;
 }
 
-export interface CreditNoteDocument {
+export interface CreditNoteDocument extends Pick<
+  CreditNoteIssued,
+  'account_id' | 'number' | 'reference' | 'invoice_number' | 'line' | 'charge_event_id' | 'currency' | 'cents'
+> {
   type: 'credit_note';
   document_number: string;
   issuer: IssuerDetails;
   billed_to: BilledTo;
-  account_id: string;
-  number: number;
   issued_at: string;
-  reference: string;
   reason: string;
   issued_by: string;
-  /** The invoice line that it gives back a part of. */
-  invoice_number: number;
   invoice_document_number: string;
-  line: number;
   line_description: string;
-  charge_event_id: string | null;
-  currency: 'USD';
-  cents: number;
   event: EventReference;
 }
 

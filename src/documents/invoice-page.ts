@@ -1,7 +1,6 @@
 import { formatCents } from '../domain/cents.ts';
-import type { LineItem } from '../domain/line-items.ts';
 import { formatDay, formatDays } from './days.ts';
-import { Html, html, table } from './html.ts';
+import { columnTable, Html, html, numberCell } from './html.ts';
 import type { BilledTo, CreditNoteDocument, DocumentLine, InvoiceDocument } from './invoice-document.ts';
 import { invoicePageStyle } from './invoice-page-style.ts';
 import { formatRevisions } from './revisions.ts';
@@ -20,7 +19,14 @@ export function invoicePage(invoice: InvoiceDocument): string {
       Period: formatDays(period_start, period_end),
       Currency: currency,
     }),
-    table(['Line', 'Description', right('Quantity'), right('Unit price'), right('Amount')], lines.map(lineRow)),
+    columnTable(lines, {
+      Line: ({ line }) => line,
+      Description: ({ description, rate_version: version }) =>
+        html`${description}${version !== null && html`<div class="detail">price list ${version}</div>`}`,
+      Quantity: numberCell(({ rate_cents: rate, quantity }) => (rate === null ? '' : String(quantity))),
+      'Unit price': numberCell(({ rate_cents: rate }) => (rate === null ? '' : money(rate))),
+      Amount: numberCell(({ cents }) => money(cents)),
+    }),
     totals(invoice),
     creditNotes(invoice),
     ...lines.map(itemsOf),
@@ -41,19 +47,13 @@ export function creditNotePage(note: CreditNoteDocument): string {
       Currency: currency,
       Reference: reference,
     }),
-    table(
-      ['Description', right('Amount')],
-      [
-        html`<tr>
-          <td>
-            ${line_description}
-            <div class="detail">${reason}</div>
-            ${charge !== null && html`<div class="detail">the charge <code>${charge}</code></div>`}
-          </td>
-          <td class="number">${money(cents)}</td>
-        </tr>`,
-      ],
-    ),
+    columnTable([note], {
+      Description: () =>
+        html`${line_description}
+          <div class="detail">${reason}</div>
+          ${charge !== null && html`<div class="detail">the charge <code>${charge}</code></div>`}`,
+      Amount: numberCell(() => money(cents)),
+    }),
     html`<table class="totals">
       <tr class="sum">
         <td>Total credited</td>
@@ -108,8 +108,6 @@ const questions = ({ issuer: { email } }: InvoiceDocument | CreditNoteDocument):
 /** With separators of thousands, as on paper. */
 const money = (cents: number): string => formatCents(cents).replaceAll(/\B(?=(?:\d{3})+\.)/g, ',');
 
-const right = (head: string): Html => html`<span class="number">${head}</span>`;
-
 function facts(given: Readonly<Record<string, string | Html>>): Html {
   return html`<dl>
     ${Object.entries(given).map(
@@ -118,23 +116,6 @@ function facts(given: Readonly<Record<string, string | Html>>): Html {
           <dd>${value}</dd>`,
     )}
   </dl>`;
-}
-
-function lineRow({
-  line,
-  description,
-  quantity,
-  rate_cents: rateCents,
-  rate_version: version,
-  cents,
-}: DocumentLine): Html {
-  return html`<tr>
-    <td>${line}</td>
-    <td>${description}${version !== null && html`<div class="detail">price list ${version}</div>`}</td>
-    <td class="number">${rateCents !== null && quantity}</td>
-    <td class="number">${rateCents !== null && money(rateCents)}</td>
-    <td class="number">${money(cents)}</td>
-  </tr>`;
 }
 
 function totals({
@@ -162,20 +143,15 @@ function totals({
 
 function creditNotes({ credit_notes: notes }: InvoiceDocument): Html {
   if (notes.length === 0) return html``;
-  const rows = notes.map(
-    ({ document_number: number, issued_at: issuedAt, line, reference, reason, cents }) =>
-      html`<tr>
-        <td class="whole">${number}</td>
-        <td>${formatDay(issuedAt)}</td>
-        <td>${line}</td>
-        <td>${reference}</td>
-        <td>${reason}</td>
-        <td class="number">${money(-cents)}</td>
-      </tr>`,
-  );
-  const heads = ['Note', 'Issued', 'Of line', 'Reference', 'Reason', right('Amount')];
   return html`<h2>Credit notes</h2>
-    ${table(heads, rows)}`;
+    ${columnTable(notes, {
+      Note: { cell: (note) => html`<td class="whole">${note.document_number}</td>` },
+      Issued: ({ issued_at: at }) => formatDay(at),
+      'Of line': ({ line }) => line,
+      Reference: ({ reference }) => reference,
+      Reason: ({ reason }) => reason,
+      Amount: numberCell(({ cents }) => money(-cents)),
+    })}`;
 }
 
 /** A page does not hold the ranges of a very busy period; the other forms do. */
@@ -183,25 +159,18 @@ const mostRanges = 12;
 
 function trace(invoice: InvoiceDocument): Html {
   const { account_id: accountId, period_start: start, event, lines } = invoice;
-  const rows = lines.map(
-    ({ line, kind, stream, revisions, event_id: eventId, rate_cents: rateCents, rate_version: version }) =>
-      html`<tr>
-        <td>${line}</td>
-        <td><code>${stream}</code></td>
-        <td>${formatRevisions(revisions, mostRanges)}</td>
-        <td>
-          ${
-            eventId === null
-              ? html`each ${kind === 'waivers' && 'a waiver of'} a charge of ${money(rateCents ?? 0)}, price list
-                ${version ?? ''}`
-              : html`<code>${eventId}</code>`
-          }
-        </td>
-      </tr>`,
-  );
+  const eventOf = ({ kind, event_id: id, rate_cents: rate, rate_version: version }: DocumentLine) =>
+    id === null
+      ? html`each ${kind === 'waivers' && 'a waiver of'} a charge of ${money(rate ?? 0)}, price list ${version ?? ''}`
+      : html`<code>${id}</code>`;
   return html`<section class="trace">
       <h2>Where each line comes from</h2>
-      ${table(['Line', 'Stream of the event log', 'Revisions', 'Event'], rows)}
+      ${columnTable(lines, {
+        Line: ({ line }) => line,
+        'Stream of the event log': ({ stream }) => html`<code>${stream}</code>`,
+        Revisions: ({ revisions }) => formatRevisions(revisions, mostRanges),
+        Event: eventOf,
+      })}
     </section>
     <footer>
       ${questions(invoice)}
@@ -219,33 +188,24 @@ const mostItems = 500;
 
 function itemsOf({ line, items, description, kind }: DocumentLine): Html {
   if (!items) return html``;
-  const rows = items.slice(0, mostItems).map(itemRow);
   const count = String(items.length);
   const listed =
     items.length > mostItems
       ? `${String(mostItems)} of ${count} are listed here, the CSV, JSON and text forms of this invoice list all of them.`
       : `${count} in all.`;
-  const why = kind === 'overage' ? [] : ['Reference and reason'];
   return html`<section class="items">
     <h2>Line ${line}: ${description}</h2>
     <p>${listed}</p>
-    ${table(['Time (UTC)', 'Download', ...why, 'Event', right('Amount')], rows)}
+    ${columnTable(items.slice(0, mostItems), {
+      'Time (UTC)': ({ time }) => html`${time.slice(0, 10)}<br />${time.slice(11, 19)}`,
+      Download: ({ platform, video_id: videoId, token }) => html`${platform} ${videoId}<br /><code>${token}</code>`,
+      'Reference and reason':
+        kind !== 'overage' &&
+        (({ reference, reason }) =>
+          html`${reference ?? ''}
+            <div>${reason ?? ''}</div>`),
+      Event: ({ revision, event_id: id }) => html`revision ${revision}<br /><code>${id}</code>`,
+      Amount: numberCell(({ cents }) => money(cents)),
+    })}
   </section>`;
-}
-
-function itemRow(item: LineItem): Html {
-  const { event_id: eventId, revision, time, token, platform, video_id: videoId, reference, reason, cents } = item;
-  return html`<tr>
-    <td>${time.slice(0, 10)}<br />${time.slice(11, 19)}</td>
-    <td>${platform} ${videoId}<br /><code>${token}</code></td>
-    ${
-      reference !== null &&
-      html`<td>
-        ${reference}
-        <div>${reason ?? ''}</div>
-      </td>`
-    }
-    <td>revision ${revision}<br /><code>${eventId}</code></td>
-    <td class="number">${money(cents)}</td>
-  </tr>`;
 }

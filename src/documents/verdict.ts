@@ -47,18 +47,10 @@ export interface About {
 }
 
 /** What programs are told: the verdict, and what it follows from. */
-export interface ShownVerification extends Verdict {
-  events: number;
-  position: string | null;
-  unknown: number;
-  known: number;
-  caught_up_at: string | null;
-  caught_up_position: string | null;
-  written_at: string | null;
-}
+export type ShownVerification = ReturnType<typeof showVerification>;
 
 /** @param state undefined before anything was verified */
-export function showVerification(state: Verified | undefined, about: About): ShownVerification {
+export function showVerification(state: Verified | undefined, about: About) {
   return {
     ...verdictOf(state, about),
     events: state?.events ?? 0,

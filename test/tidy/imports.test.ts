@@ -26,16 +26,16 @@ const rooms: Readonly<Record<string, Room>> = {
   },
   // What the projector writes, with the reads of one row.
   projections: { rooms: ['src/async', 'src/domain', 'src/ports', 'projections/runner'] },
-  // What pages, commands and exports read of several rows or tables.
-  'projections/queries': { rooms: ['src/domain', 'src/ports', ...readModels] },
+  // What pages, commands and exports read of several rows or tables; documents with the names that the log has for them.
+  'projections/queries': {
+    rooms: ['src/domain', 'src/ports', 'src/commands/parties.ts', 'src/documents', ...readModels],
+  },
   // What the loops of dispatcher and worker have to do next.
   'projections/work-lists': { rooms: ['src/ports', 'projections/runner'] },
   'projections/runner': { rooms: ['src/async', 'src/ports'] },
   'projections/admission': { rooms: ['src/domain', 'src/ports', 'projections', 'projections/runner'] },
   // Pages and files for people, made of facts alone: the same facts give the same bytes.
   'src/documents': { rooms: ['src/domain'], packages: ['csv-stringify/sync'] },
-  // An account's documents from log and read models, for everybody who shows them.
-  'src/invoices': { rooms: [...insideOfService, 'projections', 'projections/queries/line-items.ts', 'src/documents'] },
   // APIs written down as OpenAPI, from their tables of endpoints.
   'src/openapi': { rooms: [], packages: ['zod'] },
   'src/http': {
@@ -69,10 +69,10 @@ const rooms: Readonly<Record<string, Room>> = {
       ...insideOfService,
       ...readModels,
       'projections/queries/account-downloads.ts',
+      'projections/queries/account-documents.ts',
       'projections/queries/account-periods.ts',
       'projections/admission/key-use.ts',
       'src/documents',
-      'src/invoices',
       'src/console',
     ],
   },
@@ -85,7 +85,6 @@ const rooms: Readonly<Record<string, Room>> = {
       'projections/admission/key-use.ts',
       'src/documents',
       'src/openapi',
-      'src/invoices',
       'src/console',
     ],
   },
@@ -118,7 +117,6 @@ const rooms: Readonly<Record<string, Room>> = {
       'src/audit/compare',
       'src/audit/rules',
       'src/documents',
-      'src/invoices',
       'src/transfer',
       'src/client',
     ],
@@ -160,8 +158,12 @@ const readByOwners = [
   'listAccountDownloads',
   'readNewestCredits',
   'pageAccountPeriods',
+  'usageOfRow',
   'listUsageDays',
   'readInvoices',
+  'listDocuments',
+  'findInvoice',
+  'findCreditNote',
   'listApiKeys',
   'listKeysWithUse',
   'waitForKey',

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { invoices as invoicesModel } from '../../../projections/invoices.ts';
-import { listDocuments } from '../../invoices/account-documents.ts';
+import { listDocuments } from '../../../projections/queries/account-documents.ts';
 import { requireAccount } from '../accounts/find-account-usage.ts';
 import { accountIdArgument } from '../arguments.ts';
 import type { CliDependencies, RunCommand } from '../dependencies.ts';

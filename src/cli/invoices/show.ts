@@ -1,11 +1,11 @@
 import { type Command, Option } from 'commander';
 import { invoices } from '../../../projections/invoices.ts';
 import { overageLedger } from '../../../projections/overage-ledger.ts';
+import { findCreditNote, findInvoice } from '../../../projections/queries/account-documents.ts';
 import { ItemsMissing } from '../../../projections/queries/line-items.ts';
 import { usageAndJobs } from '../../../projections/usage-and-jobs.ts';
 import type { CreditNoteDocument, InvoiceDocument } from '../../documents/invoice-document.ts';
 import { type DocumentFormat, documentFormats, renderDocument } from '../../documents/render-document.ts';
-import { findCreditNote, findInvoice } from '../../invoices/account-documents.ts';
 import { requireAccount } from '../accounts/find-account-usage.ts';
 import { accountIdArgument, fromOneArgument } from '../arguments.ts';
 import type { CliDependencies, RunCommand } from '../dependencies.ts';

@@ -9,7 +9,8 @@ const commandBudgetMs = 5_000;
 
 const actorOf = ({ session }: OwnerVisit): Actor => ({ type: 'owner', id: session.personId });
 
-export const requestOf = (visit: OwnerVisit): AccountRequest => ({
+export const requestOf = (visit: OwnerVisit): AccountRequest & { accountId: string } => ({
+  accountId: visit.session.accountId,
   correlationId: visit.request.id,
   actor: actorOf(visit),
   timeoutMs: commandBudgetMs,

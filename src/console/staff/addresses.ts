@@ -37,11 +37,11 @@ export function withQuery(path: string, fields: Readonly<Record<string, string |
   return query === '' ? path : `${path}?${query}`;
 }
 
-/** Where a list goes on that is cut off before a row. */
-export function olderPath(path: string, query: URLSearchParams, before: string): string {
-  const changed = new URLSearchParams([...query].filter(([name, value]) => value !== '' && name !== 'before'));
-  changed.set('before', before);
-  return `${path}?${changed.toString()}`;
+/** Leads on from the end of a list that was cut off. @param before the row there; null: the list is whole */
+export function olderLink(path: string, query: URLSearchParams, before: string | null): Html | false {
+  if (before === null) return false;
+  const fields = Object.fromEntries([...query].filter(([, value]) => value !== ''));
+  return html`<p class="pages"><a rel="next" href="${withQuery(path, { ...fields, before })}">Older</a></p>`;
 }
 
 /** A page that is a file with this ending as well. */
@@ -53,3 +53,10 @@ export const chargesPath = (
   fields: { only?: 'charges' | 'corrections' | undefined; after?: string | undefined } = {},
   as: FileEnding = '',
 ) => withQuery(`/staff/overage/${accountId}/${start.slice(0, 10)}${as}`, fields);
+
+/** The files that have all rows of a table. */
+export const fileLinks = (rows: string, addressAs: (as: FileEnding) => string): Html =>
+  html`<p class="pages">
+    <span>All of these ${rows}:</span> <a href="${addressAs('.csv')}" download>CSV</a>
+    <a href="${addressAs('.json')}" download>JSON</a>
+  </p>`;

@@ -9,21 +9,51 @@ import type { CorrectionRequest } from '../../domain/correction-requests.ts';
 import { isRefused, type Refusal } from '../../domain/refusals.ts';
 import { caseReference } from '../../domain/usage-events.ts';
 import { isServiceAway } from '../failures.ts';
-import { formTokenField, readDollars } from '../form-fields.ts';
+import { postForm, readDollars } from '../form-fields.ts';
+import { money } from '../parts.ts';
 import { type Answer, badInput, notYetInForce, PageRefusal, redirect, type StaffVisit } from '../visit.ts';
 import type { StaffDependencies } from './dependencies.ts';
-import { maxReasonCharacters, orderOf } from './staff-request.ts';
+import { orderOf, reasonField } from './staff-request.ts';
+import { seeAs, type View } from './view.ts';
 
 /** What every form asks that gives money back, and what becomes of it. */
 
-/** @param id draws the correction: the same form, sent twice, asks once */
-export const correctionFields = (visit: StaffVisit, { id, cents }: { id: string; cents: number }): Html =>
-  html`${formTokenField(visit.session)} <input type="hidden" name="correction_id" value="${id}" />
-    <label
-      >Amount in US dollars
-      <input name="amount" inputmode="decimal" value="${(cents / 100).toFixed(2)}" required maxlength="14"
-    /></label>
-    ${whyFields()}`;
+interface CorrectionForm {
+  action: string;
+  /** What may be given back at most. */
+  cents: number;
+  /** What the button says, such as `give it back`. */
+  deed: string;
+}
+
+/** A form about money, and who has to agree. Its id draws the correction: the same form, sent twice, asks once. */
+export const correctionForm = (
+  visit: StaffVisit,
+  { newUuid, approvalCents }: StaffDependencies,
+  { action, cents, deed }: CorrectionForm,
+): Html =>
+  html`${postForm(
+      visit.session,
+      action,
+      html`<input type="hidden" name="correction_id" value="${newUuid()}" />
+        <label
+          >Amount in US dollars
+          <input name="amount" inputmode="decimal" value="${(cents / 100).toFixed(2)}" required maxlength="14"
+        /></label>
+        ${whyFields()}
+        <button>${deedOf(visit, deed)}</button>`,
+    )}
+    <p class="soft">${whoDecides(visit, approvalCents)}</p>`;
+
+/** Support asks, and others do it. */
+export const deedOf = ({ session }: StaffVisit, deed: string): string =>
+  session.role === 'support' ? `Ask to ${deed}` : deed.charAt(0).toUpperCase() + deed.slice(1);
+
+/** Who has to agree. */
+export const whoDecides = ({ session }: StaffVisit, limitCents: number): string =>
+  session.role === 'support'
+    ? 'Somebody of finance approves it before anything is given back.'
+    : `Above ${money(limitCents)} that you give back to one account within 24 hours, somebody else of finance approves it first.`;
 
 export const whyFields = ({ reference = '', reason = '' } = {}): Html =>
   html`<label
@@ -31,20 +61,16 @@ export const whyFields = ({ reference = '', reason = '' } = {}): Html =>
       <input name="reference" value="${reference}" required maxlength="100" pattern="[!-~]+" autocomplete="off" />
       <span class="hint">The case or ticket, in one word. It gives a charge back only once.</span></label
     >
-    <label
-      >Reason
-      <textarea name="reason" required maxlength="${maxReasonCharacters}" rows="3">${reason}</textarea>
-      <span class="hint">The customer reads it on the invoice or credit note.</span></label
-    >`;
+    ${reasonField({ reason, rows: 3, hint: 'The customer reads it on the invoice or credit note.' })}`;
 
-export interface AskedFields {
+interface AskedFields {
   correctionId: string;
   cents: number;
   reference: string;
 }
 
 /** @throws {PageRefusal} naming the field at fault */
-export function readCorrectionFields({ form }: StaffVisit): AskedFields {
+function readCorrectionFields({ form }: StaffVisit): AskedFields {
   const correctionId = z.uuid().safeParse(form.get('correction_id'));
   if (!correctionId.success) throw badInput('The form is not complete. Go back, reload the page and send it again.');
   const cents = readDollars(form.get('amount') ?? '');
@@ -58,40 +84,41 @@ export function readReference(form: URLSearchParams): string {
   throw badInput('The reference must be one word of at most 100 letters, digits and signs, such as CASE-1234.');
 }
 
-interface Asked {
-  accountId: string;
-  fields: AskedFields;
-  /** Undefined: nothing can be given back any more. */
-  correction: Correction | undefined;
-}
-
-/** Asks, gives back at once what needs nobody else, and leads to the page that says which. */
-export async function askInConsole(
-  visit: StaffVisit,
-  dependencies: StaffDependencies,
-  { accountId, fields, correction }: Asked,
-): Promise<Answer> {
-  const { staff, approvalCents: limitCents } = dependencies;
-  const { correctionId } = fields;
-  const order = orderOf(visit);
-  const known = await findOwn(visit, dependencies, { accountId, correctionId });
-  if (!known) {
-    if (!correction) throw badInput(refusalText('nothing_to_give_back'));
-    const asked = await askCorrection(staff, { accountId, ...order, ...fields, correction, limitCents });
-    if (isRefused(asked)) throw pageRefusalFor(asked.refusal);
-  }
-  await carryOut(dependencies, { accountId, correctionId });
-  return await toCorrection(dependencies, correctionId);
-}
+/**
+ * The action of a form about what a view shows: asks, gives back at once what needs nobody else, and leads to the page that says
+ * which.
+ *
+ * @param correctionOf undefined: nothing can be given back any more
+ */
+export const askAction =
+  <Input, Shown extends { account_id: string }>(
+    view: View<Input, Shown>,
+    correctionOf: (shown: Shown) => Correction | undefined,
+  ) =>
+  async (visit: StaffVisit, dependencies: StaffDependencies): Promise<Answer> => {
+    const fields = readCorrectionFields(visit);
+    const shown = await seeAs(visit, view, dependencies);
+    const about = { accountId: shown.account_id, correctionId: fields.correctionId };
+    const order = orderOf(visit);
+    if (!(await isAskedAlready(visit, dependencies, about))) {
+      const correction = correctionOf(shown);
+      if (!correction) throw badInput(refusalText('nothing_to_give_back'));
+      const { staff, approvalCents: limitCents } = dependencies;
+      const asked = await askCorrection(staff, { ...about, ...order, ...fields, correction, limitCents });
+      if (isRefused(asked)) throw pageRefusalFor(asked.refusal);
+    }
+    await carryOut(dependencies, about);
+    return await toCorrection(dependencies, about.correctionId);
+  };
 
 /** The form was sent before: what it asks may be given back already. */
-async function findOwn(
+async function isAskedAlready(
   { session }: StaffVisit,
   { staff }: StaffDependencies,
   { accountId, correctionId }: { accountId: string; correctionId: string },
-): Promise<CorrectionRequest | undefined> {
+): Promise<boolean> {
   const known = (await readCorrectionRequests(staff.store, accountId)).get(correctionId);
-  return known?.askedBy.id === session.staffId ? known : undefined;
+  return known?.askedBy.id === session.staffId;
 }
 
 const carryOutMs = 10_000;

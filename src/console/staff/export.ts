@@ -14,11 +14,11 @@ import { type Answer, PageRefusal, type StaffVisit } from '../visit.ts';
 
 export type ExportForm = 'csv' | 'json';
 
-interface Exported<Row extends object> {
+export interface Exported<Row extends object> {
   /** Without its ending. */
   fileName: string;
   /** Those of the CSV, in their order. */
-  columns: readonly (keyof Row & string)[];
+  columns: readonly string[];
   /** What the rows are of, at the top of the JSON. */
   about: { of: string } & Readonly<Record<string, unknown>>;
   /** @param gone aborted once nobody reads them any more */
@@ -77,23 +77,6 @@ export async function exportAnswer<Row extends object>(
     await finish();
     throw error;
   }
-}
-
-type ExportHandler<Dependencies> = (
-  visit: StaffVisit,
-  dependencies: Dependencies,
-  reply: FastifyReply,
-) => Promise<Answer>;
-
-/** A table's two files. @param describe what a visit asks for */
-export function exportHandlers<Row extends object, Dependencies extends { exports: RunningExports }>(
-  describe: (visit: StaffVisit, dependencies: Dependencies) => Promise<Exported<Row>>,
-): Readonly<Record<ExportForm, ExportHandler<Dependencies>>> {
-  const as =
-    (form: ExportForm): ExportHandler<Dependencies> =>
-    async (visit, dependencies, reply) =>
-      exportAnswer(form, dependencies, { reply, ...visit }, await describe(visit, dependencies));
-  return { csv: as('csv'), json: as('json') };
 }
 
 const tooMany = () =>

@@ -1,11 +1,12 @@
 import type { StaffOrder } from '../../commands/staff.ts';
+import { type Html, html } from '../../documents/html.ts';
 import { plainText } from '../../domain/plain-text.ts';
 import { badInput, type StaffVisit } from '../visit.ts';
 
 /** The form in which commands take a visit: the person of its session asks, for the reason that the form gives. */
 
 const commandBudgetMs = 5_000;
-export const maxReasonCharacters = 500;
+const maxReasonCharacters = 500;
 const reason = plainText(maxReasonCharacters).min(1);
 
 /** @throws {PageRefusal} where the field `reason` is empty */
@@ -22,3 +23,11 @@ export function orderOf(visit: StaffVisit): StaffOrder & { by: { staffId: string
     timeoutMs: commandBudgetMs,
   };
 }
+
+/** The field that `orderOf` reads. @param options hint: who reads the reason */
+export const reasonField = ({ label = 'Reason', hint = '', reason: given = '', rows = 2 } = {}): Html =>
+  html`<label
+    >${label}
+    <textarea name="reason" required maxlength="${maxReasonCharacters}" rows="${rows}">${given}</textarea>
+    ${hint !== '' && html`<span class="hint">${hint}</span>`}</label
+  >`;

@@ -1,7 +1,9 @@
 import type { z } from 'zod';
 import { type AccessRecord, recordAccess } from '../../commands/staff.ts';
-import { badInput, PageRefusal, type StaffVisit } from '../visit.ts';
+import type { Handler } from '../site.ts';
+import { badInput, type Page, page, PageRefusal, type StaffVisit } from '../visit.ts';
 import type { StaffDependencies } from './dependencies.ts';
+import { exportAnswer, type Exported, type ExportForm } from './export.ts';
 
 /**
  * What a page shows, and what the endpoint beside it, if there is one, sends: one query for both.
@@ -32,7 +34,7 @@ export interface Viewer {
   requestId: string;
 }
 
-export const viewerOf = ({ session, request }: StaffVisit): Viewer => ({
+const viewerOf = ({ session, request }: StaffVisit): Viewer => ({
   staffId: session.staffId,
   requestId: request.id,
 });
@@ -55,8 +57,51 @@ export async function see<Input, Shown>(
   return shown;
 }
 
+/** What the person of a visit sees of a view. @param given default: the parts and the query of the visit's address */
+export const seeAs = <Input, Shown>(
+  visit: StaffVisit,
+  view: View<Input, Shown>,
+  dependencies: StaffDependencies,
+  given: unknown = inputOf(visit),
+): Promise<Shown> => see(view, viewerOf(visit), dependencies, given);
+
+type StaffHandler = Handler<StaffVisit, StaffDependencies>;
+
+/** A page that shows a view. */
+export const viewPage =
+  <Input, Shown>(
+    view: View<Input, Shown>,
+    pageOf: (shown: Shown, visit: StaffVisit, dependencies: StaffDependencies, input: Input) => Page,
+  ): StaffHandler =>
+  async (visit, dependencies) => {
+    const input = readInput(view.input, inputOf(visit));
+    return page(pageOf(await seeAs(visit, view, dependencies), visit, dependencies, input));
+  };
+
+/** All rows that another view shows page by page. */
+export interface ExportView<Input, Shown> extends View<Input, Shown> {
+  /** Those of the CSV, in their order. */
+  columns: readonly string[];
+}
+
+/** The two files of a table. @param describe what a visit has asked for */
+export function exportHandlers<Input, Row extends object, Shown extends Pick<Exported<Row>, 'rows'>>(
+  view: ExportView<Input, Shown>,
+  describe: (shown: Shown, input: Input) => Pick<Exported<Row>, 'fileName' | 'about'>,
+): Readonly<Record<ExportForm, StaffHandler>> {
+  const as =
+    (form: ExportForm): StaffHandler =>
+    async (visit, dependencies, reply) => {
+      const shown = await seeAs(visit, view, dependencies);
+      const described = describe(shown, readInput(view.input, inputOf(visit)));
+      const { rows } = shown;
+      return exportAnswer(form, dependencies, { reply, ...visit }, { columns: view.columns, rows, ...described });
+    };
+  return { csv: as('csv'), json: as('json') };
+}
+
 /** @throws {PageRefusal} naming the field at fault */
-export function readInput<Input>(schema: z.ZodType<Input>, given: unknown): Input {
+function readInput<Input>(schema: z.ZodType<Input>, given: unknown): Input {
   const input = schema.safeParse(given);
   if (!input.success) throw badInput(describe(input.error));
   return input.data;
@@ -80,7 +125,25 @@ async function recordOrRefuse(
 }
 
 /** The parts of a visit's address that its route names, and its query; a form sends fields that were left empty. */
-export const inputOf = ({ params, query }: StaffVisit): object => ({
+const inputOf = ({ params, query }: StaffVisit): object => ({
   ...Object.fromEntries([...query].filter(([, value]) => value !== '')),
   ...params,
 });
+
+/** The fields of a row that a schema has, in the order of the schema. */
+export const pick = <Name extends string, Row extends Record<Name, unknown>>(
+  row: Row,
+  shape: Readonly<Record<Name, unknown>>,
+): Pick<Row, Name> =>
+  Object.fromEntries((Object.keys(shape) as Name[]).map((name) => [name, row[name]])) as Pick<Row, Name>;
+
+/** A page of rows, of which one more was read than it has. @param placeOf where the next page goes on, by the last row */
+export const firstRows = <Row>(
+  rows: readonly Row[],
+  limit: number,
+  placeOf: (last: Row) => string,
+): { rows: Row[]; next: string | null } => {
+  const shown = rows.slice(0, limit);
+  const last = rows.length > limit ? shown.at(-1) : undefined;
+  return { rows: shown, next: last === undefined ? null : placeOf(last) };
+};

@@ -1,4 +1,4 @@
-import { code, type Html, html, table } from '../../documents/html.ts';
+import { code, columnTable, type Html, html } from '../../documents/html.ts';
 import type { ListedOperation } from '../../openapi/document.ts';
 import { type Listing, listing, requestListing } from './page-requests.ts';
 
@@ -38,13 +38,6 @@ export function quickStart(operations: readonly ListedOperation[], apiUrl: strin
 
 export function retries(operations: readonly ListedOperation[], apiUrl: string): Html {
   const queue = operations.find(({ operationId }) => operationId === 'queueDownload');
-  const rows = whenToRetry.map(
-    ([answer, what]) =>
-      html`<tr>
-        <td>${answer}</td>
-        <td>${what}</td>
-      </tr>`,
-  );
   const content = html`<p>
       The same download sent twice is queued and charged twice, unless both requests carry the same
       <code>Idempotency-Key</code>. Then the second gets the answer of the first, and costs nothing. So make a key for
@@ -56,7 +49,7 @@ export function retries(operations: readonly ListedOperation[], apiUrl: string):
       <code>202</code> means: recorded, charged, and carried out, whatever crashes. Any other answer means: this request
       is not charged. A connection that closes without an answer means neither.
     </p>
-    ${table(['Answer', 'Try again?'], rows)}`;
+    ${columnTable(whenToRetry, { Answer: ([answer]) => answer, 'Try again?': ([, what]) => what })}`;
   return chapter('retries', 'Retries and idempotency', content);
 }
 

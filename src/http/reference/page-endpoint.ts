@@ -1,4 +1,4 @@
-import { code, type Html, html, prose, table } from '../../documents/html.ts';
+import { code, columnTable, type Html, html, prose, table } from '../../documents/html.ts';
 import {
   type ErrorResponse,
   type Examples,
@@ -21,11 +21,6 @@ export function endpointSection(document: OpenApiDocument, operation: ListedOper
   const responses = Object.entries(operation.responses).map(
     ([status, response]) => [status, resolve<Response | ErrorResponse>(document, response)] as const,
   );
-  const failures = responses.flatMap(([status, response]) =>
-    'x-errors' in response
-      ? Object.entries(response['x-errors']).map(([name, text]) => errorRow(status, name, text))
-      : [],
-  );
   return html`<details class="endpoint" id="${operation.operationId}" open>
     <summary>
       <h2>${operation.summary}</h2>
@@ -37,19 +32,32 @@ export function endpointSection(document: OpenApiDocument, operation: ListedOper
     ${listing(requestListing(operation, apiUrl))}
     ${responses.map(([status, response]) => !('x-errors' in response) && successPart(document, status, response))}
     <h3>Errors</h3>
-    ${table(['Status', 'Code', 'Meaning'], failures)}
+    ${errorTable(errorsOf(document, operation))}
     ${responses.map(([status, response]) => 'x-errors' in response && ownErrorExamples(operation, status, response))}
   </details>`;
 }
 
 export const pathPrefix = ({ servers }: OpenApiDocument): string => servers[0]?.url ?? '';
 
-export const errorRow = (status: string, name: string, text: string): Html =>
-  html`<tr>
-    <td><span class="status bad">${status}</span></td>
-    <td><code>${name}</code></td>
-    <td>${text}.</td>
-  </tr>`;
+interface ListedError {
+  status: string;
+  name: string;
+  text: string;
+}
+
+export const errorsOf = (document: OpenApiDocument, { responses }: Operation): ListedError[] =>
+  Object.entries(responses).flatMap(([status, response]) => {
+    const whole = resolve<ErrorResponse | object>(document, response);
+    const texts = 'x-errors' in whole ? Object.entries(whole['x-errors']) : [];
+    return texts.map(([name, text]) => ({ status, name, text }));
+  });
+
+export const errorTable = (errors: readonly ListedError[]): Html =>
+  columnTable(errors, {
+    Status: ({ status }) => html`<span class="status bad">${status}</span>`,
+    Code: ({ name }) => html`<code>${name}</code>`,
+    Meaning: ({ text }) => `${text}.`,
+  });
 
 function inputPart(document: OpenApiDocument, { parameters = [], requestBody }: Operation): Html {
   const rowsIn = (place: Parameter['in']) =>

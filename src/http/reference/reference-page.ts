@@ -1,15 +1,7 @@
-import { Html, html, prose, table } from '../../documents/html.ts';
-import {
-  type ErrorResponse,
-  type Header,
-  type JsonSchema,
-  type ListedOperation,
-  type OpenApiDocument,
-  operationsOf,
-  resolve,
-} from '../../openapi/document.ts';
+import { columnTable, Html, html, prose } from '../../documents/html.ts';
+import { type JsonSchema, type ListedOperation, type OpenApiDocument, operationsOf } from '../../openapi/document.ts';
 import { chapter, clients, quickStart, retries } from './page-chapters.ts';
-import { endpointSection, errorRow, methodBadge, pathPrefix } from './page-endpoint.ts';
+import { endpointSection, errorsOf, errorTable, methodBadge, pathPrefix } from './page-endpoint.ts';
 import { languages } from './page-requests.ts';
 import { pageScript } from './page-script.ts';
 import { pageStyle } from './page-style.ts';
@@ -95,39 +87,31 @@ function authentication({ components }: OpenApiDocument): Html {
 }
 
 function headers({ components }: OpenApiDocument): Html {
-  const rows = Object.entries(components.headers ?? {}).map(
-    ([name, { description }]: [string, Header]) =>
-      html`<tr>
-        <td><code>${name}</code></td>
-        <td>${description}</td>
-      </tr>`,
-  );
   const content = html`<p>Every answer of the API has these headers, errors included.</p>
-    ${table(['Header', ''], rows)}`;
+    ${columnTable(Object.entries(components.headers ?? {}), {
+      Header: ([name]) => html`<code>${name}</code>`,
+      '': ([, { description }]) => description,
+    })}`;
   return chapter('headers', 'Headers', content);
 }
 
 function errors(document: OpenApiDocument): Html {
-  const found = new Map<string, Html>();
-  for (const { responses } of operationsOf(document)) {
-    for (const [status, response] of Object.entries(responses)) {
-      const whole = resolve<ErrorResponse | object>(document, response);
-      if (!('x-errors' in whole)) continue;
-      for (const [name, text] of Object.entries(whole['x-errors'])) {
-        found.set(`${status} ${name}`, errorRow(status, name, text));
-      }
-    }
-  }
-  found.set(
-    '405',
-    errorRow('405', 'method_not_allowed', 'A known path with another method; the header Allow names the right one'),
+  const found = new Map(
+    operationsOf(document)
+      .flatMap((operation) => errorsOf(document, operation))
+      .map((error) => [`${error.status} ${error.name}`, error]),
   );
-  const rows = [...found].sort(([one], [other]) => (one < other ? -1 : 1)).map(([, row]) => row);
+  found.set('405 method_not_allowed', {
+    status: '405',
+    name: 'method_not_allowed',
+    text: 'A known path with another method; the header Allow names the right one',
+  });
+  const all = [...found].sort(([one], [other]) => (one < other ? -1 : 1)).map(([, error]) => error);
   const content = html`<p>
       An unknown path is answered <code>404</code> <code>not_found</code> as well. With <code>429</code> and
       <code>503</code>, <code>Retry-After</code> says how many seconds to wait.
     </p>
-    ${table(['Status', 'Code', 'Meaning'], rows)}`;
+    ${errorTable(all)}`;
   return chapter('errors', 'Errors', content);
 }
 
@@ -135,16 +119,9 @@ function reasons({ components }: OpenApiDocument): Html {
   const texts = Object.values(components.schemas ?? {}).flatMap(({ properties = {} }: JsonSchema) =>
     Object.values(properties).flatMap((field) => Object.entries(field['x-enumDescriptions'] ?? {})),
   );
-  const rows = texts.map(
-    ([name, text]) =>
-      html`<tr>
-        <td><code>${name}</code></td>
-        <td>${text}</td>
-      </tr>`,
-  );
   const content = html`<p>
       The <code>error</code> of a <code>failed</code> download. Show a text of your own for it, or <code>message</code>.
     </p>
-    ${table(['Reason', 'Message'], rows)}`;
+    ${columnTable(texts, { Reason: ([name]) => html`<code>${name}</code>`, Message: ([, text]) => text })}`;
   return chapter('reasons', 'Why a download fails', content);
 }

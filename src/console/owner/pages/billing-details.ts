@@ -48,8 +48,7 @@ export async function changeBilling(visit: OwnerVisit, { accounts }: ConsoleDepe
       `${String(issue?.path[0]).replace('_', ' ')} ${issue?.message ?? 'cannot be used'}. Go back and correct it.`,
     );
   }
-  const { accountId } = visit.session;
-  const changed = await changeBillingDetails(accounts, { accountId, details: read.data, ...requestOf(visit) });
+  const changed = await changeBillingDetails(accounts, { details: read.data, ...requestOf(visit) });
   if (isRefused(changed))
     throw badInput('The billing details were changed many times within an hour. Try again later.');
   return redirect('/console/settings?done=billing#billing');

@@ -1,5 +1,6 @@
 import { type Html, html } from '../../../documents/html.ts';
-import { bar, empty, figures, money, note, number, numberHead, statusTag, time, wideTable } from '../../parts.ts';
+import { choiceField } from '../../form-fields.ts';
+import { amountCell, bar, empty, figures, listTable, money, note, statusTag, time } from '../../parts.ts';
 import { type Answer, page } from '../../visit.ts';
 
 /** The tokens and parts that pages are made of. Nothing on it is anybody's data. */
@@ -44,18 +45,11 @@ export function show(): Answer {
         <div class="canvas"></div>
       </figure>
       <h2>Table</h2>
-      ${wideTable(
-        'Example',
-        ['Queued', 'State', numberHead('Cost')],
-        (['queued', 'running', 'done', 'failed'] as const).map(
-          (status) =>
-            html`<tr>
-              <td>${time(instant)}</td>
-              <td>${statusTag(status)}</td>
-              ${number(money(25))}
-            </tr>`,
-        ),
-      )}
+      ${listTable('Example', ['queued', 'running', 'done', 'failed'] as const, {
+        Queued: () => time(instant),
+        State: statusTag,
+        Cost: amountCell(() => 25),
+      })}
       <h2>Timeline</h2>
       <ol class="timeline">
         <li>
@@ -76,13 +70,7 @@ export function show(): Answer {
       <h2>Form</h2>
       <form class="stack" method="get" action="/console/design">
         <label>A field <input name="field" /></label>
-        <label
-          >A choice
-          <select name="choice">
-            <option>one</option>
-            <option>two</option>
-          </select></label
-        >
+        ${choiceField('A choice', 'choice', 'one', ['one', 'two'])}
         <label class="inline"><input type="checkbox" name="box" /> A box</label>
         <p class="pages">
           <button>Do it</button> <button class="second" type="button">Another way</button>

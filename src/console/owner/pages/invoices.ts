@@ -1,9 +1,14 @@
-import { type Html, html } from '../../../documents/html.ts';
+import {
+  findCreditNote,
+  findInvoice,
+  listDocuments,
+  type ListedInvoice,
+} from '../../../../projections/queries/account-documents.ts';
+import { type Html, html, numberCell } from '../../../documents/html.ts';
 import type { CreditNoteDocument, DocumentLine, InvoiceDocument } from '../../../documents/invoice-document.ts';
 import { renderDocument } from '../../../documents/render-document.ts';
-import { comingTerms, isOverAt } from '../../../domain/usage-periods.ts';
+import { nextInvoice, type NextInvoiceLine } from '../../../domain/next-invoice.ts';
 import { summariseUsage } from '../../../domain/usage-summary.ts';
-import { findCreditNote, findInvoice, listDocuments } from '../../../invoices/account-documents.ts';
 import {
   billedToFact,
   coversText,
@@ -13,7 +18,7 @@ import {
   lineTable,
   noteTable,
 } from '../../invoice-parts.ts';
-import { count, day, empty, facts, money, number, numberHead, time, wideTable } from '../../parts.ts';
+import { amountCell, count, day, empty, facts, listTable, money, rowName, time } from '../../parts.ts';
 import { type Answer, missing, type OwnerVisit, page } from '../../visit.ts';
 import { currentUsage } from '../current-usage.ts';
 import type { ConsoleDependencies } from '../dependencies.ts';
@@ -22,54 +27,32 @@ import type { ConsoleDependencies } from '../dependencies.ts';
 
 export async function show(visit: OwnerVisit, dependencies: ConsoleDependencies): Promise<Answer> {
   const { invoices, credit_notes: notes } = await listDocuments(dependencies, visit.session.accountId);
-  const rows = invoices.toReversed().map(
-    (invoice) =>
-      html`<tr>
-        <th scope="row"><a data-row href="/console/invoices/${invoice.number}">Invoice ${invoice.number}</a></th>
-        <td><code>${invoice.document_number}</code></td>
-        <td>${day(invoice.issued_at)}</td>
-        <td>${coversText(invoice)}</td>
-        ${number(money(invoice.total_cents))}
-        ${number(invoice.credited_cents === 0 ? '' : money(-invoice.credited_cents))}
-        <td>
-          ${notes
-            .filter((note) => note.invoice_number === invoice.number)
-            .map((note) => html`<a href="/console/credit-notes/${note.number}">Credit note ${note.number}</a> `)}
-        </td>
-      </tr>`,
-  );
-  const heads = [
-    'Invoice',
-    'Document',
-    'Issued',
-    'Covers',
-    numberHead('Total'),
-    numberHead('Credited'),
-    'Credit notes',
-  ];
+  const noteLinks = (invoice: ListedInvoice) =>
+    notes
+      .filter((note) => note.invoice_number === invoice.number)
+      .map((note) => html`<a href="/console/credit-notes/${note.number}">Credit note ${note.number}</a> `);
   return page({
     title: 'Invoices',
     section: 'invoices',
     content: html`<p><a href="/console/invoices/draft">What the next invoice would say now</a></p>
-      ${rows.length === 0 ? empty(html`<p>No invoice yet.</p>`) : wideTable('Invoices', heads, rows)}`,
+      ${listTable({ name: 'Invoices', none: empty(html`<p>No invoice yet.</p>`) }, invoices.toReversed(), {
+        Invoice: rowName(({ number }) => html`<a data-row href="/console/invoices/${number}">Invoice ${number}</a>`),
+        Document: (invoice) => html`<code>${invoice.document_number}</code>`,
+        Issued: (invoice) => day(invoice.issued_at),
+        Covers: coversText,
+        Total: amountCell((invoice) => invoice.total_cents),
+        Credited: numberCell(({ credited_cents: cents }) => (cents === 0 ? '' : money(-cents))),
+        'Credit notes': noteLinks,
+      })}`,
   });
 }
 
 export async function showDraft(visit: OwnerVisit, dependencies: ConsoleDependencies): Promise<Answer> {
   const usage = await currentUsage(visit, dependencies);
   const now = dependencies.now();
-  const over = isOverAt(usage, now);
   const { period } = summariseUsage(usage, now);
-  const coming = comingTerms(usage);
-  const overage = `Downloads beyond the allowance, less what was waived: ${count(usage.overageDownloads)}`;
-  const lines = [
-    ...(over ? [] : [{ text: overage, cents: usage.overageCents }]),
-    ...(over || usage.feeDifferenceCents === 0
-      ? []
-      : [{ text: 'Rise of the monthly fee by upgrades', cents: usage.feeDifferenceCents }]),
-    { text: `Monthly fee of the next period, plan ${coming.plan}`, cents: coming.fee_cents },
-  ];
-  const totalCents = lines.reduce((sum, { cents }) => sum + cents, 0);
+  const { lines, total_cents: cents } = nextInvoice(usage, now);
+  const total = { kind: 'total', cents } as const;
   return page({
     title: 'The next invoice, so far',
     section: 'invoices',
@@ -77,27 +60,30 @@ export async function showDraft(visit: OwnerVisit, dependencies: ConsoleDependen
         This is what would be due if the billing period ended now. It ends ${time(period.end)}; the invoice is issued
         soon after.
       </p>
-      ${wideTable(
-        'Lines so far',
-        ['Line', numberHead('Amount')],
-        [
-          ...lines.map(
-            ({ text, cents }) =>
-              html`<tr>
-                <td>${text}</td>
-                ${number(money(cents))}
-              </tr>`,
-          ),
-          html`<tr>
-            <th scope="row">Total so far</th>
-            ${number(html`<strong>${money(totalCents)}</strong>`)}
-          </tr>`,
-        ],
-      )}
+      ${listTable('Lines so far', [...lines, total], {
+        Line: {
+          cell: (line) =>
+            line.kind === 'total' ? html`<th scope="row">Total so far</th>` : html`<td>${lineText(line)}</td>`,
+        },
+        Amount: numberCell(({ kind, cents }) =>
+          kind === 'total' ? html`<strong>${money(cents)}</strong>` : money(cents),
+        ),
+      })}
       <p>
         <a href="${chargesAddress(period.start, period.end)}">The downloads that are charged beyond the allowance</a>
       </p>`,
   });
+}
+
+function lineText(line: NextInvoiceLine): string {
+  switch (line.kind) {
+    case 'overage':
+      return `Downloads beyond the allowance, less what was waived: ${count(line.downloads)}`;
+    case 'fee_difference':
+      return 'Rise of the monthly fee by upgrades';
+    case 'fee':
+      return `Monthly fee of the next period, plan ${line.plan}`;
+  }
 }
 
 const chargesAddress = (start: string, end: string) =>
@@ -146,17 +132,12 @@ const eventOf = ({ event }: InvoiceDocument | CreditNoteDocument): Html =>
 const invoiceContent = (invoice: InvoiceDocument): Html =>
   html`${facts([documentFact(invoice), billedToFact(invoice), ...invoiceFacts(invoice)])} ${forms()}
     <h2>Lines</h2>
-    ${lineTable(invoice.lines, {
-      heads: ['Where it comes from'],
-      cells: (line) => html`<td>${sourceOf(line, invoice)}</td>`,
-    })}
+    ${lineTable(invoice.lines, { 'Where it comes from': (line) => sourceOf(line, invoice) })}
     ${invoice.lines.map(waivers)}
     ${noteTable(invoice.credit_notes, ({ number }) => `/console/credit-notes/${String(number)}`, {
-      heads: ['Issued', 'Of line', 'Reason'],
-      cells: ({ issued_at: at, line, reason }) =>
-        html`<td>${day(at)}</td>
-          <td>${line}</td>
-          <td>${reason}</td>`,
+      Issued: ({ issued_at: at }) => day(at),
+      'Of line': ({ line }) => line,
+      Reason: ({ reason }) => reason,
     })}
     ${eventOf(invoice)}`;
 
@@ -175,20 +156,14 @@ function waivers({ line, description, items }: DocumentLine): Html | false {
   if (!items || items.length === 0) return false;
   const shown = items.slice(0, mostItems);
   return html`<h2 id="line-${line}">Line ${line}: ${description}</h2>
-    ${wideTable(
-      description,
-      ['Time', 'Download', 'Reference', 'Reason', numberHead('Amount')],
-      shown.map(
-        ({ time: at, token, platform, video_id: videoId, reference, reason, cents }) =>
-          html`<tr>
-            <td>${time(at)}</td>
-            <td><a data-row href="/console/downloads/${token}">${platform} ${videoId}</a></td>
-            <td>${reference ?? ''}</td>
-            <td>${reason ?? ''}</td>
-            ${number(money(cents))}
-          </tr>`,
-      ),
-    )}
+    ${listTable(description, shown, {
+      Time: (item) => time(item.time),
+      Download: ({ token, platform, video_id: videoId }) =>
+        html`<a data-row href="/console/downloads/${token}">${platform} ${videoId}</a>`,
+      Reference: ({ reference }) => reference ?? '',
+      Reason: ({ reason }) => reason ?? '',
+      Amount: amountCell(({ cents }) => cents),
+    })}
     ${items.length > shown.length && html`<p class="soft">${count(items.length - shown.length)} more are in the CSV.</p>`}`;
 }
 

@@ -1,13 +1,13 @@
 import { type KeyWithUse, listKeysWithUse } from '../../../../projections/admission/key-use.ts';
 import { waitForKey } from '../../../../projections/api-keys.ts';
 import { issueReferencedKey, revokeApiKey } from '../../../commands/accounts.ts';
-import { type Html, html } from '../../../documents/html.ts';
+import { type Html, html, numberCell } from '../../../documents/html.ts';
 import { keyLabel } from '../../../domain/account-events.ts';
 import { maxKeysOf, type Terms } from '../../../domain/plans.ts';
 import { isRefused } from '../../../domain/refusals.ts';
 import { termsAt } from '../../../domain/usage-periods.ts';
-import { formKeyField, formKeyOf, formTokenField } from '../../form-fields.ts';
-import { count, empty, note, number, numberHead, time, wideTable } from '../../parts.ts';
+import { folded, formKeyField, formKeyOf, formTokenField, postForm } from '../../form-fields.ts';
+import { actionCell, count, empty, listTable, note, rowName, time } from '../../parts.ts';
 import {
   type Answer,
   badInput,
@@ -41,71 +41,56 @@ async function content(visit: OwnerVisit, dependencies: ConsoleDependencies): Pr
     ${
       active.length >= maxKeysOf(terms)
         ? note('warn', `All ${count(maxKeysOf(terms))} keys of your plan are in force. Revoke one first.`)
-        : html`<form method="post" action="/console/keys" class="stack">
-            ${formTokenField(visit.session)} ${formKeyField(dependencies.newUuid())}
-            <label
-              >Label, to tell it from the others
-              <input name="label" maxlength="100" placeholder="for example: nightly import" autocomplete="off"
-            /></label>
-            <button>Issue a key</button>
-          </form>`
+        : postForm(
+            visit.session,
+            '/console/keys',
+            html`${formKeyField(dependencies.newUuid())}
+              <label
+                >Label, to tell it from the others
+                <input name="label" maxlength="100" placeholder="for example: nightly import" autocomplete="off"
+              /></label>
+              <button>Issue a key</button>`,
+          )
     }
     ${
       revoked.length > 0 &&
-      html`<details>
-        <summary>Revoked keys (${count(revoked.length)})</summary>
-        ${wideTable(
-          'Revoked keys',
-          ['Label', 'Key', 'Issued', 'Revoked'],
-          revoked.map(
-            (key) =>
-              html`<tr>
-                <td>${key.label}</td>
-                <td><code>${key.key_prefix}…</code></td>
-                <td>${time(key.created_at)}</td>
-                <td>${key.revoked_at !== null && time(key.revoked_at)}</td>
-              </tr>`,
-          ),
-        )}
-      </details>`
+      folded(
+        `Revoked keys (${count(revoked.length)})`,
+        listTable('Revoked keys', revoked, {
+          Label: ({ label }) => label,
+          Key: (key) => html`<code>${key.key_prefix}…</code>`,
+          Issued: (key) => time(key.created_at),
+          Revoked: ({ revoked_at: at }) => at !== null && time(at),
+        }),
+      )
     }`;
 }
 
-function list(keys: readonly KeyWithUse[], { hourly_limit: hourlyLimit }: Terms): Html {
-  if (keys.length === 0) return empty(html`<p>No key is in force. <a href="#issue">Issue one</a> for a program.</p>`);
-  const rows = keys.map(
-    (key) =>
-      html`<tr>
-        <th scope="row">${key.label === '' ? html`<span class="soft">no label</span>` : key.label}</th>
-        <td>
-          <a data-row href="/console/downloads?key=${key.key_id}"><code>${key.key_prefix}…</code></a>
-        </td>
-        <td>${time(key.created_at)}</td>
-        <td>${key.last_used_at ? time(key.last_used_at) : html`<span class="soft">never</span>`}</td>
-        ${number(`${count(key.used_in_past_hour)} of ${count(hourlyLimit)}`)}
-        <td><a href="/console/keys/${key.key_id}/revoke">Revoke…</a></td>
-      </tr>`,
+const list = (keys: readonly KeyWithUse[], { hourly_limit: hourlyLimit }: Terms): Html =>
+  listTable(
+    {
+      name: 'Keys in force',
+      none: empty(html`<p>No key is in force. <a href="#issue">Issue one</a> for a program.</p>`),
+    },
+    keys,
+    {
+      Label: rowName(({ label }) => (label === '' ? html`<span class="soft">no label</span>` : label)),
+      Key: ({ key_id: id, key_prefix: prefix }) =>
+        html`<a data-row href="/console/downloads?key=${id}"><code>${prefix}…</code></a>`,
+      Issued: (key) => time(key.created_at),
+      'Newest request': ({ last_used_at: at }) => (at === null ? html`<span class="soft">never</span>` : time(at)),
+      'Requests in the past hour': numberCell((key) => `${count(key.used_in_past_hour)} of ${count(hourlyLimit)}`),
+      Revoke: actionCell(({ key_id: id }) => html`<a href="/console/keys/${id}/revoke">Revoke…</a>`),
+    },
   );
-  const heads = [
-    'Label',
-    'Key',
-    'Issued',
-    'Newest request',
-    numberHead('Requests in the past hour'),
-    html`<span class="visually-hidden">Revoke</span>`,
-  ];
-  return wideTable('Keys in force', heads, rows);
-}
 
 export async function issue(visit: OwnerVisit, dependencies: ConsoleDependencies): Promise<Answer> {
   const label = keyLabel.safeParse((visit.form.get('label') ?? '').trim());
   if (!label.success)
     throw badInput(`The label ${label.error.issues[0]?.message ?? 'cannot be used'}. Go back and change it.`);
-  const { accountId } = visit.session;
   const maxKeys = maxKeysOf(termsAt(await currentUsage(visit, dependencies), dependencies.now()));
   const formKey = formKeyOf(visit);
   const issued = await issueReferencedKey(dependencies.accounts, {
-    accountId,
     label: label.data,
     maxKeys,
     reference: formKey === undefined ? undefined : `form ${formKey}`,
@@ -175,9 +160,8 @@ export async function confirmRevocation(visit: OwnerVisit, dependencies: Console
 }
 
 export async function revoke(visit: OwnerVisit, dependencies: ConsoleDependencies): Promise<Answer> {
-  const { accountId } = visit.session;
   const keyId = visit.params['key'] ?? '';
-  const revoked = await revokeApiKey(dependencies.accounts, { accountId, keyId, ...requestOf(visit) });
+  const revoked = await revokeApiKey(dependencies.accounts, { keyId, ...requestOf(visit) });
   if (isRefused(revoked)) throw missing();
   if (!(await isInForce(dependencies, keyId, { revoked: true })))
     throw notYetInForce('The key is revoked, but may still work for a while. Look at the list of keys in a minute.');

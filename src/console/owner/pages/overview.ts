@@ -1,25 +1,26 @@
-import { notBelieved } from '../../../../projections/credits-macs.ts';
-import { type AccountPeriod, pageAccountPeriods } from '../../../../projections/queries/account-periods.ts';
+import { pageAccountPeriods, usageOfRow } from '../../../../projections/queries/account-periods.ts';
 import { listUsageDays, type UsageDay } from '../../../../projections/usage-days.ts';
 import { formatDays } from '../../../documents/days.ts';
 import { type Html, html } from '../../../documents/html.ts';
 import type { BillingPeriod } from '../../../domain/billing-period.ts';
+import { nextInvoice } from '../../../domain/next-invoice.ts';
 import type { Terms } from '../../../domain/plans.ts';
-import { comingTerms, isOverAt, termsAt } from '../../../domain/usage-periods.ts';
+import { termsAt } from '../../../domain/usage-periods.ts';
 import type { UsagePeriod } from '../../../domain/usage-state.ts';
 import { type Pool, poolOf, summariseUsage } from '../../../domain/usage-summary.ts';
+import { choices } from '../../form-fields.ts';
 import {
+  amountCell,
   bar,
   count,
+  countCell,
   day,
   type Figure,
   figures,
+  listTable,
   money,
-  number,
-  numberHead,
-  option,
+  rowName,
   time,
-  wideTable,
 } from '../../parts.ts';
 import { type Answer, missing, type OwnerVisit, page } from '../../visit.ts';
 import { currentUsage } from '../current-usage.ts';
@@ -47,7 +48,7 @@ export async function show(visit: OwnerVisit, dependencies: ConsoleDependencies)
   const usage = await currentUsage(visit, dependencies, periods[0]?.snapshot);
   const wanted = visit.query.get('period');
   const at = wanted === null ? 0 : periods.findIndex(({ start }) => start.slice(0, 10) === wanted);
-  const earlier = at > 0 ? usageOf(periods[at]) : undefined;
+  const earlier = at > 0 ? usageOfRow(periods[at]) : undefined;
   if (at !== 0 && !earlier) throw missing();
   const shown = earlier ? ofPeriod(earlier) : ofNow(usage, now);
   const days = await listUsageDays(pool, { accountId, periodStart: shown.period.start });
@@ -58,13 +59,6 @@ export async function show(visit: OwnerVisit, dependencies: ConsoleDependencies)
     islands: ['plot'],
     content: html`${periodChoice(starts, shown)} ${figures(figuresOf(shown, usage, now))} ${plot(shown, days)}`,
   });
-}
-
-/** @returns undefined for a row that this installation has not written */
-function usageOf(period: AccountPeriod | undefined): UsagePeriod | undefined {
-  const snapshot = period?.snapshot;
-  if (snapshot === undefined || snapshot === notBelieved || snapshot.usage.phase === 'absent') return undefined;
-  return snapshot.usage;
 }
 
 function ofNow(usage: UsagePeriod, now: string): Shown {
@@ -95,9 +89,12 @@ function periodChoice(starts: readonly string[], { period, terms }: Shown): Html
     ${
       starts.length > 2 &&
       html`<form method="get" action="/console" class="filters">
-        <select name="period" aria-label="Billing period">
-          ${starts.map((start) => option(start.slice(0, 10), `from ${start.slice(0, 10)}`, period.start.slice(0, 10)))}
-        </select>
+        ${choices(
+          'period',
+          period.start.slice(0, 10),
+          starts.map((start) => [start.slice(0, 10), `from ${start.slice(0, 10)}`]),
+          'Billing period',
+        )}
         <button class="second">Show</button>
       </form>`
     }
@@ -144,7 +141,7 @@ function figuresOf(shown: Shown, usage: UsagePeriod, now: string): Figure[] {
       bar: bar('Metadata requests', metadata.used, metadata.limit),
       details: [`${count(metadata.remaining)} left; beyond that they are refused`],
     },
-    ...(isCurrent ? [nextInvoice(usage, now)] : []),
+    ...(isCurrent ? [nextInvoiceFigure(usage, now)] : []),
   ];
 }
 
@@ -161,15 +158,11 @@ function capText({ terms, overage: { cents }, isCurrent }: Shown): Html | string
 }
 
 /** The total of the next invoice if the period ended now: its lines are on the draft. */
-function nextInvoice(usage: UsagePeriod, now: string): Figure {
-  const over = isOverAt(usage, now);
-  const dueCents = (over ? 0 : usage.overageCents + usage.feeDifferenceCents) + comingTerms(usage).fee_cents;
-  return {
-    name: 'Next invoice, so far',
-    value: html`<a href="/console/invoices/draft">${money(dueCents)}</a>`,
-    details: [html`Issued after ${time(summariseUsage(usage, now).period.end)}`],
-  };
-}
+const nextInvoiceFigure = (usage: UsagePeriod, now: string): Figure => ({
+  name: 'Next invoice, so far',
+  value: html`<a href="/console/invoices/draft">${money(nextInvoice(usage, now).total_cents)}</a>`,
+  details: [html`Issued after ${time(summariseUsage(usage, now).period.end)}`],
+});
 
 function plot({ period, terms, overage }: Shown, days: readonly UsageDay[]): Html {
   if (days.length === 0) return html`<p class="soft">Nothing was used in this period.</p>`;
@@ -191,20 +184,6 @@ function plot({ period, terms, overage }: Shown, days: readonly UsageDay[]): Htm
     ...(limit <= 3 * sum ? [{ label: 'Allowance', token: 'warn', as: 'line', values: all.map(() => limit) }] : []),
   ];
   const plotted = { days: all.map((each) => Date.parse(each) / 1000), series };
-  const rows = days.map(
-    (each) =>
-      html`<tr>
-        <th scope="row">
-          <a data-row href="/console/downloads?from=${each.day}&to=${nextDay(each.day)}">${day(each.day)}</a>
-        </th>
-        ${number(count(each.downloads))} ${number(count(each.overage_downloads))} ${number(money(each.overage_cents))}
-        ${number(money(-each.returned_cents))} ${number(count(each.metadata_requests))}
-      </tr>`,
-  );
-  const heads = [
-    'Day (UTC)',
-    ...['Downloads', 'beyond the plan', 'Charged', 'Given back', 'Metadata requests'].map(numberHead),
-  ];
   return html`<h2>Day by day</h2>
     <figure class="plot" data-plot="${JSON.stringify(plotted)}">
       <figcaption>
@@ -212,7 +191,17 @@ function plot({ period, terms, overage }: Shown, days: readonly UsageDay[]): Htm
       </figcaption>
       <div class="canvas"></div>
     </figure>
-    ${wideTable('Usage by day', heads, rows)}
+    ${listTable('Usage by day', days, {
+      'Day (UTC)': rowName(
+        (each) =>
+          html`<a data-row href="/console/downloads?from=${each.day}&to=${nextDay(each.day)}">${day(each.day)}</a>`,
+      ),
+      Downloads: countCell((each) => each.downloads),
+      'beyond the plan': countCell((each) => each.overage_downloads),
+      Charged: amountCell((each) => each.overage_cents),
+      'Given back': amountCell((each) => -each.returned_cents),
+      'Metadata requests': countCell((each) => each.metadata_requests),
+    })}
     <p class="soft">Charges less what was given back are the overage of the period: ${money(overage.cents)}.</p>`;
 }
 

@@ -6,8 +6,8 @@ import { listPeople, maxPeople, type People } from '../../../domain/people.ts';
 import { email as emailField } from '../../../domain/plain-text.ts';
 import { isRefused } from '../../../domain/refusals.ts';
 import type { ListedSession } from '../../../ports/console-sessions.ts';
-import { formTokenField } from '../../form-fields.ts';
-import { count, time, wideTable } from '../../parts.ts';
+import { formTokenField, postForm } from '../../form-fields.ts';
+import { actionCell, count, listTable, rowName, tag, time } from '../../parts.ts';
 import { type Answer, badInput, missing, notYetInForce, type OwnerVisit, redirect } from '../../visit.ts';
 import type { ConsoleDependencies } from '../dependencies.ts';
 import { requestOf } from '../owner-request.ts';
@@ -18,52 +18,43 @@ const inForceMs = 5_000;
 
 export function peopleAndSessions({ session }: OwnerVisit, people: People, sessions: readonly ListedSession[]): Html {
   const listed = listPeople(people);
-  const personRows = listed.map(
-    ({ personId, email, since }) =>
-      html`<tr>
-        <th scope="row">${email}${personId === session.personId && html` <span class="tag">you</span>`}</th>
-        <td>${time(since)}</td>
-        <td>
-          ${
-            listed.length > 1 &&
-            html`<form method="post" action="/console/people/${personId}/remove">
-              ${formTokenField(session)}
-              <button class="quiet">Remove<span class="visually-hidden"> ${email}</span></button>
-            </form>`
-          }
-        </td>
-      </tr>`,
-  );
-  const sessionRows = sessions.map(
-    ({ sessionId, startedAt, seenAt, browser }) =>
-      html`<tr>
-        <th scope="row">
-          ${browserName(browser)}${sessionId === session.sessionId && html` <span class="tag">this one</span>`}
-        </th>
-        <td>${time(startedAt)}</td>
-        <td>${time(seenAt)}</td>
-        <td>
-          ${
-            sessionId !== session.sessionId &&
-            html`<form method="post" action="/console/sessions/end">
-              ${formTokenField(session)} <input type="hidden" name="session" value="${sessionId}" />
-              <button class="quiet">Sign out</button>
-            </form>`
-          }
-        </td>
-      </tr>`,
-  );
-  const action = html`<span class="visually-hidden">Action</span>`;
+  const removal = ({ personId, email }: (typeof listed)[number]) =>
+    listed.length > 1 &&
+    html`<form method="post" action="/console/people/${personId}/remove">
+      ${formTokenField(session)}
+      <button class="quiet">Remove<span class="visually-hidden"> ${email}</span></button>
+    </form>`;
+  const ending = ({ sessionId }: ListedSession) =>
+    sessionId !== session.sessionId &&
+    html`<form method="post" action="/console/sessions/end">
+      ${formTokenField(session)} <input type="hidden" name="session" value="${sessionId}" />
+      <button class="quiet">Sign out</button>
+    </form>`;
   return html`<h2 id="people">People</h2>
     <p>Everybody here can do all that you can: see usage, change the plan and the cap, and issue keys.</p>
-    ${wideTable('People', ['E-mail address', 'Since', action], personRows)}
-    <form method="post" action="/console/people" class="stack">
-      ${formTokenField(session)}
-      <label>E-mail address <input type="email" name="email" required maxlength="254" autocomplete="off" /></label>
-      <button class="second">Invite a person</button>
-    </form>
+    ${listTable('People', listed, {
+      'E-mail address': rowName(
+        ({ personId, email }) => html`${email}${personId === session.personId && html` ${tag('you')}`}`,
+      ),
+      Since: ({ since }) => time(since),
+      Action: actionCell(removal),
+    })}
+    ${postForm(
+      session,
+      '/console/people',
+      html`<label>E-mail address <input type="email" name="email" required maxlength="254" autocomplete="off" /></label>
+        <button class="second">Invite a person</button>`,
+    )}
     <h2 id="sessions">Your sessions</h2>
-    ${wideTable('Sessions', ['Browser', 'Signed in', 'Last seen', action], sessionRows)}
+    ${listTable('Sessions', sessions, {
+      Browser: rowName(
+        ({ sessionId, browser }) =>
+          html`${browserName(browser)}${sessionId === session.sessionId && html` ${tag('this one')}`}`,
+      ),
+      'Signed in': ({ startedAt }) => time(startedAt),
+      'Last seen': ({ seenAt }) => time(seenAt),
+      Action: actionCell(ending),
+    })}
     <form method="post" action="/console/sessions/end-all">
       ${formTokenField(session)} <button class="second">Sign out everywhere</button>
     </form>`;
@@ -83,8 +74,7 @@ function browserName(description: string): string {
 export async function invite(visit: OwnerVisit, dependencies: ConsoleDependencies): Promise<Answer> {
   const email = emailField.safeParse((visit.form.get('email') ?? '').trim());
   if (!email.success) throw badInput('That is not an e-mail address. Go back and correct it.');
-  const { accountId } = visit.session;
-  const invited = await invitePerson(dependencies.accounts, { accountId, email: email.data, ...requestOf(visit) });
+  const invited = await invitePerson(dependencies.accounts, { email: email.data, ...requestOf(visit) });
   if (isRefused(invited)) {
     throw badInput(
       invited.refusal === 'too_many_invitations'
@@ -97,16 +87,15 @@ export async function invite(visit: OwnerVisit, dependencies: ConsoleDependencie
 }
 
 export async function remove(visit: OwnerVisit, dependencies: ConsoleDependencies): Promise<Answer> {
-  const { accountId, personId: own } = visit.session;
   const personId = visit.params['person'] ?? '';
-  const removed = await removePerson(dependencies.accounts, { accountId, personId, ...requestOf(visit) });
+  const removed = await removePerson(dependencies.accounts, { personId, ...requestOf(visit) });
   if (isRefused(removed)) {
     if (removed.refusal === 'last_person')
       throw badInput('The last person of an account cannot be removed. Invite somebody else first.');
     throw missing();
   }
   await untilInForce(dependencies);
-  return redirect(personId === own ? '/console/sign-in' : '/console/settings?done=removed#people');
+  return redirect(personId === visit.session.personId ? '/console/sign-in' : '/console/settings?done=removed#people');
 }
 
 /** Sign-in and sessions read the people of the read model. */

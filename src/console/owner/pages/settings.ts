@@ -1,13 +1,13 @@
 import { readAccount } from '../../../commands/accounts.ts';
 import { changeTerms as changeTermsOf, type TermsChange } from '../../../commands/change-terms.ts';
-import { type Html, html } from '../../../documents/html.ts';
+import { type Html, html, numberCell } from '../../../documents/html.ts';
 import { changePlan as decidePlanChange, resultOfPlanChange } from '../../../domain/change-plan.ts';
 import { maxKeysOf, type PlanTerms, type Terms } from '../../../domain/plans.ts';
 import { isRefused } from '../../../domain/refusals.ts';
 import { comingTerms, isOverAt, termsAt } from '../../../domain/usage-periods.ts';
 import type { UsagePeriod } from '../../../domain/usage-state.ts';
 import { formTokenField, readDollars } from '../../form-fields.ts';
-import { count, day, facts, money, note, number, numberHead, wideTable } from '../../parts.ts';
+import { amountCell, count, countCell, day, facts, listTable, money, note, rowName, tag } from '../../parts.ts';
 import { type Answer, away, badInput, missing, outcomeUnknown, type OwnerVisit, page, redirect } from '../../visit.ts';
 import { currentUsage, snapshotOf } from '../current-usage.ts';
 import type { ConsoleDependencies } from '../dependencies.ts';
@@ -120,29 +120,24 @@ async function changeTerms(visit: OwnerVisit, dependencies: ConsoleDependencies,
 function plans(usage: UsagePeriod, { plans: catalogue, now }: ConsoleDependencies): Html {
   const terms = termsAt(usage, now());
   const coming = isOverAt(usage, now()) ? undefined : usage.due?.plan;
-  const rows = [...catalogue.values()].map(
-    (plan) =>
-      html`<tr>
-        <th scope="row">${plan.plan}</th>
-        ${number(money(plan.fee_cents))} ${number(count(plan.downloads_limit))} ${number(count(plan.metadata_limit))}
-        ${number(plan.overage_cents === null ? 'none' : money(plan.overage_cents))} ${number(count(plan.hourly_limit))}
-        ${number(count(maxKeysOf(plan)))}
-        <td>
-          ${plan.plan === terms.plan ? html`<span class="tag good">yours</span>` : html`<a data-row href="/console/settings/plan/${plan.plan}">Change to it…</a>`}
-        </td>
-      </tr>`,
-  );
-  const heads = [
-    'Plan',
-    ...['A month', 'Downloads', 'Metadata', 'Beyond, each', 'Requests an hour', 'API keys'].map(numberHead),
-    '',
-  ];
   return html`<h2 id="plan">Plan</h2>
     <p>
       You are on <strong>${terms.plan}</strong>: ${describe(terms)}.
       ${coming && html`<strong>From ${day(usage.period.end)} on: ${coming.plan}.</strong>`}
     </p>
-    ${wideTable('Plans', heads, rows)}`;
+    ${listTable('Plans', [...catalogue.values()], {
+      Plan: rowName(({ plan }) => plan),
+      'A month': amountCell((plan) => plan.fee_cents),
+      Downloads: countCell((plan) => plan.downloads_limit),
+      Metadata: countCell((plan) => plan.metadata_limit),
+      'Beyond, each': numberCell(({ overage_cents: cents }) => (cents === null ? 'none' : money(cents))),
+      'Requests an hour': countCell((plan) => plan.hourly_limit),
+      'API keys': countCell(maxKeysOf),
+      '': ({ plan }) =>
+        plan === terms.plan
+          ? tag('yours', 'good')
+          : html`<a data-row href="/console/settings/plan/${plan}">Change to it…</a>`,
+    })}`;
 }
 
 const describe = (terms: Terms | PlanTerms): string =>

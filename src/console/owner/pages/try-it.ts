@@ -18,8 +18,8 @@ import { termsAt } from '../../../domain/usage-periods.ts';
 import type { UsageSnapshot } from '../../../domain/usage-state.ts';
 import type { LookUpOfForm } from '../../../ports/console-sessions.ts';
 import type { VideoMetadata } from '../../../ports/videos.ts';
-import { formKeyField, formKeyOf, formTokenField } from '../../form-fields.ts';
-import { facts, option } from '../../parts.ts';
+import { choiceField, formKeyField, formKeyOf, formTokenField } from '../../form-fields.ts';
+import { facts } from '../../parts.ts';
 import { type Answer, away, badInput, type OwnerVisit, page, PageRefusal, redirect } from '../../visit.ts';
 import { currentUsage, snapshotOf } from '../current-usage.ts';
 import type { ConsoleDependencies } from '../dependencies.ts';
@@ -43,18 +43,8 @@ function form({ session, form: sent }: OwnerVisit, { samplePlatformOrigin, newUu
     <form method="post" action="/console/try/metadata" class="stack">
       ${formTokenField(session)} ${formKeyField(newUuid())}
       <label>Address <input type="url" name="url" required maxlength="2048" value="${url}" autocomplete="off" /></label>
-      <label
-        >Format
-        <select name="format">
-          ${formats.map((each) => option(each, each, sent.get('format')))}
-        </select></label
-      >
-      <label
-        >Quality
-        <select name="quality">
-          ${qualities.map((each) => option(each, each, sent.get('quality')))}
-        </select></label
-      >
+      ${choiceField('Format', 'format', sent.get('format'), formats)}
+      ${choiceField('Quality', 'quality', sent.get('quality'), qualities)}
       <p class="pages">
         <button formaction="/console/try/download">Download it</button>
         <button class="second">Look up title and length</button>

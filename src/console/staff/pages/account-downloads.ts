@@ -7,7 +7,7 @@ import { downloadList, filterForm, filterOf, perPage, readCursor, readFilters } 
 import { type Answer, badInput, missing, page, type StaffVisit } from '../../visit.ts';
 import { accountLink, accountPath } from '../addresses.ts';
 import type { StaffDependencies } from '../dependencies.ts';
-import { see, type View, viewerOf } from '../view.ts';
+import { seeAs, type View } from '../view.ts';
 
 /** The downloads of an account, by the filters of its owner's page, or around a time that somebody names. */
 
@@ -44,7 +44,7 @@ export async function show(visit: StaffVisit, dependencies: StaffDependencies): 
     },
     accessRecords: () => [{ accountId, token: null, page: 'downloads' }],
   };
-  const { downloads, keys } = await see(view, viewerOf(visit), dependencies, {});
+  const { downloads, keys } = await seeAs(visit, view, dependencies);
   const first = momentField(moment?.slice(0, 16) ?? '');
   return page({
     title: 'Downloads',

@@ -1,43 +1,43 @@
 import { formatDays } from '../../../documents/days.ts';
-import { type Html, html } from '../../../documents/html.ts';
-import { failureReasons } from '../../../domain/failure-reasons.ts';
-import { maxKeysOf, type Terms } from '../../../domain/plans.ts';
-import { costText } from '../../download-list.ts';
+import { type Html, html, numberCell } from '../../../documents/html.ts';
+import { maxKeysOf } from '../../../domain/plans.ts';
+import { costText, videoCell } from '../../download-list.ts';
+import { folded } from '../../form-fields.ts';
 import {
   actorText,
+  amountCell,
   bar,
   count,
+  countCell,
   day,
   empty,
   facts,
   type Figure,
   figures,
+  listTable,
   money,
-  number,
-  numberHead,
+  rowName,
   statusTag,
+  tag,
   time,
-  wideTable,
 } from '../../parts.ts';
-import { type Answer, page, type StaffVisit } from '../../visit.ts';
 import { accountPath, correctionPath, documentPath, downloadPath, eventPath } from '../addresses.ts';
-import type { StaffDependencies } from '../dependencies.ts';
-import { inputOf, see, viewerOf } from '../view.ts';
+import { viewPage } from '../view.ts';
 import { account as accountView, type AccountShown } from '../views/account.ts';
 import { momentField } from './account-downloads.ts';
 import { correctionTag } from './corrections.ts';
+import { mailsTag } from './notices.ts';
 
 /** One account: what it has bought and used, who belongs to it, and what was given back. */
 
-export async function show(visit: StaffVisit, dependencies: StaffDependencies): Promise<Answer> {
-  const account = await see(accountView, viewerOf(visit), dependencies, inputOf(visit));
+export const show = viewPage(accountView, (account) => {
   const [owner] = account.people.filter(({ removed }) => !removed);
-  return page({
+  return {
     title: account.billing.name ?? owner?.email ?? account.account_id,
     section: 'search',
     content: content(account),
-  });
-}
+  };
+});
 
 const partNames = {
   downloads: 'Downloads',
@@ -112,199 +112,134 @@ function usageFigures({ terms, usage, keys: all }: AccountShown): Figure[] {
   ];
 }
 
-function downloads({ downloads: newest }: AccountShown): Html {
-  if (newest.length === 0) return empty(html`<p>No download yet.</p>`);
-  const rows = newest.map((job) => {
-    return html`<tr>
-      <td>${time(job.queued_at)}</td>
-      <td>
-        <a data-row href="${downloadPath(job.token)}">${job.platform} ${job.video_id}</a>
-        ${job.failure_reason !== null && html`<div class="soft">${failureReasons[job.failure_reason].message}</div>`}
-      </td>
-      <td>${statusTag(job.status)}</td>
-      ${number(costText(job))}
-    </tr>`;
+const downloads = ({ downloads: newest }: AccountShown): Html =>
+  listTable({ name: 'Newest downloads', none: empty(html`<p>No download yet.</p>`) }, newest, {
+    Queued: (job) => time(job.queued_at),
+    Video: (job) => videoCell(job, downloadPath(job.token)),
+    State: (job) => statusTag(job.status),
+    Cost: numberCell(costText),
   });
-  return wideTable('Newest downloads', ['Queued', 'Video', 'State', numberHead('Cost')], rows);
-}
 
-function periods({ account_id: id, periods: newest }: AccountShown): Html {
-  if (newest.length === 0) return html`<p class="soft">None that the read model knows yet.</p>`;
-  const rows = newest.map(
-    (period) =>
-      html`<tr>
-        <th scope="row">
-          <a data-row href="/staff/overage/${id}/${period.period_start.slice(0, 10)}">${day(period.period_start)}</a>
-        </th>
-        <td>${period.plan}</td>
-        <td>${period.phase}</td>
-        ${number(count(period.charges))} ${number(money(period.charged_cents))}
-        ${number(money(-period.voided_cents - period.waived_cents))} ${number(money(-period.credited_overage_cents))}
-        ${number(money(period.invoiced_overage_cents))} ${number(money(period.difference_cents))}
-        ${number(money(period.fee_cents + period.fee_difference_cents))}
-      </tr>`,
-  );
-  const heads = [
-    ...['From', 'Plan', 'Books'],
-    ...['Overage downloads', 'Charged', 'Voided, waived', 'Credited', 'Invoiced', 'Not invoiced', 'Fees'].map(
-      numberHead,
+const periods = ({ account_id: id, periods: newest }: AccountShown): Html =>
+  listTable({ name: 'Billing periods', none: html`<p class="soft">None that the read model knows yet.</p>` }, newest, {
+    From: rowName(
+      (row) =>
+        html`<a data-row href="/staff/overage/${id}/${row.period_start.slice(0, 10)}">${day(row.period_start)}</a>`,
     ),
-  ];
-  return wideTable('Billing periods', heads, rows);
-}
+    Plan: (row) => row.plan,
+    Books: (row) => row.phase,
+    'Overage downloads': countCell((row) => row.charges),
+    Charged: amountCell((row) => row.charged_cents),
+    'Voided, waived': amountCell((row) => -row.voided_cents - row.waived_cents),
+    Credited: amountCell((row) => -row.credited_overage_cents),
+    Invoiced: amountCell((row) => row.invoiced_overage_cents),
+    'Not invoiced': amountCell((row) => row.difference_cents),
+    Fees: amountCell((row) => row.fee_cents + row.fee_difference_cents),
+  });
 
-function termsHistory({ terms_history: history }: AccountShown): Html {
-  const rows = history.map(
-    ({ from, terms }) =>
-      html`<tr>
-        <th scope="row">${day(from)}</th>
-        <td>${terms.plan}</td>
-        ${number(count(terms.downloads_limit))}
-        ${number(terms.overage_cents === null ? 'refused' : money(terms.overage_cents))}
-        <td>${terms.rate_version}</td>
-        ${number(capText(terms))} ${number(count(terms.metadata_limit))} ${number(money(terms.fee_cents))}
-        ${number(count(terms.hourly_limit))} ${number(count(maxKeysOf(terms)))}
-      </tr>`,
-  );
-  const heads = [
-    ...['From the period', 'Plan'],
-    numberHead('Downloads'),
-    numberHead('Overage price'),
-    'Price list',
-    ...['Cap', 'Metadata requests', 'Monthly fee', 'Requests an hour', 'Keys'].map(numberHead),
-  ];
-  return wideTable('Terms', heads, rows);
-}
+const termsHistory = ({ terms_history: history }: AccountShown): Html =>
+  listTable('Terms', history, {
+    'From the period': rowName(({ from }) => day(from)),
+    Plan: ({ terms }) => terms.plan,
+    Downloads: countCell(({ terms }) => terms.downloads_limit),
+    'Overage price': numberCell(({ terms }) => moneyOr(terms.overage_cents, 'refused')),
+    'Price list': ({ terms }) => terms.rate_version,
+    Cap: numberCell(({ terms }) => moneyOr(terms.overage_cap_cents, 'none')),
+    'Metadata requests': countCell(({ terms }) => terms.metadata_limit),
+    'Monthly fee': amountCell(({ terms }) => terms.fee_cents),
+    'Requests an hour': countCell(({ terms }) => terms.hourly_limit),
+    Keys: countCell(({ terms }) => maxKeysOf(terms)),
+  });
 
-const capText = ({ overage_cap_cents: cap }: Terms) => (cap === null ? 'none' : money(cap));
+const moneyOr = (cents: number | null, none: string) => (cents === null ? none : money(cents));
 
 const shownKeys = 20;
 
 function keys({ keys: all, terms }: AccountShown): Html {
   const inForce = all.filter(({ revoked_at: revokedAt }) => revokedAt === null);
   const revoked = all.filter(({ revoked_at: revokedAt }) => revokedAt !== null).toReversed();
-  const row = (key: AccountShown['keys'][number]) =>
-    html`<tr id="${key.key_id}">
-      <th scope="row">${key.label === '' ? html`<span class="soft">no label</span>` : key.label}</th>
-      <td><code>${key.key_prefix}…</code></td>
-      <td><code>${key.key_id}</code></td>
-      <td>${time(key.created_at)}</td>
-      <td>${key.last_used_at === null ? html`<span class="soft">never</span>` : time(key.last_used_at)}</td>
-      ${
-        key.revoked_at === null
-          ? number(`${count(key.used_in_past_hour)}${terms ? ` of ${count(terms.hourly_limit)}` : ''}`)
-          : html`<td>${time(key.revoked_at)}</td>`
-      }
-    </tr>`;
-  const heads = ['Label', 'Key', 'Id', 'Issued', 'Newest request'];
-  const table = (name: string, last: string | Html, listed: typeof all) =>
-    html`${wideTable(name, [...heads, last], listed.slice(0, shownKeys).map(row))}
+  const limit = terms ? ` of ${count(terms.hourly_limit)}` : '';
+  const table = (name: string, listed: typeof all) =>
+    listTable(name, listed, {
+      Label: rowName(({ label }) => (label === '' ? html`<span class="soft">no label</span>` : label)),
+      Key: (key) => html`<code>${key.key_prefix}…</code>`,
+      Id: ({ key_id: id }) => html`<code id="${id}">${id}</code>`,
+      Issued: (key) => time(key.created_at),
+      'Newest request': ({ last_used_at: at }) => (at === null ? html`<span class="soft">never</span>` : time(at)),
+      'Requests in the past hour':
+        listed[0]?.revoked_at === null && numberCell((key) => `${count(key.used_in_past_hour)}${limit}`),
+      Revoked: listed[0]?.revoked_at !== null && (({ revoked_at: at }) => at !== null && time(at)),
+    });
+  const tables = (name: string, listed: typeof all) =>
+    html`${table(name, listed.slice(0, shownKeys))}
     ${
       listed.length > shownKeys &&
-      html`<details>
-        <summary>${count(listed.length - shownKeys)} more</summary>
-        ${wideTable(`More: ${name}`, [...heads, last], listed.slice(shownKeys).map(row))}
-      </details>`
+      folded(`${count(listed.length - shownKeys)} more`, table(`More: ${name}`, listed.slice(shownKeys)))
     }`;
-  return html`${inForce.length === 0 ? html`<p class="soft">No key is in force.</p>` : table('Keys in force', numberHead('Requests in the past hour'), inForce)}
-  ${
-    revoked.length > 0 &&
-    html`<details>
-      <summary>Revoked keys (${count(revoked.length)})</summary>
-      ${table('Revoked keys', 'Revoked', revoked)}
-    </details>`
-  }`;
+  return html`${inForce.length === 0 ? html`<p class="soft">No key is in force.</p>` : tables('Keys in force', inForce)}
+  ${revoked.length > 0 && folded(`Revoked keys (${count(revoked.length)})`, tables('Revoked keys', revoked))}`;
 }
 
-function people({ people: all }: AccountShown): Html {
-  const rows = all.map(
-    ({ person_id: id, email, since, removed }) =>
-      html`<tr>
-        <th scope="row">${email}</th>
-        <td><code>${id}</code></td>
-        <td>${time(since)}</td>
-        <td>${removed && html`<span class="tag">removed</span>`}</td>
-      </tr>`,
-  );
-  return wideTable('People', ['E-mail address', 'Id', 'Since', ''], rows);
-}
+const people = ({ people: all }: AccountShown): Html =>
+  listTable('People', all, {
+    'E-mail address': rowName(({ email }) => email),
+    Id: (person) => html`<code>${person.person_id}</code>`,
+    Since: ({ since }) => time(since),
+    '': ({ removed }) => removed && tag('removed'),
+  });
 
-function documents({ account_id: accountId, documents: newest }: AccountShown): Html {
-  if (newest.length === 0) return html`<p class="soft">None was issued yet.</p>`;
-  const rows = newest.map(
-    (document) =>
-      html`<tr>
-        <td>${time(document.time)}</td>
-        <th scope="row">
-          <a data-row href="${documentPath(document.type, { accountId, number: document.number })}"
-            >${document.document_number}</a
-          >
-        </th>
-        <td>
-          ${
-            document.type === 'InvoiceIssued'
-              ? document.period_start !== null && html`for the period from ${day(document.period_start)}`
-              : html`of invoice ${document.invoice_number ?? ''} under ${document.reference ?? ''}, by
-                ${actorText(document.actor)}`
-          }
-        </td>
-        ${number(money(document.type === 'InvoiceIssued' ? document.total_cents : -document.total_cents))}
-      </tr>`,
-  );
-  return wideTable('Invoices and credit notes', ['Issued', 'Number', 'About', numberHead('Amount')], rows);
-}
+type Document = AccountShown['documents'][number];
 
-function corrections({ account_id: id, corrections: newest }: AccountShown): Html {
-  const all = html`<p><a href="/staff/corrections?account=${id}">All that was given back to this account</a></p>`;
-  if (newest.length === 0)
-    return html`<p class="soft">Nobody has asked to give anything back in the console.</p>
-      ${all}`;
-  const rows = newest.map(
-    (each) =>
-      html`<tr>
-        <td>${time(each.asked_at)}</td>
-        <td><a data-row href="${correctionPath(each.correction_id)}">${each.reference}</a></td>
-        <td>${correctionTag(each.status)}</td>
-        <td>${actorText(each.asked_by)}</td>
-        ${number(money(each.made_cents ?? each.cents))}
-      </tr>`,
-  );
-  return html`${wideTable('Corrections', ['Asked', 'Reference', 'State', 'By', numberHead('Amount')], rows)} ${all}`;
-}
+const documents = ({ account_id: accountId, documents: newest }: AccountShown): Html =>
+  listTable({ name: 'Invoices and credit notes', none: html`<p class="soft">None was issued yet.</p>` }, newest, {
+    Issued: (document) => time(document.time),
+    Number: rowName(
+      ({ type, number, document_number: name }) =>
+        html`<a data-row href="${documentPath(type, { accountId, number })}">${name}</a>`,
+    ),
+    About: aboutOf,
+    Amount: amountCell(({ type, total_cents: cents }) => (type === 'InvoiceIssued' ? cents : -cents)),
+  });
 
-function notices({ notices: newest }: AccountShown): Html {
-  if (newest.length === 0) return html`<p class="soft">None yet.</p>`;
-  const rows = newest.map(
-    (notice) =>
-      html`<tr>
-        <td>${time(notice.time)}</td>
-        <td><a data-row href="${eventPath(notice.event_id)}">${noticeText(notice)}</a></td>
-        <td>
-          ${
-            notice.waiting === 0
-              ? html`<span class="tag good">sent</span>`
-              : html`<span class="tag warn">${count(notice.waiting)} not sent yet</span>`
-          }
-        </td>
-      </tr>`,
-  );
-  return wideTable('Warnings and mails', ['Time', 'What', 'Mails'], rows);
-}
+const aboutOf = ({ type, period_start: start, invoice_number: invoice, reference, actor }: Document): Html | false =>
+  type === 'InvoiceIssued'
+    ? start !== null && html`for the period from ${day(start)}`
+    : html`of invoice ${invoice ?? ''} under ${reference ?? ''}, by ${actorText(actor)}`;
+
+const corrections = ({ account_id: id, corrections: newest }: AccountShown): Html =>
+  html`${listTable(
+      { name: 'Corrections', none: html`<p class="soft">Nobody has asked to give anything back in the console.</p>` },
+      newest,
+      {
+        Asked: (each) => time(each.asked_at),
+        Reference: (each) => html`<a data-row href="${correctionPath(each.correction_id)}">${each.reference}</a>`,
+        State: (each) => correctionTag(each.status),
+        By: (each) => actorText(each.asked_by),
+        Amount: amountCell((each) => each.made_cents ?? each.cents),
+      },
+    )}
+    <p><a href="/staff/corrections?account=${id}">All that was given back to this account</a></p>`;
+
+const notices = ({ notices: newest }: AccountShown): Html =>
+  listTable({ name: 'Warnings and mails', none: html`<p class="soft">None yet.</p>` }, newest, {
+    Time: (notice) => time(notice.time),
+    What: (notice) => html`<a data-row href="${eventPath(notice.event_id)}">${noticeText(notice)}</a>`,
+    Mails: mailsTag,
+  });
 
 function noticeText({ kind, pool, threshold_percent: percent }: AccountShown['notices'][number]): string {
   if (kind === 'overage_cap') return 'The overage cap was reached';
   return kind === 'document' ? 'Invoice or credit note' : `${String(percent ?? 0)} % of ${pool ?? ''} used`;
 }
 
-function accessRecords({ looks: newest }: AccountShown): Html {
-  if (newest.length === 0) return html`<p class="soft">Nobody, that the read model knows of yet.</p>`;
-  const rows = newest.map(
-    ({ time: at, staff_id: staffId, token, page: seen }) =>
-      html`<tr>
-        <td>${time(at)}</td>
-        <td><code>${staffId}</code></td>
-        <td>${token === null ? seen : html`<a data-row href="${downloadPath(token)}">${seen} ${token}</a>`}</td>
-      </tr>`,
+const accessRecords = ({ looks: newest }: AccountShown): Html =>
+  listTable(
+    { name: 'Looked at by staff', none: html`<p class="soft">Nobody, that the read model knows of yet.</p>` },
+    newest,
+    {
+      Time: (look) => time(look.time),
+      Member: (look) => html`<code>${look.staff_id}</code>`,
+      Page: ({ token, page }) =>
+        token === null ? page : html`<a data-row href="${downloadPath(token)}">${page} ${token}</a>`,
+    },
   );
-  return wideTable('Looked at by staff', ['Time', 'Member', 'Page'], rows);
-}

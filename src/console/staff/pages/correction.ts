@@ -2,48 +2,45 @@ import { approveCorrection, refuseCorrection } from '../../../commands/correct.t
 import { type Html, html } from '../../../documents/html.ts';
 import { isRefused, type Refusal, refusals } from '../../../domain/refusals.ts';
 import { hasRole } from '../../../domain/staff.ts';
-import { formTokenField } from '../../form-fields.ts';
-import { facts, money, note, number, numberHead, time, wideTable } from '../../parts.ts';
-import { type Answer, page, type StaffVisit } from '../../visit.ts';
-import { accountLink, creditNotePath } from '../addresses.ts';
+import { postForm } from '../../form-fields.ts';
+import { amountCell, facts, listTable, money, note, time } from '../../parts.ts';
+import type { Answer, StaffVisit } from '../../visit.ts';
+import { accountLink, correctionPath, creditNotePath, eventPath } from '../addresses.ts';
 import { carryOut, pageRefusalFor, refusalText, toCorrection } from '../ask-correction.ts';
 import type { StaffDependencies } from '../dependencies.ts';
-import { maxReasonCharacters, orderOf } from '../staff-request.ts';
-import { inputOf, see, viewerOf } from '../view.ts';
+import { orderOf, reasonField } from '../staff-request.ts';
+import { seeAs, viewPage } from '../view.ts';
 import { correction as correctionView, type CorrectionStory, type ShownActor } from '../views/correction.ts';
 import { correctionTag, whatOf, who } from './corrections.ts';
 
 /** One correction: who asked, who decided, and the events by which the money went back. */
 
-export async function show(visit: StaffVisit, dependencies: StaffDependencies): Promise<Answer> {
-  const story = await see(correctionView, viewerOf(visit), dependencies, inputOf(visit));
-  return page({ title: 'Correction', section: 'corrections', content: content(story, visit) });
+export const show = viewPage(correctionView, (story, visit) => ({
+  title: 'Correction',
+  section: 'corrections',
+  content: content(story, visit),
+}));
+
+type Decision = typeof approveCorrection | typeof refuseCorrection;
+
+/** The row says whose stream it is; the stream decides. */
+async function decide(visit: StaffVisit, dependencies: StaffDependencies, decision: Decision) {
+  const { account_id: accountId, correction_id: correctionId } = await seeAs(visit, correctionView, dependencies);
+  const about = { accountId, correctionId };
+  const decided = await decision(dependencies.staff, { ...orderOf(visit), ...about });
+  if (isRefused(decided)) throw pageRefusalFor(decided.refusal);
+  return about;
 }
 
 export async function approve(visit: StaffVisit, dependencies: StaffDependencies): Promise<Answer> {
-  const about = await aboutOf(visit, dependencies);
-  const approved = await approveCorrection(dependencies.staff, { ...orderOf(visit), ...about });
-  if (isRefused(approved)) throw pageRefusalFor(approved.refusal);
+  const about = await decide(visit, dependencies, approveCorrection);
   await carryOut(dependencies, about);
   return await toCorrection(dependencies, about.correctionId);
 }
 
 export async function refuse(visit: StaffVisit, dependencies: StaffDependencies): Promise<Answer> {
-  const about = await aboutOf(visit, dependencies);
-  const refused = await refuseCorrection(dependencies.staff, { ...orderOf(visit), ...about });
-  if (isRefused(refused)) throw pageRefusalFor(refused.refusal);
-  return await toCorrection(dependencies, about.correctionId);
-}
-
-/** The row says whose stream it is; the stream decides. */
-async function aboutOf(
-  visit: StaffVisit,
-  dependencies: StaffDependencies,
-): Promise<{ accountId: string; correctionId: string }> {
-  const { account_id: accountId, correction_id: correctionId } = await see(
-    ...[correctionView, viewerOf(visit), dependencies, inputOf(visit)],
-  );
-  return { accountId, correctionId };
+  const { correctionId } = await decide(visit, dependencies, refuseCorrection);
+  return await toCorrection(dependencies, correctionId);
 }
 
 function content(story: CorrectionStory, visit: StaffVisit): Html {
@@ -112,46 +109,36 @@ function timeline(story: CorrectionStory, { session }: StaffVisit): Html {
   </ol>`;
 }
 
-function made({ made: events, account_id: accountId }: CorrectionStory): Html | false {
-  if (events.length === 0) return false;
-  return html`<h2>Events that give it back</h2>
-    ${wideTable(
-      'Events that give it back',
-      ['Time', 'Event', 'What', numberHead('Amount')],
-      events.map(
-        ({ type, event_id: id, time: at, cents, token, number: note }) =>
-          html`<tr>
-            <td>${time(at)}</td>
-            <td>
-              <a data-row href="/staff/events/${id}">${type} <code>${id}</code></a>
-            </td>
-            <td>
-              ${token !== null && html`<a href="/staff/downloads/${token}">its download</a>`}
-              ${note !== null && html`<a href="${creditNotePath(accountId, note)}">credit note ${note}</a>`}
-            </td>
-            ${number(money(cents))}
-          </tr>`,
-      ),
-    )}`;
-}
+const made = ({ made: events, account_id: accountId }: CorrectionStory): Html | false =>
+  events.length > 0 &&
+  html`<h2>Events that give it back</h2>
+    ${listTable('Events that give it back', events, {
+      Time: (event) => time(event.time),
+      Event: ({ type, event_id: id }) => html`<a data-row href="${eventPath(id)}">${type} <code>${id}</code></a>`,
+      What: ({ token, number: note }) =>
+        html`${token !== null && html`<a href="/staff/downloads/${token}">its download</a>`}
+        ${note !== null && html`<a href="${creditNotePath(accountId, note)}">credit note ${note}</a>`}`,
+      Amount: amountCell((event) => event.cents),
+    })}`;
 
 function decision(
   { status, asked_by: by, correction_id: id, cents }: CorrectionStory,
-  visit: StaffVisit,
+  { session }: StaffVisit,
 ): Html | false {
-  const { session } = visit;
   const isOwn = by.id === session.staffId;
-  const isFinance = hasRole(session.role, 'finance');
   if (status !== 'asked') return false;
-  if (!isOwn && !isFinance) return html`<p class="soft">Somebody of finance decides it.</p>`;
-  const name = isOwn ? 'Take it back' : 'Refuse';
+  if (!isOwn && !hasRole(session.role, 'finance')) return html`<p class="soft">Somebody of finance decides it.</p>`;
+  const refusal = `${correctionPath(id)}/refuse`;
   // The button that is pressed says where the form goes: one reason for both.
-  return html`<form method="post" action="/staff/corrections/${id}/${isOwn ? 'refuse' : 'approve'}" class="stack">
-    ${formTokenField(session)}
-    <label>Reason <textarea name="reason" required maxlength="${maxReasonCharacters}" rows="2"></textarea></label>
-    <div class="pages">
-      ${!isOwn && html`<button>Approve and give back ${money(cents)}</button>`}
-      <button class="${isOwn ? 'second' : 'danger'}" formaction="/staff/corrections/${id}/refuse">${name}</button>
-    </div>
-  </form>`;
+  return postForm(
+    session,
+    isOwn ? refusal : `${correctionPath(id)}/approve`,
+    html`${reasonField()}
+      <div class="pages">
+        ${!isOwn && html`<button>Approve and give back ${money(cents)}</button>`}
+        <button class="${isOwn ? 'second' : 'danger'}" formaction="${refusal}">
+          ${isOwn ? 'Take it back' : 'Refuse'}
+        </button>
+      </div>`,
+  );
 }

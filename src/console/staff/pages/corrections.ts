@@ -1,30 +1,27 @@
-import { type Html, html } from '../../../documents/html.ts';
-import { type CorrectionStatus, correctionStatuses } from '../../../domain/correction-requests.ts';
-import { empty, money, number, numberHead, option, time, wideTable } from '../../parts.ts';
-import { type Answer, page, type StaffVisit } from '../../visit.ts';
-import { accountLink, olderPath } from '../addresses.ts';
-import type { StaffDependencies } from '../dependencies.ts';
-import { inputOf, see, viewerOf } from '../view.ts';
+import { type Html, html, numberCell } from '../../../documents/html.ts';
+import type { CorrectionStatus } from '../../../domain/correction-requests.ts';
+import { choiceField } from '../../form-fields.ts';
+import { amountCell, empty, listTable, money, tag, time } from '../../parts.ts';
+import type { StaffVisit } from '../../visit.ts';
+import { accountLink, correctionPath, eventPath, olderLink } from '../addresses.ts';
+import { viewPage } from '../view.ts';
 import type { ShownActor, ShownCorrection } from '../views/correction.ts';
 import { type Corrections, corrections } from '../views/corrections.ts';
 
 /** Who gave what back, why and with whose approval; and what waits for somebody. */
 
-export async function show(visit: StaffVisit, dependencies: StaffDependencies): Promise<Answer> {
-  const shown = await see(corrections, viewerOf(visit), dependencies, inputOf(visit));
-  return page({
-    title: 'Corrections',
-    section: 'corrections',
-    content: html`<p>
-        Did a platform or the service fail for many?
-        <a href="/staff/corrections/outage">Give back the charges of an outage</a>
-      </p>
-      ${waiting(shown, visit)}
-      <h2>${isOfAsked(visit) ? 'Asked for here' : 'Given back'}</h2>
-      ${filters(visit)} ${isOfAsked(visit) ? asked(shown.asked, visit) : givenBack(shown.given_back, visit)}
-      ${shown.next !== null && html`<p class="pages"><a rel="next" href="${olderPath('/staff/corrections', visit.query, shown.next)}">Older</a></p>`}`,
-  });
-}
+export const show = viewPage(corrections, (shown, visit) => ({
+  title: 'Corrections',
+  section: 'corrections',
+  content: html`<p>
+      Did a platform or the service fail for many?
+      <a href="/staff/corrections/outage">Give back the charges of an outage</a>
+    </p>
+    ${waiting(shown, visit)}
+    <h2>${isOfAsked(visit) ? 'Asked for here' : 'Given back'}</h2>
+    ${filters(visit)} ${isOfAsked(visit) ? asked(shown.asked, visit) : givenBack(shown.given_back, visit)}
+    ${olderLink('/staff/corrections', visit.query, shown.next)}`,
+}));
 
 const isOfAsked = ({ query }: StaffVisit) =>
   query.get('list') === 'asked' || ['status', 'by', 'reference'].some((name) => (query.get(name) ?? '') !== '');
@@ -42,27 +39,19 @@ function waiting({ waiting: waits, unfinished }: Corrections, visit: StaffVisit)
 
 const filters = ({ query }: StaffVisit): Html =>
   html`<form method="get" action="/staff/corrections" class="filters">
-    <label
-      >Show
-      <select name="list">
-        ${option('', 'what was given back', query.get('list') ?? '')}
-        ${option('asked', 'what was asked for here', query.get('list'))}
-      </select></label
-    >
+    ${choiceField('Show', 'list', query.get('list'), [
+      ['', 'what was given back'],
+      ['asked', 'what was asked for here'],
+    ])}
     <label>Account <input name="account" value="${query.get('account') ?? ''}" maxlength="60" /></label>
-    <label
-      >State
-      <select name="status">
-        ${option('', 'any', query.get('status') ?? '')}
-        ${correctionStatuses.map((status) => option(status, statusNames[status], query.get('status')))}
-      </select></label
-    >
+    ${choiceField('State', 'status', query.get('status'), [['', 'any'], ...Object.entries(statusNames)])}
     <label>Asked by <input name="by" value="${query.get('by') ?? ''}" maxlength="60" placeholder="stf_…" /></label>
     <label>Reference <input name="reference" value="${query.get('reference') ?? ''}" maxlength="100" /></label>
     <button class="second">Filter</button>
     ${[...query.values()].some((value) => value !== '') && html`<a href="/staff/corrections">All</a>`}
   </form>`;
 
+/** In the order of a correction's life. */
 const statusNames: Readonly<Record<CorrectionStatus, string>> = {
   asked: 'waits for approval',
   permitted: 'being given back',
@@ -71,16 +60,9 @@ const statusNames: Readonly<Record<CorrectionStatus, string>> = {
   failed: 'not possible',
 };
 
-const statusKinds: Readonly<Record<CorrectionStatus, string>> = {
-  asked: 'warn',
-  permitted: 'info',
-  refused: 'bad',
-  made: 'good',
-  failed: 'bad',
-};
+const statusKinds = { asked: 'warn', permitted: 'info', refused: 'bad', made: 'good', failed: 'bad' } as const;
 
-export const correctionTag = (status: CorrectionStatus): Html =>
-  html`<span class="tag ${statusKinds[status]}">${statusNames[status]}</span>`;
+export const correctionTag = (status: CorrectionStatus): Html => tag(statusNames[status], statusKinds[status]);
 
 /** @param ownId of the reader */
 export const who = ({ id, role, reason: _reason }: ShownActor, ownId: string): Html =>
@@ -100,27 +82,20 @@ export function whatOf(given: ShownCorrection): Html {
 }
 
 /** @param areAlike whether all are in the same state, which the heading says */
-function asked(rows: readonly ShownCorrection[], { session }: StaffVisit, { areAlike = false } = {}): Html {
-  if (rows.length === 0) return empty(html`<p>No correction matches.</p>`);
-  return wideTable(
-    'Corrections',
-    ['Asked', 'Account', 'What', numberHead('Amount'), ...(areAlike ? [] : ['State']), 'By', 'Reference and reason'],
-    rows.map(
-      (row) =>
-        html`<tr>
-          <td><a data-row href="/staff/corrections/${row.correction_id}">${time(row.asked_at)}</a></td>
-          <td>${accountLink(row.account_id)}</td>
-          <td>${whatOf(row)}</td>
-          ${number(money(row.made_cents ?? row.cents))} ${!areAlike && html`<td>${correctionTag(row.status)}</td>`}
-          <td>${who(row.asked_by, session.staffId)}</td>
-          <td>
-            ${row.reference}
-            <div class="soft">${row.asked_by.reason}</div>
-          </td>
-        </tr>`,
-    ),
-  );
-}
+const asked = (rows: readonly ShownCorrection[], { session }: StaffVisit, { areAlike = false } = {}): Html =>
+  listTable({ name: 'Corrections', none: empty(html`<p>No correction matches.</p>`) }, rows, {
+    Asked: (row) => html`<a data-row href="${correctionPath(row.correction_id)}">${time(row.asked_at)}</a>`,
+    Account: (row) => accountLink(row.account_id),
+    What: whatOf,
+    Amount: amountCell((row) => row.made_cents ?? row.cents),
+    State: !areAlike && ((row) => correctionTag(row.status)),
+    By: (row) => who(row.asked_by, session.staffId),
+    'Reference and reason': ({ reference, asked_by: by }) => referenceAndReason(reference, by),
+  });
+
+const referenceAndReason = (reference: string | null, { reason }: ShownActor): Html =>
+  html`${reference ?? ''}
+    <div class="soft">${reason}</div>`;
 
 const typeNames = {
   ChargeWaived: 'waived',
@@ -128,32 +103,19 @@ const typeNames = {
   CreditNoteIssued: 'credit note',
 } as const;
 
-function givenBack(rows: Corrections['given_back'], { session }: StaffVisit): Html {
-  if (rows.length === 0) return empty(html`<p>Nothing was given back.</p>`);
-  return wideTable(
-    'Given back',
-    ['Time', 'Account', 'What', numberHead('Amount'), 'By', 'Approved by', 'Reference and reason'],
-    rows.map(
-      (row) =>
-        html`<tr>
-          <td><a data-row href="/staff/events/${row.event_id}">${time(row.time)}</a></td>
-          <td>${accountLink(row.account_id)}</td>
-          <td>
-            ${typeNames[row.type]}${row.number !== null && ` ${String(row.number)}`}${
-              row.token !== null && html`, <a href="/staff/downloads/${row.token}">download</a>`
-            }
-          </td>
-          ${number(row.cents === 0 ? '1 credit' : money(row.cents))}
-          <td>${who(row.by, session.staffId)}</td>
-          <td>${approval(row, session.staffId)}</td>
-          <td>
-            ${row.reference ?? ''}
-            <div class="soft">${row.by.reason}</div>
-          </td>
-        </tr>`,
-    ),
-  );
-}
+const givenBack = (rows: Corrections['given_back'], { session }: StaffVisit): Html =>
+  listTable({ name: 'Given back', none: empty(html`<p>Nothing was given back.</p>`) }, rows, {
+    Time: (row) => html`<a data-row href="${eventPath(row.event_id)}">${time(row.time)}</a>`,
+    Account: (row) => accountLink(row.account_id),
+    What: ({ type, number, token }) =>
+      html`${typeNames[type]}${number !== null && ` ${String(number)}`}${
+        token !== null && html`, <a href="/staff/downloads/${token}">download</a>`
+      }`,
+    Amount: numberCell(({ cents }) => (cents === 0 ? '1 credit' : money(cents))),
+    By: (row) => who(row.by, session.staffId),
+    'Approved by': (row) => approval(row, session.staffId),
+    'Reference and reason': ({ reference, by }) => referenceAndReason(reference, by),
+  });
 
 function approval(
   { correction_id: id, approved_by: approved }: Corrections['given_back'][number],

@@ -1,31 +1,25 @@
 import { maxAccessRecords } from '../../../../projections/queries/download-record.ts';
 import { type Html, html } from '../../../documents/html.ts';
 import { actorText, bytes, count, duration, exactTime, facts, money, note, statusTag, time } from '../../parts.ts';
-import { type Answer, page, type StaffVisit } from '../../visit.ts';
 import { accountLink, accountPath, correctionPath, downloadPath, eventAtPath, eventPath } from '../addresses.ts';
-import type { StaffDependencies } from '../dependencies.ts';
-import { inputOf, see, viewerOf } from '../view.ts';
+import { viewPage } from '../view.ts';
 import { type Download, download as downloadView } from '../views/download.ts';
 import { amountsOf, type Step, type StepKind, stepKinds } from '../views/download-steps.ts';
 
 /** A download, replayed: every step from the request to whoever has looked at it. */
 
-export async function show(visit: StaffVisit, dependencies: StaffDependencies): Promise<Answer> {
-  const download = await see(downloadView, viewerOf(visit), dependencies, inputOf(visit));
-  const { usage } = download;
-  return page({
-    title: `${download.platform} ${download.video_id}`,
-    section: 'search',
-    islands: ['timeline'],
-    keys: [
-      ['e', 'data of the event'],
-      ...(usage.before ? [['[', "event before, in the account's usage"] as const] : []),
-      ...(usage.after ? [[']', "event after, in the account's usage"] as const] : []),
-      [',  .', 'replay: one step back, one step on'],
-    ],
-    content: content(download, replayOf(visit.query)),
-  });
-}
+export const show = viewPage(downloadView, (download, { query }) => ({
+  title: `${download.platform} ${download.video_id}`,
+  section: 'search',
+  islands: ['timeline'],
+  keys: [
+    ['e', 'data of the event'],
+    ...(download.usage.before ? [['[', "event before, in the account's usage"] as const] : []),
+    ...(download.usage.after ? [[']', "event after, in the account's usage"] as const] : []),
+    [',  .', 'replay: one step back, one step on'],
+  ],
+  content: content(download, replayOf(query)),
+}));
 
 /** What of it is shown: steps of one kind; and up to which event it is replayed. */
 interface Replay {

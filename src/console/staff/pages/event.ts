@@ -1,25 +1,20 @@
 import { type Html, html } from '../../../documents/html.ts';
-import { actorText, exactTime, facts, note } from '../../parts.ts';
-import { type Answer, page, type StaffVisit } from '../../visit.ts';
+import { actorText, exactTime, facts, note, tag } from '../../parts.ts';
 import { accountLink, downloadPath, eventAtPath } from '../addresses.ts';
-import type { StaffDependencies } from '../dependencies.ts';
-import { inputOf, see, viewerOf } from '../view.ts';
+import { viewPage } from '../view.ts';
 import { event as eventView, type EventShown } from '../views/event.ts';
 
 /** One event of the log: what it says, who caused it, and what stands around it. */
 
-export async function show(visit: StaffVisit, dependencies: StaffDependencies): Promise<Answer> {
-  const event = await see(eventView, viewerOf(visit), dependencies, inputOf(visit));
-  return page({
-    title: event.type,
-    section: 'search',
-    keys: [
-      ...(event.before ? [['[', 'event before, in the same stream'] as const] : []),
-      ...(event.after ? [[']', 'event after, in the same stream'] as const] : []),
-    ],
-    content: content(event),
-  });
-}
+export const show = viewPage(eventView, (event) => ({
+  title: event.type,
+  section: 'search',
+  keys: [
+    ...(event.before ? [['[', 'event before, in the same stream'] as const] : []),
+    ...(event.after ? [[']', 'event after, in the same stream'] as const] : []),
+  ],
+  content: content(event),
+}));
 
 function content(event: EventShown): Html {
   const { metadata, chain, token, account_id: account, stream, revision, before, after, cause } = event;
@@ -56,16 +51,17 @@ function content(event: EventShown): Html {
     <h2>Hash chain</h2>
     ${facts([
       ['Hash before', html`<code>${chain.previous_hash}</code>`],
-      ['Hash', html`<code>${metadata.hash}</code> ${chain.holds ? follows : followsNot}`],
+      [
+        'Hash',
+        html`<code>${metadata.hash}</code>
+          ${chain.holds ? tag('follows from the event before', 'good') : tag('does not follow', 'bad')}`,
+      ],
     ])}
     <details>
       <summary>Metadata</summary>
       <pre><code>${JSON.stringify(metadata, null, 2)}</code></pre>
     </details>`;
 }
-
-const follows = html`<span class="tag good">follows from the event before</span>`;
-const followsNot = html`<span class="tag bad">does not follow</span>`;
 
 type Place = NonNullable<EventShown['before']>;
 

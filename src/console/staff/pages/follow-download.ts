@@ -7,7 +7,7 @@ import { duration } from '../../parts.ts';
 import { type Answer, badInput, PageRefusal, type StaffVisit } from '../../visit.ts';
 import { eventPath } from '../addresses.ts';
 import type { StaffDependencies } from '../dependencies.ts';
-import { inputOf, see, viewerOf } from '../view.ts';
+import { seeAs } from '../view.ts';
 import { download as downloadView } from '../views/download.ts';
 import { amountsOf, type Step, stepsOf } from '../views/download-steps.ts';
 
@@ -17,7 +17,7 @@ import { amountsOf, type Step, stepsOf } from '../views/download-steps.ts';
  */
 export async function follow(visit: StaffVisit, dependencies: StaffDependencies, reply: FastifyReply): Promise<Answer> {
   const after = positionOf(visit);
-  const { token } = await see(downloadView, viewerOf(visit), dependencies, inputOf(visit));
+  const { token } = await seeAs(visit, downloadView, dependencies);
   const { session, stay } = visit;
   const tell = (stream: LiveStream) => sendSteps(stream, { token, after, holder: session.staffId }, dependencies);
   if (!dependencies.streams.open(reply, { reader: session.staffId, stay }, tell))

@@ -1,34 +1,110 @@
+import { z } from 'zod';
+import { type JobRow, readJob } from '../../../../projections/jobs.ts';
+import { readCharges } from '../../../commands/change-charge.ts';
+import { readChargeCredit } from '../../../commands/issue-credit-note.ts';
 import { type Html, html } from '../../../documents/html.ts';
+import { isRefused } from '../../../domain/refusals.ts';
+import type { EventStore } from '../../../ports/event-store.ts';
 import { facts, money, note, time } from '../../parts.ts';
-import { type Answer, page, type StaffVisit } from '../../visit.ts';
-import { accountLink, downloadPath, eventPath } from '../addresses.ts';
-import { askInConsole, correctionFields, readCorrectionFields } from '../ask-correction.ts';
+import { missing, type StaffVisit } from '../../visit.ts';
+import { accountLink, downloadPath, eventPath, invoicePath } from '../addresses.ts';
+import { askAction, correctionForm } from '../ask-correction.ts';
 import type { StaffDependencies } from '../dependencies.ts';
-import { inputOf, see, viewerOf } from '../view.ts';
-import { charge as chargeView, type ChargeLeft, correctionOf } from '../views/charge.ts';
+import { type View, viewPage } from '../view.ts';
 
 /** Gives back the charge of one download, or a part of it. */
 
-export async function show(visit: StaffVisit, dependencies: StaffDependencies): Promise<Answer> {
-  const charge = await see(chargeView, viewerOf(visit), dependencies, inputOf(visit));
-  return page({ title: 'Give back', content: content(charge, visit, dependencies) });
+const whyNot = {
+  credit: 'This download took a credit of the plan. Nothing can be given back in money.',
+  voided: 'The charge was voided: all of it is given back.',
+  given_back: 'All of it is given back.',
+  not_invoiced:
+    'The books of the period are closed, and its invoice is not issued yet. Come back in a minute to credit the invoice.',
+} as const;
+
+/** A waiver gives it back as long as the books of its period are open, then a credit note of a line; null: nothing does. */
+type Way =
+  | { by: 'waiver' }
+  | { by: 'credit_note'; invoice_number: number; line: number }
+  | { by: null; why: keyof typeof whyNot };
+
+interface ChargeLeft {
+  account_id: string;
+  job: JobRow;
+  /** Of the charge in its usage stream. */
+  revision: number;
+  charge_event_id: string | null;
+  /** 0 for a credit of the plan. */
+  charged_cents: number;
+  /** What may still be given back. */
+  left_cents: number;
+  way: Way;
 }
 
-export async function ask(visit: StaffVisit, dependencies: StaffDependencies): Promise<Answer> {
-  const fields = readCorrectionFields(visit);
-  const charge = await see(chargeView, viewerOf(visit), dependencies, inputOf(visit));
-  const { account_id: accountId } = charge;
-  return await askInConsole(visit, dependencies, { accountId, fields, correction: correctionOf(charge) });
+/** The charge of a download, and what is left of it: from the log, because money is given back of it. */
+const chargeLeft: View<{ token: string }, ChargeLeft> = {
+  input: z.object({ token: z.string().max(100) }),
+  read: async ({ pool, staff: { store } }, { token }) => {
+    const job = await readJob(pool, token);
+    if (!job) throw missing();
+    return await readLeft(store, job);
+  },
+  accessRecords: ({ account_id: accountId, job: { token } }) => [{ accountId, token, page: 'download' }],
+};
+
+async function readLeft(store: EventStore, job: JobRow): Promise<ChargeLeft> {
+  const { token, account_id: accountId, usage_stream: stream } = job;
+  // Right before its DownloadQueued.
+  const revision = job.usage_revision - 1;
+  const { charges, closed } = await readCharges(store, stream, revision);
+  const found = charges.get(token);
+  const charge = {
+    account_id: accountId,
+    job,
+    revision,
+    charge_event_id: found?.eventId ?? null,
+    charged_cents: job.cents ?? found?.cents ?? 0,
+    left_cents: found?.cents ?? 0,
+  };
+  const not = (why: keyof typeof whyNot): ChargeLeft => ({ ...charge, way: { by: null, why } });
+  if (found?.type !== 'OverageCharged') return not('credit');
+  if (found.voided) return not('voided');
+  if (found.cents === 0) return not('given_back');
+  if (!closed) return { ...charge, way: { by: 'waiver' } };
+  const credit = await readChargeCredit(store, { accountId, stream, chargeEventId: found.eventId });
+  if (isRefused(credit)) return not('not_invoiced');
+  const { invoiceNumber: invoice_number, line, cents } = credit;
+  if (cents <= 0) return { ...not('given_back'), left_cents: 0 };
+  return { ...charge, left_cents: cents, way: { by: 'credit_note', invoice_number, line } };
 }
 
-function content(charge: ChargeLeft, visit: StaffVisit, { newUuid, approvalCents }: StaffDependencies): Html {
-  const { token, account_id: accountId, charge_event_id: eventId, left_cents: left, charged_cents: charged } = charge;
+export const show = viewPage(chargeLeft, (charge, visit, dependencies) => ({
+  title: 'Give back',
+  content: content(charge, visit, dependencies),
+}));
+
+export const ask = askAction(chargeLeft, ({ way, job, revision, charge_event_id }) => {
+  if (way.by === 'waiver') return { kind: 'waive_charge', stream: job.usage_stream, token: job.token, revision };
+  if (way.by === null) return undefined;
+  return { kind: 'credit_line', invoice_number: way.invoice_number, line: way.line, charge_event_id };
+});
+
+function content(charge: ChargeLeft, visit: StaffVisit, dependencies: StaffDependencies): Html {
+  const {
+    account_id: accountId,
+    job,
+    charge_event_id: eventId,
+    left_cents: left,
+    charged_cents: charged,
+    way,
+  } = charge;
+  const path = downloadPath(job.token);
   const givenBack = charged - left;
   return html`${facts([
     [
       'Download',
-      html`<a href="${downloadPath(token)}"><code>${token}</code></a
-        >, ${charge.platform}, queued ${time(charge.queued_at)}`,
+      html`<a href="${path}"><code>${job.token}</code></a
+        >, ${job.platform}, queued ${time(job.queued_at)}`,
     ],
     ['Account', accountLink(accountId)],
     [
@@ -40,38 +116,13 @@ function content(charge: ChargeLeft, visit: StaffVisit, { newUuid, approvalCents
     givenBack > 0 && ['Given back so far', money(givenBack)],
     ['Left', html`<strong>${money(left)}</strong>`],
   ])}
-  ${how(charge)}
-  ${
-    charge.by !== null &&
-    html`<form method="post" action="/staff/downloads/${token}/correct" class="stack">
-        ${correctionFields(visit, { id: newUuid(), cents: left })}
-        <button>${visit.session.role === 'support' ? 'Ask to give it back' : 'Give it back'}</button>
-      </form>
-      <p class="soft">${whoDecides(visit, approvalCents)}</p>`
-  }`;
+  ${note('info', wayText(charge))}
+  ${way.by !== null && correctionForm(visit, dependencies, { action: `${path}/correct`, cents: left, deed: 'give it back' })}`;
 }
 
-/** Who has to agree. */
-export const whoDecides = ({ session }: StaffVisit, limitCents: number): string =>
-  session.role === 'support'
-    ? 'Somebody of finance approves it before anything is given back.'
-    : `Above ${money(limitCents)} that you give back to one account within 24 hours, somebody else of finance approves it first.`;
-
-const whyNot: Readonly<Record<NonNullable<ChargeLeft['why_not']>, string>> = {
-  credit: 'This download took a credit of the plan. Nothing can be given back in money.',
-  voided: 'The charge was voided: all of it is given back.',
-  given_back: 'All of it is given back.',
-  not_invoiced:
-    'The books of the period are closed, and its invoice is not issued yet. Come back in a minute to credit the invoice.',
-};
-
-function how({ by, why_not: why, invoice_number: number, line, account_id: accountId }: ChargeLeft): Html {
-  if (why !== null) return note('info', whyNot[why]);
-  if (by === 'waiver')
-    return note('info', 'The books of its period are open: it is waived, and never stands on an invoice.');
-  return note(
-    'info',
-    html`The books of its period are closed: a credit note gives it back, of line ${line ?? ''} of
-      <a href="/staff/accounts/${accountId}/invoices/${number ?? ''}">invoice ${number ?? ''}</a>.`,
-  );
+function wayText({ way, account_id: accountId }: ChargeLeft): Html | string {
+  if (way.by === null) return whyNot[way.why];
+  if (way.by === 'waiver') return 'The books of its period are open: it is waived, and never stands on an invoice.';
+  return html`The books of its period are closed: a credit note gives it back, of line ${way.line} of
+    <a href="${invoicePath(accountId, way.invoice_number)}">invoice ${way.invoice_number}</a>.`;
 }

@@ -1,11 +1,9 @@
-import { type Html, html } from '../../../documents/html.ts';
+import { type Html, html, numberCell } from '../../../documents/html.ts';
 import type { CreditNoteDocument, InvoiceDocument } from '../../../documents/invoice-document.ts';
 import { billedToFact, documentFact, givesBackFact, invoiceFacts, lineTable, noteTable } from '../../invoice-parts.ts';
-import { type Fact, facts, money, number, numberHead, time } from '../../parts.ts';
-import { type Answer, page, type StaffVisit } from '../../visit.ts';
+import { actionCell, type Fact, facts, money, time } from '../../parts.ts';
 import { accountLink, creditNotePath, eventAtPath, eventPath, invoicePath } from '../addresses.ts';
-import type { StaffDependencies } from '../dependencies.ts';
-import { inputOf, see, viewerOf } from '../view.ts';
+import { viewPage } from '../view.ts';
 import {
   creditNote as creditNoteView,
   invoice as invoiceView,
@@ -15,31 +13,30 @@ import {
 
 /** An invoice with what may still be credited of each line; and a credit note. */
 
-export async function show(visit: StaffVisit, dependencies: StaffDependencies): Promise<Answer> {
-  const shown = await see(invoiceView, viewerOf(visit), dependencies, inputOf(visit));
-  return page({ title: `Invoice ${String(shown.number)}`, section: 'search', content: invoiceContent(shown) });
-}
+export const show = viewPage(invoiceView, (invoice) => ({
+  title: `Invoice ${String(invoice.number)}`,
+  section: 'search',
+  content: invoiceContent(invoice),
+}));
 
 const invoiceContent = (invoice: InvoiceLeft): Html =>
   html`${facts([...factsOf(invoice), ...invoiceFacts(invoice), eventFact(invoice)])}
     <h2>Lines</h2>
     ${lineTable(invoice.lines, {
-      heads: [numberHead('Left'), 'Source', html`<span class="visually-hidden">Action</span>`],
-      cells: (line) =>
-        html`${number(line.cents < 0 ? '' : money(line.left_cents))}
-          <td>${sourceOf(line, invoice)}</td>
-          <td>${line.left_cents > 0 && html`<a data-row href="${creditLinePath(line, invoice)}">Credit…</a>`}</td>`,
+      Left: numberCell(({ cents, left_cents: left }) => (cents < 0 ? '' : money(left))),
+      Source: (line) => sourceOf(line, invoice),
+      Action: actionCell(
+        (line) => line.left_cents > 0 && html`<a data-row href="${creditLinePath(line, invoice)}">Credit…</a>`,
+      ),
     })}
     <p class="soft">
       The amount left is never more than the line less its waivers, nor than what is left of the whole invoice.
     </p>
     ${noteTable(invoice.credit_notes, ({ number: note }) => creditNotePath(invoice.account_id, note), {
-      heads: ['Issued', 'Line', 'Reference', 'Reason'],
-      cells: ({ issued_at: at, line, reference, reason }) =>
-        html`<td>${time(at)}</td>
-          <td>${line}</td>
-          <td>${reference}</td>
-          <td><div class="reason">${reason}</div></td>`,
+      Issued: ({ issued_at: at }) => time(at),
+      Line: ({ line }) => line,
+      Reference: ({ reference }) => reference,
+      Reason: ({ reason }) => html`<div class="reason">${reason}</div>`,
     })}`;
 
 const factsOf = (document: InvoiceDocument | CreditNoteDocument): readonly Fact[] => [
@@ -62,22 +59,18 @@ function sourceOf(line: LineOfInvoice, { account_id: accountId, period_start: st
   return html`<a href="/staff/overage/${accountId}/${start.slice(0, 10)}">its charges</a>`;
 }
 
-export async function showCreditNote(visit: StaffVisit, dependencies: StaffDependencies): Promise<Answer> {
-  const note = await see(creditNoteView, viewerOf(visit), dependencies, inputOf(visit));
-  const { account_id: accountId, invoice_number: invoiceNumber, charge_event_id: chargeId } = note;
-  return page({
-    title: `Credit note ${String(note.number)}`,
-    section: 'search',
-    content: facts([
-      ...factsOf(note),
-      givesBackFact(note, {
-        invoicePath: invoicePath(accountId, invoiceNumber),
-        more: chargeId !== null && html`, of <a href="${eventPath(chargeId)}">one charge</a>`,
-      }),
-      ['Issued by', html`<code>${note.issued_by}</code>`],
-      ['Reason', note.reason],
-      ['Reference', note.reference],
-      eventFact(note),
-    ]),
-  });
-}
+export const showCreditNote = viewPage(creditNoteView, (note) => ({
+  title: `Credit note ${String(note.number)}`,
+  section: 'search',
+  content: facts([
+    ...factsOf(note),
+    givesBackFact(note, {
+      invoicePath: invoicePath(note.account_id, note.invoice_number),
+      more: note.charge_event_id !== null && html`, of <a href="${eventPath(note.charge_event_id)}">one charge</a>`,
+    }),
+    ['Issued by', html`<code>${note.issued_by}</code>`],
+    ['Reason', note.reason],
+    ['Reference', note.reference],
+    eventFact(note),
+  ]),
+}));

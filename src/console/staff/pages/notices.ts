@@ -1,52 +1,53 @@
-import { html } from '../../../documents/html.ts';
-import { empty, time, wideTable } from '../../parts.ts';
-import { type Answer, page, type StaffVisit } from '../../visit.ts';
-import { accountLink } from '../addresses.ts';
-import type { StaffDependencies } from '../dependencies.ts';
-import { inputOf, see, viewerOf } from '../view.ts';
-import { type Notices, notices } from '../views/notices.ts';
+import { z } from 'zod';
+import { listNotices, type Notice } from '../../../../projections/queries/operation.ts';
+import { type Html, html } from '../../../documents/html.ts';
+import { count, empty, listTable, tag, time } from '../../parts.ts';
+import { accountLink, eventPath, olderLink } from '../addresses.ts';
+import { firstRows, type View, viewPage } from '../view.ts';
 import { parts } from './operation.ts';
 
 /** What owners of accounts are told by mail: warnings, reached caps, documents. */
 
-export async function show(visit: StaffVisit, dependencies: StaffDependencies): Promise<Answer> {
-  const { notices: shown, next } = await see(notices, viewerOf(visit), dependencies, inputOf(visit));
-  return page({
-    title: 'Warnings and mails',
-    section: 'operation',
-    content: html`${parts('notices')}
-    ${
-      shown.length === 0
-        ? empty(html`<p>Nobody was told anything yet.</p>`)
-        : wideTable(
-            'Warnings and mails',
-            ['Time', 'What', 'Account', 'Mails'],
-            shown.map(
-              (notice) =>
-                html`<tr>
-                  <td><a data-row href="/staff/events/${notice.event_id}">${time(notice.time)}</a></td>
-                  <td>${whatOf(notice)}</td>
-                  <td>${accountLink(notice.account_id)}</td>
-                  <td>
-                    <span class="tag ${notice.waiting === 0 ? 'good' : 'warn'}"
-                      >${notice.waiting === 0 ? 'sent' : `${String(notice.waiting)} not sent yet`}</span
-                    >
-                  </td>
-                </tr>`,
-            ),
-          )
-    }
-    ${
-      next !== null &&
-      html`<p class="pages">
-        <a rel="next" href="/staff/operation/notices?before=${encodeURIComponent(next)}">Older</a>
-      </p>`
-    }`,
-  });
-}
+const input = z.object({
+  before: z
+    .string()
+    .regex(/^[0-9TZ:.-]{20,30}~[0-9a-f-]{36}$/, 'is no notice')
+    .optional(),
+});
 
-function whatOf({ kind, pool, threshold_percent: percent }: Notices['notices'][number]): string {
+const perPage = 50;
+
+/** The newest first. */
+const notices: View<z.infer<typeof input>, { notices: Notice[]; next: string | null }> = {
+  input,
+  read: async ({ pool }, { before: place }) => {
+    const [time = '', event_id = ''] = place?.split('~') ?? [];
+    const before = z.iso.datetime().safeParse(time).success ? { time, event_id } : undefined;
+    const found = await listNotices(pool, { before, limit: perPage + 1 });
+    const { rows, next } = firstRows(found, perPage, (notice) => `${notice.time}~${notice.event_id}`);
+    return { notices: rows, next };
+  },
+};
+
+export const show = viewPage(notices, ({ notices: shown, next }) => ({
+  title: 'Warnings and mails',
+  section: 'operation',
+  content: html`${parts('notices')}
+  ${listTable({ name: 'Warnings and mails', none: empty(html`<p>Nobody was told anything yet.</p>`) }, shown, {
+    Time: (notice) => html`<a data-row href="${eventPath(notice.event_id)}">${time(notice.time)}</a>`,
+    What: whatOf,
+    Account: (notice) => accountLink(notice.account_id),
+    Mails: mailsTag,
+  })}
+  ${olderLink('/staff/operation/notices', new URLSearchParams(), next)}`,
+}));
+
+function whatOf({ kind, pool, threshold_percent: percent }: Notice): string {
   if (kind === 'document') return 'invoice or credit note';
   if (kind === 'overage_cap') return 'the overage cap is reached';
   return `${String(percent)} % of the ${pool ?? ''} are used`;
 }
+
+/** Whether the mails about something are sent. */
+export const mailsTag = ({ waiting }: { waiting: number }): Html =>
+  waiting === 0 ? tag('sent', 'good') : tag(`${count(waiting)} not sent yet`, 'warn');

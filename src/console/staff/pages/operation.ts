@@ -1,31 +1,28 @@
 import { acknowledgeDivergence } from '../../../commands/acknowledge-divergence.ts';
 import { ownCause } from '../../../commands/event-metadata.ts';
 import { actingStaff } from '../../../commands/staff.ts';
-import { type Html, html } from '../../../documents/html.ts';
+import { type Html, html, numberCell } from '../../../documents/html.ts';
 import { isRefused } from '../../../domain/refusals.ts';
 import { hasRole } from '../../../domain/staff.ts';
-import { formTokenField } from '../../form-fields.ts';
-import { count, day, facts, figures, note, number, numberHead, progress, time, wideTable } from '../../parts.ts';
-import { type Answer, badInput, missing, page, redirect, type StaffVisit } from '../../visit.ts';
-import { accountLink, eventPath } from '../addresses.ts';
+import { folded, postForm } from '../../form-fields.ts';
+import { count, day, facts, figures, listTable, note, progress, rowName, tag, time } from '../../parts.ts';
+import { type Answer, badInput, missing, redirect, type StaffVisit } from '../../visit.ts';
+import { accountLink, correctionPath, eventPath } from '../addresses.ts';
 import { pageRefusalFor, readReference } from '../ask-correction.ts';
 import type { StaffDependencies } from '../dependencies.ts';
-import { maxReasonCharacters, orderOf } from '../staff-request.ts';
+import { orderOf, reasonField } from '../staff-request.ts';
 import { verdictNote } from '../verification.ts';
-import { inputOf, see, viewerOf } from '../view.ts';
+import { seeAs, viewPage } from '../view.ts';
 import { type Books, books } from '../views/books.ts';
 
 /** The books: what the verification says, the read models, and periods that should be closed. */
 
-export async function show(visit: StaffVisit, dependencies: StaffDependencies): Promise<Answer> {
-  const shown = await see(books, viewerOf(visit), dependencies, inputOf(visit));
-  return page({
-    title: 'Operation',
-    section: 'operation',
-    content: html`${parts('books')} ${verification(shown.audit)} ${divergences(shown.audit, visit)}
-    ${approvals(shown.audit)} ${periods(shown)} ${readModels(shown)}`,
-  });
-}
+export const show = viewPage(books, (shown, visit) => ({
+  title: 'Operation',
+  section: 'operation',
+  content: html`${parts('books')} ${verification(shown.audit)} ${divergences(shown.audit, visit)}
+  ${approvals(shown.audit)} ${periods(shown)} ${readModels(shown)}`,
+}));
 
 const partNames = { books: 'Books', work: 'Queue and workers', notices: 'Warnings and mails' } as const;
 
@@ -82,7 +79,7 @@ function divergences(audit: Books['audit'], { session }: StaffVisit): Html | fal
     ${audit.divergences.map(
       ({ id, facts: found, acknowledgement: known }) =>
         html`<section class="divergence">
-          <h3>${found.rule} <span class="tag ${known ? 'info' : 'bad'}">${known ? 'acknowledged' : 'new'}</span></h3>
+          <h3>${found.rule} ${known ? tag('acknowledged', 'info') : tag('new', 'bad')}</h3>
           ${facts([
             found.account_id !== null && ['Account', accountLink(found.account_id)],
             ['Where', html`<code>${found.field}</code> of event ${found.revision} of <code>${found.stream}</code>`],
@@ -115,34 +112,27 @@ function approvals({ notices }: Books['audit']): Html | false {
   if (notices.length === 0) return false;
   return html`<h2>Approvals to look at</h2>
     <p>The rules allow them, and finance looks at them all the same.</p>
-    ${wideTable(
-      'Approvals to look at',
-      ['Approved', 'Account', 'Asked by', 'Approved by', 'Why'],
-      notices.toReversed().map(
-        (each) =>
-          html`<tr>
-            <td><a data-row href="/staff/corrections/${each.correction_id}">${time(each.approved_at)}</a></td>
-            <td>${accountLink(each.account_id)}</td>
-            <td><code>${each.asked_by}</code></td>
-            <td><code>${each.approved_by}</code></td>
-            <td>${noticeTexts[each.notice]}</td>
-          </tr>`,
-      ),
-    )}`;
+    ${listTable('Approvals to look at', notices.toReversed(), {
+      Approved: (each) => html`<a data-row href="${correctionPath(each.correction_id)}">${time(each.approved_at)}</a>`,
+      Account: (each) => accountLink(each.account_id),
+      'Asked by': (each) => html`<code>${each.asked_by}</code>`,
+      'Approved by': (each) => html`<code>${each.approved_by}</code>`,
+      Why: (each) => noticeTexts[each.notice],
+    })}`;
 }
 
 const acknowledgeForm = (id: string, session: StaffVisit['session']): Html =>
-  html`<details>
-    <summary>Acknowledge</summary>
-    <form method="post" action="/staff/operation/acknowledge" class="stack">
-      ${formTokenField(session)} <input type="hidden" name="divergence" value="${id}" />
-      <label>Reference <input name="reference" required maxlength="100" pattern="[!-~]+" autocomplete="off" /></label>
-      <label
-        >Why it may stay <textarea name="reason" required maxlength="${maxReasonCharacters}" rows="2"></textarea>
-      </label>
-      <button class="second">Acknowledge</button>
-    </form>
-  </details>`;
+  folded(
+    'Acknowledge',
+    postForm(
+      session,
+      '/staff/operation/acknowledge',
+      html`<input type="hidden" name="divergence" value="${id}" />
+        <label>Reference <input name="reference" required maxlength="100" pattern="[!-~]+" autocomplete="off" /></label>
+        ${reasonField({ label: 'Why it may stay' })}
+        <button class="second">Acknowledge</button>`,
+    ),
+  );
 
 const acknowledgeMs = 5_000;
 
@@ -150,7 +140,7 @@ export async function acknowledge(visit: StaffVisit, dependencies: StaffDependen
   const { staff } = dependencies;
   const reference = readReference(visit.form);
   const { by } = orderOf(visit);
-  const { audit } = await see(books, viewerOf(visit), dependencies, {});
+  const { audit } = await seeAs(visit, books, dependencies, {});
   const found = audit.divergences.find(({ id }) => id === visit.form.get('divergence'));
   if (!found) throw visit.form.has('divergence') ? notThere() : missing();
   const actor = await actingStaff(staff, by, 'admin');
@@ -168,42 +158,32 @@ const notThere = () => badInput('The verification does not report this divergenc
 function periods({ periods_not_closed: rows, are_more_not_closed: areMore }: Books): Html {
   return html`<h2>Periods that should be closed</h2>
     ${areMore && html`<p>These are the first ${count(rows.length)} of more, the longest overdue first.</p>`}
-    ${
-      rows.length === 0
-        ? html`<p>No period is over and past its time for corrections with its books still open.</p>`
-        : wideTable(
-            'Periods that should be closed',
-            ['Ended', 'Account', 'Usage stream', 'State'],
-            rows.map(
-              ({ account_id: accountId, stream, phase, period_end: end }) =>
-                html`<tr>
-                  <td><a data-row href="/staff/overage/${accountId}/${dayOfStream(stream)}">${day(end)}</a></td>
-                  <td>${accountLink(accountId)}</td>
-                  <td><code>${stream}</code></td>
-                  <td>${phase === 'open' ? 'not ended in the log' : 'ended, and not closed'}</td>
-                </tr>`,
-            ),
-          )
-    }`;
+    ${listTable(
+      {
+        name: 'Periods that should be closed',
+        none: html`<p>No period is over and past its time for corrections with its books still open.</p>`,
+      },
+      rows,
+      {
+        Ended: ({ account_id: id, stream, period_end: end }) =>
+          html`<a data-row href="/staff/overage/${id}/${dayOfStream(stream)}">${day(end)}</a>`,
+        Account: (row) => accountLink(row.account_id),
+        'Usage stream': ({ stream }) => html`<code>${stream}</code>`,
+        State: ({ phase }) => (phase === 'open' ? 'not ended in the log' : 'ended, and not closed'),
+      },
+    )}`;
 }
 
 /** `usage-acc_…-20261101` begins on 2026-11-01. */
 const dayOfStream = (stream: string): string => stream.slice(-8).replace(/(\d{4})(\d\d)(\d\d)/, '$1-$2-$3');
 
-function readModels({ read_models: models }: Books): Html {
-  return html`<h2>Read models</h2>
-    ${wideTable(
-      'Read models',
-      ['Read model', numberHead('Position'), numberHead('Behind'), 'State'],
-      models.map(
-        ({ name, position, lag }) =>
-          html`<tr>
-            <th scope="row">${name}</th>
-            ${number(position)} ${number(lag ?? '')}
-            <td><span class="tag ${lag === '0' ? 'good' : 'warn'}">${lagText(lag)}</span></td>
-          </tr>`,
-      ),
-    )}`;
-}
+const readModels = ({ read_models: models }: Books): Html =>
+  html`<h2>Read models</h2>
+    ${listTable('Read models', models, {
+      'Read model': rowName(({ name }) => name),
+      Position: numberCell(({ position }) => position),
+      Behind: numberCell(({ lag }) => lag ?? ''),
+      State: ({ lag }) => tag(lagText(lag), lag === '0' ? 'good' : 'warn'),
+    })}`;
 
 const lagText = (lag: string | null): string => (lag === null ? 'not known' : lag === '0' ? 'up to date' : 'behind');

@@ -1,10 +1,21 @@
-import { type Html, html } from '../../../documents/html.ts';
-import { count, day, empty, figures, money, note, number, numberHead, option, wideTable } from '../../parts.ts';
-import { type Answer, page, type StaffVisit } from '../../visit.ts';
-import { chargesPath, type FileEnding, withQuery } from '../addresses.ts';
-import type { StaffDependencies } from '../dependencies.ts';
-import { exportHandlers } from '../export.ts';
-import { inputOf, readInput, see, viewerOf } from '../view.ts';
+import { overageColumns, type OverageCounts } from '../../../../projections/overage-columns.ts';
+import { type Columns, type Html, html, number, numberCell, numberHead } from '../../../documents/html.ts';
+import { choiceField, folded } from '../../form-fields.ts';
+import {
+  count,
+  countCell,
+  day,
+  empty,
+  type Figure,
+  figures,
+  listTable,
+  money,
+  note,
+  rowName,
+  tag,
+} from '../../parts.ts';
+import { accountPath, chargesPath, type FileEnding, fileLinks, withQuery } from '../addresses.ts';
+import { exportHandlers, viewPage } from '../view.ts';
 import {
   exportOverage,
   type Overage,
@@ -17,27 +28,17 @@ import {
 
 /** Everybody's overage, and the months as a plot. */
 
-export async function show(visit: StaffVisit, dependencies: StaffDependencies): Promise<Answer> {
-  const input = readInput(overage.input, inputOf(visit));
-  const shown = await see(overage, viewerOf(visit), dependencies, inputOf(visit));
-  return page({
-    title: shown.month === 'all' ? 'Overage of all months' : `Overage of ${shown.month}`,
-    section: 'overage',
-    islands: ['plot'],
-    content: html`${ofMonth(shown)} ${plot(shown)} ${filterForm(shown, input)} ${list(shown, input)}`,
-  });
-}
+export const show = viewPage(overage, (shown, _visit, _dependencies, input) => ({
+  title: shown.month === 'all' ? 'Overage of all months' : `Overage of ${shown.month}`,
+  section: 'overage',
+  islands: ['plot'],
+  content: html`${ofMonth(shown)} ${plot(shown)} ${filterForm(shown, input)} ${list(shown, input)}`,
+}));
 
-export const files = exportHandlers(async (visit: StaffVisit, dependencies: StaffDependencies) => {
-  const { after: _after, ...filters } = readInput(exportOverage.input, inputOf(visit));
-  const { month, rows } = await see(exportOverage, viewerOf(visit), dependencies, inputOf(visit));
-  return {
-    fileName: `overage-${month}`,
-    columns: exportOverage.columns,
-    about: { of: 'overage', ...filters, month },
-    rows,
-  };
-});
+export const files = exportHandlers(exportOverage, ({ month }, { after: _after, ...filters }) => ({
+  fileName: `overage-${month}`,
+  about: { of: 'overage', ...filters, month },
+}));
 
 /** The address of the table with these fields, and without those of them that are undefined. */
 export function overageAddress(
@@ -51,35 +52,50 @@ export function overageAddress(
 function ofMonth({ month, months }: Overage): Html | false {
   const sums = months.find((each) => each.month === month);
   if (!sums) return false;
-  const sorted = (sort: OverageInput['sort'], cents: number) =>
-    html`<a href="${overageAddress({ month, sort, order: 'desc' })}">${money(cents)}</a>`;
-  const given = sums.voided_cents + sums.waived_cents;
-  const all = html`<p class="soft">
-    All ${count(sums.periods)} accounts of ${month}, whatever the table below is filtered by:
-  </p>`;
-  return html`${all}${figures([
+  const sorted = (sort: OverageSort) => overageAddress({ month, sort, order: 'desc' });
+  const close = html`<a href="/staff/months/${month}">${count(sums.periods)} accounts: the close of the month</a>`;
+  return html`<p class="soft">
+      All ${count(sums.periods)} accounts of ${month}, whatever the table below is filtered by:
+    </p>
+    ${figures(overageFigures(sums, sorted, [close]))}`;
+}
+
+type OverageSort = (typeof overageColumns)[number]['sort'];
+
+/** @param addressOf the rows of a sum; details: of what is charged */
+export function overageFigures(
+  sums: OverageCounts,
+  addressOf: (sort: OverageSort) => string | undefined,
+  details: readonly Html[] = [],
+): Figure[] {
+  const amount = (sort: OverageSort, cents: number) => {
+    const address = addressOf(sort);
+    return address === undefined ? money(cents) : html`<a href="${address}">${money(cents)}</a>`;
+  };
+  const { voided_cents: voided, waived_cents: waived, credited_overage_cents: credited } = sums;
+  return [
     {
       name: 'Charged',
-      value: sorted('charged', sums.charged_cents),
+      value: amount('charged', sums.charged_cents),
       of: `for ${count(sums.charges)} ${sums.charges === 1 ? 'download' : 'downloads'}`,
-      details: [html`<a href="/staff/months/${month}">${count(sums.periods)} accounts: the close of the month</a>`],
+      details,
     },
     {
       name: 'Given back',
-      value: money(given + sums.credited_overage_cents),
+      value: money(voided + waived + credited),
       details: [
-        html`Voided ${sorted('voided', sums.voided_cents)}`,
-        html`Waived ${sorted('waived', sums.waived_cents)}`,
-        html`Credited after the invoice ${sorted('credited', sums.credited_overage_cents)}`,
+        html`Voided ${amount('voided', voided)}`,
+        html`Waived ${amount('waived', waived)}`,
+        html`Credited after the invoice ${amount('credited', credited)}`,
       ],
     },
-    { name: 'Invoiced', value: sorted('invoiced', sums.invoiced_overage_cents) },
+    { name: 'Invoiced', value: amount('invoiced', sums.invoiced_overage_cents) },
     {
       name: 'Difference',
-      value: sorted('difference', sums.difference_cents),
+      value: amount('difference', sums.difference_cents),
       details: ['Charged less voided, waived and invoiced: no invoice carries it yet'],
     },
-  ])}`;
+  ];
 }
 
 const plottedMonths = 36;
@@ -107,22 +123,18 @@ function plot({ months }: Overage): Html | false {
       </figcaption>
       <div class="canvas"></div>
     </figure>
-    <details>
-      <summary>The months as a table</summary>
-      ${wideTable('Overage by month', ['Month', numberHead('Accounts'), ...sumHeads.map(numberHead)], months.map(monthRow))}
-    </details>`;
+    ${folded('The months as a table', listTable('Overage by month', months, monthColumns))}`;
 }
 
-const sumHeads = ['Charges', 'Charged', 'Voided', 'Waived', 'Credited', 'Invoiced', 'Difference'];
+const textOf = (name: keyof OverageCounts, value: number) => (name === 'charges' ? count(value) : money(value));
 
-const monthRow = (sums: OverageMonth): Html =>
-  html`<tr>
-    <th scope="row"><a href="${overageAddress({ month: sums.month })}">${sums.month}</a></th>
-    ${number(count(sums.periods))} ${number(count(sums.charges))} ${number(money(sums.charged_cents))}
-    ${number(money(sums.voided_cents))} ${number(money(sums.waived_cents))}
-    ${number(money(sums.credited_overage_cents))} ${number(money(sums.invoiced_overage_cents))}
-    ${number(money(sums.difference_cents))}
-  </tr>`;
+const monthColumns: Columns<OverageMonth> = {
+  Month: rowName(({ month }) => html`<a href="${overageAddress({ month })}">${month}</a>`),
+  Accounts: countCell(({ periods }) => periods),
+  ...Object.fromEntries(
+    overageColumns.map(({ name, label }) => [label, numberCell<OverageMonth>((sums) => textOf(name, sums[name]))]),
+  ),
+};
 
 function filterForm({ month, months }: Overage, input: OverageInput): Html {
   const box = (name: 'overage' | 'difference', label: string) =>
@@ -132,20 +144,10 @@ function filterForm({ month, months }: Overage, input: OverageInput): Html {
   const names = [...new Set([month, ...months.map((each) => each.month)])].filter((each) => each !== 'all');
   return html`<h2>Accounts</h2>
     <form method="get" action="/staff/overage" class="filters">
-      <label
-        >Month
-        <select name="month">
-          ${option('all', 'all months', month)} ${names.map((each) => option(each, each, month))}
-        </select></label
-      >
+      ${choiceField('Month', 'month', month, [['all', 'all months'], ...names])}
       <label>Account <input name="account" value="${input.account ?? ''}" placeholder="acc_…" maxlength="40" /></label>
-      <label
-        >Period
-        <select name="phase">
-          ${option('', 'any', input.phase ?? '')} ${phases.map((phase) => option(phase, phase, input.phase ?? ''))}
-        </select></label
-      >
-      ${box('overage', 'only with overage')} ${box('difference', 'only with a difference')}
+      ${choiceField('Period', 'phase', input.phase, [['', 'any'], ...phases])} ${box('overage', 'only with overage')}
+      ${box('difference', 'only with a difference')}
       <input type="hidden" name="sort" value="${input.sort}" /><input
         type="hidden"
         name="order"
@@ -164,10 +166,6 @@ function list({ month, rows, next, is_partial: isPartial }: Overage, input: Over
     >`;
   const looked =
     isPartial && note('info', 'Matches are rare: this page looked through as many periods as it may at a time.');
-  const files = html`<p class="pages">
-    <span>All of these rows:</span> <a href="${overageAddress(here, '.csv')}" download>CSV</a>
-    <a href="${overageAddress(here, '.json')}" download>JSON</a>
-  </p>`;
   if (rows.length === 0)
     return html`${looked}
       ${empty(
@@ -178,27 +176,48 @@ function list({ month, rows, next, is_partial: isPartial }: Overage, input: Over
       )}
       <p class="pages">${goOn}</p>`;
   const isWhole = next === null && after === undefined;
-  return html`${files} ${wideTable('Overage by account', heads(here), rows.map(rowOf), sumRow(rows, isWhole))} ${looked}
+  return html`${fileLinks('rows', (as) => overageAddress(here, as))}
+    ${listTable({ name: 'Overage by account', foot: sumRow(rows, isWhole) }, rows, columnsOf(here))} ${looked}
     <p class="pages">${after !== undefined && html`<a href="${overageAddress(here)}">First page</a>`} ${goOn}</p>`;
 }
 
-const columns: readonly (readonly [OverageInput['sort'], string])[] = [
-  ['charges', 'Charges'],
-  ['charged', 'Charged'],
-  ['voided', 'Voided'],
-  ['waived', 'Waived'],
-  ['credited', 'Credited'],
-  ['invoiced', 'Invoiced'],
-  ['difference', 'Difference'],
-];
+const columnsOf = (here: OverageInput): Columns<OverageRow> => ({
+  Account: {
+    head: (name) => sortLink(here, 'account', name),
+    cell: (row) =>
+      html`<td>
+        <a data-row href="${chargesPath(row)}"><code>${row.account_id}</code></a>
+      </td>`,
+  },
+  'Period from': ({ period_start: start, phase }) => html`${day(start)} ${tag(phase, phaseTags[phase])}`,
+  Plan: ({ plan }) => plan,
+  ...Object.fromEntries(
+    overageColumns.map(({ name, sort, label }) => {
+      const textIn = (row: OverageRow) =>
+        name === 'charges' ? count(row.charges) : amountLink(row[name], rowsOfSums(row)[sort]);
+      return [
+        label,
+        { head: () => numberHead(sortLink(here, sort, label)), cell: (row: OverageRow) => number(textIn(row)) },
+      ];
+    }),
+  ),
+});
 
-function heads(here: OverageInput): Html[] {
-  return [
-    sortLink(here, 'account', 'Account'),
-    html`Period from`,
-    html`Plan`,
-    ...columns.map(([sort, name]) => html`<span class="number">${sortLink(here, sort, name)}</span>`),
-  ];
+/** What each amount of a billing period is the sum of. */
+export function rowsOfSums(
+  period: Pick<OverageRow, 'account_id' | 'period_start'>,
+): Readonly<Record<OverageSort, string>> {
+  const corrections = chargesPath(period, { only: 'corrections' });
+  const account = accountPath(period.account_id);
+  return {
+    charges: chargesPath(period),
+    charged: chargesPath(period, { only: 'charges' }),
+    voided: corrections,
+    waived: corrections,
+    credited: account,
+    invoiced: account,
+    difference: chargesPath(period),
+  };
 }
 
 /** Amounts begin with the largest. Once more turns the order round. */
@@ -213,35 +232,20 @@ function sortLink(here: OverageInput, sort: OverageInput['sort'], name: string):
   >`;
 }
 
-function rowOf(row: OverageRow): Html {
-  const { account_id: accountId, period_start: start, plan, phase } = row;
-  const amount = (cents: number, address: string) =>
-    number(cents === 0 ? html`<span class="soft">${money(0)}</span>` : html`<a href="${address}">${money(cents)}</a>`);
-  const corrections = chargesPath(row, { only: 'corrections' });
-  const account = `/staff/accounts/${accountId}`;
-  return html`<tr>
-    <td>
-      <a data-row href="${chargesPath(row)}"><code>${accountId}</code></a>
-    </td>
-    <td>${day(start)} <span class="tag ${phaseTags[phase]}">${phase}</span></td>
-    <td>${plan}</td>
-    ${number(count(row.charges))} ${amount(row.charged_cents, chargesPath(row, { only: 'charges' }))}
-    ${amount(row.voided_cents, corrections)} ${amount(row.waived_cents, corrections)}
-    ${amount(row.credited_overage_cents, account)} ${amount(row.invoiced_overage_cents, account)}
-    ${amount(row.difference_cents, chargesPath(row))}
-  </tr>`;
+/** An amount and what it is the sum of; nothing is the sum of nothing. @param address undefined: it has no rows of its own */
+export function amountLink(cents: number, address?: string): Html {
+  if (cents === 0) return html`<span class="soft">${money(0)}</span>`;
+  return address === undefined ? html`${money(cents)}` : html`<a href="${address}">${money(cents)}</a>`;
 }
 
 /** The sums of the rows above it, which need not be all that match. */
-function sumRow(rows: readonly OverageRow[], isWhole: boolean): Html {
-  const sum = (of: (row: OverageRow) => number) => rows.reduce((total, row) => total + of(row), 0);
-  const cents = (of: (row: OverageRow) => number) => number(money(sum(of)));
-  return html`<tr>
+const sumRow = (rows: readonly OverageRow[], isWhole: boolean): Html =>
+  html`<tr>
     <th scope="row" colspan="3">${isWhole ? 'All rows' : 'Rows of this page'}: ${count(rows.length)}</th>
-    ${number(count(sum((row) => row.charges)))} ${cents((row) => row.charged_cents)} ${cents((row) => row.voided_cents)}
-    ${cents((row) => row.waived_cents)} ${cents((row) => row.credited_overage_cents)}
-    ${cents((row) => row.invoiced_overage_cents)} ${cents((row) => row.difference_cents)}
+    ${overageColumns.map(({ name }) => {
+      const sum = rows.reduce((total, row) => total + row[name], 0);
+      return number(textOf(name, sum));
+    })}
   </tr>`;
-}
 
 export const phaseTags = { open: 'info', ended: 'warn', closed: '' } as const;

@@ -7,14 +7,14 @@ import { type Html, html } from '../../../documents/html.ts';
 import { email as emailField } from '../../../domain/plain-text.ts';
 import { isRefused } from '../../../domain/refusals.ts';
 import { type StaffRole, staffRole, staffRoles } from '../../../domain/staff-events.ts';
-import { formKeyField, formKeyOf, formTokenField } from '../../form-fields.ts';
-import { count, empty, note, number, numberHead, option, time, wideTable } from '../../parts.ts';
+import { choiceField, formKeyField, formKeyOf, postForm } from '../../form-fields.ts';
+import { countCell, empty, listTable, note, rowName, tag, time } from '../../parts.ts';
 import { type Answer, badInput, notYetInForce, page, redirect, type StaffVisit } from '../../visit.ts';
-import { accountPath, downloadPath, olderPath, personPath } from '../addresses.ts';
+import { accountPath, downloadPath, olderLink, personPath } from '../addresses.ts';
 import { pageRefusalFor } from '../ask-correction.ts';
 import type { StaffDependencies } from '../dependencies.ts';
-import { maxReasonCharacters, orderOf } from '../staff-request.ts';
-import { inputOf, see, viewerOf } from '../view.ts';
+import { orderOf, reasonField } from '../staff-request.ts';
+import { viewPage } from '../view.ts';
 import {
   type AccessRecords,
   accessRecords as accessRecordsView,
@@ -25,26 +25,29 @@ import {
 
 /** Who is staff, and which of them has looked at whose data. */
 
-export async function show(visit: StaffVisit, dependencies: StaffDependencies): Promise<Answer> {
-  const people = await see(peopleView, viewerOf(visit), dependencies, inputOf(visit));
-  return page({ title: 'People', section: 'people', content: content(people, visit, dependencies) });
-}
+export const show = viewPage(peopleView, (people, visit, dependencies) => ({
+  title: 'People',
+  section: 'people',
+  content: content(people, visit, dependencies),
+}));
 
 function content({ members, next }: People, { session }: StaffVisit, { provider, newUuid }: StaffDependencies): Html {
   return html`<p>
       These people may open this console. <a href="/staff/people/looks">Looks at personal data</a> shows who has looked
       at whose data.
     </p>
-    ${members.length === 0 ? empty(html`<p>There is nobody else.</p>`) : list(members, session.staffId)}
+    ${list(members, session.staffId)}
     ${next !== null && html`<p class="pages"><a rel="next" href="/staff/people?after=${next}">More</a></p>`}
     <h2 id="invite">Invite somebody</h2>
     ${provider && html`<p>People whom ${provider.name} knows need no invitation: it says their roles at each sign-in.</p>`}
-    <form method="post" action="/staff/people" class="stack">
-      ${formTokenField(session)} ${formKeyField(newUuid())}
-      <label>E-mail address <input type="email" name="email" required maxlength="254" autocomplete="off" /></label>
-      ${roleField('support')} ${reasonField()}
-      <button>Invite</button>
-    </form>`;
+    ${postForm(
+      session,
+      '/staff/people',
+      html`${formKeyField(newUuid())}
+        <label>E-mail address <input type="email" name="email" required maxlength="254" autocomplete="off" /></label>
+        ${roleField('support')} ${whyField()}
+        <button>Invite</button>`,
+    )}`;
 }
 
 const roleTexts: Readonly<Record<StaffRole, string>> = {
@@ -54,19 +57,14 @@ const roleTexts: Readonly<Record<StaffRole, string>> = {
 };
 
 export const roleField = (current: StaffRole): Html =>
-  html`<label
-    >Role
-    <select name="role">
-      ${staffRoles.map((role) => option(role, roleTexts[role], current))}
-    </select></label
-  >`;
+  choiceField(
+    'Role',
+    'role',
+    current,
+    staffRoles.map((role) => [role, roleTexts[role]]),
+  );
 
-export const reasonField = (): Html =>
-  html`<label
-    >Reason
-    <textarea name="reason" required maxlength="${maxReasonCharacters}" rows="2"></textarea>
-    <span class="hint">The log keeps it with your name.</span></label
-  >`;
+export const whyField = (): Html => reasonField({ hint: 'The log keeps it with your name.' });
 
 /** @throws {PageRefusal} for anything else */
 export function readRole(form: URLSearchParams): StaffRole {
@@ -76,29 +74,21 @@ export function readRole(form: URLSearchParams): StaffRole {
 }
 
 const list = (members: readonly MemberShown[], ownId: string): Html =>
-  wideTable(
-    'Members of staff',
-    ['Member', 'Role', 'Signs in', 'Since', 'Last sign-in', numberHead('Tokens')],
-    members.map(
-      (member) =>
-        html`<tr>
-          <th scope="row">
-            <a data-row href="${personPath(member.staff_id)}"
-              >${member.email ?? html`<code>${member.staff_id}</code>`}</a
-            >
-            ${member.staff_id === ownId && html`<span class="tag">you</span>`}
-          </th>
-          <td>${roleTag(member)}</td>
-          <td>${member.invited ? 'by a link' : 'by the OpenID provider'}</td>
-          <td>${time(member.since)}</td>
-          <td>${lastSignIn(member)}</td>
-          ${number(count(member.tokens))}
-        </tr>`,
+  listTable({ name: 'Members of staff', none: empty(html`<p>There is nobody else.</p>`) }, members, {
+    Member: rowName(
+      ({ staff_id: id, email }) =>
+        html`<a data-row href="${personPath(id)}">${email ?? html`<code>${id}</code>`}</a>
+          ${id === ownId && tag('you')}`,
     ),
-  );
+    Role: roleTag,
+    'Signs in': ({ invited }) => (invited ? 'by a link' : 'by the OpenID provider'),
+    Since: ({ since }) => time(since),
+    'Last sign-in': lastSignIn,
+    Tokens: countCell(({ tokens }) => tokens),
+  });
 
 export const roleTag = ({ role, removed_at: removedAt }: MemberShown): Html =>
-  removedAt === null ? html`<span class="tag info">${role}</span>` : html`<span class="tag bad">removed</span>`;
+  removedAt === null ? tag(role, 'info') : tag('removed', 'bad');
 
 export const lastSignIn = ({ signed_in_at: at }: MemberShown): Html =>
   at === null ? html`<span class="soft">never</span>` : time(at);
@@ -182,10 +172,11 @@ export async function untilInForce({ staff, pool }: StaffDependencies, message: 
   if (!isInForce) throw notYetInForce(message);
 }
 
-export async function showAccessRecords(visit: StaffVisit, dependencies: StaffDependencies): Promise<Answer> {
-  const shown = await see(accessRecordsView, viewerOf(visit), dependencies, inputOf(visit));
-  return page({ title: 'Looks at personal data', section: 'people', content: accessRecordsContent(shown, visit) });
-}
+export const showAccessRecords = viewPage(accessRecordsView, (shown, visit) => ({
+  title: 'Looks at personal data',
+  section: 'people',
+  content: accessRecordsContent(shown, visit),
+}));
 
 function accessRecordsContent({ access_records: records, next }: AccessRecords, { query }: StaffVisit): Html {
   const [person, account] = ['person', 'account'].map((name) => query.get(name) ?? '');
@@ -197,31 +188,16 @@ function accessRecordsContent({ access_records: records, next }: AccessRecords, 
       ${isFiltered && html`<a href="/staff/people/looks">All</a>`}
     </form>
     <p class="soft">The same look within 15 minutes is recorded once.</p>
-    ${accessRecordsTable(records)}
-    ${next !== null && html`<p class="pages"><a rel="next" href="${olderPath('/staff/people/looks', query, next)}">Older</a></p>`}`;
+    ${accessRecordsTable(records)} ${olderLink('/staff/people/looks', query, next)}`;
 }
 
-export function accessRecordsTable(records: readonly AccessRecord[]): Html {
-  if (records.length === 0) return empty(html`<p>No look is recorded.</p>`);
-  return wideTable(
-    'Looks at personal data',
-    ['Time', 'Member', 'Account', 'Page'],
-    records.map(
-      ({ time: at, staff_id: staffId, account_id: accountId, token, page: seen }) =>
-        html`<tr>
-          <td>${time(at)}</td>
-          <td>
-            <a href="/staff/people/looks?person=${staffId}"><code>${staffId}</code></a>
-          </td>
-          <td>
-            <a href="/staff/people/looks?account=${accountId}"><code>${accountId}</code></a>
-          </td>
-          <td>
-            <a data-row href="${token === null ? accountPath(accountId) : downloadPath(token)}"
-              >${seen}${token !== null && html` <code>${token}</code>`}</a
-            >
-          </td>
-        </tr>`,
-    ),
-  );
-}
+export const accessRecordsTable = (records: readonly AccessRecord[]): Html =>
+  listTable({ name: 'Looks at personal data', none: empty(html`<p>No look is recorded.</p>`) }, records, {
+    Time: (record) => time(record.time),
+    Member: ({ staff_id: id }) => html`<a href="/staff/people/looks?person=${id}"><code>${id}</code></a>`,
+    Account: ({ account_id: id }) => html`<a href="/staff/people/looks?account=${id}"><code>${id}</code></a>`,
+    Page: ({ account_id: accountId, token, page: seen }) =>
+      html`<a data-row href="${token === null ? accountPath(accountId) : downloadPath(token)}"
+        >${seen}${token !== null && html` <code>${token}</code>`}</a
+      >`,
+  });

@@ -1,19 +1,19 @@
 import { changeStaffRole, issueTokenOfForm, removeStaff, revokeStaffToken } from '../../../commands/staff.ts';
-import { type Html, html } from '../../../documents/html.ts';
+import { type Columns, type Html, html } from '../../../documents/html.ts';
 import { keyLabel } from '../../../domain/account-events.ts';
 import { isRefused, type Refusal } from '../../../domain/refusals.ts';
 import { defaultTokenDays, maxStaffTokens, maxTokenDays } from '../../../domain/staff.ts';
 import { type StaffScope, staffScope, staffScopes } from '../../../domain/staff-events.ts';
-import { formKeyField, formKeyOf, formTokenField } from '../../form-fields.ts';
-import { count, facts, note, time, wideTable } from '../../parts.ts';
+import { folded, formKeyField, formKeyOf, postForm } from '../../form-fields.ts';
+import { actionCell, count, facts, listTable, note, rowName, tag, time } from '../../parts.ts';
 import { type Answer, badInput, missing, page, PageRefusal, redirect, type StaffVisit } from '../../visit.ts';
 import { personPath } from '../addresses.ts';
 import { pageRefusalFor } from '../ask-correction.ts';
 import type { StaffDependencies } from '../dependencies.ts';
 import { orderOf } from '../staff-request.ts';
-import { inputOf, see, viewerOf } from '../view.ts';
+import { seeAs, viewPage } from '../view.ts';
 import { type Person, person as personView, type TokenShown } from '../views/people.ts';
-import { accessRecordsTable, lastSignIn, readRole, reasonField, roleField, roleTag, untilInForce } from './people.ts';
+import { accessRecordsTable, lastSignIn, readRole, roleField, roleTag, untilInForce, whyField } from './people.ts';
 
 /** One member of staff: role, tokens for programs, and whose data this person has looked at. */
 
@@ -23,10 +23,9 @@ const done: ReadonlyMap<string | null, string> = new Map([
   ['revoked', 'The token is revoked, and accepted no more.'],
 ]);
 
-export async function show(visit: StaffVisit, dependencies: StaffDependencies): Promise<Answer> {
-  const person = await see(personView, viewerOf(visit), dependencies, inputOf(visit));
+export const show = viewPage(personView, (person, visit, dependencies) => {
   const told = done.get(visit.query.get('done'));
-  return page({
+  return {
     title: person.email ?? person.staff_id,
     section: 'people',
     content: html`${told !== undefined && note('good', told)} ${factsOf(person)} ${changes(person, visit)}
@@ -35,8 +34,8 @@ export async function show(visit: StaffVisit, dependencies: StaffDependencies): 
       <h2 id="looks">Looked at</h2>
       ${accessRecordsTable(person.access_records)}
       <p><a href="/staff/people/looks?person=${person.staff_id}">All looks of this person</a></p>`,
-  });
-}
+  };
+});
 
 const factsOf = (person: Person): Html =>
   facts([
@@ -55,85 +54,58 @@ function changes(person: Person, { session }: StaffVisit): Html | false {
   if (removedAt !== null) return false;
   if (staffId === session.staffId)
     return html`<p class="soft">This is you: another admin changes your role or removes you.</p>`;
+  const path = personPath(staffId);
   return html`${
-      invited &&
-      html`<details>
-        <summary>Change the role</summary>
-        <form method="post" action="${personPath(staffId)}/role" class="stack">
-          ${formTokenField(session)} ${roleField(role)} ${reasonField()}
-          <button>Change the role</button>
-        </form>
-      </details>`
-    }
-    <details>
-      <summary>Remove</summary>
-      <p>Sessions, links and tokens of this person end, for good.</p>
-      <form method="post" action="${personPath(staffId)}/remove" class="stack">
-        ${formTokenField(session)} ${reasonField()}
-        <button class="danger">Remove</button>
-      </form>
-    </details>`;
+    invited &&
+    folded(
+      'Change the role',
+      postForm(session, `${path}/role`, html`${roleField(role)} ${whyField()} <button>Change the role</button>`),
+    )
+  }
+  ${folded(
+    'Remove',
+    html`<p>Sessions, links and tokens of this person end, for good.</p>
+      ${postForm(session, `${path}/remove`, html`${whyField()} <button class="danger">Remove</button>`)}`,
+  )}`;
 }
 
 function tokens(
   { staff_id: staffId, removed_at: removedAt, issued_tokens: all }: Person,
-  visit: StaffVisit,
+  { session }: StaffVisit,
   { newUuid }: StaffDependencies,
 ): Html {
   const [held, ended] = [all.filter(({ holds }) => holds), all.filter(({ holds }) => !holds)];
-  return html`${held.length === 0 ? html`<p class="soft">No token is valid.</p>` : heldTable(held, staffId, visit)}
-  ${removedAt === null && issueForm(staffId, held.length, visit, newUuid)}
-  ${
-    ended.length > 0 &&
-    html`<details>
-      <summary>Tokens that are no longer valid (${count(ended.length)})</summary>
-      ${endedTable(ended.slice(0, shownEnded))}
-    </details>`
-  }`;
+  const revocation = ({ token_id: tokenId, label }: TokenShown) =>
+    folded(
+      html`Revoke<span class="visually-hidden"> ${label}</span>`,
+      postForm(
+        session,
+        `${personPath(staffId)}/tokens/${tokenId}/revoke`,
+        html`${whyField()} <button class="danger">Revoke the token</button>`,
+      ),
+    );
+  const endedTable = () =>
+    listTable('Tokens that are no longer valid', ended.slice(0, shownEnded), {
+      ...tokenColumns,
+      '': ({ revoked }) => revoked && tag('revoked'),
+    });
+  return html`${listTable({ name: 'Valid tokens', none: html`<p class="soft">No token is valid.</p>` }, held, {
+    ...tokenColumns,
+    Action: actionCell(revocation),
+  })}
+  ${removedAt === null && issueForm(staffId, held.length, session, newUuid)}
+  ${ended.length > 0 && folded(`Tokens that are no longer valid (${count(ended.length)})`, endedTable())}`;
 }
 
 const shownEnded = 50;
 
-const heldTable = (held: readonly TokenShown[], staffId: string, { session }: StaffVisit): Html =>
-  wideTable(
-    'Valid tokens',
-    ['Label', 'Token', 'May read', 'Issued', 'Until', html`<span class="visually-hidden">Action</span>`],
-    held.map(
-      (token) =>
-        html`<tr>
-          ${tokenCells(token)}
-          <td>
-            <details>
-              <summary>Revoke<span class="visually-hidden"> ${token.label}</span></summary>
-              <form method="post" action="${personPath(staffId)}/tokens/${token.token_id}/revoke" class="stack">
-                ${formTokenField(session)} ${reasonField()}
-                <button class="danger">Revoke the token</button>
-              </form>
-            </details>
-          </td>
-        </tr>`,
-    ),
-  );
-
-const endedTable = (ended: readonly TokenShown[]): Html =>
-  wideTable(
-    'Tokens that are no longer valid',
-    ['Label', 'Token', 'May read', 'Issued', 'Until', ''],
-    ended.map(
-      (token) =>
-        html`<tr>
-          ${tokenCells(token)}
-          <td>${token.revoked && html`<span class="tag">revoked</span>`}</td>
-        </tr>`,
-    ),
-  );
-
-const tokenCells = ({ label, prefix, scopes, created_at: createdAt, expires_at: expiresAt }: TokenShown): Html =>
-  html`<th scope="row">${label === '' ? html`<span class="soft">no label</span>` : label}</th>
-    <td><code>${prefix}…</code></td>
-    <td>${scopes.join(', ')}</td>
-    <td>${time(createdAt)}</td>
-    <td>${time(expiresAt)}</td>`;
+const tokenColumns: Columns<TokenShown> = {
+  Label: rowName(({ label }) => (label === '' ? html`<span class="soft">no label</span>` : label)),
+  Token: ({ prefix }) => html`<code>${prefix}…</code>`,
+  'May read': ({ scopes }) => scopes.join(', '),
+  Issued: (token) => time(token.created_at),
+  Until: (token) => time(token.expires_at),
+};
 
 const scopeTexts: Readonly<Record<StaffScope, string>> = {
   accounts: 'accounts, search and events',
@@ -142,40 +114,47 @@ const scopeTexts: Readonly<Record<StaffScope, string>> = {
   operation: 'operation',
 };
 
-function issueForm(staffId: string, held: number, { session }: StaffVisit, newUuid: () => string): Html {
+function issueForm(
+  staffId: string,
+  held: number,
+  session: StaffVisit['session'],
+  newUuid: StaffDependencies['newUuid'],
+): Html {
   if (held >= maxStaffTokens)
     return html`<p>All ${count(maxStaffTokens)} tokens that a member may have are in force. Revoke one first.</p>`;
-  return html`<details>
-    <summary>Issue a token</summary>
-    <form method="post" action="${personPath(staffId)}/tokens" class="stack">
-      ${formTokenField(session)} ${formKeyField(newUuid())}
-      <label
-        >Label
-        <input name="label" required maxlength="100" placeholder="for example: monthly export" autocomplete="off"
-      /></label>
-      <fieldset>
-        <legend>May read</legend>
-        ${staffScopes.map(
-          (scope) =>
-            html`<label class="inline"
-              ><input type="checkbox" name="scope" value="${scope}" /> ${scopeTexts[scope]}</label
-            >`,
-        )}
-      </fieldset>
-      <label
-        >Valid for days
-        <input type="number" name="days" value="${defaultTokenDays}" min="1" max="${maxTokenDays}" required
-      /></label>
-      ${reasonField()}
-      <button>Issue a token</button>
-    </form>
-  </details>`;
+  return folded(
+    'Issue a token',
+    postForm(
+      session,
+      `${personPath(staffId)}/tokens`,
+      html`${formKeyField(newUuid())}
+        <label
+          >Label
+          <input name="label" required maxlength="100" placeholder="for example: monthly export" autocomplete="off"
+        /></label>
+        <fieldset>
+          <legend>May read</legend>
+          ${staffScopes.map(
+            (scope) =>
+              html`<label class="inline"
+                ><input type="checkbox" name="scope" value="${scope}" /> ${scopeTexts[scope]}</label
+              >`,
+          )}
+        </fieldset>
+        <label
+          >Valid for days
+          <input type="number" name="days" value="${defaultTokenDays}" min="1" max="${maxTokenDays}" required
+        /></label>
+        ${whyField()}
+        <button>Issue a token</button>`,
+    ),
+  );
 }
 
 /** Somebody who is staff. @throws {PageRefusal} for anybody else */
 async function findCurrent(visit: StaffVisit, dependencies: StaffDependencies): Promise<Person> {
   const { person: id } = visit.params;
-  const person = await see(personView, viewerOf(visit), dependencies, { person: id });
+  const person = await seeAs(visit, personView, dependencies, { person: id });
   if (person.removed_at !== null) throw badInput('This person was removed already. Nothing was changed.');
   return person;
 }

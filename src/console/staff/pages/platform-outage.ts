@@ -1,25 +1,64 @@
 import { hash } from 'node:crypto';
+import { z } from 'zod';
+import { listPlatformOutage, type PlatformOutagePeriod } from '../../../../projections/queries/platform-outage.ts';
 import { askCorrection } from '../../../commands/correct.ts';
 import { correctionIdOf } from '../../../commands/reference-ids.ts';
-import { type Html, html } from '../../../documents/html.ts';
+import { type Html, html, numberCell } from '../../../documents/html.ts';
 import { maxChargesOfCorrection } from '../../../domain/correction-events.ts';
 import { failureReasonNames } from '../../../domain/failure-reasons.ts';
 import { platformNames } from '../../../domain/platforms/platforms.ts';
 import { isRefused } from '../../../domain/refusals.ts';
 import { isServiceAway } from '../../failures.ts';
-import { formTokenField } from '../../form-fields.ts';
-import { count, empty, money, note, number, numberHead, option, wideTable } from '../../parts.ts';
-import { type Answer, page, type StaffVisit } from '../../visit.ts';
-import { accountLink } from '../addresses.ts';
-import { carryOut, readReference, refusalText, whyFields } from '../ask-correction.ts';
+import { choiceField, postForm } from '../../form-fields.ts';
+import { amountCell, count, countCell, empty, listTable, money, note } from '../../parts.ts';
+import { type Answer, badInput, page, type StaffVisit } from '../../visit.ts';
+import { accountLink, accountPath, correctionPath } from '../addresses.ts';
+import { carryOut, deedOf, readReference, refusalText, whoDecides, whyFields } from '../ask-correction.ts';
 import type { StaffDependencies } from '../dependencies.ts';
 import { orderOf } from '../staff-request.ts';
-import { see, viewerOf } from '../view.ts';
-import { platformOutage, type PlatformOutageShown } from '../views/platform-outage.ts';
+import { seeAs, type View } from '../view.ts';
 import { correctionTag } from './corrections.ts';
-import { whoDecides } from './give-back.ts';
 
 /** Gives back what an outage has failed and charged: shown first, then asked once for each account and period. */
+
+interface PlatformOutageShown {
+  periods: PlatformOutagePeriod[];
+}
+
+/** As a field for a time sends it, in UTC: `2026-11-24T10:30`. */
+const minute = z
+  .string()
+  .regex(/^2\d{3}-\d\d-\d\dT\d\d:\d\d$/, 'is no time such as 2026-11-24T10:30')
+  .transform((text) => `${text}:00.000Z`)
+  .pipe(z.iso.datetime('is no time such as 2026-11-24T10:30'));
+
+const input = z.object({
+  platform: z.string().min(1, 'must be chosen').max(40),
+  failure: z.preprocess(
+    (text) => (text === '' ? undefined : text),
+    z.enum(failureReasonNames, 'is no reason of a failure').optional(),
+  ),
+  from: minute,
+  to: minute,
+});
+
+const maxDays = 31;
+const maxCharges = 10_000;
+
+/** What an outage has failed and charged, by account and period: one statement, and nothing is changed. */
+const platformOutage: View<z.infer<typeof input>, PlatformOutageShown> = {
+  input,
+  read: async ({ pool, now }, { platform, failure: reason, from, to }) => {
+    if (from >= to) throw badInput('The outage ends before it begins.');
+    // What is still to fail would make the same form mean something else later.
+    if (to > now()) throw badInput('The end is still to come. Choose a time in the past, in UTC.');
+    if (Date.parse(to) - Date.parse(from) > maxDays * 86_400_000) throw badInput('An outage has at most 31 days.');
+    const { periods, isMore } = await listPlatformOutage(pool, { platform, reason, from, to }, { maxCharges });
+    if (isMore)
+      throw badInput('More than 10,000 charges have failed in this time. Choose a shorter one, and then the next.');
+    return { periods };
+  },
+};
 
 export async function show(visit: StaffVisit, dependencies: StaffDependencies): Promise<Answer> {
   const { query } = visit;
@@ -27,7 +66,7 @@ export async function show(visit: StaffVisit, dependencies: StaffDependencies): 
     const nothing = html`<p class="soft">Nothing is changed before you have seen what it would give back.</p>`;
     return shownPage(query, dependencies, nothing);
   }
-  const seen = await see(platformOutage, viewerOf(visit), dependencies, Object.fromEntries(query));
+  const seen = await seeAs(visit, platformOutage, dependencies, Object.fromEntries(query));
   return shownPage(query, dependencies, previewOf(seen, { visit, given: query }, dependencies));
 }
 
@@ -51,27 +90,17 @@ const fields = ['platform', 'failure', 'from', 'to'] as const;
 
 function choice(query: URLSearchParams, { samplePlatformOrigin }: StaffDependencies): Html {
   const names = platformNames({ samplePlatformOrigin }).sort();
+  const reasons = failureReasonNames.filter((name) => name !== 'voided');
   return html`<form method="get" action="/staff/corrections/outage" class="filters">
-    <label
-      >Platform
-      <select name="platform" required>
-        ${names.map((name) => option(name, name, query.get('platform')))}
-      </select></label
-    >
-    <label
-      >Reason of the failure
-      <select name="failure">
-        ${option('', 'any', query.get('failure') ?? '')}
-        ${failureReasonNames.filter((name) => name !== 'voided').map((name) => option(name, name, query.get('failure')))}
-      </select></label
-    >
+    ${choiceField('Platform', 'platform', query.get('platform'), names)}
+    ${choiceField('Reason of the failure', 'failure', query.get('failure'), [['', 'any'], ...reasons])}
     <label>From (UTC) <input type="datetime-local" name="from" value="${query.get('from') ?? ''}" required /></label>
     <label>Until (UTC) <input type="datetime-local" name="to" value="${query.get('to') ?? ''}" required /></label>
     <button class="second">Show what it would give back</button>
   </form>`;
 }
 
-const sumOf = (periods: PlatformOutageShown['periods']) => periods.reduce((sum, { cents }) => sum + cents, 0);
+const sumOf = (periods: readonly PlatformOutagePeriod[]) => periods.reduce((sum, { cents }) => sum + cents, 0);
 
 interface Given {
   visit: StaffVisit;
@@ -100,49 +129,46 @@ function previewOf(
         `The books of ${count(closed)} more ${closed === 1 ? 'period' : 'periods'} are closed: credit these charges one by one from the account's invoice.`,
       )
     }
-    ${wideTable(
-      'Accounts and periods',
-      [
-        'Account',
-        'Usage stream',
-        numberHead('Failed charges'),
-        numberHead('Still charged'),
-        numberHead('Sum'),
-        'Books',
-      ],
-      periods.map(
-        (row) =>
-          html`<tr>
-            <td>
-              <a data-row href="/staff/accounts/${row.account_id}"><code>${row.account_id}</code></a>
-            </td>
-            <td><code>${row.stream}</code></td>
-            ${number(count(row.charges.length))} ${number(count(row.left))} ${number(money(row.cents))}
-            <td>${row.is_closed ? 'closed: not included' : 'open'}</td>
-          </tr>`,
-      ),
-    )}
+    ${listTable('Accounts and periods', periods, {
+      Account: ({ account_id: id }) => html`<a data-row href="${accountPath(id)}"><code>${id}</code></a>`,
+      'Usage stream': ({ stream }) => html`<code>${stream}</code>`,
+      'Failed charges': countCell((row) => row.charges.length),
+      'Still charged': countCell(({ left }) => left),
+      Sum: amountCell(({ cents }) => cents),
+      Books: (row) => (row.is_closed ? 'closed: not included' : 'open'),
+    })}
     ${
       charges > 0 &&
-      html`<form method="post" action="/staff/corrections/outage" class="stack">
-          ${formTokenField(visit.session)} ${kept(given, periods)}
-          ${whyFields({ reference: given.get('reference') ?? '', reason: given.get('reason') ?? '' })}
-          <button>${visit.session.role === 'support' ? 'Ask to give back' : 'Give back'} ${money(sumOf(open))}</button>
-        </form>
+      html`${formAgain(visit, given, periods, {
+          reference: given.get('reference') ?? '',
+          reason: given.get('reason') ?? '',
+          button: `${deedOf(visit, 'give back')} ${money(sumOf(open))}`,
+        })}
         <p class="soft">${whoDecides(visit, approvalCents)} The same reference gives nothing back twice.</p>`
     }`;
 }
 
-const kept = (given: URLSearchParams, periods: PlatformOutageShown['periods']): Html[] => [
-  ...fields.map((name) => html`<input type="hidden" name="${name}" value="${given.get(name) ?? ''}" />`),
-  html`<input type="hidden" name="shown" value="${nameOf(periods)}" />`,
-];
+/** The form that asks for what was shown. */
+const formAgain = (
+  { session }: StaffVisit,
+  given: URLSearchParams,
+  periods: readonly PlatformOutagePeriod[],
+  { button, ...why }: { reference: string; reason: string; button: string },
+): Html =>
+  postForm(
+    session,
+    '/staff/corrections/outage',
+    html`${fields.map((name) => html`<input type="hidden" name="${name}" value="${given.get(name) ?? ''}" />`)}
+      <input type="hidden" name="shown" value="${nameOf(periods)}" />
+      ${whyFields(why)}
+      <button>${button}</button>`,
+  );
 
 /**
  * Names what was shown: the charges, and whose books are open. A failure that the read model learns of later, or a close, must not
  * make the same form mean something else. What is given back of them meanwhile changes nothing: it is not given back again.
  */
-const nameOf = (periods: PlatformOutageShown['periods']): string =>
+const nameOf = (periods: readonly PlatformOutagePeriod[]): string =>
   hash(
     'sha256',
     JSON.stringify(
@@ -169,7 +195,7 @@ export async function ask(visit: StaffVisit, dependencies: StaffDependencies): P
   const reference = readReference(form);
   const { by } = orderOf(visit);
   const given = Object.fromEntries(fields.map((name) => [name, form.get(name) ?? '']));
-  const seen = await see(platformOutage, viewerOf(visit), dependencies, given);
+  const seen = await seeAs(visit, platformOutage, dependencies, given);
   if (form.get('shown') !== nameOf(seen.periods)) {
     const told = note('warn', 'It has changed since it was shown. Nothing was given back: look at it again.');
     return shownPage(form, dependencies, html`${told} ${previewOf(seen, { visit, given: form }, dependencies)}`, 409);
@@ -179,27 +205,20 @@ export async function ask(visit: StaffVisit, dependencies: StaffDependencies): P
     title,
     section: 'corrections',
     content: html`${outcome(done, left)}
-      ${wideTable(
-        'Corrections',
-        ['Account', 'Correction', numberHead('Charges'), numberHead('Amount'), 'State'],
-        done.map(
-          (each) =>
-            html`<tr>
-              <td>${accountLink(each.account_id)}</td>
-              <td>
-                <a data-row href="/staff/corrections/${each.correctionId}"><code>${each.correctionId}</code></a>
-              </td>
-              ${number(count(each.charges))} ${number(each.cents === null ? '' : money(each.cents))}
-              <td>${each.said}</td>
-            </tr>`,
-        ),
-      )}
+      ${listTable('Corrections', done, {
+        Account: (each) => accountLink(each.account_id),
+        Correction: ({ correctionId: id }) => html`<a data-row href="${correctionPath(id)}"><code>${id}</code></a>`,
+        Charges: countCell(({ charges }) => charges),
+        Amount: numberCell(({ cents }) => (cents === null ? '' : money(cents))),
+        State: ({ said }) => said,
+      })}
       ${
         left > 0 &&
-        html`<form method="post" action="/staff/corrections/outage" class="stack">
-          ${formTokenField(visit.session)} ${kept(form, seen.periods)} ${whyFields({ reference, reason: by.reason })}
-          <button>Go on with the other ${count(left)}</button>
-        </form>`
+        formAgain(visit, form, seen.periods, {
+          reference,
+          reason: by.reason,
+          button: `Go on with the other ${count(left)}`,
+        })
       }
       <p>
         <a href="/staff/corrections?reference=${encodeURIComponent(reference)}">All corrections under ${reference}</a>
@@ -229,10 +248,10 @@ async function askAll(
   return { done, left: parts.length - done.length };
 }
 
-type Part = Pick<PlatformOutageShown['periods'][number], 'account_id' | 'stream' | 'charges'>;
+type Part = Pick<PlatformOutagePeriod, 'account_id' | 'stream' | 'charges'>;
 
 /** The charges of a period never change their order, so that the same form asks for the same parts. */
-const partsOf = ({ account_id, stream, charges }: PlatformOutageShown['periods'][number]): Part[] =>
+const partsOf = ({ account_id, stream, charges }: PlatformOutagePeriod): Part[] =>
   Array.from({ length: Math.ceil(charges.length / maxChargesOfCorrection) }, (_, index) => ({
     account_id,
     stream,

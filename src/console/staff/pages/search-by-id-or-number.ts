@@ -1,10 +1,10 @@
 import { type Html, html } from '../../../documents/html.ts';
 import { documentNumber } from '../../../domain/document-number.ts';
-import { empty, note, time, wideTable } from '../../parts.ts';
+import { empty, listTable, note, time } from '../../parts.ts';
 import { type Answer, page, redirect, type StaffVisit } from '../../visit.ts';
 import { accountLink } from '../addresses.ts';
 import type { StaffDependencies } from '../dependencies.ts';
-import { see, viewerOf } from '../view.ts';
+import { seeAs } from '../view.ts';
 import { type Hit, search, type SearchResult } from '../views/search-by-id-or-number.ts';
 
 /** What a text stands for. The text comes in a form: it may be personal data, and stands in no address and no history. */
@@ -12,7 +12,7 @@ import { type Hit, search, type SearchResult } from '../views/search-by-id-or-nu
 export async function find(visit: StaffVisit, dependencies: StaffDependencies): Promise<Answer> {
   const text = (visit.form.get('search') ?? '').trim();
   if (text === '') return redirect('/staff');
-  const result = await see(search, viewerOf(visit), dependencies, { search: text });
+  const result = await seeAs(visit, search, dependencies, { search: text });
   const [only, ...others] = new Set(result.hits.map(({ path }) => path));
   if (only !== undefined && others.length === 0) return redirect(only);
   return page({ title: 'Search', section: 'search', content: content(text, result) });
@@ -30,25 +30,19 @@ function content(text: string, { hits, more }: SearchResult): Html {
       html`<p>Nothing was found for <code>${shown}</code>.</p>
         <p class="soft">${findable} Something that is a moment old may not be there yet.</p>`,
     );
-  const heads = ['Time', 'Kind', 'Match', 'Account'];
   return html`<p>${String(hits.length)} matches for <code>${shown}</code>.</p>
     ${more && note('info', 'There are more than can be shown: these are the newest.')}
-    ${wideTable('Found', heads, hits.map(row))}`;
+    ${listTable('Found', hits, {
+      Time: ({ time: at }) => at !== null && time(at),
+      Kind: ({ kind }) => kindNames[kind],
+      Match: (hit) => html`<a data-row href="${hit.path}">${nameOf(hit)}</a>`,
+      Account: ({ account_id: accountId }) => accountId !== null && accountLink(accountId),
+    })}`;
 }
 
 /** What can be found, for people. */
 export const findable =
   'The search finds tokens, accounts, API keys or their first characters, e-mail addresses, addresses and ids of videos, numbers of invoices and credit notes, request ids, event ids, idempotency keys, and references of corrections.';
-
-function row(hit: Hit): Html {
-  const { path, kind, account_id: accountId, time: at } = hit;
-  return html`<tr>
-    <td>${at !== null && time(at)}</td>
-    <td>${kindNames[kind]}</td>
-    <td><a data-row href="${path}">${nameOf(hit)}</a></td>
-    <td>${accountId !== null && accountLink(accountId)}</td>
-  </tr>`;
-}
 
 const kindNames: Readonly<Record<Hit['kind'], string>> = {
   account: 'Account',

@@ -4,9 +4,9 @@ import { readWhatWaits, type WhatWaits } from '../../../../projections/queries/w
 import { type Html, html } from '../../../documents/html.ts';
 import { failureReasons } from '../../../domain/failure-reasons.ts';
 import { formTokenField } from '../../form-fields.ts';
-import { actorText, day, money, number, numberHead, time, wideTable } from '../../parts.ts';
+import { actorText, amountCell, day, listTable, time } from '../../parts.ts';
 import { type Answer, page, type StaffVisit } from '../../visit.ts';
-import { accountLink, correctionPath, downloadPath } from '../addresses.ts';
+import { accountLink, chargesPath, correctionPath, downloadPath } from '../addresses.ts';
 import type { StaffDependencies } from '../dependencies.ts';
 import { verdictNote, verificationOf } from '../verification.ts';
 import { findable } from './search-by-id-or-number.ts';
@@ -43,44 +43,32 @@ export async function show(visit: StaffVisit, dependencies: StaffDependencies): 
 function whatWaits({ corrections, periods }: WhatWaits): Html {
   if (corrections.length === 0 && periods.length === 0)
     return html`<p>No correction waits for a second person, and all books that should be closed are.</p>`;
-  return html`${corrections.length > 0 && wideTable('Corrections that wait for a second person', ['Asked', 'Reference', 'By', numberHead('Amount')], corrections.map(correctionRow))}
+  return html`${listTable({ name: 'Corrections that wait for a second person', none: html`` }, corrections, {
+    Asked: (row) => time(row.asked_at),
+    Reference: (row) => html`<a data-row href="${correctionPath(row.correction_id)}">${row.reference}</a>`,
+    By: ({ asked_by: by }) =>
+      html`${actorText(by)}${by.type === 'staff' && html`<div class="soft">${by.reason}</div>`}`,
+    Amount: amountCell((row) => row.cents),
+  })}
   ${
     periods.length > 0 &&
     html`<h3>Books that should be closed</h3>
-      ${wideTable('Books that should be closed', ['Period', 'Ended', 'Account'], periods.map(periodRow))}`
+      ${listTable('Books that should be closed', periods, {
+        Period: (row) => html`<a data-row href="${chargesPath(row)}">${day(row.period_start)}</a>`,
+        Ended: (row) => time(row.period_end),
+        Account: (row) => accountLink(row.account_id),
+      })}`
   }`;
 }
 
-const correctionRow = (row: WhatWaits['corrections'][number]): Html =>
-  html`<tr>
-    <td>${time(row.asked_at)}</td>
-    <td><a data-row href="${correctionPath(row.correction_id)}">${row.reference}</a></td>
-    <td>
-      ${actorText(row.asked_by)}${row.asked_by.type === 'staff' && html`<div class="soft">${row.asked_by.reason}</div>`}
-    </td>
-    ${number(money(row.cents))}
-  </tr>`;
-
-const periodRow = ({ account_id: account, period_start: start, period_end: end }: WhatWaits['periods'][number]): Html =>
-  html`<tr>
-    <td><a data-row href="/staff/overage/${account}/${start.slice(0, 10)}">${day(start)}</a></td>
-    <td>${time(end)}</td>
-    <td>${accountLink(account)}</td>
-  </tr>`;
-
 /** Without the videos: what somebody downloads is looked at on the page of the download. */
-function failures(newest: WhatWaits['failures']): Html {
-  if (newest.length === 0) return html`<p>None that is known here.</p>`;
-  const rows = newest.map(
-    ({ token, account_id: account, platform, failure_reason: reason, finished_at: at }) =>
-      html`<tr>
-        <td>${time(at)}</td>
-        <td>${platform}</td>
-        <td>
-          <div class="reason"><a data-row href="${downloadPath(token)}">${failureReasons[reason].message}</a></div>
-        </td>
-        <td>${accountLink(account)}</td>
-      </tr>`,
-  );
-  return wideTable('Newest failures', ['Failed', 'Platform', 'Reason', 'Account'], rows);
-}
+const failures = (newest: WhatWaits['failures']): Html =>
+  listTable({ name: 'Newest failures', none: html`<p>None that is known here.</p>` }, newest, {
+    Failed: (row) => time(row.finished_at),
+    Platform: (row) => row.platform,
+    Reason: ({ token, failure_reason: reason }) =>
+      html`<div class="reason">
+        <a data-row href="${downloadPath(token)}">${failureReasons[reason].message}</a>
+      </div>`,
+    Account: (row) => accountLink(row.account_id),
+  });

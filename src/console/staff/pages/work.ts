@@ -1,38 +1,27 @@
-import { type Html, html } from '../../../documents/html.ts';
+import { type Html, html, numberCell } from '../../../documents/html.ts';
 import { failureReasonNames, failureReasons } from '../../../domain/failure-reasons.ts';
-import { count, day, empty, figures, note, number, numberHead, time, wideTable } from '../../parts.ts';
-import { type Answer, page, type StaffVisit } from '../../visit.ts';
-import type { StaffDependencies } from '../dependencies.ts';
-import { inputOf, see, viewerOf } from '../view.ts';
+import { count, countCell, day, empty, figures, listTable, note, rowName, tag, time } from '../../parts.ts';
+import { accountPath, downloadPath } from '../addresses.ts';
+import { viewPage } from '../view.ts';
 import { daysShown, type Work, work } from '../views/work.ts';
 import { parts } from './operation.ts';
 
 /** The queue, the workers with what they do, and how downloads end. */
 
-export async function show(visit: StaffVisit, dependencies: StaffDependencies): Promise<Answer> {
-  const shown = await see(work, viewerOf(visit), dependencies, inputOf(visit));
-  return page({
-    title: 'Queue and workers',
-    section: 'operation',
-    islands: ['plot'],
-    content: html`${parts('work')} ${queue(shown.queue)} ${workers(shown.workers)} ${failures(shown.days, dependencies)}`,
-  });
-}
+export const show = viewPage(work, (shown, _visit, { now }) => ({
+  title: 'Queue and workers',
+  section: 'operation',
+  islands: ['plot'],
+  content: html`${parts('work')} ${queue(shown.queue)} ${workers(shown.workers)} ${failures(shown.days, now())}`,
+}));
 
 function queue({ answers, waiting, is_more: isMore, oldest, platforms, accounts }: Work['queue']): Html {
-  const by = (name: string, rows: Work['queue']['platforms'], nameOf: (row: string) => Html) =>
-    wideTable(
-      `Waiting by ${name.toLowerCase()}`,
-      [name, numberHead('Waiting'), 'Oldest since'],
-      rows.map(
-        (row) =>
-          html`<tr>
-            <th scope="row">${nameOf(row.name)}</th>
-            ${number(count(row.waiting))}
-            <td>${time(row.oldest)}</td>
-          </tr>`,
-      ),
-    );
+  const by = (name: string, rows: Work['queue']['platforms'], nameOf: (row: string) => Html | string) =>
+    listTable(`Waiting by ${name.toLowerCase()}`, rows, {
+      [name]: rowName((row) => nameOf(row.name)),
+      Waiting: countCell((row) => row.waiting),
+      'Oldest since': (row) => time(row.oldest),
+    });
   return html`<h2>Queue</h2>
     ${
       !answers &&
@@ -44,56 +33,47 @@ function queue({ answers, waiting, is_more: isMore, oldest, platforms, accounts 
     ])}
     ${
       waiting > 0 &&
-      html`${by('Platform', platforms, (name) => html`${name}`)}
-      ${by('Account', accounts, (name) => html`<a data-row href="/staff/accounts/${name}"><code>${name}</code></a>`)}`
+      html`${by('Platform', platforms, (name) => name)}
+      ${by('Account', accounts, (name) => html`<a data-row href="${accountPath(name)}"><code>${name}</code></a>`)}`
     }`;
 }
 
 /** A worker beats every 10 seconds. */
 const quietAfterSeconds = 30;
 
-function workers(rows: Work['workers']): Html {
-  if (rows.length === 0)
-    return html`<h2>Workers</h2>
-      ${empty(html`<p>No worker has been there within a day. Downloads wait.</p>`)}`;
-  return html`<h2>Workers</h2>
-    ${wideTable(
-      'Workers',
-      ['Worker', 'State', 'Downloads', 'Guards', 'Versions'],
-      rows.map(
-        ({ worker_id: id, quiet_seconds: quiet, about, jobs }) =>
-          html`<tr>
-            <th scope="row">
-              <code>${id}</code>${about?.host !== undefined && html`<div class="soft">${about.host}</div>`}
-            </th>
-            <td>${stateOf(quiet)}</td>
-            <td>
-              ${about?.slots !== undefined && html`<p>${jobs.length} of ${about.slots}</p>`}
-              ${jobs.map(
-                ({ token, platform, status, claimed_at: at }) =>
-                  html`<div>
-                    <a data-row href="/staff/downloads/${token}">${platform}</a>, ${status}, since ${time(at)}
-                  </div>`,
-              )}
-            </td>
-            <td>${about ? guards(about) : ''}</td>
-            <td><div class="reason">${versions(about)}</div></td>
-          </tr>`,
-      ),
+const workers = (rows: Work['workers']): Html =>
+  html`<h2>Workers</h2>
+    ${listTable(
+      { name: 'Workers', none: empty(html`<p>No worker has been there within a day. Downloads wait.</p>`) },
+      rows,
+      {
+        Worker: rowName(
+          ({ worker_id: id, about }) =>
+            html`<code>${id}</code>${about?.host !== undefined && html`<div class="soft">${about.host}</div>`}`,
+        ),
+        State: (worker) => stateOf(worker.quiet_seconds),
+        Downloads: ({ about, jobs }) =>
+          html`${about?.slots !== undefined && html`<p>${jobs.length} of ${about.slots}</p>`}
+          ${jobs.map(
+            ({ token, platform, status, claimed_at: at }) =>
+              html`<div><a data-row href="${downloadPath(token)}">${platform}</a>, ${status}, since ${time(at)}</div>`,
+          )}`,
+        Guards: ({ about }) => about !== null && guards(about),
+        Versions: ({ about }) => html`<div class="reason">${versions(about)}</div>`,
+      },
     )}`;
-}
 
 function stateOf(quiet: number | null): Html {
-  if (quiet === null) return html`<span class="tag bad">lost</span>`;
-  if (quiet <= quietAfterSeconds) return html`<span class="tag good">at work</span>`;
-  return html`<span class="tag warn">quiet</span> <span class="soft">for ${count(Math.round(quiet))} s</span>`;
+  if (quiet === null) return tag('lost', 'bad');
+  if (quiet <= quietAfterSeconds) return tag('at work', 'good');
+  return html`${tag('quiet', 'warn')} <span class="soft">for ${count(Math.round(quiet))} s</span>`;
 }
 
 function guards({ sandbox, guards: all }: NonNullable<Work['workers'][number]['about']>): Html {
   const off = all.filter(({ state }) => state !== 'on');
   return html`${sandbox !== undefined && html`<div>sandbox: ${sandbox}</div>`}
     <div>${all.length - off.length} of ${all.length} on</div>
-    ${off.map(({ guard, state }) => html`<div><span class="tag warn">${guard}: ${state}</span></div>`)}`;
+    ${off.map(({ guard, state }) => html`<div>${tag(`${guard}: ${state}`, 'warn')}</div>`)}`;
 }
 
 const versions = (about: Work['workers'][number]['about']): Html[] =>
@@ -104,14 +84,14 @@ const versions = (about: Work['workers'][number]['about']): Html[] =>
 const seriesTokens = ['bad', 'warn', 'info', 'accent'];
 const others = 'all others';
 
-function failures(days: Work['days'], { now }: StaffDependencies): Html {
+function failures(days: Work['days'], now: string): Html {
   const failed = days.filter(({ outcome }) => outcome !== 'done');
   if (failed.length === 0)
     return html`<h2>Failures</h2>
       <p>No download has failed in the last ${daysShown} days.</p>`;
   return html`<h2>Failures</h2>
-    ${plot(failed, 'outcome', `Failed downloads of each day by reason, in the last ${String(daysShown)} days.`, now())}
-    ${plot(failed, 'platform', `Failed downloads of each day by platform.`, now())} ${table(days)}`;
+    ${plot(failed, 'outcome', `Failed downloads of each day by reason, in the last ${String(daysShown)} days.`, now)}
+    ${plot(failed, 'platform', `Failed downloads of each day by platform.`, now)} ${table(days)}`;
 }
 
 /** The four with the most failures, and all others together: more colours than that cannot be told apart. */
@@ -151,22 +131,17 @@ function table(days: Work['days']): Html {
   const shown = [...rows.values()]
     .filter(({ outcome }) => outcome !== 'done')
     .sort((one, other) => other.downloads - one.downloads);
-  return wideTable(
-    'Failures by platform and reason',
-    ['Platform', 'Reason', numberHead('Failed'), numberHead('Share of downloads'), 'Last day', 'Meaning'],
-    shown.map(
-      ({ platform, outcome, downloads, last }) =>
-        html`<tr>
-          <th scope="row">${platform}</th>
-          <td>
-            <a data-row href="/staff/corrections/outage?platform=${platform}&failure=${outcome}">${outcome}</a>
-          </td>
-          ${number(count(downloads))} ${number(`${((downloads * 100) / (ended.get(platform) ?? 1)).toFixed(1)} %`)}
-          <td>${day(last)}</td>
-          <td><div class="reason">${meaning(outcome)}</div></td>
-        </tr>`,
+  return listTable('Failures by platform and reason', shown, {
+    Platform: rowName(({ platform }) => platform),
+    Reason: ({ platform, outcome }) =>
+      html`<a data-row href="/staff/corrections/outage?platform=${platform}&failure=${outcome}">${outcome}</a>`,
+    Failed: countCell(({ downloads }) => downloads),
+    'Share of downloads': numberCell(
+      ({ platform, downloads }) => `${((downloads * 100) / (ended.get(platform) ?? 1)).toFixed(1)} %`,
     ),
-  );
+    'Last day': ({ last }) => day(last),
+    Meaning: ({ outcome }) => html`<div class="reason">${meaning(outcome)}</div>`,
+  });
 }
 
 const meaning = (outcome: string): string => {

@@ -1,8 +1,7 @@
 import { z } from 'zod';
 import { type KeyWithUse, listKeysWithUse } from '../../../../projections/admission/key-use.ts';
-import { notBelieved } from '../../../../projections/credits-macs.ts';
 import { type MoneyCounts, moneyCounts } from '../../../../projections/period-money.ts';
-import { type AccountPeriod, pageAccountPeriods } from '../../../../projections/queries/account-periods.ts';
+import { type AccountPeriod, pageAccountPeriods, usageOfRow } from '../../../../projections/queries/account-periods.ts';
 import { type AccountRecord, readAccountRecord } from '../../../../projections/queries/account-record.ts';
 import { readAccount } from '../../../commands/accounts.ts';
 import type { Account } from '../../../domain/account.ts';
@@ -17,12 +16,33 @@ import { terms } from '../../../domain/plans.ts';
 import { termsAt } from '../../../domain/usage-periods.ts';
 import { summariseUsage } from '../../../domain/usage-summary.ts';
 import { missing } from '../../visit.ts';
-import type { JsonView } from '../view.ts';
+import { type JsonView, pick } from '../view.ts';
 
 const instant = z.iso.datetime();
 const pool = z.strictObject({ limit: z.int(), used: z.int(), remaining: z.int() });
 
 const money = Object.fromEntries(moneyCounts.map((name) => [name, z.int()])) as Record<keyof MoneyCounts, z.ZodInt>;
+
+const download = z.strictObject({
+  token: z.string(),
+  queued_at: instant,
+  platform: z.string(),
+  video_id: z.string(),
+  status: z.enum(jobStatuses),
+  failure_reason: z.enum(failureReasonNames).nullable(),
+  overage: z.boolean(),
+  cents: z.int().nullable(),
+});
+
+const correction = z.strictObject({
+  correction_id: z.uuid(),
+  status: z.enum(correctionStatuses),
+  reference: z.string(),
+  cents: z.int().describe('The most that it may give back.'),
+  made_cents: z.int().nullable(),
+  asked_at: instant,
+  asked_by: eventMetadata.shape.actor,
+});
 
 const shown = z.strictObject({
   account_id: z.string(),
@@ -69,20 +89,7 @@ const shown = z.strictObject({
       used_in_past_hour: z.int().describe('Of `hourly_limit` of the terms.'),
     }),
   ),
-  downloads: z
-    .array(
-      z.strictObject({
-        token: z.string(),
-        queued_at: instant,
-        platform: z.string(),
-        video_id: z.string(),
-        status: z.enum(jobStatuses),
-        failure_reason: z.enum(failureReasonNames).nullable(),
-        overage: z.boolean(),
-        cents: z.int().nullable(),
-      }),
-    )
-    .describe('The newest 10.'),
+  downloads: z.array(download).describe('The newest 10.'),
   documents: z
     .array(
       z.strictObject({
@@ -99,19 +106,7 @@ const shown = z.strictObject({
       }),
     )
     .describe('Invoices and credit notes: the newest 60.'),
-  corrections: z
-    .array(
-      z.strictObject({
-        correction_id: z.uuid(),
-        status: z.enum(correctionStatuses),
-        reference: z.string(),
-        cents: z.int().describe('The most that it may give back.'),
-        made_cents: z.int().nullable(),
-        asked_at: instant,
-        asked_by: eventMetadata.shape.actor,
-      }),
-    )
-    .describe('The newest 10.'),
+  corrections: z.array(correction).describe('The newest 10.'),
   notices: z
     .array(
       z.strictObject({
@@ -171,15 +166,8 @@ export const account: JsonView<z.infer<typeof input>, AccountShown> = {
 /** With its first person. */
 const openedAt = ({ people }: Account) => [...people.values()][0]?.since ?? '';
 
-/** @returns undefined for a row that this installation has not written */
-function periodOf(period: AccountPeriod | undefined) {
-  const snapshot = period?.snapshot;
-  if (snapshot === undefined || snapshot === notBelieved || snapshot.usage.phase === 'absent') return undefined;
-  return snapshot.usage;
-}
-
 function usageOf(newest: AccountPeriod | undefined, now: string): Pick<AccountShown, 'terms' | 'usage'> {
-  const usage = periodOf(newest);
+  const usage = usageOfRow(newest);
   if (!usage) return { terms: null, usage: null };
   const { period, downloads, metadata, overage } = summariseUsage(usage, now);
   return {
@@ -197,7 +185,7 @@ function usageOf(newest: AccountPeriod | undefined, now: string): Pick<AccountSh
 
 function historyOf(periods: readonly AccountPeriod[]): AccountShown['terms_history'] {
   const each = periods.flatMap((period) => {
-    const usage = periodOf(period);
+    const usage = usageOfRow(period);
     return usage ? [{ from: period.start, terms: usage.terms }] : [];
   });
   return each.filter(({ terms: own }, index) => JSON.stringify(own) !== JSON.stringify(each[index + 1]?.terms));
@@ -212,16 +200,7 @@ function listsOf(
   return {
     periods,
     notices,
-    downloads: downloads.map(({ token, queued_at, platform, video_id, status, failure_reason, overage, cents }) => ({
-      token,
-      queued_at,
-      platform,
-      video_id,
-      status,
-      failure_reason,
-      overage,
-      cents,
-    })),
+    downloads: downloads.map((row) => pick(row, download.shape)),
     documents: documents.map(({ covers: _covers, ...each }) => ({
       ...each,
       document_number: documentNumber(each.type === 'InvoiceIssued' ? 'invoice' : 'credit_note', {
@@ -229,15 +208,7 @@ function listsOf(
         number: each.number,
       }),
     })),
-    corrections: corrections.map(({ correction_id, status, reference, cents, made_cents, asked_at, asked_by }) => ({
-      correction_id,
-      status,
-      reference,
-      cents,
-      made_cents,
-      asked_at,
-      asked_by,
-    })),
+    corrections: corrections.map((row) => pick(row, correction.shape)),
     looks: access_records,
   };
 }

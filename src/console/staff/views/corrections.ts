@@ -5,7 +5,7 @@ import { listGivenBack } from '../../../../projections/queries/given-back.ts';
 import { inSnapshot } from '../../../../projections/runner/transaction.ts';
 import { actorFacts, correctionFacts } from '../../../documents/correction-facts.ts';
 import { correctionStatuses } from '../../../domain/correction-requests.ts';
-import type { JsonView } from '../view.ts';
+import { firstRows, type JsonView } from '../view.ts';
 import { shownCorrection } from './correction.ts';
 
 const position = z.string().regex(/^\d{1,20}$/, 'is no position in the log');
@@ -71,24 +71,21 @@ async function readCorrections(
   };
   const limit = perPage + 1;
   if (list === 'asked' || status !== undefined || by !== undefined || reference !== undefined) {
-    const rows = await listCorrections(client, {
+    const found = await listCorrections(client, {
       filter: { accountId, status, askedBy: by, reference },
       before,
       limit,
     });
-    const page = rows.slice(0, perPage);
-    return { ...wait, given_back: [], asked: page.map((row) => correctionFacts(row)), next: nextOf(rows, page) };
+    const { rows, next } = firstRows(found, perPage, ({ position: place }) => place);
+    return { ...wait, given_back: [], asked: rows.map((row) => correctionFacts(row)), next };
   }
-  const rows = await listGivenBack(client, { accountId, before, limit });
-  const page = rows.slice(0, perPage);
-  const given = page.map(({ position: _position, actor: who, correction, ...made }) => ({
+  const found = await listGivenBack(client, { accountId, before, limit });
+  const { rows, next } = firstRows(found, perPage, ({ position: place }) => place);
+  const given = rows.map(({ position: _position, actor: who, correction, ...made }) => ({
     ...made,
     by: actorFacts(who),
     correction_id: correction?.correction_id ?? null,
     approved_by: correction?.decided_by ? actorFacts(correction.decided_by) : null,
   }));
-  return { ...wait, given_back: given, asked: [], next: nextOf(rows, page) };
+  return { ...wait, given_back: given, asked: [], next };
 }
-
-const nextOf = (rows: readonly unknown[], page: readonly { position: string }[]): string | null =>
-  rows.length > page.length ? (page.at(-1)?.position ?? null) : null;

@@ -5,14 +5,15 @@ import { failureReasonNames, failureReasons } from '../../../domain/failure-reas
 import { eventMetadata } from '../../../domain/parse-event.ts';
 import type { RecordedEvent } from '../../../ports/event-store.ts';
 import { missing } from '../../visit.ts';
-import type { JsonView } from '../view.ts';
+import { type JsonView, pick } from '../view.ts';
 import { stepSchema, stepsOf } from './download-steps.ts';
 
 const instant = z.iso.datetime();
 
 const place = z.strictObject({ stream: z.string(), revision: z.int(), type: z.string() });
 
-const shown = z.strictObject({
+/** As its row has them. */
+const ofJob = {
   token: z.string(),
   account_id: z.string(),
   platform: z.string(),
@@ -26,14 +27,18 @@ const shown = z.strictObject({
   started_at: instant.nullable().describe('When its latest attempt began.'),
   finished_at: instant.nullable(),
   failure_reason: z.enum(failureReasonNames).nullable(),
+  key_id: z.string().nullable().describe('API key of the request.'),
+  overage: z.boolean().describe('Beyond the allowance of the plan.'),
+};
+
+const shown = z.strictObject({
+  ...ofJob,
   failure_message: z.string().nullable().describe('The reason, as clients read it.'),
   file: z
     .strictObject({ mime: z.string(), size_bytes: z.int(), expired_at: instant.nullable() })
     .nullable()
     .describe('Null before it is finished.'),
-  key_id: z.string().nullable().describe('API key of the request.'),
   request_id: z.string().nullable().describe('The request that asked for it: its `X-Request-Id`.'),
-  overage: z.boolean().describe('Beyond the allowance of the plan.'),
   charged_cents: z.int().nullable().describe('0 for a credit; null for a download from before charges were kept here.'),
   given_back_cents: z.int().describe('By voids, waivers and credit notes.'),
   left_cents: z.int().describe('What is left of the charge.'),
@@ -78,38 +83,19 @@ export const download: JsonView<z.infer<typeof input>, Download> = {
   accessRecords: ({ account_id: accountId, token }) => [{ accountId, token, page: 'download' }],
 };
 
-const placeOf = (event: RecordedEvent | undefined) =>
-  event ? { stream: event.stream, revision: event.revision, type: event.type } : null;
+const placeOf = (event: RecordedEvent | undefined) => (event ? pick(event, place.shape) : null);
 
 function factsOf({ download: job, timeline, creditNotes }: DownloadRecord) {
-  const { token, account_id, platform, video_id, url, format, quality, status, attempts, key_id, overage } = job;
-  const { queued_at, started_at, finished_at, failure_reason, cents: charged } = job;
+  const { failure_reason: reason, file_mime: mime, cents: charged } = job;
   const inPeriod = timeline.reduce((sum, { cents }) => sum + Math.max(0, 0 - (cents ?? 0)), 0);
   const givenBack = inPeriod + creditNotes.reduce((sum, note) => sum + note.cents, 0);
   return {
-    token,
-    account_id,
-    platform,
-    video_id,
-    url,
-    format,
-    quality,
-    status,
-    attempts,
-    key_id,
-    overage,
-    queued_at,
-    started_at,
-    finished_at,
-    failure_reason,
-    failure_message: failure_reason === null ? null : failureReasons[failure_reason].message,
-    file:
-      job.file_mime === null
-        ? null
-        : { mime: job.file_mime, size_bytes: job.file_size_bytes ?? 0, expired_at: job.file_expired_at },
+    ...pick(job, ofJob),
+    failure_message: reason === null ? null : failureReasons[reason].message,
+    file: mime === null ? null : { mime, size_bytes: job.file_size_bytes ?? 0, expired_at: job.file_expired_at },
     charged_cents: charged,
     given_back_cents: givenBack,
     left_cents: Math.max(0, (charged ?? 0) - givenBack),
-    period_cents: overage ? job.running_cents : null,
+    period_cents: job.overage ? job.running_cents : null,
   };
 }

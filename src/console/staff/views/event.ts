@@ -7,7 +7,7 @@ import { isOurStream } from '../../../domain/is-our-stream.ts';
 import { type DomainEvent, type EventMetadata, eventMetadata } from '../../../domain/parse-event.ts';
 import type { EventStore, RecordedEvent } from '../../../ports/event-store.ts';
 import { missing } from '../../visit.ts';
-import type { JsonView } from '../view.ts';
+import { type JsonView, pick } from '../view.ts';
 
 const place = z.strictObject({ id: z.uuid(), type: z.string(), stream: z.string(), revision: z.int() });
 
@@ -139,26 +139,22 @@ function placesOf(events: readonly RecordedEvent[], matches: (metadata: EventMet
       return metadata !== undefined && matches(metadata);
     })
     .toSorted((one, other) => Number(one.position - other.position))
-    .map(({ id, type, stream, revision }) => ({ id, type, stream, revision }));
+    .map((each) => pick(each, place.shape));
 }
 
 const shownPlace = (found: RecordedEvent | undefined): EventShown['before'] =>
-  found ? { id: found.id, type: found.type, stream: found.stream, revision: found.revision } : null;
+  found ? pick(found, place.shape) : null;
 
 function factsOf(found: RecordedEvent, metadata: EventMetadata) {
-  const { id, stream, revision, position, created } = found;
   const type = found.type as DomainEvent['type'];
   const data = found.data as Record<string, unknown>;
   return {
-    id,
-    type: found.type,
-    stream,
-    revision,
-    position: position.toString(),
+    ...pick(found, place.shape),
+    position: found.position.toString(),
     data,
     metadata,
     time: metadata.time,
-    stored_at: created.toISOString(),
+    stored_at: found.created.toISOString(),
     text: eventSentence({ type, data, actor: metadata.actor }),
   };
 }

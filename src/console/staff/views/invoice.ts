@@ -1,9 +1,9 @@
 import { z } from 'zod';
+import { findCreditNote, findInvoice } from '../../../../projections/queries/account-documents.ts';
 import { readLinesLeft } from '../../../commands/issue-credit-note.ts';
 import type { CreditNoteDocument, DocumentLine, InvoiceDocument } from '../../../documents/invoice-document.ts';
 import { accountIdPattern } from '../../../domain/account-events.ts';
 import { isRefused } from '../../../domain/refusals.ts';
-import { findCreditNote, findInvoice } from '../../../invoices/account-documents.ts';
 import { missing } from '../../visit.ts';
 import type { StaffDependencies } from '../dependencies.ts';
 import type { AccessRecord, View } from '../view.ts';

@@ -17,8 +17,8 @@ import { instant } from '../../../domain/instant.ts';
 import { missing } from '../../visit.ts';
 import type { StaffDependencies } from '../dependencies.ts';
 import { isBehind, type Verification, verification, verificationOf } from '../verification.ts';
-import type { JsonView, View } from '../view.ts';
-import { allMonths, month, phases } from './overage.ts';
+import { firstRows, type JsonView, pick, type View } from '../view.ts';
+import { allMonths, month, phases, sums as overage } from './overage.ts';
 
 /** The close of a month, in sum and account by account. */
 
@@ -28,10 +28,10 @@ const cents = (what: string) => z.int().describe(`${what}, in cents.`);
 const sums = {
   fee_cents: cents('Fees at the opening of the billing periods that begin in the month'),
   fee_difference_cents: cents('Added by changes to a higher plan'),
-  charges: z.int().describe('Downloads beyond the allowance.'),
-  charged_cents: cents('Their price'),
-  voided_cents: cents('Voided, because the client was told that nothing was queued'),
-  waived_cents: cents('Waived before the period was closed'),
+  charges: overage.charges,
+  charged_cents: overage.charged_cents,
+  voided_cents: overage.voided_cents,
+  waived_cents: overage.waived_cents,
   due_cents: cents('Fees, their differences and overage, less what was voided and waived'),
   invoiced_fee_cents: cents('Fees on invoices'),
   invoiced_fee_difference_cents: cents('Differences of fees on invoices'),
@@ -43,8 +43,7 @@ const sums = {
   credited_cents: cents('All that credit notes gave back'),
   result_cents: cents('Invoiced less credited'),
 };
-const sumNames = Object.keys(sums) as (keyof typeof sums)[];
-type Sums = Record<(typeof sumNames)[number], number>;
+type Sums = Record<keyof typeof sums, number>;
 
 const reasons = Object.keys(openReasons) as [OpenReason, ...OpenReason[]];
 const notInvoiced = z
@@ -103,17 +102,17 @@ export const monthClose: JsonView<MonthInput, ShownMonth> = {
     });
     const { periods } = close.totals;
     if (periods === 0) throw missing();
-    const accounts = rows.slice(0, accountsPerPage).map(rowOf);
+    const { rows: shownRows, next } = firstRows(rows, accountsPerPage, (close) => close.account_id);
     const { verification: state, reached } = close;
     return {
       month: wanted,
-      totals: { periods, ...sumsOf(close.totals) },
+      totals: { periods, ...pick(close.totals, sums) },
       not_invoiced: close.not_invoiced,
       phases: close.phases,
       verification: await verificationOf(dependencies, state, { reached }),
       is_behind: await isBehind(dependencies.staff.store, periodMoney, reached),
-      accounts,
-      next: rows.length > accountsPerPage ? (accounts.at(-1)?.account_id ?? null) : null,
+      accounts: shownRows.map((close) => pick(close, row.shape)),
+      next,
     };
   },
 };
@@ -146,18 +145,12 @@ export const exportMonth = {
 async function* rowsOf(pages: AsyncGenerator<AccountClose[]>) {
   for await (const page of pages)
     yield page.map((close) => ({
-      ...rowOf(close),
+      ...pick(close, row.shape),
       why_not: close.not_invoiced.map(({ cents: part, why }) => `${String(part)}: ${openReasons[why]}`).join('; '),
     }));
 }
 
-const sumsOf = (money: Sums): Sums => Object.fromEntries(sumNames.map((name) => [name, money[name]])) as Sums;
-
-function rowOf({ account_id, period_start, plan, phase, not_invoiced, stream, ...money }: AccountClose): CloseRow {
-  return { account_id, period_start, plan, phase, ...sumsOf(money), not_invoiced, stream };
-}
-
-export interface MonthRow extends Sums {
+interface MonthRow extends Sums {
   month: string;
   /** Billing periods that begin in it: all, those that are open, and those that are ended and not closed. */
   periods: number;
@@ -195,5 +188,5 @@ function monthRowOf(name: string, rows: readonly MonthMoney[]): MonthRow {
   const periodsIn = (phase?: MonthMoney['phase']) =>
     rows.reduce((sum, each) => sum + (phase === undefined || each.phase === phase ? each.periods : 0), 0);
   const counts = { periods: periodsIn(), open: periodsIn('open'), ended: periodsIn('ended') };
-  return { month: name, ...counts, ...sumsOf(withSums(addUp(rows))) };
+  return { month: name, ...counts, ...pick(withSums(addUp(rows)), sums) };
 }

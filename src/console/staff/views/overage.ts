@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { overageColumns, type OverageCounts } from '../../../../projections/overage-columns.ts';
 import {
   exportPeriodMoney,
   listMonthMoney,
@@ -15,7 +16,7 @@ import { accountId } from '../../../domain/account-events.ts';
 import { instant } from '../../../domain/instant.ts';
 import { badInput } from '../../visit.ts';
 import type { StaffDependencies } from '../dependencies.ts';
-import type { JsonView } from '../view.ts';
+import { type JsonView, pick } from '../view.ts';
 
 /** Everybody's overage: each account and billing period, beside the months' sums. */
 
@@ -42,16 +43,9 @@ const input = z.object({
 });
 export type OverageInput = z.infer<typeof input>;
 
-const cents = (what: string) => z.int().describe(`${what}, in cents.`);
-const sums = {
-  charges: z.int().describe('Downloads beyond the allowance.'),
-  charged_cents: cents('Their price'),
-  voided_cents: cents('Voided, because the client was told that nothing was queued'),
-  waived_cents: cents('Waived before the period was closed'),
-  credited_overage_cents: cents('Given back by credit notes'),
-  invoiced_overage_cents: cents('On invoices, less what was waived'),
-  difference_cents: cents('Charged less voided, waived and invoiced: what no invoice carries'),
-};
+export const sums = Object.fromEntries(
+  overageColumns.map(({ name, says }) => [name, z.int().describe(says)]),
+) as Record<keyof OverageCounts, z.ZodInt>;
 export const overageRow = z.strictObject({
   account_id: z.string(),
   period_start: instant.describe('First instant of the billing period, in UTC.'),
@@ -121,41 +115,18 @@ function monthOf(
   return month ?? (account === undefined ? (months[0]?.month ?? now().slice(0, 7)) : 'all');
 }
 
-const wantedOf = ({
-  month,
-  account,
-  phase,
-  overage,
-  difference,
-  sort,
-  order,
-}: OverageInput): { filter: OverageFilter; order: OverageOrder } => ({
+const wantedOf = (given: OverageInput): { filter: OverageFilter; order: OverageOrder } => ({
   filter: {
-    month: month === 'all' ? undefined : month,
-    accountId: account,
-    phase,
-    withOverage: overage === 'yes',
-    withDifference: difference === 'yes',
+    month: given.month === 'all' ? undefined : given.month,
+    accountId: given.account,
+    phase: given.phase,
+    withOverage: given.overage === 'yes',
+    withDifference: given.difference === 'yes',
   },
-  order: { sort, descending: order === 'desc' },
+  order: { sort: given.sort, descending: given.order === 'desc' },
 });
 
-const sumNames = Object.keys(sums) as (keyof typeof sums)[];
-type Sums = Record<(typeof sumNames)[number], number>;
-
-const sumsOf = (money: Sums): Sums => Object.fromEntries(sumNames.map((name) => [name, money[name]])) as Sums;
-
-export function overageRowOf({
-  account_id,
-  period_start,
-  month,
-  plan,
-  phase,
-  stream,
-  ...money
-}: PeriodMoney): OverageRow {
-  return { account_id, period_start, month, plan, phase, ...sumsOf(money), stream };
-}
+export const overageRowOf = (period: PeriodMoney): OverageRow => pick(period, overageRow.shape);
 
 /** Rows of a month by phase, as one. */
 function sumsByMonth(rows: readonly MonthMoney[]): OverageMonth[] {
@@ -163,10 +134,10 @@ function sumsByMonth(rows: readonly MonthMoney[]): OverageMonth[] {
   for (const money of rows) {
     const { month, periods } = money;
     const sum = months.get(month);
-    if (!sum) months.set(month, { month, periods, ...sumsOf(money) });
+    if (!sum) months.set(month, { month, periods, ...pick(money, sums) });
     else {
       sum.periods += periods;
-      for (const name of sumNames) sum[name] += money[name];
+      for (const { name } of overageColumns) sum[name] += money[name];
     }
   }
   return [...months.values()];

@@ -8,7 +8,7 @@ import { accountIdPattern } from '../../../domain/account-events.ts';
 import { staffId } from '../../../domain/staff-events.ts';
 import { missing } from '../../visit.ts';
 import type { StaffDependencies } from '../dependencies.ts';
-import type { View } from '../view.ts';
+import { firstRows, type View } from '../view.ts';
 
 /** Who is staff. E-mail addresses, sign-ins and tokens come from the log, where the addresses can be erased. */
 
@@ -28,13 +28,10 @@ export const people: View<{ after?: string | undefined }, People> = {
   input: z.object({ after: staffId.optional() }),
   read: async ({ pool, macs, staff, now }, { after }) => {
     const last = after === undefined ? undefined : await findKnown({ pool, macs }, after);
-    const rows = await listStaffMembers(pool, { ...(last && { after: last }), limit: perPage + 1, macs });
-    const page = rows.slice(0, perPage);
-    const members = page.map(async (row) => memberFacts(row, await readStaff(staff, row.staffId), now()));
-    return {
-      members: await Promise.all(members),
-      next: rows.length > page.length ? (page.at(-1)?.staffId ?? null) : null,
-    };
+    const found = await listStaffMembers(pool, { ...(last && { after: last }), limit: perPage + 1, macs });
+    const { rows, next } = firstRows(found, perPage, ({ staffId: id }) => id);
+    const members = rows.map(async (row) => memberFacts(row, await readStaff(staff, row.staffId), now()));
+    return { members: await Promise.all(members), next };
   },
 };
 
@@ -91,15 +88,9 @@ const accessRecordsPerPage = 50;
 export const accessRecords: View<z.infer<typeof accessRecordsInput>, AccessRecords> = {
   input: accessRecordsInput,
   read: async ({ pool }, { person: by, account: accountId, before }) => {
-    const rows = await listAccessRecords(pool, {
-      of: { staffId: by, accountId },
-      before,
-      limit: accessRecordsPerPage + 1,
-    });
-    const page = rows.slice(0, accessRecordsPerPage);
-    return {
-      access_records: page,
-      next: rows.length > page.length ? (page.at(-1)?.position ?? null) : null,
-    };
+    const of = { staffId: by, accountId };
+    const found = await listAccessRecords(pool, { of, before, limit: accessRecordsPerPage + 1 });
+    const { rows, next } = firstRows(found, accessRecordsPerPage, ({ position }) => position);
+    return { access_records: rows, next };
   },
 };

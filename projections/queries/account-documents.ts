@@ -1,17 +1,17 @@
 import type { Pool } from 'pg';
-import { type IssuedDocument, readInvoices } from '../../projections/invoices.ts';
-import { readLineItems } from '../../projections/queries/line-items.ts';
-import { readParties } from '../commands/parties.ts';
+import { type IssuedDocument, readInvoices } from '../invoices.ts';
+import { readLineItems } from './line-items.ts';
+import { readParties } from '../../src/commands/parties.ts';
 import {
   type CreditNoteDocument,
   creditNoteDocument,
   type InvoiceDocument,
   invoiceDocument,
-} from '../documents/invoice-document.ts';
-import { documentNumber } from '../domain/document-number.ts';
-import { type InvoiceIssued, invoicesStream } from '../domain/invoice-events.ts';
-import type { LineItem } from '../domain/line-items.ts';
-import type { EventStore } from '../ports/event-store.ts';
+} from '../../src/documents/invoice-document.ts';
+import { documentNumber } from '../../src/domain/document-number.ts';
+import { type InvoiceIssued, invoicesStream } from '../../src/domain/invoice-events.ts';
+import type { LineItem } from '../../src/domain/line-items.ts';
+import type { EventStore } from '../../src/ports/event-store.ts';
 
 /** An account's invoices and credit notes as documents, for everybody who shows them. */
 
@@ -22,31 +22,10 @@ export interface DocumentDependencies {
   issuer: string;
 }
 
-export interface ListedInvoice extends Pick<
-  InvoiceIssued,
-  'number' | 'covers' | 'period_start' | 'period_end' | 'total_cents'
-> {
-  document_number: string;
-  /** UTC ISO-8601. */
-  issued_at: string;
-  credited_cents: number;
-}
-
-export interface ListedCreditNote {
-  number: number;
-  document_number: string;
-  issued_at: string;
-  invoice_number: number;
-  line: number;
-  reference: string;
-  cents: number;
-}
+export type ListedInvoice = Awaited<ReturnType<typeof listDocuments>>['invoices'][number];
 
 /** As far as the read model has them, in the order of their numbers. */
-export async function listDocuments(
-  { pool }: Pick<DocumentDependencies, 'pool'>,
-  accountId: string,
-): Promise<{ invoices: ListedInvoice[]; credit_notes: ListedCreditNote[] }> {
+export async function listDocuments({ pool }: Pick<DocumentDependencies, 'pool'>, accountId: string) {
   const { invoices, creditNotes } = await readInvoices(pool, accountId);
   const creditedOf = (wanted: number) =>
     creditNotes.reduce((sum, { data }) => sum + (data.invoice_number === wanted ? data.cents : 0), 0);

@@ -8,7 +8,7 @@ import { issueCreditNote } from '../../src/commands/issue-credit-note.ts';
 import { issueInvoice } from '../../src/commands/issue-invoice.ts';
 import { changeIssuerDetails } from '../../src/commands/issuer.ts';
 import { defaultOptions } from '../../src/domain/download-options.ts';
-import { findCreditNote, findInvoice, listDocuments } from '../../src/invoices/account-documents.ts';
+import { findCreditNote, findInvoice, listDocuments } from '../../projections/queries/account-documents.ts';
 import { newId, newUuid, randomBits } from '../../src/system/clock-and-chance.ts';
 import { endAndClose } from '../commands/close-books.ts';
 import { correct } from '../commands/keyed-downloads.ts';
