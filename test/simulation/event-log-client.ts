@@ -66,7 +66,8 @@ export function connectToLog(log: EventLog, process: SimulatedProcess, network: 
   async function send(append: PreparedAppend): Promise<AppendOutcome> {
     const lost = new Promise<never>(() => undefined);
     await sleep(happens('append_late') ? delayMs(50, 12_000) : delayMs(0, 5));
-    if (performance.now() < log.awayUntilMs || happens('append_lost')) return await lost;
+    const heldUntilMs = log.heldUntilMs.get(append.stream) ?? 0;
+    if (performance.now() < Math.max(log.awayUntilMs, heldUntilMs) || happens('append_lost')) return await lost;
     const isBroken = happens('append_broken');
     if (isBroken && delayMs(0, 1) === 0) throw new EventStoreUnavailable('The connection broke.');
     const stored = log.append(append, happens('shown_late') ? delayMs(1, 2_000) : 0);

@@ -15,6 +15,8 @@ export class EventLog {
   readonly events: StoredEvent[] = [];
   /** Nobody reaches it until then. */
   awayUntilMs = 0;
+  /** When appends to a stream arrive again, by its name. */
+  readonly heldUntilMs = new Map<string, number>();
   /** Readers get an event at exactly the time that it names. */
   readonly shownWithinMs = 0;
   readonly #streams = new Map<string, StoredEvent[]>();

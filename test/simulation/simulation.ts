@@ -260,7 +260,7 @@ function startProcesses(world: World, scene: SimulatedScene, settings: Settings)
   const starts = [api, dispatcher, worker].flatMap((start, role) => Array.from({ length: counts[role]! }, () => start));
   // Workers that begin late fail downloads of periods that are closed by then, or are being closed.
   const closingMs = Math.min(world.endOfPeriodMs + settings.graceSeconds * 1_000, 60_000) - virtualMs();
-  const lateMs = random.pick([0, 0, closingMs, 60_000]);
+  const lateMs = random.pick([0, 0, closingMs, closingMs + random.between(1_000, 12_000), 60_000]);
   for (const [slot, start] of starts.entries())
     if (start === worker) after(lateMs, () => keepRunning(slot, start));
     else keepRunning(slot, start);

@@ -62,6 +62,7 @@ export class World {
   readonly fileRetentionSeconds: number;
   /** Every link to every file is over. */
   areLinksOver = false;
+  #held = 0;
   readonly #lines: string[] = [];
   readonly #hash = createHash('sha256');
   readonly #print: ((line: string) => void) | undefined;
@@ -90,7 +91,10 @@ export class World {
       delayMs: (leastMs, mostMs) => (isInstant && mostMs < 10 ? 0 : delays.between(leastMs, mostMs)),
       atCall: (process, at, name) => this.#disturb(process, at, name),
     };
-    this.log = new EventLog((events) => this.tell('log', textOf(events)));
+    this.log = new EventLog((events) => {
+      this.tell('log', textOf(events));
+      this.#holdInvoices(events);
+    });
     this.queue = new SimulatedQueue(this.network);
     this.files = new SimulatedFiles(this.network);
     this.files.onRemoval = (name, linkedUntilMs) => this.#checkRemoval(name, linkedUntilMs);
@@ -121,6 +125,16 @@ export class World {
   now = (): string => new Date(this.realNowMs()).toISOString();
 
   realNowMs = (): number => this.startMs + virtualMs() + this.leapMs;
+
+  /** Invoices of some periods come long after the close: nothing that is appended to their stream arrives before. */
+  #holdInvoices([event]: readonly StoredEvent[]): void {
+    if (event?.type !== 'UsagePeriodClosed') return;
+    const holds = this.randomness.of('held invoices');
+    const [isHeld, lengthMs] = [holds.chance(0.7), holds.between(5_000, 40_000)];
+    if (!isHeld || !this.faults.takesPlace(`invoices_held.${String((this.#held += 1))}`)) return;
+    const stream = event.stream.replace(/^usage-(.*)-\d+$/, 'invoices-$1');
+    this.log.heldUntilMs.set(stream, virtualMs() + lengthMs);
+  }
 
   /** A file that is done stays as long as it is given out, and as long as a link to it is valid. */
   #checkRemoval(name: string, linkedUntilMs: number): void {
