@@ -222,7 +222,7 @@ export interface MadeEvent {
   number: number | null;
 }
 
-/** The events by which a correction has given money back, the oldest first: a correction has at most 400 charges. */
+/** The events by which a correction has given money back, the oldest first. */
 export async function listMadeEvents(
   client: Pick<PoolClient, 'query'>,
   { account_id: accountId, reference, asked_by: askedBy, kind, correction }: CorrectionRow,

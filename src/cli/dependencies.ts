@@ -2,6 +2,7 @@ import type { Pool } from 'pg';
 import type { ReadModelQueries } from '../audit/compare/comparison.ts';
 import type { AccountDependencies } from '../commands/accounts.ts';
 import type { ClosingRound } from '../commands/close-period.ts';
+import type { StaffDependencies } from '../commands/staff.ts';
 import type { WriterRegistry } from '../commands/usage/writer-registry.ts';
 import type { Actor } from '../domain/parse-event.ts';
 import type { PlanCatalogue } from '../domain/plans.ts';
@@ -12,7 +13,7 @@ import type { Output } from './output.ts';
 import { commandTimeoutMs } from './wait-for-read-models.ts';
 
 /** Everything that a command may use of a running service. */
-export interface CliDependencies extends AccountDependencies {
+export interface CliDependencies extends AccountDependencies, Pick<StaffDependencies, 'staffCache'> {
   newId: (prefix: 'acc' | 'key' | 'per' | 'stf' | 'stk') => string;
   store: EventStore & WholeLog;
   pool: Pool;
@@ -21,6 +22,8 @@ export interface CliDependencies extends AccountDependencies {
   /** @throws if the service runs with other plans */
   plans: () => Promise<PlanCatalogue>;
   queries: ReadModelQueries;
+  /** What one person may give back to one account within 24 hours without a second person; no operator is bound by it. */
+  approvalCents: number;
   /** Issuer of invoices and credit notes. */
   issuer: string;
   /** How long after its end a period still takes corrections. @throws if the service closes by another time */

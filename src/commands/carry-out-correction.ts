@@ -1,6 +1,5 @@
 import { type CorrectionRequest, decideCorrectionRequest } from '../domain/correction-requests.ts';
-import { invoicesStream } from '../domain/invoice-events.ts';
-import { parseInvoiceEvent, parseUsageEvent } from '../domain/parse-event.ts';
+import { parseUsageEvent } from '../domain/parse-event.ts';
 import { isRefused, type Refusal, refuse, type Refused } from '../domain/refusals.ts';
 import type { EventStore } from '../ports/event-store.ts';
 import { changeCharge } from './change-charge.ts';
@@ -15,6 +14,14 @@ export interface CarryOutDependencies {
   newUuid: () => string;
 }
 
+export interface CarryOutOrder {
+  accountId: string;
+  correctionId: string;
+  /** As in `CreditNoteRequest`. */
+  mails?: boolean | undefined;
+  timeoutMs: number;
+}
+
 const service = { type: 'system', id: 'corrections' } as const;
 
 /**
@@ -26,7 +33,7 @@ const service = { type: 'system', id: 'corrections' } as const;
  */
 export async function carryOutCorrection(
   dependencies: CarryOutDependencies,
-  { accountId, correctionId, timeoutMs }: { accountId: string; correctionId: string; timeoutMs: number },
+  { accountId, correctionId, mails, timeoutMs }: CarryOutOrder,
 ): Promise<CorrectionRequest | Refused> {
   const { store, now, newUuid } = dependencies;
   const request = (await readCorrectionRequests(store, accountId)).get(correctionId);
@@ -34,7 +41,7 @@ export async function carryOutCorrection(
   if (request.status === 'made' || request.status === 'failed') return request;
   if (request.status !== 'permitted' || request.permittedBy === null) return refuse('correction_not_permitted');
   const permission = request.permittedBy;
-  const given = await giveBack(dependencies, request, { permission, timeoutMs });
+  const given = await giveBack(dependencies, request, { permission, mails, timeoutMs });
   const ended = isRefused(given)
     ? { kind: 'failed' as const, correctionId, why: given.refusal }
     : { kind: 'made' as const, correctionId, cents: given.cents };
@@ -51,18 +58,19 @@ export async function carryOutCorrection(
 interface Permitted {
   /** Id of the event that permits it. */
   permission: string;
+  mails?: boolean | undefined;
   timeoutMs: number;
 }
 
 async function giveBack(
   dependencies: CarryOutDependencies,
   request: CorrectionRequest,
-  { permission, timeoutMs }: Permitted,
+  { permission, mails, timeoutMs }: Permitted,
 ): Promise<{ cents: number } | Refused> {
   const { store, newUuid } = dependencies;
   const { correctionId, correction, reference, cents, askedBy: actor } = request;
   const cause = { commandId: newUuid(), correlationId: correctionId, causationId: permission, actor };
-  if (correction.kind === 'credit_line') return credit(dependencies, request, { cause, timeoutMs });
+  if (correction.kind === 'credit_line') return credit(dependencies, request, { cause, mails, timeoutMs });
   const { stream } = correction;
   const fromRevision =
     correction.kind === 'waive_charge'
@@ -82,22 +90,14 @@ async function giveBack(
   return waived > 0 ? { cents: waived } : refuse(none);
 }
 
-/** A note with this reference that somebody issued at the command line is not this correction's. */
 async function credit(
   dependencies: CarryOutDependencies,
-  { accountId, reference, correction, cents, askedBy: actor }: CorrectionRequest,
-  { cause, timeoutMs }: { cause: Cause; timeoutMs: number },
+  { accountId, reference, correction, cents }: CorrectionRequest,
+  { cause, mails, timeoutMs }: { cause: Cause; mails?: boolean | undefined; timeoutMs: number },
 ): Promise<{ cents: number } | Refused> {
   if (correction.kind !== 'credit_line') throw new Error('only a line is credited');
   const { invoice_number, line, charge_event_id } = correction;
   const note = { account_id: accountId, reference, invoice_number, line, charge_event_id, cents };
-  const { correlationId, causationId } = cause;
-  const permittedBy = { correlationId, causationId };
-  const answer = await issueCreditNote(dependencies, { note, actor, permittedBy, timeoutMs });
-  if (isRefused(answer)) return answer;
-  if (answer.issued) return { cents };
-  const issued = (await dependencies.store.read(invoicesStream(accountId), 0))
-    .map(parseInvoiceEvent)
-    .find(({ event }) => event.type === 'CreditNoteIssued' && event.data.reference === reference);
-  return issued?.metadata.$causationId === causationId ? { cents } : refuse('reference_reused');
+  const answer = await issueCreditNote(dependencies, { note, cause, mails, timeoutMs });
+  return isRefused(answer) ? answer : { cents };
 }

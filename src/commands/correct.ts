@@ -7,6 +7,7 @@ import {
   maxChargesOfCorrection,
 } from '../domain/correction-events.ts';
 import {
+  type Asker,
   type CorrectionRequest,
   type CorrectionRequestCommand,
   type CorrectionRequests,
@@ -14,7 +15,7 @@ import {
   evolveCorrectionRequests,
   isSameRequest,
   newCorrectionRequests,
-  type StaffActor,
+  type Operator,
 } from '../domain/correction-requests.ts';
 import { type Actor, parseCorrectionEvent, parseUsageEvent } from '../domain/parse-event.ts';
 import { isRefused, refuse, type Refused } from '../domain/refusals.ts';
@@ -37,7 +38,8 @@ interface CorrectionOrder {
   timeoutMs: number;
 }
 
-export interface AskedCorrection extends CorrectionOrder {
+export interface AskedCorrection extends Omit<CorrectionOrder, 'by'> {
+  by: CorrectionOrder['by'] | { operator: Operator };
   reference: string;
   correction: Correction;
   /** Not for `waive_charges`, which gives back the rest of each. Default: all that is left. */
@@ -58,7 +60,7 @@ export async function askCorrection(
   { reference, correction, cents, limitCents, ...order }: AskedCorrection,
 ): Promise<CorrectionRequest | Refused> {
   const { accountId, correctionId } = order;
-  const by = await actingStaff(dependencies, order.by);
+  const by = 'operator' in order.by ? order.by.operator : await actingStaff(dependencies, order.by);
   if (isRefused(by)) return by;
   const known = (await readCorrectionRequests(dependencies.store, accountId)).get(correctionId);
   // Asked again, its money may be given back already, so that nothing is left.
@@ -114,12 +116,14 @@ async function decideAsPerson(
   request: Request,
 ): Promise<CorrectionRequest | Refused> {
   const { by } = command;
+  if (by.role === 'operator')
+    return decide(dependencies, request, (requests, time) => decideCorrectionRequest(requests, command, time));
   const own = await readStaff(dependencies, by.id);
   const isOwn = new Map([[by.id, true]]);
   for (;;) {
     let unknown: readonly string[] = [];
     const decided = await decide(dependencies, request, (requests, time) => {
-      const askers = [...new Set([...requests.values()].map(({ askedBy }) => askedBy.id))];
+      const askers = idsOfAskers(requests);
       unknown = askers.filter((id) => !isOwn.has(id));
       // Not the decision yet.
       if (unknown.length > 0) return refuse('own_request');
@@ -130,10 +134,14 @@ async function decideAsPerson(
   }
 }
 
+const idsOfAskers = (requests: CorrectionRequests): string[] => [
+  ...new Set([...requests.values()].flatMap(({ askedBy }) => (askedBy.role === 'operator' ? [] : [askedBy.id]))),
+];
+
 interface Request {
   accountId: string;
   correctionId: string;
-  by: StaffActor;
+  by: Asker;
   correlationId?: string;
   timeoutMs: number;
 }
@@ -178,7 +186,8 @@ async function readLeft(store: EventStore, { accountId, reference, correction }:
   const { stream } = correction;
   if (periodOfUsageStream(stream).accountId !== accountId) return refuse('charge_not_found');
   const wanted = correction.kind === 'waive_charge' ? [correction] : correction.charges;
-  if (wanted.length > maxChargesOfCorrection) throw new Error('a correction has at most 400 charges');
+  if (wanted.length > maxChargesOfCorrection)
+    throw new Error(`a correction has at most ${String(maxChargesOfCorrection)} charges`);
   const { state, revisions } = await readFromFirst(store, stream, wanted);
   if (wanted.some(({ token, revision }) => revisions.get(token) !== revision)) return refuse('charge_not_found');
   if (state.closed) return refuse('period_closed');

@@ -1,23 +1,21 @@
 import { evolveCharges, newCharges } from '../domain/charges.ts';
 import { type CreditedCharge, creditLeft, decideInvoices, lineOfCharge, type Note } from '../domain/invoice.ts';
 import type { CreditNoteIssued, InvoiceIssued } from '../domain/invoice-events.ts';
-import { type Actor, parseUsageEvent } from '../domain/parse-event.ts';
+import { parseUsageEvent } from '../domain/parse-event.ts';
 import { isRefused, refuse, type Refused } from '../domain/refusals.ts';
 import type { UsageEventOf } from '../domain/usage-events.ts';
 import type { EventStore } from '../ports/event-store.ts';
 import { mailRecipients } from './account-aggregate.ts';
-import { type Cause, ownCause } from './event-metadata.ts';
+import type { Cause } from './event-metadata.ts';
 import { handle, load } from './handle-command.ts';
 import { accountInvoices, type InvoiceDependencies } from './issue-invoice.ts';
 
 export interface CreditNoteRequest {
   note: Note;
-  /** A named member of staff, with the reason. */
-  actor: Extract<Actor, { type: 'staff' }>;
-  /** The correction that permits it; default: this command. */
-  permittedBy?: Pick<Cause, 'correlationId' | 'causationId'>;
+  /** What permits it, and who asked for it. */
+  cause: Cause;
   /** As in `InvoiceRequest`. */
-  mails?: boolean;
+  mails?: boolean | undefined;
   timeoutMs: number;
 }
 
@@ -29,15 +27,15 @@ export interface CreditNoteRequest {
  * @throws {NotStored} {OutcomeUnknown} {EventStoreUnavailable}; then the command may be repeated
  */
 export async function issueCreditNote(
-  { store, now, newUuid }: InvoiceDependencies,
-  { note, actor, permittedBy, mails = true, timeoutMs }: CreditNoteRequest,
+  { store, now }: Pick<InvoiceDependencies, 'store' | 'now'>,
+  { note, cause, mails = true, timeoutMs }: CreditNoteRequest,
 ): Promise<{ note: CreditNoteIssued; issued: boolean } | Refused> {
   const invoices = accountInvoices(note.account_id);
   const charge = await creditedCharge(store, (await load(store, invoices)).state.invoices, note);
   const mailTo = mails ? await mailRecipients(store, note.account_id) : [];
   const handled = await handle(store, invoices, {
     decide: (state) => decideInvoices(state, { kind: 'issue_credit_note', note, charge, mailTo }),
-    cause: { ...ownCause(newUuid(), actor), ...permittedBy },
+    cause,
     now,
     timeoutMs,
   });

@@ -1,4 +1,6 @@
 import { hash } from 'node:crypto';
+import canonicalize from 'canonicalize';
+import type { Correction } from '../domain/correction-events.ts';
 import type { StaffRole } from '../domain/staff-events.ts';
 
 /** Ids that follow from what others call a thing, so a repeated command finds the same account, key or person. */
@@ -22,12 +24,20 @@ export const invitedIdOf = (formKey: string, { email, role }: { email: string; r
 export const tokenIdOf = (staffId: string, formKey: string): string =>
   idOf('stk', ['token of a form', staffId, formKey]);
 
+interface CorrectionParts {
+  accountId: string;
+  reference: string;
+  correction: Correction;
+  /** Default: all that is left. */
+  cents?: number | undefined;
+}
+
 /**
- * A part of the correction that gives back what an outage has failed: the same form, sent twice, asks once. Other charges are
- * another correction, also under the same reference.
+ * A correction whose parts make it: the same form, sent twice, or the same command asks once. Another part is another correction,
+ * also under the same reference.
  */
-export function correctionIdOf(reference: string, stream: string, tokens: readonly string[]): string {
-  const digits = hash('sha256', ['reeltally', 'part of an outage', reference, stream, ...tokens].join('\0'));
+export function correctionIdOf({ accountId, reference, correction, cents }: CorrectionParts): string {
+  const digits = hash('sha256', canonicalize(['reeltally', accountId, reference, correction, cents ?? null]) ?? '');
   // Version 8 of RFC 9562, with its variant.
   const variant = ((parseInt(digits.charAt(16), 16) & 3) | 8).toString(16);
   return [

@@ -1,5 +1,6 @@
 import { accountStream } from '../domain/account-events.ts';
 import { type BillingPeriod, usageStream } from '../domain/billing-period.ts';
+import { correctionsStream } from '../domain/correction-events.ts';
 import { jobStream } from '../domain/download-job-events.ts';
 import { invoicesStream } from '../domain/invoice-events.ts';
 import { isOurStream } from '../domain/is-our-stream.ts';
@@ -75,7 +76,9 @@ export async function readTimes(
   const jobs = new Set<string>();
   const accountOf = (stream: string) =>
     accountIds.find(
-      (id) => [accountStream(id), invoicesStream(id)].includes(stream) || stream.startsWith(`usage-${id}-`),
+      (id) =>
+        [accountStream(id), invoicesStream(id), correctionsStream(id)].includes(stream) ||
+        stream.startsWith(`usage-${id}-`),
     );
   let after = -1n;
   for (;;) {

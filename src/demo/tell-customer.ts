@@ -11,19 +11,20 @@ import {
 import { changeTerms, type TermsChange } from '../commands/change-terms.ts';
 import { closePeriod } from '../commands/close-period.ts';
 import { ownCause } from '../commands/event-metadata.ts';
+import { giveBack } from '../commands/give-back.ts';
 import { load } from '../commands/handle-command.ts';
-import { issueCreditNote } from '../commands/issue-credit-note.ts';
 import { accountInvoices, issueInvoice } from '../commands/issue-invoice.ts';
 import { queueDownload } from '../commands/queue-download.ts';
 import { readWarning, recordWarningMail } from '../commands/record-warning-mail.ts';
 import { accountIdOf, keyIdOf } from '../commands/reference-ids.ts';
 import type { RequestTokens } from '../commands/request-token.ts';
 import { returnServiceFailure } from '../commands/return-service-failure.ts';
+import { newStaffCache } from '../commands/staff.ts';
 import type { UsageAnswer, WriterCommand } from '../commands/usage/decide-batch.ts';
 import { usageOrigin } from '../commands/usage/usage-cache.ts';
 import { WriterRegistry } from '../commands/usage/writer-registry.ts';
-import { waiveCharges } from '../commands/waive-charges.ts';
 import { type BillingPeriod, usageStream } from '../domain/billing-period.ts';
+import type { Correction } from '../domain/correction-events.ts';
 import type { Actor } from '../domain/parse-event.ts';
 import { findPerson, openerOf } from '../domain/people.ts';
 import { maxKeysOf, type PlanCatalogue, type PlanTerms } from '../domain/plans.ts';
@@ -227,10 +228,16 @@ class CustomerTeller {
 
   async #waive({ reference, reason }: Extract<Step, { what: 'charge waived' }>): Promise<void> {
     const { token, usageStream: stream, usageRevision } = await this.#newestDownload();
-    const charges = [{ token, revision: usageRevision - 1 }];
-    const waiver = { stream, charges, reference, actor: staff(reason), timeoutMs };
-    const { refused } = await waiveCharges(this.#accounts, waiver);
-    if (refused) throw refusedStep('a waiver', refused);
+    return this.#giveBack({ kind: 'waive_charge', stream, token, revision: usageRevision - 1 }, { reference, reason });
+  }
+
+  #giveBack(
+    correction: Correction,
+    { reason, ...order }: { cents?: number; reference: string; reason: string },
+  ): Promise<void> {
+    const from = { accountId: this.#accountId, operator: staff(reason), limitCents: approvalCents, timeoutMs };
+    const dependencies = { ...this.#accounts, staffCache: newStaffCache() };
+    return requireDone(giveBack(dependencies, { ...from, ...order, correction, mails: false }));
   }
 
   /** The close of a period, and the one place that issues the invoices of closed periods in the story. */
@@ -247,15 +254,9 @@ class CustomerTeller {
   async #credit({ cents, reference, reason }: Extract<Step, { what: 'credit note issued' }>): Promise<void> {
     const { state } = await load(this.#telling.store, accountInvoices(this.#accountId));
     const invoice = state.invoices.find(({ covers }) => covers === 'period');
-    const note = {
-      account_id: this.#accountId,
-      invoice_number: invoice?.number ?? 0,
-      line: 1 + (invoice?.lines.findIndex(({ kind }) => kind === 'overage') ?? -1),
-      charge_event_id: null,
-      cents,
-      reference,
-    };
-    await requireDone(issueCreditNote(this.#accounts, { note, actor: staff(reason), mails: false, timeoutMs }));
+    const line = 1 + (invoice?.lines.findIndex(({ kind }) => kind === 'overage') ?? -1);
+    const about = { invoice_number: invoice?.number ?? 0, line, charge_event_id: null };
+    return this.#giveBack({ kind: 'credit_line', ...about }, { cents, reference, reason });
   }
 
   async #followNotices(usage: UsagePeriod | undefined): Promise<void> {
@@ -308,7 +309,7 @@ class CustomerTeller {
 
 /** Every other step is one append: the log has all of it, or nothing. */
 const takesSeveralAppends = ({ what }: Step): boolean =>
-  what === 'account opened' || what === 'download' || what === 'period over' || what === 'period closed';
+  ['account opened', 'download', 'charge waived', 'credit note issued', 'period over', 'period closed'].includes(what);
 
 /** The story is a fixed script, in which nothing is refused. */
 const refusedStep = (what: string, { outcome, refusal }: { outcome?: string; refusal?: string }) =>
@@ -323,5 +324,8 @@ function usageAfter(what: string, answer: UsageAnswer): UsagePeriod {
   if (answer.outcome !== 'accepted') throw refusedStep(what, answer);
   return answer.usage;
 }
+
+/** As `STAFF_APPROVAL_CENTS` is by default. */
+const approvalCents = 5_000;
 
 const staff = (reason: string) => ({ type: 'staff', id: 'demo', role: 'operator', reason }) as const;

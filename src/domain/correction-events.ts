@@ -9,8 +9,8 @@ import { caseReference, jobToken } from './usage-events.ts';
  */
 export const correctionsStream = (accountId: string) => `corrections-${accountId}`;
 
-/** An append holds all waivers of a correction. */
-export const maxChargesOfCorrection = 400;
+/** One append holds all waivers of a correction, and stays below 1 MiB however long its reason and reference are. */
+export const maxChargesOfCorrection = 200;
 
 const usageStreamName = z.string().regex(/^usage-acc_[a-z0-9]{16,32}-\d{8}$/);
 const revision = z.int().min(0);

@@ -27,7 +27,7 @@ export interface CorrectionRequest {
   correction: Correction;
   /** The most that it gives back. */
   cents: number;
-  askedBy: StaffActor;
+  askedBy: Asker;
   askedAt: string;
   needsApproval: boolean;
   status: CorrectionStatus;
@@ -46,6 +46,16 @@ export interface StaffActor {
   role: StaffRole;
   reason: string;
 }
+
+/** Who works at the command line, by a name of their own. Whoever can do that could change the log itself. */
+export interface Operator {
+  type: 'staff';
+  id: string;
+  role: 'operator';
+  reason: string;
+}
+
+export type Asker = StaffActor | Operator;
 
 /** `evolveCorrectionRequests` fills the map in place: each fold needs its own. */
 export const newCorrectionRequests = (): CorrectionRequests => new Map();
@@ -74,7 +84,7 @@ export function evolveCorrectionRequests(
         reference,
         correction,
         cents,
-        askedBy: actor as StaffActor,
+        askedBy: actor as Asker,
         askedAt: time,
         needsApproval: needs_approval,
         status: needs_approval ? 'asked' : 'permitted',
@@ -105,7 +115,7 @@ export interface AskCorrection {
   cents: number;
   /** What one person may give back to one account within 24 hours without a second person. */
   limitCents: number;
-  by: StaffActor;
+  by: Asker;
   alsoKnownAs?: AlsoKnownAs;
 }
 
@@ -152,8 +162,7 @@ export function decideCorrectionRequest(
 function ask(requests: CorrectionRequests, command: AskCorrection, now: string): CorrectionEvent[] | Refused {
   const known = requests.get(command.correctionId);
   if (known) return isSameRequest(known, command) ? [] : refuse('reference_reused');
-  const { correctionId, accountId, reference, correction, cents, limitCents, by } = command;
-  const ids = idsOf(command);
+  const { correctionId, accountId, reference, correction, cents, limitCents } = command;
   const standing = [...requests.values()].filter(({ status }) => status !== 'refused' && status !== 'failed');
   if (standing.some((other) => other.reference === reference && overlaps(other.correction, correction)))
     return refuse('reference_reused');
@@ -167,13 +176,20 @@ function ask(requests: CorrectionRequests, command: AskCorrection, now: string):
         correction,
         cents,
         limit_cents: limitCents,
-        needs_approval: !hasRole(by.role, 'finance') || cents + centsOfADay(standing, ids, now) > limitCents,
+        needs_approval: needsApproval(command, standing, now),
       },
     },
   ];
 }
 
-const idsOf = ({ by, alsoKnownAs = [] }: { by: StaffActor; alsoKnownAs?: AlsoKnownAs }): ReadonlySet<string> =>
+/** Above the limit, and for a role that only asks. Nobody approves what an operator asks. */
+function needsApproval(command: AskCorrection, standing: readonly CorrectionRequest[], now: string): boolean {
+  const { by, cents, limitCents } = command;
+  if (by.role === 'operator') return false;
+  return !hasRole(by.role, 'finance') || cents + centsOfADay(standing, idsOf(command), now) > limitCents;
+}
+
+const idsOf = ({ by, alsoKnownAs = [] }: { by: Asker; alsoKnownAs?: AlsoKnownAs }): ReadonlySet<string> =>
   new Set([by.id, ...alsoKnownAs]);
 
 /** What a person has asked to give back within 24 hours, whoever approved it. @param standing neither refused nor failed */
@@ -185,17 +201,21 @@ function centsOfADay(standing: readonly CorrectionRequest[], ids: ReadonlySet<st
 }
 
 /**
- * The same form, sent twice. The amounts are not compared: when the first has given back the rest of the charge, the second finds
- * none.
+ * The same form, sent twice, or the same command. The amounts are not compared: when the first has given back the rest of the
+ * charge, the second finds none.
  */
 export const isSameRequest = (
   known: CorrectionRequest,
-  asked: { by: { id: string }; reference: string; correction: Correction },
+  asked: { by: Asker; reference: string; correction: Correction },
 ): boolean =>
-  known.askedBy.id === asked.by.id &&
+  isSameAsker(known.askedBy, asked.by) &&
   known.reference === asked.reference &&
   known.correction.kind === asked.correction.kind &&
   overlaps(known.correction, asked.correction);
+
+/** One operator may go on with the command of another. */
+const isSameAsker = (one: Asker, other: Asker): boolean =>
+  one.role === 'operator' ? other.role === 'operator' : one.id === other.id;
 
 /** Two corrections under one reference may not touch the same charge; an account's credit notes each have a reference of their own. */
 function overlaps(one: Correction, other: Correction): boolean {

@@ -12,6 +12,7 @@ import { createStaffLinks } from '../adapters/postgres/staff-links.ts';
 import type { RunCommand } from '../cli/dependencies.ts';
 import type { Output } from '../cli/output.ts';
 import { commandTimeoutMs, tellWait } from '../cli/wait-for-read-models.ts';
+import { newStaffCache } from '../commands/staff.ts';
 import { WriterRegistry } from '../commands/usage/writer-registry.ts';
 import { closePeriods } from '../dispatcher/close-periods.ts';
 import { isOurStream } from '../domain/is-our-stream.ts';
@@ -96,6 +97,8 @@ export async function runCommand(
       writers,
       output,
       queries: createReadModelQueries(pool),
+      approvalCents: config.STAFF_APPROVAL_CENTS,
+      staffCache: newStaffCache(),
       issuer: config.INVOICE_ISSUER,
       graceSeconds,
       closePeriods: async () => closePeriods({ ...closing, graceSeconds: await graceSeconds() }, { setAside }),

@@ -4,11 +4,13 @@ import { type ChargeCommand, decideCharge, evolveCharges, newCharges } from '../
 import { decideClosing, evolveClosing, initialClosing } from '../../src/domain/closing.ts';
 import type { Correction } from '../../src/domain/correction-events.ts';
 import {
+  type Asker,
   type CorrectionRequestCommand,
   type CorrectionRequests,
   decideCorrectionRequest,
   evolveCorrectionRequests,
   newCorrectionRequests,
+  type Operator,
   type StaffActor,
 } from '../../src/domain/correction-requests.ts';
 import { decideUsage, type UsageCommand } from '../../src/domain/decide-usage.ts';
@@ -16,7 +18,13 @@ import { decideDocumentMail, evolveDocumentMails, initialDocumentMails } from '.
 import { decideJob, evolveJob, initialJob, type JobCommand } from '../../src/domain/download-job.ts';
 import { defaultOptions } from '../../src/domain/download-options.ts';
 import { evolveUsage } from '../../src/domain/evolve-usage.ts';
-import { decideInvoices, evolveInvoices, initialInvoices, type InvoiceCommand } from '../../src/domain/invoice.ts';
+import {
+  type CreditedCharge,
+  decideInvoices,
+  evolveInvoices,
+  initialInvoices,
+  type InvoiceCommand,
+} from '../../src/domain/invoice.ts';
 import { openingInvoice, periodInvoice } from '../../src/domain/invoice-lines.ts';
 import { decideMailRecord, evolveMailRecord, newMailRecord } from '../../src/domain/mail-record.ts';
 import { type Actor, type DomainEvent, parseUsageEvent } from '../../src/domain/parse-event.ts';
@@ -34,7 +42,7 @@ import { sum } from '../support/sum.ts';
 import { ChainedLog } from './chained-log.ts';
 import type { Random } from './random.ts';
 
-const staff: Actor = { type: 'staff', id: 'maria', role: 'finance', reason: 'the file was broken' };
+const staff: Operator = { type: 'staff', id: 'maria', role: 'operator', reason: 'the file was broken' };
 const system: Actor = { type: 'system', id: 'test' };
 
 interface By {
@@ -231,18 +239,27 @@ export class RichHistory {
       if (charges.length === 0) return;
       const [name, { type }] = this.#random.pick(charges);
       const token = name;
-      const reference = `case-${this.#random.hex(6)}`;
-      const commands: ChargeCommand[] =
+      const commands: (() => Promise<void>)[] =
         type === 'MetadataCreditDebited'
-          ? [{ kind: 'void_lookup', lookupId: name }]
+          ? [() => this.#correctCharge(stream, { kind: 'void_lookup', lookupId: name })]
           : [
-              { kind: 'confirm_download', token },
-              { kind: 'void_download', token },
-              { kind: 'waive_charge', token, cents: 1 + this.#random.below(10), reference },
-              { kind: 'waive_charge', token, reference },
+              () => this.#correctCharge(stream, { kind: 'confirm_download', token }),
+              () => this.#correctCharge(stream, { kind: 'void_download', token }),
+              () => this.#waive(stream, token, 1 + this.#random.below(10)),
+              () => this.#waive(stream, token),
             ];
-      await this.#correctCharge(stream, this.#random.pick(commands));
+      await this.#random.pick(commands)();
     }
+  }
+
+  /** By the operator. @param cents default: all that is left */
+  async #waive(stream: string, token: string, cents?: number): Promise<void> {
+    const left = this.#log.fold(stream, newCharges(), evolveCharges).charges.get(token)?.cents ?? 0;
+    if (left === 0) return;
+    const isCharge = ({ type, data }: { type: string; data: unknown }) =>
+      type === 'OverageCharged' && (data as { token: string }).token === token;
+    const revision = this.#log.read(stream).findIndex(isCharge);
+    await this.#give(await this.#ask(staff, { kind: 'waive_charge', stream, token, revision }, cents ?? left));
   }
 
   async #mail(stream: string): Promise<void> {
@@ -270,22 +287,16 @@ export class RichHistory {
     const invoice = invoices.at(-1);
     const overage = invoice?.lines.find((line) => line.kind === 'overage');
     if (!invoice) return;
-    const note = { account_id: this.accountId, invoice_number: invoice.number, line: 1 };
-    await this.#invoice({
-      kind: 'issue_credit_note',
-      note: { ...note, reference: `note-${this.#random.hex(6)}`, charge_event_id: null, cents: 1 },
-    });
+    const line = { kind: 'credit_line', invoice_number: invoice.number, line: 1 } as const;
+    await this.#give(await this.#ask(staff, { ...line, charge_event_id: null }, 1));
     if (overage?.kind !== 'overage') return;
     const revision = overage.revisions[0]?.[0] ?? 0;
     const charged = this.#log.read(overage.stream)[revision];
     const { token } = (charged?.data ?? {}) as { token: string };
     const rate = { rate_cents: overage.rate_cents, rate_version: overage.rate_version };
     const cents = this.#log.fold(overage.stream, newCharges(), evolveCharges).charges.get(token)?.cents ?? 0;
-    await this.#invoice({
-      kind: 'issue_credit_note',
-      note: { ...note, reference: `note-${this.#random.hex(6)}`, charge_event_id: charged?.id ?? '', cents: 2 },
-      charge: { eventId: charged?.id ?? '', stream: overage.stream, revision, ...rate, cents },
-    });
+    const charge = { eventId: charged?.id ?? '', stream: overage.stream, revision, ...rate, cents };
+    await this.#give(await this.#ask(staff, { ...line, charge_event_id: charge.eventId }, 2), charge);
   }
 
   async #command(command: UsageCommand, actor = this.#client): Promise<number> {
@@ -297,13 +308,7 @@ export class RichHistory {
     return decided.length;
   }
 
-  async #correctCharge(
-    stream: string,
-    command: ChargeCommand,
-    by: By = {
-      actor: command.kind === 'waive_charge' ? staff : system,
-    },
-  ): Promise<void> {
+  async #correctCharge(stream: string, command: ChargeCommand, by: By = { actor: system }): Promise<void> {
     const state = this.#log.fold(stream, newCharges(), evolveCharges);
     const stored = await this.#store(stream, decideCharge(state, command), by);
     if (command.kind !== 'void_download' || stored === 0) return;
@@ -338,10 +343,7 @@ export class RichHistory {
     await this.#append(stream, decided, { actor });
   }
 
-  async #invoice(
-    command: Unaddressed<InvoiceCommand>,
-    by: By = { actor: command.kind === 'issue_credit_note' ? staff : system },
-  ): Promise<void> {
+  async #invoice(command: Unaddressed<InvoiceCommand>, by: By = { actor: system }): Promise<void> {
     const stream = `invoices-${this.accountId}`;
     const { people } = this.#log.fold(`account-${this.accountId}`, initialAccount, evolveAccount);
     const mailTo = listPeople(people).map(({ personId }) => personId);
@@ -433,7 +435,7 @@ export class RichHistory {
     await this.#decideRequest({ kind: 'approve', correctionId: large, by: admin });
     await this.#give(large);
     const taken = await this.#ask(admin, waive(four?.token, four?.revision), 1);
-    await this.#correctCharge(stream, { kind: 'waive_charge', token: four?.token ?? '', reference: 'case-console' });
+    await this.#waive(stream, four?.token ?? '');
     await this.#give(taken);
     const refused = await this.#ask(support, waive(five?.token, five?.revision), 5);
     await this.#decideRequest({ kind: 'refuse', correctionId: refused, by: finance });
@@ -458,7 +460,7 @@ export class RichHistory {
   }
 
   /** @returns the id of the request */
-  async #ask(by: StaffActor, correction: Correction, cents: number): Promise<string> {
+  async #ask(by: Asker, correction: Correction, cents: number): Promise<string> {
     const [correctionId, reference] = [this.#random.uuid(), `ask-${this.#random.hex(6)}`];
     const asked = { correctionId, accountId: this.accountId, reference, correction, cents, limitCents: 50, by };
     await this.#decideRequest({ kind: 'ask', ...asked });
@@ -479,7 +481,7 @@ export class RichHistory {
   }
 
   /** Carries out what is permitted, as far as the rules let it. */
-  async #give(correctionId: string): Promise<void> {
+  async #give(correctionId: string, charge?: CreditedCharge): Promise<void> {
     const request = this.#requests().get(correctionId);
     if (!request?.permittedBy) throw new Error(`${correctionId} is not permitted`);
     const { correction, reference, cents, askedBy: actor, permittedBy: causationId } = request;
@@ -488,7 +490,7 @@ export class RichHistory {
     if (correction.kind === 'credit_line') {
       const { kind: _kind, ...about } = correction;
       const note = { account_id: this.accountId, reference, ...about, cents };
-      await this.#invoice({ kind: 'issue_credit_note', note }, { actor, causationId });
+      await this.#invoice({ kind: 'issue_credit_note', note, ...(charge && { charge }) }, { actor, causationId });
     } else {
       const command: ChargeCommand =
         correction.kind === 'waive_charge'

@@ -75,6 +75,20 @@ export const ofStaff: readonly EventTamper[] = [
       (event) => isSignedIn(event) && (event.fields.cents += 1),
     ],
   ]),
+  ...edits('CreditNoteIssued', [
+    [
+      'a credit note by an operator that nobody has asked for',
+      'correction_permitted',
+      (event) => roleOf(event) === 'operator' && (event.meta.$causationId = event.meta.$correlationId),
+    ],
+  ]),
+  ...edits('ChargeWaived', [
+    [
+      'a waiver by an operator that nobody has asked for',
+      'correction_permitted',
+      (event) => roleOf(event) === 'operator' && (event.meta.$causationId = event.meta.$correlationId),
+    ],
+  ]),
   remove('a credit note by staff taken out', 'correction_ended', 'CreditNoteIssued', isSignedIn),
   ...edits('CorrectionAsked', [
     [
@@ -95,7 +109,7 @@ export const ofStaff: readonly EventTamper[] = [
     [
       'a request of more, beyond the limit',
       'correction_approval',
-      ({ fields }) => !fields.needs_approval && (fields.cents += 1_000),
+      (event) => isSignedIn(event) && !event.fields.needs_approval && (event.fields.cents += 1_000),
     ],
     [
       'a higher limit',
@@ -109,9 +123,9 @@ export const ofStaff: readonly EventTamper[] = [
     ],
     ['a request of somebody unknown', 'staff_role', (event) => (event.meta.actor = as(event.meta.actor, nobody))],
     [
-      'a request by the operator',
+      'a request by nobody who has signed in',
       'correction_actor',
-      (event) => (event.meta.actor = as(event.meta.actor, { id: 'maria', role: 'operator' })),
+      (event) => isSignedIn(event) && (event.meta.actor = as(event.meta.actor, { id: 'maria' })),
     ],
     ['a request without a reason', 'event_form', (event) => (event.meta.actor = as(event.meta.actor, { reason: '' }))],
     [

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { openAccount, openFirstPeriod } from '../../src/commands/accounts.ts';
+import { ownCause } from '../../src/commands/event-metadata.ts';
 import { type CreditNoteRequest, issueCreditNote } from '../../src/commands/issue-credit-note.ts';
 import { issueInvoice } from '../../src/commands/issue-invoice.ts';
 import { isRefused } from '../../src/domain/refusals.ts';
@@ -111,7 +112,7 @@ describe('a credit note', () => {
           charge_event_id: null,
           ...note,
         },
-        actor: staff,
+        cause: ownCause(newUuid(), staff),
         timeoutMs: patienceMs,
       });
     return { accountId, charges: charges.map(({ id }) => id), credit };

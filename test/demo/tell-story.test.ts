@@ -41,6 +41,8 @@ const eventsTold = {
   ChargeWaived: 2,
   DownloadCreditReturned: 1,
   InvoiceIssued: 4,
+  CorrectionAsked: 2,
+  CorrectionMade: 2,
   CreditNoteIssued: 1,
   JobClaimed: 214,
   JobStarted: 214,

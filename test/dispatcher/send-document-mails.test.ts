@@ -4,6 +4,7 @@ import { rebuild } from '../../projections/runner/rebuild.ts';
 import { usageAndJobs } from '../../projections/usage-and-jobs.ts';
 import { invitePerson, removePerson } from '../../src/commands/accounts.ts';
 import { addMetadata } from '../../src/commands/event-metadata.ts';
+import { ownCause } from '../../src/commands/event-metadata.ts';
 import { firstPreviousHash } from '../../src/commands/hash-chain.ts';
 import { issueCreditNote } from '../../src/commands/issue-credit-note.ts';
 import { changeIssuerDetails } from '../../src/commands/issuer.ts';
@@ -36,7 +37,12 @@ const remove = ({ accountId }: UsageAccount, personId: string) =>
 
 async function credit({ accountId }: UsageAccount, reference = 'CASE-1', mails?: boolean): Promise<void> {
   const note = { account_id: accountId, reference, invoice_number: 1, line: 1, cents: 1, charge_event_id: null };
-  const asked = { note, actor: staff, timeoutMs: patienceMs, ...(mails !== undefined && { mails }) };
+  const asked = {
+    note,
+    cause: ownCause(newUuid(), staff),
+    timeoutMs: patienceMs,
+    ...(mails !== undefined && { mails }),
+  };
   expect(isRefused(await issueCreditNote(dependencies(), asked))).toBe(false);
 }
 

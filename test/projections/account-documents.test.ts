@@ -4,6 +4,7 @@ import { overageLedger } from '../../projections/overage-ledger.ts';
 import { ItemsMissing } from '../../projections/queries/line-items.ts';
 import { usageAndJobs } from '../../projections/usage-and-jobs.ts';
 import { changeBillingDetails } from '../../src/commands/accounts.ts';
+import { ownCause } from '../../src/commands/event-metadata.ts';
 import { issueCreditNote } from '../../src/commands/issue-credit-note.ts';
 import { issueInvoice } from '../../src/commands/issue-invoice.ts';
 import { changeIssuerDetails } from '../../src/commands/issuer.ts';
@@ -119,7 +120,7 @@ describe('names and addresses', () => {
     const credit = (reference: string) =>
       issueCreditNote(dependencies(), {
         note: { account_id: accountId, reference, invoice_number: 1, line: 1, cents: 1, charge_event_id: null },
-        actor: staff,
+        cause: ownCause(newUuid(), staff),
         timeoutMs: patienceMs,
       });
     await rename('Ada');

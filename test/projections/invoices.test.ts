@@ -2,6 +2,7 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { invoices, readInvoices } from '../../projections/invoices.ts';
 import { usageAndJobs } from '../../projections/usage-and-jobs.ts';
 import { listInvoicesDue } from '../../projections/work-lists/due-periods.ts';
+import { ownCause } from '../../src/commands/event-metadata.ts';
 import { issueCreditNote } from '../../src/commands/issue-credit-note.ts';
 import { issueInvoice } from '../../src/commands/issue-invoice.ts';
 import type { RecordedEvent } from '../../src/ports/event-store.ts';
@@ -101,8 +102,8 @@ describe('the read model of invoices', () => {
     const note = { account_id: accountId, reference: 'CASE-7', invoice_number: 1, line: 1, cents: 40 };
     const staff = { type: 'staff', id: 'R. Example', role: 'operator', reason: 'half a day away' } as const;
     await issueCreditNote(
-      { store: log.store, now: () => december, newUuid },
-      { note: { ...note, charge_event_id: null }, actor: staff, timeoutMs: patienceMs },
+      { store: log.store, now: () => december },
+      { note: { ...note, charge_event_id: null }, cause: ownCause(newUuid(), staff), timeoutMs: patienceMs },
     );
     await models.caughtUp();
     const recorded = await log.store.read(`invoices-${accountId}`, 0);

@@ -2,15 +2,12 @@ import { setTimeout as sleepFor } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 import { issueReferencedKey, revokeApiKey } from '../../src/commands/accounts.ts';
 import { carryOutCorrection } from '../../src/commands/carry-out-correction.ts';
-import { changeCharge } from '../../src/commands/change-charge.ts';
 import { changeTerms, type TermsChange } from '../../src/commands/change-terms.ts';
 import { approveCorrection, askCorrection, refuseCorrection } from '../../src/commands/correct.ts';
-import { issueCreditNote } from '../../src/commands/issue-credit-note.ts';
-import { waiveCharges } from '../../src/commands/waive-charges.ts';
+import { giveBack, giveBackCharges } from '../../src/commands/give-back.ts';
 import type { TermsChanges } from '../../src/domain/change-plan.ts';
 import type { Correction } from '../../src/domain/correction-events.ts';
 import type { CorrectionRequest } from '../../src/domain/correction-requests.ts';
-import type { Note } from '../../src/domain/invoice.ts';
 import type { Actor } from '../../src/domain/parse-event.ts';
 import type { PlanTerms } from '../../src/domain/plans.ts';
 import { isRefused, type Refused } from '../../src/domain/refusals.ts';
@@ -167,6 +164,13 @@ async function keyHolder(client: Insider): Promise<void> {
   await using;
 }
 
+const byOperator = ({ account: { accountId }, scene: { world } }: Insider) => ({
+  accountId,
+  operator: { type: 'staff', id: 'alice', role: 'operator', reason: 'simulated' } as const,
+  limitCents: world.approvalCents,
+  timeoutMs: 5_000,
+});
+
 const staffActor = { type: 'staff', id: 'alice', role: 'finance', reason: 'simulated' } as const;
 
 async function staff(client: Insider): Promise<void> {
@@ -222,9 +226,10 @@ async function waive(client: Insider): Promise<void> {
   const reference = drawReference(random);
   const { stream } = charges[0];
   for (let times = random.between(1, 2); times > 0; times -= 1) {
-    const told = await order(client, `waiver of ${String(waived.length)} charges`, (process) =>
-      waiveCharges(process, { stream, charges: waived, reference, actor: staffActor, timeoutMs: 5_000 }),
-    );
+    const told = await order(client, `waiver of ${String(waived.length)} charges`, async (process) => {
+      const refused = await giveBackCharges(process, { stream, charges: waived, reference, ...byOperator(client) });
+      return { refused };
+    });
     if (told && !told.refused) for (const { token } of waived) expectWaived(client, { token, reference });
   }
 }
@@ -247,13 +252,13 @@ function expectWaived({ scene: { world }, name }: Insider, of: { token: string; 
 async function waivePart(client: Insider): Promise<void> {
   const [charge] = drawCharges(client) ?? [];
   if (!charge) return;
+  const { stream, revision } = charge;
   const of = { token: tokenOf(charge), cents: client.random.between(1, 30), reference: 'part' };
-  const told = await order(client, 'waiver of a part', (process) => {
-    const id = process.newUuid();
-    const cause = { commandId: id, correlationId: id, causationId: id, actor: staffActor };
-    const command = { kind: 'waive_charge', ...of } as const;
-    return changeCharge(process, { stream: charge.stream, command, cause, timeoutMs: 5_000 });
-  });
+  const { token, ...amount } = of;
+  const correction = { kind: 'waive_charge', stream, token, revision } as const;
+  const told = await order(client, 'waiver of a part', (process) =>
+    giveBack(process, { correction, ...amount, ...byOperator(client) }),
+  );
   if (told && !isRefused(told)) expectWaived(client, of);
 }
 
@@ -261,14 +266,13 @@ async function waivePart(client: Insider): Promise<void> {
 async function credit(client: Insider): Promise<void> {
   const line = drawLine(client);
   const { random } = client;
-  if (line) await issueNote(client, { ...line, cents: random.between(1, 600), reference: drawReference(random) });
+  if (!line) return;
+  const correction = { kind: 'credit_line', ...line, charge_event_id: null } as const;
+  await creditLine(client, correction, { cents: random.between(1, 600), reference: drawReference(random) });
 }
 
-async function issueNote(client: Insider, of: Omit<Note, 'account_id' | 'charge_event_id'>) {
-  const note = { account_id: client.account.accountId, charge_event_id: null, ...of };
-  await order(client, 'credit note', (process) =>
-    issueCreditNote(process, { note, actor: staffActor, timeoutMs: 5_000 }),
-  );
+async function creditLine(client: Insider, correction: Correction, amount: { cents: number; reference: string }) {
+  await order(client, 'credit note', (process) => giveBack(process, { correction, ...amount, ...byOperator(client) }));
 }
 
 function drawCorrection(client: Insider): Correction | undefined {
@@ -315,12 +319,7 @@ async function correct(client: Insider): Promise<void> {
     await pauseFor(random, 0, 3_000);
     // Somebody gives back at the command line what was asked for in the console.
     if (correction.kind === 'credit_line' && random.chance(0.3))
-      await issueNote(client, {
-        invoice_number: correction.invoice_number,
-        line: correction.line,
-        cents,
-        reference: asked.reference,
-      });
+      await creditLine(client, correction, { cents, reference: asked.reference });
     if (random.chance(0.8)) await send('approval', (process, staffId) => approveCorrection(process, by(staffId)));
     else await send('refusal', (process, staffId) => refuseCorrection(process, by(staffId)));
   }

@@ -496,8 +496,8 @@ export const plantedBugs: readonly PlantedBug[] = [
     'limit-of-each-request',
     'the limit without a second person holds for each request, not for a day',
     requests,
-    'cents + centsOfADay(standing, ids, now) > limitCents',
-    'cents + 0 * centsOfADay(standing, ids, now) > limitCents',
+    'cents + centsOfADay(standing, idsOf(command), now) > limitCents',
+    'cents + 0 * centsOfADay(standing, idsOf(command), now) > limitCents',
   ),
   bug(
     'refused-after-permission',
@@ -521,11 +521,11 @@ export const plantedBugs: readonly PlantedBug[] = [
     '.filter(({ metadata }) => metadata.$causationId === permission && handled.events.length > 0)',
   ),
   bug(
-    'note-of-somebody-else',
-    'a credit note with the reference is that of the correction',
-    'commands/carry-out-correction.ts',
-    "return issued?.metadata.$causationId === causationId ? { cents } : refuse('reference_reused');",
-    "return issued ? { cents } : refuse('reference_reused');",
+    'reference-of-two',
+    'two corrections give back under one reference',
+    requests,
+    "if (standing.some((other) => other.reference === reference && overlaps(other.correction, correction)))\n    return refuse('reference_reused');",
+    '',
   ),
   // API keys.
   {

@@ -327,7 +327,7 @@ export class DispatcherProcess extends ServiceProcess {
       });
       dispatchDownloads({ store, queue, pool });
       startSweeping({ ...parts, sweepEveryMs: everyMs, queue, attemptTimeoutSeconds, maxJobsPerAccount });
-      if (world.parts.corrections) startCarryingOutCorrections({ ...parts, setAsideMs: 10_000 });
+      startCarryingOutCorrections({ ...parts, setAsideMs: 10_000 });
       startClosingPeriods({ ...parts, macs, writers, graceSeconds });
       if (world.mails) startMailings(this, world.mails);
       if (world.parts.files) {

@@ -48,7 +48,10 @@ export class Corrections extends Chain<string> {
     const isNew = !this.#requests.has(data.correction_id);
     this.must('correction_order', isNew, event, 'data.correction_id', 'a new one');
     this.mustEqual('correction_order', event, { account_id: this.accountId });
-    this.must('correction_actor', isBySignedIn(event), event, 'metadata.actor', 'a member of staff');
+    const isByOperator = !isBySignedIn(event);
+    const mayAsk = !isByOperator || roleOf(event) === 'operator';
+    this.must('correction_actor', mayAsk, event, 'metadata.actor', 'a member of staff, or an operator');
+    if (isByOperator) this.mustEqual('correction_approval', event, { needs_approval: false });
     const isUsed = this.#standing().some(
       ({ asked }) => asked.data.reference === data.reference && overlaps(asked, event),
     );
@@ -59,9 +62,10 @@ export class Corrections extends Chain<string> {
     return request;
   }
 
-  /** Everybody who has asked for something, by the events with which they did. */
+  /** Everybody who has signed in and asked for something. */
   get askers(): ReadonlySet<string> {
-    return new Set([...this.#requests.values()].map(({ asked }) => asked.metadata.actor.id));
+    const asked = [...this.#requests.values()].map((request) => request.asked).filter(isBySignedIn);
+    return new Set(asked.map(({ metadata }) => metadata.actor.id));
   }
 
   askedFor(correctionId: string): Link | undefined {
@@ -69,7 +73,7 @@ export class Corrections extends Chain<string> {
   }
 
   /**
-   * Whether a request needs a second person, after the event was checked.
+   * Whether a request of somebody who has signed in needs a second person, after the event was checked.
    *
    * @param ids those of the person who asks: the ones that were known for sure, and others that may have been known
    */

@@ -24,7 +24,7 @@ export class PermittedMoney {
     this.#permitted.set(permission.id, { request, permission, givenCents: 0, isJudged: false });
   }
 
-  /** A waiver or a credit note by a member of staff who has signed in. */
+  /** A waiver or a credit note by staff. */
   given(event: Link, chain: Chain): void {
     this.#given.push({ event, chain });
   }

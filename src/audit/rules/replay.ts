@@ -154,7 +154,7 @@ export class Replay {
   /** Somebody who is staff under two ids asks and approves as one person. */
   async #checkPersons(event: Link, chain: Corrections): Promise<void> {
     const { type, data, metadata } = event;
-    if (type !== 'CorrectionAsked' && type !== 'CorrectionApproved') return;
+    if ((type !== 'CorrectionAsked' && type !== 'CorrectionApproved') || !isBySignedIn(event)) return;
     const { id } = metadata.actor;
     const own = await this.#historyOf(id);
     const [sure, possible] = [new Set([id]), new Set([id])];
@@ -267,7 +267,7 @@ export class Replay {
     }
     account.checkActor(event);
     account.followPeriod(event);
-    const { type, data } = event;
+    const { type, data, metadata } = event;
     if (type === 'DownloadQueued') {
       const isNew = !this.jobs.has(data.token);
       period.must('charge_once', isNew, event, 'data.token', 'one that was never used');
@@ -277,7 +277,7 @@ export class Replay {
     const job = this.jobs.get(data.token);
     if (type === 'DownloadVoided' && job) job.isVoided = true;
     if (isServiceFailure(event) && type !== 'UsagePeriodOpened') this.completeness.givenBack(event, period);
-    if (type === 'ChargeWaived' && isBySignedIn(event)) this.completeness.permitted.given(event, period);
+    if (type === 'ChargeWaived' && metadata.actor.type === 'staff') this.completeness.permitted.given(event, period);
     this.#observer.usageChanged(event, period, account);
   }
 
@@ -334,7 +334,7 @@ export class Replay {
     } else {
       invoices.credit(event, period);
       if (isServiceFailure(event)) this.completeness.givenBack(event, invoices);
-      if (isBySignedIn(event)) this.completeness.permitted.given(event, invoices);
+      if (event.metadata.actor.type === 'staff') this.completeness.permitted.given(event, invoices);
     }
     invoices.address(event, account);
     if (period?.opened) this.#observer.periodChanged(period, { position: event.position });

@@ -36,7 +36,7 @@ export const rules = {
   correction_charge: 'a correction names a charge of its period that is not voided',
   correction_amount: 'a correction gives back the charge, or less',
   correction_actor:
-    'waivers and credit notes are decided by staff with a reason, or follow from a failure of the service',
+    'waivers and credit notes are asked for by staff with a reason, or follow from a failure of the service',
   correction_reference: 'a reference is used for one correction of a charge',
   void_confirmed: 'a download is confirmed or voided, never both',
   service_failure_returned: 'a failure of the service is given back within an hour, if the terms say so',
@@ -60,7 +60,7 @@ export const rules = {
   correction_approval:
     'support, and anybody beyond the limit of 24 hours, needs the approval of another person of finance, also where somebody is staff under two ids',
   correction_permitted:
-    'money that staff give back in the console follows from a permitted correction, names what it names and stays within it',
+    'money that staff give back follows from a permitted correction, names what it names and stays within it',
   correction_ended: 'a permitted correction ends within an hour, with what it has given back',
   document_mailed:
     'an invoice or credit note names people of its account to mail, each is mailed once and nobody else is, and one is left out only when removed',

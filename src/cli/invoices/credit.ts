@@ -1,5 +1,7 @@
 import { type Command, InvalidArgumentError } from 'commander';
-import { type CreditNoteRequest, issueCreditNote } from '../../commands/issue-credit-note.ts';
+import { giveBack } from '../../commands/give-back.ts';
+import { load } from '../../commands/handle-command.ts';
+import { accountInvoices } from '../../commands/issue-invoice.ts';
 import { facts } from '../../documents/text.ts';
 import { formatCents } from '../../domain/cents.ts';
 import { isRefused, type Refusal } from '../../domain/refusals.ts';
@@ -40,7 +42,7 @@ function uuidArgument(value: string): string {
 interface CreditOptions extends StaffDecision {
   line: number;
   cents: number;
-  charge?: string;
+  charge?: string | null;
 }
 
 /** Issues a credit note, once for each reference. */
@@ -48,41 +50,59 @@ async function creditCommand(
   cli: CliDependencies,
   accountId: string,
   invoiceNumber: number,
-  { line, cents, reference, reason, by, charge }: CreditOptions,
+  { line, cents, reference, reason, by, charge = null }: CreditOptions,
 ): Promise<void> {
   if (reason.trim() === '' || by.trim() === '')
     throw new CommandFailed('say who gives this back (--by) and why (--reason)');
-  const note: CreditNoteRequest['note'] = {
-    account_id: accountId,
+  const about = { invoice_number: invoiceNumber, line, charge_event_id: charge };
+  const before = await findNote(cli, accountId, reference);
+  const given = await giveBack(cli, {
+    accountId,
     reference,
-    invoice_number: invoiceNumber,
-    line,
+    correction: { kind: 'credit_line', ...about },
     cents,
-    charge_event_id: charge ?? null,
-  };
-  const answer = await issueCreditNote(cli, { note, actor: staffActor({ by, reason }), timeoutMs: commandTimeoutMs });
-  if (isRefused(answer)) throw new CommandFailed(whyNot(answer.refusal, note));
-  const { mail_to: _mailTo, ...issued } = answer.note;
+    operator: staffActor({ by, reason }),
+    limitCents: cli.approvalCents,
+    timeoutMs: commandTimeoutMs,
+  });
+  if (isRefused(given)) throw new CommandFailed(whyNot(given.refusal, { ...about, accountId, reference, cents }));
+  const note = before ?? (await findNote(cli, accountId, reference));
+  if (!note) throw new Error(`the credit note ${reference} was issued and is not there`);
+  const { mail_to: _mailTo, ...issued } = note;
   const { number } = issued;
-  const text = answer.issued
-    ? `credit note ${String(number)} is issued`
-    : `credit note ${String(number)} was issued before with this reference; nothing was written`;
-  print(
-    cli.output,
-    { ...issued, issued: answer.issued },
-    `${facts({ ...issued, cents: formatCents(cents) })}\n\n${text}`,
-  );
+  const text = before
+    ? `credit note ${String(number)} was issued before with this reference; nothing was written`
+    : `credit note ${String(number)} is issued`;
+  print(cli.output, { ...issued, issued: !before }, `${facts({ ...issued, cents: formatCents(cents) })}\n\n${text}`);
 }
 
-function whyNot(refusal: Refusal, note: CreditNoteRequest['note']): string {
-  const { account_id: accountId, invoice_number: invoice, line, reference, cents, charge_event_id: charge } = note;
+async function findNote({ store }: CliDependencies, accountId: string, reference: string) {
+  const { state } = await load(store, accountInvoices(accountId));
+  return state.creditNotes.find((note) => note.reference === reference);
+}
+
+interface RefusedCredit {
+  accountId: string;
+  reference: string;
+  invoice_number: number;
+  line: number;
+  charge_event_id: string | null;
+  cents: number;
+}
+
+function whyNot(
+  refusal: Refusal,
+  { accountId, reference, invoice_number: invoice, line, charge_event_id: charge, cents }: RefusedCredit,
+): string {
   const where = `line ${String(line)} of invoice ${String(invoice)} of ${accountId}`;
   const ofCharge = charge === null ? '' : ', or of that charge';
+  const tooMuch =
+    `${formatCents(cents)} is more than is left of ${where}, of the whole invoice${ofCharge}; ` +
+    '"invoices show" lists the credits so far';
   const reasons: Partial<Record<Refusal, string>> = {
     invoice_not_found: `there is no ${where}; see "invoices list" and "invoices show"`,
-    exceeds_charge:
-      `${formatCents(cents)} is more than is left of ${where}, of the whole invoice${ofCharge}; ` +
-      '"invoices show" lists the credits so far',
+    nothing_to_give_back: tooMuch,
+    exceeds_charge: tooMuch,
     charge_not_found: `${where} has no charge ${charge ?? ''}; "invoices show --charges" lists its charges`,
     reference_reused: `another credit note has the reference ${reference}: nothing was written; use another reference`,
   };

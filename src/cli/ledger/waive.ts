@@ -2,10 +2,10 @@ import { type Command, Option } from 'commander';
 import { readCredits } from '../../../projections/credits.ts';
 import { listFailedOverage, readJob } from '../../../projections/jobs.ts';
 import { usageAndJobs } from '../../../projections/usage-and-jobs.ts';
-import { changeCharge } from '../../commands/change-charge.ts';
-import { ownCause } from '../../commands/event-metadata.ts';
+import { readCharges } from '../../commands/change-charge.ts';
+import type { CorrectDependencies } from '../../commands/correct.ts';
+import { giveBack, giveBackCharges } from '../../commands/give-back.ts';
 import { OutcomeUnknown } from '../../commands/handle-command.ts';
-import { waiveCharges } from '../../commands/waive-charges.ts';
 import { facts } from '../../documents/text.ts';
 import { usageStream } from '../../domain/billing-period.ts';
 import { formatCents } from '../../domain/cents.ts';
@@ -63,10 +63,8 @@ interface Waiver extends StaffDecision {
   cents?: number;
 }
 
-type WaiveDependencies = Pick<
-  CliDependencies,
-  'store' | 'pool' | 'macs' | 'now' | 'newUuid' | 'hasProjector' | 'output'
->;
+type WaiveDependencies = CorrectDependencies &
+  Pick<CliDependencies, 'pool' | 'macs' | 'hasProjector' | 'approvalCents' | 'output'>;
 
 const waiverTimeoutMs = 60_000;
 
@@ -74,25 +72,43 @@ const waiverTimeoutMs = 60_000;
 export async function waiveCommand(
   cli: WaiveDependencies,
   token: string,
-  { cents, reason, reference, by }: Waiver,
+  { cents, reference, ...decided }: Waiver,
 ): Promise<void> {
-  const job = await findJob(cli, token);
-  const { account_id, usage_stream: stream } = job;
-  const waived = await changeCharge(cli, {
-    stream,
-    command: { kind: 'waive_charge', token, cents, reference },
-    cause: ownCause(cli.newUuid(), staffActor({ by, reason })),
-    // Right before its DownloadQueued; whatever concerns a charge stands behind it.
-    fromRevision: job.usage_revision - 1,
-    timeoutMs: waiverTimeoutMs,
+  const { account_id, usage_stream: stream, usage_revision: queued } = await findJob(cli, token);
+  // Right before its DownloadQueued; whatever concerns a charge stands behind it.
+  const revision = queued - 1;
+  const given = await giveBack(cli, {
+    accountId: account_id,
+    reference,
+    correction: { kind: 'waive_charge', stream, token, revision },
+    cents,
+    ...orderOf(cli, decided),
   }).catch(explainUnknown);
-  if (isRefused(waived)) throw new CommandFailed(refusalText(waived.refusal, { token, reference, stream }));
-  const waiver = waived.state.waivers.get(waiverName({ reference, token }));
-  if (!waiver) throw new Error(`the waiver ${reference} was accepted and is not there`);
+  if (isRefused(given)) throw new CommandFailed(refusalText(given.refusal, { token, reference, stream }));
   // From the log alone, so that the same command prints the same when it is repeated.
+  const [waiver] = await readWaivers(cli, { stream, reference, charges: [{ token, revision }] });
+  if (!waiver) throw new Error(`the waiver ${reference} was accepted and is not there`);
   const data = { account_id, stream, ...waiver };
   const { cents: waivedCents, ...others } = data;
   print(cli.output, data, `${formatCents(waivedCents)} is waived\n\n${facts(others)}`);
+}
+
+const orderOf = ({ approvalCents }: WaiveDependencies, decided: Pick<StaffDecision, 'by' | 'reason'>) => ({
+  operator: staffActor(decided),
+  limitCents: approvalCents,
+  timeoutMs: waiverTimeoutMs,
+});
+
+interface WaivedCharges {
+  stream: string;
+  reference: string;
+  charges: readonly { token: string; revision: number }[];
+}
+
+async function readWaivers({ store }: WaiveDependencies, { stream, reference, charges }: WaivedCharges) {
+  if (charges.length === 0) return [];
+  const { waivers } = await readCharges(store, stream, Math.min(...charges.map(({ revision }) => revision)));
+  return charges.flatMap(({ token }) => waivers.get(waiverName({ reference, token })) ?? []);
 }
 
 interface FailedWaiver extends StaffDecision {
@@ -106,7 +122,7 @@ interface FailedWaiver extends StaffDecision {
 /** Takes back what is left of each charge of a period whose download has failed. */
 export async function waiveFailedCommand(
   cli: WaiveDependencies,
-  { account, period, failureReason, reason, reference, by }: FailedWaiver,
+  { account, period, failureReason, reference, ...decided }: FailedWaiver,
 ): Promise<void> {
   const stream = usageStream(account, { start: `${period}T00:00:00.000Z` });
   const behind = !(await caughtUp(cli, usageAndJobs));
@@ -114,33 +130,28 @@ export async function waiveFailedCommand(
     throw new CommandFailed(`${account} has no billing period that starts on ${period}`, behind ? 2 : 1);
   }
   const failed = await listFailedOverage(cli.pool, { stream, reason: failureReason });
-  const bar = createCountBar(cli.output, 'waived', failed.length);
-  const { waived, refused } = await waiveCharges(
-    cli,
-    {
-      stream,
-      reference,
-      charges: failed.map(({ token, usage_revision: queued }) => ({ token, revision: queued - 1 })),
-      actor: staffActor({ by, reason }),
-      timeoutMs: waiverTimeoutMs,
-    },
-    bar.show,
-  )
+  const charges = failed.map(({ token, usage_revision: queued }) => ({ token, revision: queued - 1 }));
+  const before = await readWaivers(cli, { stream, reference, charges });
+  const bar = createCountBar(cli.output, 'waived', charges.length);
+  const order = { accountId: account, reference, ...orderOf(cli, decided) };
+  const refused = await giveBackCharges(cli, { ...order, stream, charges }, bar.show)
     .catch(explainUnknown)
     .finally(bar.end);
+  const isNew = ({ token }: { token: string }) => !before.some((each) => each.token === token);
+  const waived = (await readWaivers(cli, { stream, reference, charges })).filter(isNew);
   const cents = waived.reduce((sum, each) => sum + each.cents, 0);
   const data = {
     account_id: account,
     stream,
     reference,
-    failed_charges: failed.length,
+    failed_charges: charges.length,
     waived: waived.length,
     cents,
     tokens: waived.map(({ token }) => token),
     behind,
   };
   const text = `${String(waived.length)} charge${waived.length === 1 ? '' : 's'} waived, ${formatCents(cents)} in all`;
-  const others = failed.length - waived.length;
+  const others = charges.length - waived.length;
   const rest = others > 0 ? `; ${String(others)} more had nothing left to waive` : '';
   print(cli.output, data, refused ? text : text + rest);
   if (refused) throw new CommandFailed(refusalText(refused.refusal, { token: '', reference, stream }));

@@ -4,7 +4,7 @@ import { listPlatformOutage, type PlatformOutagePeriod } from '../../../../proje
 import { askCorrection } from '../../../commands/correct.ts';
 import { correctionIdOf } from '../../../commands/reference-ids.ts';
 import { type Html, html, numberCell } from '../../../documents/html.ts';
-import { maxChargesOfCorrection } from '../../../domain/correction-events.ts';
+import { type Correction, maxChargesOfCorrection } from '../../../domain/correction-events.ts';
 import { failureReasonNames } from '../../../domain/failure-reasons.ts';
 import { platformNames } from '../../../domain/platforms/platforms.ts';
 import { isRefused } from '../../../domain/refusals.ts';
@@ -264,10 +264,9 @@ async function askPart(
   { part, reference }: { part: Part; reference: string },
 ): Promise<Asked> {
   const { account_id: accountId, stream, charges } = part;
-  const tokens = charges.map(({ token }) => token);
-  const correctionId = correctionIdOf(reference, stream, tokens);
+  const correction: Correction = { kind: 'waive_charges', stream, charges };
+  const correctionId = correctionIdOf({ accountId, reference, correction });
   const about = { account_id: accountId, charges: charges.length, correctionId };
-  const correction = { kind: 'waive_charges', stream, charges } as const;
   const asked = await askCorrection(dependencies.staff, {
     accountId,
     correctionId,

@@ -1,0 +1,93 @@
+import { type Correction, maxChargesOfCorrection } from '../domain/correction-events.ts';
+import type { CorrectionRequest, Operator } from '../domain/correction-requests.ts';
+import { isRefused, type Refusal, refuse, type Refused } from '../domain/refusals.ts';
+import { carryOutCorrection } from './carry-out-correction.ts';
+import { askCorrection, type CorrectDependencies, readCorrectionRequests } from './correct.ts';
+import { correctionIdOf } from './reference-ids.ts';
+
+interface OperatorOrder {
+  accountId: string;
+  reference: string;
+  operator: Operator;
+  /** As `AskedCorrection` has it, for the record: nobody approves what an operator orders. */
+  limitCents: number;
+  /** For each append. */
+  timeoutMs: number;
+}
+
+export interface GivenBack extends OperatorOrder {
+  correction: Correction;
+  /** Not for `waive_charges`. Default: all that is left. */
+  cents?: number | undefined;
+  /** As in `CreditNoteRequest`. */
+  mails?: boolean;
+}
+
+/**
+ * Gives something back by order of the operator: it is asked like every correction, and carried out at once. The same order gives
+ * back once, however often it is repeated; after a crash the dispatcher carries out what is asked.
+ *
+ * @returns the correction, which is made
+ * @throws {NotStored} {OutcomeUnknown} {EventStoreUnavailable}; then the command may be repeated
+ */
+export async function giveBack(
+  dependencies: CorrectDependencies,
+  { operator, mails, ...order }: GivenBack,
+): Promise<CorrectionRequest | Refused> {
+  const { accountId, timeoutMs } = order;
+  const correctionId = correctionIdOf(order);
+  const asked = await askCorrection(dependencies, { ...order, correctionId, by: { operator } });
+  if (isRefused(asked)) return asked;
+  const ended = await carryOutCorrection(dependencies, { accountId, correctionId, mails, timeoutMs });
+  return isRefused(ended) || ended.status === 'made' ? ended : refuse(ended.why as Refusal);
+}
+
+const chargesAtOnce = maxChargesOfCorrection;
+
+export interface ChargesToGiveBack extends OperatorOrder {
+  /** The usage stream of a period. */
+  stream: string;
+  /** Downloads with the revisions of their charges, in the order of these. */
+  charges: readonly { token: string; revision: number }[];
+}
+
+/**
+ * Gives back all that is left of each charge, in as many corrections as necessary. An interrupted order can be repeated: it goes on
+ * with what was asked before, and passes over charges of which nothing is left.
+ *
+ * @param progress called after each correction with the number of charges processed so far
+ * @returns undefined when all is given back; a refusal if the period was closed before
+ * @throws {NotStored} {OutcomeUnknown} {EventStoreUnavailable}; then the command may be repeated
+ */
+export async function giveBackCharges(
+  dependencies: CorrectDependencies,
+  { stream, charges, ...order }: ChargesToGiveBack,
+  progress: (done: number) => void = () => undefined,
+): Promise<Refused | undefined> {
+  const earlier = await carryOutEarlier(dependencies, { stream, ...order });
+  const left = charges.filter(({ token }) => !earlier.has(token));
+  for (let first = 0; first < left.length; first += chargesAtOnce) {
+    const part = left.slice(first, first + chargesAtOnce);
+    const correction = { kind: 'waive_charges', stream, charges: part } as const;
+    const given = await giveBack(dependencies, { ...order, correction });
+    if (isRefused(given) && given.refusal !== 'nothing_to_give_back') return given;
+    progress(charges.length - left.length + first + part.length);
+  }
+  return undefined;
+}
+
+/** @returns the tokens of an interrupted order's charges, which are given back now */
+async function carryOutEarlier(
+  dependencies: CorrectDependencies,
+  { accountId, reference, stream, timeoutMs }: OperatorOrder & { stream: string },
+): Promise<ReadonlySet<string>> {
+  const tokens = new Set<string>();
+  for (const request of (await readCorrectionRequests(dependencies.store, accountId)).values()) {
+    const { correctionId, correction, status } = request;
+    const isEarlier = request.reference === reference && request.askedBy.role === 'operator' && status !== 'failed';
+    if (!isEarlier || correction.kind === 'credit_line' || correction.stream !== stream) continue;
+    if (status === 'permitted') await carryOutCorrection(dependencies, { accountId, correctionId, timeoutMs });
+    for (const { token } of correction.kind === 'waive_charge' ? [correction] : correction.charges) tokens.add(token);
+  }
+  return tokens;
+}
