@@ -43,7 +43,7 @@ export async function readCharges(store: EventStore, stream: string, fromRevisio
 }
 
 /** The charges in a stream of usage, from a revision on. @see ChargeChange */
-export function chargesIn(stream: string, fromRevision = 0, snapshot?: UsageSnapshot): Aggregate<Charges, UsageEvent> {
+function chargesIn(stream: string, fromRevision = 0, snapshot?: UsageSnapshot): Aggregate<Charges, UsageEvent> {
   const whole = { stream, initial: newCharges, parse: parseUsageEvent, evolve: evolveCharges };
   if (fromRevision === 0) return whole;
   // A snapshot from before the charge would miss the changes of plan between the two.
