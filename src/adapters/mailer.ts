@@ -1,7 +1,9 @@
-import { mkdir, open, rename } from 'node:fs/promises';
+import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createTransport, type SendMailOptions } from 'nodemailer';
 import { type Mail, type Mailer, MailNotTaken } from '../ports/billing.ts';
+import { syncToDisk } from '../system/disk.ts';
+import { writePrivateFile } from '../system/private-files.ts';
 
 /** Mails over SMTP, or into a folder if no mail server is set. */
 
@@ -64,24 +66,10 @@ export function createFolderMailer({ directory, from }: { directory: string; fro
       const { message } = await transport.sendMail(contentOf(mail, from));
       if (!Buffer.isBuffer(message)) throw new Error('the mail was not written into memory');
       await mkdir(directory, { recursive: true, mode: 0o700 });
-      const path = join(directory, `${mail.date.replaceAll(':', '-')}-${mail.id}.eml`);
-      const incomplete = `${path}.incomplete`;
-      const file = await open(incomplete, 'w', 0o600);
-      try {
-        await file.writeFile(message);
-        await file.sync();
-      } finally {
-        await file.close();
-      }
-      await rename(incomplete, path);
-      await syncDirectory(directory);
+      writePrivateFile(join(directory, `${mail.date.replaceAll(':', '-')}-${mail.id}.eml`), message);
+      await syncToDisk(directory);
     },
   };
-}
-
-async function syncDirectory(directory: string): Promise<void> {
-  const handle = await open(directory, 'r');
-  await handle.sync().finally(() => handle.close());
 }
 
 const messageIdOf = (mailId: string, from: string) => `<${mailId}@${from.split('@')[1] ?? 'localhost'}>`;

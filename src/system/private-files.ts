@@ -14,9 +14,9 @@ export function readOrMakeSecret(path: string): string {
 }
 
 /** Writes a file that only this user may read; after a crash it is there whole or not at all. */
-export function writePrivateFile(path: string, text: string): void {
+export function writePrivateFile(path: string, contents: string | Buffer): void {
   const incomplete = `${path}.incomplete`;
-  writeFileSync(incomplete, text, { mode: 0o600, flush: true });
+  writeFileSync(incomplete, contents, { mode: 0o600, flush: true });
   renameSync(incomplete, path);
 }
 

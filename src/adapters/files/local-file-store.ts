@@ -1,6 +1,7 @@
 import { copyFile, type FileHandle, lstat, mkdir, open, opendir, readdir, rename, rm, rmdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { FileKey, FileStore } from '../../ports/files.ts';
+import { syncToDisk } from '../../system/disk.ts';
 import { checkedToken, contentTypeOf, isToken, keyPath } from './file-key.ts';
 import { createSignedLinks, type LinkOptions } from './signed-links.ts';
 
@@ -22,15 +23,6 @@ export interface LocalFileStore extends FileStore {
   openFile(path: string): Promise<FileHandle | undefined>;
 }
 
-async function fsyncPath(path: string): Promise<void> {
-  const handle = await open(path, 'r');
-  try {
-    await handle.sync();
-  } finally {
-    await handle.close();
-  }
-}
-
 function isCode(error: unknown, ...codes: string[]): boolean {
   return error instanceof Error && 'code' in error && codes.includes(String(error.code));
 }
@@ -38,13 +30,13 @@ function isCode(error: unknown, ...codes: string[]): boolean {
 /** Moves a file. To another disk it is copied, and gets its name when it is complete. */
 async function moveFile(from: string, to: string, temporary: string): Promise<void> {
   try {
-    await fsyncPath(from);
+    await syncToDisk(from);
     await rename(from, to);
   } catch (error) {
     if (!isCode(error, 'EXDEV')) throw error;
     try {
       await copyFile(from, temporary);
-      await fsyncPath(temporary);
+      await syncToDisk(temporary);
       await rename(temporary, to);
     } finally {
       await rm(temporary, { force: true });
@@ -112,11 +104,11 @@ export function createLocalFileStore(options: LocalFileStoreOptions): LocalFileS
       const isNew = (await mkdir(directory, { recursive: true, mode: 0o700 })) !== undefined;
       // No link can have this name, and it is never taken for a finished file.
       await moveFile(path, target, join(directory, `.${key.name}.incoming`));
-      await fsyncPath(directory);
+      await syncToDisk(directory);
       if (!isNew) return;
       // A new folder is an entry of the one above it: of the token, and of all.
-      await fsyncPath(dirname(directory));
-      await fsyncPath(options.directory);
+      await syncToDisk(dirname(directory));
+      await syncToDisk(options.directory);
     },
     sizeBytes: (key) => sizeOf(pathOf(key)),
     async remove(key) {

@@ -1,4 +1,4 @@
-import { Counter, Histogram, type Registry } from 'prom-client';
+import { Histogram, type Registry } from 'prom-client';
 import { releaseReasons } from '../../domain/download-job-events.ts';
 import { failureReasonNames } from '../../domain/failure-reasons.ts';
 import { eventTypes } from '../../domain/parse-event.ts';
@@ -19,10 +19,10 @@ import {
   type VoidObserver,
 } from '../../ports/observers.ts';
 import { tablesWithMacs } from '../../ports/row-macs.ts';
+import { counter } from './counter.ts';
 
 /**
- * Counts events as they happen. Labels come from closed sets: no account, no key, no URL. A counter whose labels are known from
- * the start begins at 0, so that its first increment is visible.
+ * Counts events as they happen. Labels come from closed sets: no account, no key, no URL.
  */
 
 const requestSeconds = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20];
@@ -30,11 +30,9 @@ const appendSeconds = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 
 
 /** @param errorCodes the closed list of error codes */
 export function observeRequests(registers: Registry[], errorCodes: readonly string[]): RequestObserver {
-  const requests = new Counter({
-    name: 'reeltally_requests_total',
+  const requests = counter(registers, 'reeltally_requests_total', {
     help: 'Requests that have ended; status "cut": the connection ended before the answer',
-    labelNames: ['method', 'route', 'status'],
-    registers,
+    labels: ['method', 'route', 'status'],
   });
   const durations = new Histogram({
     name: 'reeltally_request_duration_seconds',
@@ -43,13 +41,10 @@ export function observeRequests(registers: Registry[], errorCodes: readonly stri
     buckets: requestSeconds,
     registers,
   });
-  const refusals = new Counter({
-    name: 'reeltally_refusals_total',
+  const refusals = counter(registers, 'reeltally_refusals_total', {
     help: 'Requests answered with an error, by its code',
-    labelNames: ['code'],
-    registers,
+    known: { code: errorCodes },
   });
-  for (const code of errorCodes) refusals.inc({ code }, 0);
   const unknown = { method: 'other', route: 'unknown' };
   return {
     requestEnded: ({ method, route, status, errorCode, durationSeconds }) => {
@@ -66,11 +61,9 @@ export function observeRequests(registers: Registry[], errorCodes: readonly stri
 }
 
 export function observeAdmissions(registers: Registry[]): AdmissionObserver {
-  const admissions = new Counter({
-    name: 'reeltally_admissions_total',
+  const admissions = counter(registers, 'reeltally_admissions_total', {
     help: 'Requests with a key in the right form, by outcome',
-    labelNames: ['outcome'],
-    registers,
+    known: { outcome: ['admitted', 'rate_limited', 'unknown_key'] },
   });
   const batches = new Histogram({
     name: 'reeltally_admission_batch_requests',
@@ -78,7 +71,6 @@ export function observeAdmissions(registers: Registry[]): AdmissionObserver {
     buckets: [1, 2, 4, 8, 16, 32, 64, 128, 256, 512],
     registers,
   });
-  for (const outcome of ['admitted', 'rate_limited', 'unknown_key']) admissions.inc({ outcome }, 0);
   return {
     batchDecided: ({ admitted, rateLimited, unknownKeys }) => {
       batches.observe(admitted + rateLimited + unknownKeys);
@@ -91,41 +83,32 @@ export function observeAdmissions(registers: Registry[]): AdmissionObserver {
 
 /** @returns a function to call for each connection that was closed without being served */
 export function observeConnections(registers: Registry[]): () => void {
-  const dropped = new Counter({
-    name: 'reeltally_connections_dropped_total',
+  const dropped = counter(registers, 'reeltally_connections_dropped_total', {
     help: 'Connections closed unserved because there were as many as the limit of open files allows',
-    registers,
   });
   return () => dropped.inc();
 }
 
 /** @returns a function to call for each event that a subscription skips */
 export function observeForeignEvents(registers: Registry[]): () => void {
-  const skipped = new Counter({
-    name: 'reeltally_foreign_events_skipped_total',
+  const skipped = counter(registers, 'reeltally_foreign_events_skipped_total', {
     help: 'Events skipped by a subscription because their stream is not one of ours, though its name begins like one',
-    registers,
   });
   return () => skipped.inc();
 }
 
 export function observeRows(registers: Registry[]): RowObserver {
-  const rows = new Counter({
-    name: 'reeltally_rows_not_believed_total',
+  const rows = counter(registers, 'reeltally_rows_not_believed_total', {
     help: 'Rows of Postgres for a decision whose MAC does not verify, or that the log contradicts',
-    labelNames: ['table'],
-    registers,
+    known: { table: tablesWithMacs },
   });
-  for (const table of tablesWithMacs) rows.inc({ table }, 0);
   return { rowNotBelieved: (table) => rows.inc({ table }) };
 }
 
 export function observeAppends(registers: Registry[]): AppendObserver {
-  const appends = new Counter({
-    name: 'reeltally_appends_total',
+  const appends = counter(registers, 'reeltally_appends_total', {
     help: 'Appends to the log whose outcome is known, by outcome',
-    labelNames: ['outcome'],
-    registers,
+    known: { outcome: ['stored', 'conflict', 'not_sent', 'failed'] },
   });
   const durations = new Histogram({
     name: 'reeltally_append_duration_seconds',
@@ -133,12 +116,9 @@ export function observeAppends(registers: Registry[]): AppendObserver {
     buckets: appendSeconds,
     registers,
   });
-  const resends = new Counter({
-    name: 'reeltally_append_resends_total',
+  const resends = counter(registers, 'reeltally_append_resends_total', {
     help: 'Identical appends sent again because the outcome was not known',
-    registers,
   });
-  for (const outcome of ['stored', 'conflict', 'not_sent', 'failed']) appends.inc({ outcome }, 0);
   const countStored = countStoredEvents(registers);
   return {
     appendEnded: (outcome, durationSeconds, events) => {
@@ -152,20 +132,14 @@ export function observeAppends(registers: Registry[]): AppendObserver {
 
 /** By type, so that charges, corrections and invoices can be watched as they happen. The ledger has the sums that count. */
 function countStoredEvents(registers: Registry[]): (events: readonly AppendedEvent[]) => void {
-  const stored = new Counter({
-    name: 'reeltally_events_stored_total',
+  const stored = counter(registers, 'reeltally_events_stored_total', {
     help: 'Events that this process has stored, by type',
-    labelNames: ['type'],
-    registers,
+    known: { type: eventTypes },
   });
-  const overage = new Counter({
-    name: 'reeltally_overage_cents_total',
+  const overage = counter(registers, 'reeltally_overage_cents_total', {
     help: 'Cents of overage that this process has charged, or given back before the books were closed',
-    labelNames: ['kind'],
-    registers,
+    known: { kind: ['charged', 'given_back'] },
   });
-  for (const type of eventTypes) stored.inc({ type }, 0);
-  for (const kind of ['charged', 'given_back']) overage.inc({ kind }, 0);
   return (events) => {
     for (const event of events) {
       stored.inc({ type: event.type });
@@ -176,47 +150,33 @@ function countStoredEvents(registers: Registry[]): (events: readonly AppendedEve
 }
 
 export function observeProjections(registers: Registry[], projections: readonly string[]): ProjectionObserver {
-  const events = new Counter({
-    name: 'reeltally_projected_events_total',
+  const events = counter(registers, 'reeltally_projected_events_total', {
     help: 'Events applied to a read model by this process',
-    labelNames: ['projection'],
-    registers,
+    known: { projection: projections },
   });
-  for (const projection of projections) events.inc({ projection }, 0);
   return { batchApplied: (projection, count) => events.inc({ projection }, count) };
 }
 
 export function observeJobs(registers: Registry[]): JobObserver {
-  const claimed = new Counter({
-    name: 'reeltally_jobs_claimed_total',
+  const claimed = counter(registers, 'reeltally_jobs_claimed_total', {
     help: 'Attempts begun by this process',
-    registers,
   });
-  const finished = new Counter({
-    name: 'reeltally_jobs_finished_total',
+  const finished = counter(registers, 'reeltally_jobs_finished_total', {
     help: 'Jobs ended by this process, by outcome and by the reason of a failure',
-    labelNames: ['outcome', 'reason'],
-    registers,
+    labels: ['outcome', 'reason'],
   });
-  const released = new Counter({
-    name: 'reeltally_jobs_released_total',
+  const released = counter(registers, 'reeltally_jobs_released_total', {
     help: 'Jobs queued again by this process, by reason',
-    labelNames: ['reason'],
-    registers,
+    known: { reason: releaseReasons },
   });
-  const expired = new Counter({
-    name: 'reeltally_claims_expired_total',
+  const expired = counter(registers, 'reeltally_claims_expired_total', {
     help: 'Claims that the sweeper ended because their worker was lost or over its time',
-    registers,
   });
-  const filesExpired = new Counter({
-    name: 'reeltally_files_expired_total',
+  const filesExpired = counter(registers, 'reeltally_files_expired_total', {
     help: 'Finished files that this process expired',
-    registers,
   });
   finished.inc({ outcome: 'done', reason: 'none' }, 0);
   for (const reason of failureReasonNames) finished.inc({ outcome: 'failed', reason }, 0);
-  for (const reason of releaseReasons) released.inc({ reason }, 0);
   return {
     stepRecorded: (event) => {
       if (event.type === 'JobClaimed') claimed.inc();
@@ -230,31 +190,23 @@ export function observeJobs(registers: Registry[]): JobObserver {
 }
 
 export function observeVoids(registers: Registry[]): VoidObserver {
-  const resolved = new Counter({
-    name: 'reeltally_unknown_outcomes_resolved_total',
+  const resolved = counter(registers, 'reeltally_unknown_outcomes_resolved_total', {
     help: 'Charges of pending voids by outcome',
-    labelNames: ['became'],
-    registers,
+    known: { became: resolutions },
   });
-  for (const became of resolutions) resolved.inc({ became }, 0);
   return { unknownOutcomeResolved: (became) => resolved.inc({ became }) };
 }
 
 export function observeFiles(registers: Registry[]): FileObserver {
-  const labelNames = ['of'];
-  const files = new Counter({
-    name: 'reeltally_files_removed_total',
+  const known = { of: removals };
+  const files = counter(registers, 'reeltally_files_removed_total', {
     help: 'Files removed by this process: of downloads whose links have expired, or left by attempts of failed downloads',
-    labelNames,
-    registers,
+    known,
   });
-  const bytes = new Counter({
-    name: 'reeltally_file_bytes_removed_total',
+  const bytes = counter(registers, 'reeltally_file_bytes_removed_total', {
     help: 'Bytes of the files removed by this process',
-    labelNames,
-    registers,
+    known,
   });
-  for (const of of removals) for (const counter of [files, bytes]) counter.inc({ of }, 0);
   return {
     filesRemoved: (of, removed) => {
       files.inc({ of }, removed.files);
@@ -264,21 +216,15 @@ export function observeFiles(registers: Registry[]): FileObserver {
 }
 
 export function observeMails(registers: Registry[]): MailObserver {
-  const sent = new Counter({
-    name: 'reeltally_mails_total',
+  const sent = counter(registers, 'reeltally_mails_total', {
     help: 'Mails that a mail server has accepted from this process, by what they are about',
-    labelNames: ['about'],
-    registers,
+    known: { about: mailSubjects },
   });
-  const failures = new Counter({
-    name: 'reeltally_mail_failures_total',
+  const failures = counter(registers, 'reeltally_mail_failures_total', {
     help: 'Failed attempts to send a mail, which are repeated, by what it is about and reason',
-    labelNames: ['about', 'reason'],
-    registers,
+    labels: ['about', 'reason'],
   });
-  for (const about of mailSubjects) {
-    sent.inc({ about }, 0);
+  for (const about of mailSubjects)
     for (const reason of ['refused', 'away', 'other']) failures.inc({ about, reason }, 0);
-  }
   return { mailSent: (about) => sent.inc({ about }), mailFailed: (about, reason) => failures.inc({ about, reason }) };
 }

@@ -1,4 +1,4 @@
-import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
+import { Gauge, Histogram, type Registry } from 'prom-client';
 import {
   childEndings,
   type ChildObserver,
@@ -8,6 +8,7 @@ import {
   proxyRefusals,
   quotaNames,
 } from '../../ports/observers.ts';
+import { counter } from './counter.ts';
 
 /** Counts the downloads and child processes of a worker; labels come from closed sets. */
 
@@ -24,14 +25,11 @@ export function observeDownloads(
     registers,
   });
   const available = new Gauge({ name: 'reeltally_worker_slots', help: 'Downloads that this worker takes', registers });
-  const postponed = new Counter({
-    name: 'reeltally_jobs_postponed_total',
+  const postponed = counter(registers, 'reeltally_jobs_postponed_total', {
     help: 'Looks of a free slot that found jobs waiting because their account or their platform is at its limit',
-    labelNames: ['quota'],
-    registers,
+    known: { quota: quotaNames },
   });
   available.set(slots);
-  for (const quota of quotaNames) postponed.inc({ quota }, 0);
   const starts = new Histogram({
     name: 'reeltally_job_start_seconds',
     help: 'From the queuing of a job to its first claim',
@@ -52,11 +50,9 @@ export function observeDownloads(
 
 /** Reasons appear once they occur: all of them for all platforms would be hundreds of series that stay 0. */
 function countAttempts(registers: Registry[], platforms: readonly string[]): DownloadObserver['stepOfPlatform'] {
-  const attempts = new Counter({
-    name: 'reeltally_attempts_ended_total',
+  const attempts = counter(registers, 'reeltally_attempts_ended_total', {
     help: 'Attempts that this worker has ended, by platform, outcome and reason',
-    labelNames: ['platform', 'outcome', 'reason'],
-    registers,
+    labels: ['platform', 'outcome', 'reason'],
   });
   for (const platform of platforms) attempts.inc({ platform, outcome: 'done', reason: 'none' }, 0);
   return (name, event) => {
@@ -74,13 +70,10 @@ export function observeChildren(registers: Registry[]): ChildObserver {
     help: 'Child processes running: yt-dlp and ffprobe, each counted as one with its own children',
     registers,
   });
-  const endings = new Counter({
-    name: 'reeltally_child_process_endings_total',
+  const endings = counter(registers, 'reeltally_child_process_endings_total', {
     help: 'Child processes that have ended, by the reason of their end',
-    labelNames: ['ending'],
-    registers,
+    known: { ending: childEndings },
   });
-  for (const ending of childEndings) endings.inc({ ending }, 0);
   return {
     childStarted: () => running.inc(),
     childEnded: (ending) => {
@@ -96,18 +89,13 @@ export function observeEgress(registers: Registry[]): EgressObserver {
     help: 'Connections of child processes through the egress proxy',
     registers,
   });
-  const bytes = new Counter({
-    name: 'reeltally_egress_bytes_total',
+  const bytes = counter(registers, 'reeltally_egress_bytes_total', {
     help: 'Bytes of ended connections of child processes, in both directions',
-    registers,
   });
-  const refusals = new Counter({
-    name: 'reeltally_egress_refusals_total',
+  const refusals = counter(registers, 'reeltally_egress_refusals_total', {
     help: 'Refusals of the egress proxy and its guard to child processes, by reason',
-    labelNames: ['reason'],
-    registers,
+    known: { reason: [...destinationRefusals, ...proxyRefusals] },
   });
-  for (const reason of [...destinationRefusals, ...proxyRefusals]) refusals.inc({ reason }, 0);
   return {
     egressRefused: (reason) => refusals.inc({ reason }),
     egressOpened: () => open.inc(),
