@@ -1,5 +1,4 @@
-import { columns } from '../../src/audit/compare/columns.ts';
-import { type Table, tables } from '../../src/audit/compare/expected-rows.ts';
+import { columns, type Table, tables } from '../../src/audit/compare/columns.ts';
 import { kept } from '../../src/audit/compare/rows.ts';
 import type { Rule } from '../../src/audit/rules/rules.ts';
 

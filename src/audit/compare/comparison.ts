@@ -3,7 +3,8 @@ import type { RecordedEvent } from '../rules/audited-log.ts';
 import type { Report } from '../rules/divergence.ts';
 import type { Replay } from '../rules/replay.ts';
 import { accountOf } from '../rules/streams.ts';
-import { type Entry, type ExpectedRows, type Table, tables } from './expected-rows.ts';
+import { type Table, tables } from './columns.ts';
+import type { Entry, ExpectedRows } from './expected-rows.ts';
 import { rowKeysOf } from './row-keys.ts';
 import {
   compare,
@@ -20,7 +21,6 @@ import {
   type Scope,
   type TableScope,
 } from './rows.ts';
-import type { TableSnapshot } from './table-snapshot.ts';
 
 /** The audit's access to Postgres. */
 export interface ReadModelQueries {
@@ -43,6 +43,23 @@ interface Comparing {
   signal: AbortSignal | undefined;
   /** All events that are in scope, up to the end of the log, page by page; those of the named streams among them. */
   readAgain: (named: readonly string[]) => AsyncIterable<readonly RecordedEvent[]>;
+}
+
+/** The state of a table when its checkpoint was at a position. */
+interface TableSnapshot {
+  table: Table;
+  position: bigint;
+  /** The number of rows, or how they are counted later; undefined if they are not to be counted. */
+  count: number | 'by its downloads' | undefined;
+  /** Rows that differed from the log as far as it was read by then. */
+  differing: { key: string; entry: Entry }[];
+  found: unknown[];
+}
+
+/** Restricts a snapshot of a read model that is behind the log to the rows that it must have by now. */
+export function withinReach(snapshot: TableSnapshot): TableSnapshot {
+  const differing = snapshot.differing.filter(({ entry }) => entry.at.position <= snapshot.position);
+  return { ...snapshot, count: undefined, differing };
 }
 
 const pollMs = 50;

@@ -1,19 +1,25 @@
-import { columns } from './columns.ts';
-
-export type Table = keyof typeof columns;
-export const tables = Object.keys(columns) as Table[];
+import type { SubjectOf, Table } from './columns.ts';
 
 /** A row that Postgres must have. */
 export interface Entry {
   table: Table;
   accountId: string;
-  /** Its fields are the expected columns (see `columns.ts`), read when the row is compared. */
+  /** What the expected columns are read from (see `columns.ts`), when the row is compared. */
   subject: object;
   /** The event that it comes from, and the commit position of the newest event that it reflects. */
   at: { stream: string; revision: number; position: bigint };
   /** Lets go of the replayed state behind a final row, once the row is compared. */
   forget?: (() => void) | undefined;
 }
+
+type Expected<Name extends Table> = Omit<Entry, 'table' | 'subject'> & {
+  table: Name;
+  subject: SubjectOf<Name>;
+  key: string;
+  isNew?: boolean;
+  isFinal?: boolean;
+  day?: string;
+};
 
 /** Rows that are to be compared, by table and key. */
 export class ExpectedRows {
@@ -40,7 +46,7 @@ export class ExpectedRows {
    * @param expected isFinal: the row will probably not change. Default true
    * @param expected day: the start of its billing period; empty for a row of no period. Default: that of its usage stream
    */
-  expect(expected: Entry & { key: string; isNew?: boolean; isFinal?: boolean; day?: string }): void {
+  expect<Name extends Table>(expected: Expected<Name>): void {
     const { table, key, isNew = false, isFinal = true, day = expected.at.stream.slice(-8) } = expected;
     if (this.#isLeftOut(table)) return;
     const { accountId, subject, at, forget } = expected;

@@ -1,44 +1,8 @@
 import type { Link } from '../rules/event-schemas.ts';
 import type { ExpectedRows } from './expected-rows.ts';
+import { emptyMonth, emptyPeriod, type Money, noMoney, type PeriodMoney } from './subjects.ts';
 
 export const phases = ['open', 'ended', 'closed'] as const;
-
-/** Cents, apart from `charges`. */
-const nothing = {
-  charges: 0,
-  charged: 0,
-  voided: 0,
-  waived: 0,
-  fee: 0,
-  feeDifference: 0,
-  invoicedOverage: 0,
-  invoicedFee: 0,
-  invoicedFeeDifference: 0,
-  creditedOverage: 0,
-  creditedFee: 0,
-};
-type Money = typeof nothing;
-
-/** Subject of a row of `period_money`. */
-interface PeriodMoney {
-  accountId: string;
-  periodStart: string;
-  month: string;
-  stream: string;
-  plan: string;
-  phase: string;
-  money: Money;
-  readonly difference: number;
-}
-
-/** Subject of a row of `month_money`. */
-interface MonthMoney {
-  month: string;
-  phase: string;
-  periods: number;
-  money: Money;
-  readonly difference: number;
-}
 
 interface Line {
   kind: string;
@@ -51,7 +15,7 @@ export class MoneyRows {
   readonly #rows: ExpectedRows;
   /** By account and start: a credit note may concern any of them. */
   readonly #periods = new Map<string, PeriodMoney>();
-  readonly #months = new Map<string, MonthMoney>();
+  readonly #months = new Map<string, ReturnType<typeof emptyMonth>>();
   /** The invoices of each account by their numbers. */
   readonly #lines = new Map<string, { start: string; lines: readonly Line[] }>();
 
@@ -66,12 +30,12 @@ export class MoneyRows {
     const change = (amounts: Partial<Money>, state: { phase?: string; plan?: string } = {}) => {
       this.#change(event, { accountId, start }, amounts, state);
     };
-    if (type === 'UsagePeriodOpened') change({ fee: data.terms.fee_cents }, { plan: data.terms.plan });
-    if (type === 'OverageCharged') change({ charges: 1, charged: data.cents });
-    if (type === 'DownloadVoided') change({ voided: data.cents });
-    if (type === 'ChargeWaived') change({ waived: data.cents });
+    if (type === 'UsagePeriodOpened') change({ fee_cents: data.terms.fee_cents }, { plan: data.terms.plan });
+    if (type === 'OverageCharged') change({ charges: 1, charged_cents: data.cents });
+    if (type === 'DownloadVoided') change({ voided_cents: data.cents });
+    if (type === 'ChargeWaived') change({ waived_cents: data.cents });
     if (type === 'PlanChanged' && data.effective === 'now')
-      change({ feeDifference: data.fee_difference_cents }, { plan: data.terms.plan });
+      change({ fee_difference_cents: data.fee_difference_cents }, { plan: data.terms.plan });
     if (type === 'UsagePeriodEnded') change({}, { phase: 'ended' });
     if (type === 'UsagePeriodClosed') change({}, { phase: 'closed' });
   }
@@ -88,7 +52,7 @@ export class MoneyRows {
     const invoice = this.#lines.get(`${accountId} ${String(data.invoice_number)}`);
     const line = invoice?.lines[data.line - 1];
     if (!invoice || !line) return;
-    const credited = isFee(line) ? { creditedFee: data.cents } : { creditedOverage: data.cents };
+    const credited = isFee(line) ? { credited_fee_cents: data.cents } : { credited_overage_cents: data.cents };
     this.#change(event, { accountId, start: startOf(line, invoice.start) }, credited);
   }
 
@@ -100,27 +64,28 @@ export class MoneyRows {
   ): void {
     const key = `${accountId} ${start}`;
     const known = this.#periods.get(key);
-    const subject = known ?? newPeriod(accountId, start);
+    const subject = known ?? emptyPeriod(accountId, start);
     this.#periods.set(key, subject);
     if (known) this.#count(event, subject, -1);
     if (plan !== undefined) subject.plan = plan;
     if (phase !== undefined) subject.phase = phase;
-    addTo(subject.money, amounts, 1);
+    addTo(subject, amounts, 1);
     this.#count(event, subject, 1);
     const day = start.slice(0, 10).replaceAll('-', '');
     const of = { accountId, key: subject.stream, subject, at: event, isNew: !known, day };
     this.#rows.expect({ table: 'period_money', ...of, isFinal: subject.phase === 'closed' });
   }
 
-  #count(event: Link, { month, phase, money }: PeriodMoney, sign: 1 | -1): void {
+  #count(event: Link, period: PeriodMoney, sign: 1 | -1): void {
+    const { month, phase } = period;
     for (const each of phases) {
       const key = `${month} ${each}`;
       const isNew = !this.#months.has(key);
-      const subject = this.#months.get(key) ?? newMonth(month, each);
+      const subject = this.#months.get(key) ?? emptyMonth(month, each);
       this.#months.set(key, subject);
       if (each === phase) {
         subject.periods += sign;
-        addTo(subject.money, money, sign);
+        addTo(subject, period, sign);
       }
       if (!isNew && each !== phase) continue;
       const of = { accountId: '', key, subject, at: event, isNew, isFinal: false, day: '' };
@@ -129,40 +94,11 @@ export class MoneyRows {
   }
 }
 
-const newPeriod = (accountId: string, periodStart: string): PeriodMoney => {
-  const money = { ...nothing };
-  return {
-    accountId,
-    periodStart,
-    month: periodStart.slice(0, 7),
-    plan: '',
-    phase: 'open',
-    money,
-    stream: `usage-${accountId}-${periodStart.slice(0, 10).replaceAll('-', '')}`,
-    get difference() {
-      return differenceOf(money);
-    },
-  };
-};
+const names = Object.keys(noMoney) as (keyof Money)[];
 
-const newMonth = (month: string, phase: string): MonthMoney => {
-  const money = { ...nothing };
-  return {
-    month,
-    phase,
-    periods: 0,
-    money,
-    get difference() {
-      return differenceOf(money);
-    },
-  };
-};
-
-const differenceOf = ({ charged, voided, waived, invoicedOverage }: Money): number =>
-  charged - voided - waived - invoicedOverage;
-
-function addTo(money: Money, amounts: Partial<Money>, sign: 1 | -1): void {
-  for (const name of Object.keys(amounts) as (keyof Money)[]) money[name] += sign * (amounts[name] ?? 0);
+function addTo(row: Money, amounts: Partial<Money>, sign: 1 | -1): void {
+  for (const name of names) row[name] += sign * (amounts[name] ?? 0);
+  row.difference_cents = row.charged_cents - row.voided_cents - row.waived_cents - row.invoiced_overage_cents;
 }
 
 const isFee = ({ kind }: Line): boolean => kind === 'fee' || kind === 'fee_difference';
@@ -171,6 +107,6 @@ const isFee = ({ kind }: Line): boolean => kind === 'fee' || kind === 'fee_diffe
 const startOf = (line: Line, start: string): string => (line.kind === 'fee' ? line.period_start : start);
 
 function invoicedOf({ kind, cents }: Line): Partial<Money> {
-  if (kind === 'fee') return { invoicedFee: cents };
-  return kind === 'fee_difference' ? { invoicedFeeDifference: cents } : { invoicedOverage: cents };
+  if (kind === 'fee') return { invoiced_fee_cents: cents };
+  return kind === 'fee_difference' ? { invoiced_fee_difference_cents: cents } : { invoiced_overage_cents: cents };
 }

@@ -3,18 +3,12 @@ import type { RecordedEvent } from '../rules/audited-log.ts';
 import { centsTaken } from '../rules/cents-taken.ts';
 import type { Link } from '../rules/event-schemas.ts';
 import { accountOf, parseStreamName } from '../rules/streams.ts';
-import type { Table } from './expected-rows.ts';
-import { outcomeOf } from './job-day.ts';
+import type { Table } from './columns.ts';
+import { dayOf, outcomeOf } from './days.ts';
 import { phases } from './period-money.ts';
-import { isOfStaff, type StaffLink } from './rows-of-staff.ts';
-import { dayOf } from './usage-day.ts';
+import { emailOf, isOfStaff } from './rows-of-staff.ts';
 
 type KeyOf = (event: Link) => string | undefined | null | false;
-
-const ofStaff =
-  (keyOfStaff: (event: StaffLink) => string | false): KeyOf =>
-  (event) =>
-    keyOfStaff(event as unknown as StaffLink);
 
 const keyOf: Readonly<Record<Exclude<Table, 'month_money' | 'job_days'>, KeyOf>> = {
   account_heads: ({ type, data }) => type === 'AccountOpened' && data.account_id,
@@ -38,14 +32,11 @@ const keyOf: Readonly<Record<Exclude<Table, 'month_money' | 'job_days'>, KeyOf>>
     (type === 'InvoiceIssued' || type === 'CreditNoteIssued') && (data.mail_to ?? []).length > 0 && id,
   period_money: ({ type, stream, data }) =>
     type === 'UsagePeriodOpened' && `${accountOf(stream) ?? ''} ${String(Date.parse(data.period_start))}`,
-  staff: ofStaff(({ type, data }) => (type === 'StaffInvited' || type === 'StaffSignedIn') && data.staff_id),
-  staff_addresses: ofStaff(
-    ({ type, data }) =>
-      (type === 'StaffInvited' || type === 'StaffSignedIn') && data.personal.email !== null && data.staff_id,
-  ),
-  staff_tokens: ofStaff(({ type, data }) => type === 'StaffTokenIssued' && data.token_id),
+  staff: ({ type, data }) => (type === 'StaffInvited' || type === 'StaffSignedIn') && data.staff_id,
+  staff_addresses: (event) => emailOf(event) !== null && event.data.staff_id,
+  staff_tokens: ({ type, data }) => type === 'StaffTokenIssued' && data.token_id,
   staff_looks: ({ type, id }) => type === 'PersonalDataViewed' && id,
-  corrections: ofStaff(({ type, data }) => type === 'CorrectionAsked' && data.correction_id),
+  corrections: ({ type, data }) => type === 'CorrectionAsked' && data.correction_id,
   usage_warnings: ({ type, id }) => (type === 'UsageWarningReached' || type === 'OverageCapReached') && id,
 };
 

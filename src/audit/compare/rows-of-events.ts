@@ -7,10 +7,9 @@ import type { Invoices } from '../rules/invoices.ts';
 import type { Job } from '../rules/job.ts';
 import type { Charge, Period } from '../rules/period.ts';
 import type { ReplayObserver } from '../rules/replay.ts';
+import { countEvent, dayOf, emptyJobDay, emptyUsageDay, type JobDay, outcomeOf, type UsageDay } from './days.ts';
 import type { ExpectedRows } from './expected-rows.ts';
-import { type JobDay, outcomeOf } from './job-day.ts';
 import { MoneyRows } from './period-money.ts';
-import { countEvent, dayOf, emptyDay, type UsageDay } from './usage-day.ts';
 
 /** The replay behind the rows. Finished periods and jobs are forgotten once their rows are compared. */
 interface Replayed {
@@ -50,15 +49,8 @@ export class RowsOfEvents implements ReplayObserver {
 
   accountHeadMoved(account: Account, isNew: boolean): void {
     const { accountId } = account;
-    this.#rows.expect({
-      table: 'account_heads',
-      accountId,
-      key: accountId,
-      subject: account,
-      at: account,
-      isNew,
-      day: '',
-    });
+    const of = { accountId, key: accountId, subject: account, at: account };
+    this.#rows.expect({ table: 'account_heads', ...of, isNew, day: '' });
   }
 
   accountChanged(event: Link, account: Account): void {
@@ -128,7 +120,7 @@ export class RowsOfEvents implements ReplayObserver {
     const days = this.#days.get(stream) ?? new Map<string, UsageDay>();
     this.#days.set(stream, days);
     const isNew = !days.has(day);
-    const subject = days.get(day) ?? emptyDay(stream, accountId, day);
+    const subject = days.get(day) ?? emptyUsageDay(stream, accountId, day);
     days.set(day, subject);
     countEvent(subject, event, taken);
     const of = { accountId, key: `${stream} ${day}`, subject, at: event };
@@ -145,7 +137,7 @@ export class RowsOfEvents implements ReplayObserver {
   }
 
   /** Every event of a download has its row, whichever of its two streams it is in. */
-  #timeline(event: RecordedEvent, accountId: string, taken?: number): void {
+  #timeline(event: Link, accountId: string, taken?: number): void {
     const { token } = event.data as { token?: string };
     if (token === undefined) return;
     const subject = { event, taken };
@@ -157,14 +149,14 @@ export class RowsOfEvents implements ReplayObserver {
   #queued({ stream, position, data: { token } }: Link, { accountId, totals }: Period): void {
     const job = this.#replayed.jobs.get(token);
     if (!job) return;
-    Object.assign(job, { runningCents: totals.overage_cents });
+    job.runningCents = totals.overage_cents;
     const at = { stream: job.stream, revision: -1, position };
     const of = { accountId, key: token, subject: job, at, isNew: true, isFinal: false, day: stream.slice(-8) };
     this.#rows.expect({ table: 'jobs', ...of });
   }
 
   jobEventRecorded(event: RecordedEvent, accountId: string): void {
-    this.#timeline(event, accountId);
+    this.#timeline(event as Link, accountId);
     this.#jobEnded(event as Link);
   }
 
@@ -175,7 +167,7 @@ export class RowsOfEvents implements ReplayObserver {
     const [day, platform, outcome] = [dayOf(event), queued.data.platform, outcomeOf(event)];
     const key = `${day} ${platform} ${outcome}`;
     const isNew = !this.#jobDays.has(key);
-    const subject = this.#jobDays.get(key) ?? { day, platform, outcome, downloads: 0 };
+    const subject = this.#jobDays.get(key) ?? emptyJobDay(day, platform, outcome);
     this.#jobDays.set(key, subject);
     subject.downloads += 1;
     this.#rows.expect({ table: 'job_days', accountId: '', key, subject, at: event, isNew, isFinal: false, day: '' });
@@ -196,7 +188,7 @@ export class RowsOfEvents implements ReplayObserver {
     if (!subject) return;
     if (isNew) this.#notices.set(id, subject);
     else {
-      Object.assign(subject, { messageId: data.message_id });
+      subject.messageId = data.message_id;
       this.#notices.delete(id);
     }
     const at = { ...subject, position: event.position };
@@ -207,10 +199,9 @@ export class RowsOfEvents implements ReplayObserver {
     const { charge, period, account, keyHash } = of;
     const isNew = event.type === 'DownloadQueued' && account.takeKey(event, charge, keyHash);
     if (account.idempotencyKeys.get(keyHash) !== charge || !period.opened) return;
-    const { data } = period.opened;
-    const subject = { event, charge, period: data, queuedAt: charge.revision + 1, isOverage: charge.rate !== null };
-    const { accountId } = period;
-    const key = `${data.account_id} ${keyHash}`;
+    const { account_id: accountId } = period.opened.data;
+    const subject = { event, charge, accountId };
+    const key = `${accountId} ${keyHash}`;
     this.#rows.expect({ table: 'idempotency_keys', accountId, key, subject, at: event, isNew });
   }
 
@@ -228,17 +219,15 @@ export class RowsOfEvents implements ReplayObserver {
       period.charges.clear();
       periods.delete(stream);
     };
-    const subject = creditsOf(period, completeness);
+    const subject = { period, completeness };
     const at = { stream, revision, position };
     this.#rows.expect({ table: 'credits', accountId, key: stream, subject, at, isNew, isFinal, forget });
   }
 
   invoiced(event: Link, invoices: Invoices, day = ''): void {
     const { accountId, waiting } = invoices;
-    const isInvoice = event.type === 'InvoiceIssued';
     this.#money.documented(event, accountId);
-    const subject = { ...event, total: isInvoice ? event.data.total_cents : event.data.cents };
-    this.#rows.expect({ table: 'invoices', accountId, key: event.id, subject, at: event, isNew: true, day });
+    this.#rows.expect({ table: 'invoices', accountId, key: event.id, subject: event, at: event, isNew: true, day });
     const people = waiting.get(event.id) ?? [];
     if (people.length === 0) return;
     const document = { ...event, accountId, waiting: people };
@@ -260,32 +249,4 @@ export class RowsOfEvents implements ReplayObserver {
     const of = { accountId, key, subject: document, at: { ...document, position }, isNew, day: '' };
     this.#rows.expect({ table: 'document_mails', ...of, isFinal: waiting.length === 0 });
   }
-}
-
-/** A period, with the columns of its row that are not fields of it. */
-function creditsOf(period: Period, completeness: Completeness): object {
-  const { opened, totals, due, warned } = period;
-  return {
-    period,
-    get feeCents() {
-      return (opened?.data.terms.fee_cents ?? 0) + totals.fee_difference_cents;
-    },
-    get due() {
-      return due.size === 0 ? null : { plan: due.get('plan'), ...due.get('cap') };
-    },
-    get warned() {
-      return [...warned.keys()];
-    },
-    get next() {
-      if (!period.next) return null;
-      const { period_start: start, period_end: end, terms } = period.next;
-      return { period: { start, end }, terms };
-    },
-    get openingDue() {
-      return completeness.openingIsDue(period);
-    },
-    get periodDue() {
-      return completeness.periodIsDue(period);
-    },
-  };
 }

@@ -1,54 +1,23 @@
 import type { RecordedEvent } from '../rules/audited-log.ts';
 import type { Link } from '../rules/event-schemas.ts';
 import type { ExpectedRows } from './expected-rows.ts';
+import { type Correction, newMember, type Token } from './subjects.ts';
 
 const pattern = /^(?:staff-stf_[a-z0-9]{16,32}|corrections-acc_[a-z0-9]{16,32})$/;
 
 /** Streams of staff, and of the corrections that they ask for. */
 export const isOfStaff = (stream: string): boolean => pattern.test(stream);
 
-/** What the rows need of an event of staff or of a correction, whose form the rules check. */
-export type StaffLink = Omit<Link, 'data'> & {
-  data: {
-    staff_id: string;
-    token_id: string;
-    correction_id: string;
-    role: string;
-    by: string;
-    why: string;
-    cents: number;
-    needs_approval: boolean;
-    personal: { email: string | null };
-  };
-};
-
-interface Member {
-  staffId: string;
-  role: string;
-  invited: boolean;
-  since: string;
-  removedAt: string | null;
-}
-
-interface Token {
-  issued: StaffLink;
-  revokedAt: string | null;
-}
-
-interface Correction {
-  asked: StaffLink;
-  status: string;
-  revision: number;
-  decided: StaffLink | null;
-  ended: StaffLink | null;
-  madeCents: number | null;
-  why: string | null;
+/** The e-mail address with which an event brings somebody in; null for an event without one. */
+export function emailOf({ type, data }: Link): string | null {
+  if (type !== 'StaffInvited' && type !== 'StaffSignedIn') return null;
+  return (data.personal as { email: string | null }).email;
 }
 
 /** Notes which rows each event of staff and of their corrections must have made or changed. */
 export class RowsOfStaff {
   readonly #rows: ExpectedRows;
-  readonly #members = new Map<string, Member>();
+  readonly #members = new Map<string, ReturnType<typeof newMember>>();
   readonly #withAddress = new Set<string>();
   readonly #tokens = new Map<string, Token>();
   /** Those that have not ended. */
@@ -66,21 +35,15 @@ export class RowsOfStaff {
 
   apply(event: RecordedEvent): void {
     if (!isOfStaff(event.stream) || typeof event.data !== 'object' || event.data === null) return;
-    const link = event as unknown as StaffLink;
+    const link = event as Link;
     if (event.stream.startsWith('staff-')) this.#ofStaff(link);
     else this.#correction(link);
   }
 
-  #ofStaff(event: StaffLink): void {
+  #ofStaff(event: Link): void {
     const { type, data } = event;
     if (type === 'PersonalDataViewed')
-      this.#rows.expect({
-        ...ofAll(event),
-        table: 'staff_looks',
-        key: event.id,
-        subject: event,
-        isNew: true,
-      });
+      this.#rows.expect({ ...ofAll(event), table: 'staff_looks', key: event.id, subject: event, isNew: true });
     else if (type === 'StaffTokenIssued') this.#token(event, { issued: event, revokedAt: null }, true);
     else if (type === 'StaffTokenRevoked') {
       const token = this.#tokens.get(data.token_id);
@@ -88,33 +51,32 @@ export class RowsOfStaff {
     } else this.#member(event);
   }
 
-  #token(event: StaffLink, token: Token, isNew: boolean): void {
+  #token(event: Link, token: Token, isNew: boolean): void {
     const key = token.issued.data.token_id;
     this.#tokens.set(key, token);
     if (!isNew) token.revokedAt ??= event.metadata.time;
     this.#rows.expect({ ...ofAll(event), table: 'staff_tokens', key, subject: token, isNew });
   }
 
-  #member(event: StaffLink): void {
+  #member(event: Link): void {
     const { type, data, metadata } = event;
     const key = data.staff_id;
     const known = this.#members.get(key);
     const isSignIn = type === 'StaffSignedIn';
     const comes = type === 'StaffInvited' || (isSignIn && !known);
     if (!known && !comes) return;
-    const subject = known ?? { staffId: key, role: '', invited: false, since: '', removedAt: null };
+    const subject = known ?? newMember(key);
     this.#members.set(key, subject);
-    if (comes) Object.assign(subject, { invited: !isSignIn, since: metadata.time, removedAt: null });
+    if (comes) Object.assign(subject, { invited: !isSignIn, since: metadata.time, removed_at: null });
     if (comes || type === 'StaffRoleChanged' || (isSignIn && data.by === 'provider')) subject.role = data.role;
-    if (type === 'StaffRemoved') subject.removedAt = metadata.time;
+    if (type === 'StaffRemoved') subject.removed_at = metadata.time;
     this.#rows.expect({ ...ofAll(event), table: 'staff', key, subject, isNew: !known });
-    const email = type === 'StaffInvited' || isSignIn ? data.personal.email : null;
-    if (email === null || this.#withAddress.has(key)) return;
+    if (emailOf(event) === null || this.#withAddress.has(key)) return;
     this.#withAddress.add(key);
     this.#rows.expect({ ...ofAll(event), table: 'staff_addresses', key, subject, isNew: true });
   }
 
-  #correction(event: StaffLink): void {
+  #correction(event: Link): void {
     const { type, data, revision, stream } = event;
     const accountId = stream.slice('corrections-'.length);
     this.#revisions.set(accountId, revision);
@@ -134,9 +96,9 @@ export class RowsOfStaff {
   }
 }
 
-const ofAll = (at: StaffLink) => ({ accountId: '', at, day: '' });
+const ofAll = (at: Link) => ({ accountId: '', at, day: '' });
 
-const asked = (event: StaffLink): Correction => ({
+const asked = (event: Link): Correction => ({
   asked: event,
   status: event.data.needs_approval ? 'asked' : 'permitted',
   revision: event.revision,

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
-import { type Facts, valueAt } from '../rules/divergence.ts';
-import { columns } from './columns.ts';
-import type { Entry, Table } from './expected-rows.ts';
+import type { Facts } from '../rules/divergence.ts';
+import { columns, type Table } from './columns.ts';
+import type { Entry } from './expected-rows.ts';
 
 /** Queries Postgres. */
 export type Query = (sql: string, values: unknown[]) => Promise<Record<string, unknown>[]>;
@@ -95,9 +95,10 @@ const areMany: Partial<Record<Table, readonly string[]>> = {
   job_timeline: ['text', 'numeric'],
 };
 
-/** The compared columns of a table, each with the path of the field that it must equal. */
-function comparedOf(table: Table): readonly { column: string; path: string }[] {
-  return Object.entries(columns[table]).map(([column, path]) => ({ column, path }));
+/** The compared columns of a table, each with what it must equal. */
+function comparedOf(table: Table): readonly { column: string; valueOf: (subject: object) => unknown }[] {
+  const compared = Object.entries<(subject: never) => unknown>(columns[table]);
+  return compared.map(([column, valueOf]) => ({ column, valueOf: valueOf as (subject: object) => unknown }));
 }
 
 export interface Difference {
@@ -156,16 +157,16 @@ async function compareEach(
 ): Promise<Difference[]> {
   const compared = comparedOf(table);
   const rows = entries.map(({ subject }) =>
-    Object.fromEntries(compared.map(({ column, path }) => [column, asJson(valueAt(subject, path))])),
+    Object.fromEntries(compared.map(({ column, valueOf }) => [column, asJson(valueOf(subject))])),
   );
-  const valueOf = (alias: string, column: string) => `${alias}.${column}${isJson(column) ? '::jsonb' : ''}`;
+  const written = (alias: string, column: string) => `${alias}.${column}${isJson(column) ? '::jsonb' : ''}`;
   const isLenient = (column: string) => notInOlderRows[table]?.includes(column) === true;
   const isUnknown = (column: string) => unknownOfRestored[table]?.includes(column) === true;
   const expected = compared
-    .map(({ column }) => (isUnknown(column) ? `coalesce(e.${column}, f.${column})` : valueOf('e', column)))
+    .map(({ column }) => (isUnknown(column) ? `coalesce(e.${column}, f.${column})` : written('e', column)))
     .join();
   const found = compared
-    .map(({ column }) => (isLenient(column) ? `coalesce(f.${column}, e.${column})` : valueOf('f', column)))
+    .map(({ column }) => (isLenient(column) ? `coalesce(f.${column}, e.${column})` : written('f', column)))
     .join();
   const keys = (alias: string) => kept[table].key.map((name) => `${alias}.${name}`).join();
   const differing = await query(
@@ -194,14 +195,14 @@ async function areSame(
   const { key } = kept[table];
   let text = '';
   for (const { subject } of entries)
-    for (const { column, path } of compared) text += measured(column, valueAt(subject, path));
+    for (const { column, valueOf } of compared) text += measured(column, valueOf(subject));
   const written = compared.map(({ column }) => {
     const value = isTime(column) ? `(extract(epoch from f.${column}) * 1000)::int8::text` : `f.${column}::text`;
     return `coalesce(octet_length(${value}) || ':' || ${value}, '-')`;
   });
   const keys = key.map((name) => {
-    const { path = '' } = compared.find(({ column }) => column === name) ?? {};
-    return entries.map(({ subject }) => String(valueAt(subject, path)));
+    const named = compared.find(({ column }) => column === name);
+    return entries.map(({ subject }) => String(named?.valueOf(subject)));
   });
   const lists = keyTypes.map((type, index) => `$${String(index + 1)}::${type}[]`).join();
   const [row] = await query(

@@ -3,12 +3,16 @@ import type { Log, RecordedEvent } from '../rules/audited-log.ts';
 import { Divergences, type Facts, nameOf } from '../rules/divergence.ts';
 import { Replay } from '../rules/replay.ts';
 import { accountOf, acknowledgementsStream, usageStream } from '../rules/streams.ts';
-import { Comparison, type ReadModelQueries } from './comparison.ts';
+import { Comparison, type ReadModelQueries, withinReach } from './comparison.ts';
 import { ExpectedRows } from './expected-rows.ts';
 import { kept, type Scope } from './rows.ts';
 import { RowsOfEvents } from './rows-of-events.ts';
 import { RowsOfStaff } from './rows-of-staff.ts';
-import { NotVerifiable, withinReach } from './table-snapshot.ts';
+
+/** The read models cannot be verified: one of them is behind, or the log or Postgres is unreachable. */
+export class NotVerifiable extends Error {
+  override readonly name = 'NotVerifiable';
+}
 
 export interface VerifierOptions {
   log: Log;

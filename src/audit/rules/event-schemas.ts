@@ -49,19 +49,17 @@ const terms = part({
   overage_cap_cents: optional(nullable(count)),
 });
 
-const nextPeriod = part({ period_start: instant, period_end: instant, terms });
+const span = { period_start: instant, period_end: instant };
+const nextPeriod = part({ ...span, terms });
 const idempotency = part({ key_hash: text, fingerprint: text });
-const promised = part({ process: text, at: instant });
+const promised = optional(part({ process: text, at: instant }));
+/** A download that was charged, or a change of its charge. */
+const charged = { token: text, ordinal: count };
+const changed = { token: text, charge_event_id: text };
+const video = { platform: text, video_id: text };
 
 const schemas = {
-  AccountOpened: part({
-    account_id: text,
-    terms,
-    anchor_day: count,
-    period_start: instant,
-    period_end: instant,
-    personal: anything,
-  }),
+  AccountOpened: part({ account_id: text, terms, anchor_day: count, ...span, personal: anything }),
   ApiKeyIssued: part({ account_id: text, key_id: text, key_hash: text, key_prefix: text, personal: anything }),
   ApiKeyRevoked: part({ account_id: text, key_id: text }),
   PersonInvited: part({ account_id: text, person_id: text, personal: anything }),
@@ -71,20 +69,18 @@ const schemas = {
   UsagePeriodOpened: part({
     account_id: text,
     anchor_day: count,
-    period_start: instant,
-    period_end: instant,
+    ...span,
     previous_period_start: nullable(instant),
     terms,
   }),
   PlanChanged: part({ effective: text, terms, fee_difference_cents: count }),
   OverageCapSet: part({ effective: text, overage_cap_cents: count }),
   OverageCapRemoved: part({ effective: text }),
-  DownloadCreditDebited: part({ token: text, ordinal: count }),
-  OverageCharged: part({ token: text, ordinal: count, cents: count, rate_cents: count, rate_version: text }),
+  DownloadCreditDebited: part(charged),
+  OverageCharged: part({ ...charged, cents: count, rate_cents: count, rate_version: text }),
   DownloadQueued: part({
     token: text,
-    platform: text,
-    video_id: text,
+    ...video,
     url: text,
     format: text,
     quality: text,
@@ -94,32 +90,23 @@ const schemas = {
     idempotency: nullable(idempotency),
   }),
   DownloadConfirmed: part({ token: text }),
-  DownloadVoided: part({
-    token: text,
-    charge_event_id: text,
-    credits: count,
-    overage_downloads: count,
-    cents: count,
-    promised: optional(promised),
-  }),
+  DownloadVoided: part({ ...changed, credits: count, overage_downloads: count, cents: count, promised }),
   MetadataCreditDebited: part({
     lookup_id: text,
     ordinal: count,
-    platform: text,
-    video_id: text,
+    ...video,
     download_refusal: optional(nullable(text)),
   }),
-  MetadataCreditVoided: part({ lookup_id: text, charge_event_id: text, promised: optional(promised) }),
+  MetadataCreditVoided: part({ lookup_id: text, charge_event_id: text, promised }),
   UsageWarningReached: part({ pool: text, threshold_percent: count, used: count, limit: count }),
   UsageWarningMailed: part({ warning_event_id: text, pool: text, threshold_percent: count, message_id: text }),
   OverageCapReached: part({ overage_cents: count, overage_cap_cents: count }),
   OverageCapMailed: part({ cap_event_id: text, message_id: text }),
-  DownloadCreditReturned: part({ token: text, charge_event_id: text }),
-  ChargeWaived: part({ reference: text, token: text, charge_event_id: text, cents: count, overage_downloads: count }),
-  UsagePeriodEnded: part({ period_start: instant, period_end: instant, next: nextPeriod }),
+  DownloadCreditReturned: part(changed),
+  ChargeWaived: part({ reference: text, ...changed, cents: count, overage_downloads: count }),
+  UsagePeriodEnded: part({ ...span, next: nextPeriod }),
   UsagePeriodClosed: part({
-    period_start: instant,
-    period_end: instant,
+    ...span,
     downloads: count,
     download_credits: count,
     overage_downloads: count,
@@ -161,8 +148,7 @@ const schemas = {
     number: count,
     account_id: text,
     covers: text,
-    period_start: instant,
-    period_end: instant,
+    ...span,
     currency: text,
     lines: anything,
     total_cents: count,

@@ -24,6 +24,8 @@ export class Job extends Chain<string> {
   waitingSince: string;
   claimedAt: string | null = null;
   startedAt: string | null = null;
+  /** Overage of the period directly after the charge; undefined for a job that was restored from its own stream. */
+  runningCents: number | undefined;
 
   /** @param of accountId: the account that the download was queued for */
   constructor(stream: string, of: { accountId: string; queued: Link; cents: number }, report: Report) {

@@ -104,7 +104,7 @@ export class Replay {
         await this.#correction(event, name.accountId);
         break;
       case 'staff':
-        await this.#staff(event, name.staffId);
+        await this.#ofAll(this.#memberOf(name.staffId), event);
         break;
       case 'issuer':
         await this.#ofAll(this.#issuer, event);
@@ -114,33 +114,22 @@ export class Replay {
     }
   }
 
-  async #ofAll(chain: Issuer | Acknowledgements, recorded: RecordedEvent): Promise<void> {
-    let event: Link | undefined;
-    this.#check(chain, recorded, (link) => {
-      chain.check(link);
-      event = link;
-    });
-    if (event) await this.#checkRole(event, chain);
+  async #ofAll(chain: Issuer | Acknowledgements | StaffMember, recorded: RecordedEvent): Promise<void> {
+    const event = this.#check(chain, recorded, (link) => chain.check(link));
+    // A sign-in says the role of its own person.
+    if (event && event.type !== 'StaffSignedIn') await this.#checkRole(event, chain);
   }
 
-  async #staff(recorded: RecordedEvent, staffId: string): Promise<void> {
+  #memberOf(staffId: string): StaffMember {
     const member = this.#members.get(staffId) ?? new StaffMember(staffId, this.#report);
     this.#members.set(staffId, member);
-    let event: Link | undefined;
-    this.#check(member, recorded, (link) => {
-      member.check(link);
-      event = link;
-    });
-    // A sign-in says the role of its own person.
-    if (event && event.type !== 'StaffSignedIn') await this.#checkRole(event, member);
+    return member;
   }
 
   async #correction(recorded: RecordedEvent, accountId: string): Promise<void> {
     const chain = this.#corrections.get(accountId) ?? new Corrections(recorded.stream, accountId, this.#report);
     this.#corrections.set(accountId, chain);
-    let event: Link | undefined;
-    this.#check(chain, recorded, (link) => {
-      event = link;
+    const event = this.#check(chain, recorded, (link) => {
       if (!this.accounts.has(accountId))
         chain.giveUp('period_account', link, 'stream', 'one of an account that was opened before');
       const request = chain.check(link);
@@ -223,14 +212,16 @@ export class Replay {
     return history;
   }
 
-  /** @param check is not called for an event that cannot be read */
-  #check(chain: Chain, recorded: RecordedEvent, check: (event: Link) => void): void {
+  /** @param check is not called for an event that cannot be read @returns undefined for one */
+  #check(chain: Chain, recorded: RecordedEvent, check: (event: Link) => void = () => undefined): Link | undefined {
     const link = chain.follow(recorded);
     const wrong = findWrongField(recorded);
     if (wrong) chain.wrong('event_form', recorded, wrong.path, 'in the form that docs/events.md gives it');
-    if (wrong?.isSurplus === false) return;
+    if (wrong?.isSurplus === false) return undefined;
     if (link.metadata.time > this.newestTime) this.newestTime = link.metadata.time;
-    check(withDefaults(link));
+    const event = withDefaults(link);
+    check(event);
+    return event;
   }
 
   #account(event: RecordedEvent, id: string): void {
@@ -311,8 +302,7 @@ export class Replay {
   async #invoice(recorded: RecordedEvent, id: string): Promise<void> {
     const invoices = this.invoices.get(id) ?? new Invoices(recorded.stream, id, this.#report);
     this.invoices.set(id, invoices);
-    let event: Link | undefined;
-    this.#check(invoices, recorded, (link) => (event = link));
+    const event = this.#check(invoices, recorded);
     if (!event) return;
     const account = this.accounts.get(id);
     if (!account) invoices.giveUp('period_account', event, 'stream', 'one of an account that was opened before');
