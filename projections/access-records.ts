@@ -1,6 +1,8 @@
 import type { PoolClient } from 'pg';
 import type { ParsedEvent } from '../src/domain/parse-event.ts';
 import type { StaffEvent } from '../src/domain/staff-events.ts';
+import type { Queryable } from './runner/rows.ts';
+import { insertRows } from './write-rows.ts';
 
 type Viewed = Extract<StaffEvent, { type: 'PersonalDataViewed' }>['data'];
 
@@ -14,10 +16,7 @@ export async function applyToAccessRecords(
       ? [{ ...data, position: position.toString(), event_id: id, time: metadata.time }]
       : [],
   );
-  if (rows.length === 0) return;
-  await client.query('insert into staff_looks select * from jsonb_populate_recordset(null::staff_looks, $1)', [
-    JSON.stringify(rows),
-  ]);
+  await insertRows(client, 'staff_looks', rows);
 }
 
 /** Somebody of staff has read personal data. `time` is UTC ISO-8601. */
@@ -34,19 +33,19 @@ export interface AccessRecord {
 
 /** The newest first: all, or those of a person, of an account or of a download. @param before a position: only older ones */
 export async function listAccessRecords(
-  client: Pick<PoolClient, 'query'>,
+  client: Queryable,
   { of, before, limit }: { of: AccessRecordsOf; before?: string | undefined; limit: number },
 ): Promise<AccessRecord[]> {
   const filters = Object.entries({ staff_id: of.staffId, account_id: of.accountId, token: of.token });
   const wanted = filters.filter(([, value]) => value !== undefined);
-  const { rows } = await client.query<Omit<AccessRecord, 'time'> & { time: Date }>(
+  const { rows } = await client.query<AccessRecord>(
     `select position::text, event_id, staff_id, account_id, token, page, time
      from staff_looks l where l.position < coalesce($1::numeric, 'infinity')
        ${wanted.map(([column], index) => `and ${column} = $${String(index + 3)}`).join(' ')}
      order by l.position desc limit $2`,
     [before ?? null, limit, ...wanted.map(([, value]) => value)],
   );
-  return rows.map((row) => ({ ...row, time: row.time.toISOString() }));
+  return rows;
 }
 
 interface AccessRecordsOf {

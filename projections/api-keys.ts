@@ -5,6 +5,8 @@ import { periodOfUsageStream } from '../src/domain/billing-period.ts';
 import { parseAccountEvent, type ParsedEvent, parseUsageEvent } from '../src/domain/parse-event.ts';
 import type { RowMacs } from '../src/ports/row-macs.ts';
 import type { RebuildableProjection } from './runner/projection.ts';
+import type { Queryable } from './runner/rows.ts';
+import { insertRows, upsertRows } from './write-rows.ts';
 
 /**
  * The read model that admits requests: tables `api_keys`, `hourly_limits` and `api_key_window`. A key is issued or revoked as
@@ -41,7 +43,8 @@ export const apiKeys: RebuildableProjection = {
         limits.set(event.data.account_id, event.data.terms.hourly_limit);
       }
       await writeHeads(accountEvents, client);
-      await writeLimits(limits, client);
+      const rows = [...limits].map(([account_id, hourly_limit]) => ({ account_id, hourly_limit }));
+      await upsertRows(client, 'hourly_limits', { key: ['account_id'], rows });
       await writeKeys(accountEvents, client);
       await writeWindows(accountEvents, limits, { client, macs });
     },
@@ -55,12 +58,7 @@ async function writeHeads(events: readonly ParsedEvent<AccountEvent>[], client: 
       { account_id: event.data.account_id, revision, last_hash: metadata.hash },
     ]),
   );
-  if (heads.size === 0) return;
-  await client.query(
-    `insert into account_heads select * from json_populate_recordset(null::account_heads, $1::json)
-     on conflict (account_id) do update set revision = excluded.revision, last_hash = excluded.last_hash`,
-    [JSON.stringify([...heads.values()])],
-  );
+  await upsertRows(client, 'account_heads', { key: ['account_id'], rows: [...heads.values()] });
 }
 
 /** The content that the MAC of a row of `api_key_window` covers: the key and its account. @param hash of the row, a UUID */
@@ -84,10 +82,7 @@ export function uuidOfKeyHash(keyHash: string): string {
 }
 
 /** Those of the keys that admit nobody now. @param keyHashes SHA-256, hexadecimal */
-export async function listKeysNotInForce(
-  client: Pick<PoolClient, 'query'>,
-  keyHashes: readonly string[],
-): Promise<Set<string>> {
+export async function listKeysNotInForce(client: Queryable, keyHashes: readonly string[]): Promise<Set<string>> {
   const { rows } = await client.query<{ key_hash: string }>(
     // As for jobs that are waited for: an array of thousands would cost more.
     `select key_hash from unnest(string_to_array($1, ',')) key_hash
@@ -102,11 +97,12 @@ export interface ApiKeyRow {
   account_id: string;
   key_prefix: string;
   label: string;
-  created_at: Date;
-  revoked_at: Date | null;
+  /** Instants are UTC ISO-8601. */
+  created_at: string;
+  revoked_at: string | null;
 }
 
-export async function listApiKeys(client: Pick<PoolClient, 'query'>, accountId: string): Promise<ApiKeyRow[]> {
+export async function listApiKeys(client: Queryable, accountId: string): Promise<ApiKeyRow[]> {
   const { rows } = await client.query<ApiKeyRow>(
     `select key_id, account_id, key_prefix, label, created_at, revoked_at
      from api_keys where account_id = $1 order by created_at, key_id`,
@@ -117,7 +113,7 @@ export async function listApiKeys(client: Pick<PoolClient, 'query'>, accountId: 
 
 /** Accounts in the order of their ids, `limit` at most. @param after an id: only accounts after it */
 export async function listAccountIds(
-  client: Pick<PoolClient, 'query'>,
+  client: Queryable,
   { after = '', limit }: { after?: string; limit: number },
 ): Promise<string[]> {
   const { rows } = await client.query<{ account_id: string }>(
@@ -129,7 +125,7 @@ export async function listAccountIds(
 
 /** Accounts with a key that begins with `text`, in the order of their ids. @param text a prefix of a key, of any length */
 export async function listAccountsOfKey(
-  client: Pick<PoolClient, 'query'>,
+  client: Queryable,
   text: string,
   { after = '', limit }: { after?: string; limit: number },
 ): Promise<string[]> {
@@ -176,15 +172,6 @@ export function waitForHourlyLimit(
 const waitForRow = (pool: Pool, query: { text: string; values: unknown[] }, timeoutMs: number): Promise<boolean> =>
   until(async () => ((await pool.query(query)).rowCount ?? 0) > 0, { limitMs: timeoutMs, pollMs });
 
-async function writeLimits(limits: ReadonlyMap<string, number>, client: PoolClient): Promise<void> {
-  if (limits.size === 0) return;
-  await client.query(
-    `insert into hourly_limits select * from unnest($1::text[], $2::int[])
-     on conflict (account_id) do update set hourly_limit = excluded.hourly_limit`,
-    [[...limits.keys()], [...limits.values()]],
-  );
-}
-
 async function writeKeys(events: readonly ParsedEvent<AccountEvent>[], client: PoolClient): Promise<void> {
   const issued: object[] = [];
   const revoked = new Map<string, string>();
@@ -194,11 +181,7 @@ async function writeKeys(events: readonly ParsedEvent<AccountEvent>[], client: P
       issued.push({ ...key, label: personal.label, created_at: metadata.time });
     } else if (event.type === 'ApiKeyRevoked') revoked.set(event.data.key_id, metadata.time);
   }
-  if (issued.length > 0) {
-    await client.query('insert into api_keys select * from jsonb_populate_recordset(null::api_keys, $1)', [
-      JSON.stringify(issued),
-    ]);
-  }
+  await insertRows(client, 'api_keys', issued);
   if (revoked.size > 0) {
     await client.query(
       `update api_keys k set revoked_at = r.revoked_at

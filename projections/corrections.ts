@@ -1,8 +1,9 @@
-import type { PoolClient } from 'pg';
 import type { Correction, CorrectionEvent } from '../src/domain/correction-events.ts';
 import type { CorrectionStatus } from '../src/domain/correction-requests.ts';
 import { type Actor, parseCorrectionEvent, type ParsedEvent } from '../src/domain/parse-event.ts';
 import type { RebuildableProjection } from './runner/projection.ts';
+import { type Queryable, withInstants } from './runner/rows.ts';
+import { upsertRows } from './write-rows.ts';
 
 /**
  * The read model of what staff ask to give back in the console: table `corrections`. A row is only a hint: whether a correction
@@ -27,11 +28,7 @@ export const corrections: RebuildableProjection = {
       const row = evolve(rows.get(event.event.data.correction_id), event);
       if (row) rows.set(row.correction_id, row);
     }
-    await client.query(
-      `insert into corrections select * from jsonb_populate_recordset(null::corrections, $1)
-       on conflict (correction_id) do update set ${changing.map((column) => `${column} = excluded.${column}`).join(', ')}`,
-      [JSON.stringify([...rows.values()])],
-    );
+    await upsertRows(client, 'corrections', { key: ['correction_id'], rows: [...rows.values()] });
   },
 };
 
@@ -63,17 +60,6 @@ export interface CorrectionRow {
   /** Why nothing was given back, in the words of a refusal. */
   why: string | null;
 }
-
-const changing = [
-  'status',
-  'revision',
-  'decided_event_id',
-  'decided_at',
-  'decided_by',
-  'ended_at',
-  'made_cents',
-  'why',
-] as const satisfies readonly (keyof CorrectionRow)[];
 
 /** @returns undefined for an event about a correction that nobody has asked for */
 function evolve(row: CorrectionRow | undefined, parsed: ParsedEvent<CorrectionEvent>): CorrectionRow | undefined {
@@ -128,22 +114,10 @@ export const correctionJsonSql = (alias: string) =>
 /** `to_jsonb` writes instants with an offset and a position as a number. */
 export function correctionFromJson(json: CorrectionJson): CorrectionRow {
   const { position_text: position, ...row } = json;
-  const instant = (text: string) => new Date(text).toISOString();
-  const maybe = (text: string | null) => (text === null ? null : instant(text));
-  return {
-    ...row,
-    position,
-    asked_at: instant(row.asked_at),
-    decided_at: maybe(row.decided_at),
-    ended_at: maybe(row.ended_at),
-  };
+  return withInstants({ ...row, position }, 'asked_at', 'decided_at', 'ended_at');
 }
 
-async function select(
-  client: Pick<PoolClient, 'query'>,
-  sql: string,
-  values: readonly unknown[],
-): Promise<CorrectionRow[]> {
+async function select(client: Queryable, sql: string, values: readonly unknown[]): Promise<CorrectionRow[]> {
   const { rows } = await client.query<{ row: CorrectionJson }>(
     `select ${correctionJsonSql('c')} as row from corrections c ${sql}`,
     [...values],
@@ -151,10 +125,7 @@ async function select(
   return rows.map(({ row }) => correctionFromJson(row));
 }
 
-export async function readCorrection(
-  client: Pick<PoolClient, 'query'>,
-  correctionId: string,
-): Promise<CorrectionRow | undefined> {
+export async function readCorrection(client: Queryable, correctionId: string): Promise<CorrectionRow | undefined> {
   return (await select(client, 'where correction_id = $1', [correctionId]))[0];
 }
 
@@ -164,7 +135,7 @@ export async function readCorrection(
  * @param except ids to leave out for now
  */
 export const listWaitingCorrections = (
-  client: Pick<PoolClient, 'query'>,
+  client: Queryable,
   {
     status,
     except = [],
@@ -195,7 +166,7 @@ const filterColumns = {
 
 /** The newest first. @param before a position: only older ones */
 export function listCorrections(
-  client: Pick<PoolClient, 'query'>,
+  client: Queryable,
   { filter = {}, before, limit }: { filter?: CorrectionFilter; before?: string | undefined; limit: number },
 ): Promise<CorrectionRow[]> {
   const values: unknown[] = [];
@@ -224,7 +195,7 @@ export interface MadeEvent {
 
 /** The events by which a correction has given money back, the oldest first. */
 export async function listMadeEvents(
-  client: Pick<PoolClient, 'query'>,
+  client: Queryable,
   { account_id: accountId, reference, asked_by: askedBy, kind, correction }: CorrectionRow,
 ): Promise<MadeEvent[]> {
   const tokens =
@@ -241,9 +212,11 @@ export async function listMadeEvents(
   const ofInvoices = `select i.type, i.event_id, i.time, i.total_cents::float8 as cents, null as token, i.number
      from invoices i
      where i.type = 'CreditNoteIssued' and i.data->>'reference' = $1 and i.account_id = $2 and i.actor::jsonb = $3::jsonb`;
-  const { rows } = await client.query<Omit<MadeEvent, 'time'> & { time: Date }>(
-    kind === 'credit_line' ? ofInvoices : ofLedger,
-    [reference, accountId, JSON.stringify(askedBy), ...(kind === 'credit_line' ? [] : [tokens])],
-  );
-  return rows.map((row) => ({ ...row, time: row.time.toISOString() }));
+  const { rows } = await client.query<MadeEvent>(kind === 'credit_line' ? ofInvoices : ofLedger, [
+    reference,
+    accountId,
+    JSON.stringify(askedBy),
+    ...(kind === 'credit_line' ? [] : [tokens]),
+  ]);
+  return rows;
 }

@@ -7,85 +7,36 @@ import { initialUsage, type UsagePeriod, type UsageSnapshot } from '../src/domai
 import type { EventStore } from '../src/ports/event-store.ts';
 import type { RowMacs } from '../src/ports/row-macs.ts';
 import { CreditsMacs, type NotBelieved, notBelieved, type SignedUsage } from './credits-macs.ts';
+import type { Queryable } from './runner/rows.ts';
+import { upsertRows } from './write-rows.ts';
 
 /** The read model behind GET /credits, from which every decision about usage starts: table `credits`. */
 
-/** A row as `creditsColumns` selects it. */
-export interface CreditsRow {
-  account_id: string;
-  period_start: Date;
-  period_end: Date;
-  stream: string;
-  credits_revision: string;
-  last_hash: string;
-  last_time: Date;
-  phase: UsagePeriod['phase'];
-  anchor_day: number;
-  terms: UsagePeriod['terms'];
-  downloads: number;
-  download_credits: number;
-  overage_downloads: number;
-  overage_cents: string;
-  lookups: number;
-  metadata_credits: number;
-  fee_cents: string;
-  fee_difference_cents: string;
-  plan_changes: number;
-  due: UsagePeriod['due'];
-  warned: UsagePeriod['warned'];
-  cap_reached: boolean;
-  next: UsagePeriod['next'];
-  credits_mac: string | null;
-}
+type Written = ReturnType<typeof rowOf>;
+type Counted = 'revision' | 'overage_cents' | 'fee_cents' | 'fee_difference_cents';
 
-const columns = [
-  'account_id',
-  'period_start',
-  'period_end',
-  'stream',
-  'revision as credits_revision',
-  'last_hash',
-  'last_time',
-  'phase',
-  'anchor_day',
-  'terms',
-  'downloads',
-  'download_credits',
-  'overage_downloads',
-  'overage_cents',
-  'lookups',
-  'metadata_credits',
-  'fee_cents',
-  'fee_difference_cents',
-  'plan_changes',
-  'due',
-  'warned',
-  'cap_reached',
-  'next',
-  'mac as credits_mac',
-];
+/** A row as `creditsColumns` selects it. Postgres's bigints come as texts. */
+export interface CreditsRow extends Omit<Written, 'plan' | Counted>, Record<Counted, string> {
+  mac: string | null;
+}
 
 /** The select list of `CreditsRow`. @param alias of the table in the query */
 export const creditsColumns = (alias: string) => columns.map((column) => `${alias}.${column}`).join(', ');
 
 /** Index of a column of `CreditsRow` in the select list. */
-export function creditsColumnIndex(name: keyof CreditsRow): number {
-  const index = columns.findIndex((column) => column === name || column.endsWith(` as ${name}`));
-  if (index < 0) throw new Error(`${name} is not selected`);
-  return index;
-}
+export const creditsColumnIndex = (name: keyof CreditsRow): number => columns.indexOf(name);
 
 function snapshotFromRow(row: CreditsRow): UsageSnapshot {
   return {
     stream: row.stream,
-    revision: Number(row.credits_revision),
+    revision: Number(row.revision),
     lastHash: row.last_hash,
-    lastTime: row.last_time.toISOString(),
+    lastTime: row.last_time,
     usage: {
       phase: row.phase,
       accountId: row.account_id,
       anchorDay: row.anchor_day,
-      period: { start: row.period_start.toISOString(), end: row.period_end.toISOString() },
+      period: { start: row.period_start, end: row.period_end },
       terms: row.terms,
       downloads: row.downloads,
       downloadCredits: row.download_credits,
@@ -110,7 +61,7 @@ function snapshotFromRow(row: CreditsRow): UsageSnapshot {
  * @returns undefined if it has none, and `notBelieved` for a row that this installation has not written
  */
 export async function readNewestCredits(
-  client: Pick<PoolClient, 'query'>,
+  client: Queryable,
   accountId: string,
   macs: RowMacs,
 ): Promise<UsageSnapshot | NotBelieved | undefined> {
@@ -123,7 +74,7 @@ export async function readNewestCredits(
 
 /** The row of one period, with the same results. @param stream its usage stream */
 export async function readCredits(
-  client: Pick<PoolClient, 'query'>,
+  client: Queryable,
   stream: string,
   macs: RowMacs,
 ): Promise<UsageSnapshot | NotBelieved | undefined> {
@@ -136,7 +87,7 @@ export async function readCreditsWritten(client: PoolClient, streams: readonly s
   return (await readRows(client, streams)).map(snapshotFromRow);
 }
 
-async function readRows(client: Pick<PoolClient, 'query'>, streams: readonly string[]): Promise<CreditsRow[]> {
+async function readRows(client: Queryable, streams: readonly string[]): Promise<CreditsRow[]> {
   const { rows } = await client.query<CreditsRow>(
     `select ${creditsColumns('c')} from credits c where stream = any($1)`,
     [streams],
@@ -146,7 +97,7 @@ async function readRows(client: Pick<PoolClient, 'query'>, streams: readonly str
 
 export const signedUsageOf = (row: CreditsRow): SignedUsage => ({
   snapshot: snapshotFromRow(row),
-  mac: row.credits_mac,
+  mac: row.mac,
 });
 
 const maxRemembered = 10_000;
@@ -201,9 +152,7 @@ export class CreditsRows {
   #stateOf(row: CreditsRow): UsageSnapshot | NotBelieved {
     const own = this.#written.get(row.stream);
     const isOwn =
-      own?.mac === row.credits_mac &&
-      own.snapshot.lastHash === row.last_hash &&
-      own.snapshot.revision === Number(row.credits_revision);
+      own?.mac === row.mac && own.snapshot.lastHash === row.last_hash && own.snapshot.revision === Number(row.revision);
     return isOwn ? own.snapshot : this.#macs.believed(signedUsageOf(row), row.account_id);
   }
 
@@ -222,13 +171,7 @@ export class CreditsRows {
       this.#written.set(snapshot.stream, { snapshot, mac });
       return [{ ...rowOf(snapshot, snapshot.usage), mac }];
     });
-    await client.query({
-      name: 'write-credits',
-      text: `insert into credits (${written.join(', ')})
-       select ${written.join(', ')} from jsonb_populate_recordset(null::credits, $1)
-       on conflict (account_id, period_start) do update set ${changes.join(', ')}`,
-      values: [JSON.stringify(rows)],
-    });
+    await upsertRows(client, 'credits', { key: ['account_id', 'period_start'], rows });
   }
 }
 
@@ -248,10 +191,10 @@ const nothingOf = (stream: string): UsageSnapshot => ({
   usage: initialUsage,
 });
 
-const written = [...Object.keys(rowOf({} as UsageSnapshot, { period: {}, terms: {} } as UsagePeriod)), 'mac'];
-const changes = written
-  .filter((column) => !['account_id', 'period_start'].includes(column))
-  .map((column) => `${column} = excluded.${column}`);
+/** The plan is one of the terms. */
+const columns = [...Object.keys(rowOf({} as UsageSnapshot, { period: {}, terms: {} } as UsagePeriod)), 'mac'].filter(
+  (column) => column !== 'plan',
+);
 
 function rowOf({ stream, revision, lastHash, lastTime }: Omit<UsageSnapshot, 'usage'>, usage: UsagePeriod) {
   return {

@@ -1,6 +1,7 @@
 import type { Pool, PoolClient } from 'pg';
 import type { InvoiceEvent } from '../src/domain/invoice-events.ts';
 import type { ParsedEvent } from '../src/domain/parse-event.ts';
+import { insertRows } from './write-rows.ts';
 
 /**
  * The read model that invoices and credit notes are mailed from: table `document_mails`, one row per document that names people,
@@ -15,12 +16,7 @@ export async function applyToDocumentMails(
     const { account_id, mail_to: waiting = [] } = event.data;
     return waiting.length === 0 ? [] : [{ event_id: id, account_id, revision, time: metadata.time, waiting }];
   });
-  if (issued.length > 0) {
-    await client.query(
-      'insert into document_mails select * from jsonb_populate_recordset(null::document_mails, $1::jsonb)',
-      [JSON.stringify(issued)],
-    );
-  }
+  await insertRows(client, 'document_mails', issued);
   const mailed = events.flatMap(({ event: { type, data } }) => (type === 'DocumentMailed' ? [data] : []));
   if (mailed.length > 0) {
     await client.query(

@@ -5,6 +5,8 @@ import type { ParsedEvent } from '../src/domain/parse-event.ts';
 import type { UsageEvent } from '../src/domain/usage-events.ts';
 import type { RowMacs } from '../src/ports/row-macs.ts';
 import { type NotBelieved, notBelieved } from './credits-macs.ts';
+import type { Queryable } from './runner/rows.ts';
+import { upsertRows } from './write-rows.ts';
 
 /** The newest download of each idempotency key, whatever its billing period: table `idempotency_keys`. */
 
@@ -60,7 +62,7 @@ const isGenuine = (row: Row, mac: string | null, macs: RowMacs): boolean =>
 
 /** The download of one key of an account, as far as the read model knows. */
 export async function readKeyedDownload(
-  client: Pick<PoolClient, 'query'>,
+  client: Queryable,
   { accountId, keyHash, macs }: { accountId: string; keyHash: string; macs: RowMacs },
 ): Promise<KeyedDownload | NotBelieved | undefined> {
   const { rows } = await client.query<(string | null)[]>({
@@ -111,7 +113,8 @@ export async function applyToIdempotencyKeys(
     // A row that the batch itself writes for a key is newer.
     for (const row of await readSettled(settled, client, macs)) if (!rows.has(keyOf(row))) rows.set(keyOf(row), row);
   }
-  if (rows.size > 0) await writeRows([...rows.values()], client, macs);
+  const signed = [...rows.values()].map((row) => ({ ...row, mac: macs.sign('idempotency_keys', textOf(row)) }));
+  await upsertRows(client, 'idempotency_keys', { key: ['account_id', 'key_hash'], rows: signed });
 }
 
 const keyOf = ({ account_id, key_hash }: Row) => `${account_id} ${key_hash}`;
@@ -131,16 +134,4 @@ async function readSettled(
     const as = settled.get(row.token);
     return as && isGenuine(row, mac, macs) ? [{ ...row, [as]: true }] : [];
   });
-}
-
-async function writeRows(rows: readonly Row[], client: PoolClient, macs: RowMacs): Promise<void> {
-  const all = ['account_id', 'key_hash', ...columns, 'mac'].join(', ');
-  const signed = rows.map((row) => ({ ...row, mac: macs.sign('idempotency_keys', textOf(row)) }));
-  await client.query(
-    `insert into idempotency_keys (${all})
-     select ${all} from jsonb_populate_recordset(null::idempotency_keys, $1)
-     on conflict (account_id, key_hash) do update set
-       ${[...columns, 'mac'].map((column) => `${column} = excluded.${column}`).join(', ')}`,
-    [JSON.stringify(signed)],
-  );
 }

@@ -1,7 +1,8 @@
-import type { PoolClient } from 'pg';
 import type { CreditNoteIssued, InvoiceEvent, InvoiceIssued } from '../src/domain/invoice-events.ts';
 import { type Actor, type ParsedEvent, parseInvoiceEvent } from '../src/domain/parse-event.ts';
 import type { RebuildableProjection } from './runner/projection.ts';
+import type { Queryable } from './runner/rows.ts';
+import { insertRows } from './write-rows.ts';
 
 /** The read model behind `invoices list` and `invoices show`: table `invoices`, one row per invoice or credit note. */
 export const invoices: RebuildableProjection = {
@@ -14,10 +15,7 @@ export const invoices: RebuildableProjection = {
       const row = invoiceRow(parseInvoiceEvent(event));
       return row ? [{ ...row, data: event.data }] : [];
     });
-    if (rows.length === 0) return;
-    await client.query('insert into invoices select * from json_populate_recordset(null::invoices, $1::json)', [
-      JSON.stringify(rows),
-    ]);
+    await insertRows(client, 'invoices', rows);
   },
 };
 
@@ -60,14 +58,14 @@ export interface AccountInvoices {
 }
 
 /** All invoices and credit notes of an account, in the order of their numbers. */
-export async function readInvoices(client: Pick<PoolClient, 'query'>, accountId: string): Promise<AccountInvoices> {
+export async function readInvoices(client: Queryable, accountId: string): Promise<AccountInvoices> {
   const { rows } = await client.query<{
     type: InvoiceEvent['type'];
     data: unknown;
     event_id: string;
     revision: number;
     position: string;
-    time: Date;
+    time: string;
     actor: Actor;
   }>(
     `select type, data, event_id, revision::float8, position::text, time, actor from invoices i
@@ -83,7 +81,7 @@ export async function readInvoices(client: Pick<PoolClient, 'query'>, accountId:
         revision,
         position: BigInt(position),
         actor,
-        issuedAt: time.toISOString(),
+        issuedAt: time,
       }));
   return { invoices: of('InvoiceIssued'), creditNotes: of('CreditNoteIssued') };
 }

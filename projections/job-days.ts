@@ -2,6 +2,7 @@ import type { PoolClient } from 'pg';
 import type { JobEvent } from '../src/domain/download-job-events.ts';
 import type { FailureReason } from '../src/domain/failure-reasons.ts';
 import type { ParsedEvent } from '../src/domain/parse-event.ts';
+import type { Queryable } from './runner/rows.ts';
 
 /** How many downloads ended on each UTC day, by platform and reason: table `job_days`. */
 export interface JobDay {
@@ -39,10 +40,7 @@ export async function applyToJobDays(
 }
 
 /** The days of a span, both included, in their order: a day has few platforms and reasons. @param from UTC, YYYY-MM-DD */
-export async function listJobDays(
-  client: Pick<PoolClient, 'query'>,
-  { from, to }: { from: string; to: string },
-): Promise<JobDay[]> {
+export async function listJobDays(client: Queryable, { from, to }: { from: string; to: string }): Promise<JobDay[]> {
   const { rows } = await client.query<JobDay>(
     `select day::text, platform, outcome, downloads from job_days d
      where d.day between $1::date and $2::date order by d.day, platform, outcome`,

@@ -1,4 +1,3 @@
-import type { PoolClient } from 'pg';
 import {
   type Actor,
   type DomainEvent,
@@ -8,6 +7,8 @@ import {
 } from '../src/domain/parse-event.ts';
 import { centsOf } from '../src/domain/usage-events.ts';
 import type { RebuildableProjection } from './runner/projection.ts';
+import type { Queryable } from './runner/rows.ts';
+import { insertRows } from './write-rows.ts';
 
 /** The read model behind `jobs timeline`: table `job_timeline`, the events of a download from both of its streams. */
 export const jobTimeline: RebuildableProjection = {
@@ -19,12 +20,7 @@ export const jobTimeline: RebuildableProjection = {
     const rows = events.flatMap((event) =>
       rowsOf(event.stream.startsWith('usage-') ? parseUsageEvent(event) : parseJobEvent(event), event.data),
     );
-    if (rows.length === 0) return;
-    await client.query({
-      name: 'write-job-timeline',
-      text: 'insert into job_timeline select * from json_populate_recordset(null::job_timeline, $1::json)',
-      values: [JSON.stringify(rows)],
-    });
+    await insertRows(client, 'job_timeline', rows);
   },
 };
 
@@ -65,11 +61,11 @@ function rowsOf({ event, metadata, stream, revision, id, position }: ParsedEvent
 }
 
 /** The events of a download in the order of the log; empty if the read model does not know the download. */
-export async function readTimeline(client: Pick<PoolClient, 'query'>, token: string): Promise<TimelineRow[]> {
-  const { rows } = await client.query<Omit<TimelineRow, 'time'> & { time: Date }>(
+export async function readTimeline(client: Queryable, token: string): Promise<TimelineRow[]> {
+  const { rows } = await client.query<TimelineRow>(
     `select position::text, time, type, stream, revision::float8, event_id, actor, cents::float8, data
      from job_timeline t where token = $1 order by t.position`,
     [token],
   );
-  return rows.map((row) => ({ ...row, time: row.time.toISOString() }));
+  return rows;
 }

@@ -7,6 +7,8 @@ import { later } from '../src/domain/instant.ts';
 import { type ParsedEvent, parseUsageEvent } from '../src/domain/parse-event.ts';
 import { centsOf, type DownloadQueued, type UsageEvent } from '../src/domain/usage-events.ts';
 import type { EventStore } from '../src/ports/event-store.ts';
+import { instantFromText, type Queryable, withInstants } from './runner/rows.ts';
+import { upsertRows } from './write-rows.ts';
 
 /** The read model behind GET /video/status: table `jobs`. */
 
@@ -52,8 +54,9 @@ export interface JobRow {
 }
 
 /** `to_jsonb` writes instants with an offset and varying digits, unlike the rest of the service. */
-export function jobFromJson(json: JobRow): JobRow {
-  const instants = [
+export const jobFromJson = (json: JobRow): JobRow =>
+  withInstants(
+    json,
     'claimed_at',
     'not_before',
     'queued_at',
@@ -61,14 +64,7 @@ export function jobFromJson(json: JobRow): JobRow {
     'started_at',
     'finished_at',
     'file_expired_at',
-  ] as const;
-  const row: Record<string, unknown> = { ...json };
-  for (const name of instants) {
-    const instant = json[name];
-    row[name] = instant === null ? null : new Date(instant).toISOString();
-  }
-  return row as unknown as JobRow;
-}
+  );
 
 /** The columns of a job that the answer to a poll needs. */
 const polledColumns = [
@@ -119,17 +115,7 @@ export function polledJobFromText(values: readonly (string | null)[]): PolledJob
   };
 }
 
-/**
- * `2026-11-21 10:26:11.5+00` becomes `2026-11-21T10:26:11.500Z`, ten times as fast as through a Date. The Date reads texts of a
- * session in another time zone.
- */
-function instantFromText(text: string): string {
-  if (!text.endsWith('+00')) return new Date(text).toISOString();
-  const milliseconds = text.charAt(19) === '.' ? text.slice(20, -3) : '';
-  return `${text.slice(0, 10)}T${text.slice(11, 19)}.${milliseconds.slice(0, 3).padEnd(3, '0')}Z`;
-}
-
-export async function readJob(client: Pick<PoolClient, 'query'>, token: string): Promise<JobRow | undefined> {
+export async function readJob(client: Queryable, token: string): Promise<JobRow | undefined> {
   const { rows } = await client.query<{ job: JobRow }>('select to_jsonb(j) as job from jobs j where token = $1', [
     token,
   ]);
@@ -149,7 +135,7 @@ export interface JobFilter {
  * @param after a token: only downloads that were queued before it
  */
 export async function listJobs(
-  client: Pick<PoolClient, 'query'>,
+  client: Queryable,
   { account, status, since, after, limit }: JobFilter & { after?: string; limit: number },
 ): Promise<JobRow[]> {
   const { rows } = await client.query<{ job: JobRow }>(
@@ -167,10 +153,7 @@ export async function listJobs(
 export type JobStatus = Pick<JobRow, 'token' | 'status'>;
 
 /** The jobs whose status differs from the known one, each with its current status. */
-export async function listChangedJobs(
-  client: Pick<PoolClient, 'query'>,
-  known: readonly JobStatus[],
-): Promise<JobStatus[]> {
+export async function listChangedJobs(client: Queryable, known: readonly JobStatus[]): Promise<JobStatus[]> {
   const { rows } = await client.query<JobStatus>(
     // Tokens and statuses hold no comma. Arrays of thousands of them would cost this process several times as much.
     `select distinct token, j.status
@@ -183,7 +166,7 @@ export async function listChangedJobs(
 
 /** Downloads of a period that were charged beyond the allowance and have failed, in the order of their charges. */
 export async function listFailedOverage(
-  client: Pick<PoolClient, 'query'>,
+  client: Queryable,
   { stream, reason }: { stream: string; reason?: FailureReason | undefined },
 ): Promise<Pick<JobRow, 'token' | 'usage_revision'>[]> {
   const { rows } = await client.query<Pick<JobRow, 'token' | 'usage_revision'>>(
@@ -223,7 +206,7 @@ export async function applyToJobs(
       jobs.set(row.token, row);
     }
   }
-  await writeRows([...jobs.values()], client);
+  await upsertRows(client, 'jobs', { key: ['token'], rows: [...jobs.values()] });
   return jobs;
 }
 
@@ -338,50 +321,4 @@ function jobOf(row: JobRow): Job {
     claimRevision === null ? null : { claimRevision, completedAt: completedAt ?? '', expired: expiredAt !== null };
   // The worker reads the tried formats from the log.
   return { status, attempts, claim, notBefore: not_before, file, tried: [] };
-}
-
-/** The type lets no column be forgotten. */
-const columns = Object.keys({
-  token: true,
-  account_id: true,
-  usage_stream: true,
-  usage_revision: true,
-  platform: true,
-  video_id: true,
-  url: true,
-  format: true,
-  quality: true,
-  overage: true,
-  status: true,
-  revision: true,
-  last_hash: true,
-  attempts: true,
-  worker_id: true,
-  claim_revision: true,
-  claimed_at: true,
-  not_before: true,
-  queued_at: true,
-  waiting_since: true,
-  started_at: true,
-  finished_at: true,
-  file_claim_revision: true,
-  file_name: true,
-  file_mime: true,
-  file_size_bytes: true,
-  file_expired_at: true,
-  failure_reason: true,
-  key_id: true,
-  cents: true,
-  running_cents: true,
-} satisfies Record<keyof JobRow, true>);
-const changes = columns.filter((column) => column !== 'token').map((column) => `${column} = excluded.${column}`);
-
-async function writeRows(rows: readonly JobRow[], client: PoolClient): Promise<void> {
-  await client.query({
-    name: 'write-jobs',
-    text: `insert into jobs (${columns.join(', ')})
-     select ${columns.join(', ')} from jsonb_populate_recordset(null::jobs, $1)
-     on conflict (token) do update set ${changes.join(', ')}`,
-    values: [JSON.stringify(rows)],
-  });
 }

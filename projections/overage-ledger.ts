@@ -1,8 +1,9 @@
-import type { PoolClient } from 'pg';
 import { periodOfUsageStream } from '../src/domain/billing-period.ts';
 import { type Actor, type ParsedEvent, parseUsageEvent } from '../src/domain/parse-event.ts';
 import { centsOf, type LedgerEvent, type UsageEvent } from '../src/domain/usage-events.ts';
 import type { RebuildableProjection } from './runner/projection.ts';
+import type { Queryable } from './runner/rows.ts';
+import { insertRows } from './write-rows.ts';
 
 /**
  * The read model behind `ledger show`: table `overage_ledger`, one row per charge (a credit at 0 cents) or correction. Each is
@@ -15,12 +16,7 @@ export const overageLedger: RebuildableProjection = {
   streamPrefixes: ['usage-'],
   start: () => async (events, client) => {
     const rows = events.flatMap((event) => ledgerRow(parseUsageEvent(event)) ?? []);
-    if (rows.length === 0) return;
-    await client.query({
-      name: 'write-overage-ledger',
-      text: 'insert into overage_ledger select * from json_populate_recordset(null::overage_ledger, $1::json)',
-      values: [JSON.stringify(rows)],
-    });
+    await insertRows(client, 'overage_ledger', rows);
   },
 };
 
@@ -96,20 +92,16 @@ export function ledgerRow({
  * @param limit at most so many; without it, all
  */
 export async function readLedger(
-  client: Pick<PoolClient, 'query'>,
+  client: Queryable,
   of: { accountId: string; periodStart: string; after?: bigint; upTo: bigint; limit?: number },
 ): Promise<LedgerRow[]> {
   const { accountId, periodStart, after = -1n, upTo, limit = null } = of;
-  const { rows } = await client.query<Omit<LedgerRow, 'period_start' | 'time'> & { period_start: Date; time: Date }>(
+  const { rows } = await client.query<LedgerRow>(
     `select event_id, account_id, period_start, type, token, lookup_id, ordinal, stream, revision::float8,
             position::text, time, cents::float8, rate_cents::float8, rate_version, request_id, actor, corrects, reference
      from overage_ledger l
      where account_id = $1 and period_start = $2 and position > $3 and position <= $4 order by l.position limit $5`,
     [accountId, periodStart, after.toString(), upTo.toString(), limit],
   );
-  return rows.map((row) => ({
-    ...row,
-    period_start: row.period_start.toISOString(),
-    time: row.time.toISOString(),
-  }));
+  return rows;
 }

@@ -4,6 +4,8 @@ import { parseAccountEvent, type ParsedEvent } from '../src/domain/parse-event.t
 import { mailbox, openerOf } from '../src/domain/people.ts';
 import type { RowMacs } from '../src/ports/row-macs.ts';
 import type { RebuildableProjection } from './runner/projection.ts';
+import type { Queryable } from './runner/rows.ts';
+import { insertRows } from './write-rows.ts';
 
 /**
  * The read model that finds the accounts of an e-mail address: table `people`, one row per person of an account. The address
@@ -22,10 +24,8 @@ export const people: RebuildableProjection = {
     ({ macs }) =>
     async (events, client) => {
       const parsed = events.map(parseAccountEvent);
-      await insertPeople(
-        parsed.flatMap((event) => rowOf(event, macs) ?? []),
-        client,
-      );
+      const rows = parsed.flatMap((event) => rowOf(event, macs) ?? []);
+      await insertRows(client, 'people', rows);
       await markRemoved(parsed, client);
     },
 };
@@ -43,13 +43,6 @@ function rowOf({ event: { type, data }, metadata }: ParsedEvent<AccountEvent>, m
   };
 }
 
-async function insertPeople(rows: readonly object[], client: PoolClient): Promise<void> {
-  if (rows.length === 0) return;
-  await client.query('insert into people select * from jsonb_populate_recordset(null::people, $1)', [
-    JSON.stringify(rows),
-  ]);
-}
-
 async function markRemoved(events: readonly ParsedEvent<AccountEvent>[], client: PoolClient): Promise<void> {
   const removed = events.flatMap(({ event: { type, data }, metadata }) =>
     type === 'PersonRemoved' ? [{ ...data, removed_at: metadata.time }] : [],
@@ -65,18 +58,10 @@ async function markRemoved(events: readonly ParsedEvent<AccountEvent>[], client:
 
 /** A person of an account. `since` is UTC ISO-8601. */
 export interface PersonRow {
-  accountId: string;
-  personId: string;
+  account_id: string;
+  person_id: string;
   since: string;
 }
-
-const columns = 'account_id, person_id, since';
-
-const personOf = (row: { account_id: string; person_id: string; since: Date }): PersonRow => ({
-  accountId: row.account_id,
-  personId: row.person_id,
-  since: row.since.toISOString(),
-});
 
 /**
  * Whom an e-mail address stands for now, in the order of the accounts' ids: one person per account, without removed ones. Rows
@@ -85,13 +70,13 @@ const personOf = (row: { account_id: string; person_id: string; since: Date }): 
  * @param after an account's id: only those after it
  */
 export async function listPeopleOfAddress(
-  client: Pick<PoolClient, 'query'>,
+  client: Queryable,
   { email, macs, after = '', limit }: { email: string; macs: RowMacs; after?: string; limit: number },
 ): Promise<PersonRow[]> {
-  const { rows } = await client.query<Parameters<typeof personOf>[0]>(
-    `select ${columns} from people
+  const { rows } = await client.query<PersonRow>(
+    `select account_id, person_id, since from people
      where email_mac = any($1) and removed_at is null and account_id > $2 order by account_id limit $3`,
     [macs.signUnderEach('people', mailbox(email)), after, limit],
   );
-  return rows.map(personOf);
+  return rows;
 }

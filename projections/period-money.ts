@@ -60,6 +60,9 @@ export const moneyCounts = [
 ] as const;
 export type MoneyCounts = Record<(typeof moneyCounts)[number], number>;
 
+/** The select list of the counts. @param alias of the table in the query */
+export const moneyColumns = (alias: string): string => moneyCounts.map((name) => `${alias}.${name}::float8`).join(', ');
+
 /** What the events of a batch change of one period. */
 interface Change extends Partial<MoneyCounts> {
   account_id: string;

@@ -5,79 +5,35 @@ import type { EventStore } from '../src/ports/event-store.ts';
 import type { RowMacs } from '../src/ports/row-macs.ts';
 import { type NotBelieved, notBelieved } from './credits-macs.ts';
 import { type RefusalColumn, refusalSql, requireNoRefusal } from './runner/refused-readers.ts';
+import type { Queryable } from './runner/rows.ts';
+import { upsertRows } from './write-rows.ts';
 
 /** Tokens of staff for programs: table `staff_tokens`, a part of the read model `staff`. Instants are UTC ISO-8601. */
 export interface StaffToken {
   /** SHA-256 of the token, hexadecimal. */
-  tokenHash: string;
-  tokenId: string;
-  staffId: string;
-  prefix: string;
-  label: string;
-  scopes: StaffScope[];
-  createdAt: string;
-  expiresAt: string;
-  revokedAt: string | null;
-}
-
-interface TokenRow {
   token_hash: string;
   token_id: string;
   staff_id: string;
   prefix: string;
   label: string;
   scopes: StaffScope[];
-  created_at: Date;
-  expires_at: Date;
-  revoked_at: Date | null;
-  mac: string;
+  created_at: string;
+  expires_at: string;
+  revoked_at: string | null;
 }
 
-const tokenOf = (row: TokenRow): StaffToken => ({
-  tokenHash: row.token_hash,
-  tokenId: row.token_id,
-  staffId: row.staff_id,
-  prefix: row.prefix,
-  label: row.label,
-  scopes: row.scopes,
-  createdAt: row.created_at.toISOString(),
-  expiresAt: row.expires_at.toISOString(),
-  revokedAt: row.revoked_at?.toISOString() ?? null,
-});
-
-const textOf = (token: StaffToken): string => JSON.stringify(rowOf(token));
-
-const rowOf = (token: StaffToken) => ({
-  token_hash: token.tokenHash,
-  token_id: token.tokenId,
-  staff_id: token.staffId,
-  prefix: token.prefix,
-  label: token.label,
-  scopes: token.scopes,
-  created_at: token.createdAt,
-  expires_at: token.expiresAt,
-  revoked_at: token.revokedAt,
-});
-
-function believed(row: TokenRow, macs: RowMacs): StaffToken | NotBelieved {
-  const token = tokenOf(row);
-  const isOurs = macs.verifies({ table: 'staff_tokens', name: token.tokenId, text: textOf(token), mac: row.mac });
-  return isOurs ? token : notBelieved;
-}
+/** The columns in the order in which the MAC covers them. */
+const textOf = ({ token_hash, token_id, staff_id, prefix, label, scopes, ...instants }: StaffToken): string => {
+  const { created_at, expires_at, revoked_at } = instants;
+  return JSON.stringify({ token_hash, token_id, staff_id, prefix, label, scopes, created_at, expires_at, revoked_at });
+};
 
 type Issued = Extract<StaffEvent, { type: 'StaffTokenIssued' }>['data'];
 
-const issuedToken = (data: Issued, time: string): StaffToken => ({
-  tokenHash: data.token_hash,
-  tokenId: data.token_id,
-  staffId: data.staff_id,
-  prefix: data.token_prefix,
-  label: data.personal.label,
-  scopes: data.scopes,
-  createdAt: time,
-  expiresAt: data.expires_at,
-  revokedAt: null,
-});
+const issuedToken = (
+  { token_prefix: prefix, personal: { label }, ...data }: Issued,
+  created_at: string,
+): StaffToken => ({ ...data, prefix, label, created_at, revoked_at: null });
 
 export async function applyToStaffTokens(
   events: readonly ParsedEvent<StaffEvent>[],
@@ -87,30 +43,22 @@ export async function applyToStaffTokens(
   for (const { event, metadata } of events) {
     if (event.type === 'StaffTokenIssued') tokens.set(event.data.token_id, issuedToken(event.data, metadata.time));
     if (event.type !== 'StaffTokenRevoked') continue;
-    const { token_id: tokenId, staff_id: staffId } = event.data;
+    const { token_id: tokenId } = event.data;
     // From the log: a row of Postgres would have to be believed.
-    const token = tokens.get(tokenId) ?? (await readIssued(store, { tokenId, staffId }));
-    if (token) tokens.set(tokenId, { ...token, revokedAt: token.revokedAt ?? metadata.time });
+    const token = tokens.get(tokenId) ?? (await readIssued(store, event.data));
+    if (token) tokens.set(tokenId, { ...token, revoked_at: token.revoked_at ?? metadata.time });
   }
-  if (tokens.size === 0) return;
-  const rows = [...tokens.values()].map((token) => ({
-    ...rowOf(token),
-    mac: macs.sign('staff_tokens', textOf(token)),
-  }));
-  await client.query(
-    `insert into staff_tokens select * from jsonb_populate_recordset(null::staff_tokens, $1)
-     on conflict (token_hash) do update set revoked_at = excluded.revoked_at, mac = excluded.mac`,
-    [JSON.stringify(rows)],
-  );
+  const rows = [...tokens.values()].map((token) => ({ ...token, mac: macs.sign('staff_tokens', textOf(token)) }));
+  await upsertRows(client, 'staff_tokens', { key: ['token_hash'], rows });
 }
 
 async function readIssued(
   store: Pick<EventStore, 'read'>,
-  { tokenId, staffId }: Pick<StaffToken, 'tokenId' | 'staffId'>,
+  { token_id, staff_id }: Pick<StaffToken, 'token_id' | 'staff_id'>,
 ): Promise<StaffToken | undefined> {
-  for (const recorded of await store.read(staffStream(staffId), 0)) {
+  for (const recorded of await store.read(staffStream(staff_id), 0)) {
     const { event, metadata } = parseStaffEvent(recorded);
-    if (event.type === 'StaffTokenIssued' && event.data.token_id === tokenId)
+    if (event.type === 'StaffTokenIssued' && event.data.token_id === token_id)
       return issuedToken(event.data, metadata.time);
   }
   return undefined;
@@ -123,16 +71,18 @@ async function readIssued(
  * @throws {ReaderRefused} while a reader of the log is refused, for a token
  */
 export async function readStaffToken(
-  client: Pick<PoolClient, 'query'>,
+  client: Queryable,
   tokenHash: string,
   macs: RowMacs,
 ): Promise<StaffToken | NotBelieved | undefined> {
-  const { rows } = await client.query<TokenRow & RefusalColumn>(
+  const { rows } = await client.query<StaffToken & RefusalColumn & { mac: string }>(
     `select *, ${refusalSql} from staff_tokens where token_hash = $1`,
     [tokenHash],
   );
   const [row] = rows;
   if (!row) return undefined;
   requireNoRefusal(row);
-  return believed(row, macs);
+  const { mac, refusal: _refusal, ...token } = row;
+  const isOurs = macs.verifies({ table: 'staff_tokens', name: token.token_id, text: textOf(token), mac });
+  return isOurs ? token : notBelieved;
 }

@@ -7,7 +7,9 @@ import type { RowMacs } from '../src/ports/row-macs.ts';
 import { applyToAccessRecords } from './access-records.ts';
 import { type NotBelieved, notBelieved } from './credits-macs.ts';
 import type { RebuildableProjection } from './runner/projection.ts';
+import type { Queryable } from './runner/rows.ts';
 import { applyToStaffTokens } from './staff-tokens.ts';
+import { upsertRows } from './write-rows.ts';
 
 /**
  * The read model of members of staff: tables `staff`, `staff_addresses`, `staff_tokens` and `staff_looks`. A row of `staff` says
@@ -30,37 +32,21 @@ export const staff: RebuildableProjection = {
 
 /** A member of staff. Instants are UTC ISO-8601. */
 export interface StaffMember {
-  staffId: string;
+  staff_id: string;
   role: StaffRole;
   /** False: the OpenID provider knows the person. */
   invited: boolean;
   since: string;
-  removedAt: string | null;
+  removed_at: string | null;
 }
 
-interface MemberRow {
-  staff_id: string;
-  role: StaffRole;
-  invited: boolean;
-  since: Date;
-  removed_at: Date | null;
-  mac: string;
-}
+type MemberRow = StaffMember & { mac: string };
 
-const memberOf = (row: MemberRow): StaffMember => ({
-  staffId: row.staff_id,
-  role: row.role,
-  invited: row.invited,
-  since: row.since.toISOString(),
-  removedAt: row.removed_at?.toISOString() ?? null,
-});
+const textOf = ({ staff_id, role, invited, since, removed_at }: StaffMember): string =>
+  JSON.stringify([staff_id, role, invited, since, removed_at]);
 
-const textOf = ({ staffId, role, invited, since, removedAt }: StaffMember): string =>
-  JSON.stringify([staffId, role, invited, since, removedAt]);
-
-function believed(row: MemberRow, macs: RowMacs): StaffMember | NotBelieved {
-  const member = memberOf(row);
-  const isOurs = macs.verifies({ table: 'staff', name: member.staffId, text: textOf(member), mac: row.mac });
+function believed({ mac, ...member }: MemberRow, macs: RowMacs): StaffMember | NotBelieved {
+  const isOurs = macs.verifies({ table: 'staff', name: member.staff_id, text: textOf(member), mac });
   return isOurs ? member : notBelieved;
 }
 
@@ -89,8 +75,15 @@ async function applyToMembers(
     const email = emailOf(parsed.event);
     if (email !== null) addresses.set(staffId, email);
   }
-  await writeMembers([...members.values()], { client, macs });
-  await writeAddresses(addresses, { client, macs });
+  const rows = [...members.values()].flatMap((member) =>
+    member === notBelieved ? [] : [{ ...member, mac: macs.sign('staff', textOf(member)) }],
+  );
+  await upsertRows(client, 'staff', { key: ['staff_id'], rows });
+  const emails = [...addresses].map(([staff_id, email]) => ({
+    staff_id,
+    email_mac: macs.sign('staff_addresses', mailbox(email)),
+  }));
+  await upsertRows(client, 'staff_addresses', { key: ['staff_id'], rows: emails });
 }
 
 type MemberEvent = Extract<StaffEvent, { type: (typeof memberEvents)[number] }>;
@@ -106,14 +99,14 @@ function evolve(
   const { type, data } = event as MemberEvent;
   switch (type) {
     case 'StaffInvited':
-      return { staffId: data.staff_id, role: data.role, invited: true, since: time, removedAt: null };
+      return { staff_id: data.staff_id, role: data.role, invited: true, since: time, removed_at: null };
     case 'StaffSignedIn':
       if (member) return data.by === 'provider' ? { ...member, role: data.role } : member;
-      return { staffId: data.staff_id, role: data.role, invited: false, since: time, removedAt: null };
+      return { staff_id: data.staff_id, role: data.role, invited: false, since: time, removed_at: null };
     case 'StaffRoleChanged':
       return member && { ...member, role: data.role };
     case 'StaffRemoved':
-      return member && { ...member, removedAt: time };
+      return member && { ...member, removed_at: time };
     default:
       return member;
   }
@@ -135,7 +128,7 @@ function emailOf({ type, data }: StaffEvent): string | null {
 
 /** By their ids: as `readStaffMember`. */
 export async function readStaffMembers(
-  client: Pick<PoolClient, 'query'>,
+  client: Queryable,
   ids: readonly string[],
   macs: RowMacs,
 ): Promise<Map<string, StaffMember | NotBelieved>> {
@@ -143,42 +136,12 @@ export async function readStaffMembers(
   return new Map(rows.map((row) => [row.staff_id, believed(row, macs)]));
 }
 
-async function writeMembers(
-  members: readonly (StaffMember | NotBelieved)[],
-  { client, macs }: Pick<Tools, 'client' | 'macs'>,
-): Promise<void> {
-  const rows = members.flatMap((member) => {
-    if (member === notBelieved) return [];
-    const { staffId: staff_id, removedAt: removed_at, ...others } = member;
-    return [{ staff_id, removed_at, ...others, mac: macs.sign('staff', textOf(member)) }];
-  });
-  await client.query(
-    `insert into staff select * from jsonb_populate_recordset(null::staff, $1)
-     on conflict (staff_id) do update set role = excluded.role, invited = excluded.invited, since = excluded.since,
-       removed_at = excluded.removed_at, mac = excluded.mac`,
-    [JSON.stringify(rows)],
-  );
-}
-
-async function writeAddresses(
-  addresses: ReadonlyMap<string, string>,
-  { client, macs }: Pick<Tools, 'client' | 'macs'>,
-): Promise<void> {
-  if (addresses.size === 0) return;
-  const emailMacs = [...addresses.values()].map((email) => macs.sign('staff_addresses', mailbox(email)));
-  await client.query(
-    `insert into staff_addresses select * from unnest($1::text[], $2::text[])
-     on conflict (staff_id) do update set email_mac = excluded.email_mac`,
-    [[...addresses.keys()], emailMacs],
-  );
-}
-
 const columns = (alias: string) =>
   ['staff_id', 'role', 'invited', 'since', 'removed_at', 'mac'].map((column) => `${alias}.${column}`).join(', ');
 
 /** @returns undefined for an id that nobody has, `notBelieved` for a row that this installation has not written */
 export async function readStaffMember(
-  client: Pick<PoolClient, 'query'>,
+  client: Queryable,
   staffId: string,
   macs: RowMacs,
 ): Promise<StaffMember | NotBelieved | undefined> {
@@ -187,7 +150,7 @@ export async function readStaffMember(
 
 /** The members with an e-mail address, without removed ones. Rows that were made under an older secret are found too. */
 export async function listStaffOfAddress(
-  client: Pick<PoolClient, 'query'>,
+  client: Queryable,
   { email, macs, limit }: { email: string; macs: RowMacs; limit: number },
 ): Promise<StaffMember[]> {
   const { rows } = await client.query<MemberRow>(
@@ -201,7 +164,7 @@ export async function listStaffOfAddress(
 const believedOnly = <Value>(value: Value | NotBelieved): Value[] => (value === notBelieved ? [] : [value]);
 
 /** Tells whether anybody is an admin now: a hint for people, not a permit. */
-export async function hasAdmin(client: Pick<PoolClient, 'query'>): Promise<boolean> {
+export async function hasAdmin(client: Queryable): Promise<boolean> {
   const { rows } = await client.query<{ is_there: boolean }>(
     "select exists (select from staff where role = 'admin' and removed_at is null) as is_there",
   );
@@ -210,12 +173,12 @@ export async function hasAdmin(client: Pick<PoolClient, 'query'>): Promise<boole
 
 /** Members in the order in which they came, removed ones included. Rows that are not believed are left out. */
 export async function listStaffMembers(
-  client: Pick<PoolClient, 'query'>,
-  { after, limit, macs }: { after?: Pick<StaffMember, 'since' | 'staffId'>; limit: number; macs: RowMacs },
+  client: Queryable,
+  { after, limit, macs }: { after?: Pick<StaffMember, 'since' | 'staff_id'>; limit: number; macs: RowMacs },
 ): Promise<StaffMember[]> {
   const { rows } = await client.query<MemberRow>(
     `select ${columns('s')} from staff s where (since, staff_id) > ($1, $2) order by since, staff_id limit $3`,
-    [after?.since ?? '-infinity', after?.staffId ?? '', limit],
+    [after?.since ?? '-infinity', after?.staff_id ?? '', limit],
   );
   return rows.flatMap((row) => believedOnly(believed(row, macs)));
 }

@@ -3,6 +3,7 @@ import { usageStream } from '../src/domain/billing-period.ts';
 import { parseUsageEvent } from '../src/domain/parse-event.ts';
 import type { LedgerEvent, UsageEvent } from '../src/domain/usage-events.ts';
 import type { RebuildableProjection } from './runner/projection.ts';
+import type { Queryable } from './runner/rows.ts';
 
 /**
  * The read model behind plots of usage: table `usage_days`, one row per UTC day of a billing period on which something was
@@ -34,32 +35,21 @@ export const usageDays: RebuildableProjection = {
 };
 
 /** What was charged on a day, and what was given back on it. All are 0 or more. */
-interface UsageCounts {
-  /** Downloads that were accepted, on a credit or as overage. */
-  downloads: number;
-  /** Those of them that were overage, and their price. */
-  overage_downloads: number;
-  overage_cents: number;
-  metadata_requests: number;
-  returned_credits: number;
-  /** Overage downloads of which nothing is left to pay. */
-  returned_overage_downloads: number;
-  /** Cents of overage, by voids and waivers. */
-  returned_cents: number;
-  returned_metadata_credits: number;
-}
-
-/** The type lets none be forgotten. */
-const countNames = Object.keys({
-  downloads: true,
-  overage_downloads: true,
-  overage_cents: true,
-  metadata_requests: true,
-  returned_credits: true,
-  returned_overage_downloads: true,
-  returned_cents: true,
-  returned_metadata_credits: true,
-} satisfies Record<keyof UsageCounts, true>) as (keyof UsageCounts)[];
+const countNames = [
+  // Downloads that were accepted, on a credit or as overage.
+  'downloads',
+  // Those of them that were overage, and their price.
+  'overage_downloads',
+  'overage_cents',
+  'metadata_requests',
+  'returned_credits',
+  // Overage downloads of which nothing is left to pay.
+  'returned_overage_downloads',
+  // Cents of overage, by voids and waivers.
+  'returned_cents',
+  'returned_metadata_credits',
+] as const;
+type UsageCounts = Record<(typeof countNames)[number], number>;
 
 /** Most rows have one or two counts, so the others are left out. */
 interface DayRow extends Partial<UsageCounts> {
@@ -117,7 +107,7 @@ export type UsageDay = UsageCounts & { day: string };
 
 /** The days of a billing period with usage or corrections, in their order. A period has few. */
 export async function listUsageDays(
-  client: Pick<PoolClient, 'query'>,
+  client: Queryable,
   { accountId, periodStart }: { accountId: string; periodStart: string },
 ): Promise<UsageDay[]> {
   const { rows } = await client.query<UsageDay>(

@@ -2,6 +2,7 @@ import type { Pool, PoolClient } from 'pg';
 import { periodOfUsageStream } from '../src/domain/billing-period.ts';
 import type { ParsedEvent } from '../src/domain/parse-event.ts';
 import type { UsageEvent } from '../src/domain/usage-events.ts';
+import { insertRows } from './write-rows.ts';
 
 /**
  * The read model that the dispatcher mails from: table `usage_warnings`, one row per reached warning or overage cap, with
@@ -24,16 +25,8 @@ export async function applyToUsageWarnings(
     if (type === 'UsageWarningMailed') return [{ eventId: data.warning_event_id, messageId: data.message_id }];
     return type === 'OverageCapMailed' ? [{ eventId: data.cap_event_id, messageId: data.message_id }] : [];
   });
-  await insertReached(reached, client);
+  await insertRows(client, 'usage_warnings', reached);
   await markMailed(mailed, client);
-}
-
-async function insertReached(rows: readonly object[], client: PoolClient): Promise<void> {
-  if (rows.length === 0) return;
-  await client.query(
-    'insert into usage_warnings select * from jsonb_populate_recordset(null::usage_warnings, $1::jsonb)',
-    [JSON.stringify(rows)],
-  );
 }
 
 async function markMailed(

@@ -11,6 +11,7 @@ import { keyedDownloadColumns, keyedDownloadFromText } from '../idempotency-keys
 import { type PolledJob, polledJobColumns, polledJobFromText } from '../jobs.ts';
 import { coveredEventFromText, coveredEventSql } from '../runner/checkpoints.ts';
 import { anyRefusedSql } from '../runner/refused-readers.ts';
+import { rowTypes } from '../runner/rows.ts';
 import { usageAndJobs } from '../usage-and-jobs.ts';
 
 /** The statement behind `admission.ts`, and the reading of its rows. */
@@ -138,7 +139,7 @@ const statements = {
 type TextRow = (string | null)[];
 const asText = { getTypeParser: () => (text: string) => text };
 const jsonb: number = pg.types.builtins.JSONB;
-const parserOf = pg.types.getTypeParser as (dataTypeId: number) => (text: string) => unknown;
+const parserOf = rowTypes.getTypeParser as (dataTypeId: number) => (text: string) => unknown;
 const creditsFrom = ownColumns.length + jobColumns.length;
 const keyedFrom = creditsFrom + creditsCount;
 const baseAt = ownColumns.findIndex((column) => column.endsWith(' as base_ms'));

@@ -1,8 +1,8 @@
-import type { PoolClient } from 'pg';
 import { parseVideoUrl } from '../../src/domain/parse-video-url.ts';
 import type { PlatformConfiguration } from '../../src/domain/platforms/platforms.ts';
 import { readTimeline, type TimelineRow } from '../job-timeline.ts';
 import { jobFromJson, type JobRow } from '../jobs.ts';
+import type { Queryable } from '../runner/rows.ts';
 
 /** Queries for the pages of an account's owner: rows of `jobs`, never those of another account. */
 
@@ -75,7 +75,7 @@ const maxLookedDefault = 10_000;
 
 /** A page of an account's downloads, in one statement. */
 export async function listAccountDownloads(
-  client: Pick<PoolClient, 'query'>,
+  client: Queryable,
   { accountId, filter = {}, after, before, limit, maxLooked = maxLookedDefault }: PageWanted,
 ): Promise<DownloadPage> {
   const values: unknown[] = [];
@@ -159,7 +159,7 @@ export interface AccountDownload {
 
 /** @returns undefined for a token of another account, as for one that nobody knows */
 export async function readAccountDownload(
-  client: Pick<PoolClient, 'query'>,
+  client: Queryable,
   { accountId, token }: { accountId: string; token: string },
 ): Promise<AccountDownload | undefined> {
   const { rows } = await client.query<{ job: JobRow }>(

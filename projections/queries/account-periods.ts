@@ -1,8 +1,8 @@
-import type { PoolClient } from 'pg';
 import type { UsagePeriod, UsageSnapshot } from '../../src/domain/usage-state.ts';
 import type { RowMacs } from '../../src/ports/row-macs.ts';
 import { creditsColumns, type CreditsRow, signedUsageOf } from '../credits.ts';
 import { CreditsMacs, type NotBelieved, notBelieved } from '../credits-macs.ts';
+import type { Queryable } from '../runner/rows.ts';
 
 /** An invoice of a billing period in the read model. */
 export interface PeriodInvoice {
@@ -26,15 +26,12 @@ export function usageOfRow(row: AccountPeriod | undefined): UsagePeriod | undefi
 }
 
 /** The billing periods of an account, oldest first: rows of `credits` with those of `invoices`. */
-export const listAccountPeriods = (
-  client: Pick<PoolClient, 'query'>,
-  accountId: string,
-  macs: RowMacs,
-): Promise<AccountPeriod[]> => readPeriods(client, macs, { accountId, sql: 'order by c.period_start', values: [] });
+export const listAccountPeriods = (client: Queryable, accountId: string, macs: RowMacs): Promise<AccountPeriod[]> =>
+  readPeriods(client, macs, { accountId, sql: 'order by c.period_start', values: [] });
 
 /** The newest first, a page at a time. @param before start of a period, UTC ISO-8601: only periods before it */
 export const pageAccountPeriods = (
-  client: Pick<PoolClient, 'query'>,
+  client: Queryable,
   { accountId, macs, before, limit }: { accountId: string; macs: RowMacs; before?: string; limit: number },
 ): Promise<AccountPeriod[]> =>
   readPeriods(client, macs, {
@@ -44,7 +41,7 @@ export const pageAccountPeriods = (
   });
 
 async function readPeriods(
-  client: Pick<PoolClient, 'query'>,
+  client: Queryable,
   macs: RowMacs,
   { accountId, sql, values }: { accountId: string; sql: string; values: unknown[] },
 ): Promise<AccountPeriod[]> {
@@ -59,7 +56,7 @@ async function readPeriods(
   );
   const credits = new CreditsMacs(macs);
   return rows.map((row) => ({
-    start: row.period_start.toISOString(),
+    start: row.period_start,
     snapshot: credits.believed(signedUsageOf(row), accountId),
     invoices: row.invoices,
   }));

@@ -1,29 +1,20 @@
-import type { PoolClient } from 'pg';
 import type { Actor } from '../../src/domain/parse-event.ts';
 import type { AccessRecord } from '../access-records.ts';
 import { correctionFromJson, type CorrectionJson, correctionJsonSql, type CorrectionRow } from '../corrections.ts';
 import { jobFromJson, type JobRow } from '../jobs.ts';
-import { type MoneyCounts, moneyCounts } from '../period-money.ts';
+import { moneyCounts } from '../period-money.ts';
+import { onlyRow, type Queryable, withInstants } from '../runner/rows.ts';
 import type { Notice } from './operation.ts';
+import type { PeriodMoney } from './overage-table.ts';
 
 /** What the read models know of one account, beside its keys and its usage: the newest of each kind, in one statement. */
 export interface AccountRecord {
-  periods: PeriodOfAccount[];
+  periods: Omit<PeriodMoney, 'account_id' | 'month'>[];
   downloads: JobRow[];
   documents: DocumentOfAccount[];
   corrections: CorrectionRow[];
-  notices: NoticeOfAccount[];
-  access_records: AccessRecordOfAccount[];
-}
-
-interface PeriodOfAccount extends MoneyCounts {
-  /** UTC ISO-8601. */
-  period_start: string;
-  stream: string;
-  plan: string;
-  phase: string;
-  /** Overage that no invoice carries. */
-  difference_cents: number;
+  notices: Omit<Notice, 'account_id'>[];
+  access_records: Pick<AccessRecord, 'event_id' | 'staff_id' | 'token' | 'page' | 'time'>[];
 }
 
 interface DocumentOfAccount {
@@ -42,19 +33,16 @@ interface DocumentOfAccount {
   actor: Actor;
 }
 
-type NoticeOfAccount = Omit<Notice, 'account_id'>;
-type AccessRecordOfAccount = Pick<AccessRecord, 'event_id' | 'staff_id' | 'token' | 'page' | 'time'>;
-
 const limits = { periods: 24, downloads: 10, documents: 60, corrections: 10, notices: 10, access_records: 10 } as const;
 
-export async function readAccountRecord(client: Pick<PoolClient, 'query'>, accountId: string): Promise<AccountRecord> {
+export async function readAccountRecord(client: Queryable, accountId: string): Promise<AccountRecord> {
   const listOf = (name: keyof AccountRecord, row: string, from: string, order: string) =>
     `(select coalesce(json_agg(row), '[]') from (
        select ${row} as row from ${from} order by ${order} limit ${String(limits[name])}) newest) as ${name}`;
   const parts = [
     listOf(
       'periods',
-      `json_build_object(${['period_start', 'stream', 'plan', 'phase', 'difference_cents', ...moneyCounts]
+      `json_build_object(${['period_start', 'stream', 'plan', 'phase', ...moneyCounts]
         .map((column) => `'${column}', p.${column}`)
         .join(', ')})`,
       'period_money p where p.account_id = $1',
@@ -86,24 +74,16 @@ export async function readAccountRecord(client: Pick<PoolClient, 'query'>, accou
   ];
   type Row = Omit<AccountRecord, 'corrections'> & { corrections: CorrectionJson[] };
   const { rows } = await client.query<Row>(`select ${parts.join(',\n')}`, [accountId]);
-  const [row] = rows;
-  if (!row) throw new Error('a select without a table has no row');
+  const row = onlyRow(rows);
   return {
-    periods: row.periods.map((each) => ({ ...each, period_start: instant(each.period_start) })),
+    periods: row.periods.map((each) => withInstants(each, 'period_start')),
     downloads: row.downloads.map(jobFromJson),
-    documents: row.documents.map((each) => ({
-      ...each,
-      time: instant(each.time),
-      period_start: each.period_start === null ? null : instant(each.period_start),
-    })),
+    documents: row.documents.map((each) => withInstants(each, 'time', 'period_start')),
     corrections: row.corrections.map(correctionFromJson),
-    notices: row.notices.map((each) => ({ ...each, time: instant(each.time) })),
-    access_records: row.access_records.map((each) => ({ ...each, time: instant(each.time) })),
+    notices: row.notices.map((each) => withInstants(each, 'time')),
+    access_records: row.access_records.map((each) => withInstants(each, 'time')),
   };
 }
-
-/** Postgres writes instants in JSON with an offset. */
-const instant = (text: string) => new Date(text).toISOString();
 
 const noticesSql = `(
     select case type when 'OverageCapReached' then 'overage_cap' else 'usage_warning' end as kind, event_id, w.time, pool,

@@ -1,5 +1,6 @@
-import type { Pool, PoolClient } from 'pg';
+import type { Pool } from 'pg';
 import { coveredEventFromText, coveredEventSql } from '../runner/checkpoints.ts';
+import { type Queryable, withInstants } from '../runner/rows.ts';
 
 /**
  * What the continuous verification says: the one row of `audit_state`, which the dispatcher writes, for everybody who shows it.
@@ -18,11 +19,11 @@ export interface AuditState {
   /** The newest `maxShownDivergences` approvals that finance should look at (`src/audit/rules/notices.ts`). */
   notices: readonly object[];
   /** The newest time at which all of the log was verified, whoever led then, UTC ISO-8601; and the position up to which it was. */
-  caughtUpAt: string | null;
-  caughtUpPosition: string | null;
+  caught_up_at: string | null;
+  caught_up_position: string | null;
   /** By Postgres's clock, and how many seconds ago. */
-  writtenAt: string;
-  silentSeconds: number;
+  written_at: string;
+  silent_seconds: number;
 }
 
 /** A divergence as facts (`src/audit/rules/divergence.ts`), with its name and whether somebody has acknowledged it. */
@@ -70,20 +71,9 @@ export const auditStateSql = `
          extract(epoch from clock_timestamp() - written_at)::float8 as silent_seconds
   from audit_state`;
 
-/** As Postgres writes it as JSON. */
-export interface AuditStateRow extends Found {
-  caught_up_at: string | null;
-  caught_up_position: string | null;
-  written_at: string;
-  silent_seconds: number;
-}
-
-export function auditStateOf({ caught_up_at, written_at, ...row }: AuditStateRow): AuditState {
-  const { caught_up_position: caughtUpPosition, silent_seconds: silentSeconds, ...state } = row;
-  const instant = (at: string) => new Date(at).toISOString();
-  const caughtUpAt = caught_up_at === null ? null : instant(caught_up_at);
-  return { ...state, caughtUpAt, caughtUpPosition, writtenAt: instant(written_at), silentSeconds };
-}
+/** @returns undefined if nothing has ever been verified here */
+export const auditStateFromJson = (json: AuditState | null | undefined): AuditState | undefined =>
+  json ? withInstants(json, 'caught_up_at', 'written_at') : undefined;
 
 /**
  * The state, and the position of the newest event that a read model has for certain: amounts that it shows may follow from events
@@ -92,12 +82,12 @@ export function auditStateOf({ caught_up_at, written_at, ...row }: AuditStateRow
  * @returns without a state if nothing has ever been verified here
  */
 export async function readAuditState(
-  client: Pick<PoolClient, 'query'>,
+  client: Queryable,
   readModel: string,
 ): Promise<{ state: AuditState | undefined; reached: bigint | undefined }> {
-  const { rows } = await client.query<{ audit: AuditStateRow | null; reached: string | null }>(
+  const { rows } = await client.query<{ audit: AuditState | null; reached: string | null }>(
     `select (select to_json(a) from (${auditStateSql}) a) as audit, ${coveredEventSql(readModel)}::text as reached`,
   );
   const [row] = rows;
-  return { state: row?.audit ? auditStateOf(row.audit) : undefined, reached: coveredEventFromText(row?.reached) };
+  return { state: auditStateFromJson(row?.audit), reached: coveredEventFromText(row?.reached) };
 }

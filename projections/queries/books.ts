@@ -1,6 +1,6 @@
-import type { PoolClient } from 'pg';
 import { reachedOf, type ReachedRow, reachedSql } from '../runner/checkpoints.ts';
-import { type AuditState, auditStateOf, type AuditStateRow, auditStateSql } from './audit-state.ts';
+import { onlyRow, type Queryable, withInstants } from '../runner/rows.ts';
+import { type AuditState, auditStateFromJson, auditStateSql } from './audit-state.ts';
 
 /** The state of the books, as Postgres has it. */
 export interface BooksRecord {
@@ -23,11 +23,11 @@ interface UnclosedPeriod {
 
 /** In one statement. @param endedBefore UTC ISO-8601: only periods that ended before; limit: of periods */
 export async function readBooks(
-  client: Pick<PoolClient, 'query'>,
+  client: Queryable,
   { endedBefore, limit }: { endedBefore: string; limit: number },
 ): Promise<BooksRecord> {
   const { rows } = await client.query<{
-    audit: AuditStateRow | null;
+    audit: AuditState | null;
     reached: ReachedRow[];
     unclosed: UnclosedPeriod[];
   }>(
@@ -38,11 +38,10 @@ export async function readBooks(
                where phase <> 'closed' and period_end <= $1 order by period_end, account_id limit $2) p) as unclosed`,
     [endedBefore, limit],
   );
-  const [row] = rows;
-  if (!row) throw new Error('a select without a table has no row');
+  const { audit, reached, unclosed } = onlyRow(rows);
   return {
-    audit: row.audit ? auditStateOf(row.audit) : undefined,
-    reached: reachedOf(row.reached),
-    unclosed: row.unclosed.map((each) => ({ ...each, period_end: new Date(each.period_end).toISOString() })),
+    audit: auditStateFromJson(audit),
+    reached: reachedOf(reached),
+    unclosed: unclosed.map((each) => withInstants(each, 'period_end')),
   };
 }

@@ -1,9 +1,9 @@
-import type { PoolClient } from 'pg';
 import type { Actor } from '../../src/domain/parse-event.ts';
 import type { AccessRecord } from '../access-records.ts';
 import { correctionFromJson, type CorrectionJson, correctionJsonSql, type CorrectionRow } from '../corrections.ts';
 import { readTimeline, type TimelineRow } from '../job-timeline.ts';
 import { type JobRow, readJob } from '../jobs.ts';
+import { onlyRow, type Queryable, withInstants } from '../runner/rows.ts';
 
 /** Everything about one download, whosever it is: what happened to it, what was given back, and who has looked. */
 export interface DownloadRecord {
@@ -12,18 +12,18 @@ export interface DownloadRecord {
   timeline: TimelineRow[];
   /** The oldest first. */
   corrections: CorrectionRow[];
-  creditNotes: ChargeCredited[];
+  credit_notes: ChargeCredited[];
   /** The newest first, at most `maxLooks`. */
-  accessRecords: Pick<AccessRecord, 'event_id' | 'staff_id' | 'page' | 'time'>[];
+  access_records: Pick<AccessRecord, 'event_id' | 'staff_id' | 'page' | 'time'>[];
   /** Overage of the whole billing period directly after each of its corrections, by their event ids, as far as it is known. */
-  periodAfter: Readonly<Record<string, number>>;
+  period_after: Readonly<Record<string, number>>;
 }
 
 /** A credit note about the charge of a download. */
 interface ChargeCredited {
-  eventId: string;
+  event_id: string;
   number: number;
-  invoiceNumber: number;
+  invoice_number: number;
   cents: number;
   reference: string;
   /** UTC ISO-8601. */
@@ -35,34 +35,13 @@ const maxCorrections = 50;
 export const maxAccessRecords = 20;
 
 /** In three statements. @returns undefined for a token that the read model does not know */
-export async function readDownloadRecord(
-  client: Pick<PoolClient, 'query'>,
-  token: string,
-): Promise<DownloadRecord | undefined> {
+export async function readDownloadRecord(client: Queryable, token: string): Promise<DownloadRecord | undefined> {
   const download = await readJob(client, token);
   if (!download) return undefined;
   const timeline = await readTimeline(client, token);
   const charge = timeline.find(({ cents }) => cents !== null)?.event_id ?? null;
   const corrected = timeline.flatMap(({ cents, event_id: id }) => (cents !== null && cents < 0 ? [id] : []));
-  const about = { token, accountId: download.account_id, charge, corrected };
-  return { download, timeline, ...(await readAround(client, about)) };
-}
-
-async function readAround(
-  client: Pick<PoolClient, 'query'>,
-  {
-    token,
-    accountId,
-    charge,
-    corrected,
-  }: { token: string; accountId: string; charge: string | null; corrected: string[] },
-): Promise<Omit<DownloadRecord, 'download' | 'timeline'>> {
-  const { rows } = await client.query<{
-    corrections: CorrectionJson[];
-    notes: ChargeCredited[];
-    access_records: DownloadRecord['accessRecords'];
-    period_after: DownloadRecord['periodAfter'];
-  }>(
+  const { rows } = await client.query<Around>(
     `select
        (select coalesce(json_agg(${correctionJsonSql('c')} order by c.position), '[]') from (
           select * from corrections where account_id = $2
@@ -71,30 +50,28 @@ async function readAround(
           order by position desc limit ${String(maxCorrections)}
         ) c) as corrections,
        (select coalesce(json_agg(json_build_object(
-                 'eventId', event_id, 'number', number, 'invoiceNumber', (data->>'invoice_number')::int, 'cents', total_cents,
+                 'event_id', event_id, 'number', number, 'invoice_number', (data->>'invoice_number')::int, 'cents', total_cents,
                  'reference', data->>'reference', 'time', time, 'actor', actor) order by position), '[]')
-        from invoices where account_id = $2 and type = 'CreditNoteIssued' and data->>'charge_event_id' = $3) as notes,
+        from invoices where account_id = $2 and type = 'CreditNoteIssued' and data->>'charge_event_id' = $3) as credit_notes,
        (select coalesce(json_agg(json_build_object(
                  'event_id', event_id, 'staff_id', staff_id, 'page', page, 'time', time) order by position desc), '[]') from (
           select * from staff_looks where token = $1 order by position desc limit ${String(maxAccessRecords)}
         ) l) as access_records,
        (select coalesce(json_object_agg(event_id, cents), '{}') from (${periodAfterSql}) p) as period_after`,
-    [token, accountId, charge, corrected],
+    [token, download.account_id, charge, corrected],
   );
-  const {
-    corrections = [],
-    notes = [],
-    access_records: accessRecords = [],
-    period_after: periodAfter = {},
-  } = rows[0] ?? {};
-  const instant = (text: string) => new Date(text).toISOString();
+  const around = onlyRow(rows);
   return {
-    corrections: corrections.map(correctionFromJson),
-    creditNotes: notes.map((each) => ({ ...each, time: instant(each.time) })),
-    accessRecords: accessRecords.map((each) => ({ ...each, time: instant(each.time) })),
-    periodAfter,
+    download,
+    timeline,
+    corrections: around.corrections.map(correctionFromJson),
+    credit_notes: around.credit_notes.map((each) => withInstants(each, 'time')),
+    access_records: around.access_records.map((each) => withInstants(each, 'time')),
+    period_after: around.period_after,
   };
 }
+
+type Around = Omit<DownloadRecord, 'download' | 'timeline' | 'corrections'> & { corrections: CorrectionJson[] };
 
 /** From the newest charge before a correction, which knows the total after it, and the corrections from there on. */
 const periodAfterSql = `

@@ -1,9 +1,9 @@
-import type { PoolClient } from 'pg';
+import type { Queryable } from '../runner/rows.ts';
 
 /** Where events stand in the log, for people who know their ids. The read models know the ids of most. */
 
 export interface EventPlace {
-  eventId: string;
+  event_id: string;
   stream: string;
   /** Null where the read model does not know it: the stream is short, and is read. */
   revision: number | null;
@@ -17,13 +17,12 @@ const placesSql = (condition: (column: string) => string) => `
   union select asked_event_id, 'corrections-' || account_id, null from corrections where ${condition('asked_event_id')}
   union select decided_event_id, 'corrections-' || account_id, null from corrections where ${condition('decided_event_id')}`;
 
-export async function findEvent(client: Pick<PoolClient, 'query'>, eventId: string): Promise<EventPlace | undefined> {
-  const { rows } = await client.query<Omit<EventPlace, 'eventId'> & { event_id: string }>(
+export async function findEvent(client: Queryable, eventId: string): Promise<EventPlace | undefined> {
+  const { rows } = await client.query<EventPlace>(
     `select * from (${placesSql((column) => `${column} = $1`)}) places limit 1`,
     [eventId],
   );
-  const [row] = rows;
-  return row && { eventId: row.event_id, stream: row.stream, revision: row.revision };
+  return rows[0];
 }
 
 export interface EventsAround {
@@ -40,15 +39,10 @@ const uuidPattern = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
 /** What stands around an event, in one statement. @param token of its download, if it is about one */
 export async function findEventsAround(
-  client: Pick<PoolClient, 'query'>,
+  client: Queryable,
   { causationId, correlationId, token }: { causationId: string; correlationId: string; token: string | null },
 ): Promise<EventsAround> {
-  const { rows } = await client.query<{
-    what: 'cause' | 'related' | 'account';
-    event_id: string | null;
-    stream: string;
-    revision: number | null;
-  }>(
+  const { rows } = await client.query<EventPlace & { what: 'cause' | 'related' | 'account' }>(
     `select 'cause' as what, * from (${placesSql((column) => `${column} = $1`)}) causes
      union all (
        select 'related', event_id, stream, revision::float8 from overage_ledger l where request_id = $2
@@ -64,19 +58,12 @@ export async function findEventsAround(
        select 'account', null, account_id, null from jobs where token = $3`,
     [uuidOrNone(causationId), correlationId, token, uuidOrNone(correlationId)],
   );
-  const placeOf = (row: (typeof rows)[number]): EventPlace => ({
-    eventId: row.event_id ?? '',
-    stream: row.stream,
-    revision: row.revision,
-  });
-  const related = new Map(
-    rows.filter(({ what }) => what === 'related').map((row) => [row.event_id ?? '', placeOf(row)]),
-  );
-  const cause = rows.find(({ what }) => what === 'cause');
+  const places = Map.groupBy(rows, ({ what }) => what);
+  const related = places.get('related') ?? [];
   return {
-    cause: cause && placeOf(cause),
-    related: [...related.values()],
-    accountId: rows.find(({ what }) => what === 'account')?.stream ?? null,
+    cause: places.get('cause')?.[0],
+    related: [...new Map(related.map((place) => [place.event_id, place])).values()],
+    accountId: places.get('account')?.[0]?.stream ?? null,
   };
 }
 

@@ -1,6 +1,6 @@
-import type { PoolClient } from 'pg';
 import type { CorrectionStatus } from '../../src/domain/correction-requests.ts';
 import type { Actor } from '../../src/domain/parse-event.ts';
+import type { Queryable } from '../runner/rows.ts';
 
 /**
  * Everything that was given back after it was charged, whoever did it: waivers and returned credits of the ledger, and credit
@@ -36,13 +36,13 @@ interface GivenBackBy {
 
 /** The newest first, in one statement. @param before a position: only older ones */
 export async function listGivenBack(
-  client: Pick<PoolClient, 'query'>,
+  client: Queryable,
   { accountId, before, limit }: { accountId?: string | undefined; before?: string | undefined; limit: number },
 ): Promise<GivenBack[]> {
   const where = (alias: string) =>
     `${accountId === undefined ? '' : `and ${alias}.account_id = $3`} and ${alias}.position < coalesce($1::numeric, 'infinity')
      order by ${alias}.position desc limit $2`;
-  const { rows } = await client.query<Omit<GivenBack, 'time'> & { time: Date }>(
+  const { rows } = await client.query<GivenBack>(
     `select g.position::text, g.type, g.event_id, g.account_id, g.token, g.number, g.time, g.cents::float8, g.reference, g.actor,
             c.correction
      from (
@@ -67,5 +67,5 @@ export async function listGivenBack(
      order by g.position desc`,
     [before ?? null, limit, ...(accountId === undefined ? [] : [accountId])],
   );
-  return rows.map((row) => ({ ...row, time: row.time.toISOString() }));
+  return rows;
 }

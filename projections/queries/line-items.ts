@@ -1,6 +1,6 @@
-import type { PoolClient } from 'pg';
 import type { InvoiceLine } from '../../src/domain/invoice-events.ts';
 import type { LineItem } from '../../src/domain/line-items.ts';
+import type { Queryable } from '../runner/rows.ts';
 
 type CountedLine = Extract<InvoiceLine, { kind: 'overage' | 'waivers' | 'waiver' }>;
 
@@ -15,11 +15,11 @@ export class ItemsMissing extends Error {
  *
  * @throws {ItemsMissing}
  */
-export async function readLineItems(client: Pick<PoolClient, 'query'>, line: CountedLine): Promise<LineItem[]> {
+export async function readLineItems(client: Queryable, line: CountedLine): Promise<LineItem[]> {
   const isCharge = line.kind === 'overage';
   const { stream, from, to, quantity } = placeOf(line);
   const rate = line.kind === 'waiver' ? [null, null] : [line.rate_cents, line.rate_version];
-  const { rows } = await client.query<Omit<LineItem, 'time'> & { time: Date }>(
+  const { rows } = await client.query<LineItem>(
     `select l.event_id, l.revision::float8, l.time, l.token, j.platform, j.video_id, l.reference, l.cents::float8,
        case when l.type = 'ChargeWaived' then coalesce(l.actor->>'reason', 'failure of the service') end as reason
      from overage_ledger l
@@ -38,7 +38,7 @@ export async function readLineItems(client: Pick<PoolClient, 'query'>, line: Cou
       `a line of ${stream} has ${String(quantity)} events over ${String(line.cents)} cents, and the read models have ${found}`,
     );
   }
-  return rows.map(({ time, ...row }) => ({ ...row, time: time.toISOString() }));
+  return rows;
 }
 
 /** From the first event of a line to its last. */

@@ -1,8 +1,8 @@
-import type { Pool, PoolClient } from 'pg';
 import type { UsagePeriod } from '../../src/domain/usage-state.ts';
-import { type MoneyCounts, moneyCounts, periodMoney } from '../period-money.ts';
+import { moneyColumns, type MoneyCounts, moneyCounts, periodMoney } from '../period-money.ts';
+import type { Queryable } from '../runner/rows.ts';
 import { type AuditState, readAuditState } from './audit-state.ts';
-import { listMonthMoney, type MonthMoney } from './overage-table.ts';
+import { listMonthMoney, type MonthMoney, type PeriodMoney } from './overage-table.ts';
 
 /**
  * The close of a month: what the periods that begin in it cost, what invoices carry of that and credit notes have given back, and
@@ -68,7 +68,7 @@ export interface MonthClose {
 const none = Object.fromEntries(moneyCounts.map((name) => [name, 0])) as unknown as MoneyCounts;
 
 /** Sums of a month and what is verified, in two statements whatever the number of accounts. @param month YYYY-MM */
-export async function readMonthClose(client: Pick<PoolClient, 'query'>, month: string): Promise<MonthClose> {
+export async function readMonthClose(client: Queryable, month: string): Promise<MonthClose> {
   const rows = await listMonthMoney(client, { month });
   const phases = { open: 0, ended: 0, closed: 0 };
   for (const { phase, periods } of rows) phases[phase] += periods;
@@ -113,12 +113,7 @@ export function withSums(counts: MoneyCounts): Omit<MonthTotals, 'periods'> {
   };
 }
 
-interface CloseRow extends MoneyCounts {
-  account_id: string;
-  period_start: Date;
-  stream: string;
-  plan: string;
-  phase: UsagePeriod['phase'];
+interface CloseRow extends Omit<PeriodMoney, 'month'> {
   /** Of the period before; null for the first of an account. */
   phase_before: UsagePeriod['phase'] | null;
 }
@@ -131,7 +126,7 @@ const pageAccounts = 1_000;
  * @param wanted after: only later accounts; account: only this one; notInvoiced: only those of which something is on no invoice
  */
 export async function* listAccountCloses(
-  pool: Pick<Pool, 'query'>,
+  pool: Queryable,
   month: string,
   { after = '', limit = Infinity, ...filter }: AccountsWanted = {},
 ): AsyncGenerator<AccountClose[]> {
@@ -158,11 +153,11 @@ const notInvoicedSql = `p.fee_cents + p.fee_difference_cents + p.charged_cents -
        <> p.invoiced_overage_cents + p.invoiced_fee_cents + p.invoiced_fee_difference_cents`;
 
 async function readAccountCloses(
-  client: Pick<Pool, 'query'>,
+  client: Queryable,
   { month, after = '', account, notInvoiced = false, limit }: AccountsWanted & { month: string },
 ): Promise<AccountClose[]> {
   const { rows } = await client.query<CloseRow>(
-    `select p.account_id, p.period_start, p.stream, p.plan, p.phase, ${moneyCounts.map((name) => `p.${name}::float8`).join(', ')},
+    `select p.account_id, p.period_start, p.stream, p.plan, p.phase, ${moneyColumns('p')},
             (select b.phase from period_money b where b.account_id = p.account_id and b.period_start < p.period_start
              order by b.period_start desc limit 1) as phase_before
      from period_money p where p.month = $1 and p.account_id > $2 ${account === undefined ? '' : 'and p.account_id = $4'}
@@ -173,9 +168,15 @@ async function readAccountCloses(
   return rows.map(closeOf);
 }
 
-function closeOf({ phase_before: before, period_start: start, ...row }: CloseRow): AccountClose {
-  const { account_id, stream, plan, phase } = row;
-  const counts = Object.fromEntries(moneyCounts.map((name) => [name, row[name]])) as unknown as MoneyCounts;
+function closeOf({
+  phase_before: before,
+  account_id,
+  period_start,
+  stream,
+  plan,
+  phase,
+  ...counts
+}: CloseRow): AccountClose {
   const sums = withSums(counts);
   const fee = feeLeft(counts);
   const parts = [
@@ -183,7 +184,7 @@ function closeOf({ phase_before: before, period_start: start, ...row }: CloseRow
     { cents: sums.not_invoiced_cents - fee, why: reasonOfUsage(phase) },
   ];
   const not_invoiced = parts.filter(({ cents }) => cents !== 0);
-  return { account_id, period_start: start.toISOString(), stream, plan, phase, ...sums, not_invoiced };
+  return { account_id, period_start, stream, plan, phase, ...sums, not_invoiced };
 }
 
 function reasonOfUsage(phase: UsagePeriod['phase']): OpenReason {

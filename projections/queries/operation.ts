@@ -1,4 +1,4 @@
-import type { PoolClient } from 'pg';
+import { type Queryable, withInstants } from '../runner/rows.ts';
 
 /** Queries for the page about the service itself: queue, workers, read models, notices and mails. */
 
@@ -74,7 +74,7 @@ const workersSql = `
 
 /** The downloads that wait, as far as `maxLooked`, and who works, in one statement. */
 export async function readQueueAndWorkers(
-  client: Pick<PoolClient, 'query'>,
+  client: Queryable,
   { maxLooked = maxLookedDefault, maxWorkers }: { maxLooked?: number; maxWorkers: number },
 ): Promise<{ queue: Queue; workers: WorkerAtWork[] }> {
   const { rows } = await client.query<{ queue: QueueRow[]; workers: WorkerRow[] }>(
@@ -86,20 +86,18 @@ export async function readQueueAndWorkers(
   return { queue: queueOf(queue, maxLooked), workers: workers.map(workerOf) };
 }
 
-/** Postgres writes instants in JSON with an offset. */
-const instant = (text: string) => new Date(text).toISOString();
-
-function queueOf(rows: readonly QueueRow[], maxLooked: number): Queue {
+function queueOf(json: readonly QueueRow[], maxLooked: number): Queue {
+  const rows = json.map((row) => withInstants(row, 'oldest'));
   const all = rows.find(({ platform, account_id: account }) => platform === null && account === null);
   const by = (nameOf: (row: QueueRow) => string | null) =>
     rows.flatMap((row): WaitingBy[] => {
       const name = nameOf(row);
-      return name === null ? [] : [{ name, waiting: row.waiting, oldest: instant(row.oldest) }];
+      return name === null ? [] : [{ name, waiting: row.waiting, oldest: row.oldest }];
     });
   return {
     waiting: all?.waiting ?? 0,
     is_more: all?.waiting === maxLooked,
-    oldest: all ? instant(all.oldest) : null,
+    oldest: all?.oldest ?? null,
     platforms: by(({ platform }) => platform),
     accounts: by(({ account_id: account }) => account).slice(0, maxShownAccounts),
   };
@@ -109,7 +107,7 @@ const workerOf = ({ worker_id, quiet_seconds, about, jobs }: WorkerRow): WorkerA
   worker_id,
   quiet_seconds,
   about,
-  jobs: (jobs ?? []).map((job) => ({ ...job, claimed_at: instant(job.claimed_at) })),
+  jobs: (jobs ?? []).map((job) => withInstants(job, 'claimed_at')),
 });
 
 /** Something that the owner of an account is told: a warning, a reached overage cap, an invoice or a credit note. */
@@ -128,13 +126,13 @@ export interface Notice {
 
 /** The newest first, in one statement. @param before a notice: only older ones */
 export async function listNotices(
-  client: Pick<PoolClient, 'query'>,
+  client: Queryable,
   { before, limit }: { before?: Pick<Notice, 'time' | 'event_id'> | undefined; limit: number },
 ): Promise<Notice[]> {
   const older = (alias: string) =>
     `(${alias}.time, ${alias}.event_id) < (coalesce($1::timestamptz, 'infinity'), coalesce($2::uuid, 'ffffffff-ffff-ffff-ffff-ffffffffffff'))
      order by ${alias}.time desc, ${alias}.event_id desc limit $3`;
-  const { rows } = await client.query<Omit<Notice, 'time'> & { time: Date }>(
+  const { rows } = await client.query<Notice>(
     `(select case type when 'OverageCapReached' then 'overage_cap' else 'usage_warning' end as kind, event_id, account_id, w.time,
              pool, threshold_percent, (message_id is null)::int as waiting
       from usage_warnings w where ${older('w')})
@@ -144,5 +142,5 @@ export async function listNotices(
      order by time desc, event_id desc limit $3`,
     [before?.time ?? null, before?.event_id ?? null, limit],
   );
-  return rows.map((row) => ({ ...row, time: row.time.toISOString() }));
+  return rows;
 }

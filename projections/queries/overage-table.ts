@@ -1,7 +1,8 @@
-import type { Pool, PoolClient } from 'pg';
+import type { Pool } from 'pg';
 import type { UsagePeriod } from '../../src/domain/usage-state.ts';
 import { overageColumns } from '../overage-columns.ts';
-import { type MoneyCounts, moneyCounts } from '../period-money.ts';
+import { moneyColumns, type MoneyCounts } from '../period-money.ts';
+import type { Queryable } from '../runner/rows.ts';
 import { readByCursor } from './read-by-cursor.ts';
 
 /** Queries over everybody's periods: rows of `period_money` and of `month_money`. */
@@ -45,9 +46,9 @@ export interface OverageFilter {
 /** A place between two rows: the value by which they are sorted (0 for accounts), and the row's key. */
 export interface OverageCursor {
   value: number;
-  accountId: string;
+  account_id: string;
   /** UTC ISO-8601. */
-  periodStart: string;
+  period_start: string;
 }
 
 export interface OveragePage {
@@ -55,7 +56,7 @@ export interface OveragePage {
   /** The place from which another page goes on; undefined at the end. */
   next: OverageCursor | undefined;
   /** Rows were looked through up to `next`, and there may be more matches behind it: matches are rare. */
-  isPartial: boolean;
+  is_partial: boolean;
 }
 
 interface Wanted {
@@ -71,7 +72,7 @@ const maxLookedDefault = { month: 5_000, all: 500 };
 
 /** A page of the table, in one statement. */
 export async function listPeriodMoney(
-  client: Pick<PoolClient, 'query'>,
+  client: Queryable,
   {
     filter,
     order,
@@ -86,7 +87,7 @@ export async function listPeriodMoney(
   const isOfOne = filter.month !== undefined || filter.accountId !== undefined;
   const maxLooked = matches === 'true' ? limit + 1 : (most ?? maxLookedDefault[isOfOne ? 'month' : 'all']);
   const by = orderSql({ filter, order });
-  const { rows } = await client.query<Row & { matches: boolean; is_last: boolean }>(
+  const { rows } = await client.query<PeriodMoney & { matches: boolean; is_last: boolean }>(
     `select ${columns('l')}, l.matches, l.is_last
      from (
        select p.*, ${matches} as matches, row_number() over (order by ${by}) = ${String(maxLooked)} as is_last
@@ -101,15 +102,16 @@ export async function listPeriodMoney(
   const isFull = matching.length > limit;
   const last = isFull ? matching[limit - 1] : rows.find((row) => row.is_last);
   return {
-    rows: matching.slice(0, limit).map(moneyOf),
-    next: last && cursorOf(moneyOf(last), order.sort),
-    isPartial: !isFull && last !== undefined,
+    rows: matching.slice(0, limit).map(({ matches: _matches, is_last: _last, ...row }) => row),
+    next: last && cursorOf(last, order.sort),
+    is_partial: !isFull && last !== undefined,
   };
 }
 
 function cursorOf(row: PeriodMoney, sort: OverageSort): OverageCursor {
+  const { account_id, period_start } = row;
   const column = columnOf(sort);
-  return { value: column ? row[column] : 0, accountId: row.account_id, periodStart: row.period_start };
+  return { value: column ? row[column] : 0, account_id, period_start };
 }
 
 const exportedAtOnce = 2_000;
@@ -124,23 +126,12 @@ export async function* exportPeriodMoney(
   const of = (value: unknown) => `$${String(values.push(value))}`;
   const conditions = [...rangeConditions(filter, of), matchSql(filter, of)].join(' and ');
   const text = `select ${columns('p')} from period_money p where ${conditions} order by ${orderSql({ filter, order })}`;
-  const pages = readByCursor<Row>(pool, { text, values, rowsAtOnce: exportedAtOnce }, gone);
-  for await (const rows of pages) yield rows.map(moneyOf);
+  yield* readByCursor<PeriodMoney>(pool, { text, values, rowsAtOnce: exportedAtOnce }, gone);
 }
 
-type Row = Omit<PeriodMoney, 'period_start'> & { period_start: Date };
-
-const moneyOf = ({ period_start: start, ...row }: Row): PeriodMoney => {
-  const { account_id, month, stream, plan, phase } = row;
-  const counts = Object.fromEntries(moneyCounts.map((name) => [name, row[name]])) as unknown as MoneyCounts;
-  return { account_id, period_start: start.toISOString(), month, stream, plan, phase, ...counts };
-};
-
 const columns = (alias: string) =>
-  [
-    ...['account_id', 'period_start', 'month', 'stream', 'plan', 'phase'].map((column) => `${alias}.${column}`),
-    ...moneyCounts.map((column) => `${alias}.${column}::float8`),
-  ].join(', ');
+  ['account_id', 'period_start', 'month', 'stream', 'plan', 'phase'].map((column) => `${alias}.${column}, `).join('') +
+  moneyColumns(alias);
 
 type ValueOf = (value: unknown) => string;
 
@@ -182,8 +173,8 @@ function sourceSql({ filter, order, after }: Source, { of, maxLooked }: { of: Va
   const keys = keysOf(order.sort, filter);
   const places = (given: OverageCursor) => [
     ...(columnOf(order.sort) ? [`${of(given.value)}::bigint`] : []),
-    of(given.accountId),
-    ...(filter.month === undefined ? [`${of(given.periodStart)}::timestamptz`] : []),
+    of(given.account_id),
+    ...(filter.month === undefined ? [`${of(given.period_start)}::timestamptz`] : []),
   ];
   const behind = after ? [`(${keys.join(', ')}) ${comparison} (${places(after).join(', ')})`] : [];
   const isOfOne = filter.month !== undefined || filter.accountId !== undefined || order.sort === 'account';
@@ -205,11 +196,11 @@ export interface MonthMoney extends MoneyCounts {
 
 /** The newest months first, at most three rows each. @param month only this one; from: YYYY-MM, only this and later ones */
 export async function listMonthMoney(
-  client: Pick<PoolClient, 'query'>,
+  client: Queryable,
   { month, from, months = 36 }: { month?: string; from?: string; months?: number } = {},
 ): Promise<MonthMoney[]> {
   const { rows } = await client.query<MonthMoney>(
-    `select month, phase, periods, ${moneyCounts.map((name) => `${name}::float8`).join(', ')}
+    `select month, phase, periods, ${moneyColumns('m')}
      from month_money m
      where ($1::text is null or month = $1) and month >= coalesce($2, '') order by month desc, phase limit $3`,
     [month ?? null, from ?? null, months * 3],

@@ -1,37 +1,16 @@
-import type { Pool, PoolClient } from 'pg';
-import type { Actor } from '../../src/domain/parse-event.ts';
 import type { LedgerRow } from '../overage-ledger.ts';
+import type { Queryable } from '../runner/rows.ts';
 
 /**
  * Queries over the overage of one account and billing period: its rows of `overage_ledger` with an amount, in the order of the log.
  * Credits have none and are left out.
  */
-export interface PeriodCharge {
-  event_id: string;
-  type: LedgerRow['type'];
-  /** UTC ISO-8601. */
-  time: string;
-  stream: string;
-  revision: number;
-  /** Commit position in the log, in digits; a cursor too. */
-  position: string;
-  token: string | null;
+export interface PeriodCharge extends Omit<LedgerRow, 'account_id' | 'period_start' | 'lookup_id'> {
   /** Null while the read model does not know the download. */
   platform: string | null;
   video_id: string | null;
-  /** Number of the download in its period; null for a correction. */
-  ordinal: number | null;
-  /** Negative for a correction. */
-  cents: number;
-  rate_cents: number | null;
-  rate_version: string | null;
   /** Overage of the period directly after the event, less what was given back by then; null where only a part is listed. */
   running_cents: number | null;
-  reference: string | null;
-  /** Event id of the corrected charge. */
-  corrects: string | null;
-  request_id: string;
-  actor: Actor;
 }
 
 type ChargesOnly = 'charges' | 'corrections';
@@ -50,7 +29,7 @@ interface OfPeriod {
  * @param of after: a position: only later ones
  */
 export async function listPeriodCharges(
-  client: Pick<PoolClient, 'query'>,
+  client: Queryable,
   of: OfPeriod & { after?: string | undefined; limit: number },
 ): Promise<{ rows: PeriodCharge[]; next: string | undefined }> {
   const { after, limit, only } = of;
@@ -65,7 +44,7 @@ export async function listPeriodCharges(
 const exportedAtOnce = 2_000;
 
 /** All of them page by page in constant memory; no connection is held between two pages, because rows are only added. */
-export async function* exportPeriodCharges(pool: Pick<Pool, 'query'>, of: OfPeriod): AsyncGenerator<PeriodCharge[]> {
+export async function* exportPeriodCharges(pool: Queryable, of: OfPeriod): AsyncGenerator<PeriodCharge[]> {
   let after: string | undefined;
   let running = 0;
   for (;;) {
@@ -94,7 +73,7 @@ function totalBefore(rows: readonly PeriodCharge[]): number | undefined {
 }
 
 async function sumUpTo(
-  client: Pick<PoolClient, 'query'>,
+  client: Queryable,
   { accountId, periodStart, after }: OfPeriod & { after: string },
 ): Promise<number> {
   const { rows } = await client.query<{ cents: number }>(
@@ -109,10 +88,10 @@ async function sumUpTo(
 const conditions = { both: 'l.cents <> 0', charges: 'l.cents > 0', corrections: 'l.cents < 0' } as const;
 
 async function readRows(
-  client: Pick<PoolClient, 'query'>,
+  client: Queryable,
   { accountId, periodStart, only, after, limit }: OfPeriod & { after?: string | undefined; limit: number },
 ): Promise<PeriodCharge[]> {
-  const { rows } = await client.query<Omit<PeriodCharge, 'time'> & { time: Date }>(
+  const { rows } = await client.query<PeriodCharge>(
     `select l.event_id, l.type, l.time, l.stream, l.revision::float8, l.position::text, l.token, j.platform, j.video_id,
             l.ordinal, l.cents::float8, l.rate_cents::float8, l.rate_version,
             case when l.cents > 0 then j.running_cents::float8 end as running_cents,
@@ -122,5 +101,5 @@ async function readRows(
      order by l.position limit $4`,
     [accountId, periodStart, after ?? '-1', limit],
   );
-  return rows.map((row) => ({ ...row, time: row.time.toISOString() }));
+  return rows;
 }

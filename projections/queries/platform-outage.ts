@@ -1,5 +1,5 @@
-import type { PoolClient } from 'pg';
 import type { FailureReason } from '../../src/domain/failure-reasons.ts';
+import type { Queryable } from '../runner/rows.ts';
 
 /** The charges of one billing period whose downloads an outage has failed. */
 export interface PlatformOutagePeriod {
@@ -25,7 +25,7 @@ export interface PlatformOutageFilter {
 
 /** Failed downloads that were charged beyond the allowance, by account and period, those with the largest sum first. */
 export async function listPlatformOutage(
-  client: Pick<PoolClient, 'query'>,
+  client: Queryable,
   { platform, reason, from, to }: PlatformOutageFilter,
   { maxCharges }: { maxCharges: number },
 ): Promise<{ periods: PlatformOutagePeriod[]; isMore: boolean }> {

@@ -1,4 +1,5 @@
-import type { Pool, PoolClient } from 'pg';
+import type { Pool } from 'pg';
+import type { Queryable } from '../runner/rows.ts';
 import { pagesInSnapshot } from '../runner/transaction.ts';
 
 interface Select {
@@ -38,7 +39,7 @@ export async function* readByCursor<Row extends object>(
   });
 }
 
-async function processIdOf(client: Pick<PoolClient, 'query'>): Promise<number> {
+async function processIdOf(client: Queryable): Promise<number> {
   const { rows } = await client.query<{ process_id: number }>('select pg_backend_pid() as process_id');
   return rows[0]?.process_id ?? 0;
 }

@@ -1,10 +1,10 @@
 import { hash } from 'node:crypto';
-import type { PoolClient } from 'pg';
 import { accountOfDocumentNumber } from '../../src/domain/document-number.ts';
 import { parseVideoUrl } from '../../src/domain/parse-video-url.ts';
 import { mailbox } from '../../src/domain/people.ts';
 import type { PlatformConfiguration } from '../../src/domain/platforms/platforms.ts';
 import type { RowMacs } from '../../src/ports/row-macs.ts';
+import type { Queryable } from '../runner/rows.ts';
 
 /**
  * What staff find with one box: everything that a text may stand for, in one statement. Each kind of hit has an index, and at most
@@ -38,7 +38,7 @@ export interface SearchHit {
 }
 
 export interface SearchDependencies {
-  client: Pick<PoolClient, 'query'>;
+  client: Queryable;
   macs: RowMacs;
   platforms: PlatformConfiguration;
 }
@@ -56,17 +56,17 @@ export async function search(
   if (term === '' || term.length > maxSearchCharacters) return [];
   const values: unknown[] = [];
   const of: ValueOf = (value) => `$${String(values.push(value))}`;
-  const parts = partsOf(term, { macs, platforms }).map((part) => `(${part(of)} limit ${of(limit + 1)})`);
-  const { rows } = await client.query<Omit<SearchHit, 'time'> & { time: Date | null }>(
+  const parts = partsOf(term, of, { macs, platforms }).map((part) => `(${part} limit ${of(limit + 1)})`);
+  const { rows } = await client.query<SearchHit>(
     `select kind, account_id, token, id, label, time from (${parts.join('\nunion all\n')}) hits
      order by time desc nulls last, kind, id`,
     values,
   );
-  return rows.map((row) => ({ ...row, time: row.time?.toISOString() ?? null }));
+  return rows;
 }
 
+/** Binds a value, and gives its place in the statement. */
 type ValueOf = (value: unknown) => string;
-type Part = (of: ValueOf) => string;
 
 const hit = (kind: SearchHitKind, columns: Partial<Record<'account' | 'token' | 'id' | 'label' | 'time', string>>) => {
   const { account = 'null', token = 'null', id = 'null', label = 'null', time = 'null' } = columns;
@@ -79,55 +79,53 @@ const uuidPattern = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 const oneWordPattern = /^[\x21-\x7e]{1,255}$/;
 
 /** The queries that a text may have an answer to. */
-function partsOf(term: string, { macs, platforms }: Omit<SearchDependencies, 'client'>): Part[] {
+function partsOf(term: string, of: ValueOf, { macs, platforms }: Omit<SearchDependencies, 'client'>): string[] {
   const parsed = parseVideoUrl(term, platforms);
   const video = parsed.ok ? parsed.video : undefined;
-  if (video) return [ofVideo(video.videoId, video.platform)];
-  if (term.includes('@')) return [ofAddress(macs.signUnderEach('people', mailbox(term))), ...ofWord(term)];
+  if (video) return [ofVideo(of, video.videoId, video.platform)];
+  if (term.includes('@')) return [ofAddress(of, macs.signUnderEach('people', mailbox(term))), ...ofWord(of, term)];
   const documentAccount = accountOfDocumentNumber(term);
   return [
-    ...(documentAccount === undefined || isEndless(term) ? [] : [ofDocument(documentAccount, term)]),
-    ...(term.startsWith('acc_') ? [ofAccount(term)] : []),
-    ...(term.startsWith('key_') ? [ofKeyId(term)] : []),
-    ...(term.startsWith('rtk_') && hasOwnPart(term) ? [ofKey(term)] : []),
-    ...(uuidPattern.test(term) ? ofUuid(term.toLowerCase()) : []),
-    ...ofWord(term),
-    ofVideo(term),
+    ...(documentAccount === undefined || isEndless(term) ? [] : [ofDocument(of, documentAccount, term)]),
+    ...(term.startsWith('acc_') ? [ofAccount(of, term)] : []),
+    ...(term.startsWith('key_') ? [`${keyHit} where k.key_id = ${of(term)}`] : []),
+    ...(term.startsWith('rtk_') && hasOwnPart(term) ? [ofKey(of, term)] : []),
+    ...(uuidPattern.test(term) ? ofUuid(of, term.toLowerCase()) : []),
+    ...ofWord(of, term),
+    ofVideo(of, term),
   ];
 }
 
-function ofWord(term: string): Part[] {
+/** A token, the id of a request, an idempotency key or a reference. */
+function ofWord(of: ValueOf, term: string): string[] {
   if (!oneWordPattern.test(term)) return [];
-  return [ofToken(term), ofRequest(term), ofIdempotencyKey(hash('sha256', term)), ...ofReference(term)];
+  return [
+    `${hit('download', { account: 'j.account_id', token: 'j.token', id: 'j.token', label: `j.platform || ' ' || j.video_id`, time: 'j.queued_at' })}
+     from jobs j where j.token = ${of(term)}`,
+    // Charges of a request; its job came with it.
+    `${ledgerHit('request')} where l.request_id = ${of(term)} order by l.position desc`,
+    `${hit('idempotency_key', { account: 'k.account_id', token: 'k.token', id: 'k.token' })}
+     from idempotency_keys k where k.key_hash = ${of(hash('sha256', term))}`,
+    `${ledgerHit('reference')} where l.reference = ${of(term)} order by l.position desc`,
+    `${documentHit}
+     where i.type = 'CreditNoteIssued' and i.data->>'reference' = ${of(term)} order by i.position desc`,
+    `${correctionHit} where c.reference = ${of(term)} order by c.position desc`,
+  ];
 }
 
-const ofToken =
-  (token: string): Part =>
-  (of) =>
-    `${hit('download', { account: 'j.account_id', token: 'j.token', id: 'j.token', label: `j.platform || ' ' || j.video_id`, time: 'j.queued_at' })}
-     from jobs j where j.token = ${of(token)}`;
-
 /** The account stands in the name of the stream. */
-const ofVideo =
-  (videoId: string, platform?: string): Part =>
-  (of) =>
-    `${hit('download', { account: `split_part(t.stream, '-', 2)`, token: 't.token', id: 't.token', label: `(t.data->>'platform') || ' ' || (t.data->>'video_id')`, time: 't.time' })}
-     from job_timeline t
-     where t.type = 'DownloadQueued' and t.data->>'video_id' = ${of(videoId)}
-       ${platform === undefined ? '' : `and t.data->>'platform' = ${of(platform)}`}
-     order by t.position desc`;
+const ofVideo = (of: ValueOf, videoId: string, platform?: string): string =>
+  `${hit('download', { account: `split_part(t.stream, '-', 2)`, token: 't.token', id: 't.token', label: `(t.data->>'platform') || ' ' || (t.data->>'video_id')`, time: 't.time' })}
+   from job_timeline t
+   where t.type = 'DownloadQueued' and t.data->>'video_id' = ${of(videoId)}
+     ${platform === undefined ? '' : `and t.data->>'platform' = ${of(platform)}`}
+   order by t.position desc`;
 
-const ofAccount =
-  (accountId: string): Part =>
-  (of) =>
-    `${hit('account', { account: 'h.account_id', id: 'h.account_id' })} from account_heads h where h.account_id = ${of(accountId)}`;
+const ofAccount = (of: ValueOf, accountId: string): string =>
+  `${hit('account', { account: 'h.account_id', id: 'h.account_id' })} from account_heads h where h.account_id = ${of(accountId)}`;
 
-const keyHit = hit('api_key', { account: 'k.account_id', id: 'k.key_id', label: 'k.key_prefix', time: 'k.created_at' });
-
-const ofKeyId =
-  (keyId: string): Part =>
-  (of) =>
-    `${keyHit} from api_keys k where k.key_id = ${of(keyId)}`;
+const keyColumns = { account: 'k.account_id', id: 'k.key_id', label: 'k.key_prefix', time: 'k.created_at' };
+const keyHit = `${hit('api_key', keyColumns)} from api_keys k`;
 
 const shortestPrefix = 4;
 const longestPrefix = 24;
@@ -136,90 +134,54 @@ const longestPrefix = 24;
 const hasOwnPart = (term: string) => term.length > 'rtk_'.length;
 
 /** A part of a key's shown beginning, or more of the key than is shown, as far as the whole key. */
-const ofKey =
-  (term: string): Part =>
-  (of) => {
-    const beginnings = Array.from({ length: longestPrefix - shortestPrefix + 1 }, (_, index) =>
-      term.slice(0, shortestPrefix + index),
-    );
-    return `${keyHit} from api_keys k
-     where k.key_prefix = any(${of([...new Set(beginnings)].filter(hasOwnPart))}::text[])
-        or (k.key_prefix ~>=~ ${of(term)} and k.key_prefix ~<~ ${of(`${term}\u{10ffff}`)})
-     order by k.created_at desc`;
-  };
+function ofKey(of: ValueOf, term: string): string {
+  const beginnings = Array.from({ length: longestPrefix - shortestPrefix + 1 }, (_, index) =>
+    term.slice(0, shortestPrefix + index),
+  );
+  return `${keyHit}
+   where k.key_prefix = any(${of([...new Set(beginnings)].filter(hasOwnPart))}::text[])
+      or (k.key_prefix ~>=~ ${of(term)} and k.key_prefix ~<~ ${of(`${term}\u{10ffff}`)})
+   order by k.created_at desc`;
+}
 
-const ofAddress =
-  (emailMacs: readonly string[]): Part =>
-  (of) =>
-    `${hit('person', { account: 'p.account_id', id: 'p.person_id', time: 'p.since' })}
-     from people p where p.email_mac = any(${of(emailMacs)}::text[]) and p.removed_at is null order by p.account_id`;
+const ofAddress = (of: ValueOf, emailMacs: readonly string[]): string =>
+  `${hit('person', { account: 'p.account_id', id: 'p.person_id', time: 'p.since' })}
+   from people p where p.email_mac = any(${of(emailMacs)}::text[]) and p.removed_at is null order by p.account_id`;
 
 /** No document has a number that Postgres cannot hold. */
 const isEndless = (documentNumber: string) => /\d{10,}$/.test(documentNumber);
 
-const ofDocument =
-  (accountId: string, documentNumber: string): Part =>
-  (of) => {
-    const type = documentNumber.toUpperCase().startsWith('INV') ? 'InvoiceIssued' : 'CreditNoteIssued';
-    const number = Number(documentNumber.slice(documentNumber.lastIndexOf('-') + 1));
-    return `${documentHit} from invoices i
-     where i.account_id = ${of(accountId)} and i.type = ${of(type)} and i.number = ${of(number)}`;
-  };
+function ofDocument(of: ValueOf, accountId: string, documentNumber: string): string {
+  const type = documentNumber.toUpperCase().startsWith('INV') ? 'InvoiceIssued' : 'CreditNoteIssued';
+  const number = Number(documentNumber.slice(documentNumber.lastIndexOf('-') + 1));
+  return `${documentHit} where i.account_id = ${of(accountId)} and i.type = ${of(type)} and i.number = ${of(number)}`;
+}
 
-const documentHit = hit('document', {
-  account: 'i.account_id',
-  id: `i.type || ' ' || i.number`,
-  label: 'i.type',
-  time: 'i.time',
-});
+const documentColumns = { account: 'i.account_id', id: `i.type || ' ' || i.number`, label: 'i.type', time: 'i.time' };
+const documentHit = `${hit('document', documentColumns)} from invoices i`;
 
-/** Charges of a request; its job came with it. */
-const ofRequest =
-  (requestId: string): Part =>
-  (of) =>
-    `${hit('request', { account: 'l.account_id', token: 'l.token', id: 'l.event_id', label: 'l.type', time: 'l.time' })}
-     from overage_ledger l where l.request_id = ${of(requestId)} order by l.position desc`;
+const ledgerHit = (kind: SearchHitKind) =>
+  `${hit(kind, { account: 'l.account_id', token: 'l.token', id: 'l.event_id', label: 'l.type', time: 'l.time' })}
+   from overage_ledger l`;
 
-const ofIdempotencyKey =
-  (keyHash: string): Part =>
-  (of) =>
-    `${hit('idempotency_key', { account: 'k.account_id', token: 'k.token', id: 'k.token' })}
-     from idempotency_keys k where k.key_hash = ${of(keyHash)}`;
-
-const ofReference = (reference: string): Part[] => [
-  (of) =>
-    `${hit('reference', { account: 'l.account_id', token: 'l.token', id: 'l.event_id', label: 'l.type', time: 'l.time' })}
-     from overage_ledger l where l.reference = ${of(reference)} order by l.position desc`,
-  (of) =>
-    `${documentHit} from invoices i
-     where i.type = 'CreditNoteIssued' and i.data->>'reference' = ${of(reference)} order by i.position desc`,
-  (of) => `${correctionHit} from corrections c where c.reference = ${of(reference)} order by c.position desc`,
-];
-
-const correctionHit = hit('correction', {
-  account: 'c.account_id',
-  id: 'c.correction_id',
-  label: 'c.status',
-  time: 'c.asked_at',
-});
+const correctionColumns = { account: 'c.account_id', id: 'c.correction_id', label: 'c.status', time: 'c.asked_at' };
+const correctionHit = `${hit('correction', correctionColumns)} from corrections c`;
 
 /** The name of a usage stream has the account. The name of a job's stream has the token alone, which may have hyphens. */
 const accountOfEntry = `case when t.stream like 'usage-%' then split_part(t.stream, '-', 2)
                              else (select j.account_id from jobs j where j.token = t.token) end`;
 
 /** Events of every read model that knows its own, and corrections. */
-const ofUuid = (id: string): Part[] => [
-  (of) => `${correctionHit} from corrections c where c.correction_id = ${of(id)}::uuid`,
-  (of) =>
-    `${correctionHit} from corrections c where c.asked_event_id = ${of(id)}::uuid or c.decided_event_id = ${of(id)}::uuid`,
-  (of) =>
+function ofUuid(of: ValueOf, given: string): string[] {
+  const id = `${of(given)}::uuid`;
+  return [
+    `${correctionHit} where c.correction_id = ${id}`,
+    `${correctionHit} where c.asked_event_id = ${id} or c.decided_event_id = ${id}`,
     `${hit('event', { account: accountOfEntry, token: 't.token', id: 't.event_id', label: 't.type', time: 't.time' })}
-     from job_timeline t where t.event_id = ${of(id)}::uuid`,
-  (of) =>
-    `${hit('event', { account: 'l.account_id', token: 'l.token', id: 'l.event_id', label: 'l.type', time: 'l.time' })}
-     from overage_ledger l where l.event_id = ${of(id)}::uuid and l.token is null`,
-  (of) => `${documentHit} from invoices i where i.event_id = ${of(id)}::uuid`,
-  (of) =>
+     from job_timeline t where t.event_id = ${id}`,
+    `${ledgerHit('event')} where l.event_id = ${id} and l.token is null`,
+    `${documentHit} where i.event_id = ${id}`,
     `${hit('event', { account: 'w.account_id', id: 'w.event_id', label: 'w.type', time: 'w.time' })}
-     from usage_warnings w where w.event_id = ${of(id)}::uuid`,
-];
+     from usage_warnings w where w.event_id = ${id}`,
+  ];
+}

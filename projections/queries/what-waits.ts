@@ -1,6 +1,6 @@
-import type { PoolClient } from 'pg';
 import type { FailureReason } from '../../src/domain/failure-reasons.ts';
 import { correctionFromJson, type CorrectionJson, correctionJsonSql, type CorrectionRow } from '../corrections.ts';
+import { onlyRow, type Queryable, withInstants } from '../runner/rows.ts';
 
 /** What waits for staff, and the newest failures: in one statement, and the first of each. */
 export interface WhatWaits {
@@ -20,7 +20,7 @@ export interface WhatWaits {
 
 /** @param endedBefore UTC ISO-8601: periods that ended before are closed where nothing holds that up */
 export async function readWhatWaits(
-  client: Pick<PoolClient, 'query'>,
+  client: Queryable,
   { endedBefore, limit }: { endedBefore: string; limit: number },
 ): Promise<WhatWaits> {
   const { rows } = await client.query<Omit<WhatWaits, 'corrections'> & { corrections: CorrectionJson[] }>(
@@ -35,16 +35,10 @@ export async function readWhatWaits(
           where status = 'failed' order by finished_at desc, token desc limit $2) f) as failures`,
     [endedBefore, limit],
   );
-  const [row] = rows;
-  if (!row) throw new Error('a select without a table has no row');
-  const instant = (text: string) => new Date(text).toISOString();
+  const { corrections, periods, failures } = onlyRow(rows);
   return {
-    corrections: row.corrections.map(correctionFromJson),
-    periods: row.periods.map((each) => ({
-      ...each,
-      period_start: instant(each.period_start),
-      period_end: instant(each.period_end),
-    })),
-    failures: row.failures.map((each) => ({ ...each, finished_at: instant(each.finished_at) })),
+    corrections: corrections.map(correctionFromJson),
+    periods: periods.map((each) => withInstants(each, 'period_start', 'period_end')),
+    failures: failures.map((each) => withInstants(each, 'finished_at')),
   };
 }

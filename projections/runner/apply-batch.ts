@@ -36,7 +36,7 @@ export async function applyBatch(
     name: running.projection.name,
     before: running.checkpoint,
     after: checkpointAfter(running.checkpoint, batch),
-    events: eventsFor(running, batch.events),
+    events: eventsFor(running.projection, batch.events, running.position),
   }));
   const taken = await inPoolTransaction(pool, async (client) => {
     // Comes before any other write, so that a second runner gives way here.
@@ -56,13 +56,14 @@ export async function applyBatch(
   return new Map(taken.map(({ running, events }) => [running, events.length]));
 }
 
-function eventsFor(
-  { projection: { streamPrefixes }, position }: RunningProjection,
+/** Those of the events that a read model takes. @param position up to which it has taken everything */
+export const eventsFor = (
+  { streamPrefixes }: Pick<Projection, 'streamPrefixes'>,
   events: readonly RecordedEvent[],
-): RecordedEvent[] {
-  return events.filter(
+  position: LogPosition | undefined,
+): RecordedEvent[] =>
+  events.filter(
     (event) =>
       streamPrefixes.some((prefix) => event.stream.startsWith(prefix)) &&
       isAfter(positionOfEvent(event.position), position),
   );
-}

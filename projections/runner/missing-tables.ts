@@ -1,13 +1,11 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import type { PoolClient } from 'pg';
+import type { Queryable } from './rows.ts';
 import { inTransaction } from './transaction.ts';
 
 /** @returns those of the tables that do not exist */
-export async function findMissingTables(
-  client: Pick<PoolClient, 'query'>,
-  tables: readonly string[],
-): Promise<string[]> {
+export async function findMissingTables(client: Queryable, tables: readonly string[]): Promise<string[]> {
   const { rows } = await client.query<{ name: string }>(
     'select name from unnest($1::text[]) name where to_regclass(name) is null',
     [tables],

@@ -3,6 +3,7 @@ import { sleep } from '../../src/async/sleep.ts';
 import type { EventStore, LogPosition, RecordedEvent } from '../../src/ports/event-store.ts';
 import { coveredUpTo, isAfter, positionOfEvent } from '../../src/ports/log-position.ts';
 import type { RowMacs } from '../../src/ports/row-macs.ts';
+import { eventsFor } from './apply-batch.ts';
 import type { SeenEvent } from './checkpoints.ts';
 import type { Apply, Projection } from './projection.ts';
 import { inTransaction } from './transaction.ts';
@@ -62,12 +63,7 @@ export class Replay {
     { position, target }: { position: LogPosition; target: bigint },
   ): Promise<void> {
     if (this.reached >= target) return;
-    const events = read.filter(
-      (event) =>
-        event.position <= target &&
-        isAfter(positionOfEvent(event.position), this.position) &&
-        this.streamPrefixes.some((prefix) => event.stream.startsWith(prefix)),
-    );
+    const events = eventsFor(this, read, this.position).filter((event) => event.position <= target);
     if (events.length > 0) await inTransaction(this.#client, () => this.#applyEvents(events, this.#client));
     this.events += events.length;
     this.seen = read.findLast((event) => event.position <= target) ?? this.seen;

@@ -1,5 +1,6 @@
 import type { Pool, PoolClient } from 'pg';
 import { isPostgresAway } from '../../src/ports/service-parts.ts';
+import type { Queryable } from './rows.ts';
 
 /** Runs work in a transaction of this connection: commits when the work fulfils, and rolls back when it throws. */
 export async function inTransaction<Result>(client: PoolClient, work: () => Promise<Result>): Promise<Result> {
@@ -24,15 +25,13 @@ export async function inPoolTransaction<Result>(
 const beginSnapshot = 'begin transaction isolation level repeatable read, read only';
 
 /** Runs queries that see the tables as of one instant, so that sums agree with the rows beside them. They write nothing. */
-export const inSnapshot = <Result>(
-  pool: Pool,
-  read: (client: Pick<PoolClient, 'query'>) => Promise<Result>,
-): Promise<Result> => inPoolTransaction(pool, read, beginSnapshot);
+export const inSnapshot = <Result>(pool: Pool, read: (client: Queryable) => Promise<Result>): Promise<Result> =>
+  inPoolTransaction(pool, read, beginSnapshot);
 
 /** The same for rows that come page by page. It holds a connection and a transaction of Postgres until it ends, or is left. */
 export async function* pagesInSnapshot<Row>(
   pool: Pool,
-  pages: (client: Pick<PoolClient, 'query'>) => AsyncGenerator<Row>,
+  pages: (client: Queryable) => AsyncGenerator<Row>,
 ): AsyncGenerator<Row> {
   const client = await pool.connect();
   let isBroken = true;

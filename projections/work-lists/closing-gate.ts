@@ -1,4 +1,5 @@
-import type { Pool, PoolClient } from 'pg';
+import type { Pool } from 'pg';
+import type { Queryable } from '../runner/rows.ts';
 import { inPoolTransaction } from '../runner/transaction.ts';
 
 /**
@@ -8,7 +9,7 @@ import { inPoolTransaction } from '../runner/transaction.ts';
  */
 
 /** Until the end of the transaction. What follows is a statement of its own, which sees all that was committed before. */
-export async function lockGate(client: Pick<PoolClient, 'query'>, stream: string): Promise<void> {
+export async function lockGate(client: Queryable, stream: string): Promise<void> {
   await client.query('select pg_advisory_xact_lock(hashtextextended($1, 0))', [stream]);
 }
 

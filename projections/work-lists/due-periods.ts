@@ -62,14 +62,14 @@ export async function listPeriodsInGrace(
   pool: Pool,
   { now, graceSeconds }: { now: string; graceSeconds: number },
 ): Promise<{ stream: string; until: string }[]> {
-  const { rows } = await pool.query<{ stream: string; period_end: Date }>(
+  const { rows } = await pool.query<{ stream: string; period_end: string }>(
     `select stream, period_end from credits c
      where phase = 'ended' and period_end > $1::timestamptz - $2 * interval '1 second' order by period_end, stream`,
     [now, graceSeconds],
   );
   return rows.map(({ stream, period_end: end }) => ({
     stream,
-    until: new Date(end.getTime() + graceSeconds * 1_000).toISOString(),
+    until: new Date(Date.parse(end) + graceSeconds * 1_000).toISOString(),
   }));
 }
 

@@ -30,26 +30,16 @@ export async function oldestOverdueSeconds(pool: Pool, completedUntil: string): 
 export interface EndedJob {
   token: string;
   status: 'done' | 'failed';
-  finishedAt: string;
-  fileExpiredAt: string | null;
+  finished_at: string;
+  file_expired_at: string | null;
 }
 
 /** The given jobs that have ended; without those that the read model does not know. */
 export async function readEndedJobs(pool: Pool, tokens: readonly string[]): Promise<EndedJob[]> {
-  const { rows } = await pool.query<{
-    token: string;
-    status: EndedJob['status'];
-    finished_at: Date;
-    file_expired_at: Date | null;
-  }>(
+  const { rows } = await pool.query<EndedJob>(
     `select token, status, finished_at, file_expired_at from jobs
      where token = any($1) and status in ('done', 'failed')`,
     [tokens],
   );
-  return rows.map(({ token, status, finished_at: finishedAt, file_expired_at: fileExpiredAt }) => ({
-    token,
-    status,
-    finishedAt: finishedAt.toISOString(),
-    fileExpiredAt: fileExpiredAt?.toISOString() ?? null,
-  }));
+  return rows;
 }

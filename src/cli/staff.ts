@@ -115,7 +115,7 @@ const orderOf = (cli: CliDependencies, decided: DecidedBy): StaffOrder => ({
 async function inviteCommand(cli: CliDependencies, { email, role, ...decided }: Invitation): Promise<void> {
   requireText(emailSchema, email, email);
   const [known] = await membersOf(cli, email);
-  if (known) throw new CommandFailed(`${email} is staff already, as ${known.staffId} in the role ${known.role}`);
+  if (known) throw new CommandFailed(`${email} is staff already, as ${known.staff_id} in the role ${known.role}`);
   const invited = await inviteStaff(dependenciesOf(cli), { email, role, ...orderOf(cli, decided) });
   if (isRefused(invited)) throw new CommandFailed(invited.refusal);
   const { staffId } = invited;
@@ -169,11 +169,11 @@ async function listCommand(cli: CliDependencies, { limit, after }: PageOptions):
   if (last === notBelieved || (after !== undefined && !last))
     throw new CommandFailed(`there is no member ${after ?? ''}`);
   const found = await listStaffMembers(cli.pool, { ...(last && { after: last }), limit: limit + 1, macs: cli.macs });
-  const { rows: members, next } = takePage(found, limit, ({ staffId }) => staffId);
+  const { rows: members, next } = takePage(found, limit, (row) => row.staff_id);
   const dependencies = dependenciesOf(cli);
   const staff = await Promise.all(
     // Addresses stand in the log alone, where they can be erased.
-    members.map(async (row) => memberFacts(row, await readStaff(dependencies, row.staffId), cli.now())),
+    members.map(async (row) => memberFacts(row, await readStaff(dependencies, row.staff_id), cli.now())),
   );
   const columns = {
     staff_id: 'staff_id',
@@ -250,7 +250,7 @@ async function findStaff(cli: CliDependencies, person: string): Promise<string> 
   const [member, ...others] = await membersOf(cli, person);
   if (!member) throw new CommandFailed(whyNot('staff_not_found', person));
   if (others.length > 0) throw new CommandFailed(`${person} is the address of several members: give a staff id`);
-  return member.staffId;
+  return member.staff_id;
 }
 
 async function membersOf(cli: CliDependencies, email: string): Promise<StaffMember[]> {

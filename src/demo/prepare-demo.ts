@@ -89,7 +89,7 @@ async function signInPath({ macs, signInLinks }: DemoDependencies): Promise<stri
 /** To the staff console, as the demo's admin. */
 async function staffSignInPath(demo: DemoDependencies): Promise<string | null> {
   const [earlier] = await listStaffOfAddress(demo.pool, { email: demoAdmin, macs: demo.macs, limit: 1 });
-  const staffId = earlier?.staffId ?? (await inviteAdmin(demo));
+  const staffId = earlier?.staff_id ?? (await inviteAdmin(demo));
   const secret = await demo.staffLinks.create({ staffId, browser: undefined });
   return secret === undefined ? null : `/staff/sign-in/${secret}`;
 }

@@ -52,7 +52,7 @@ async function removeFiles(
 
 /** A job that has failed, or whose links are over, never gets another file. */
 function isRemovable(job: EndedJob, { retentionSeconds, now }: RemoveFilesDependencies): boolean {
-  const { status, finishedAt, fileExpiredAt: expiredAt } = job;
+  const { status, finished_at: finishedAt, file_expired_at: expiredAt } = job;
   return status === 'failed' || isOver({ finishedAt, expiredAt }, retentionSeconds, now());
 }
 

@@ -4,23 +4,23 @@ import type { StaffRole } from '../domain/staff-events.ts';
 /** The facts of members of staff and their tokens, in the one form that programs read. */
 
 interface Member {
-  staffId: string;
+  staff_id: string;
   role: StaffRole;
   invited: boolean;
   since: string;
-  removedAt: string | null;
+  removed_at: string | null;
 }
 
 /** @param log has e-mail address, sign-in and tokens, which stand in no read model */
-export function memberFacts({ staffId, role, invited, since, removedAt }: Member, log: Staff, now: string) {
-  const held = removedAt === null ? [...log.tokens.values()].filter((token) => isTokenHeld(token, now)) : [];
+export function memberFacts({ staff_id, role, invited, since, removed_at }: Member, log: Staff, now: string) {
+  const held = removed_at === null ? [...log.tokens.values()].filter((token) => isTokenHeld(token, now)) : [];
   return {
-    staff_id: staffId,
+    staff_id,
     email: log.member?.email ?? null,
     role,
     invited,
     since,
-    removed_at: removedAt,
+    removed_at,
     signed_in_at: log.signedInAt,
     tokens: held.length,
   };

@@ -6,15 +6,15 @@ export interface Verified {
   events: number;
   /** Positions in the log, in digits. */
   position: string | null;
-  caughtUpPosition: string | null;
+  caught_up_position: string | null;
   /** When all of the log was verified last; UTC ISO-8601. */
-  caughtUpAt: string | null;
+  caught_up_at: string | null;
   /** Divergences that nobody has acknowledged, and those that somebody has. */
   unknown: number;
   known: number;
   /** When it has last said something, UTC ISO-8601, and how many seconds ago. */
-  writtenAt: string;
-  silentSeconds: number;
+  written_at: string;
+  silent_seconds: number;
 }
 
 /**
@@ -57,19 +57,19 @@ export function showVerification(state: Verified | undefined, about: About) {
     position: state?.position ?? null,
     unknown: state?.unknown ?? 0,
     known: state?.known ?? 0,
-    caught_up_at: state?.caughtUpAt ?? null,
-    caught_up_position: state?.caughtUpPosition ?? null,
-    written_at: state?.writtenAt ?? null,
+    caught_up_at: state?.caught_up_at ?? null,
+    caught_up_position: state?.caught_up_position ?? null,
+    written_at: state?.written_at ?? null,
   };
 }
 
 /** @param state undefined before anything was verified */
 export function verdictOf(state: Verified | undefined, about: About): Verdict {
   if (!state) return { verdict: 'none', text: 'Nothing was verified yet: no dispatcher has looked at the log.' };
-  const { unknown, caughtUpAt, silentSeconds } = state;
+  const { unknown, caught_up_at, silent_seconds } = state;
   const silence =
-    silentSeconds > silentAfterSeconds
-      ? `The verification has stopped: it last said something ${age(silentSeconds)} ago.`
+    silent_seconds > silentAfterSeconds
+      ? `The verification has stopped: it last said something ${age(silent_seconds)} ago.`
       : '';
   const reach = reachText(state, about);
   const said = (verdict: VerdictName, ...sentences: string[]): Verdict => ({
@@ -77,9 +77,10 @@ export function verdictOf(state: Verified | undefined, about: About): Verdict {
     text: sentences.filter((sentence) => sentence !== '').join(' '),
   });
   if (unknown > 0) return said('diverges', divergencesText(unknown), silence, reach);
-  if (caughtUpAt === null) return said('partial', 'Not all of the log was verified yet.', silence, reach);
+  if (caught_up_at === null) return said('partial', 'Not all of the log was verified yet.', silence, reach);
   if (silence !== '') return said('stopped', silence, reach);
-  if (secondsSince(caughtUpAt, about) > behindAfterSeconds) return said('behind', 'The verification is behind.', reach);
+  if (secondsSince(caught_up_at, about) > behindAfterSeconds)
+    return said('behind', 'The verification is behind.', reach);
   return said('verified', reach, knownText(state));
 }
 
@@ -92,12 +93,12 @@ const knownText = ({ known }: Verified) =>
   known === 0 ? '' : `${String(known)} ${known === 1 ? 'divergence is' : 'divergences are'} acknowledged.`;
 
 /** Up to where it has looked, how long ago, and what it has not seen. */
-function reachText({ position, caughtUpAt, caughtUpPosition, events }: Verified, about: About): string {
-  if (caughtUpAt === null)
+function reachText({ position, caught_up_at, caught_up_position, events }: Verified, about: About): string {
+  if (caught_up_at === null)
     return `It has come to ${position === null ? 'no event' : `position ${position}, after ${String(events)} events`}.`;
-  const upTo = BigInt(caughtUpPosition ?? -1);
+  const upTo = BigInt(caught_up_position ?? -1);
   const at = BigInt(position ?? -1);
-  const whole = `All of the log${caughtUpPosition === null ? '' : ` up to position ${caughtUpPosition}`} was verified at ${minuteText(caughtUpAt)}, ${age(secondsSince(caughtUpAt, about))} ago.`;
+  const whole = `All of the log${caught_up_position === null ? '' : ` up to position ${caught_up_position}`} was verified at ${minuteText(caught_up_at)}, ${age(secondsSince(caught_up_at, about))} ago.`;
   const anew = at < upTo ? ` It has begun anew, and has come to position ${String(at < 0n ? 0n : at)}.` : '';
   const verified = at > upTo ? at : upTo;
   const newer = (about.shownUpTo ?? -1n) > verified ? ' Newer events are not verified yet.' : '';

@@ -42,11 +42,11 @@ it('follows the log, tells of a divergence once, and that it is mended', async (
     const clean = await waitFor(
       async () => {
         const now = await said();
-        return now?.events === audit.state.events && now.caughtUpAt !== null ? now : undefined;
+        return now?.events === audit.state.events && now.caught_up_at !== null ? now : undefined;
       },
       { what: 'what it says to be kept' },
     );
-    expect(clean).toMatchObject({ unknown: 0, known: 0, divergences: [], caughtUpAt: midNovember });
+    expect(clean).toMatchObject({ unknown: 0, known: 0, divergences: [], caught_up_at: midNovember });
     expect(BigInt(clean.position ?? '-1')).toBe(await log.store.headPosition());
 
     await models.pool.query(`update overage_ledger set cents = cents + 1 where type = 'OverageCharged'`);
@@ -101,7 +101,7 @@ it('keeps what an earlier look has found until one has come to the end', async (
   // Another process has begun from the start.
   const partial = { events: 2, position: '4', notices: [], isWhole: false, caughtUpAt: null };
   await writeAuditState(pool, { ...partial, unknown: 0, known: 0, divergences: [] });
-  const before = { caughtUpAt: midNovember, caughtUpPosition: '99' };
+  const before = { caught_up_at: midNovember, caught_up_position: '99' };
   expect(await said()).toMatchObject({ events: 2, position: '4', ...of(3), notices, ...before });
   await writeAuditState(pool, { ...partial, ...of(1) });
   expect(await said()).toMatchObject(of(3));

@@ -7,12 +7,12 @@ const now = '2026-11-25T10:00:00.000Z';
 const fresh: Verified = {
   events: 120,
   position: '900',
-  caughtUpPosition: '900',
-  caughtUpAt: '2026-11-25T09:59:50.000Z',
+  caught_up_position: '900',
+  caught_up_at: '2026-11-25T09:59:50.000Z',
   unknown: 0,
   known: 0,
-  writtenAt: '2026-11-25T09:59:57.000Z',
-  silentSeconds: 3,
+  written_at: '2026-11-25T09:59:57.000Z',
+  silent_seconds: 3,
 };
 const said = (state: Partial<Verified> | undefined, shownUpTo?: bigint) =>
   verdictOf(state && { ...fresh, ...state }, { now, shownUpTo });
@@ -38,7 +38,7 @@ describe('the verdict', () => {
   });
 
   it('is never "verified" before the first look has come to the end', () => {
-    const partial = { caughtUpAt: null, caughtUpPosition: null };
+    const partial = { caught_up_at: null, caught_up_position: null };
     expect(said({ ...partial, position: null, events: 0 })).toEqual({
       verdict: 'partial',
       text: 'Not all of the log was verified yet. It has come to no event.',
@@ -53,25 +53,29 @@ describe('the verdict', () => {
   });
 
   it.each([
-    ['stopped', { silentSeconds: 61 }, 'The verification has stopped: it last said something 61 s ago. All of the log'],
-    ['stopped', { silentSeconds: 90_000, caughtUpAt: '2026-11-24T09:00:00.000Z' }, 'something 25 h ago.'],
+    [
+      'stopped',
+      { silent_seconds: 61 },
+      'The verification has stopped: it last said something 61 s ago. All of the log',
+    ],
+    ['stopped', { silent_seconds: 90_000, caught_up_at: '2026-11-24T09:00:00.000Z' }, 'something 25 h ago.'],
     [
       'behind',
-      { caughtUpAt: '2026-11-25T09:49:59.000Z' },
+      { caught_up_at: '2026-11-25T09:49:59.000Z' },
       'is behind. All of the log up to position 900 was verified at',
     ],
-    ['behind', { caughtUpAt: '2026-11-20T09:49:59.000Z' }, '5 days ago.'],
+    ['behind', { caught_up_at: '2026-11-20T09:49:59.000Z' }, '5 days ago.'],
     ['diverges', { unknown: 1 }, '1 value does not follow from the log'],
-    ['diverges', { unknown: 2, silentSeconds: 400 }, '2 values do not follow from the log'],
+    ['diverges', { unknown: 2, silent_seconds: 400 }, '2 values do not follow from the log'],
   ] as const)('is "%s" for %o', (verdict, state, text) => {
     expect(said(state)).toEqual({ verdict, text: expect.stringContaining(text) as string });
   });
 
   it('says that it has stopped also where values differ', () => {
-    expect(said({ unknown: 2, silentSeconds: 400 }).text).toContain('has stopped: it last said something 6 min ago');
+    expect(said({ unknown: 2, silent_seconds: 400 }).text).toContain('has stopped: it last said something 6 min ago');
   });
 
   it('takes a clock that is behind for no age', () => {
-    expect(said({ caughtUpAt: '2026-11-25T10:00:09.000Z' }).text).toContain(', 0 s ago');
+    expect(said({ caught_up_at: '2026-11-25T10:00:09.000Z' }).text).toContain(', 0 s ago');
   });
 });

@@ -68,7 +68,7 @@ describe('an issued key', () => {
         account_id: accountId,
         key_prefix: keyPrefix,
         label: 'laptop',
-        created_at: new Date(midNovember),
+        created_at: midNovember,
         revoked_at: null,
       },
     ]);
@@ -92,7 +92,7 @@ describe('a revoked key', () => {
       { revoked: false },
     ]);
     const listed = await listApiKeys(models.pool, accountId);
-    expect(listed.find(({ key_id }) => key_id === one.keyId)?.revoked_at).toEqual(new Date(midNovember));
+    expect(listed.find(({ key_id }) => key_id === one.keyId)?.revoked_at).toBe(midNovember);
   });
 
   it('stays revoked when the plan changes', async () => {

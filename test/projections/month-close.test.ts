@@ -257,8 +257,8 @@ describe('the close of a month', () => {
       events: 9,
       position: '12',
       ...found,
-      caughtUpAt: '2024-05-01T00:00:00.000Z',
-      caughtUpPosition: '12',
+      caught_up_at: '2024-05-01T00:00:00.000Z',
+      caught_up_position: '12',
     });
   });
 

@@ -39,6 +39,13 @@ async function invite(accountId: string, email: string): Promise<{ accountId: st
 const remove = ({ accountId, personId }: { accountId: string; personId: string }) =>
   removePerson(dependencies(later), { ...request, accountId, personId });
 
+/** As a row has it. */
+const rowOf = ({ accountId, personId }: { accountId: string; personId: string }, since: string) => ({
+  account_id: accountId,
+  person_id: personId,
+  since,
+});
+
 const ofAddress = (email: string, macs = testMacs, page: { after?: string; limit?: number } = {}) =>
   listPeopleOfAddress(models.pool, { email, macs, limit: 10, ...page });
 
@@ -47,13 +54,12 @@ it('an address finds the accounts of its people, opened and joined, however it i
   const [own, other] = [await open(address), await open(freshAddress())];
   const joined = await invite(other.accountId, address.toLowerCase());
   await models.caughtUp();
-  const expected = [
-    { ...own, since: midNovember },
-    { ...joined, since: later },
-  ].sort((one, two) => (one.accountId < two.accountId ? -1 : 1));
+  const expected = [rowOf(own, midNovember), rowOf(joined, later)].sort((one, two) =>
+    one.account_id < two.account_id ? -1 : 1,
+  );
   for (const written of [address, address.toUpperCase()]) expect(await ofAddress(written)).toEqual(expected);
   expect(await ofAddress(address, testMacs, { limit: 1 })).toEqual(expected.slice(0, 1));
-  expect(await ofAddress(address, testMacs, { after: expected[0]!.accountId })).toEqual(expected.slice(1));
+  expect(await ofAddress(address, testMacs, { after: expected[0]!.account_id })).toEqual(expected.slice(1));
   expect(await ofAddress(freshAddress())).toEqual([]);
 });
 
@@ -62,13 +68,13 @@ it('somebody removed is found no more, and may be invited again', async () => {
   const { accountId } = await open(freshAddress());
   const invited = await invite(accountId, address);
   await models.caughtUp();
-  expect(await ofAddress(address)).toEqual([{ ...invited, since: later }]);
+  expect(await ofAddress(address)).toEqual([rowOf(invited, later)]);
   await remove(invited);
   await models.caughtUp();
   expect(await ofAddress(address)).toEqual([]);
   const again = await invite(accountId, address);
   await models.caughtUp();
-  expect(await ofAddress(address)).toEqual([{ ...again, since: later }]);
+  expect(await ofAddress(address)).toEqual([rowOf(again, later)]);
 });
 
 it('Postgres has no address, and nothing that tells one without the secret', async () => {
@@ -93,11 +99,11 @@ it('rows made under an older secret are found, and a rebuild under the new one f
   await models.caughtUp();
   const next = deriveKeys('a secret that follows the first');
   const rotated = createRowMacs({ current: next, others: [testSecrets.current] }, { logger: silent });
-  expect(await ofAddress(address, rotated)).toEqual([{ ...own, since: midNovember }]);
+  expect(await ofAddress(address, rotated)).toEqual([rowOf(own, midNovember)]);
   const pool = models.openAnother();
   const { tables } = await rebuild(people, { store: log.store, macs: rotated, pool, progress: () => undefined });
   expect(tables).toEqual([{ name: 'people', rows: expect.any(Number) as number, missing: 0, surplus: 0 }]);
-  expect(await ofAddress(address, rotated)).toEqual([{ ...own, since: midNovember }]);
+  expect(await ofAddress(address, rotated)).toEqual([rowOf(own, midNovember)]);
   expect(await ofAddress(address)).toEqual([]);
 });
 
@@ -113,5 +119,5 @@ it('rows under a secret that is not named any more are made anew when a projecto
   const rebuilding = rebuildUnsigned([people], { store: log.store, pool, macs, logger: silent });
   await waitFor(async () => (await find()).length === 1, { what: 'rows under the new secret' });
   await rebuilding.stop();
-  expect(await find()).toEqual([{ ...own, since: midNovember }]);
+  expect(await find()).toEqual([rowOf(own, midNovember)]);
 });

@@ -347,7 +347,7 @@ describe('a page of everybody’s overage', () => {
     lookedAt((client) =>
       listPeriodMoney(client, { filter, order: { sort: 'charged', descending: true, ...order }, after, limit: 50 }),
     );
-  const middle = { value: 50, accountId: 'acc_00000000000000000200', periodStart: '2026-03-01T00:00:00.000Z' };
+  const middle = { value: 50, account_id: 'acc_00000000000000000200', period_start: '2026-03-01T00:00:00.000Z' };
 
   it.each(overageSorts.flatMap((sort) => [true, false].map((descending) => ({ sort, descending }))))(
     'of a month, by $sort, descending: $descending, looks at what it shows, wherever it begins',
@@ -373,7 +373,7 @@ describe('a page of everybody’s overage', () => {
     expect(month.result.rows).toEqual([]);
     expect(month.looked.rows).toBeLessThanOrEqual(5_000);
     const all = await page({ phase: 'open' });
-    expect(all.result).toMatchObject({ rows: [], isPartial: true });
+    expect(all.result).toMatchObject({ rows: [], is_partial: true });
     expect(all.looked.rows).toBeLessThanOrEqual(25 * 500 + 72);
   });
 

@@ -53,14 +53,14 @@ const members = () => listStaffMembers(models.pool, { limit: 10, macs: testMacs 
 describe('staff', () => {
   it('are listed in the order in which they came, with their newest role, and found by id and by address', async () => {
     const all = await members();
-    expect(all.map(({ role, invited, removedAt }) => [role, invited, removedAt !== null]).sort()).toEqual([
+    expect(all.map(({ role, invited, removed_at }) => [role, invited, removed_at !== null]).sort()).toEqual([
       ['admin', true, false],
       ['finance', true, false],
       ['finance', true, true],
     ]);
     const [first, ...others] = all;
     expect(await listStaffMembers(models.pool, { after: first!, limit: 10, macs: testMacs })).toEqual(others);
-    expect(await readStaffMember(models.pool, first!.staffId, testMacs)).toEqual(first);
+    expect(await readStaffMember(models.pool, first!.staff_id, testMacs)).toEqual(first);
     expect(await readStaffMember(models.pool, 'stf_nobodynobodynobody', testMacs)).toBeUndefined();
     const admin = all.filter(({ role }) => role === 'admin');
     const ofAddress = (email: string) => listStaffOfAddress(models.pool, { email, macs: testMacs, limit: 5 });

@@ -158,7 +158,7 @@ export const readEndedJobs: typeof KeptFiles.readEndedJobs = (pool, tokens) =>
       const { job, finishedAt = null, file } = readModels.jobs.get(token) ?? {};
       const status = job?.status;
       if (finishedAt === null || (status !== 'done' && status !== 'failed')) return [];
-      return [{ token, status, finishedAt, fileExpiredAt: file?.expiredAt ?? null }];
+      return [{ token, status, finished_at: finishedAt, file_expired_at: file?.expiredAt ?? null }];
     }),
   );
 

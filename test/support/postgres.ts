@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import pg from 'pg';
+import { rowTypes } from '../../projections/runner/rows.ts';
 import { migrate } from '../../src/adapters/postgres/migrations.ts';
 import { stateSettings } from '../../src/adapters/postgres/session.ts';
 import { migrationsDirectory } from '../../src/main/schema.ts';
@@ -60,7 +61,7 @@ const administer = (statement: string) => withClient(urlOfRun(), (client) => cli
 
 /** A connection with the settings that the service's own have; of a standby too. */
 export async function connectClient(url: string): Promise<pg.Client> {
-  const client = new pg.Client({ connectionString: url });
+  const client = new pg.Client({ connectionString: url, types: rowTypes });
   await client.connect();
   await stateSettings(client);
   return client;
@@ -69,6 +70,7 @@ export async function connectClient(url: string): Promise<pg.Client> {
 export const openTestPool = (url: string): pg.Pool =>
   new pg.Pool({
     connectionString: url,
+    types: rowTypes,
     // eslint-disable-next-line @typescript-eslint/no-misused-promises -- the pool waits for it; only its types do not say so
     onConnect: (client) => {
       // One that the server ends while the pool is being closed would end this process.

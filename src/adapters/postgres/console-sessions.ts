@@ -16,13 +16,8 @@ interface ConsoleSessionRow extends SessionRow {
 }
 
 /** The part of a row that its MAC covers. */
-export const sessionText = (row: {
-  secretHash: Buffer;
-  accountId: string;
-  personId: string;
-  startedAt: Date;
-}): string =>
-  JSON.stringify([row.secretHash.toString('hex'), row.accountId, row.personId, row.startedAt.toISOString()]);
+export const sessionText = (row: Omit<ConsoleSessionRow, 'session_id' | 'mac'>): string =>
+  JSON.stringify([row.secret_hash.toString('hex'), row.account_id, row.person_id, row.started_at]);
 
 interface Dependencies {
   macs: RowMacs;
@@ -36,8 +31,7 @@ export function createConsoleSessions(pool: Pool, { macs, storeOnStandby }: Depe
     columns: ['account_id', 'person_id'],
     join: 'join people p on p.account_id = s.account_id and p.person_id = s.person_id and p.removed_at is null',
     isAlive,
-    textOf: ({ secret_hash: secretHash, account_id: accountId, person_id: personId, started_at: startedAt }) =>
-      sessionText({ secretHash, accountId, personId, startedAt }),
+    textOf: sessionText,
   });
 
   return {

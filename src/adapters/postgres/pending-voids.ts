@@ -174,12 +174,12 @@ export async function restorePendingVoidRows(pool: Pool, rows: readonly PendingV
 
 /** Signs the pending voids of an older version, once, in the process that migrates the schema. */
 export async function signOlderVoids(pool: Pool, macs: RowMacs): Promise<void> {
-  const { rows } = await pool.query<Row & { created_at: Date }>(
+  const { rows } = await pool.query<Row & { created_at: string }>(
     'select append_id, account_id, stream, expected_revision, events, voids, created_at from pending_voids',
   );
   for (const { append_id: id, created_at: createdAt, voids, ...row } of rows) {
     const signed = voids.map((charge) => {
-      const promised = { ...charge, promised: { process: 'unknown', at: createdAt.toISOString() } };
+      const promised = { ...charge, promised: { process: 'unknown', at: createdAt } };
       return { ...promised, mac: macs.sign('pending_voids', textOf(row, promised)) };
     });
     await pool.query('update pending_voids set voids = $2 where append_id = $1', [id, JSON.stringify(signed)]);

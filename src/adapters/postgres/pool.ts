@@ -1,5 +1,6 @@
 import { Pool } from 'pg';
 import type { Logger } from 'pino';
+import { rowTypes } from '../../../projections/runner/rows.ts';
 import { withDeadline } from '../../async/deadline.ts';
 import { servicePart, type ServiceParts } from '../../ports/service-parts.ts';
 import { beginSession } from './session.ts';
@@ -33,6 +34,7 @@ export function openPool(url: string, { logger, serviceParts, name = 'Postgres',
     query_timeout: queryTimeoutMs,
     keepAlive: true,
     application_name: 'reeltally',
+    types: rowTypes,
     max,
     // eslint-disable-next-line @typescript-eslint/no-misused-promises -- the pool waits for it; only its types do not say so
     onConnect: (client) => beginSession(client, session),

@@ -31,14 +31,15 @@ export const isLinkBelieved = (
 
 export interface ListedRow {
   session_id: string;
-  started_at: Date;
-  seen_at: Date;
+  /** UTC ISO-8601. */
+  started_at: string;
+  seen_at: string;
   browser: string;
 }
 
 export const listedSession = (row: ListedRow): ListedSession => ({
   sessionId: row.session_id,
-  startedAt: row.started_at.toISOString(),
-  seenAt: row.seen_at.toISOString(),
+  startedAt: row.started_at,
+  seenAt: row.seen_at,
   browser: row.browser,
 });

@@ -7,7 +7,8 @@ import { hashOfSecret } from './session-rows.ts';
 export interface SessionRow {
   secret_hash: Buffer;
   session_id: string;
-  started_at: Date;
+  /** UTC ISO-8601. */
+  started_at: string;
   mac: string;
 }
 

@@ -17,12 +17,12 @@ interface Dependencies {
 }
 
 interface LinkRow {
-  /** Postgres's clock. */
-  now: Date;
+  /** Postgres's clock; UTC ISO-8601. */
+  now: string;
   email_hashes: string[];
   account_ids: string[];
   browser_hash: Buffer | null;
-  created_at: Date;
+  created_at: string;
   mac: string;
 }
 
@@ -32,7 +32,7 @@ const linkText = (secretHash: Buffer, row: Omit<LinkRow, 'mac' | 'now'>): string
     row.email_hashes,
     row.account_ids,
     row.browser_hash?.toString('hex') ?? null,
-    row.created_at.toISOString(),
+    row.created_at,
   ]);
 
 export function createSignInLinks(pool: Pool, dependencies: Dependencies): SignInLinks {
@@ -64,7 +64,7 @@ export function createSignInLinks(pool: Pool, dependencies: Dependencies): SignI
           "select pg_advisory_xact_lock(hashtextextended('sign-in ' || account, 0)) from unnest($1::text[]) account",
           [accountIds],
         );
-        const { rows } = await client.query<{ now: Date; is_allowed: boolean }>(
+        const { rows } = await client.query<{ now: string; is_allowed: boolean }>(
           `with old as (delete from sign_in_links where created_at < clock_timestamp() - interval '1 day')
          select date_trunc('milliseconds', clock_timestamp()) as now,
            (select count(*) < ${String(maxLinksOfAddress)} from sign_in_links
@@ -111,15 +111,14 @@ export function createSignInLinks(pool: Pool, dependencies: Dependencies): SignI
     use: async (secret, { accountId, personId, browser, replaces }) => {
       const link = await readValid(secret);
       const choices = await choicesOf(pool, link?.email_hashes ?? []);
-      const choice = choices.find((each) => each.accountId === accountId && each.personId === personId);
-      if (!link || !choice) return undefined;
-      const startedAt = link.now;
+      const isTheirs = choices.some((each) => each.accountId === accountId && each.personId === personId);
+      if (!link || !isTheirs) return undefined;
       const started = newSecret(dependencies.randomBits);
       const session = {
-        secretHash: hashOfSecret(started),
-        sessionId: `ses_${dependencies.randomBits(10).toString('hex')}`,
-        ...choice,
-        startedAt,
+        secret_hash: hashOfSecret(started),
+        account_id: accountId,
+        person_id: personId,
+        started_at: link.now,
       };
       // The first of two browsers that use the link takes it; the other one finds no row to change.
       const { rowCount } = await pool.query(
@@ -132,17 +131,16 @@ export function createSignInLinks(pool: Pool, dependencies: Dependencies): SignI
         [
           hashOfSecret(secret),
           replaces === undefined ? null : hashOfSecret(replaces),
-          session.secretHash,
-          session.sessionId,
-          session.accountId,
-          session.personId,
+          session.secret_hash,
+          `ses_${dependencies.randomBits(10).toString('hex')}`,
+          accountId,
+          personId,
           browser.slice(0, maxBrowserCharacters),
-          startedAt,
+          session.started_at,
           macs.sign('console_sessions', sessionText(session)),
         ],
       );
-      if (rowCount !== 1) return undefined;
-      return started;
+      return rowCount === 1 ? started : undefined;
     },
   };
 }

@@ -15,8 +15,9 @@ const maxLinksOfPerson = 5;
 interface LinkRow {
   staff_id: string;
   browser_hash: Buffer | null;
-  created_at: Date;
-  expires_at: Date;
+  /** UTC ISO-8601. */
+  created_at: string;
+  expires_at: string;
   mac: string;
 }
 
@@ -25,8 +26,8 @@ const linkText = (secretHash: Buffer, row: Omit<LinkRow, 'mac'>): string =>
     secretHash.toString('hex'),
     row.staff_id,
     row.browser_hash?.toString('hex') ?? null,
-    row.created_at.toISOString(),
-    row.expires_at.toISOString(),
+    row.created_at,
+    row.expires_at,
   ]);
 
 interface Dependencies {
@@ -42,7 +43,7 @@ export function createStaffLinks(pool: Pool, { macs, randomBits }: Dependencies)
       // One at a time for each person: two that count at once would both be the last one that is allowed.
       return await inOwnSession(pool, 'begin', async (client) => {
         await client.query("select pg_advisory_xact_lock(hashtextextended('staff sign-in ' || $1, 0))", [staffId]);
-        const { rows } = await client.query<{ now: Date; expires: Date; is_allowed: boolean }>(
+        const { rows } = await client.query<{ now: string; expires: string; is_allowed: boolean }>(
           `with old as (delete from staff_links where expires_at < clock_timestamp() - interval '1 day'),
            clock as (select date_trunc('milliseconds', clock_timestamp()) as now)
            select now, now + interval '${browser === undefined ? printedLifetime : mailedLifetime}' as expires,

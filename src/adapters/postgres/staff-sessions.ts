@@ -17,13 +17,7 @@ interface StaffSessionRow extends SessionRow {
 
 /** The part of a row that its MAC covers. */
 const sessionText = (row: Omit<StaffSessionRow, 'mac'>): string =>
-  JSON.stringify([
-    row.secret_hash.toString('hex'),
-    row.session_id,
-    row.staff_id,
-    row.role,
-    row.started_at.toISOString(),
-  ]);
+  JSON.stringify([row.secret_hash.toString('hex'), row.session_id, row.staff_id, row.role, row.started_at]);
 
 interface Dependencies {
   macs: RowMacs;
@@ -50,7 +44,7 @@ export function createStaffSessions(pool: Pool, { macs, storeOnStandby, randomBi
     findAlive,
     start: async ({ staffId, role, browser, replaces }) => {
       const secret = newSecret(randomBits);
-      const { rows } = await pool.query<{ now: Date }>(
+      const { rows } = await pool.query<{ now: string }>(
         `with replaced as (delete from staff_sessions where secret_hash = $1),
          old as (delete from staff_sessions where started_at < clock_timestamp() - interval '${sessionLifetime}')
          select date_trunc('milliseconds', clock_timestamp()) as now`,

@@ -68,7 +68,7 @@ async function findIds(cli: CliDependencies, text: string, page: { limit: number
   }
   if (isWholeAddress(text)) {
     const found = await listPeopleOfAddress(cli.pool, { email: text, macs: cli.macs, ...page });
-    return found.map(({ accountId }) => accountId);
+    return found.map((person) => person.account_id);
   }
   if (text.includes('@')) return await findByPartOfEmail(cli, text.toLowerCase(), page);
   return await listAccountsOfKey(cli.pool, text, page);

@@ -92,10 +92,10 @@ async function findToken(
   if (!hasApiKeyForm(secret, 'rts')) return undefined;
   const row = await readStaffToken(pool, hashApiKey(secret), macs);
   if (!row || row === notBelieved) return undefined;
-  const { staffId } = row;
+  const { staff_id: staffId } = row;
   const state = await readStaff(staff, staffId);
-  const token = state.tokens.get(row.tokenId);
-  const isValid = token?.tokenHash === row.tokenHash && isTokenHeld(token, now()) && !isRefused(memberOf(state));
+  const token = state.tokens.get(row.token_id);
+  const isValid = token?.tokenHash === row.token_hash && isTokenHeld(token, now()) && !isRefused(memberOf(state));
   return isValid ? { ...token, staffId } : undefined;
 }
 

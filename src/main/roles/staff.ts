@@ -183,7 +183,7 @@ async function findInvited(
   email: string,
   { pool, macs, staff }: Pick<StaffDependencies, 'pool' | 'macs' | 'staff'>,
 ): Promise<string | undefined> {
-  for (const { staffId } of await listStaffOfAddress(pool, { email, macs, limit: 10 })) {
+  for (const { staff_id: staffId } of await listStaffOfAddress(pool, { email, macs, limit: 10 })) {
     const { member, removed } = await readStaff(staff, staffId);
     if (!member?.invited || removed || member.email === null) continue;
     if (mailbox(member.email) === mailbox(email)) return staffId;

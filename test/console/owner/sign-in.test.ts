@@ -174,7 +174,7 @@ interface LinkRow extends Record<string, unknown> {
   email_hashes: string[];
   account_ids: string[];
   browser_hash: Buffer | null;
-  created_at: Date;
+  created_at: string;
 }
 
 /** Moves the instant at which a link was asked for into the past. */
@@ -186,7 +186,7 @@ async function age(path: string, seconds: number, { isSigned }: { isSigned: bool
   );
   if (!row) throw new Error('there is no such link');
   const { email_hashes: hashes, account_ids: accounts, browser_hash: browser, created_at: at } = row;
-  const text = [secretHash.toString('hex'), hashes, accounts, browser?.toString('hex') ?? null, at.toISOString()];
+  const text = [secretHash.toString('hex'), hashes, accounts, browser?.toString('hex') ?? null, at];
   if (!isSigned) return;
   const mac = service.macs.sign('sign_in_links', JSON.stringify(text));
   await sql('update sign_in_links set mac = $2 where secret_hash = $1', [secretHash, mac]);

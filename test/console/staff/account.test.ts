@@ -67,11 +67,11 @@ describe('the page of an account', () => {
 
 describe('the downloads of an account', () => {
   it('are found around a time that somebody names', async () => {
-    const [queued] = await service.sql<{ queued_at: Date }>('select queued_at from jobs where token = $1', [
+    const [queued] = await service.sql<{ queued_at: string }>('select queued_at from jobs where token = $1', [
       complaint.failed,
     ]);
     const minutesLater = (minutes: number) =>
-      new Date((queued?.queued_at.getTime() ?? 0) + minutes * 60_000).toISOString().slice(0, 16);
+      new Date(Date.parse(queued?.queued_at ?? '') + minutes * 60_000).toISOString().slice(0, 16);
     expect((await show(`/downloads?at=${minutesLater(10)}`)).text).toContain(complaint.failed);
     expect((await show(`/downloads?at=${minutesLater(-15)}`)).text).toContain(complaint.failed);
     expect((await show(`/downloads?at=${minutesLater(-40)}`)).text).not.toContain(complaint.failed);

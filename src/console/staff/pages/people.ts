@@ -101,8 +101,8 @@ export async function invite(visit: StaffVisit, dependencies: StaffDependencies)
   const asked = { email: email.data, role };
   const idOfForm = invitedIdOf(formKeyOf(visit) ?? dependencies.newUuid(), asked);
   const known = await findKnown(email.data, dependencies);
-  if (known?.staffId === idOfForm) return redirect(personPath(idOfForm));
-  if (known) throw badInput(`${email.data} is staff already, as ${known.staffId} in the role ${known.role}.`);
+  if (known?.staff_id === idOfForm) return redirect(personPath(idOfForm));
+  if (known) throw badInput(`${email.data} is staff already, as ${known.staff_id} in the role ${known.role}.`);
   const invited = await inviteStaff(dependencies.staff, { ...asked, staffId: idOfForm, ...order });
   if (isRefused(invited))
     throw invited.refusal === 'staff_removed'

@@ -38,7 +38,7 @@ async function withRolesOfNow(
   const held = new Map<string, StaffSession>();
   for (const session of sessions) {
     const member = members.get(session.staffId);
-    if (member === undefined || member === notBelieved || member.removedAt !== null) continue;
+    if (member === undefined || member === notBelieved || member.removed_at !== null) continue;
     held.set(session.sessionId, { ...session, role: member.role });
   }
   return held;

@@ -52,8 +52,8 @@ export function stepsOf(record: DownloadRecord, request: EventMetadata | undefin
     ...requestSteps(record, request),
     ...eventSteps(record),
     ...record.corrections.flatMap(correctionSteps),
-    ...record.creditNotes.map(creditNoteStep),
-    ...record.accessRecords.toReversed().map(accessStep),
+    ...record.credit_notes.map(creditNoteStep),
+    ...record.access_records.toReversed().map(accessStep),
   ];
   // Stable: events of one instant keep the order of the log.
   const ordered = drafts.toSorted((one, other) => (one.time < other.time ? -1 : one.time > other.time ? 1 : 0));
@@ -110,7 +110,7 @@ const kinds: Partial<Record<DomainEvent['type'], StepKind>> = {
   FileExpired: 'file',
 };
 
-function eventSteps({ timeline, download, periodAfter }: DownloadRecord): Draft[] {
+function eventSteps({ timeline, download, period_after }: DownloadRecord): Draft[] {
   let job = initialJob;
   let attempts = 0;
   let isHeld = false;
@@ -132,7 +132,7 @@ function eventSteps({ timeline, download, periodAfter }: DownloadRecord): Draft[
       cents,
       attempt,
       status: type === 'DownloadCreditDebited' || type === 'OverageCharged' ? null : job.status,
-      period_cents: type === 'OverageCharged' ? download.running_cents : (periodAfter[row.event_id] ?? null),
+      period_cents: type === 'OverageCharged' ? download.running_cents : (period_after[row.event_id] ?? null),
       event: { id: row.event_id, type, stream, revision, position, data: data as Record<string, unknown> },
     };
   });
@@ -181,17 +181,17 @@ const eventOf = (type: DomainEvent['type'], id: string) => ({
   data: null,
 });
 
-const creditNoteStep = (note: DownloadRecord['creditNotes'][number]): Draft => ({
+const creditNoteStep = (note: DownloadRecord['credit_notes'][number]): Draft => ({
   kind: 'money',
   time: note.time,
   actor: note.actor,
   cents: -note.cents,
   title: 'Credited:',
-  text: `credit note ${String(note.number)} of invoice ${String(note.invoiceNumber)} under ${note.reference}${reasonOf(note.actor)}`,
-  event: eventOf('CreditNoteIssued', note.eventId),
+  text: `credit note ${String(note.number)} of invoice ${String(note.invoice_number)} under ${note.reference}${reasonOf(note.actor)}`,
+  event: eventOf('CreditNoteIssued', note.event_id),
 });
 
-const accessStep = ({ time, staff_id: id, page }: DownloadRecord['accessRecords'][number]): Draft => ({
+const accessStep = ({ time, staff_id: id, page }: DownloadRecord['access_records'][number]): Draft => ({
   kind: 'staff',
   time,
   title: 'Looked at',

@@ -85,10 +85,10 @@ export const download: JsonView<z.infer<typeof input>, Download> = {
 
 const placeOf = (event: RecordedEvent | undefined) => (event ? pick(event, place.shape) : null);
 
-function factsOf({ download: job, timeline, creditNotes }: DownloadRecord) {
+function factsOf({ download: job, timeline, credit_notes: notes }: DownloadRecord) {
   const { failure_reason: reason, file_mime: mime, cents: charged } = job;
   const inPeriod = timeline.reduce((sum, { cents }) => sum + Math.max(0, 0 - (cents ?? 0)), 0);
-  const givenBack = inPeriod + creditNotes.reduce((sum, note) => sum + note.cents, 0);
+  const givenBack = inPeriod + notes.reduce((sum, note) => sum + note.cents, 0);
   return {
     ...pick(job, ofJob),
     failure_message: reason === null ? null : failureReasons[reason].message,

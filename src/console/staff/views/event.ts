@@ -108,8 +108,8 @@ async function placeOf(
   return place;
 }
 
-async function readPlace(store: Log, { eventId, stream, revision }: EventPlace): Promise<RecordedEvent | undefined> {
-  const isIt = ({ id }: RecordedEvent) => id === eventId;
+async function readPlace(store: Log, { event_id, stream, revision }: EventPlace): Promise<RecordedEvent | undefined> {
+  const isIt = ({ id }: RecordedEvent) => id === event_id;
   if (revision !== null) return (await store.read(stream, revision, 1)).find(isIt);
   for (let from = 0; ; from += readAtOnce) {
     const page = await store.read(stream, from, readAtOnce);
@@ -126,7 +126,7 @@ async function readOthers(
   const ofJob = token === null ? [] : await store.read(jobStream(token), 0, maxJobEvents);
   const known = new Set([...near, ...ofJob].map(({ id }) => id));
   const more = await Promise.all(
-    related.filter(({ eventId }) => !known.has(eventId)).map((place) => readPlace(store, place)),
+    related.filter(({ event_id: id }) => !known.has(id)).map((place) => readPlace(store, place)),
   );
   const all = [...near, ...ofJob, ...more.filter((each) => each !== undefined)];
   return [...new Map(all.map((each) => [each.id, each])).values()];

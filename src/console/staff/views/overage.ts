@@ -80,12 +80,12 @@ export const overage: JsonView<OverageInput, Overage> = {
       const months = sumsByMonth(await listMonthMoney(client, { months: allMonths }));
       const shownMonth = monthOf(given, { months, now });
       const wanted = wantedOf({ ...given, month: shownMonth });
-      const { rows, next, isPartial } = await listPeriodMoney(client, { ...wanted, after, limit: rowsPerPage });
+      const { rows, next, is_partial } = await listPeriodMoney(client, { ...wanted, after, limit: rowsPerPage });
       return {
         month: shownMonth,
         rows: rows.map(overageRowOf),
         next: next ? cursorText(next) : null,
-        is_partial: isPartial,
+        is_partial,
         months,
       };
     });
@@ -143,13 +143,14 @@ function sumsByMonth(rows: readonly MonthMoney[]): OverageMonth[] {
   return [...months.values()];
 }
 
-const cursorText = ({ value, accountId: id, periodStart }: OverageCursor) => `${String(value)}~${id}~${periodStart}`;
+const cursorText = ({ value, account_id, period_start }: OverageCursor) =>
+  `${String(value)}~${account_id}~${period_start}`;
 
 const cursor = z.tuple([z.coerce.number().int(), accountId, instant]);
 
 function readCursor(text: string): OverageCursor {
   const read = cursor.safeParse(text.split('~'));
   if (!read.success) throw badInput('This page does not exist. Begin with the first.');
-  const [value, id, periodStart] = read.data;
-  return { value, accountId: id, periodStart };
+  const [value, account_id, period_start] = read.data;
+  return { value, account_id, period_start };
 }

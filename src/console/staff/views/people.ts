@@ -29,8 +29,8 @@ export const people: View<{ after?: string | undefined }, People> = {
   read: async ({ pool, macs, staff, now }, { after }) => {
     const last = after === undefined ? undefined : await findKnown({ pool, macs }, after);
     const found = await listStaffMembers(pool, { ...(last && { after: last }), limit: perPage + 1, macs });
-    const { rows, next } = firstRows(found, perPage, ({ staffId: id }) => id);
-    const members = rows.map(async (row) => memberFacts(row, await readStaff(staff, row.staffId), now()));
+    const { rows, next } = firstRows(found, perPage, ({ staff_id: id }) => id);
+    const members = rows.map(async (row) => memberFacts(row, await readStaff(staff, row.staff_id), now()));
     return { members: await Promise.all(members), next };
   },
 };
@@ -60,7 +60,7 @@ export const person: View<{ person: string }, Person> = {
     const row = await findKnown({ pool, macs }, id);
     const log = await readStaff(staff, id);
     const records = await listAccessRecords(pool, { of: { staffId: id }, limit: shownAccessRecords });
-    const isStaff = row.removedAt === null && !log.removed;
+    const isStaff = row.removed_at === null && !log.removed;
     const tokens = [...log.tokens.values()].toReversed().map((token) => tokenFacts(token, { isStaff, now: now() }));
     return { ...memberFacts(row, log, now()), issued_tokens: tokens, access_records: records };
   },
