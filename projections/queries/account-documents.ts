@@ -1,6 +1,4 @@
 import type { Pool } from 'pg';
-import { type IssuedDocument, readInvoices } from '../invoices.ts';
-import { readLineItems } from './line-items.ts';
 import { readParties } from '../../src/commands/parties.ts';
 import {
   type CreditNoteDocument,
@@ -12,6 +10,8 @@ import { documentNumber } from '../../src/domain/document-number.ts';
 import { type InvoiceIssued, invoicesStream } from '../../src/domain/invoice-events.ts';
 import type { LineItem } from '../../src/domain/line-items.ts';
 import type { EventStore } from '../../src/ports/event-store.ts';
+import { type IssuedDocument, readInvoices } from '../invoices.ts';
+import { readLineItems } from './line-items.ts';
 
 /** An account's invoices and credit notes as documents, for everybody who shows them. */
 

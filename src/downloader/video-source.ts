@@ -288,7 +288,7 @@ async function download(
       directory,
       timeoutMs: limits.attemptTimeoutMs,
       signal: AbortSignal.any([signal, tooLarge.signal]),
-      onLine: output.take,
+      onLine: (line) => output.take(line),
     }),
   );
   if (tooLarge.signal.aborted) return failure('too_large', 'The platform sent more bytes than are allowed.');

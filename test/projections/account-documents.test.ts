@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { invoices } from '../../projections/invoices.ts';
 import { overageLedger } from '../../projections/overage-ledger.ts';
+import { findCreditNote, findInvoice, listDocuments } from '../../projections/queries/account-documents.ts';
 import { ItemsMissing } from '../../projections/queries/line-items.ts';
 import { usageAndJobs } from '../../projections/usage-and-jobs.ts';
 import { changeBillingDetails } from '../../src/commands/accounts.ts';
@@ -9,7 +10,6 @@ import { issueCreditNote } from '../../src/commands/issue-credit-note.ts';
 import { issueInvoice } from '../../src/commands/issue-invoice.ts';
 import { changeIssuerDetails } from '../../src/commands/issuer.ts';
 import { defaultOptions } from '../../src/domain/download-options.ts';
-import { findCreditNote, findInvoice, listDocuments } from '../../projections/queries/account-documents.ts';
 import { newId, newUuid, randomBits } from '../../src/system/clock-and-chance.ts';
 import { endAndClose } from '../commands/close-books.ts';
 import { correct } from '../commands/keyed-downloads.ts';
