@@ -77,7 +77,8 @@ describe('a failed download beyond the plan', () => {
     const text = await show(complaint.failed);
     expect(titlesOf(text)).toEqual([
       ...['Asked for:', 'Decided:', 'Charged', 'Queued:', 'Taken by a worker:', 'Started', 'Failed:'],
-      ...['Waived', 'Asked to give back:'],
+      // By the operator, and by the member of staff whose request waits.
+      ...['Asked to give back:', 'Waived', 'Asked to give back:'],
     ]);
     expect(text).toContain(`request ${complaint.requestId}`);
     expect(text).toContain('accepted beyond the allowance, at $0.25 of the price list 2026-11');
