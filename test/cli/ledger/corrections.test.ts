@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { countEvents, runSql } from '../../http/engines-behind.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
+import { waitFor } from '../../support/wait-for.ts';
 import { against, expectRefusal, expectText } from '../command-line.ts';
 import { chargedAccount, chargingService } from './charging-service.ts';
 
@@ -65,8 +66,11 @@ describe('ledger waive', () => {
   it('takes back every charge of a period whose download failed, once, and names each', async () => {
     const { accountId, tokens } = await chargedAccount(service, 6);
     const [included = '', broken = '', gone = '', stays = '', other = '', taken = '', later = ''] = tokens;
-    const failed = (token: string, reason: string) =>
+    const fail = (token: string, reason: string) =>
       runSql(service, `update jobs set status = 'failed', failure_reason = '${reason}' where token = '${token}'`);
+    // The read model may be behind.
+    const failed = (token: string, reason: string) =>
+      waitFor(async () => (await fail(token, reason)) === 1, { what: `the row of ${token}` });
     await failed(broken, 'internal_error');
     await failed(gone, 'internal_error');
     await failed(other, 'private_video');
