@@ -102,7 +102,7 @@ export const explanations: readonly Explanation[] = [
   },
   {
     why: 'a correction whose charge or period has become another while two people decided: see correction-races.test.ts',
-    path: /commands\/(?:correct|carry-out-correction|give-back)\.ts|domain\/corrections?(?:-requests)?\.ts|carry-out-corrections/,
+    path: /commands\/(?:correct|carry-out-correction|give-back)\.ts|domain\/(?:charges|correction-requests)\.ts|carry-out-corrections/,
     text: /^return (?:handled|left|false|refuse)|^return \{ waived|^(?:: |\?|&& one)|period_closed/,
   },
   { why: 'the same order twice in one batch', path: /change-plan/, text: /^return staysDue/ },
