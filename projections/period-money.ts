@@ -38,7 +38,7 @@ export function moneyChanges(store: Pick<EventStore, 'read'>): (recorded: Record
   };
 }
 
-/** What is counted of a billing period. */
+/** The counts of a billing period. */
 export const moneyCounts = [
   // Downloads beyond the allowance, and their price.
   'charges',

@@ -13,7 +13,7 @@ import type { Output } from './output.ts';
 import { commandTimeoutMs } from './wait-for-read-models.ts';
 
 /** Everything that a command may use of a running service. */
-export interface CliDependencies extends AccountDependencies, Pick<StaffDependencies, 'staffCache'> {
+export interface CliDependencies extends AccountDependencies, StaffDependencies {
   newId: (prefix: 'acc' | 'key' | 'per' | 'stf' | 'stk') => string;
   store: EventStore & WholeLog;
   pool: Pool;

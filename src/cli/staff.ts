@@ -11,11 +11,9 @@ import {
 import {
   inviteStaff,
   issueStaffToken,
-  newStaffCache,
   readStaff,
   removeStaff,
   revokeStaffToken,
-  type StaffDependencies,
   type StaffOrder,
 } from '../commands/staff.ts';
 import { memberFacts, tokenFacts } from '../documents/staff-facts.ts';
@@ -105,8 +103,6 @@ export function addStaffTokens(group: Command, run: RunCommand): void {
   );
 }
 
-const dependenciesOf = (cli: CliDependencies): StaffDependencies => ({ ...cli, staffCache: newStaffCache() });
-
 const orderOf = (cli: CliDependencies, decided: DecidedBy): StaffOrder => ({
   by: { operator: operatorOf(cli.actor, decided) },
   timeoutMs: commandTimeoutMs,
@@ -116,7 +112,7 @@ async function inviteCommand(cli: CliDependencies, { email, role, ...decided }: 
   requireText(emailSchema, email, email);
   const [known] = await membersOf(cli, email);
   if (known) throw new CommandFailed(`${email} is staff already, as ${known.staff_id} in the role ${known.role}`);
-  const invited = await inviteStaff(dependenciesOf(cli), { email, role, ...orderOf(cli, decided) });
+  const invited = await inviteStaff(cli, { email, role, ...orderOf(cli, decided) });
   if (isRefused(invited)) throw new CommandFailed(invited.refusal);
   const { staffId } = invited;
   const link = (await cli.createStaffLink?.(staffId)) ?? null;
@@ -156,7 +152,7 @@ function hintOf(
 
 async function linkCommand(cli: CliDependencies, person: string): Promise<void> {
   const staffId = await findStaff(cli, person);
-  const { member, removed } = await readStaff(dependenciesOf(cli), staffId);
+  const { member, removed } = await readStaff(cli, staffId);
   if (!member) throw new CommandFailed(whyNot(removed ? 'staff_removed' : 'staff_not_found', person));
   if (!member.invited) throw new CommandFailed(`${person} signs in by the OpenID provider, and needs no link`);
   const link = (await cli.createStaffLink?.(staffId)) ?? null;
@@ -170,10 +166,9 @@ async function listCommand(cli: CliDependencies, { limit, after }: PageOptions):
     throw new CommandFailed(`there is no member ${after ?? ''}`);
   const found = await listStaffMembers(cli.pool, { ...(last && { after: last }), limit: limit + 1, macs: cli.macs });
   const { rows: members, next } = takePage(found, limit, (row) => row.staff_id);
-  const dependencies = dependenciesOf(cli);
   const staff = await Promise.all(
     // Addresses stand in the log alone, where they can be erased.
-    members.map(async (row) => memberFacts(row, await readStaff(dependencies, row.staff_id), cli.now())),
+    members.map(async (row) => memberFacts(row, await readStaff(cli, row.staff_id), cli.now())),
   );
   const columns = {
     staff_id: 'staff_id',
@@ -188,7 +183,7 @@ async function listCommand(cli: CliDependencies, { limit, after }: PageOptions):
 
 async function removeCommand(cli: CliDependencies, person: string, decided: DecidedBy): Promise<void> {
   const staffId = await findStaff(cli, person);
-  const removed = await removeStaff(dependenciesOf(cli), { staffId, ...orderOf(cli, decided) });
+  const removed = await removeStaff(cli, { staffId, ...orderOf(cli, decided) });
   if (isRefused(removed)) throw new CommandFailed(whyNot(removed.refusal, person));
   await requireInForce(cli, `the removal of ${person}`);
   const data = { staff_id: staffId, removed: true, has_admin: await hasAdmin(cli.pool) };
@@ -204,7 +199,7 @@ async function issueCommand(
   requireText(keyLabel, 'the label', label);
   const staffId = await findStaff(cli, person);
   const order = { staffId, label, scopes, lifetimeDays, ...orderOf(cli, decided) };
-  const issued = await issueStaffToken(dependenciesOf(cli), order);
+  const issued = await issueStaffToken(cli, order);
   if (isRefused(issued)) throw new CommandFailed(whyNot(issued.refusal, person));
   const data = { staff_id: staffId, ...tokenFacts(issued, { isStaff: true, now: cli.now() }), token: issued.token };
   print(cli.output, data, `${facts({ ...data, scopes: scopes.join(', ') })}\n\nThe token is shown this once.`);
@@ -212,7 +207,7 @@ async function issueCommand(
 
 async function listTokensCommand(cli: CliDependencies, person: string): Promise<void> {
   const staffId = await findStaff(cli, person);
-  const { member, tokens, removed } = await readStaff(dependenciesOf(cli), staffId);
+  const { member, tokens, removed } = await readStaff(cli, staffId);
   if (!member) throw new CommandFailed(whyNot('staff_not_found', person));
   const rows = [...tokens.values()].map((token) => tokenFacts(token, { isStaff: !removed, now: cli.now() }));
   print(cli.output, { staff_id: staffId, tokens: rows }, rowsText(cli.output, tokenColumns, rows));
@@ -233,7 +228,7 @@ async function revokeCommand(
   decided: DecidedBy,
 ): Promise<void> {
   const staffId = await findStaff(cli, person);
-  const revoked = await revokeStaffToken(dependenciesOf(cli), { staffId, tokenId, ...orderOf(cli, decided) });
+  const revoked = await revokeStaffToken(cli, { staffId, tokenId, ...orderOf(cli, decided) });
   if (isRefused(revoked)) throw new CommandFailed(whyNot(revoked.refusal, person));
   await requireInForce(cli, `the revocation of ${tokenId}`);
   print(cli.output, { staff_id: staffId, token_id: tokenId, revoked: true }, `${revoked.tokenPrefix}… is revoked`);

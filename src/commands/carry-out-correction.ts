@@ -14,7 +14,7 @@ export interface CarryOutDependencies {
   newUuid: () => string;
 }
 
-export interface CarryOutOrder {
+interface CarryOutOrder {
   accountId: string;
   correctionId: string;
   /** As in `CreditNoteRequest`. */
@@ -41,7 +41,7 @@ export async function carryOutCorrection(
   if (request.status === 'made' || request.status === 'failed') return request;
   if (request.status !== 'permitted' || request.permittedBy === null) return refuse('correction_not_permitted');
   const permission = request.permittedBy;
-  const given = await giveBack(dependencies, request, { permission, mails, timeoutMs });
+  const given = await waiveOrCredit(dependencies, request, { permission, mails, timeoutMs });
   const ended = isRefused(given)
     ? { kind: 'failed' as const, correctionId, why: given.refusal }
     : { kind: 'made' as const, correctionId, cents: given.cents };
@@ -55,14 +55,12 @@ export async function carryOutCorrection(
   return handled.state.get(correctionId) ?? refuse('correction_not_found');
 }
 
-interface Permitted {
+interface Permitted extends Pick<CarryOutOrder, 'mails' | 'timeoutMs'> {
   /** Id of the event that permits it. */
   permission: string;
-  mails?: boolean | undefined;
-  timeoutMs: number;
 }
 
-async function giveBack(
+async function waiveOrCredit(
   dependencies: CarryOutDependencies,
   request: CorrectionRequest,
   { permission, mails, timeoutMs }: Permitted,
@@ -93,7 +91,7 @@ async function giveBack(
 async function credit(
   dependencies: CarryOutDependencies,
   { accountId, reference, correction, cents }: CorrectionRequest,
-  { cause, mails, timeoutMs }: { cause: Cause; mails?: boolean | undefined; timeoutMs: number },
+  { cause, mails, timeoutMs }: Pick<CarryOutOrder, 'mails' | 'timeoutMs'> & { cause: Cause },
 ): Promise<{ cents: number } | Refused> {
   if (correction.kind !== 'credit_line') throw new Error('only a line is credited');
   const { invoice_number, line, charge_event_id } = correction;

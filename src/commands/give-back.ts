@@ -44,6 +44,12 @@ export async function giveBack(
 
 const chargesAtOnce = maxChargesOfCorrection;
 
+/** The charges of a period, in parts of which each fits into one correction. */
+export const chargesByCorrection = <Charge>(charges: readonly Charge[]): Charge[][] =>
+  Array.from({ length: Math.ceil(charges.length / chargesAtOnce) }, (_, part) =>
+    charges.slice(part * chargesAtOnce, (part + 1) * chargesAtOnce),
+  );
+
 export interface ChargesToGiveBack extends OperatorOrder {
   /** The usage stream of a period. */
   stream: string;
@@ -66,12 +72,13 @@ export async function giveBackCharges(
 ): Promise<Refused | undefined> {
   const earlier = await carryOutEarlier(dependencies, { stream, ...order });
   const left = charges.filter(({ token }) => !earlier.has(token));
-  for (let first = 0; first < left.length; first += chargesAtOnce) {
-    const part = left.slice(first, first + chargesAtOnce);
+  let done = charges.length - left.length;
+  for (const part of chargesByCorrection(left)) {
     const correction = { kind: 'waive_charges', stream, charges: part } as const;
     const given = await giveBack(dependencies, { ...order, correction });
     if (isRefused(given) && given.refusal !== 'nothing_to_give_back') return given;
-    progress(charges.length - left.length + first + part.length);
+    done += part.length;
+    progress(done);
   }
   return undefined;
 }

@@ -12,7 +12,7 @@ import { accountInvoices, type InvoiceDependencies } from './issue-invoice.ts';
 
 export interface CreditNoteRequest {
   note: Note;
-  /** What permits it, and who asked for it. */
+  /** The permission, with the actor who asked. */
   cause: Cause;
   /** As in `InvoiceRequest`. */
   mails?: boolean | undefined;

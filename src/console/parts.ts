@@ -44,7 +44,7 @@ export const countCell = <Row>(value: (row: Row) => number): Cell<Row> => number
 
 export const amountCell = <Row>(cents: (row: Row) => number): Cell<Row> => numberCell((row) => money(cents(row)));
 
-/** What people can do with a row, in a column that needs no head for those who see it. */
+/** The actions of a row, in a column that needs no head for those who see it. */
 export const actionCell = <Row>(content: (row: Row) => Content): Cell<Row> => ({
   head: (name) => html`<span class="visually-hidden">${name}</span>`,
   cell: (row) => html`<td>${content(row)}</td>`,

@@ -265,6 +265,6 @@ export const columns = {
 export type Table = keyof typeof columns;
 export const tables = Object.keys(columns) as Table[];
 
-/** What the columns of a table are read from. */
+/** The source of the columns of a table. */
 export type SubjectOf<Name extends Table> =
   (typeof columns)[Name] extends Columns<infer Subject extends object> ? Subject : never;

@@ -4,7 +4,7 @@ import type { SubjectOf, Table } from './columns.ts';
 export interface Entry {
   table: Table;
   accountId: string;
-  /** What the expected columns are read from (see `columns.ts`), when the row is compared. */
+  /** The source of the expected columns (see `columns.ts`) when the row is compared. */
   subject: object;
   /** The event that it comes from, and the commit position of the newest event that it reflects. */
   at: { stream: string; revision: number; position: bigint };

@@ -1,7 +1,7 @@
 import type { Link } from '../rules/event-schemas.ts';
 import { usageStream } from '../rules/streams.ts';
 
-/** What rows are read from (see `columns.ts`), where the rules keep nothing of the kind. */
+/** Sources of rows (see `columns.ts`) of which the rules keep nothing. */
 
 /** Cents, apart from `charges`. */
 export const noMoney = {

@@ -73,7 +73,7 @@ export class Corrections extends Chain<string> {
   }
 
   /**
-   * Whether a request of somebody who has signed in needs a second person, after the event was checked.
+   * Checks that a request of somebody who has signed in says rightly whether it needs a second person. The event was checked before.
    *
    * @param ids those of the person who asks: the ones that were known for sure, and others that may have been known
    */

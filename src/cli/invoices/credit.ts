@@ -42,7 +42,7 @@ function uuidArgument(value: string): string {
 interface CreditOptions extends StaffDecision {
   line: number;
   cents: number;
-  charge?: string | null;
+  charge?: string;
 }
 
 /** Issues a credit note, once for each reference. */
@@ -50,11 +50,11 @@ async function creditCommand(
   cli: CliDependencies,
   accountId: string,
   invoiceNumber: number,
-  { line, cents, reference, reason, by, charge = null }: CreditOptions,
+  { line, cents, reference, reason, by, charge }: CreditOptions,
 ): Promise<void> {
   if (reason.trim() === '' || by.trim() === '')
     throw new CommandFailed('say who gives this back (--by) and why (--reason)');
-  const about = { invoice_number: invoiceNumber, line, charge_event_id: charge };
+  const about = { invoice_number: invoiceNumber, line, charge_event_id: charge ?? null };
   const before = await findNote(cli, accountId, reference);
   const given = await giveBack(cli, {
     accountId,

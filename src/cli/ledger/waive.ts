@@ -102,12 +102,14 @@ const orderOf = ({ approvalCents }: WaiveDependencies, decided: Pick<StaffDecisi
 interface WaivedCharges {
   stream: string;
   reference: string;
+  /** In the order of the stream. */
   charges: readonly { token: string; revision: number }[];
 }
 
 async function readWaivers({ store }: WaiveDependencies, { stream, reference, charges }: WaivedCharges) {
-  if (charges.length === 0) return [];
-  const { waivers } = await readCharges(store, stream, Math.min(...charges.map(({ revision }) => revision)));
+  const [first] = charges;
+  if (!first) return [];
+  const { waivers } = await readCharges(store, stream, first.revision);
   return charges.flatMap(({ token }) => waivers.get(waiverName({ reference, token })) ?? []);
 }
 
@@ -131,14 +133,15 @@ export async function waiveFailedCommand(
   }
   const failed = await listFailedOverage(cli.pool, { stream, reason: failureReason });
   const charges = failed.map(({ token, usage_revision: queued }) => ({ token, revision: queued - 1 }));
-  const before = await readWaivers(cli, { stream, reference, charges });
+  const earlier = await readWaivers(cli, { stream, reference, charges });
+  const before = new Set(earlier.map(({ token }) => token));
   const bar = createCountBar(cli.output, 'waived', charges.length);
   const order = { accountId: account, reference, ...orderOf(cli, decided) };
   const refused = await giveBackCharges(cli, { ...order, stream, charges }, bar.show)
     .catch(explainUnknown)
     .finally(bar.end);
-  const isNew = ({ token }: { token: string }) => !before.some((each) => each.token === token);
-  const waived = (await readWaivers(cli, { stream, reference, charges })).filter(isNew);
+  const after = await readWaivers(cli, { stream, reference, charges });
+  const waived = after.filter(({ token }) => !before.has(token));
   const cents = waived.reduce((sum, each) => sum + each.cents, 0);
   const data = {
     account_id: account,

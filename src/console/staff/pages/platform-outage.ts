@@ -2,9 +2,10 @@ import { hash } from 'node:crypto';
 import { z } from 'zod';
 import { listPlatformOutage, type PlatformOutagePeriod } from '../../../../projections/queries/platform-outage.ts';
 import { askCorrection } from '../../../commands/correct.ts';
+import { chargesByCorrection } from '../../../commands/give-back.ts';
 import { correctionIdOf } from '../../../commands/reference-ids.ts';
 import { type Html, html, numberCell } from '../../../documents/html.ts';
-import { type Correction, maxChargesOfCorrection } from '../../../domain/correction-events.ts';
+import type { Correction } from '../../../domain/correction-events.ts';
 import { failureReasonNames } from '../../../domain/failure-reasons.ts';
 import { platformNames } from '../../../domain/platforms/platforms.ts';
 import { isRefused } from '../../../domain/refusals.ts';
@@ -252,11 +253,7 @@ type Part = Pick<PlatformOutagePeriod, 'account_id' | 'stream' | 'charges'>;
 
 /** The charges of a period never change their order, so that the same form asks for the same parts. */
 const partsOf = ({ account_id, stream, charges }: PlatformOutagePeriod): Part[] =>
-  Array.from({ length: Math.ceil(charges.length / maxChargesOfCorrection) }, (_, index) => ({
-    account_id,
-    stream,
-    charges: charges.slice(index * maxChargesOfCorrection, (index + 1) * maxChargesOfCorrection),
-  }));
+  chargesByCorrection(charges).map((part) => ({ account_id, stream, charges: part }));
 
 async function askPart(
   visit: StaffVisit,
