@@ -86,10 +86,15 @@ async function runMany({ seed: first, json, threads, coverage: covers }: Options
     if (showsProgress && done % 20 === 0) process.stderr.write(`\r${done} of ${seeds} histories`);
   });
   if (showsProgress) process.stderr.write('\r\x1b[K');
-  if (json) console.log(JSON.stringify({ ...totals, traceHashes: undefined, traces: hashOf(totals) }));
-  else await tellTotals(totals);
-  const isReached = covers !== true || tellCoverage(coverage);
-  return totals.failed.length === 0 && isReached;
+  const covered = covers && explain(coverage);
+  if (json) {
+    const traces = hashOf(totals);
+    console.log(JSON.stringify({ ...totals, traceHashes: undefined, traces, coverage: covered }));
+  } else {
+    await tellTotals(totals);
+    if (covered) tellCoverage(covered);
+  }
+  return totals.failed.length === 0 && (covered?.unexplained.length ?? 0) === 0;
 }
 
 /** Of all histories together. */
@@ -110,20 +115,20 @@ async function tellTotals({ failed, ...totals }: Omit<Totals, 'coverage'>): Prom
   await runner.end();
 }
 
-/** @returns whether each branch that no history has reached is explained */
-function tellCoverage(coverage: Coverage): boolean {
+function explain(coverage: Coverage) {
   const { ran, lines, unreached } = readCoverage(coverage, isSimulated);
+  const explained = explanations.map((each) => ({
+    why: each.why,
+    branches: unreached.filter((branch) => explains(each, branch)).length,
+  }));
   const unexplained = unreached.filter((branch) => !explanations.some((each) => explains(each, branch)));
-  const isAll = unexplained.length === 0;
-  console.log(
-    `${ran} of ${lines} lines ran; ${unreached.length} branches did not, ${unexplained.length} of them unexplained`,
-  );
-  for (const each of explanations) {
-    const count = unreached.filter((branch) => explains(each, branch)).length;
-    if (count > 0) console.log(`  ${count}: ${each.why}`);
-  }
+  return { ran, lines, unreached: unreached.length, explained, unexplained };
+}
+
+function tellCoverage({ ran, lines, unreached, explained, unexplained }: ReturnType<typeof explain>): void {
+  console.log(`${ran} of ${lines} lines ran; ${unreached} branches did not, ${unexplained.length} of them unexplained`);
+  for (const { why, branches } of explained) console.log(`  ${branches}: ${why}`);
   for (const { path, line, text } of unexplained) console.log(`  ${path}:${line}: ${text.slice(0, 120)}`);
-  return isAll;
 }
 
 /** @returns whether all were found */

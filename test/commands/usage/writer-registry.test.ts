@@ -81,6 +81,20 @@ describe('a download that the read model has no row for', () => {
     expect(await find(writers, account, 9, olderRow)).toBeUndefined();
   });
 
+  it('is not denied while the events between the two rows cannot be read', async () => {
+    const account = await openUsage(log.store);
+    const olderRow = await rowUpTo(account, 0);
+    await queueAll(writersOf(log.store), account, upFrom(1, 3));
+    const newerRow = await rowUpTo(account, 6);
+    const read: EventStore['read'] = (stream, from, ...rest) =>
+      stream === account.stream && from < newerRow.revision
+        ? Promise.reject(new EventStoreUnavailable('away for older events'))
+        : log.store.read(stream, from, ...rest);
+    const writers = writersOf(changedLog(log.store, { read }));
+    await ask(writers, account, { kind: 'query' }, { snapshot: newerRow });
+    expect(await find(writers, account, 2, olderRow)).toBe('unavailable');
+  });
+
   it('is not there when the log has none', async () => {
     const account = await openUsage(log.store);
     const writers = writersOf(log.store);
