@@ -1,5 +1,4 @@
 import type { Pool } from 'pg';
-import { readParties } from '../../src/commands/parties.ts';
 import {
   type CreditNoteDocument,
   creditNoteDocument,
@@ -12,6 +11,7 @@ import type { LineItem } from '../../src/domain/line-items.ts';
 import type { EventStore } from '../../src/ports/event-store.ts';
 import { type IssuedDocument, readInvoices } from '../invoices.ts';
 import { readLineItems } from './line-items.ts';
+import { readParties } from './parties.ts';
 
 /** An account's invoices and credit notes as documents, for everybody who shows them. */
 

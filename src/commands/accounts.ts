@@ -16,12 +16,12 @@ import { isRefused, refuse, type Refused } from '../domain/refusals.ts';
 import type { UsageEvent } from '../domain/usage-events.ts';
 import { initialUsage, type Usage } from '../domain/usage-state.ts';
 import type { EventStore } from '../ports/event-store.ts';
-import { accountAggregate } from './account-aggregate.ts';
-import { newApiKey } from './api-key.ts';
-import type { Cause } from './event-metadata.ts';
-import { type Aggregate, handle, load, type Loaded } from './handle-command.ts';
+import { accountAggregate } from './handler/account-aggregate.ts';
+import type { Cause } from './handler/event-metadata.ts';
+import { type Aggregate, handle, load, type Loaded } from './handler/handle-command.ts';
+import { newApiKey } from './ids/api-key.ts';
+import { accountIdOf, keyIdOf } from './ids/reference-ids.ts';
 import { issueInvoice } from './issue-invoice.ts';
-import { accountIdOf, keyIdOf } from './reference-ids.ts';
 
 export interface AccountDependencies {
   store: EventStore;

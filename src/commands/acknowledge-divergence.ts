@@ -9,8 +9,8 @@ import {
 import { acknowledgementsStream, type AuditEvent, type DivergenceAcknowledged } from '../domain/audit-events.ts';
 import { parseAuditEvent, type ParsedEvent } from '../domain/parse-event.ts';
 import type { EventStore } from '../ports/event-store.ts';
-import type { Cause } from './event-metadata.ts';
-import { type Aggregate, handle } from './handle-command.ts';
+import type { Cause } from './handler/event-metadata.ts';
+import { type Aggregate, handle } from './handler/handle-command.ts';
 
 const acknowledgements: Aggregate<Acknowledgements, AuditEvent> = {
   stream: acknowledgementsStream,

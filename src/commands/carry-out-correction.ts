@@ -4,8 +4,8 @@ import { isRefused, type Refusal, refuse, type Refused } from '../domain/refusal
 import type { EventStore } from '../ports/event-store.ts';
 import { changeCharge } from './change-charge.ts';
 import { correctionRequests, readCorrectionRequests } from './correct.ts';
-import type { Cause } from './event-metadata.ts';
-import { handle } from './handle-command.ts';
+import type { Cause } from './handler/event-metadata.ts';
+import { handle } from './handler/handle-command.ts';
 import { issueCreditNote } from './issue-credit-note.ts';
 
 export interface CarryOutDependencies {

@@ -4,8 +4,8 @@ import type { Refused } from '../domain/refusals.ts';
 import type { UsageEvent } from '../domain/usage-events.ts';
 import type { UsageSnapshot } from '../domain/usage-state.ts';
 import type { EventStore } from '../ports/event-store.ts';
-import type { Cause } from './event-metadata.ts';
-import { type Aggregate, beforeRevision, handle, type Handled, load } from './handle-command.ts';
+import type { Cause } from './handler/event-metadata.ts';
+import { type Aggregate, beforeRevision, handle, type Handled, load } from './handler/handle-command.ts';
 
 export interface ChargeChange {
   /** Name of the period's usage stream. */

@@ -1,6 +1,6 @@
 import type { UsageCommand } from '../domain/decide-usage.ts';
 import type { UsageSnapshot } from '../domain/usage-state.ts';
-import type { Cause } from './event-metadata.ts';
+import type { Cause } from './handler/event-metadata.ts';
 import type { UsageAnswer } from './usage/decide-batch.ts';
 import type { WriterRegistry } from './usage/writer-registry.ts';
 

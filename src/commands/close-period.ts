@@ -6,8 +6,8 @@ import { isRefused } from '../domain/refusals.ts';
 import type { UsageSnapshot } from '../domain/usage-state.ts';
 import type { PeriodClosings } from '../ports/billing.ts';
 import type { EventStore } from '../ports/event-store.ts';
-import { ownCause } from './event-metadata.ts';
-import { handle } from './handle-command.ts';
+import { ownCause } from './handler/event-metadata.ts';
+import { handle } from './handler/handle-command.ts';
 
 export interface ClosingDependencies {
   store: EventStore;

@@ -21,8 +21,8 @@ import { type Actor, parseCorrectionEvent, parseUsageEvent } from '../domain/par
 import { isRefused, refuse, type Refused } from '../domain/refusals.ts';
 import { maybeSamePerson } from '../domain/staff.ts';
 import type { EventStore } from '../ports/event-store.ts';
-import { ownCause } from './event-metadata.ts';
-import { type Aggregate, handle, load } from './handle-command.ts';
+import { ownCause } from './handler/event-metadata.ts';
+import { type Aggregate, handle, load } from './handler/handle-command.ts';
 import { readCreditLeft } from './issue-credit-note.ts';
 import { actingStaff, readStaff, type StaffDependencies } from './staff.ts';
 

@@ -8,7 +8,7 @@ import { type CreditNoteIssued, type InvoiceIssued, invoicesStream } from '../do
 import { parseInvoiceEvent } from '../domain/parse-event.ts';
 import { isRefused } from '../domain/refusals.ts';
 import type { EventStore } from '../ports/event-store.ts';
-import { beforeRevision, handle } from './handle-command.ts';
+import { beforeRevision, handle } from './handler/handle-command.ts';
 
 /** An invoice or a credit note that a person is mailed about, as the log has it. */
 export interface LoggedDocument {

@@ -3,7 +3,7 @@ import type { CorrectionRequest, Operator } from '../domain/correction-requests.
 import { isRefused, type Refusal, refuse, type Refused } from '../domain/refusals.ts';
 import { carryOutCorrection } from './carry-out-correction.ts';
 import { askCorrection, type CorrectDependencies, readCorrectionRequests } from './correct.ts';
-import { correctionIdOf } from './reference-ids.ts';
+import { correctionIdOf } from './ids/reference-ids.ts';
 
 interface OperatorOrder {
   accountId: string;

@@ -5,9 +5,9 @@ import { parseUsageEvent } from '../domain/parse-event.ts';
 import { isRefused, refuse, type Refused } from '../domain/refusals.ts';
 import type { UsageEventOf } from '../domain/usage-events.ts';
 import type { EventStore } from '../ports/event-store.ts';
-import { mailRecipients } from './account-aggregate.ts';
-import type { Cause } from './event-metadata.ts';
-import { handle, load } from './handle-command.ts';
+import { mailRecipients } from './handler/account-aggregate.ts';
+import type { Cause } from './handler/event-metadata.ts';
+import { handle, load } from './handler/handle-command.ts';
 import { accountInvoices, type InvoiceDependencies } from './issue-invoice.ts';
 
 export interface CreditNoteRequest {

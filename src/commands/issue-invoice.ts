@@ -11,8 +11,8 @@ import { type Actor, type ParsedEvent, parseInvoiceEvent, parseUsageEvent } from
 import { isRefused } from '../domain/refusals.ts';
 import type { UsageEvent, UsageEventOf } from '../domain/usage-events.ts';
 import type { EventStore } from '../ports/event-store.ts';
-import { mailRecipients } from './account-aggregate.ts';
-import { type Aggregate, handle } from './handle-command.ts';
+import { mailRecipients } from './handler/account-aggregate.ts';
+import { type Aggregate, handle } from './handler/handle-command.ts';
 
 export interface InvoiceDependencies {
   store: EventStore;

@@ -1,11 +1,17 @@
-import { areSameDetails, type Change, type IssuerDetails, noDetails, withChange } from '../domain/billing-details.ts';
+import {
+  areSameDetails,
+  type Change,
+  issuerBySetting,
+  type IssuerDetails,
+  withChange,
+} from '../domain/billing-details.ts';
 import { type IssuerEvent, issuerStream } from '../domain/issuer-events.ts';
 import { parseIssuerEvent } from '../domain/parse-event.ts';
 import { isRefused } from '../domain/refusals.ts';
 import type { EventStore } from '../ports/event-store.ts';
 import type { AccountRequest } from './accounts.ts';
-import { ownCause } from './event-metadata.ts';
-import { type Aggregate, handle, load } from './handle-command.ts';
+import { ownCause } from './handler/event-metadata.ts';
+import { type Aggregate, handle, load } from './handler/handle-command.ts';
 
 /** @param name until the first change @returns the issuer's details as they are now */
 export async function readIssuer(store: EventStore, name: string): Promise<IssuerDetails> {
@@ -41,9 +47,6 @@ interface IssuerChange {
   name: string;
   details: Change<IssuerDetails>;
 }
-
-/** Before the first change only the name is known, from the settings. */
-export const issuerBySetting = (name: string): IssuerDetails => ({ ...noDetails, name, email: null });
 
 const issuer: Aggregate<IssuerDetails | undefined, IssuerEvent> = {
   stream: issuerStream,

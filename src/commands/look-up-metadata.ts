@@ -2,7 +2,7 @@ import { later } from '../domain/instant.ts';
 import type { UsageSnapshot } from '../domain/usage-state.ts';
 import { summariseUsage } from '../domain/usage-summary.ts';
 import type { MetadataProbe, VideoMetadata, VideoReference } from '../ports/videos.ts';
-import type { Cause } from './event-metadata.ts';
+import type { Cause } from './handler/event-metadata.ts';
 import type { UsageAnswer, WriterCommand } from './usage/decide-batch.ts';
 import type { WriterRegistry } from './usage/writer-registry.ts';
 

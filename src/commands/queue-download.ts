@@ -5,9 +5,9 @@ import type { UsagePeriod, UsageSnapshot } from '../domain/usage-state.ts';
 import { couldNotBeRead, type EventStore, EventStoreClosed } from '../ports/event-store.ts';
 import type { VideoReference } from '../ports/videos.ts';
 import { changeCharge, readCharges } from './change-charge.ts';
-import type { Cause } from './event-metadata.ts';
-import { NotStored, OutcomeUnknown } from './handle-command.ts';
-import { fingerprintOf } from './idempotency-key-hash.ts';
+import type { Cause } from './handler/event-metadata.ts';
+import { NotStored, OutcomeUnknown } from './handler/handle-command.ts';
+import { fingerprintOf } from './ids/idempotency-key-hash.ts';
 import type { UsageAnswer } from './usage/decide-batch.ts';
 import type { WriterRegistry } from './usage/writer-registry.ts';
 

@@ -15,7 +15,7 @@ import type { EventStore } from '../ports/event-store.ts';
 import type { JobMessage } from '../ports/job-queue.ts';
 import type { JobObserver } from '../ports/observers.ts';
 import type { Tracer } from '../ports/tracing.ts';
-import { type Aggregate, handle, type Handled, load, type Loaded } from './handle-command.ts';
+import { type Aggregate, handle, type Handled, load, type Loaded } from './handler/handle-command.ts';
 
 export interface JobDependencies {
   store: EventStore;

@@ -11,7 +11,7 @@ import { parseUsageEvent } from '../domain/parse-event.ts';
 import { isRefused } from '../domain/refusals.ts';
 import { initialUsage, type Usage, type UsagePeriod } from '../domain/usage-state.ts';
 import type { EventStore } from '../ports/event-store.ts';
-import { beforeRevision, handle } from './handle-command.ts';
+import { beforeRevision, handle } from './handler/handle-command.ts';
 
 /** A warning, or an overage cap that was reached, as the log has it. */
 export interface LoggedWarning {

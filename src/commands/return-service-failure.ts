@@ -6,10 +6,10 @@ import { parseJobEvent, parseUsageEvent } from '../domain/parse-event.ts';
 import { isRefused, type Refusal } from '../domain/refusals.ts';
 import type { UsageSnapshot } from '../domain/usage-state.ts';
 import type { EventStore } from '../ports/event-store.ts';
-import { mailRecipients } from './account-aggregate.ts';
 import { changeCharge, readCharges } from './change-charge.ts';
-import type { Cause } from './event-metadata.ts';
-import { handle } from './handle-command.ts';
+import { mailRecipients } from './handler/account-aggregate.ts';
+import type { Cause } from './handler/event-metadata.ts';
+import { handle } from './handler/handle-command.ts';
 import { accountInvoices } from './issue-invoice.ts';
 
 export interface ReturnDependencies {

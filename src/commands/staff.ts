@@ -16,10 +16,10 @@ import {
 } from '../domain/staff.ts';
 import { type StaffEvent, type StaffRole, type StaffScope, staffStream } from '../domain/staff-events.ts';
 import type { EventStore } from '../ports/event-store.ts';
-import { newApiKey } from './api-key.ts';
-import { ownCause } from './event-metadata.ts';
-import { type Aggregate, handle, load, type Loaded } from './handle-command.ts';
-import { tokenIdOf } from './reference-ids.ts';
+import { ownCause } from './handler/event-metadata.ts';
+import { type Aggregate, handle, load, type Loaded } from './handler/handle-command.ts';
+import { newApiKey } from './ids/api-key.ts';
+import { tokenIdOf } from './ids/reference-ids.ts';
 
 /**
  * The states of staff that this process has read. A stream grows with every access to personal data: each command reads only what

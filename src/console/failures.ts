@@ -1,5 +1,5 @@
 import { ItemsMissing } from '../../projections/queries/line-items.ts';
-import { NotStored, OutcomeUnknown } from '../commands/handle-command.ts';
+import { NotStored, OutcomeUnknown } from '../commands/handler/handle-command.ts';
 import { ClockIsWrong } from '../ports/clock.ts';
 import { EventStoreUnavailable, ReaderRefused } from '../ports/event-store.ts';
 import { isPostgresAway } from '../ports/service-parts.ts';

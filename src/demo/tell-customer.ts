@@ -10,14 +10,14 @@ import {
 } from '../commands/accounts.ts';
 import { changeTerms, type TermsChange } from '../commands/change-terms.ts';
 import { closePeriod } from '../commands/close-period.ts';
-import { ownCause } from '../commands/event-metadata.ts';
 import { giveBack } from '../commands/give-back.ts';
-import { load } from '../commands/handle-command.ts';
+import { ownCause } from '../commands/handler/event-metadata.ts';
+import { load } from '../commands/handler/handle-command.ts';
+import { accountIdOf, keyIdOf } from '../commands/ids/reference-ids.ts';
+import type { RequestTokens } from '../commands/ids/request-token.ts';
 import { accountInvoices, issueInvoice } from '../commands/issue-invoice.ts';
 import { queueDownload } from '../commands/queue-download.ts';
 import { readWarning, recordWarningMail } from '../commands/record-warning-mail.ts';
-import { accountIdOf, keyIdOf } from '../commands/reference-ids.ts';
-import type { RequestTokens } from '../commands/request-token.ts';
 import { returnServiceFailure } from '../commands/return-service-failure.ts';
 import { newStaffCache } from '../commands/staff.ts';
 import type { UsageAnswer, WriterCommand } from '../commands/usage/decide-batch.ts';

@@ -1,8 +1,8 @@
 import { checkpointAt, dispatchCheckpoint, writeCheckpoint } from '../../projections/runner/checkpoints.ts';
 import { beginClosing } from '../../projections/work-lists/closing-gate.ts';
 import { readAccount } from '../commands/accounts.ts';
-import { accountIdOf } from '../commands/reference-ids.ts';
-import type { RequestTokens } from '../commands/request-token.ts';
+import { accountIdOf } from '../commands/ids/reference-ids.ts';
+import type { RequestTokens } from '../commands/ids/request-token.ts';
 import type { EventStore } from '../ports/event-store.ts';
 import { readTimes } from './log-of-story.ts';
 import { type DemoDependencies, demoKeyLabel } from './prepare-demo.ts';

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import type { Loaded } from '../commands/handle-command.ts';
+import type { Loaded } from '../commands/handler/handle-command.ts';
 import { type JobDependencies, recordJobProgress } from '../commands/record-job-progress.ts';
 import type { Job, JobCommand } from '../domain/download-job.ts';
 import { jobStream } from '../domain/download-job-events.ts';

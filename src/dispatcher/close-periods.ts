@@ -12,7 +12,7 @@ import {
   listPeriodsToRollOver,
 } from '../../projections/work-lists/due-periods.ts';
 import { closePeriod, type ClosingRound } from '../commands/close-period.ts';
-import { ownCause } from '../commands/event-metadata.ts';
+import { ownCause } from '../commands/handler/event-metadata.ts';
 import { type InvoiceDependencies, issueInvoice } from '../commands/issue-invoice.ts';
 import { usageOrigin } from '../commands/usage/usage-cache.ts';
 import { usageFromLog } from '../commands/usage/usage-from-log.ts';

@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
 import { unlessAborted } from '../async/deadline.ts';
 import { changeCharge } from '../commands/change-charge.ts';
-import type { Cause } from '../commands/event-metadata.ts';
+import type { Cause } from '../commands/handler/event-metadata.ts';
 import { type JobDependencies, recordJobProgress } from '../commands/record-job-progress.ts';
 import { isRefused } from '../domain/refusals.ts';
 import type { PendingVoid, PendingVoidCharge, PendingVoids } from '../ports/billing.ts';

@@ -1,7 +1,7 @@
 import { listWaitingDocumentMails, type WaitingDocumentMail } from '../../projections/document-mails.ts';
+import { readParties } from '../../projections/queries/parties.ts';
 import { readAccount } from '../commands/accounts.ts';
 import { readDocumentMail, recordDocumentMail } from '../commands/document-mails.ts';
-import { readParties } from '../commands/parties.ts';
 import { documentMail } from './document-mail-text.ts';
 import { type LoggedMail, type MailDependencies, startMailing } from './send-mails.ts';
 

@@ -36,6 +36,9 @@ export type IssuerDetails = z.infer<typeof issuerDetails>;
 
 export const noDetails: BillingDetails = { name: null, address_lines: [], country: null, tax_id: null };
 
+/** Before the first change only the name is known, from the settings. */
+export const issuerBySetting = (name: string): IssuerDetails => ({ ...noDetails, name, email: null });
+
 /** Some of the details; what is missing stays as it is. */
 export type Change<Details> = { readonly [Name in keyof Details]?: Details[Name] | undefined };
 

@@ -1,6 +1,6 @@
 const account = 'acc_[a-z0-9]{16,32}';
 const staff = 'stf_[a-z0-9]{16,32}';
-/** The form that `commands/request-token.ts` gives them. */
+/** The form that `commands/ids/request-token.ts` gives them. */
 const requestToken = '[A-P][A-Za-z0-9_-]{31}';
 
 const forms = [

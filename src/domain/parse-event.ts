@@ -47,7 +47,7 @@ export const eventMetadata = z.strictObject({
   actor,
   /** The event's own time, never before that of the stream's previous event. */
   time: instant,
-  /** SHA-256 over the previous event's hash and this event, hexadecimal (`commands/hash-chain.ts`). */
+  /** SHA-256 over the previous event's hash and this event, hexadecimal (`commands/handler/hash-chain.ts`). */
   hash: z.string().regex(/^[0-9a-f]{64}$/),
 });
 export type EventMetadata = z.infer<typeof eventMetadata>;

@@ -1,8 +1,8 @@
 import type { FastifyRequest } from 'fastify';
 import type { AdmittedPlace } from '../../projections/admission/admission-statement.ts';
 import type { PolledJob } from '../../projections/jobs.ts';
-import type { Cause } from '../commands/event-metadata.ts';
-import { hashIdempotencyKey, hasIdempotencyKeyForm } from '../commands/idempotency-key-hash.ts';
+import type { Cause } from '../commands/handler/event-metadata.ts';
+import { hashIdempotencyKey, hasIdempotencyKeyForm } from '../commands/ids/idempotency-key-hash.ts';
 import type { UnansweredRequest } from '../commands/record-pending-void.ts';
 import type { KeyedDownload } from '../domain/decide-usage.ts';
 import type { Actor } from '../domain/parse-event.ts';

@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Admissions } from '../../projections/admission/admission.ts';
 import type { AccountDependencies } from '../commands/accounts.ts';
-import type { RequestTokens } from '../commands/request-token.ts';
+import type { RequestTokens } from '../commands/ids/request-token.ts';
 import type { WriterRegistry } from '../commands/usage/writer-registry.ts';
 import type { PendingVoids } from '../ports/billing.ts';
 import type { EventStore } from '../ports/event-store.ts';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { issueApiKey } from '../commands/accounts.ts';
-import { NotStored, OutcomeUnknown } from '../commands/handle-command.ts';
+import { NotStored, OutcomeUnknown } from '../commands/handler/handle-command.ts';
 import { keyLabel } from '../domain/account-events.ts';
 import { maxKeysOf } from '../domain/plans.ts';
 import { isRefused, type Refusal } from '../domain/refusals.ts';

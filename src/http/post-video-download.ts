@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { hasIdempotencyKeyForm } from '../commands/idempotency-key-hash.ts';
+import { hasIdempotencyKeyForm } from '../commands/ids/idempotency-key-hash.ts';
 import { queueDownload } from '../commands/queue-download.ts';
 import { outcomesOf, recordPendingVoid } from '../commands/record-pending-void.ts';
 import {

@@ -3,7 +3,6 @@ import { join } from 'node:path';
 import type { Logger } from 'pino';
 import { sleep } from '../async/sleep.ts';
 import { type JobDependencies, type QueuedJob, readJob, recordJobProgress } from '../commands/record-job-progress.ts';
-import { wasCalledPossible } from '../commands/was-called-possible.ts';
 import type { ClaimProof, JobCommand } from '../domain/download-job.ts';
 import { type ItemKind, outputOf } from '../domain/download-options.ts';
 import { isKnownBeforehand } from '../domain/failure-reasons.ts';
@@ -20,6 +19,7 @@ import type {
   VideoReference,
   VideoSource,
 } from '../ports/videos.ts';
+import { wasCalledPossible } from './was-called-possible.ts';
 
 export interface DownloadDependencies extends JobDependencies {
   workerId: string;

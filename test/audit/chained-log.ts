@@ -1,5 +1,5 @@
-import { addMetadata } from '../../src/commands/event-metadata.ts';
-import { firstPreviousHash } from '../../src/commands/hash-chain.ts';
+import { addMetadata } from '../../src/commands/handler/event-metadata.ts';
+import { firstPreviousHash } from '../../src/commands/handler/hash-chain.ts';
 import type { Actor, DomainEvent } from '../../src/domain/parse-event.ts';
 import type { EventStore, RecordedEvent } from '../../src/ports/event-store.ts';
 import type { Random } from './random.ts';

@@ -10,9 +10,9 @@ import {
   removePerson,
   revokeApiKey,
 } from '../../src/commands/accounts.ts';
-import { hashApiKey } from '../../src/commands/api-key.ts';
-import { addMetadata } from '../../src/commands/event-metadata.ts';
-import { firstPreviousHash } from '../../src/commands/hash-chain.ts';
+import { addMetadata } from '../../src/commands/handler/event-metadata.ts';
+import { firstPreviousHash } from '../../src/commands/handler/hash-chain.ts';
+import { hashApiKey } from '../../src/commands/ids/api-key.ts';
 import type { AccountEvent } from '../../src/domain/account-events.ts';
 import { isRefused } from '../../src/domain/refusals.ts';
 import { newId, newUuid, randomBits } from '../../src/system/clock-and-chance.ts';

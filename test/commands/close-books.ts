@@ -1,4 +1,4 @@
-import { handle } from '../../src/commands/handle-command.ts';
+import { handle } from '../../src/commands/handler/handle-command.ts';
 import { decideClosing, evolveClosing, initialClosing } from '../../src/domain/closing.ts';
 import { parseUsageEvent } from '../../src/domain/parse-event.ts';
 import { isRefused } from '../../src/domain/refusals.ts';

@@ -1,5 +1,5 @@
 import { beforeAll, expect, it } from 'vitest';
-import { NotStored, OutcomeUnknown } from '../../src/commands/handle-command.ts';
+import { NotStored, OutcomeUnknown } from '../../src/commands/handler/handle-command.ts';
 import type { Correction } from '../../src/domain/correction-events.ts';
 import type { StaffActor } from '../../src/domain/correction-requests.ts';
 import { parseUsageEvent } from '../../src/domain/parse-event.ts';

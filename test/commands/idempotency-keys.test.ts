@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { connectEventStore } from '../../src/adapters/event-store/event-store.ts';
-import { hashIdempotencyKey, hasIdempotencyKeyForm } from '../../src/commands/idempotency-key-hash.ts';
+import { hashIdempotencyKey, hasIdempotencyKeyForm } from '../../src/commands/ids/idempotency-key-hash.ts';
 import { readOn } from '../../src/commands/usage/usage-cache.ts';
 import { usageStream } from '../../src/domain/billing-period.ts';
 import { ClockIsWrong } from '../../src/ports/clock.ts';

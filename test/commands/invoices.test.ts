@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { openAccount, openFirstPeriod } from '../../src/commands/accounts.ts';
-import { ownCause } from '../../src/commands/event-metadata.ts';
+import { ownCause } from '../../src/commands/handler/event-metadata.ts';
 import { type CreditNoteRequest, issueCreditNote } from '../../src/commands/issue-credit-note.ts';
 import { issueInvoice } from '../../src/commands/issue-invoice.ts';
 import { isRefused } from '../../src/domain/refusals.ts';

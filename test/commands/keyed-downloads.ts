@@ -1,5 +1,5 @@
 import { changeCharge } from '../../src/commands/change-charge.ts';
-import { hashIdempotencyKey } from '../../src/commands/idempotency-key-hash.ts';
+import { hashIdempotencyKey } from '../../src/commands/ids/idempotency-key-hash.ts';
 import {
   queueDownload,
   type QueueDownloadAnswer,

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { changeCharge, type ChargeChange } from '../../src/commands/change-charge.ts';
-import { NotStored } from '../../src/commands/handle-command.ts';
+import { NotStored } from '../../src/commands/handler/handle-command.ts';
 import { type LoggedWarning, readWarning, recordWarningMail } from '../../src/commands/record-warning-mail.ts';
 import type { ChargeCommand } from '../../src/domain/charges.ts';
 import { isRefused } from '../../src/domain/refusals.ts';

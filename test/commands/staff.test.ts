@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { hasApiKeyForm, hashApiKey } from '../../src/commands/api-key.ts';
-import { staffIdOf } from '../../src/commands/reference-ids.ts';
+import { hasApiKeyForm, hashApiKey } from '../../src/commands/ids/api-key.ts';
+import { staffIdOf } from '../../src/commands/ids/reference-ids.ts';
 import {
   actingStaff,
   changeStaffRole,

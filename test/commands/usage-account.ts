@@ -1,6 +1,6 @@
 import { expect } from 'vitest';
-import { addMetadata, type Cause } from '../../src/commands/event-metadata.ts';
-import { firstPreviousHash } from '../../src/commands/hash-chain.ts';
+import { addMetadata, type Cause } from '../../src/commands/handler/event-metadata.ts';
+import { firstPreviousHash } from '../../src/commands/handler/hash-chain.ts';
 import type { UsageAnswer, WriterCommand, WriterRequest } from '../../src/commands/usage/decide-batch.ts';
 import { UsageCache, usageOrigin } from '../../src/commands/usage/usage-cache.ts';
 import { WriterRegistry } from '../../src/commands/usage/writer-registry.ts';

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { accountIdOf } from '../../src/commands/reference-ids.ts';
+import { accountIdOf } from '../../src/commands/ids/reference-ids.ts';
 import { story } from '../../src/demo/story.ts';
 import { isLongProof } from '../support/proof-scale.ts';
 import { readLog } from '../support/read-log.ts';

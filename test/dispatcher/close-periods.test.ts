@@ -1,6 +1,6 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { addMetadata } from '../../src/commands/event-metadata.ts';
-import { firstPreviousHash } from '../../src/commands/hash-chain.ts';
+import { addMetadata } from '../../src/commands/handler/event-metadata.ts';
+import { firstPreviousHash } from '../../src/commands/handler/hash-chain.ts';
 import { closePeriods, startClosingPeriods } from '../../src/dispatcher/close-periods.ts';
 import type { AccountEvent } from '../../src/domain/account-events.ts';
 import { ClockIsWrong } from '../../src/ports/clock.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { issuerBySetting } from '../../src/commands/issuer.ts';
 import { documentMail } from '../../src/dispatcher/document-mail-text.ts';
+import { issuerBySetting } from '../../src/domain/billing-details.ts';
 import type { CreditNoteIssued, InvoiceIssued } from '../../src/domain/invoice-events.ts';
 import { accountId } from '../domain/usage-examples.ts';
 

@@ -1,6 +1,6 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { readCredits } from '../../projections/credits.ts';
-import { ownCause } from '../../src/commands/event-metadata.ts';
+import { ownCause } from '../../src/commands/handler/event-metadata.ts';
 import { issueCreditNote } from '../../src/commands/issue-credit-note.ts';
 import { issueInvoice } from '../../src/commands/issue-invoice.ts';
 import { dispatchDownloads } from '../../src/dispatcher/dispatch-downloads.ts';

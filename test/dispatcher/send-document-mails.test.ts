@@ -3,8 +3,8 @@ import { measureWaitingDocumentMails } from '../../projections/document-mails.ts
 import { rebuild } from '../../projections/runner/rebuild.ts';
 import { usageAndJobs } from '../../projections/usage-and-jobs.ts';
 import { invitePerson, removePerson } from '../../src/commands/accounts.ts';
-import { addMetadata, ownCause } from '../../src/commands/event-metadata.ts';
-import { firstPreviousHash } from '../../src/commands/hash-chain.ts';
+import { addMetadata, ownCause } from '../../src/commands/handler/event-metadata.ts';
+import { firstPreviousHash } from '../../src/commands/handler/hash-chain.ts';
 import { issueCreditNote } from '../../src/commands/issue-credit-note.ts';
 import { changeIssuerDetails } from '../../src/commands/issuer.ts';
 import type { InvoiceIssued } from '../../src/domain/invoice-events.ts';

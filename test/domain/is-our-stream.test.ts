@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { deriveKeys } from '../../src/adapters/derive-keys.ts';
-import { staffIdOf } from '../../src/commands/reference-ids.ts';
-import { RequestTokens } from '../../src/commands/request-token.ts';
+import { staffIdOf } from '../../src/commands/ids/reference-ids.ts';
+import { RequestTokens } from '../../src/commands/ids/request-token.ts';
 import { accountStream } from '../../src/domain/account-events.ts';
 import { usageStream } from '../../src/domain/billing-period.ts';
 import { correctionsStream } from '../../src/domain/correction-events.ts';

@@ -1,4 +1,4 @@
-import { hashIdempotencyKey } from '../../src/commands/idempotency-key-hash.ts';
+import { hashIdempotencyKey } from '../../src/commands/ids/idempotency-key-hash.ts';
 import { type LoggedEvent, readLog } from '../support/read-log.ts';
 
 export interface LoggedDownload {

@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { newApiKey } from '../../src/commands/api-key.ts';
+import { newApiKey } from '../../src/commands/ids/api-key.ts';
 import { rawExchange } from '../http/raw-request.ts';
 import { exhaust, issueKey } from '../http/requests.ts';
 import { ownService } from '../http/shared-service.ts';

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import { newApiKey } from '../../src/commands/api-key.ts';
+import { newApiKey } from '../../src/commands/ids/api-key.ts';
 import { type Asked, call } from '../support/client.ts';
 import { rawRequest } from './raw-request.ts';
 import { demoOf, ownService } from './shared-service.ts';

@@ -3,7 +3,7 @@ import { readFileSync, renameSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { deriveKeys } from '../../src/adapters/derive-keys.ts';
-import { RequestTokens } from '../../src/commands/request-token.ts';
+import { RequestTokens } from '../../src/commands/ids/request-token.ts';
 import { call, expectError } from '../support/client.ts';
 import { queue, statusOf } from '../support/downloads.ts';
 import { refusedItems, undownloadableItems } from '../support/failing-items.ts';

@@ -5,7 +5,7 @@ import { findCreditNote, findInvoice, listDocuments } from '../../projections/qu
 import { ItemsMissing } from '../../projections/queries/line-items.ts';
 import { usageAndJobs } from '../../projections/usage-and-jobs.ts';
 import { changeBillingDetails } from '../../src/commands/accounts.ts';
-import { ownCause } from '../../src/commands/event-metadata.ts';
+import { ownCause } from '../../src/commands/handler/event-metadata.ts';
 import { issueCreditNote } from '../../src/commands/issue-credit-note.ts';
 import { issueInvoice } from '../../src/commands/issue-invoice.ts';
 import { changeIssuerDetails } from '../../src/commands/issuer.ts';

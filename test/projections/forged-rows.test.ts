@@ -9,7 +9,7 @@ import { rebuildUnsigned } from '../../projections/runner/unsigned-rows.ts';
 import { usageAndJobs } from '../../projections/usage-and-jobs.ts';
 import { deriveKeys } from '../../src/adapters/derive-keys.ts';
 import { createRowMacs } from '../../src/adapters/postgres/row-macs.ts';
-import { hashIdempotencyKey } from '../../src/commands/idempotency-key-hash.ts';
+import { hashIdempotencyKey } from '../../src/commands/ids/idempotency-key-hash.ts';
 import type { Subscription } from '../../src/ports/event-store.ts';
 import { correct, queueKeyed } from '../commands/keyed-downloads.ts';
 import { logUnderTest } from '../commands/log-under-test.ts';

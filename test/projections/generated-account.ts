@@ -1,5 +1,5 @@
-import { addMetadata } from '../../src/commands/event-metadata.ts';
-import { firstPreviousHash } from '../../src/commands/hash-chain.ts';
+import { addMetadata } from '../../src/commands/handler/event-metadata.ts';
+import { firstPreviousHash } from '../../src/commands/handler/hash-chain.ts';
 import { accountStream } from '../../src/domain/account-events.ts';
 import { firstBillingPeriod, usageStream } from '../../src/domain/billing-period.ts';
 import { correctionsStream } from '../../src/domain/correction-events.ts';

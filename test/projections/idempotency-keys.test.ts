@@ -3,7 +3,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import type { Admission, Admissions } from '../../projections/admission/admission.ts';
 import { rebuild } from '../../projections/runner/rebuild.ts';
 import { usageAndJobs } from '../../projections/usage-and-jobs.ts';
-import { hashIdempotencyKey } from '../../src/commands/idempotency-key-hash.ts';
+import { hashIdempotencyKey } from '../../src/commands/ids/idempotency-key-hash.ts';
 import { closeBooks, endPeriods } from '../commands/close-books.ts';
 import { correct, queueKeyed } from '../commands/keyed-downloads.ts';
 import { logUnderTest } from '../commands/log-under-test.ts';

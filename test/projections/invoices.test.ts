@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { invoices, readInvoices } from '../../projections/invoices.ts';
 import { usageAndJobs } from '../../projections/usage-and-jobs.ts';
 import { listInvoicesDue } from '../../projections/work-lists/due-periods.ts';
-import { ownCause } from '../../src/commands/event-metadata.ts';
+import { ownCause } from '../../src/commands/handler/event-metadata.ts';
 import { issueCreditNote } from '../../src/commands/issue-credit-note.ts';
 import { issueInvoice } from '../../src/commands/issue-invoice.ts';
 import type { RecordedEvent } from '../../src/ports/event-store.ts';

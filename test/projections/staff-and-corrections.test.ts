@@ -21,7 +21,7 @@ import { rebuild } from '../../projections/runner/rebuild.ts';
 import { listStaffMembers, listStaffOfAddress, readStaffMember, staff } from '../../projections/staff.ts';
 import { readStaffToken } from '../../projections/staff-tokens.ts';
 import { usageAndJobs } from '../../projections/usage-and-jobs.ts';
-import { hashIdempotencyKey } from '../../src/commands/idempotency-key-hash.ts';
+import { hashIdempotencyKey } from '../../src/commands/ids/idempotency-key-hash.ts';
 import type { Operator, StaffActor } from '../../src/domain/correction-requests.ts';
 import { documentNumber } from '../../src/domain/document-number.ts';
 import { newUuid } from '../../src/system/clock-and-chance.ts';

@@ -1,5 +1,5 @@
 import { setTimeout as sleepFor } from 'node:timers/promises';
-import { hashIdempotencyKey } from '../../src/commands/idempotency-key-hash.ts';
+import { hashIdempotencyKey } from '../../src/commands/ids/idempotency-key-hash.ts';
 import type { Random } from './random.ts';
 import type { ApiAnswer, ApiRequest, Operation } from './service.ts';
 import type { SimulatedAccount, World } from './world.ts';

@@ -13,12 +13,12 @@ const aside = [
   /^src\/commands\/name-video\.ts$/,
   // Who may sign in, what plans there are, and what stands on documents and in mails.
   /^src\/domain\/(?:account|people|staff|billing-details|plain-text|cents|plans|parse-event|document-number)\.ts$/,
-  /^src\/commands\/(?:accounts|staff|reference-ids|parties|issuer)\.ts$/,
+  /^src\/commands\/(?:accounts|staff|ids\/reference-ids|issuer)\.ts$/,
   /^src\/dispatcher\/document-mail-text\.ts$/,
   // Polls that wait, which are about connections.
   /^src\/http\/get-video-status\.ts$/,
   // Traces, which are off.
-  /^src\/commands\/trace-append\.ts$/,
+  /^src\/commands\/handler\/trace-append\.ts$/,
 ];
 
 export const isSimulated = (path: string): boolean =>

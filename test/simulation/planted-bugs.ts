@@ -374,7 +374,7 @@ export const plantedBugs: readonly PlantedBug[] = [
   bug(
     'ids-by-place',
     'the ids of events follow from their place in the log',
-    'commands/event-metadata.ts',
+    'commands/handler/event-metadata.ts',
     'const id = uuidV5(String(index), cause.commandId);',
     "const id = uuidV5(`${stream} ${String((expected === 'no_stream' ? 0 : expected + 1) + index)}`, '6ba7b810-9dad-11d1-80b4-00c04fd430c8');",
   ),

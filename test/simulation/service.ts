@@ -5,7 +5,7 @@ import type { Logger } from 'pino';
 import type { Admission } from '../../projections/admission/admission.ts';
 import type { PolledJob } from '../../projections/jobs.ts';
 import { sleep } from '../../src/async/sleep.ts';
-import { RequestTokens } from '../../src/commands/request-token.ts';
+import { RequestTokens } from '../../src/commands/ids/request-token.ts';
 import { newStaffCache } from '../../src/commands/staff.ts';
 import { WriterRegistry } from '../../src/commands/usage/writer-registry.ts';
 import { startCarryingOutCorrections } from '../../src/dispatcher/carry-out-corrections.ts';

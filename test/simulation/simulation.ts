@@ -1,6 +1,6 @@
 import { issueApiKey, openAccount } from '../../src/commands/accounts.ts';
-import { hashApiKey } from '../../src/commands/api-key.ts';
 import { changeTerms } from '../../src/commands/change-terms.ts';
+import { hashApiKey } from '../../src/commands/ids/api-key.ts';
 import { inviteStaff, newStaffCache } from '../../src/commands/staff.ts';
 import { originOfUsage } from '../../src/commands/usage/usage-cache.ts';
 import { isRefused } from '../../src/domain/refusals.ts';

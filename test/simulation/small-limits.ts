@@ -5,7 +5,7 @@ const limits: readonly (readonly [file: string, declaration: string, usual: stri
   ['src/commands/close-period.ts', 'tailEvents', '64', '3'],
   ['src/commands/issue-invoice.ts', 'pageEvents', '5_000', '4'],
   ['src/commands/give-back.ts', 'chargesAtOnce', 'maxChargesOfCorrection', '2'],
-  ['src/commands/was-called-possible.ts', 'pageEvents', '500', '3'],
+  ['src/worker/was-called-possible.ts', 'pageEvents', '500', '3'],
   ['src/commands/usage/account-writer.ts', 'maxKept', '10_000', '2'],
   ['src/commands/usage/decide-batch.ts', 'maxAppendEvents', '500', '8'],
   ['src/dispatcher/close-periods.ts', 'maxPeriods', '500', '2'],

@@ -28,7 +28,7 @@ const rooms: Readonly<Record<string, Room>> = {
   projections: { rooms: ['src/async', 'src/domain', 'src/ports', 'projections/runner'] },
   // What pages, commands and exports read of several rows or tables; documents with the names that the log has for them.
   'projections/queries': {
-    rooms: ['src/domain', 'src/ports', 'src/commands/parties.ts', 'src/documents', ...readModels],
+    rooms: ['src/domain', 'src/ports', 'src/documents', ...readModels],
   },
   // What the loops of dispatcher and worker have to do next.
   'projections/work-lists': { rooms: ['src/ports', 'projections/runner'] },
@@ -102,6 +102,7 @@ const rooms: Readonly<Record<string, Room>> = {
       ...readModels,
       'projections/work-lists',
       'projections/queries/audit-state.ts',
+      'projections/queries/parties.ts',
       'src/audit/compare',
     ],
   },

@@ -1,5 +1,5 @@
 import { v5 as uuidV5 } from 'uuid';
-import { chainHash, firstPreviousHash } from '../../src/commands/hash-chain.ts';
+import { chainHash, firstPreviousHash } from '../../src/commands/handler/hash-chain.ts';
 import type { RecordedEvent } from '../../src/ports/event-store.ts';
 
 const namespace = '5f2d7c1e-3b0a-4c55-9d3e-0c2a6f1b7d10';

@@ -1,7 +1,7 @@
 import { readNewestCredits } from '../../../projections/credits.ts';
 import { notBelieved } from '../../../projections/credits-macs.ts';
 import { openFirstPeriod, readAccount } from '../../commands/accounts.ts';
-import { ownCause } from '../../commands/event-metadata.ts';
+import { ownCause } from '../../commands/handler/event-metadata.ts';
 import { usageOrigin } from '../../commands/usage/usage-cache.ts';
 import { usageStream } from '../../domain/billing-period.ts';
 import type { UsagePeriod, UsageSnapshot } from '../../domain/usage-state.ts';

@@ -1,7 +1,7 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { waitForHourlyLimit } from '../../../projections/api-keys.ts';
 import { changeTerms, type TermsChange } from '../../commands/change-terms.ts';
-import { ownCause } from '../../commands/event-metadata.ts';
+import { ownCause } from '../../commands/handler/event-metadata.ts';
 import { formatCents } from '../../domain/cents.ts';
 import { maxPlanChanges, resultOfPlanChange, type TermsChanges } from '../../domain/change-plan.ts';
 import { largestAllowance, largestHourlyLimit, largestMaxKeys } from '../../domain/plans.ts';

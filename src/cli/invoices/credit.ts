@@ -1,6 +1,6 @@
 import { type Command, InvalidArgumentError } from 'commander';
 import { giveBack } from '../../commands/give-back.ts';
-import { load } from '../../commands/handle-command.ts';
+import { load } from '../../commands/handler/handle-command.ts';
 import { accountInvoices } from '../../commands/issue-invoice.ts';
 import { facts } from '../../documents/text.ts';
 import { formatCents } from '../../domain/cents.ts';

@@ -1,6 +1,6 @@
 import { type Command, InvalidArgumentError } from 'commander';
 import { acknowledgeDivergence } from '../../commands/acknowledge-divergence.ts';
-import { ownCause } from '../../commands/event-metadata.ts';
+import { ownCause } from '../../commands/handler/event-metadata.ts';
 import { facts } from '../../documents/text.ts';
 import type { DivergenceAcknowledged } from '../../domain/audit-events.ts';
 import { accountIdArgument, addDecisionOptions, staffActor, type StaffDecision } from '../arguments.ts';

@@ -5,7 +5,7 @@ import { usageAndJobs } from '../../../projections/usage-and-jobs.ts';
 import { readCharges } from '../../commands/change-charge.ts';
 import type { CorrectDependencies } from '../../commands/correct.ts';
 import { giveBack, giveBackCharges } from '../../commands/give-back.ts';
-import { OutcomeUnknown } from '../../commands/handle-command.ts';
+import { OutcomeUnknown } from '../../commands/handler/handle-command.ts';
 import { facts } from '../../documents/text.ts';
 import { usageStream } from '../../domain/billing-period.ts';
 import { formatCents } from '../../domain/cents.ts';

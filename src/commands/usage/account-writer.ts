@@ -12,8 +12,8 @@ import {
 } from '../../ports/event-store.ts';
 import type { RowMacs } from '../../ports/row-macs.ts';
 import type { Tracer } from '../../ports/tracing.ts';
-import { addMetadata } from '../event-metadata.ts';
-import { traceAppend } from '../trace-append.ts';
+import { addMetadata } from '../handler/event-metadata.ts';
+import { traceAppend } from '../handler/trace-append.ts';
 import {
   answerAll,
   asRecorded,

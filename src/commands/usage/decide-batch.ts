@@ -6,7 +6,7 @@ import type { UsageEvent } from '../../domain/usage-events.ts';
 import type { UsagePeriod, UsageSnapshot } from '../../domain/usage-state.ts';
 import type { ChargeToVoid, UnknownAppend } from '../../ports/billing.ts';
 import type { EventToAppend, RecordedEvent } from '../../ports/event-store.ts';
-import type { Cause } from '../event-metadata.ts';
+import type { Cause } from '../handler/event-metadata.ts';
 import type { UsageCache } from './usage-cache.ts';
 
 /** The requests that one append of an account writer answers, and how each of them is decided. */

@@ -1,7 +1,7 @@
 import type { UsageEvent } from '../../domain/usage-events.ts';
 import { endPeriod, openNextPeriod } from '../../domain/usage-periods.ts';
 import type { UsageSnapshot } from '../../domain/usage-state.ts';
-import type { Cause } from '../event-metadata.ts';
+import type { Cause } from '../handler/event-metadata.ts';
 import { type CausedEvent, timeOfAppend } from './decide-batch.ts';
 
 /**

@@ -6,7 +6,7 @@ import { parseAccountEvent, parseUsageEvent } from '../../domain/parse-event.ts'
 import type { DownloadQueued } from '../../domain/usage-events.ts';
 import { initialUsage, type UsageSnapshot } from '../../domain/usage-state.ts';
 import type { EventStore, RecordedEvent } from '../../ports/event-store.ts';
-import { firstPreviousHash } from '../hash-chain.ts';
+import { firstPreviousHash } from '../handler/hash-chain.ts';
 
 export interface QueuedDownload extends DownloadQueued {
   stream: string;

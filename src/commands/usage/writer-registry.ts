@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import type { UsageSnapshot } from '../../domain/usage-state.ts';
 import { couldNotBeRead } from '../../ports/event-store.ts';
-import type { Cause } from '../event-metadata.ts';
+import type { Cause } from '../handler/event-metadata.ts';
 import { AccountWriter, type WriterDependencies } from './account-writer.ts';
 import type { UsageAnswer, WriterRequest } from './decide-batch.ts';
 import { LogTail } from './log-tail.ts';

@@ -1,6 +1,6 @@
 import type { Pool } from 'pg';
 import type { AccountCache, AccountDependencies } from '../../commands/accounts.ts';
-import type { RequestTokens } from '../../commands/request-token.ts';
+import type { RequestTokens } from '../../commands/ids/request-token.ts';
 import type { WriterRegistry } from '../../commands/usage/writer-registry.ts';
 import type { PlanCatalogue } from '../../domain/plans.ts';
 import type { PendingVoids } from '../../ports/billing.ts';

@@ -1,5 +1,5 @@
 import type { AccountRequest } from '../../commands/accounts.ts';
-import type { Cause } from '../../commands/event-metadata.ts';
+import type { Cause } from '../../commands/handler/event-metadata.ts';
 import type { Actor } from '../../domain/parse-event.ts';
 import type { OwnerVisit } from '../visit.ts';
 

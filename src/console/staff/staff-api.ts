@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { notBelieved } from '../../../projections/credits-macs.ts';
 import { readStaffToken } from '../../../projections/staff-tokens.ts';
-import { hasApiKeyForm, hashApiKey } from '../../commands/api-key.ts';
+import { hasApiKeyForm, hashApiKey } from '../../commands/ids/api-key.ts';
 import { readStaff } from '../../commands/staff.ts';
 import { isRefused } from '../../domain/refusals.ts';
 import { isTokenHeld, memberOf, type StaffToken } from '../../domain/staff.ts';

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
-import { chainHash, firstPreviousHash } from '../../commands/hash-chain.ts';
+import { chainHash, firstPreviousHash } from '../../commands/handler/hash-chain.ts';
 import { isOurStream } from '../../domain/is-our-stream.ts';
 import { type CopiedEvent, openCopiedLog } from '../../embedded/event-store/copied-log.ts';
 

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { type DerivedKeys, deriveKeys } from '../../adapters/derive-keys.ts';
-import { RequestTokens } from '../../commands/request-token.ts';
+import { RequestTokens } from '../../commands/ids/request-token.ts';
 import { randomBits } from '../../system/clock-and-chance.ts';
 import { readOrMakeSecret } from '../../system/private-files.ts';
 import type { Config } from './config.ts';

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { handle } from '../../../src/commands/handle-command.ts';
+import { handle } from '../../../src/commands/handler/handle-command.ts';
 import { asRecorded } from '../../../src/commands/usage/decide-batch.ts';
 import { UsageCache, usageOrigin } from '../../../src/commands/usage/usage-cache.ts';
 import { WriterRegistry } from '../../../src/commands/usage/writer-registry.ts';

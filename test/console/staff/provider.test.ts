@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { staffIdOf } from '../../../src/commands/reference-ids.ts';
+import { staffIdOf } from '../../../src/commands/ids/reference-ids.ts';
 import { removeStaff } from '../../../src/commands/staff.ts';
 import { freePort } from '../../../src/embedded/free-port.ts';
 import { patienceMs, waitFor } from '../../support/wait-for.ts';

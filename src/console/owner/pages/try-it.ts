@@ -3,7 +3,7 @@ import { readKeyedDownload } from '../../../../projections/idempotency-keys.ts';
 import { catchUp } from '../../../../projections/runner/wait-for-checkpoint.ts';
 import { usageAndJobs } from '../../../../projections/usage-and-jobs.ts';
 import { until } from '../../../async/until.ts';
-import { fingerprintOf, hashIdempotencyKey } from '../../../commands/idempotency-key-hash.ts';
+import { fingerprintOf, hashIdempotencyKey } from '../../../commands/ids/idempotency-key-hash.ts';
 import { lookUpMetadata } from '../../../commands/look-up-metadata.ts';
 import { nameVideo } from '../../../commands/name-video.ts';
 import { queueDownload } from '../../../commands/queue-download.ts';

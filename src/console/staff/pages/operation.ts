@@ -1,5 +1,5 @@
 import { acknowledgeDivergence } from '../../../commands/acknowledge-divergence.ts';
-import { ownCause } from '../../../commands/event-metadata.ts';
+import { ownCause } from '../../../commands/handler/event-metadata.ts';
 import { actingStaff } from '../../../commands/staff.ts';
 import { type Html, html, numberCell } from '../../../documents/html.ts';
 import { isRefused } from '../../../domain/refusals.ts';

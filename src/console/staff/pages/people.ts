@@ -1,7 +1,7 @@
 import type { AccessRecord } from '../../../../projections/access-records.ts';
 import { catchUp } from '../../../../projections/runner/wait-for-checkpoint.ts';
 import { listStaffOfAddress, staff as staffModel } from '../../../../projections/staff.ts';
-import { invitedIdOf } from '../../../commands/reference-ids.ts';
+import { invitedIdOf } from '../../../commands/ids/reference-ids.ts';
 import { inviteStaff } from '../../../commands/staff.ts';
 import { type Html, html } from '../../../documents/html.ts';
 import { email as emailField } from '../../../domain/plain-text.ts';

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { listPlatformOutage, type PlatformOutagePeriod } from '../../../../projections/queries/platform-outage.ts';
 import { askCorrection } from '../../../commands/correct.ts';
 import { chargesByCorrection } from '../../../commands/give-back.ts';
-import { correctionIdOf } from '../../../commands/reference-ids.ts';
+import { correctionIdOf } from '../../../commands/ids/reference-ids.ts';
 import { type Html, html, numberCell } from '../../../documents/html.ts';
 import type { Correction } from '../../../domain/correction-events.ts';
 import { failureReasonNames } from '../../../domain/failure-reasons.ts';

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import { staffIdOf } from '../../../commands/reference-ids.ts';
+import { staffIdOf } from '../../../commands/ids/reference-ids.ts';
 import { recordSignIn } from '../../../commands/staff.ts';
 import { isRefused } from '../../../domain/refusals.ts';
 import { type StaffRole, staffRoles } from '../../../domain/staff-events.ts';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { type EventPlace, findEvent, findEventsAround } from '../../../../projections/queries/event-places.ts';
-import { chainHash, firstPreviousHash } from '../../../commands/hash-chain.ts';
+import { chainHash, firstPreviousHash } from '../../../commands/handler/hash-chain.ts';
 import { eventSentence } from '../../../documents/job-story.ts';
 import { jobStream } from '../../../domain/download-job-events.ts';
 import { isOurStream } from '../../../domain/is-our-stream.ts';

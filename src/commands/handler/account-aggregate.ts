@@ -1,8 +1,8 @@
-import { type Account, evolveAccount, initialAccount } from '../domain/account.ts';
-import { type AccountEvent, accountStream } from '../domain/account-events.ts';
-import { parseAccountEvent } from '../domain/parse-event.ts';
-import { listPeople } from '../domain/people.ts';
-import type { EventStore } from '../ports/event-store.ts';
+import { type Account, evolveAccount, initialAccount } from '../../domain/account.ts';
+import { type AccountEvent, accountStream } from '../../domain/account-events.ts';
+import { parseAccountEvent } from '../../domain/parse-event.ts';
+import { listPeople } from '../../domain/people.ts';
+import type { EventStore } from '../../ports/event-store.ts';
 import { type Aggregate, load } from './handle-command.ts';
 
 export const accountAggregate = (accountId: string): Aggregate<Account, AccountEvent> => ({

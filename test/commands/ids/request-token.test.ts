@@ -1,7 +1,7 @@
 import { createHmac, createSecretKey, randomBytes } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import { type CheckKey, RequestTokens } from '../../src/commands/request-token.ts';
-import { jobToken } from '../../src/domain/usage-events.ts';
+import { type CheckKey, RequestTokens } from '../../../src/commands/ids/request-token.ts';
+import { jobToken } from '../../../src/domain/usage-events.ts';
 
 const checkKey = (id: number): CheckKey => ({ id, key: createSecretKey(randomBytes(32)) });
 

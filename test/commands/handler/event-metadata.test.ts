@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import { addMetadata } from '../../src/commands/event-metadata.ts';
-import { chainHash, firstPreviousHash } from '../../src/commands/hash-chain.ts';
-import type { JobEvent } from '../../src/domain/download-job-events.ts';
-import { canonicalJson } from './unbroken-chain.ts';
+import { addMetadata } from '../../../src/commands/handler/event-metadata.ts';
+import { chainHash, firstPreviousHash } from '../../../src/commands/handler/hash-chain.ts';
+import type { JobEvent } from '../../../src/domain/download-job-events.ts';
+import { canonicalJson } from '../unbroken-chain.ts';
 
 const stream = 'job-TokenOfDownload-0001';
 const token = 'TokenOfDownload-0001';

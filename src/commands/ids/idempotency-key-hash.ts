@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import canonicalize from 'canonicalize';
-import type { DownloadOptions } from '../domain/download-options.ts';
-import type { VideoReference } from '../ports/videos.ts';
+import type { DownloadOptions } from '../../domain/download-options.ts';
+import type { VideoReference } from '../../ports/videos.ts';
 
 /** 1 to 255 visible ASCII characters. */
 const keyPattern = /^[\x21-\x7e]{1,255}$/;

@@ -1,7 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { hasApiKeyForm, hashApiKey, newApiKey } from '../../src/commands/api-key.ts';
+import { hasApiKeyForm, hashApiKey, newApiKey } from '../../../src/commands/ids/api-key.ts';
 
 describe('a new key', () => {
   it('is a fixed prefix, 43 random characters and a checksum', () => {

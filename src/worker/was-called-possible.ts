@@ -1,6 +1,6 @@
+import { type QueuedJob, readJobOrigin } from '../commands/record-job-progress.ts';
 import { parseUsageEvent } from '../domain/parse-event.ts';
 import type { EventStore } from '../ports/event-store.ts';
-import { type QueuedJob, readJobOrigin } from './record-job-progress.ts';
 
 /** An answer about a video counts for downloads of the next hour. */
 const countsForMs = 3_600_000;

@@ -1,10 +1,10 @@
-import { withDeadline } from '../async/deadline.ts';
-import { sleep } from '../async/sleep.ts';
-import { later } from '../domain/instant.ts';
-import type { Actor, DomainEvent, ParsedEvent } from '../domain/parse-event.ts';
-import { isRefused, type Refused } from '../domain/refusals.ts';
-import { type EventStore, EventStoreUnavailable, type RecordedEvent } from '../ports/event-store.ts';
-import type { Tracer } from '../ports/tracing.ts';
+import { withDeadline } from '../../async/deadline.ts';
+import { sleep } from '../../async/sleep.ts';
+import { later } from '../../domain/instant.ts';
+import type { Actor, DomainEvent, ParsedEvent } from '../../domain/parse-event.ts';
+import { isRefused, type Refused } from '../../domain/refusals.ts';
+import { type EventStore, EventStoreUnavailable, type RecordedEvent } from '../../ports/event-store.ts';
+import type { Tracer } from '../../ports/tracing.ts';
 import { addMetadata, type Cause } from './event-metadata.ts';
 import { firstPreviousHash } from './hash-chain.ts';
 import { traceAppend } from './trace-append.ts';

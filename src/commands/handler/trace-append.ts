@@ -1,6 +1,6 @@
-import type { DomainEvent } from '../domain/parse-event.ts';
-import type { AppendOutcome } from '../ports/event-store.ts';
-import type { Span, Tracer } from '../ports/tracing.ts';
+import type { DomainEvent } from '../../domain/parse-event.ts';
+import type { AppendOutcome } from '../../ports/event-store.ts';
+import type { Span, Tracer } from '../../ports/tracing.ts';
 import type { Cause } from './event-metadata.ts';
 
 interface Caused {

@@ -1,6 +1,6 @@
 import { v5 as uuidV5 } from 'uuid';
-import { type Actor, type DomainEvent, type EventMetadata, requireReadable } from '../domain/parse-event.ts';
-import type { EventToAppend, ExpectedRevision } from '../ports/event-store.ts';
+import { type Actor, type DomainEvent, type EventMetadata, requireReadable } from '../../domain/parse-event.ts';
+import type { EventToAppend, ExpectedRevision } from '../../ports/event-store.ts';
 import { chainHash } from './hash-chain.ts';
 
 /** The point of a stream at which events are appended. */

@@ -1,9 +1,13 @@
-import { accountStream } from '../domain/account-events.ts';
-import { type BillingDetails, type IssuerDetails, noDetails } from '../domain/billing-details.ts';
-import { issuerStream } from '../domain/issuer-events.ts';
-import { parseAccountEvent, parseIssuerEvent } from '../domain/parse-event.ts';
-import type { EventStore } from '../ports/event-store.ts';
-import { issuerBySetting } from './issuer.ts';
+import { accountStream } from '../../src/domain/account-events.ts';
+import {
+  type BillingDetails,
+  issuerBySetting,
+  type IssuerDetails,
+  noDetails,
+} from '../../src/domain/billing-details.ts';
+import { issuerStream } from '../../src/domain/issuer-events.ts';
+import { parseAccountEvent, parseIssuerEvent } from '../../src/domain/parse-event.ts';
+import type { EventStore } from '../../src/ports/event-store.ts';
 
 /** Whoever issues a document, and whoever it is for. */
 export interface Parties {

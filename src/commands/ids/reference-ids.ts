@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import canonicalize from 'canonicalize';
-import type { Correction } from '../domain/correction-events.ts';
-import type { StaffRole } from '../domain/staff-events.ts';
+import type { Correction } from '../../domain/correction-events.ts';
+import type { StaffRole } from '../../domain/staff-events.ts';
 
 /** Ids that follow from what others call a thing, so a repeated command finds the same account, key or person. */
 
