@@ -115,7 +115,6 @@ export const explanations: readonly Explanation[] = [
     path: /commands\/(?:correct|carry-out-correction|give-back)\.ts|domain\/(?:charges|correction-requests)\.ts|carry-out-corrections/,
     text: /^return (?:handled|left|false|refuse)|^return \{ waived|^(?:: |\?|&& one)|period_closed/,
   },
-  { why: 'the same order twice in one batch', path: /change-plan/, text: /^return staysDue/ },
   {
     why: 'a clock that steps back between two looks at it',
     path: /clos(?:e-period|ing)/,
