@@ -1,5 +1,6 @@
 import { apiKeys } from './api-keys.ts';
 import { corrections } from './corrections.ts';
+import { documentMails } from './document-mails.ts';
 import { invoices } from './invoices.ts';
 import { jobTimeline } from './job-timeline.ts';
 import { overageLedger } from './overage-ledger.ts';
@@ -17,6 +18,7 @@ export const projections: readonly RebuildableProjection[] = [
   overageLedger,
   jobTimeline,
   invoices,
+  documentMails,
   people,
   usageDays,
   periodMoney,

@@ -1,22 +1,28 @@
 import type { Pool, PoolClient } from 'pg';
 import type { InvoiceEvent } from '../src/domain/invoice-events.ts';
-import type { ParsedEvent } from '../src/domain/parse-event.ts';
-import { insertRows } from './write-rows.ts';
+import { type ParsedEvent, parseInvoiceEvent } from '../src/domain/parse-event.ts';
+import type { RebuildableProjection } from './runner/projection.ts';
+import { upsertRows } from './write-rows.ts';
 
 /**
  * The read model that invoices and credit notes are mailed from: table `document_mails`, one row per document that names people,
  * with those whose mail is not recorded yet. A row is only a hint: the log decides whether a mail is sent.
  */
-export async function applyToDocumentMails(
-  events: readonly ParsedEvent<InvoiceEvent>[],
-  client: PoolClient,
-): Promise<void> {
+export const documentMails: RebuildableProjection = {
+  name: 'document_mails',
+  tables: ['document_mails'],
+  streamPrefixes: ['invoices-'],
+  start: () => (events, client) => apply(events.map(parseInvoiceEvent), client),
+};
+
+async function apply(events: readonly ParsedEvent<InvoiceEvent>[], client: PoolClient): Promise<void> {
   const issued = events.flatMap(({ event, id, revision, metadata }) => {
     if (event.type === 'DocumentMailed') return [];
     const { account_id, mail_to: waiting = [] } = event.data;
     return waiting.length === 0 ? [] : [{ event_id: id, account_id, revision, time: metadata.time, waiting }];
   });
-  await insertRows(client, 'document_mails', issued);
+  // Versions in which another read model wrote this table have left rows.
+  await upsertRows(client, 'document_mails', { key: ['event_id'], rows: issued });
   const mailed = events.flatMap(({ event: { type, data } }) => (type === 'DocumentMailed' ? [data] : []));
   if (mailed.length > 0) {
     await client.query(

@@ -2,7 +2,6 @@ import type { JobEvent } from '../src/domain/download-job-events.ts';
 import { type ParsedEvent, parseInvoiceEvent, parseJobEvent, parseUsageEvent } from '../src/domain/parse-event.ts';
 import type { UsageEvent } from '../src/domain/usage-events.ts';
 import { CreditsRows } from './credits.ts';
-import { applyToDocumentMails } from './document-mails.ts';
 import { applyToIdempotencyKeys } from './idempotency-keys.ts';
 import { applyToJobDays } from './job-days.ts';
 import { applyToJobs } from './jobs.ts';
@@ -13,11 +12,11 @@ import { applyToUsageWarnings } from './usage-warnings.ts';
 /**
  * Credits, jobs and idempotency keys change in one transaction under one checkpoint, so the revision in a credits row holds for
  * the jobs and keys of its account too: a download queued up to that revision has its rows. Invoices clear the marks of
- * invoices due, and say who is mailed about them. Warnings are read here too, because every further reader of the usage streams costs each download its share.
+ * invoices due. Warnings are read here too, because every further reader of the usage streams costs each download its share.
  */
 export const usageAndJobs: RebuildableProjection = {
   name: 'usage_and_jobs',
-  tables: ['credits', 'jobs', 'idempotency_keys', 'usage_warnings', 'document_mails', 'job_days'],
+  tables: ['credits', 'jobs', 'idempotency_keys', 'usage_warnings', 'job_days'],
   signedTables: { credits: 'mac', idempotency_keys: 'mac' },
   streamPrefixes: ['usage-', 'job-', 'invoices-'],
   start: ({ store, macs }) => {
@@ -31,9 +30,7 @@ export const usageAndJobs: RebuildableProjection = {
       const running = usage.length > 0 ? await credits.apply(usage, client) : new Map<string, number>();
       await applyToIdempotencyKeys(usage, client, macs);
       await applyToUsageWarnings(usage, client);
-      const invoices = invoiced.map(parseInvoiceEvent);
-      await applyToInvoicesDue({ usage, invoices }, client);
-      await applyToDocumentMails(invoices, client);
+      await applyToInvoicesDue({ usage, invoices: invoiced.map(parseInvoiceEvent) }, client);
       const jobs = await applyToJobs(parsed, { client, store, running });
       await applyToJobDays(parsed.filter(isJob), jobs, client);
     };

@@ -30,7 +30,7 @@ describe('--help', () => {
     ['ledger show', /--period <day>/],
     [
       'projections rebuild',
-      /usage_and_jobs[^]*api_keys[^]*overage_ledger[^]*job_timeline[^]*invoices[^]*people[^]*usage_days[^]*period_money[^]*corrections[^]*staff[^]*all[^]*--from-/,
+      /usage_and_jobs[^]*api_keys[^]*overage_ledger[^]*job_timeline[^]*invoices[^]*document_mails[^]*people[^]*usage_days[^]*period_money[^]*corrections[^]*staff[^]*all[^]*--from-/,
     ],
     ...commands.map((command): [string, RegExp] => [command, /--json/]),
   ])('%s', async (command, text) => {
@@ -52,7 +52,7 @@ describe('what the command line does not know', () => {
     [['ledger', 'show', 'nobody'], /an account id is acc_ and 16 to 32 lower-case letters and digits/],
     [
       ['projections', 'rebuild', 'credits'],
-      /Allowed choices are usage_and_jobs, api_keys, overage_ledger, job_timeline, invoices, people, usage_days, period_money, corrections, staff, all/,
+      /Allowed choices are usage_and_jobs, api_keys, overage_ledger, job_timeline, invoices, document_mails, people, usage_days, period_money, corrections, staff, all/,
     ],
     [[], /^Usage: reeltally /],
     [['keys'], /^Usage: reeltally keys /],

@@ -1,4 +1,5 @@
 import { beforeEach, onTestFinished } from 'vitest';
+import { documentMails } from '../../projections/document-mails.ts';
 import { usageAndJobs } from '../../projections/usage-and-jobs.ts';
 import { createSmtpMailer } from '../../src/adapters/mailer.ts';
 import { openAccount } from '../../src/commands/accounts.ts';
@@ -34,7 +35,7 @@ export interface Mailing {
   start: (changed?: Partial<MailDependencies>) => { stop: () => Promise<void> };
   /** The same, for invoices and credit notes. */
   startDocuments: (changed?: Partial<MailDependencies>) => { stop: () => Promise<void> };
-  /** Stops the projection. */
+  /** Stops the read models. */
   stopProjecting: () => Promise<void>;
 }
 
@@ -44,8 +45,10 @@ export function mailingUnderTest(log: { readonly store: EventStore }): Mailing {
   const parts: Partial<Mailing> = {};
   beforeEach(async () => {
     const models = await readModelsOfTest(log.store);
-    const [projecting] = models.run(log.store, usageAndJobs);
-    const stopProjecting = () => projecting!.close();
+    const projecting = models.run(log.store, usageAndJobs, documentMails);
+    const stopProjecting = async () => {
+      await Promise.all(projecting.map((each) => each.close()));
+    };
     const server = await startMailServer();
     onTestFinished(() => server.close());
     const given = (changed: Partial<MailDependencies>) => ({

@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { measureWaitingDocumentMails } from '../../projections/document-mails.ts';
+import { documentMails, measureWaitingDocumentMails } from '../../projections/document-mails.ts';
 import { rebuild } from '../../projections/runner/rebuild.ts';
-import { usageAndJobs } from '../../projections/usage-and-jobs.ts';
 import { invitePerson, removePerson } from '../../src/commands/accounts.ts';
 import { addMetadata, ownCause } from '../../src/commands/handler/event-metadata.ts';
 import { firstPreviousHash } from '../../src/commands/handler/hash-chain.ts';
@@ -216,7 +215,7 @@ describe('mails about documents', () => {
     await before.stop();
     const waiting = await openOwned(log.store);
     await models.caughtUp();
-    const rebuilt = await rebuild(usageAndJobs, {
+    const rebuilt = await rebuild(documentMails, {
       store: log.store,
       macs: testMacs,
       pool: models.pool,

@@ -63,7 +63,6 @@ describe('what is due', () => {
       { name: 'jobs', missing: 0, surplus: 0 },
       { name: 'idempotency_keys', missing: 0, surplus: 0 },
       { name: 'usage_warnings', missing: 0, surplus: 0 },
-      { name: 'document_mails', missing: 0, surplus: 0 },
       { name: 'job_days', missing: 0, surplus: 0 },
     ]);
     expect(await dueOf(account)).toEqual(atClose);

@@ -72,7 +72,7 @@ export const kept: Readonly<Record<Table, Kept>> = {
     revision: 'revision',
   },
   document_mails: {
-    checkpoint: 'usage_and_jobs',
+    checkpoint: 'document_mails',
     key: ['event_id'],
     stream: `'invoices-' || account_id`,
     revision: 'revision',
