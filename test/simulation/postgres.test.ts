@@ -69,12 +69,14 @@ class BothPostgres {
     this.log = log;
     this.random = random;
     this.#admissions = models.openAdmissions();
-    this.#projections = [usageAndJobs, apiKeys, corrections.corrections, documentMails.documentMails].map((projection) => ({
-      projection,
-      apply: projection.start({ store: this.store, macs: testMacs }),
-      checkpoint: undefined,
-      position: undefined,
-    }));
+    this.#projections = [usageAndJobs, apiKeys, corrections.corrections, documentMails.documentMails].map(
+      (projection) => ({
+        projection,
+        apply: projection.start({ store: this.store, macs: testMacs }),
+        checkpoint: undefined,
+        position: undefined,
+      }),
+    );
   }
 
   get store(): EventStore {
