@@ -1,7 +1,7 @@
 import type { PoolClient } from 'pg';
 import type { ParsedEvent } from '../src/domain/parse-event.ts';
 import type { StaffEvent } from '../src/domain/staff-events.ts';
-import type { Queryable } from './runner/rows.ts';
+import { bindings, equalities, type Queryable } from './runner/rows.ts';
 import { insertRows } from './write-rows.ts';
 
 type Viewed = Extract<StaffEvent, { type: 'PersonalDataViewed' }>['data'];
@@ -36,14 +36,13 @@ export async function listAccessRecords(
   client: Queryable,
   { of, before, limit }: { of: AccessRecordsOf; before?: string | undefined; limit: number },
 ): Promise<AccessRecord[]> {
-  const filters = Object.entries({ staff_id: of.staffId, account_id: of.accountId, token: of.token });
-  const wanted = filters.filter(([, value]) => value !== undefined);
+  const { values, bind } = bindings();
+  const wanted = equalities({ staff_id: of.staffId, account_id: of.accountId, token: of.token }, bind);
   const { rows } = await client.query<AccessRecord>(
     `select position::text, event_id, staff_id, account_id, token, page, time
-     from staff_looks l where l.position < coalesce($1::numeric, 'infinity')
-       ${wanted.map(([column], index) => `and ${column} = $${String(index + 3)}`).join(' ')}
-     order by l.position desc limit $2`,
-    [before ?? null, limit, ...wanted.map(([, value]) => value)],
+     from staff_looks l where ${[`l.position < coalesce(${bind(before ?? null)}::numeric, 'infinity')`, ...wanted].join(' and ')}
+     order by l.position desc limit ${bind(limit)}`,
+    values,
   );
   return rows;
 }

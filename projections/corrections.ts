@@ -1,8 +1,8 @@
-import type { Correction, CorrectionEvent } from '../src/domain/correction-events.ts';
+import type { CorrectionEvent } from '../src/domain/correction-events.ts';
 import type { CorrectionStatus } from '../src/domain/correction-requests.ts';
 import { type Actor, parseCorrectionEvent, type ParsedEvent } from '../src/domain/parse-event.ts';
 import type { RebuildableProjection } from './runner/projection.ts';
-import { type Queryable, withInstants } from './runner/rows.ts';
+import { bindings, equalities, type Queryable, withInstants } from './runner/rows.ts';
 import { upsertRows } from './write-rows.ts';
 
 /**
@@ -32,34 +32,38 @@ export const corrections: RebuildableProjection = {
   },
 };
 
-/** A correction; instants are UTC ISO-8601. */
-export interface CorrectionRow {
-  correction_id: string;
-  account_id: string;
+type Asked = Extract<CorrectionEvent, { type: 'CorrectionAsked' }>;
+
+export type CorrectionRow = ReturnType<typeof askedRow>;
+
+/** A correction as it begins; instants are UTC ISO-8601. */
+const askedRow = ({ event: { data }, id, position, revision, metadata }: ParsedEvent<Asked>) => ({
+  correction_id: data.correction_id,
+  account_id: data.account_id,
   /** Commit position of CorrectionAsked, in digits; a cursor too. */
-  position: string;
-  status: CorrectionStatus;
+  position: position.toString(),
+  status: (data.needs_approval ? 'asked' : 'permitted') as CorrectionStatus,
   /** Of the newest event about it, in the account's stream of corrections. */
-  revision: number;
-  kind: Correction['kind'];
-  correction: Correction;
-  reference: string;
+  revision,
+  kind: data.correction.kind,
+  correction: data.correction,
+  reference: data.reference,
   /** The most that it may give back. */
-  cents: number;
-  limit_cents: number;
-  needs_approval: boolean;
-  asked_event_id: string;
-  asked_at: string;
-  asked_by: Actor;
+  cents: data.cents,
+  limit_cents: data.limit_cents,
+  needs_approval: data.needs_approval,
+  asked_event_id: id,
+  asked_at: metadata.time,
+  asked_by: metadata.actor,
   /** CorrectionApproved or CorrectionRefused. */
-  decided_event_id: string | null;
-  decided_at: string | null;
-  decided_by: Actor | null;
-  ended_at: string | null;
-  made_cents: number | null;
+  decided_event_id: null as string | null,
+  decided_at: null as string | null,
+  decided_by: null as Actor | null,
+  ended_at: null as string | null,
+  made_cents: null as number | null,
   /** Why nothing was given back, in the words of a refusal. */
-  why: string | null;
-}
+  why: null as string | null,
+});
 
 /** @returns undefined for an event about a correction that nobody has asked for */
 function evolve(row: CorrectionRow | undefined, parsed: ParsedEvent<CorrectionEvent>): CorrectionRow | undefined {
@@ -79,31 +83,6 @@ function evolve(row: CorrectionRow | undefined, parsed: ParsedEvent<CorrectionEv
       return { ...row, revision, status: 'failed', ended_at: time, why: event.data.why };
   }
 }
-
-type Asked = Extract<CorrectionEvent, { type: 'CorrectionAsked' }>;
-
-const askedRow = ({ event: { data }, id, position, revision, metadata }: ParsedEvent<Asked>): CorrectionRow => ({
-  correction_id: data.correction_id,
-  account_id: data.account_id,
-  position: position.toString(),
-  status: data.needs_approval ? 'asked' : 'permitted',
-  revision,
-  kind: data.correction.kind,
-  correction: data.correction,
-  reference: data.reference,
-  cents: data.cents,
-  limit_cents: data.limit_cents,
-  needs_approval: data.needs_approval,
-  asked_event_id: id,
-  asked_at: metadata.time,
-  asked_by: metadata.actor,
-  decided_event_id: null,
-  decided_at: null,
-  decided_by: null,
-  ended_at: null,
-  made_cents: null,
-  why: null,
-});
 
 export type CorrectionJson = CorrectionRow & { position_text: string };
 
@@ -157,27 +136,17 @@ export interface CorrectionFilter {
   reference?: string | undefined;
 }
 
-const filterColumns = {
-  accountId: 'account_id',
-  askedBy: `asked_by->>'id'`,
-  status: 'status',
-  reference: 'reference',
-} as const satisfies Record<keyof CorrectionFilter, string>;
-
 /** The newest first. @param before a position: only older ones */
 export function listCorrections(
   client: Queryable,
   { filter = {}, before, limit }: { filter?: CorrectionFilter; before?: string | undefined; limit: number },
 ): Promise<CorrectionRow[]> {
-  const values: unknown[] = [];
-  const of = (value: unknown) => `$${String(values.push(value))}`;
-  const conditions = Object.entries(filterColumns).flatMap(([name, column]) => {
-    const value = filter[name as keyof CorrectionFilter];
-    return value === undefined ? [] : [`${column} = ${of(value)}`];
-  });
-  if (before !== undefined) conditions.push(`c.position < ${of(before)}::numeric`);
+  const { accountId: account_id, askedBy, status, reference } = filter;
+  const { values, bind } = bindings();
+  const conditions = equalities({ account_id, "asked_by->>'id'": askedBy, status, reference }, bind);
+  if (before !== undefined) conditions.push(`c.position < ${bind(before)}::numeric`);
   const where = conditions.length === 0 ? '' : `where ${conditions.join(' and ')}`;
-  return select(client, `${where} order by c.position desc limit ${of(limit)}`, values);
+  return select(client, `${where} order by c.position desc limit ${bind(limit)}`, values);
 }
 
 /** What a correction has given back, as the log says it. */

@@ -1,10 +1,4 @@
-import {
-  type Actor,
-  type DomainEvent,
-  type ParsedEvent,
-  parseJobEvent,
-  parseUsageEvent,
-} from '../src/domain/parse-event.ts';
+import { type ParsedEvent, parseJobEvent, parseUsageEvent } from '../src/domain/parse-event.ts';
 import { centsOf } from '../src/domain/usage-events.ts';
 import type { RebuildableProjection } from './runner/projection.ts';
 import type { Queryable } from './runner/rows.ts';
@@ -18,35 +12,24 @@ export const jobTimeline: RebuildableProjection = {
   streamPrefixes: ['usage-', 'job-'],
   start: () => async (events, client) => {
     const rows = events.flatMap((event) =>
-      rowsOf(event.stream.startsWith('usage-') ? parseUsageEvent(event) : parseJobEvent(event), event.data),
+      timelineRows(event.stream.startsWith('usage-') ? parseUsageEvent(event) : parseJobEvent(event), event.data),
     );
     await insertRows(client, 'job_timeline', rows);
   },
 };
 
-/** An event of a download; `time` is UTC ISO-8601. */
-export interface TimelineRow {
-  /** Commit position in the log, in digits. */
-  position: string;
-  time: string;
-  type: DomainEvent['type'];
-  stream: string;
-  revision: number;
-  event_id: string;
-  actor: Actor;
-  /** Cents of a charge: 0 for a credit; null for an event that charges nothing. */
-  cents: number | null;
-  data: object;
-}
+export type TimelineRow = Omit<ReturnType<typeof timelineRows>[number], 'token'>;
 
 /**
- * Events that name no download belong to no timeline.
+ * The row of an event of a download; `time` is UTC ISO-8601. Events that name no download belong to no timeline.
  *
  * @param data as stored: fields that an older event lacks are not added
  */
-function rowsOf({ event, metadata, stream, revision, id, position }: ParsedEvent, data: unknown): object[] {
+function timelineRows({ event, metadata, stream, revision, id, position }: ParsedEvent, data: unknown) {
   if (!('token' in event.data)) return [];
-  const row: TimelineRow = {
+  const row = {
+    token: event.data.token,
+    /** Commit position in the log, in digits. */
     position: position.toString(),
     time: metadata.time,
     type: event.type,
@@ -54,10 +37,11 @@ function rowsOf({ event, metadata, stream, revision, id, position }: ParsedEvent
     revision,
     event_id: id,
     actor: metadata.actor,
+    /** Cents of a charge: 0 for a credit; null for an event that charges nothing. */
     cents: centsOf(event) ?? null,
     data: data as object,
   };
-  return [{ token: event.data.token, ...row }];
+  return [row];
 }
 
 /** The events of a download in the order of the log; empty if the read model does not know the download. */

@@ -12,45 +12,54 @@ import { upsertRows } from './write-rows.ts';
 
 /** The read model behind GET /video/status: table `jobs`. */
 
-/** A row as JSON; instants are UTC ISO-8601. */
-export interface JobRow {
-  token: string;
-  account_id: string;
-  usage_stream: string;
-  usage_revision: number;
-  platform: string;
-  video_id: string;
-  url: string;
-  format: DownloadQueued['format'];
-  quality: DownloadQueued['quality'];
-  overage: boolean;
-  status: Job['status'];
-  revision: number;
-  last_hash: string | null;
-  attempts: number;
-  worker_id: string | null;
-  claim_revision: number | null;
-  claimed_at: string | null;
-  not_before: string | null;
-  queued_at: string;
-  waiting_since: string;
-  started_at: string | null;
-  finished_at: string | null;
-  file_claim_revision: number | null;
-  file_name: string | null;
-  file_mime: string | null;
-  file_size_bytes: number | null;
-  file_expired_at: string | null;
-  failure_reason: FailureReason | null;
-  /** API key of the request; null if there was none, or for a row from before the column. */
-  key_id: string | null;
-  /** Cents of the charge, whatever was given back of it since: 0 for a credit; null for a row from before the column. */
-  cents: number | null;
-  /**
-   * Cents of overage of the whole period directly after the charge, less what was given back by then; null for a row from before
-   * the column.
-   */
-  running_cents: number | null;
+export type JobRow = ReturnType<typeof queuedRow>;
+
+/** A row as it begins, as JSON; instants are UTC ISO-8601. */
+function queuedRow(
+  { stream, revision, metadata }: ParsedEvent,
+  queued: DownloadQueued,
+  { cents, running_cents }: Record<'cents' | 'running_cents', number | null>,
+) {
+  const { actor } = metadata;
+  return {
+    token: queued.token,
+    account_id: periodOfUsageStream(stream).accountId,
+    usage_stream: stream,
+    usage_revision: revision,
+    platform: queued.platform,
+    video_id: queued.video_id,
+    url: queued.url,
+    format: queued.format,
+    quality: queued.quality,
+    overage: queued.overage,
+    status: initialJob.status,
+    revision: -1,
+    last_hash: null as string | null,
+    attempts: 0,
+    worker_id: null as string | null,
+    claim_revision: null as number | null,
+    claimed_at: null as string | null,
+    not_before: null as string | null,
+    queued_at: metadata.time,
+    waiting_since: metadata.time,
+    started_at: null as string | null,
+    finished_at: null as string | null,
+    file_claim_revision: null as number | null,
+    file_name: null as string | null,
+    file_mime: null as string | null,
+    file_size_bytes: null as number | null,
+    file_expired_at: null as string | null,
+    failure_reason: null as FailureReason | null,
+    /** API key of the request; null if there was none, or for a row from before the column. */
+    key_id: actor.type === 'api_key' ? actor.id : null,
+    /** Cents of the charge, whatever was given back of it since: 0 for a credit; null for a row from before the column. */
+    cents,
+    /**
+     * Cents of overage of the whole period directly after the charge, less what was given back by then; null for a row from before
+     * the column.
+     */
+    running_cents,
+  };
 }
 
 /** `to_jsonb` writes instants with an offset and varying digits, unlike the rest of the service. */
@@ -115,11 +124,13 @@ export function polledJobFromText(values: readonly (string | null)[]): PolledJob
   };
 }
 
+async function select(client: Queryable, sql: string, values: readonly unknown[]): Promise<JobRow[]> {
+  const { rows } = await client.query<{ job: JobRow }>(`select to_jsonb(j) as job from jobs j ${sql}`, [...values]);
+  return rows.map(({ job }) => jobFromJson(job));
+}
+
 export async function readJob(client: Queryable, token: string): Promise<JobRow | undefined> {
-  const { rows } = await client.query<{ job: JobRow }>('select to_jsonb(j) as job from jobs j where token = $1', [
-    token,
-  ]);
-  return rows[0] && jobFromJson(rows[0].job);
+  return (await select(client, 'where token = $1', [token]))[0];
 }
 
 export interface JobFilter {
@@ -134,20 +145,18 @@ export interface JobFilter {
  *
  * @param after a token: only downloads that were queued before it
  */
-export async function listJobs(
+export const listJobs = (
   client: Queryable,
   { account, status, since, after, limit }: JobFilter & { after?: string; limit: number },
-): Promise<JobRow[]> {
-  const { rows } = await client.query<{ job: JobRow }>(
-    `select to_jsonb(j) as job from jobs j
-     where ($1::text is null or account_id = $1) and ($2::text is null or status = $2)
+): Promise<JobRow[]> =>
+  select(
+    client,
+    `where ($1::text is null or account_id = $1) and ($2::text is null or status = $2)
        and ($3::timestamptz is null or queued_at >= $3)
        and ($4::text is null or (queued_at, token) < (select queued_at, token from jobs where token = $4))
      order by queued_at desc, token desc limit $5`,
     [account ?? null, status ?? null, since ?? null, after ?? null, limit],
   );
-  return rows.map(({ job }) => jobFromJson(job));
-}
 
 /** The status of a job that the caller knows. */
 export type JobStatus = Pick<JobRow, 'token' | 'status'>;
@@ -236,46 +245,6 @@ async function readJobsBefore(
     missing,
   ]);
   return new Map(rows.map(({ job }) => [job.token, job]));
-}
-
-function queuedRow(
-  { stream, revision, metadata }: ParsedEvent,
-  queued: DownloadQueued,
-  money: Pick<JobRow, 'cents' | 'running_cents'>,
-): JobRow {
-  const { actor } = metadata;
-  return {
-    token: queued.token,
-    account_id: periodOfUsageStream(stream).accountId,
-    usage_stream: stream,
-    usage_revision: revision,
-    platform: queued.platform,
-    video_id: queued.video_id,
-    url: queued.url,
-    format: queued.format,
-    quality: queued.quality,
-    overage: queued.overage,
-    status: initialJob.status,
-    revision: -1,
-    last_hash: null,
-    attempts: 0,
-    worker_id: null,
-    claim_revision: null,
-    claimed_at: null,
-    not_before: null,
-    queued_at: metadata.time,
-    waiting_since: metadata.time,
-    started_at: null,
-    finished_at: null,
-    file_claim_revision: null,
-    file_name: null,
-    file_mime: null,
-    file_size_bytes: null,
-    file_expired_at: null,
-    failure_reason: null,
-    key_id: actor.type === 'api_key' ? actor.id : null,
-    ...money,
-  };
 }
 
 function nextRow(jobs: ReadonlyMap<string, JobRow>, parsed: ParsedEvent<UsageEvent> | ParsedEvent<JobEvent>): JobRow {

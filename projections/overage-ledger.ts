@@ -1,5 +1,5 @@
 import { periodOfUsageStream } from '../src/domain/billing-period.ts';
-import { type Actor, type ParsedEvent, parseUsageEvent } from '../src/domain/parse-event.ts';
+import { type ParsedEvent, parseUsageEvent } from '../src/domain/parse-event.ts';
 import { centsOf, type LedgerEvent, type UsageEvent } from '../src/domain/usage-events.ts';
 import type { RebuildableProjection } from './runner/projection.ts';
 import type { Queryable } from './runner/rows.ts';
@@ -20,45 +20,10 @@ export const overageLedger: RebuildableProjection = {
   },
 };
 
-/** A row as JSON; instants are UTC ISO-8601. */
-export interface LedgerRow {
-  event_id: string;
-  account_id: string;
-  period_start: string;
-  type: LedgerEvent['type'];
-  /** Token of the download that was charged, or `lookup_id` of the lookup. */
-  token: string | null;
-  lookup_id: string | null;
-  /** Number of the download, or of the lookup, in its period; null for a correction. */
-  ordinal: number | null;
-  stream: string;
-  revision: number;
-  /** Commit position of the log, in digits, because it may exceed the safe integers. */
-  position: string;
-  time: string;
-  /** Negative for a correction. */
-  cents: number;
-  /** Null for a credit: no rate applied. */
-  rate_cents: number | null;
-  rate_version: string | null;
-  /** The request that led to the charge. */
-  request_id: string;
-  actor: Actor;
-  /** Event id of the corrected charge. */
-  corrects: string | null;
-  /** Case or ticket of a waiver. */
-  reference: string | null;
-}
+export type LedgerRow = NonNullable<ReturnType<typeof ledgerRow>>;
 
-/** @returns undefined for an event that charges nothing */
-export function ledgerRow({
-  event,
-  metadata,
-  stream,
-  revision,
-  id,
-  position,
-}: ParsedEvent<UsageEvent>): LedgerRow | undefined {
+/** The row of an event, as JSON; instants are UTC ISO-8601. @returns undefined for an event that charges nothing */
+export function ledgerRow({ event, metadata, stream, revision, id, position }: ParsedEvent<UsageEvent>) {
   const cents = centsOf(event);
   if (cents === undefined) return undefined;
   const { type, data } = event as LedgerEvent;
@@ -68,19 +33,27 @@ export function ledgerRow({
     account_id: accountId,
     period_start: start,
     type,
+    /** Token of the download that was charged, or `lookup_id` of the lookup. */
     token: 'token' in data ? data.token : null,
     lookup_id: 'lookup_id' in data ? data.lookup_id : null,
+    /** Number of the download, or of the lookup, in its period; null for a correction. */
     ordinal: 'ordinal' in data ? data.ordinal : null,
     stream,
     revision,
+    /** Commit position of the log, in digits, because it may exceed the safe integers. */
     position: position.toString(),
     time: metadata.time,
+    /** Negative for a correction. */
     cents,
+    /** Null for a credit: no rate applied. */
     rate_cents: 'rate_cents' in data ? data.rate_cents : null,
     rate_version: 'rate_version' in data ? data.rate_version : null,
+    /** The request that led to the charge. */
     request_id: metadata.$correlationId,
     actor: metadata.actor,
+    /** Event id of the corrected charge. */
     corrects: 'charge_event_id' in data ? data.charge_event_id : null,
+    /** Case or ticket of a waiver. */
     reference: 'reference' in data ? data.reference : null,
   };
 }

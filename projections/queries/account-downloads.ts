@@ -1,8 +1,8 @@
 import { parseVideoUrl } from '../../src/domain/parse-video-url.ts';
 import type { PlatformConfiguration } from '../../src/domain/platforms/platforms.ts';
 import { readTimeline, type TimelineRow } from '../job-timeline.ts';
-import { jobFromJson, type JobRow } from '../jobs.ts';
-import type { Queryable } from '../runner/rows.ts';
+import { jobFromJson, type JobRow, readJob } from '../jobs.ts';
+import { type Bind, bindings, equalities, type Queryable } from '../runner/rows.ts';
 
 /** Queries for the pages of an account's owner: rows of `jobs`, never those of another account. */
 
@@ -78,8 +78,7 @@ export async function listAccountDownloads(
   client: Queryable,
   { accountId, filter = {}, after, before, limit, maxLooked = maxLookedDefault }: PageWanted,
 ): Promise<DownloadPage> {
-  const values: unknown[] = [];
-  const of = (value: unknown) => `$${String(values.push(value))}`;
+  const { values, bind: of } = bindings();
   const direction = before ? 'asc' : 'desc';
   const order = `queued_at ${direction}, token ${direction}`;
   // One match more shows that there is another page. The row at which the search ends comes along, whether it matches or not.
@@ -119,12 +118,10 @@ function pageOf(rows: readonly Looked[], { limit, isReversed }: { limit: number;
   };
 }
 
-type ValueOf = (value: unknown) => string;
-
 /** Where the search begins and ends, which the index `jobs_of_account` knows. */
 function rangeSql(
   { accountId, filter, after, before }: Pick<PageWanted, 'accountId' | 'after' | 'before'> & { filter: DownloadFilter },
-  of: ValueOf,
+  of: Bind,
 ): string {
   const { from, to, search } = filter;
   const place = ({ queuedAt, token }: DownloadCursor) => `(${of(queuedAt)}::timestamptz, ${of(token)})`;
@@ -140,15 +137,11 @@ function rangeSql(
 }
 
 /** What each row is asked. */
-function matchSql({ status, platform, format, overage, keyId, search }: DownloadFilter, of: ValueOf): string {
-  const wanted = Object.entries({ status, platform, format, overage, key_id: keyId });
-  const searched =
-    search && 'videoId' in search
-      ? [...(search.platform === undefined ? [] : [['platform', search.platform]]), ['video_id', search.videoId]]
-      : [];
-  const addressed = search && 'url' in search ? [['url', search.url]] : [];
-  const conditions = [...wanted, ...searched, ...addressed].filter(([, value]) => value !== undefined);
-  return conditions.map(([column, value]) => `${column} = ${of(value)}`).join(' and ') || 'true';
+function matchSql({ status, platform, format, overage, keyId, search }: DownloadFilter, of: Bind): string {
+  const wanted = { status, platform, format, overage, key_id: keyId };
+  const searched = search && 'videoId' in search ? { platform: search.platform, video_id: search.videoId } : {};
+  const addressed = search && 'url' in search ? { url: search.url } : {};
+  return [wanted, searched, addressed].flatMap((columns) => equalities(columns, of)).join(' and ') || 'true';
 }
 
 export interface AccountDownload {
@@ -162,10 +155,7 @@ export async function readAccountDownload(
   client: Queryable,
   { accountId, token }: { accountId: string; token: string },
 ): Promise<AccountDownload | undefined> {
-  const { rows } = await client.query<{ job: JobRow }>(
-    'select to_jsonb(j) as job from jobs j where token = $1 and account_id = $2',
-    [token, accountId],
-  );
-  const [row] = rows;
-  return row && { download: jobFromJson(row.job), timeline: await readTimeline(client, token) };
+  const download = await readJob(client, token);
+  if (download?.account_id !== accountId) return undefined;
+  return { download, timeline: await readTimeline(client, token) };
 }

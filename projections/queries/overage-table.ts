@@ -2,7 +2,7 @@ import type { Pool } from 'pg';
 import type { UsagePeriod } from '../../src/domain/usage-state.ts';
 import { overageColumns } from '../overage-columns.ts';
 import { moneyColumns, type MoneyCounts } from '../period-money.ts';
-import type { Queryable } from '../runner/rows.ts';
+import { type Bind, bindings, equalities, type Queryable } from '../runner/rows.ts';
 import { readByCursor } from './read-by-cursor.ts';
 
 /** Queries over everybody's periods: rows of `period_money` and of `month_money`. */
@@ -81,8 +81,7 @@ export async function listPeriodMoney(
     maxLooked: most,
   }: Wanted & { after?: OverageCursor | undefined; limit: number; maxLooked?: number },
 ): Promise<OveragePage> {
-  const values: unknown[] = [];
-  const of = (value: unknown) => `$${String(values.push(value))}`;
+  const { values, bind: of } = bindings();
   const matches = matchSql(filter, of);
   const isOfOne = filter.month !== undefined || filter.accountId !== undefined;
   const maxLooked = matches === 'true' ? limit + 1 : (most ?? maxLookedDefault[isOfOne ? 'month' : 'all']);
@@ -122,8 +121,7 @@ export async function* exportPeriodMoney(
   { filter, order }: Wanted,
   gone: AbortSignal,
 ): AsyncGenerator<PeriodMoney[]> {
-  const values: unknown[] = [];
-  const of = (value: unknown) => `$${String(values.push(value))}`;
+  const { values, bind: of } = bindings();
   const conditions = [...rangeConditions(filter, of), matchSql(filter, of)].join(' and ');
   const text = `select ${columns('p')} from period_money p where ${conditions} order by ${orderSql({ filter, order })}`;
   yield* readByCursor<PeriodMoney>(pool, { text, values, rowsAtOnce: exportedAtOnce }, gone);
@@ -133,13 +131,10 @@ const columns = (alias: string) =>
   ['account_id', 'period_start', 'month', 'stream', 'plan', 'phase'].map((column) => `${alias}.${column}, `).join('') +
   moneyColumns(alias);
 
-type ValueOf = (value: unknown) => string;
-
 /** What each row is asked. */
-function matchSql({ plan, phase, withOverage = false, withDifference = false }: OverageFilter, of: ValueOf): string {
+function matchSql({ plan, phase, withOverage = false, withDifference = false }: OverageFilter, of: Bind): string {
   const conditions = [
-    ...(plan === undefined ? [] : [`p.plan = ${of(plan)}`]),
-    ...(phase === undefined ? [] : [`p.phase = ${of(phase)}`]),
+    ...equalities({ 'p.plan': plan, 'p.phase': phase }, of),
     ...(withOverage ? ['p.charges > 0'] : []),
     ...(withDifference ? ['p.difference_cents <> 0'] : []),
   ];
@@ -147,10 +142,8 @@ function matchSql({ plan, phase, withOverage = false, withDifference = false }: 
 }
 
 /** What an index knows. */
-const rangeConditions = ({ month, accountId }: OverageFilter, of: ValueOf): string[] => [
-  ...(month === undefined ? [] : [`p.month = ${of(month)}`]),
-  ...(accountId === undefined ? [] : [`p.account_id = ${of(accountId)}`]),
-];
+const rangeConditions = ({ month, accountId }: OverageFilter, of: Bind): string[] =>
+  equalities({ 'p.month': month, 'p.account_id': accountId }, of);
 
 /** The account at the end, and without a month the start of the period, so that no two rows are the same place. */
 const keysOf = (sort: OverageSort, { month }: OverageFilter): string[] => {
@@ -168,7 +161,7 @@ interface Source extends Wanted {
 }
 
 /** The rows behind a place. Without a month, the first of each month: the indexes by amount are by month. */
-function sourceSql({ filter, order, after }: Source, { of, maxLooked }: { of: ValueOf; maxLooked: number }): string {
+function sourceSql({ filter, order, after }: Source, { of, maxLooked }: { of: Bind; maxLooked: number }): string {
   const comparison = order.descending ? '<' : '>';
   const keys = keysOf(order.sort, filter);
   const places = (given: OverageCursor) => [

@@ -4,7 +4,7 @@ import { parseVideoUrl } from '../../src/domain/parse-video-url.ts';
 import { mailbox } from '../../src/domain/people.ts';
 import type { PlatformConfiguration } from '../../src/domain/platforms/platforms.ts';
 import type { RowMacs } from '../../src/ports/row-macs.ts';
-import type { Queryable } from '../runner/rows.ts';
+import { type Bind, bindings, type Queryable } from '../runner/rows.ts';
 
 /**
  * What staff find with one box: everything that a text may stand for, in one statement. Each kind of hit has an index, and at most
@@ -54,8 +54,7 @@ export async function search(
 ): Promise<SearchHit[]> {
   const term = text.trim();
   if (term === '' || term.length > maxSearchCharacters) return [];
-  const values: unknown[] = [];
-  const of: ValueOf = (value) => `$${String(values.push(value))}`;
+  const { values, bind: of } = bindings();
   const parts = partsOf(term, of, { macs, platforms }).map((part) => `(${part} limit ${of(limit + 1)})`);
   const { rows } = await client.query<SearchHit>(
     `select kind, account_id, token, id, label, time from (${parts.join('\nunion all\n')}) hits
@@ -64,9 +63,6 @@ export async function search(
   );
   return rows;
 }
-
-/** Binds a value, and gives its place in the statement. */
-type ValueOf = (value: unknown) => string;
 
 const hit = (kind: SearchHitKind, columns: Partial<Record<'account' | 'token' | 'id' | 'label' | 'time', string>>) => {
   const { account = 'null', token = 'null', id = 'null', label = 'null', time = 'null' } = columns;
@@ -79,7 +75,7 @@ const uuidPattern = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 const oneWordPattern = /^[\x21-\x7e]{1,255}$/;
 
 /** The queries that a text may have an answer to. */
-function partsOf(term: string, of: ValueOf, { macs, platforms }: Omit<SearchDependencies, 'client'>): string[] {
+function partsOf(term: string, of: Bind, { macs, platforms }: Omit<SearchDependencies, 'client'>): string[] {
   const parsed = parseVideoUrl(term, platforms);
   const video = parsed.ok ? parsed.video : undefined;
   if (video) return [ofVideo(of, video.videoId, video.platform)];
@@ -97,7 +93,7 @@ function partsOf(term: string, of: ValueOf, { macs, platforms }: Omit<SearchDepe
 }
 
 /** A token, the id of a request, an idempotency key or a reference. */
-function ofWord(of: ValueOf, term: string): string[] {
+function ofWord(of: Bind, term: string): string[] {
   if (!oneWordPattern.test(term)) return [];
   return [
     `${hit('download', { account: 'j.account_id', token: 'j.token', id: 'j.token', label: `j.platform || ' ' || j.video_id`, time: 'j.queued_at' })}
@@ -114,14 +110,14 @@ function ofWord(of: ValueOf, term: string): string[] {
 }
 
 /** The account stands in the name of the stream. */
-const ofVideo = (of: ValueOf, videoId: string, platform?: string): string =>
+const ofVideo = (of: Bind, videoId: string, platform?: string): string =>
   `${hit('download', { account: `split_part(t.stream, '-', 2)`, token: 't.token', id: 't.token', label: `(t.data->>'platform') || ' ' || (t.data->>'video_id')`, time: 't.time' })}
    from job_timeline t
    where t.type = 'DownloadQueued' and t.data->>'video_id' = ${of(videoId)}
      ${platform === undefined ? '' : `and t.data->>'platform' = ${of(platform)}`}
    order by t.position desc`;
 
-const ofAccount = (of: ValueOf, accountId: string): string =>
+const ofAccount = (of: Bind, accountId: string): string =>
   `${hit('account', { account: 'h.account_id', id: 'h.account_id' })} from account_heads h where h.account_id = ${of(accountId)}`;
 
 const keyColumns = { account: 'k.account_id', id: 'k.key_id', label: 'k.key_prefix', time: 'k.created_at' };
@@ -134,7 +130,7 @@ const longestPrefix = 24;
 const hasOwnPart = (term: string) => term.length > 'rtk_'.length;
 
 /** A part of a key's shown beginning, or more of the key than is shown, as far as the whole key. */
-function ofKey(of: ValueOf, term: string): string {
+function ofKey(of: Bind, term: string): string {
   const beginnings = Array.from({ length: longestPrefix - shortestPrefix + 1 }, (_, index) =>
     term.slice(0, shortestPrefix + index),
   );
@@ -144,14 +140,14 @@ function ofKey(of: ValueOf, term: string): string {
    order by k.created_at desc`;
 }
 
-const ofAddress = (of: ValueOf, emailMacs: readonly string[]): string =>
+const ofAddress = (of: Bind, emailMacs: readonly string[]): string =>
   `${hit('person', { account: 'p.account_id', id: 'p.person_id', time: 'p.since' })}
    from people p where p.email_mac = any(${of(emailMacs)}::text[]) and p.removed_at is null order by p.account_id`;
 
 /** No document has a number that Postgres cannot hold. */
 const isEndless = (documentNumber: string) => /\d{10,}$/.test(documentNumber);
 
-function ofDocument(of: ValueOf, accountId: string, documentNumber: string): string {
+function ofDocument(of: Bind, accountId: string, documentNumber: string): string {
   const type = documentNumber.toUpperCase().startsWith('INV') ? 'InvoiceIssued' : 'CreditNoteIssued';
   const number = Number(documentNumber.slice(documentNumber.lastIndexOf('-') + 1));
   return `${documentHit} where i.account_id = ${of(accountId)} and i.type = ${of(type)} and i.number = ${of(number)}`;
@@ -172,7 +168,7 @@ const accountOfEntry = `case when t.stream like 'usage-%' then split_part(t.stre
                              else (select j.account_id from jobs j where j.token = t.token) end`;
 
 /** Events of every read model that knows its own, and corrections. */
-function ofUuid(of: ValueOf, given: string): string[] {
+function ofUuid(of: Bind, given: string): string[] {
   const id = `${of(given)}::uuid`;
   return [
     `${correctionHit} where c.correction_id = ${id}`,

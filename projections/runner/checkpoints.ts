@@ -21,21 +21,21 @@ export type SeenEvent = Pick<RecordedEvent, 'stream' | 'revision' | 'id' | 'posi
 /** Name of the checkpoint of the dispatcher, which keeps no read model. */
 export const dispatchCheckpoint = 'dispatch';
 
-const columns =
-  'position::text, prepare_position::text, event_position::text, applied_events::float8, ' +
-  'seen_stream, seen_revision::float8, seen_id, seen_position::text';
+/** The columns of a place in the log. */
+const placeColumns = {
+  position: 'numeric',
+  prepare_position: 'numeric',
+  event_position: 'numeric',
+  seen_stream: 'text',
+  seen_revision: 'bigint',
+  seen_id: 'uuid',
+  seen_position: 'numeric',
+};
+const placeNames = Object.keys(placeColumns);
+const columns = ['applied_events::float8', ...placeNames.map((name) => `${name}::text`)].join(', ');
 const isNoPosition = 'position > 9223372036854775807';
 
-interface Row {
-  position: string | null;
-  prepare_position: string | null;
-  event_position: string | null;
-  applied_events: number;
-  seen_stream: string | null;
-  seen_revision: number | null;
-  seen_id: string | null;
-  seen_position: string | null;
-}
+type Row = Record<keyof typeof placeColumns, string | null> & { applied_events: number };
 
 /** @returns undefined before the first event */
 export async function readCheckpoint(pool: Pool, name: string): Promise<Checkpoint | undefined> {
@@ -73,7 +73,7 @@ function checkpointOf(row: Row | undefined): Checkpoint | undefined {
 
 function seenOf({ seen_stream, seen_revision, seen_id, seen_position }: Row): SeenEvent | undefined {
   if (seen_stream === null || seen_revision === null || seen_id === null || seen_position === null) return undefined;
-  return { stream: seen_stream, revision: seen_revision, id: seen_id, position: BigInt(seen_position) };
+  return { stream: seen_stream, revision: Number(seen_revision), id: seen_id, position: BigInt(seen_position) };
 }
 
 /** Subquery of the newest commit position of an event up to which a reader has taken everything; null if none is known. */
@@ -146,18 +146,6 @@ function placeValues(checkpoint: Checkpoint | undefined): (string | null)[] {
   ];
 }
 
-const placeColumns = {
-  position: 'numeric',
-  prepare_position: 'numeric',
-  event_position: 'numeric',
-  seen_stream: 'text',
-  seen_revision: 'bigint',
-  seen_id: 'uuid',
-  seen_position: 'numeric',
-};
-const placeNames = Object.keys(placeColumns);
-const placeTypes = Object.values(placeColumns);
-
 /** A checkpoint that moves on, and the events that its reader takes. */
 interface Move {
   name: string;
@@ -179,7 +167,7 @@ export async function moveCheckpoints(client: PoolClient, moves: readonly Move[]
     ...placeValues(after),
     ...positionValues(before),
   ]);
-  const types = ['text', 'int', ...placeTypes, 'numeric', 'numeric'];
+  const types = ['text', 'int', ...Object.values(placeColumns), 'numeric', 'numeric'];
   const { rows } = await client.query<{ name: string }>({
     name: 'move-checkpoints',
     text: `with next as (

@@ -33,6 +33,18 @@ export function withInstants<Row extends object>(row: Row, ...names: readonly (k
   return read as Row;
 }
 
+/** Binds a value to a statement, and gives its place there. */
+export type Bind = (value: unknown) => string;
+
+export function bindings(): { values: unknown[]; bind: Bind } {
+  const values: unknown[] = [];
+  return { values, bind: (value) => `$${String(values.push(value))}` };
+}
+
+/** Conditions that columns have values; one whose value is undefined is left out. */
+export const equalities = (columns: Readonly<Record<string, unknown>>, bind: Bind): string[] =>
+  Object.entries(columns).flatMap(([column, value]) => (value === undefined ? [] : [`${column} = ${bind(value)}`]));
+
 /** The one row of a select that has no table, or none but aggregates. */
 export function onlyRow<Row>(rows: readonly Row[]): Row {
   const [row] = rows;
