@@ -1,7 +1,7 @@
 import type { Pool } from 'pg';
-import type { ConsoleSession, ConsoleSessions } from '../../ports/console-sessions.ts';
+import type { ConsoleSession, ConsoleSessions, ListedSession } from '../../ports/console-sessions.ts';
 import type { RowMacs } from '../../ports/row-macs.ts';
-import { formTokenOf, type ListedRow, listedSession } from './session-rows.ts';
+import { formTokenOf } from './session-rows.ts';
 import { isAliveSql, sessionFinder, type SessionRow } from './session-table.ts';
 import type { StoreOnStandby } from './store-on-standby.ts';
 
@@ -43,13 +43,13 @@ export function createConsoleSessions(pool: Pool, { macs, storeOnStandby }: Depe
     },
     findAlive,
     list: async ({ accountId, personId }) => {
-      const { rows } = await pool.query<ListedRow>(
-        `select session_id, started_at, seen_at, browser from console_sessions s
+      const { rows } = await pool.query<ListedSession>(
+        `select session_id as "sessionId", started_at as "startedAt", seen_at as "seenAt", browser from console_sessions s
          where account_id = $1 and person_id = $2 and ${isAlive}
          order by started_at desc limit 100`,
         [accountId, personId],
       );
-      return rows.map(listedSession);
+      return rows;
     },
     end: async ({ accountId, personId }: ConsoleSession, sessionId) => {
       const ended = 'delete from console_sessions where account_id = $1 and person_id = $2 and session_id = $3';

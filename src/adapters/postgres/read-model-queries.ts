@@ -11,22 +11,19 @@ const isOfReplacedTable = (error: unknown): boolean =>
 type Query = (sql: string, values: unknown[]) => Promise<Record<string, unknown>[]>;
 
 /** The audit's queries: one by one, or several as of one instant. */
-export function createReadModelQueries(pool: Pool): {
-  query: Query;
-  snapshot: <Result>(tables: readonly string[], work: (query: Query) => Promise<Result>) => Promise<Result>;
-} {
+export function createReadModelQueries(pool: Pool) {
   const queryOf =
     (client: Pick<Pool, 'query'>): Query =>
     async (sql, values) =>
       (await client.query<Record<string, unknown>>(sql, values)).rows;
   return {
     // The names stand for the new tables then. An error of another cause comes again.
-    query: (sql, values) =>
-      queryOf(pool)(sql, values).catch((error: unknown) => {
+    query: (...query: Parameters<Query>) =>
+      queryOf(pool)(...query).catch((error: unknown) => {
         if (!isOfReplacedTable(error)) throw error;
-        return queryOf(pool)(sql, values);
+        return queryOf(pool)(...query);
       }),
-    snapshot: (tables, work) =>
+    snapshot: <Result>(tables: readonly string[], work: (query: Query) => Promise<Result>) =>
       inOwnSession(pool, 'begin isolation level repeatable read read only', async (client) => {
         // Before the instant is taken: the rows of a table that replaces one of them later would be those of after it, and unseen.
         if (tables.length > 0) await client.query(`lock table ${tables.join(', ')} in access share mode`);

@@ -31,9 +31,7 @@ export function createRowMacs(
     secretIds: [...keys.keys()],
     sign: (table, text) => signWith(current.id, current.rowKey, table, text),
     signUnderEach: (table, text) => [...keys].map(([id, key]) => signWith(id, key, table, text)),
-    contradicted: ({ table, name }) => {
-      notBelieved(table, name, 'the log does not have the event that it stands for');
-    },
+    contradicted: ({ table, name }) => notBelieved(table, name, 'the log does not have the event that it stands for'),
     verifies: ({ table, name, text, mac }) => {
       const [id = '', hex = ''] = mac?.split('.') ?? [];
       const key = keys.get(id);

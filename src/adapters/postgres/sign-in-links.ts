@@ -2,10 +2,11 @@ import type { Pool } from 'pg';
 import type { SignInChoice, SignInLinks } from '../../ports/console-sessions.ts';
 import type { RowMacs } from '../../ports/row-macs.ts';
 import { sessionLifetime, sessionText } from './console-sessions.ts';
+import { isOfBrowser, linkTable } from './link-table.ts';
 import { inOwnSession } from './own-session.ts';
-import { hashOfSecret, isLinkBelieved, isOfBrowser, maxBrowserCharacters, newSecret } from './session-rows.ts';
+import { hashOfSecret, maxBrowserCharacters, newSecret } from './session-rows.ts';
 
-/** Table `sign_in_links`. A row without a MAC of this installation signs nobody in. */
+/** Table `sign_in_links`. */
 
 const linkLifetime = '15 minutes';
 const maxLinksOfAddress = 5;
@@ -17,45 +18,22 @@ interface Dependencies {
 }
 
 interface LinkRow {
-  /** Postgres's clock; UTC ISO-8601. */
-  now: string;
   email_hashes: string[];
   account_ids: string[];
   browser_hash: Buffer | null;
   created_at: string;
-  mac: string;
 }
-
-const linkText = (secretHash: Buffer, row: Omit<LinkRow, 'mac' | 'now'>): string =>
-  JSON.stringify([
-    secretHash.toString('hex'),
-    row.email_hashes,
-    row.account_ids,
-    row.browser_hash?.toString('hex') ?? null,
-    row.created_at,
-  ]);
 
 export function createSignInLinks(pool: Pool, dependencies: Dependencies): SignInLinks {
   const { macs } = dependencies;
-
-  const readValid = async (secret: string): Promise<LinkRow | undefined> => {
-    const secretHash = hashOfSecret(secret);
-    const { rows } = await pool.query<LinkRow>(
-      `select date_trunc('milliseconds', clock_timestamp()) as now, email_hashes, account_ids, browser_hash, created_at, mac
-       from sign_in_links
-       where secret_hash = $1 and used_at is null and created_at > clock_timestamp() - interval '${linkLifetime}'`,
-      [secretHash],
-    );
-    const [row] = rows;
-    if (!row) return undefined;
-    const link = { table: 'sign_in_links', secretHash, text: linkText(secretHash, row), mac: row.mac } as const;
-    return isLinkBelieved(macs, link) ? row : undefined;
-  };
-
+  const links = linkTable<LinkRow>(macs, {
+    table: 'sign_in_links',
+    columns: ['email_hashes', 'account_ids', 'browser_hash', 'created_at'],
+    isAlive: `created_at > clock_timestamp() - interval '${linkLifetime}'`,
+  });
   return {
     create: async ({ emailHashes, browser }) => {
       const secret = newSecret(dependencies.randomBits);
-      const secretHash = hashOfSecret(secret);
       const accountIds = (await choicesOf(pool, emailHashes)).map(({ accountId }) => accountId);
       if (accountIds.length === 0) return undefined;
       // One at a time for each account: two that count at once would both be the last one that is allowed.
@@ -77,39 +55,27 @@ export function createSignInLinks(pool: Pool, dependencies: Dependencies): SignI
         );
         const [asked] = rows;
         if (!asked?.is_allowed) return undefined;
-        const row = {
+        await links.add(client, secret, {
           email_hashes: [...emailHashes],
           account_ids: accountIds,
           browser_hash: browser === undefined ? null : hashOfSecret(browser),
           created_at: asked.now,
-        };
-        await client.query(
-          `insert into sign_in_links (secret_hash, email_hashes, account_ids, browser_hash, created_at, mac)
-         values ($1, $2, $3, $4, $5, $6)`,
-          [
-            secretHash,
-            row.email_hashes,
-            row.account_ids,
-            row.browser_hash,
-            row.created_at,
-            macs.sign('sign_in_links', linkText(secretHash, row)),
-          ],
-        );
+        });
         return secret;
       });
     },
     read: async (secret) => {
-      const row = await readValid(secret);
+      const row = await links.read(pool, secret);
       if (!row) return undefined;
       const choices = await choicesOf(pool, row.email_hashes);
       return {
         emailHashes: row.email_hashes,
         choices,
-        isOfBrowser: (browser) => isOfBrowser(row.browser_hash, browser),
+        isOfBrowser: (browser) => isOfBrowser(row, browser),
       };
     },
     use: async (secret, { accountId, personId, browser, replaces }) => {
-      const link = await readValid(secret);
+      const link = await links.read(pool, secret);
       const choices = await choicesOf(pool, link?.email_hashes ?? []);
       const isTheirs = choices.some((each) => each.accountId === accountId && each.personId === personId);
       if (!link || !isTheirs) return undefined;

@@ -1,10 +1,11 @@
 import type { Pool } from 'pg';
 import type { RowMacs } from '../../ports/row-macs.ts';
 import type { StaffLinks } from '../../ports/staff-sessions.ts';
+import { isOfBrowser, linkTable } from './link-table.ts';
 import { inOwnSession } from './own-session.ts';
-import { hashOfSecret, isLinkBelieved, isOfBrowser, newSecret } from './session-rows.ts';
+import { hashOfSecret, newSecret } from './session-rows.ts';
 
-/** Table `staff_links`. A row without a MAC of this installation signs nobody in. */
+/** Table `staff_links`. */
 
 const mailedLifetime = '15 minutes';
 /** Somebody who is invited may be away. */
@@ -18,17 +19,7 @@ interface LinkRow {
   /** UTC ISO-8601. */
   created_at: string;
   expires_at: string;
-  mac: string;
 }
-
-const linkText = (secretHash: Buffer, row: Omit<LinkRow, 'mac'>): string =>
-  JSON.stringify([
-    secretHash.toString('hex'),
-    row.staff_id,
-    row.browser_hash?.toString('hex') ?? null,
-    row.created_at,
-    row.expires_at,
-  ]);
 
 interface Dependencies {
   macs: RowMacs;
@@ -36,10 +27,14 @@ interface Dependencies {
 }
 
 export function createStaffLinks(pool: Pool, { macs, randomBits }: Dependencies): StaffLinks {
+  const links = linkTable<LinkRow>(macs, {
+    table: 'staff_links',
+    columns: ['staff_id', 'browser_hash', 'created_at', 'expires_at'],
+    isAlive: 'expires_at > clock_timestamp()',
+  });
   return {
     create: async ({ staffId, browser }) => {
       const secret = newSecret(randomBits);
-      const secretHash = hashOfSecret(secret);
       // One at a time for each person: two that count at once would both be the last one that is allowed.
       return await inOwnSession(pool, 'begin', async (client) => {
         await client.query("select pg_advisory_xact_lock(hashtextextended('staff sign-in ' || $1, 0))", [staffId]);
@@ -54,42 +49,18 @@ export function createStaffLinks(pool: Pool, { macs, randomBits }: Dependencies)
         );
         const [asked] = rows;
         if (!asked?.is_allowed) return undefined;
-        const row = {
+        await links.add(client, secret, {
           staff_id: staffId,
           browser_hash: browser === undefined ? null : hashOfSecret(browser),
           created_at: asked.now,
           expires_at: asked.expires,
-        };
-        await client.query(
-          `insert into staff_links (secret_hash, staff_id, browser_hash, created_at, expires_at, mac)
-           values ($1, $2, $3, $4, $5, $6)`,
-          [
-            secretHash,
-            row.staff_id,
-            row.browser_hash,
-            row.created_at,
-            row.expires_at,
-            macs.sign('staff_links', linkText(secretHash, row)),
-          ],
-        );
+        });
         return secret;
       });
     },
     read: async (secret) => {
-      const secretHash = hashOfSecret(secret);
-      const { rows } = await pool.query<LinkRow>(
-        `select staff_id, browser_hash, created_at, expires_at, mac from staff_links
-         where secret_hash = $1 and used_at is null and expires_at > clock_timestamp()`,
-        [secretHash],
-      );
-      const [row] = rows;
-      if (!row) return undefined;
-      const link = { table: 'staff_links', secretHash, text: linkText(secretHash, row), mac: row.mac } as const;
-      if (!isLinkBelieved(macs, link)) return undefined;
-      return {
-        staffId: row.staff_id,
-        isOfBrowser: (browser) => isOfBrowser(row.browser_hash, browser),
-      };
+      const row = await links.read(pool, secret);
+      return row && { staffId: row.staff_id, isOfBrowser: (browser) => isOfBrowser(row, browser) };
     },
     use: async (secret) => {
       const { rowCount } = await pool.query(
