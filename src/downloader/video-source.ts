@@ -1,4 +1,4 @@
-import { chmod, lchown, mkdir, mkdtemp, readdir, rm } from 'node:fs/promises';
+import { chmod, lchown, mkdir, readdir, rm } from 'node:fs/promises';
 import { isAbsolute, join } from 'node:path';
 import type { Output } from '../domain/download-options.ts';
 import type { ChildObserver } from '../ports/observers.ts';
@@ -6,12 +6,12 @@ import { inSpan, type Tracer } from '../ports/tracing.ts';
 import type {
   DownloadedFile,
   DownloadFailure,
-  VideoFailure,
-  VideoMetadata,
+  ProbeResult,
   VideoReference,
   VideoSource,
   WantedFile,
 } from '../ports/videos.ts';
+import { makeTemporaryFolder } from '../system/disk.ts';
 import { withCookies } from './cookies.ts';
 import { failure, processFailure, silentRefusal } from './download-failures.ts';
 import type { Egress } from './egress/credentials.ts';
@@ -121,12 +121,8 @@ async function inDirectory<Result>(
   work: (directory: string) => Promise<Result>,
 ): Promise<Result> {
   await mkdir(workDirectory, { recursive: true, mode: 0o700 });
-  const directory = await mkdtemp(join(workDirectory, `${name}-`));
-  try {
-    return await work(directory);
-  } finally {
-    await rm(directory, { recursive: true, force: true });
-  }
+  await using directory = await makeTemporaryFolder(join(workDirectory, `${name}-`));
+  return await work(directory.path);
 }
 
 /** The extractor and the address of an item; undefined for a platform that has no extractor here. */
@@ -151,7 +147,7 @@ async function probe(
   context: DownloaderContext,
   video: VideoReference,
   attempt: { directory: string; signal: AbortSignal },
-): Promise<{ ok: true; metadata: VideoMetadata } | VideoFailure> {
+): Promise<ProbeResult> {
   const run = extractorRun(context, video);
   if (run === undefined) return failure('unsupported_media', `No extractor for the platform ${video.platform}.`);
   const found: {
@@ -216,7 +212,7 @@ async function finishAndHash(
   const verdict = await inSpan(tracer, traced, () =>
     output === 'jpg' ? finishStill(media, tools) : finishFilm(media, { ...tools, output, arrived, onProgress }),
   );
-  if (!verdict.ok) return failure(verdict.reason, verdict.detail, verdict.fault);
+  if (!verdict.ok) return verdict;
   const only = await onlyFiles(media, 1);
   if ('detail' in only) return failure('platform_error', only.detail);
   const sizeBytes = only.files[0]?.sizeBytes ?? 0;

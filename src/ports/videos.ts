@@ -21,7 +21,7 @@ export interface VideoMetadata {
 }
 
 /** `detail` is for people at the service: it may quote the platform, cut and cleaned of control characters. */
-export interface VideoFailure {
+interface VideoFailure {
   ok: false;
   reason: FailureReason;
   detail: string;
@@ -66,12 +66,11 @@ export interface WantedFile {
   item: number;
 }
 
+export type ProbeResult = { ok: true; metadata: VideoMetadata } | VideoFailure;
+
 export interface VideoSource {
   /** Fetches the metadata of an item without downloading it. Never throws for anything the platform or the downloader does. */
-  probe(
-    video: VideoReference,
-    options: { signal: AbortSignal },
-  ): Promise<{ ok: true; metadata: VideoMetadata } | VideoFailure>;
+  probe(video: VideoReference, options: { signal: AbortSignal }): Promise<ProbeResult>;
 
   /**
    * Downloads into `directory`, which is fresh and belongs to this attempt alone, and verifies the result. Never throws for
@@ -112,5 +111,5 @@ export interface MetadataProbe {
   /** Never throws. `nobodyAnswered`: no worker answered in time. */
   probe(
     video: VideoReference,
-  ): Promise<{ ok: true; metadata: VideoMetadata } | (VideoFailure & { nobodyAnswered?: true })>;
+  ): Promise<Extract<ProbeResult, { ok: true }> | (VideoFailure & { nobodyAnswered?: true })>;
 }

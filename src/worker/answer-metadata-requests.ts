@@ -1,8 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import type { Logger } from 'pino';
-import type { VideoFailure, VideoMetadata, VideoReference, VideoSource } from '../ports/videos.ts';
-
-type ProbeResult = { ok: true; metadata: VideoMetadata } | VideoFailure;
+import type { ProbeResult, VideoMetadata, VideoReference, VideoSource } from '../ports/videos.ts';
 
 const cacheMs = 300_000;
 const maxCached = 5_000;

@@ -62,8 +62,8 @@ export async function downloadJob(
   try {
     if (!(await record({ kind: 'start', token, claim }))) return;
     await mkdir(directory, { recursive: true, mode: 0o700 });
-    const tried = claim.revision === 0 ? [] : await triedBefore(dependencies, token);
-    const result = await fetchFile(dependencies, job, { directory, signal, tried });
+    const earlier = claim.revision === 0 ? [] : await triedBefore(dependencies, token);
+    const result = await fetchFile(dependencies, job, { directory, signal, tried: earlier });
     const cut = cutShort();
     if (cut) {
       await record({ ...cut, token, claim });
@@ -72,9 +72,9 @@ export async function downloadJob(
       if (completed) logger.info({ sizeBytes: result.sizeBytes }, 'a download is done');
     } else {
       const failed = await withWhatMetadataSaid(dependencies, job, result);
-      const { reason, fault, detail } = failed;
+      const { reason, fault, detail, tried, isFinal } = failed;
       logger.info({ reason, fault, detail }, 'a download failed');
-      await record({ kind: 'give_up', token, claim, ...failureOf(failed) });
+      await record({ kind: 'give_up', token, claim, reason, fault, detail, tried, isFinal });
     }
   } catch (error) {
     const cut = cutShort();
@@ -117,14 +117,6 @@ async function recordStep(dependencies: DownloadDependencies, job: QueuedJob, co
   for (const event of recorded.events) dependencies.downloads?.stepOfPlatform(job.platform, event);
   return true;
 }
-
-const failureOf = ({ reason, fault, detail, tried, isFinal }: DownloadFailure) => ({
-  reason,
-  fault,
-  detail,
-  tried,
-  isFinal,
-});
 
 /** The service is at fault where metadata had just called a download possible that is refused before a byte was fetched. */
 async function withWhatMetadataSaid(
@@ -170,9 +162,7 @@ async function fetchFile(
       signal,
       tried,
       traceparent: job.traceparent,
-      onProgress: (now) => {
-        progress.report(job.token, now);
-      },
+      onProgress: (now) => progress.report(job.token, now),
     },
   );
 }
@@ -196,9 +186,7 @@ async function finish(
   const { token, traceparent: parent } = job;
   const key = { token, claimRevision: claim.revision, name: file.name };
   const { name, mime, sizeBytes, sha256, durationSeconds, detail } = file;
-  const onProgress = uploadProgress(sizeBytes, (now) => {
-    progress.report(token, now);
-  });
+  const onProgress = uploadProgress(sizeBytes, (now) => progress.report(token, now));
   await inSpan(tracer, { name: 'store file', parent }, () =>
     withRetries(() => files.put(key, file.path, mime, { sha256, signal, onProgress }), signal),
   );

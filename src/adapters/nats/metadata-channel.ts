@@ -1,7 +1,7 @@
 import type { NatsConnection } from 'nats';
 import { z } from 'zod';
 import { failureReasonNames } from '../../domain/failure-reasons.ts';
-import type { MetadataProbe, VideoFailure, VideoMetadata, VideoReference } from '../../ports/videos.ts';
+import type { MetadataProbe, ProbeResult, VideoReference } from '../../ports/videos.ts';
 import { type Answering, answerRequests } from './request-reply.ts';
 
 const subject = 'probes';
@@ -21,8 +21,6 @@ const answer = z.discriminatedUnion('ok', [
   }),
   z.object({ ok: z.literal(false), reason: z.enum(failureReasonNames), detail: z.string() }),
 ]);
-
-type MetadataAnswer = { ok: true; metadata: VideoMetadata } | VideoFailure;
 
 /** The API's side: sends a metadata request to any worker. No answer in time is a failure like any other. */
 export function createProbeClient(connection: NatsConnection, { timeoutMs }: { timeoutMs: number }): MetadataProbe {
@@ -47,7 +45,7 @@ export function createProbeClient(connection: NatsConnection, { timeoutMs }: { t
 /** The worker's side: each request goes to one of the workers. */
 export function answerProbes(
   connection: NatsConnection,
-  read: (video: VideoReference) => Promise<MetadataAnswer>,
+  read: (video: VideoReference) => Promise<ProbeResult>,
 ): Answering {
   return answerRequests(connection, subject, (message) => {
     const { platform, video_id: videoId, url: canonicalUrl } = request.parse(message);

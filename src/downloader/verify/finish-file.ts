@@ -2,6 +2,7 @@ import { rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Output } from '../../domain/download-options.ts';
 import type { DownloadFailure } from '../../ports/videos.ts';
+import { failure } from '../download-failures.ts';
 import { foreignStretches } from './foreign-bytes.ts';
 import { noteOf } from './note.ts';
 import {
@@ -15,7 +16,7 @@ import {
   readPackets,
   type StreamFacts,
 } from './packets.ts';
-import { anyMedia, finishedFiles, onlyFiles, refuse, runTool, type ToolOptions, type Verdict } from './tools.ts';
+import { anyMedia, finishedFiles, onlyFiles, runTool, type ToolOptions, type Verdict } from './tools.ts';
 
 type FilmOutput = Exclude<Output, 'jpg'>;
 
@@ -205,7 +206,7 @@ async function runFfmpeg(
   );
   if ('ok' in result) return result;
   const said = complaints(result.stderr, { leading, foreign, endsInside: parts.some(endsInside) });
-  return said === '' ? undefined : refuse(`The contents are damaged: ${said}`);
+  return said === '' ? undefined : failure('platform_error', `The contents are damaged: ${said}`);
 }
 
 /** The finished file holds every packet of what was copied, and lasts as long as what was converted. */
@@ -231,7 +232,7 @@ async function readParts(
     const facts = await readPackets(join(options.directory, name), options);
     if ('ok' in facts) return facts;
     const missing = missingPackets(facts, options.arrived.isProved);
-    if (missing !== undefined) return refuse(missing);
+    if (missing !== undefined) return failure('platform_error', missing);
     parts.push(facts);
   }
   return parts;
@@ -245,7 +246,7 @@ export async function finishFilm(media: string, options: Finishing): Promise<Ver
   const { output, arrived, directory } = options;
   const { name, needed } = finishedFiles[output];
   const came = await onlyFiles(media, arrived.parts);
-  if ('detail' in came) return refuse(came.detail);
+  if ('detail' in came) return failure('platform_error', came.detail);
   // The names are the engine's, and the finished file needs its own.
   const names = came.files.map((_, number) => `part${number}`);
   for (const [number, file] of came.files.entries())
@@ -254,13 +255,16 @@ export async function finishFilm(media: string, options: Finishing): Promise<Ver
   if ('ok' in parts) return parts;
   const chosen = [choose(parts, output, 'video'), choose(parts, output, 'audio')].filter((each) => each !== undefined);
   if (!chosen.some(({ stream }) => stream.kind === needed))
-    return refuse(`The file holds no ${needed}.`, 'unsupported_media');
+    return failure('unsupported_media', `The file holds no ${needed}.`);
   const seconds = Math.max(...parts.map(lengthOf));
   // By the packets: the head of a file states its whole length even if its end is missing.
   const cameSeconds = Math.max(...parts.map(packetSeconds));
   const isShort = arrived.announcedSeconds > 0 && cameSeconds < arrived.announcedSeconds * minAnnouncedShare;
   if (isShort && (!arrived.isProved || parts.some(endsInside)))
-    return refuse(`The file lasts ${cameSeconds.toFixed(1)} s instead of ${arrived.announcedSeconds} s.`);
+    return failure(
+      'platform_error',
+      `The file lasts ${cameSeconds.toFixed(1)} s instead of ${arrived.announcedSeconds} s.`,
+    );
   const target = join(media, name);
   const isAsked = isFinished(parts, chosen, output);
   const failed = await runFfmpeg(parts, chosen, isAsked ? undefined : target, options);
@@ -280,7 +284,7 @@ export async function finishFilm(media: string, options: Finishing): Promise<Ver
   const finished = await readPackets(target, options);
   if ('ok' in finished) return finished;
   const wrong = missingPackets(finished, false) ?? wrongFinish(finished, chosen);
-  if (wrong !== undefined) return refuse(wrong);
+  if (wrong !== undefined) return failure('platform_error', wrong);
   for (const each of names) await rm(join(directory, each), { force: true });
   return { ok: true, durationSeconds: lengthOf(finished), note: noteOf(parts, chosen, finished.streams) };
 }

@@ -1,16 +1,8 @@
 import { open, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { DownloadFailure } from '../../ports/videos.ts';
-import {
-  fieldsOf,
-  finishedFiles,
-  headOf,
-  onlyFiles,
-  refuse,
-  runTool,
-  type ToolOptions,
-  type Verdict,
-} from './tools.ts';
+import { failure } from '../download-failures.ts';
+import { fieldsOf, finishedFiles, headOf, onlyFiles, runTool, type ToolOptions, type Verdict } from './tools.ts';
 
 const jpeg = finishedFiles.jpg.demuxer;
 
@@ -42,18 +34,14 @@ const pngHeadBytes = 8;
 
 /** Takes away what lies behind a PNG, such as what an editor left of a larger one: ffmpeg takes it for another picture. */
 async function cutBehindPng(path: string): Promise<void> {
-  const file = await open(path, 'r+');
-  try {
-    const head = Buffer.alloc(8);
-    for (let at = pngHeadBytes; (await file.read(head, 0, 8, at)).bytesRead === 8;) {
-      // Each chunk has its length and its name before it, and a checksum behind it.
-      at += 12 + head.readUInt32BE(0);
-      if (head.toString('latin1', 4) !== 'IEND') continue;
-      if (at < (await file.stat()).size) await file.truncate(at);
-      return;
-    }
-  } finally {
-    await file.close();
+  await using file = await open(path, 'r+');
+  const head = Buffer.alloc(8);
+  for (let at = pngHeadBytes; (await file.read(head, 0, 8, at)).bytesRead === 8;) {
+    // Each chunk has its length and its name before it, and a checksum behind it.
+    at += 12 + head.readUInt32BE(0);
+    if (head.toString('latin1', 4) !== 'IEND') continue;
+    if (at < (await file.stat()).size) await file.truncate(at);
+    return;
   }
 }
 
@@ -77,12 +65,12 @@ async function convert(
  */
 export async function finishStill(media: string, options: ToolOptions): Promise<Verdict> {
   const came = await onlyFiles(media, 1);
-  if ('detail' in came) return refuse(came.detail);
+  if ('detail' in came) return failure('platform_error', came.detail);
   const [fetched, target] = [join(options.directory, 'part0'), join(media, finishedFiles.jpg.name)];
   await rename(join(media, came.files[0]?.name ?? ''), fetched);
   const head = await headOf(fetched);
   const kind = pictureKinds.find(({ begins }) => begins.test(head));
-  if (kind === undefined) return refuse('The file is no picture that can be read.', 'unsupported_media');
+  if (kind === undefined) return failure('unsupported_media', 'The file is no picture that can be read.');
   if (kind.demuxer === jpeg) await rename(fetched, target);
   else {
     if (kind.demuxer === 'png_pipe') await cutBehindPng(fetched);
@@ -109,7 +97,7 @@ export async function verifyStill(path: string, options: ToolOptions): Promise<V
   const { fields } = fieldsOf(frame);
   const isWhole = decoded.stderr === '' && fields.get('nb_read_frames') === '1';
   if (!isWhole || !(Number(fields.get('width')) > 0 && Number(fields.get('height')) > 0)) {
-    return refuse(`The still is damaged: ${frame} ${decoded.stderr}`);
+    return failure('platform_error', `The still is damaged: ${frame} ${decoded.stderr}`);
   }
   return { ok: true, durationSeconds: 0 };
 }

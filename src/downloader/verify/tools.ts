@@ -1,10 +1,9 @@
 import { constants } from 'node:fs';
 import { lstat, open, readdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import type { Fault } from '../../domain/download-job-events.ts';
 import type { Output } from '../../domain/download-options.ts';
-import type { FailureReason } from '../../domain/failure-reasons.ts';
 import type { DownloadFailure } from '../../ports/videos.ts';
+import { failure } from '../download-failures.ts';
 import { runSandboxed, type SandboxedProcess } from '../sandbox/run-sandboxed.ts';
 
 /** `note` tells people what was left out, and what became of HDR. */
@@ -39,14 +38,6 @@ export interface ToolOptions extends Pick<
   ffmpegPath: string;
 }
 
-export function refuse(
-  detail: string,
-  reason: FailureReason = 'platform_error',
-  fault: Fault = 'video',
-): DownloadFailure {
-  return { ok: false, reason, fault, detail };
-}
-
 /** Reads ffprobe's compact format, `name|key=value|key=value`. It writes a backslash before signs that a value shares with it. */
 export function fieldsOf(line: string): { name: string; fields: Map<string, string> } {
   const [name = '', ...pairs] = line.match(/(?:\\.|[^|\\])+/g) ?? [];
@@ -79,13 +70,9 @@ export async function onlyFiles(
 /** The first bytes of a file, as Latin-1. */
 export async function headOf(path: string): Promise<string> {
   // Opening a pipe would wait for a writer, and a link may lead anywhere.
-  const file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
-  try {
-    const { buffer, bytesRead } = await file.read(Buffer.alloc(24), 0, 24, 0);
-    return buffer.toString('latin1', 0, bytesRead);
-  } finally {
-    await file.close();
-  }
+  await using file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+  const { buffer, bytesRead } = await file.read(Buffer.alloc(24), 0, 24, 0);
+  return buffer.toString('latin1', 0, bytesRead);
 }
 
 /**
@@ -108,11 +95,11 @@ export async function runTool(
     searchPath: [dirname(command)],
     maxOutputBytes,
   });
-  if (result.ending === 'timed_out') return refuse('Finishing the file took too long.', 'timed_out');
+  if (result.ending === 'timed_out') return failure('timed_out', 'Finishing the file took too long.');
   if (result.ending !== 'exited') {
     const fault = ['aborted', 'not_started'].includes(result.ending) ? 'service' : 'video';
-    return refuse(`${tool}: ${result.ending} ${result.stderr}`, 'internal_error', fault);
+    return failure('internal_error', `${tool}: ${result.ending} ${result.stderr}`, fault);
   }
-  if (result.exitCode !== 0) return refuse(`${tool} cannot read the file: ${result.stderr}`);
+  if (result.exitCode !== 0) return failure('platform_error', `${tool} cannot read the file: ${result.stderr}`);
   return { stderr: result.stderr };
 }
