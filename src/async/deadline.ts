@@ -1,3 +1,5 @@
+import { addAbortListener } from 'node:events';
+
 /** Node's timers hold no longer time; they would fire at once. */
 const longestTimerMs = 2 ** 31 - 1;
 
@@ -28,13 +30,7 @@ export async function unlessAborted<Value, Late>(
 ): Promise<Value | Late> {
   work.catch(() => undefined);
   const aborted = Promise.withResolvers<'aborted'>();
-  const abort = () => aborted.resolve('aborted');
-  signal.addEventListener('abort', abort);
-  if (signal.aborted) abort();
-  try {
-    const first = await Promise.race([work.then((value) => ({ value })), aborted.promise]);
-    return first === 'aborted' ? late() : first.value;
-  } finally {
-    signal.removeEventListener('abort', abort);
-  }
+  using _listening = addAbortListener(signal, () => aborted.resolve('aborted'));
+  const first = await Promise.race([work.then((value) => ({ value })), aborted.promise]);
+  return first === 'aborted' ? late() : first.value;
 }

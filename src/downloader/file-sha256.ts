@@ -16,15 +16,11 @@ export async function fileSha256(
   { signal, buffer = hashBuffer() }: { signal?: AbortSignal; buffer?: Buffer } = {},
 ): Promise<string> {
   const hash = createHash('sha256');
-  const file = await open(path);
-  try {
-    for (;;) {
-      signal?.throwIfAborted();
-      const { bytesRead } = await file.read(buffer, 0, buffer.length, null);
-      if (bytesRead === 0) return hash.digest('hex');
-      hash.update(buffer.subarray(0, bytesRead));
-    }
-  } finally {
-    await file.close();
+  await using file = await open(path);
+  for (;;) {
+    signal?.throwIfAborted();
+    const { bytesRead } = await file.read(buffer, 0, buffer.length, null);
+    if (bytesRead === 0) return hash.digest('hex');
+    hash.update(buffer.subarray(0, bytesRead));
   }
 }

@@ -3,10 +3,11 @@
  * taken for granted.
  */
 
-import { chmod, mkdir, mkdtemp, open, rm, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, open, writeFile } from 'node:fs/promises';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
+import { makeTemporaryFolder } from '../system/disk.ts';
 import { listPids, readProcessFile } from '../system/processes.ts';
 import type { Egress } from './egress/credentials.ts';
 import type { Reaper } from './sandbox/child-reaper.ts';
@@ -269,17 +270,13 @@ async function observe(options: SelfTestOptions, directory: string) {
 /** Tries every guard, which takes about a second. */
 export async function testSandbox(options: SelfTestOptions): Promise<GuardReport[]> {
   await mkdir(options.directory, { recursive: true, mode: 0o700 });
-  const directory = await mkdtemp(join(options.directory, 'self-test-'));
+  await using directory = await makeTemporaryFolder(join(options.directory, 'self-test-'));
   // Another user's children pass through it to their own directories, but cannot list it.
-  await chmod(directory, 0o711);
-  try {
-    const found = objections(await observe(options, directory));
-    return guardNames.map((guard) => {
-      const missing = options.sandbox.missing.find((one) => one.guard === guard);
-      if (missing !== undefined) return { guard, state: 'missing', detail: missing.why };
-      return { guard, state: found[guard] === '' ? 'on' : 'failed', detail: found[guard] };
-    });
-  } finally {
-    await rm(directory, { recursive: true, force: true });
-  }
+  await chmod(directory.path, 0o711);
+  const found = objections(await observe(options, directory.path));
+  return guardNames.map((guard) => {
+    const missing = options.sandbox.missing.find((one) => one.guard === guard);
+    if (missing !== undefined) return { guard, state: 'missing', detail: missing.why };
+    return { guard, state: found[guard] === '' ? 'on' : 'failed', detail: found[guard] };
+  });
 }

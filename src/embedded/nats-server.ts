@@ -6,10 +6,10 @@
  */
 
 import { mkdirSync } from 'node:fs';
-import { createRequire } from 'node:module';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { connect } from 'nats';
 import { thisMachine } from '../system/machine-parts.js';
+import { folderInPackage } from '../system/package-folder.ts';
 import { readOrMakeSecret, writePrivateFile } from '../system/private-files.ts';
 import { requireFreePort } from './free-port.ts';
 import { endLeftoverServer } from './leftover-server.ts';
@@ -63,12 +63,8 @@ export async function launchNatsServer(options: NatsServerOptions): Promise<Runn
 
 function packagedServer(): string | undefined {
   const { natsServer } = thisMachine().packages;
-  if (natsServer === undefined) return undefined;
-  try {
-    return join(dirname(createRequire(import.meta.url).resolve(natsServer)), 'bin', 'nats-server');
-  } catch {
-    return undefined;
-  }
+  const folder = natsServer && folderInPackage(natsServer);
+  return folder && join(folder, 'bin', 'nats-server');
 }
 
 function configuration(port: number, password: string): string {

@@ -43,12 +43,8 @@ process.on('disconnect', stop);
 process.on('message', stop);
 for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, stop);
 
-server.on('spawn', () => {
-  report({ kind: 'started', pid: server.pid ?? 0 });
-});
+server.on('spawn', () => report({ kind: 'started', pid: server.pid ?? 0 }));
 server.on('error', (error) => {
   if (server.pid === undefined) report({ kind: 'not_started', reason: error.message }, leave);
 });
-server.on('exit', (code, signal) => {
-  report({ kind: 'ended', code, signal }, leave);
-});
+server.on('exit', (code, signal) => report({ kind: 'ended', code, signal }, leave));

@@ -14,8 +14,8 @@ const readModels = ['projections', 'projections/runner'];
 
 /** Who may import whom. A folder with a row of its own is a room of its own, and nothing imports `main`. */
 const rooms: Readonly<Record<string, Room>> = {
-  // Waiting: for a time, a condition, a promise; nothing else of the service.
-  'src/async': { rooms: [], packages: ['node:timers/promises'] },
+  // Waiting: for a time, a condition, a promise, a signal; nothing else of the service.
+  'src/async': { rooms: [], packages: ['node:events', 'node:timers/promises'] },
   // What every listener reads of a request, before it is one of the API, of a console or for a file.
   'src/requests': { rooms: [], packages: ['node:http', 'node:net', 'fastify'] },
   'src/domain': { rooms: [], packages: ['zod'] },

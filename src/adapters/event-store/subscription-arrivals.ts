@@ -33,9 +33,7 @@ export interface ArrivalsOptions {
 export class Arrivals {
   readonly #subscription: AllStreamSubscription;
   readonly #signals: EventEmitter;
-  readonly #maxEvents: number;
-  readonly #streams: StreamNames;
-  readonly #onForeignEvent: () => void;
+  readonly #options: ArrivalsOptions;
   readonly #forget: () => void;
   #checkpoint: LogPosition | undefined;
   #isMoreDue = true;
@@ -45,9 +43,7 @@ export class Arrivals {
 
   constructor(connection: Connection, signals: EventEmitter, options: ArrivalsOptions) {
     this.#signals = signals;
-    this.#maxEvents = options.maxEvents;
-    this.#streams = options.streams;
-    this.#onForeignEvent = options.onForeignEvent;
+    this.#options = options;
     const { from, streams } = options;
     this.#subscription = connection.client.subscribeToAll(
       {
@@ -92,16 +88,17 @@ export class Arrivals {
    * taken: the client delivers a checkpoint only after the events before it.
    */
   take(): LogBatch | undefined {
+    const { streams, maxEvents, onForeignEvent } = this.#options;
     this.#isMoreDue = false;
     const events: RecordedEvent[] = [];
     let position: LogPosition | undefined;
     let isEmptied = false;
-    while (events.length < this.#maxEvents && !isEmptied) {
+    while (events.length < maxEvents && !isEmptied) {
       const resolved = this.#subscription.read() as AllStreamResolvedEvent | null;
       if (resolved === null) isEmptied = true;
       else if (resolved.event !== undefined) {
-        const stream = ourName(this.#streams, resolved.event.streamId);
-        if (stream === undefined) this.#onForeignEvent();
+        const stream = ourName(streams, resolved.event.streamId);
+        if (stream === undefined) onForeignEvent();
         else events.push({ ...recordedEventOf(resolved.event), stream });
         ({ position } = resolved.event);
       }

@@ -1,3 +1,4 @@
+import { addAbortListener } from 'node:events';
 import { createReadStream } from 'node:fs';
 import { rm, stat } from 'node:fs/promises';
 import type { S3Client, S3ClientConfig } from '@aws-sdk/client-s3';
@@ -182,8 +183,7 @@ async function upload(
     queueSize: partsAtOnce,
   });
   sending.on('httpUploadProgress', ({ loaded = 0 }) => onProgress?.(loaded));
-  const stop = () => void sending.abort();
-  signal?.addEventListener('abort', stop, { once: true });
+  using _stopping = signal && addAbortListener(signal, () => void sending.abort());
   try {
     await reach('store a file', sending.done());
   } catch (error) {
@@ -191,7 +191,6 @@ async function upload(
     await abortUploads(context, Key).catch(() => undefined);
     throw error;
   } finally {
-    signal?.removeEventListener('abort', stop);
     Body.destroy();
   }
   const storedBytes = await sizeOf(context, Key);

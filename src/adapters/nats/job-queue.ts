@@ -1,3 +1,4 @@
+import { addAbortListener } from 'node:events';
 import {
   AckPolicy,
   type Consumer,
@@ -150,14 +151,9 @@ function headersOf(traceparent: string): MsgHdrs {
 
 async function pull(consumer: Consumer, stopping: AbortSignal): Promise<JsMsg | undefined> {
   const messages = await consumer.fetch({ max_messages: 1, expires: pullExpiresMs });
-  const stop = () => messages.stop();
-  stopping.addEventListener('abort', stop, { once: true });
-  try {
-    for await (const message of messages) return message;
-    return undefined;
-  } finally {
-    stopping.removeEventListener('abort', stop);
-  }
+  using _stopping = addAbortListener(stopping, () => messages.stop());
+  for await (const message of messages) return message;
+  return undefined;
 }
 
 const noMessages = '404';

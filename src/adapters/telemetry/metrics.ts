@@ -21,11 +21,6 @@ export interface Sample<Name extends string> {
   value: number;
 }
 
-interface Collector {
-  name: string;
-  collect: () => Promise<void>;
-}
-
 const defaultTimeLimitMs = 1_000;
 
 /**
@@ -34,7 +29,7 @@ const defaultTimeLimitMs = 1_000;
  */
 export class Metrics {
   readonly registry = new Registry();
-  readonly #collectors: Collector[] = [];
+  readonly #collectors: (() => Promise<void>)[] = [];
   readonly #observers = new Map<unknown, unknown>();
   readonly #failures: Counter;
   readonly #logger: Logger;
@@ -105,7 +100,7 @@ export class Metrics {
     };
     show([]);
     this.#failures.inc({ group }, 0);
-    this.#collectors.push({ name: group, collect: this.#once(group, read, show) });
+    this.#collectors.push(this.#once(group, read, show));
   }
 
   /** Gives the current metrics as text; concurrent scrapes share one result. */
@@ -115,7 +110,7 @@ export class Metrics {
   }
 
   async #scrape(): Promise<Scrape> {
-    await Promise.all(this.#collectors.map(({ collect }) => collect()));
+    await Promise.all(this.#collectors.map((collect) => collect()));
     return { contentType: this.registry.contentType, text: await this.registry.metrics() };
   }
 

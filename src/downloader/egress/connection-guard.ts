@@ -1,4 +1,5 @@
 import { lookup, Resolver } from 'node:dns/promises';
+import { addAbortListener } from 'node:events';
 import { BlockList, isIP, type Socket } from 'node:net';
 import { networkInterfaces } from 'node:os';
 import { unlessAborted } from '../../async/deadline.ts';
@@ -81,16 +82,11 @@ async function resolveBySystem(host: string): Promise<string[]> {
 async function resolvePublic(host: string, signal: AbortSignal): Promise<string[]> {
   signal.throwIfAborted();
   const resolver = new Resolver({ timeout: nameServerTimeoutMs, tries: 2 });
-  const giveUp = () => resolver.cancel();
-  signal.addEventListener('abort', giveUp);
-  try {
-    const answers = await Promise.allSettled([resolver.resolve4(host), resolver.resolve6(host)]);
-    const addresses = answers.flatMap((answer) => (answer.status === 'fulfilled' ? answer.value : []));
-    if (addresses.length === 0) throw new Error(`${host} cannot be resolved.`);
-    return addresses;
-  } finally {
-    signal.removeEventListener('abort', giveUp);
-  }
+  using _givingUp = addAbortListener(signal, () => resolver.cancel());
+  const answers = await Promise.allSettled([resolver.resolve4(host), resolver.resolve6(host)]);
+  const addresses = answers.flatMap((answer) => (answer.status === 'fulfilled' ? answer.value : []));
+  if (addresses.length === 0) throw new Error(`${host} cannot be resolved.`);
+  return addresses;
 }
 
 const notResolved = (): never => {

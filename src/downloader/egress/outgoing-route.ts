@@ -1,5 +1,6 @@
 /** How connections leave this machine: directly or through an operator's proxy, and from which of its addresses. */
 
+import { addAbortListener, once } from 'node:events';
 import { type IncomingMessage, request } from 'node:http';
 import { connect as connectSocket, isIP, type Socket, type TcpNetConnectOpts } from 'node:net';
 
@@ -64,17 +65,9 @@ function explainSource(error: unknown): never {
 async function dialTcp(to: TcpNetConnectOpts, signal: AbortSignal): Promise<Socket> {
   signal.throwIfAborted();
   const socket = connectSocket({ ...to, allowHalfOpen: true, noDelay: true });
-  const connected = Promise.withResolvers<Socket>();
-  const giveUp = () => socket.destroy(new Error('The connection took too long.'));
-  signal.addEventListener('abort', giveUp);
-  socket.once('connect', () => connected.resolve(socket));
-  socket.once('error', connected.reject);
-  socket.once('close', () => connected.reject(new Error('The connection was closed.')));
-  try {
-    return await connected.promise;
-  } finally {
-    signal.removeEventListener('abort', giveUp);
-  }
+  using _givingUp = addAbortListener(signal, () => socket.destroy(new Error('The connection took too long.')));
+  await once(socket, 'connect');
+  return socket;
 }
 
 async function openTunnel(
@@ -91,14 +84,10 @@ async function openTunnel(
     createConnection: () => socket,
     maxHeaderSize: maxHeaderBytes,
   });
-  const { promise, resolve, reject } = Promise.withResolvers<{ answer: IncomingMessage; head: Buffer }>();
-  asking.once('connect', (answer, _socket, head) => resolve({ answer, head }));
-  asking.once('error', reject);
   // Not the option of `request`, which would end the tunnel too, long after it is open.
-  const giveUp = () => socket.destroy(new Error('The tunnel took too long.'));
-  signal.addEventListener('abort', giveUp);
+  using _givingUp = addAbortListener(signal, () => socket.destroy(new Error('The tunnel took too long.')));
   asking.end();
-  const { answer, head } = await promise.finally(() => signal.removeEventListener('abort', giveUp));
+  const [answer, , head] = (await once(asking, 'connect')) as [IncomingMessage, Socket, Buffer];
   const { statusCode } = answer;
   if (statusCode !== undefined && statusCode >= 200 && statusCode < 300) {
     if (head.length > 0) socket.unshift(head);

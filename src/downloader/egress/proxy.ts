@@ -225,18 +225,14 @@ export async function startEgressProxy(options: EgressProxyOptions): Promise<Egr
 
   server.on('request', (request, response) => {
     response.on('error', () => undefined);
-    forward(proxy, request, response).catch(() => {
-      answer(response, 502);
-    });
+    forward(proxy, request, response).catch(() => answer(response, 502));
   });
   server.on('connect', (request, socket, head: Buffer) => {
     socket.on('error', () => socket.destroy());
     tunnel(proxy, request, { socket, head }).catch(() => socket.destroy());
   });
   server.on('upgrade', (_request, socket) => socket.destroy());
-  server.on('checkExpectation', (_request, response) => {
-    answer(response, 417);
-  });
+  server.on('checkExpectation', (_request, response) => answer(response, 417));
   server.on('clientError', (_error, socket) => socket.destroy());
   // Later than the upstream timeout, so that the upstream decides how the connection ends.
   server.setTimeout(idleMs + 5_000, (socket) => socket.destroy());

@@ -7,10 +7,11 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { hash } from 'node:crypto';
 import { existsSync, lstatSync, readlinkSync, realpathSync } from 'node:fs';
-import { type FileHandle, mkdir, mkdtemp, open, rename, rm, writeFile } from 'node:fs/promises';
+import { type FileHandle, mkdir, open, rename, writeFile } from 'node:fs/promises';
 import { Server } from 'node:net';
 import { basename, dirname, join } from 'node:path';
 import { sleep } from '../../async/sleep.ts';
+import { makeTemporaryFolder } from '../../system/disk.ts';
 import { listPids } from '../../system/processes.ts';
 import { launch, type Namespaces, type View } from './launch.ts';
 import { callFilter } from './system-calls.ts';
@@ -200,16 +201,16 @@ async function writeView(options: SandboxOptions): Promise<View> {
   const [root, table] = [join(directory, 'root'), join(directory, 'mounts')];
   await mkdir(root, { recursive: true, mode: 0o700 });
   const lines = shown.map(({ name, how }) => `${name} ${root}${name} none ${how} 0 0\n`);
-  const written = await mkdtemp(join(directory, 'writing-'));
-  await writeFile(join(written, 'mounts'), lines.join(''), { mode: 0o600 });
-  await rename(join(written, 'mounts'), table);
-  await rm(written, { recursive: true });
+  await using written = await makeTemporaryFolder(join(directory, 'writing-'));
+  await writeFile(join(written.path, 'mounts'), lines.join(''), { mode: 0o600 });
+  await rename(join(written.path, 'mounts'), table);
   return { root, table, folders, files, links };
 }
 
 /** Runs a program that does nothing in these namespaces. @returns why it failed; undefined if it did not */
 async function trial(options: SandboxOptions, namespaces: Namespaces): Promise<string | undefined> {
-  const directory = await mkdtemp(join(options.directory, 'trial-'));
+  await using folder = await makeTemporaryFolder(join(options.directory, 'trial-'));
+  const directory = folder.path;
   try {
     const user = await namespaces.users?.of(directory);
     const started = launch({ command: '/bin/sh', arguments: ['-c', ':'], directory, limits: {}, namespaces, mark: 1 });
@@ -225,8 +226,6 @@ async function trial(options: SandboxOptions, namespaces: Namespaces): Promise<s
   } catch (error) {
     // Node throws if this process may not start processes of another user.
     return error instanceof Error ? error.message : String(error);
-  } finally {
-    await rm(directory, { recursive: true, force: true });
   }
 }
 

@@ -54,9 +54,7 @@ export function watchOutput(
   child.stdout?.on('data', (chunk: Buffer) => {
     if (count(chunk)) lines.take(chunk);
   });
-  child.stdout?.on('end', () => {
-    lines.end();
-  });
+  child.stdout?.on('end', () => lines.end());
   child.stderr?.on('data', (chunk: Buffer) => {
     if (count(chunk)) stderr = Buffer.concat([stderr, chunk]).subarray(-keptStderrBytes);
   });

@@ -2,9 +2,10 @@
 
 import { createHash } from 'node:crypto';
 import { constants, existsSync } from 'node:fs';
-import { chmod, cp, mkdir, mkdtemp, readdir, readlink, rename, rm, stat } from 'node:fs/promises';
+import { chmod, cp, mkdir, readdir, readlink, rename, rm, stat } from 'node:fs/promises';
 import { join, relative } from 'node:path';
 import { realNowMs } from '../../system/clock-and-chance.ts';
+import { makeTemporaryFolder } from '../../system/disk.ts';
 import { fileSha256, hashBuffer } from '../file-sha256.ts';
 
 /** Making a folder never takes so long. */
@@ -83,22 +84,18 @@ export async function installTree(
   await removeLeftovers(directory);
   if (await isWhole()) return target;
   const isDamaged = existsSync(target);
-  const making = await mkdtemp(join(directory, 'making-'));
-  try {
-    const made = join(making, 'made');
-    await make(made);
-    const found = await treeSha256(made);
-    if (found !== sha256) throw new TreeDiffers(`its files have the SHA-256 ${found}, expected ${sha256}`);
-    await letAllRead(made);
-    if (isDamaged) await rename(target, join(making, 'damaged')).catch(() => undefined);
-    await rename(made, target).catch(async (error: unknown) => {
-      // Another process may have installed the same files meanwhile.
-      if (!(await isWhole())) throw error;
-    });
-    return target;
-  } finally {
-    await rm(making, { recursive: true, force: true });
-  }
+  await using making = await makeTemporaryFolder(join(directory, 'making-'));
+  const made = join(making.path, 'made');
+  await make(made);
+  const found = await treeSha256(made);
+  if (found !== sha256) throw new TreeDiffers(`its files have the SHA-256 ${found}, expected ${sha256}`);
+  await letAllRead(made);
+  if (isDamaged) await rename(target, join(making.path, 'damaged')).catch(() => undefined);
+  await rename(made, target).catch(async (error: unknown) => {
+    // Another process may have installed the same files meanwhile.
+    if (!(await isWhole())) throw error;
+  });
+  return target;
 }
 
 /** Copies a folder, without using disk space if the file system supports that. */

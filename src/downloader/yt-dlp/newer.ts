@@ -3,8 +3,9 @@
  * by its hash, and a link names the one that is used: both changes are one rename.
  */
 
-import { chmod, copyFile, mkdir, mkdtemp, open, readlink, rename, rm, symlink } from 'node:fs/promises';
+import { chmod, copyFile, mkdir, open, readlink, rename, rm, symlink } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { makeTemporaryFolder } from '../../system/disk.ts';
 import { fileSha256 } from '../file-sha256.ts';
 import { bundledYtDlpName, DownloaderUnusable } from './programs.ts';
 
@@ -16,13 +17,9 @@ const packedIn = (folder: string, isMusl: boolean): string => join(folder, 'bin'
 
 /** @returns whether a program names the loader of musl, as its head says */
 async function isForMusl(path: string): Promise<boolean> {
-  const file = await open(path);
-  try {
-    const { buffer } = await file.read(Buffer.alloc(4_096), 0, 4_096, 0);
-    return buffer.subarray(0, 4).toString('latin1') === '\x7fELF' && buffer.includes('/lib/ld-musl-');
-  } finally {
-    await file.close();
-  }
+  await using file = await open(path);
+  const { buffer } = await file.read(Buffer.alloc(4_096), 0, 4_096, 0);
+  return buffer.subarray(0, 4).toString('latin1') === '\x7fELF' && buffer.includes('/lib/ld-musl-');
 }
 
 export interface StagedYtDlp {
@@ -41,32 +38,28 @@ export async function stageYtDlp(
   file: string,
   { directory, tested }: { directory: string; tested: string },
 ): Promise<StagedYtDlp> {
-  const making = await mkdtemp(join(directory, 'making-'));
-  try {
-    const made = join(making, 'made');
-    const bin = join(made, 'bin');
-    await mkdir(bin, { recursive: true });
-    const isMusl = await isForMusl(file);
-    const packed = packedIn(made, isMusl);
-    await copyFile(file, packed);
-    const sha256 = await fileSha256(packed);
-    if (isMusl) await copyFile(tested, join(bin, 'yt-dlp'));
-    for (const each of [packed, join(bin, 'yt-dlp')]) await chmod(each, 0o555);
-    const links = [
-      ['deno', join(bin, 'deno'), dirname(tested)],
-      ['runtime', join(made, 'runtime'), join(dirname(tested), '..')],
-    ] as const;
-    for (const [name, path, from] of links) await symlink(join(from, name), path);
-    for (const folder of [making, made, bin]) await chmod(folder, 0o755);
-    await mkdir(folderOf(directory), { recursive: true });
-    await chmod(folderOf(directory), 0o755);
-    const place = join(folderOf(directory), sha256);
-    await rm(place, { recursive: true, force: true });
-    await rename(made, place);
-    return { sha256, ytDlpPath: join(place, 'bin', 'yt-dlp') };
-  } finally {
-    await rm(making, { recursive: true, force: true });
-  }
+  await using making = await makeTemporaryFolder(join(directory, 'making-'));
+  const made = join(making.path, 'made');
+  const bin = join(made, 'bin');
+  await mkdir(bin, { recursive: true });
+  const isMusl = await isForMusl(file);
+  const packed = packedIn(made, isMusl);
+  await copyFile(file, packed);
+  const sha256 = await fileSha256(packed);
+  if (isMusl) await copyFile(tested, join(bin, 'yt-dlp'));
+  for (const each of [packed, join(bin, 'yt-dlp')]) await chmod(each, 0o555);
+  const links = [
+    ['deno', join(bin, 'deno'), dirname(tested)],
+    ['runtime', join(made, 'runtime'), join(dirname(tested), '..')],
+  ] as const;
+  for (const [name, path, from] of links) await symlink(join(from, name), path);
+  for (const folder of [making.path, made, bin]) await chmod(folder, 0o755);
+  await mkdir(folderOf(directory), { recursive: true });
+  await chmod(folderOf(directory), 0o755);
+  const place = join(folderOf(directory), sha256);
+  await rm(place, { recursive: true, force: true });
+  await rename(made, place);
+  return { sha256, ytDlpPath: join(place, 'bin', 'yt-dlp') };
 }
 
 /** Makes a staged yt-dlp the one that processes use from their next start on. */

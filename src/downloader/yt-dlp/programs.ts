@@ -1,8 +1,8 @@
 import { constants } from 'node:fs';
 import { access, stat } from 'node:fs/promises';
-import { createRequire } from 'node:module';
-import { delimiter, dirname, join, relative } from 'node:path';
+import { delimiter, join, relative } from 'node:path';
 import { thisMachine } from '../../system/machine-parts.js';
+import { folderInPackage } from '../../system/package-folder.ts';
 import { copyOf, installTree, TreeDiffers } from './installed-tree.ts';
 
 /** The `treeSha256` of the pinned version of the one package that brings yt-dlp, ffmpeg, ffprobe and deno. */
@@ -50,12 +50,7 @@ async function firstExecutable(paths: readonly string[]): Promise<string | undef
 /** @returns undefined where npm has no such package for this machine, or it is not installed */
 export function bundlePackageDirectory(): string | undefined {
   const { downloader } = thisMachine().packages;
-  if (downloader === undefined) return undefined;
-  try {
-    return dirname(createRequire(import.meta.url).resolve(`${downloader}/package.json`));
-  } catch {
-    return undefined;
-  }
+  return downloader && folderInPackage(`${downloader}/package.json`);
 }
 
 /**

@@ -5,9 +5,10 @@
  */
 
 import { spawn } from 'node:child_process';
-import { mkdtemp, readdir, rename, rm } from 'node:fs/promises';
+import { readdir, rename } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { withDeadline } from '../../async/deadline.ts';
+import { makeTemporaryFolder } from '../../system/disk.ts';
 import { sendSignal } from '../../system/processes.ts';
 import { fileSha256 } from '../file-sha256.ts';
 import type { Reaper } from '../sandbox/child-reaper.ts';
@@ -28,7 +29,8 @@ const unpackTimeoutMs = 20_000;
 
 /** Starts the packed yt-dlp so that it waits for its input, and moves its unpacked directory away. */
 async function unpack(packedPath: string, loader: string, target: string, reaper: Reaper) {
-  const temporary = await mkdtemp(`${target}-unpacking-`);
+  await using folder = await makeTemporaryFolder(`${target}-unpacking-`);
+  const temporary = folder.path;
   const child = spawn(
     loader,
     ['--library-path', dirname(loader), packedPath, '--ignore-config', '--no-update', '--no-plugin-dirs', '-a', '-'],
@@ -48,7 +50,6 @@ async function unpack(packedPath: string, loader: string, target: string, reaper
     if (child.pid !== undefined) sendSignal(-child.pid, 'SIGKILL');
     await ended;
     if (child.pid !== undefined) reaper.release(child.pid);
-    await rm(temporary, { recursive: true, force: true });
   }
 }
 

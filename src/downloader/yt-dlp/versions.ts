@@ -1,5 +1,6 @@
-import { access, mkdir, mkdtemp, rm } from 'node:fs/promises';
+import { access, mkdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { makeTemporaryFolder } from '../../system/disk.ts';
 import { fileSha256 } from '../file-sha256.ts';
 import type { Reaper } from '../sandbox/child-reaper.ts';
 import type { Namespaces } from '../sandbox/launch.ts';
@@ -38,25 +39,21 @@ async function firstWord(
   { directory, namespaces, reaper }: Inspection,
   run: { command: string; arguments: readonly string[]; environment?: Readonly<Record<string, string>> },
 ): Promise<string | null> {
-  const own = await mkdtemp(join(directory, 'version-'));
-  try {
-    let line: string | undefined;
-    const { exitCode } = await runSandboxed({
-      ...run,
-      directory: own,
-      searchPath: [],
-      timeoutMs,
-      namespaces,
-      reaper,
-      maxOutputBytes: 64 * 1024,
-      signal: new AbortController().signal,
-      onLine: (next) => (line ??= next),
-    });
-    const word = /^(?:(?:ffmpeg|ffprobe) version |deno )?(\S{1,60})/.exec(line ?? '')?.[1];
-    return exitCode === 0 ? (word ?? null) : null;
-  } finally {
-    await rm(own, { recursive: true, force: true });
-  }
+  await using own = await makeTemporaryFolder(join(directory, 'version-'));
+  let line: string | undefined;
+  const { exitCode } = await runSandboxed({
+    ...run,
+    directory: own.path,
+    searchPath: [],
+    timeoutMs,
+    namespaces,
+    reaper,
+    maxOutputBytes: 64 * 1024,
+    signal: new AbortController().signal,
+    onLine: (next) => (line ??= next),
+  });
+  const word = /^(?:(?:ffmpeg|ffprobe) version |deno )?(\S{1,60})/.exec(line ?? '')?.[1];
+  return exitCode === 0 ? (word ?? null) : null;
 }
 
 /**

@@ -32,12 +32,8 @@ export async function listen(server: Server, port: number): Promise<Listener> {
     if (user === own || user === 0) connections.injectConnection(socket);
     else refuse(socket, user);
   });
-  await new Promise<void>((resolve, reject) => {
-    const fail = (error: Error) => reject(new StartRefused(`Cannot listen on ${HOST}:${port}: ${error.message}`));
-    listener.once('error', fail).listen(port, HOST, () => {
-      listener.off('error', fail);
-      resolve();
-    });
+  await once(listener.listen(port, HOST), 'listening').catch((error: unknown) => {
+    throw new StartRefused(`Cannot listen on ${HOST}:${port}: ${(error as Error).message}`);
   });
   // For example too many open files: clients that are connected are still served.
   listener.on('error', (error) => console.error(`event-store: a connection could not be taken: ${error.message}`));

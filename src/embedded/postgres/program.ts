@@ -19,10 +19,10 @@ import {
   statSync,
   symlinkSync,
 } from 'node:fs';
-import { createRequire } from 'node:module';
 import { basename, dirname, join } from 'node:path';
 import { othersCanReach } from '../../system/access-of-other-users.ts';
 import { thisMachine } from '../../system/machine-parts.js';
+import { folderInPackage } from '../../system/package-folder.ts';
 
 export interface PostgresProgram {
   initdb: string;
@@ -52,24 +52,16 @@ export function preparePostgresProgram(options: { forOtherUser: boolean; copyTo:
 
 function packagedProgram(): { native: string; version: string } {
   const { name, packages } = thisMachine();
-  const directory = directoryOf(packages.postgres);
+  // Its entry is in a folder of the package.
+  const directory = packages.postgres && folderInPackage(packages.postgres);
   if (directory === undefined) {
     const why = packages.postgres === undefined ? `npm has none for ${name}` : `${packages.postgres} is not installed`;
     throw new Error(
       `There is no Postgres for this machine: ${why}. Set DATABASE_URL to the address of a Postgres of your own.`,
     );
   }
-  const { version } = JSON.parse(readFileSync(join(directory, 'package.json'), 'utf8')) as { version: string };
-  return { native: join(directory, 'native'), version };
-}
-
-function directoryOf(packageName: string | undefined): string | undefined {
-  if (packageName === undefined) return undefined;
-  try {
-    return dirname(dirname(createRequire(import.meta.url).resolve(packageName)));
-  } catch {
-    return undefined;
-  }
+  const { version } = JSON.parse(readFileSync(join(directory, '../package.json'), 'utf8')) as { version: string };
+  return { native: join(directory, '../native'), version };
 }
 
 function programAt(native: string, version: string): PostgresProgram {

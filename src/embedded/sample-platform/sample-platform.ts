@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
@@ -118,10 +119,7 @@ export async function startSamplePlatform(options: SamplePlatformOptions) {
     });
   });
   if (options.maxConnections !== undefined) server.maxConnections = options.maxConnections;
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject);
-    server.listen(options.port ?? 0, '127.0.0.1', resolve);
-  });
+  await once(server.listen(options.port ?? 0, '127.0.0.1'), 'listening');
   const { port } = server.address() as AddressInfo;
   return {
     /** `http://127.0.0.1:PORT`, without a slash at its end. */
