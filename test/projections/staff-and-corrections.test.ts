@@ -9,6 +9,7 @@ import {
   readCorrection,
 } from '../../projections/corrections.ts';
 import { notBelieved } from '../../projections/credits-macs.ts';
+import { documentMails } from '../../projections/document-mails.ts';
 import { invoices } from '../../projections/invoices.ts';
 import { listJobDays } from '../../projections/job-days.ts';
 import { jobTimeline } from '../../projections/job-timeline.ts';
@@ -33,7 +34,17 @@ import { readModelsOfFile, testMacs } from './read-models-under-test.ts';
 
 /** An account that has lived through everything, and the staff who have looked at it. */
 const log = logUnderTest();
-const followed = [staff, corrections, usageAndJobs, apiKeys, overageLedger, jobTimeline, invoices, people];
+const followed = [
+  staff,
+  corrections,
+  usageAndJobs,
+  apiKeys,
+  overageLedger,
+  jobTimeline,
+  invoices,
+  documentMails,
+  people,
+];
 const models = readModelsOfFile(log, ...followed);
 let accountId: string;
 
