@@ -13,6 +13,7 @@ import { formats } from '../domain/download-options.ts';
 import { failureReasons } from '../domain/failure-reasons.ts';
 import { type PlatformConfiguration, platformNames } from '../domain/platforms/platforms.ts';
 import { type Choice, choiceField } from './form-fields.ts';
+import { isUnfinished } from './live/live-downloads.ts';
 import { empty, listTable, money, note, statusTag, time } from './parts.ts';
 import { badInput } from './visit.ts';
 
@@ -142,12 +143,13 @@ function addressWith(list: string, query: URLSearchParams, after: string | undef
 
 function columnsOf(keys: readonly ApiKeyRow[], { download }: ListPlace): Columns<JobRow> {
   const labels = labelsOf(keys);
-  const isLive = ({ status }: JobRow) => status !== 'done' && status !== 'failed';
   return {
     Queued: (job) => time(job.queued_at),
     Video: (job) => videoCell(job, `${download}${job.token}`),
     Format: ({ format, quality }) => (format === 'video' ? html`video <span class="soft">${quality}</span>` : format),
-    State: { cell: (job) => html`<td ${isLive(job) && html`data-live="${job.token}"`}>${statusTag(job.status)}</td>` },
+    State: {
+      cell: (job) => html`<td ${isUnfinished(job) && html`data-live="${job.token}"`}>${statusTag(job.status)}</td>`,
+    },
     'API key': ({ key_id: id }) => id !== null && (labels.get(id) ?? id),
     Cost: numberCell(costText),
   };

@@ -1,5 +1,6 @@
 import { type Html, html } from '../documents/html.ts';
 import { cents as centsOf } from '../domain/cents.ts';
+import { note } from './parts.ts';
 import type { SiteSession } from './site.ts';
 import { badInput, type Visit } from './visit.ts';
 
@@ -27,6 +28,12 @@ export const folded = (name: string | Html, content: Html): Html =>
     <summary>${name}</summary>
     ${content}
   </details>`;
+
+/** What a form has done, after the redirect that follows it. @param done by the name in the address */
+export const doneNote = ({ query }: Visit, done: Readonly<Record<string, string>>): Html | false => {
+  const told = Object.entries(done).find(([name]) => name === query.get('done'))?.[1];
+  return told !== undefined && note('good', told);
+};
 
 export type Choice = string | readonly [value: string, text: string];
 

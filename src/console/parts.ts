@@ -121,6 +121,13 @@ export function bar(label: string, used: number, limit: number): Html {
   </svg>`;
 }
 
+/** A plot, in the place of which a script draws. @param plotted as `browser/plot.ts` reads it */
+export const plotFigure = (plotted: object, caption: string): Html =>
+  html`<figure class="plot" data-plot="${JSON.stringify(plotted)}">
+    <figcaption>${caption}</figcaption>
+    <div class="canvas"></div>
+  </figure>`;
+
 export const tag = (text: string, kind: 'info' | 'good' | 'warn' | 'bad' | '' = ''): Html =>
   html`<span class="tag ${kind}">${text}</span>`;
 

@@ -1,8 +1,12 @@
 import type { FastifyReply } from 'fastify';
+import type { Pool } from 'pg';
 import type { Html } from '../documents/html.ts';
 import type { StaffRole } from '../domain/staff-events.ts';
+import type { RowMacs } from '../ports/row-macs.ts';
 import type { ServiceParts } from '../ports/service-parts.ts';
+import type { LiveDependencies } from './live/live-downloads.ts';
 import type { Origins } from './origins.ts';
+import type { AskForMail } from './sign-in/asking-browser.ts';
 import type { CookieNames } from './sign-in/cookies.ts';
 import type { Answer, Section, SignedInVisit, Visit } from './visit.ts';
 
@@ -52,6 +56,17 @@ export interface SiteDependencies {
   serviceParts: ServiceParts;
   /** True if the service runs as a demo: each page says so. */
   isDemo: boolean;
+}
+
+/** Dependencies that both consoles have. */
+export interface SharedDependencies extends SiteDependencies, AskForMail, LiveDependencies {
+  pool: Pool;
+  macs: RowMacs;
+  samplePlatformOrigin: string | undefined;
+  /** Name of the issuer by the settings, for invoices from before the issuer's first details. */
+  issuer: string;
+  now: () => string;
+  newUuid: () => string;
 }
 
 export interface MenuEntry {

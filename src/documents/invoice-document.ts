@@ -9,56 +9,12 @@ import { formatDays } from './days.ts';
  * events alone, so that the same log gives the same bytes wherever and whenever it is asked. What was credited since, and an
  * issuer's name that comes from the settings, are all that may differ later.
  */
-export interface InvoiceDocument extends Pick<
-  InvoiceIssued,
-  'account_id' | 'number' | 'covers' | 'period_start' | 'period_end' | 'currency' | 'total_cents'
-> {
-  type: 'invoice';
-  /** Unique among all documents of the issuer. */
-  document_number: string;
-  issuer: IssuerDetails;
-  /** The account's owner. */
-  billed_to: BilledTo;
-  /** UTC ISO-8601. */
-  issued_at: string;
-  lines: DocumentLine[];
-  /** Cents given back since. */
-  credit_notes: NoteOfInvoice[];
-  credited_cents: number;
-  event: EventReference;
-}
-
-interface NoteOfInvoice extends Pick<CreditNoteIssued, 'number' | 'line' | 'reference' | 'cents'> {
-  document_number: string;
-  issued_at: string;
-  reason: string;
-}
-
-export interface CreditNoteDocument extends Pick<
-  CreditNoteIssued,
-  'account_id' | 'number' | 'reference' | 'invoice_number' | 'line' | 'charge_event_id' | 'currency' | 'cents'
-> {
-  type: 'credit_note';
-  document_number: string;
-  issuer: IssuerDetails;
-  billed_to: BilledTo;
-  issued_at: string;
-  reason: string;
-  issued_by: string;
-  invoice_document_number: string;
-  line_description: string;
-  event: EventReference;
-}
+export type InvoiceDocument = ReturnType<typeof invoiceDocument>;
+export type CreditNoteDocument = ReturnType<typeof creditNoteDocument>;
 
 export interface BilledTo extends BillingDetails {
   /** Null if it was erased. */
   email: string | null;
-}
-
-interface EventReference {
-  stream: string;
-  revision: number;
-  id: string;
 }
 
 export interface DocumentLine {
@@ -99,65 +55,65 @@ interface Parties {
 /** What is given back without a reason is the service's own, for a failure of its own. */
 const reasonOf = ({ reason }: Issued<unknown>['actor']): string => reason ?? 'failure of the service';
 
+const headOf = <Type extends 'invoice' | 'credit_note'>(
+  type: Type,
+  { data, issuedAt }: Issued<{ account_id: string; number: number }>,
+  { issuer, billedTo }: Parties,
+) => ({
+  type,
+  /** Unique among all documents of the issuer. */
+  document_number: documentNumber(type, data),
+  issuer,
+  billed_to: billedTo,
+  account_id: data.account_id,
+  number: data.number,
+  issued_at: issuedAt,
+});
+
 /** @param items those to show, by the number of their line */
 export function invoiceDocument(
-  { data, eventId, revision, issuedAt }: Issued<InvoiceIssued>,
+  issued: Issued<InvoiceIssued>,
   creditNotes: readonly Issued<CreditNoteIssued>[],
-  { issuer, billedTo, stream, items }: Parties & { items: ReadonlyMap<number, LineItem[]> },
-): InvoiceDocument {
-  const { account_id, number, covers, period_start, period_end, currency, total_cents } = data;
+  { items, ...parties }: Parties & { items: ReadonlyMap<number, LineItem[]> },
+) {
+  const { number, covers, period_start, period_end, currency, total_cents, lines } = issued.data;
   const notes = creditNotes.filter(({ data: note }) => note.invoice_number === number);
   return {
-    type: 'invoice',
-    document_number: documentNumber('invoice', data),
-    issuer,
-    billed_to: billedTo,
-    account_id,
-    number,
-    issued_at: issuedAt,
+    ...headOf('invoice', issued, parties),
     covers,
     period_start,
     period_end,
     currency,
-    lines: data.lines.map((line, index) => {
+    lines: lines.map((line, index): DocumentLine => {
       const ofLine = items.get(index + 1);
       return { line: index + 1, ...documentLine(line), ...(ofLine && { items: ofLine }) };
     }),
     total_cents,
-    credit_notes: notes.map(({ data: note, issuedAt: at, actor }) => ({
+    /** Cents given back since. */
+    credit_notes: notes.map(({ data: note, issuedAt, actor }) => ({
       number: note.number,
       document_number: documentNumber('credit_note', note),
-      issued_at: at,
+      issued_at: issuedAt,
       line: note.line,
       reference: note.reference,
       reason: reasonOf(actor),
       cents: note.cents,
     })),
     credited_cents: notes.reduce((sum, { data: { cents } }) => sum + cents, 0),
-    event: { stream, revision, id: eventId },
+    event: { stream: parties.stream, revision: issued.revision, id: issued.eventId },
   };
 }
 
 /** @param invoice the one that the note gives back a part of */
-export function creditNoteDocument(
-  { data, eventId, revision, issuedAt, actor }: Issued<CreditNoteIssued>,
-  invoice: InvoiceIssued,
-  { issuer, billedTo, stream }: Parties,
-): CreditNoteDocument {
-  const { account_id, number, reference, invoice_number, line, charge_event_id, currency, cents } = data;
+export function creditNoteDocument(issued: Issued<CreditNoteIssued>, invoice: InvoiceIssued, parties: Parties) {
+  const { reference, invoice_number, line, charge_event_id, currency, cents } = issued.data;
   const credited = invoice.lines[line - 1];
   if (!credited) throw new Error(`invoice ${String(invoice_number)} has no line ${String(line)}`);
   return {
-    type: 'credit_note',
-    document_number: documentNumber('credit_note', data),
-    issuer,
-    billed_to: billedTo,
-    account_id,
-    number,
-    issued_at: issuedAt,
+    ...headOf('credit_note', issued, parties),
     reference,
-    reason: reasonOf(actor),
-    issued_by: actor.id,
+    reason: reasonOf(issued.actor),
+    issued_by: issued.actor.id,
     invoice_number,
     invoice_document_number: documentNumber('invoice', invoice),
     line,
@@ -165,7 +121,7 @@ export function creditNoteDocument(
     charge_event_id,
     currency,
     cents,
-    event: { stream, revision, id: eventId },
+    event: { stream: parties.stream, revision: issued.revision, id: issued.eventId },
   };
 }
 

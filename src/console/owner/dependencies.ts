@@ -1,4 +1,3 @@
-import type { Pool } from 'pg';
 import type { AccountCache, AccountDependencies } from '../../commands/accounts.ts';
 import type { RequestTokens } from '../../commands/ids/request-token.ts';
 import type { WriterRegistry } from '../../commands/usage/writer-registry.ts';
@@ -8,17 +7,12 @@ import type { ConsoleSessions, LookUpsOfForms, OwnerSessions, SignInLinks } from
 import type { EventStore } from '../../ports/event-store.ts';
 import type { FileStore } from '../../ports/files.ts';
 import type { PlatformRules } from '../../ports/platform-rules.ts';
-import type { RowMacs } from '../../ports/row-macs.ts';
-import type { DownloadProgress, MetadataProbe, ShortLinks } from '../../ports/videos.ts';
-import type { LiveDownloads } from '../live/live-downloads.ts';
-import type { SignInMails } from '../sign-in/sign-in-mails.ts';
-import type { SiteDependencies } from '../site.ts';
+import type { MetadataProbe, ShortLinks } from '../../ports/videos.ts';
+import type { SharedDependencies } from '../site.ts';
 
 /** Dependencies of the console's pages and actions, which `routes.ts` lists. */
-export interface ConsoleDependencies extends SiteDependencies {
-  pool: Pool;
+export interface ConsoleDependencies extends SharedDependencies {
   store: EventStore;
-  macs: RowMacs;
   /** The API's own: an account has one writer in each process. */
   writers: WriterRegistry;
   accounts: AccountDependencies;
@@ -27,11 +21,8 @@ export interface ConsoleDependencies extends SiteDependencies {
   plans: PlanCatalogue;
   sessions: ConsoleSessions;
   links: SignInLinks;
-  signInMails: SignInMails;
   /** The keyed hashes of an e-mail address, under which people are found. */
   emailHashes: (email: string) => readonly string[];
-  /** Counts a request for a sign-in link. @returns whether this client has asked too often */
-  countSignIn: (clientAddress: string) => boolean;
   tokens: RequestTokens;
   pendingVoids: PendingVoids;
   probe: MetadataProbe;
@@ -40,15 +31,7 @@ export interface ConsoleDependencies extends SiteDependencies {
   admit: OwnerSessions['admit'];
   shortLinks: ShortLinks;
   rules: PlatformRules;
-  samplePlatformOrigin: string | undefined;
   files: FileStore;
   fileRetentionSeconds: number;
-  /** The last progress that a worker reported of a running download. */
-  progress: (token: string) => DownloadProgress | undefined;
-  live: LiveDownloads;
-  issuer: string;
-  now: () => string;
   realNowMs: () => number;
-  newUuid: () => string;
-  randomBits: (bytes: number) => Buffer;
 }

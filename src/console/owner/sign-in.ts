@@ -2,45 +2,34 @@ import { readAccount } from '../../commands/accounts.ts';
 import { type Html, html } from '../../documents/html.ts';
 import type { ReadLink, SignInChoice } from '../../ports/console-sessions.ts';
 import { ownerCookies } from '../sign-in/cookies.ts';
-import {
-  askingSecret,
-  browserOf,
-  linkForm,
-  linkMinutes,
-  mailLink,
-  signedIn,
-  signedOut,
-  signedOutNote,
-  unusableLink,
-} from '../sign-in/sign-in-pages.ts';
+import { linkMinutes, signInPages } from '../sign-in/sign-in-pages.ts';
 import { type Answer, type OwnerVisit, page, type Visit } from '../visit.ts';
 import type { ConsoleDependencies } from './dependencies.ts';
 
 /** Signing in by a mailed link: to one of the accounts that have its address. */
 
-const ownerConsole = { base: '/console', cookieNames: ownerCookies, sessionSeconds: 30 * 86_400 } as const;
+const pages = signInPages({
+  base: '/console',
+  cookieNames: ownerCookies,
+  sessionSeconds: 30 * 86_400,
+  people: 'you',
+  known: 'belongs to an account',
+  help: 'Look into the folder for unwanted mail, and at the address: it must be the one that your account knows.',
+  tooOld: `older than ${String(linkMinutes)} minutes`,
+});
 
 export const showForm = (visit: Visit): Answer =>
-  page({
-    title: 'Sign in',
-    content: html`${signedOutNote(visit)} ${linkForm(visit, ownerConsole, { people: 'you', isOnly: true })}`,
-  });
+  page({ title: 'Sign in', content: html`${pages.signedOutNote(visit)} ${pages.linkForm(visit, true)}` });
 
-export const askForLink = (visit: Visit, dependencies: ConsoleDependencies): Answer =>
-  mailLink(visit, dependencies, ownerConsole, {
-    known: 'belongs to an account',
-    help: 'Look into the folder for unwanted mail, and at the address: it must be the one that your account knows.',
-  });
-
-const unusable = () => unusableLink(ownerConsole, `older than ${String(linkMinutes)} minutes`);
+export const askForLink = pages.mailLink;
 
 export async function openLink(visit: Visit, dependencies: ConsoleDependencies): Promise<Answer> {
   const secret = visit.params['secret'] ?? '';
   const link = await dependencies.links.read(secret);
   const choices = link && (await confirmedByLog(link, dependencies));
-  if (!link || !choices || choices.length === 0) return unusable();
+  if (!link || !choices || choices.length === 0) return pages.unusableLink();
   const [only] = choices;
-  const isAskedHere = link.isOfBrowser(askingSecret(visit, dependencies, ownerConsole));
+  const isAskedHere = link.isOfBrowser(pages.askingSecret(visit, dependencies));
   if (only && choices.length === 1 && isAskedHere) return await start(visit, dependencies, { secret, ...only });
   return page({
     title: choices.length === 1 ? 'Sign in here?' : 'Which account?',
@@ -84,7 +73,7 @@ export async function useLink(visit: Visit, dependencies: ConsoleDependencies): 
   const link = await dependencies.links.read(secret);
   const choices = link && (await confirmedByLog(link, dependencies));
   const choice = choices?.find(({ accountId }) => accountId === visit.form.get('account'));
-  if (!choice) return unusable();
+  if (!choice) return pages.unusableLink();
   return await start(visit, dependencies, { secret, ...choice });
 }
 
@@ -93,16 +82,16 @@ async function start(
   dependencies: ConsoleDependencies,
   { secret, ...choice }: SignInChoice & { secret: string },
 ): Promise<Answer> {
-  const session = await dependencies.links.use(secret, { ...choice, ...browserOf(visit, dependencies, ownerConsole) });
-  return session === undefined ? unusable() : signedIn(visit, dependencies, ownerConsole, session);
+  const session = await dependencies.links.use(secret, { ...choice, ...pages.browserOf(visit, dependencies) });
+  return session === undefined ? pages.unusableLink() : pages.signedIn(visit, dependencies, session);
 }
 
 export async function endAllSessions(visit: OwnerVisit, dependencies: ConsoleDependencies): Promise<Answer> {
   await dependencies.sessions.endAll(visit.session);
-  return signedOut(dependencies, ownerConsole);
+  return pages.signedOut(dependencies);
 }
 
 export async function signOut(visit: OwnerVisit, dependencies: ConsoleDependencies): Promise<Answer> {
   await dependencies.sessions.end(visit.session, visit.session.sessionId);
-  return signedOut(dependencies, ownerConsole);
+  return pages.signedOut(dependencies);
 }

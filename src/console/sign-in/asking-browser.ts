@@ -11,7 +11,7 @@ export interface AskingBrowser {
 }
 
 export interface AskForMail {
-  /** Counts an attempt. @returns whether the client has made too many */
+  /** Counts a request for a sign-in link. @returns whether this client has asked too often */
   countSignIn: (clientAddress: string) => boolean;
   randomBits: (bytes: number) => Buffer;
   signInMails: SignInMails;

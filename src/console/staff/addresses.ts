@@ -44,6 +44,16 @@ export function olderLink(path: string, query: URLSearchParams, before: string |
   return html`<p class="pages"><a rel="next" href="${withQuery(path, { ...fields, before })}">Older</a></p>`;
 }
 
+/** @param addressOf of a page, by where it begins; options: after: where this one begins, next: the one behind it */
+export const pageLinks = (
+  addressOf: (after: string | undefined) => string,
+  { after, next, goOn = 'Next page' }: { after: string | undefined; next: string | null; goOn?: string },
+): Html =>
+  html`<p class="pages">
+    ${after !== undefined && html`<a href="${addressOf(undefined)}">First page</a>`}
+    ${next !== null && html`<a rel="next" href="${addressOf(next)}">${goOn}</a>`}
+  </p>`;
+
 /** A page that is a file with this ending as well. */
 export type FileEnding = '' | '.csv' | '.json';
 

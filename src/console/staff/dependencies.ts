@@ -3,33 +3,22 @@ import type { PolledJob } from '../../../projections/jobs.ts';
 import type { StaffDependencies as StaffCommands } from '../../commands/staff.ts';
 import type { StaffRole } from '../../domain/staff-events.ts';
 import type { IdentityProvider } from '../../ports/identity-provider.ts';
-import type { RowMacs } from '../../ports/row-macs.ts';
 import type { StaffLinks, StaffSessions } from '../../ports/staff-sessions.ts';
-import type { DownloadProgress } from '../../ports/videos.ts';
-import type { WaitForChange } from '../live/live-downloads.ts';
-import type { LiveStreams } from '../live/live-streams.ts';
-import type { SignInMails } from '../sign-in/sign-in-mails.ts';
-import type { SiteDependencies } from '../site.ts';
+import type { SharedDependencies } from '../site.ts';
 import type { RunningExports } from './export.ts';
 
 /** Dependencies of the staff console's pages, actions and endpoints, which `routes.ts` and `endpoints.ts` list. */
-export interface StaffDependencies extends SiteDependencies {
-  pool: Pool;
-  macs: RowMacs;
+export interface StaffDependencies extends SharedDependencies {
   /** What commands need, with the log. */
   staff: StaffCommands;
   sessions: StaffSessions;
   links: StaffLinks;
-  signInMails: SignInMails;
   /** Mails the link of somebody who was invited; undefined without a mail server: then an operator makes it on the command line. @throws {MailNotTaken} */
   mailInvitation: ((invited: { email: string; role: StaffRole; link: string }) => Promise<void>) | undefined;
   /** Undefined where nobody signs in by OpenID Connect. */
   provider: IdentityProvider | undefined;
-  /** Counts a request for a sign-in link. @returns whether this client has asked too often */
-  countSignIn: (clientAddress: string) => boolean;
   /** Whether the queue of downloads answers this process now. */
   queueAnswers: () => Promise<boolean>;
-  samplePlatformOrigin: string | undefined;
   /** What a client that polls a download now is answered: admitted by no key, and with a link that has no signature. */
   pollAnswer: (job: PolledJob) => Promise<{ status: number; body: object }>;
   /** Files that are being made, and the connections for them: never those that pages wait for. */
@@ -37,17 +26,8 @@ export interface StaffDependencies extends SiteDependencies {
   exportPool: Pool;
   /** What one person may give back to one account within 24 hours without a second person. */
   approvalCents: number;
-  streams: LiveStreams;
-  waitForChange: WaitForChange;
-  /** The last progress that a worker reported of a running download. */
-  progress: (token: string) => DownloadProgress | undefined;
-  /** Name of the issuer by the settings, for invoices from before the issuer's first details. */
-  issuer: string;
   /** How long after its end a period may be corrected before its books are closed. */
   closingGraceSeconds: number;
   /** Version of this service. */
   version: string;
-  now: () => string;
-  newUuid: () => string;
-  randomBits: (bytes: number) => Buffer;
 }

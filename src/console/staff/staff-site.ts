@@ -1,12 +1,15 @@
+import { notBelieved } from '../../../projections/credits-macs.ts';
+import { readStaffMembers } from '../../../projections/staff.ts';
+import { readStaff } from '../../commands/staff.ts';
 import { html } from '../../documents/html.ts';
-import { hasRole } from '../../domain/staff.ts';
+import { isRefused } from '../../domain/refusals.ts';
+import { hasRole, memberOf } from '../../domain/staff.ts';
 import type { StaffSession } from '../../ports/staff-sessions.ts';
 import { formTokenField } from '../form-fields.ts';
 import { staffCookies } from '../sign-in/cookies.ts';
 import type { MenuEntry, Site } from '../site.ts';
 import type { StaffDependencies } from './dependencies.ts';
 import { pageRoutes } from './page-routes.ts';
-import { findStaffSession, findStaffSessions, isStaffConfirmed } from './sign-in/find-session.ts';
 
 const entries: readonly MenuEntry[] = [
   { section: 'search', name: 'Search', path: '/staff', letter: 's' },
@@ -48,9 +51,34 @@ export const staffSite: Site<StaffSession, StaffDependencies> = {
         <p><code title="You">${staffId}</code></p>`,
   },
   partName: 'pages of the staff console',
-  findSession: findStaffSession,
-  findSessions: findStaffSessions,
+  findSession: async (dependencies, secret) => {
+    const session = await dependencies.sessions.find(secret);
+    return session && (await withRolesOfNow([session], dependencies)).get(session.sessionId);
+  },
+  findSessions: async (dependencies, held) => {
+    const alive = await dependencies.sessions.findAlive(held);
+    return await withRolesOfNow(
+      held.filter(({ sessionId }) => alive.has(sessionId)),
+      dependencies,
+    );
+  },
   mayOpen: (access, { role }) => access !== 'owner' && hasRole(role, access),
-  isConfirmed: async (dependencies, access, session) =>
-    access !== 'owner' && (await isStaffConfirmed(dependencies, session, access)),
+  isConfirmed: async ({ staff }, access, { staffId }) =>
+    access !== 'owner' && !isRefused(memberOf(await readStaff(staff, staffId), access)),
 };
+
+/** The sessions of people who are staff now, with the roles that the read model has now. */
+async function withRolesOfNow(
+  sessions: readonly StaffSession[],
+  { pool, macs }: StaffDependencies,
+): Promise<ReadonlyMap<string, StaffSession>> {
+  const staffIds = [...new Set(sessions.map(({ staffId }) => staffId))];
+  const members = staffIds.length === 0 ? new Map<string, never>() : await readStaffMembers(pool, staffIds, macs);
+  const held = new Map<string, StaffSession>();
+  for (const session of sessions) {
+    const member = members.get(session.staffId);
+    if (member === undefined || member === notBelieved || member.removed_at !== null) continue;
+    held.set(session.sessionId, { ...session, role: member.role });
+  }
+  return held;
+}

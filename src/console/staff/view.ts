@@ -1,5 +1,6 @@
 import type { z } from 'zod';
 import { type AccessRecord, recordAccess } from '../../commands/staff.ts';
+import type { Html } from '../../documents/html.ts';
 import type { Handler } from '../site.ts';
 import { badInput, type Page, page, PageRefusal, type StaffVisit } from '../visit.ts';
 import type { StaffDependencies } from './dependencies.ts';
@@ -21,6 +22,9 @@ export interface View<Input, Shown> {
 
 /** A view that programs read too: its schema stands in the OpenAPI document. */
 export interface JsonView<Input, Shown> extends View<Input, Shown> {
+  /** The names of its endpoint there. */
+  operationId: string;
+  summary: string;
   shown: z.ZodType<Shown>;
 }
 
@@ -67,15 +71,24 @@ export const seeAs = <Input, Shown>(
 
 type StaffHandler = Handler<StaffVisit, StaffDependencies>;
 
+interface ViewPage<Input, Shown> extends Pick<Page, 'section' | 'islands'> {
+  title: string | ((shown: Shown) => string);
+  keys?: (shown: Shown) => NonNullable<Page['keys']>;
+  content: (shown: Shown, visit: StaffVisit, dependencies: StaffDependencies, input: Input) => Html;
+}
+
 /** A page that shows a view. */
 export const viewPage =
-  <Input, Shown>(
-    view: View<Input, Shown>,
-    pageOf: (shown: Shown, visit: StaffVisit, dependencies: StaffDependencies, input: Input) => Page,
-  ): StaffHandler =>
+  <Input, Shown>(view: View<Input, Shown>, { title, keys, content, ...fixed }: ViewPage<Input, Shown>): StaffHandler =>
   async (visit, dependencies) => {
     const input = readInput(view.input, inputOf(visit));
-    return page(pageOf(await seeAs(visit, view, dependencies), visit, dependencies, input));
+    const shown = await seeAs(visit, view, dependencies);
+    return page({
+      ...fixed,
+      title: typeof title === 'string' ? title : title(shown),
+      keys: keys?.(shown) ?? [],
+      content: content(shown, visit, dependencies, input),
+    });
   };
 
 /** All rows that another view shows page by page. */

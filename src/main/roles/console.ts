@@ -5,7 +5,7 @@ import { admitSession } from '../../adapters/postgres/session-hourly-limit.ts';
 import { createSignInLinks } from '../../adapters/postgres/sign-in-links.ts';
 import { newAccountCache } from '../../commands/accounts.ts';
 import { registerSite } from '../../console/console.ts';
-import { LiveDownloads } from '../../console/live/live-downloads.ts';
+import { LiveStreams } from '../../console/live/live-streams.ts';
 import { originsOf } from '../../console/origins.ts';
 import type { ConsoleDependencies } from '../../console/owner/dependencies.ts';
 import { ownerSite } from '../../console/owner/owner-site.ts';
@@ -35,17 +35,15 @@ export function addConsole(server: FastifyInstance, connections: Connections, sh
   const links = createSignInLinks(pool, { macs, randomBits });
   const emailHashes = (email: string) => macs.signUnderEach('people', mailbox(email));
   const signIns = new AddressWindows(maxSignInsOfClient, realNowMs);
-  const live = new LiveDownloads({
-    wait: (known, options) => waitingPolls.wait(known, options),
-    progress: parts.progress,
-  });
-  server.addHook('preClose', async () => live.stop());
+  const streams = new LiveStreams();
+  server.addHook('preClose', async () => streams.stop());
   registerSite(server, ownerSite, {
     ...connections,
     ...parts,
     links,
     emailHashes,
-    live,
+    streams,
+    waitForChange: (known, options) => waitingPolls.wait(known, options),
     newUuid,
     randomBits,
     get origins() {

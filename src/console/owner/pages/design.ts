@@ -1,6 +1,6 @@
 import { type Html, html } from '../../../documents/html.ts';
 import { choiceField } from '../../form-fields.ts';
-import { amountCell, bar, empty, figures, listTable, money, note, statusTag, time } from '../../parts.ts';
+import { amountCell, bar, empty, figures, listTable, money, note, plotFigure, statusTag, time } from '../../parts.ts';
 import { type Answer, page } from '../../visit.ts';
 
 /** The tokens and parts that pages are made of. Nothing on it is anybody's data. */
@@ -40,10 +40,7 @@ export function show(): Answer {
         },
       ])}
       <h2>Plot</h2>
-      <figure class="plot" data-plot="${JSON.stringify({ days, series })}">
-        <figcaption>Downloads of each day</figcaption>
-        <div class="canvas"></div>
-      </figure>
+      ${plotFigure({ days, series }, 'Downloads of each day')}
       <h2>Table</h2>
       ${listTable('Example', ['queued', 'running', 'done', 'failed'] as const, {
         Queued: () => time(instant),

@@ -7,6 +7,7 @@ import { type Html, html } from '../../../documents/html.ts';
 import { chargeChanges, describeEvent, eventTitle } from '../../../documents/job-story.ts';
 import { type FailureReason, failureReasons } from '../../../domain/failure-reasons.ts';
 import { costText } from '../../download-list.ts';
+import { isUnfinished } from '../../live/live-downloads.ts';
 import { actorText, bytes, facts, note, statusTag, time } from '../../parts.ts';
 import { type Answer, away, missing, type OwnerVisit, page, PageRefusal, redirect } from '../../visit.ts';
 import type { ConsoleDependencies } from '../dependencies.ts';
@@ -34,12 +35,11 @@ function content(
   { origins }: ConsoleDependencies,
 ): Html {
   const { token, status, url, format, quality, queued_at: queuedAt, failure_reason: reason, key_id: keyId } = download;
-  const isLive = status !== 'done' && status !== 'failed';
   const charge = timeline.find(({ cents }) => cents !== null);
   const curl = `curl -sS -H "Authorization: Bearer $REELTALLY_KEY" \\\n  "${origins.own}/api/v1/video/status?token=${token}"`;
   return html`${reason !== null && failure(reason, download)}
     ${facts([
-      ['State', statusTag(status), isLive && html`data-live="${token}" data-reload-at-end`],
+      ['State', statusTag(status), isUnfinished(download) && html`data-live="${token}" data-reload-at-end`],
       status === 'done' && ['File', file(download)],
       ['Video', html`<a href="${url}" rel="noreferrer noopener">${url}</a>`],
       ['Asked for', html`${format}${format === 'video' && `, ${quality}`}`],

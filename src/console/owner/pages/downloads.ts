@@ -12,6 +12,7 @@ import {
   readCursor,
   readFilters,
 } from '../../download-list.ts';
+import { followDownloads } from '../../live/live-downloads.ts';
 import { type Answer, type OwnerVisit, page, PageRefusal } from '../../visit.ts';
 import type { ConsoleDependencies } from '../dependencies.ts';
 
@@ -60,20 +61,16 @@ const maxFollowed = 60;
 
 /** How the downloads of a page go on, as server-sent events. */
 export async function follow(
-  visit: OwnerVisit,
-  { pool, live }: ConsoleDependencies,
+  { session: { accountId }, stay, query }: OwnerVisit,
+  dependencies: ConsoleDependencies,
   reply: FastifyReply,
 ): Promise<Answer> {
-  const {
-    session: { accountId },
-    stay,
-  } = visit;
-  const tokens = visit.query.getAll('token').slice(0, maxFollowed);
-  const { rows } = await pool.query<Pick<JobRow, 'token' | 'status'>>(
+  const tokens = query.getAll('token').slice(0, maxFollowed);
+  const { rows } = await dependencies.pool.query<Pick<JobRow, 'token' | 'status'>>(
     'select token, status from jobs where account_id = $1 and token = any($2)',
     [accountId, tokens],
   );
-  if (!live.follow(reply, { accountId, stay, known: rows }))
+  if (!followDownloads(reply, { accountId, stay, known: rows }, dependencies))
     throw new PageRefusal(503, 'Too many live pages', 'Reload the page to see how downloads go on.');
   return { kind: 'handled' };
 }

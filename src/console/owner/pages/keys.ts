@@ -6,7 +6,7 @@ import { keyLabel } from '../../../domain/account-events.ts';
 import { maxKeysOf, type Terms } from '../../../domain/plans.ts';
 import { isRefused } from '../../../domain/refusals.ts';
 import { termsAt } from '../../../domain/usage-periods.ts';
-import { folded, formKeyField, formKeyOf, formTokenField, postForm } from '../../form-fields.ts';
+import { doneNote, folded, formKeyField, formKeyOf, formTokenField, postForm } from '../../form-fields.ts';
 import { actionCell, count, empty, listTable, note, rowName, time } from '../../parts.ts';
 import {
   type Answer,
@@ -35,7 +35,7 @@ async function content(visit: OwnerVisit, dependencies: ConsoleDependencies): Pr
   const terms = termsAt(await currentUsage(visit, dependencies), dependencies.now());
   const active = keys.filter(({ revoked_at: revokedAt }) => revokedAt === null);
   const revoked = keys.filter(({ revoked_at: revokedAt }) => revokedAt !== null);
-  return html`${visit.query.get('done') === 'revoked' && note('good', 'The key is revoked. Every process refuses it from now on.')}
+  return html`${doneNote(visit, { revoked: 'The key is revoked. Every process refuses it from now on.' })}
     ${list(active, terms)}
     <h2 id="issue">Issue a key</h2>
     ${

@@ -19,6 +19,7 @@ import {
   figures,
   listTable,
   money,
+  plotFigure,
   rowName,
   time,
 } from '../../parts.ts';
@@ -185,12 +186,7 @@ function plot({ period, terms, overage }: Shown, days: readonly UsageDay[]): Htm
   ];
   const plotted = { days: all.map((each) => Date.parse(each) / 1000), series };
   return html`<h2>Day by day</h2>
-    <figure class="plot" data-plot="${JSON.stringify(plotted)}">
-      <figcaption>
-        Downloads of each day, and their sum beside the allowance of ${count(terms.downloads_limit)}.
-      </figcaption>
-      <div class="canvas"></div>
-    </figure>
+    ${plotFigure(plotted, `Downloads of each day, and their sum beside the allowance of ${count(limit)}.`)}
     ${listTable('Usage by day', days, {
       'Day (UTC)': rowName(
         (each) =>

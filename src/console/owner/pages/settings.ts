@@ -6,7 +6,7 @@ import { maxKeysOf, type PlanTerms, type Terms } from '../../../domain/plans.ts'
 import { isRefused } from '../../../domain/refusals.ts';
 import { comingTerms, isOverAt, termsAt } from '../../../domain/usage-periods.ts';
 import type { UsagePeriod } from '../../../domain/usage-state.ts';
-import { formTokenField, readDollars } from '../../form-fields.ts';
+import { doneNote, formTokenField, readDollars } from '../../form-fields.ts';
 import { amountCell, count, countCell, day, facts, listTable, money, note, rowName, tag } from '../../parts.ts';
 import { type Answer, away, badInput, missing, outcomeUnknown, type OwnerVisit, page, redirect } from '../../visit.ts';
 import { currentUsage, snapshotOf } from '../current-usage.ts';
@@ -19,25 +19,24 @@ import { peopleAndSessions } from './people.ts';
 
 const budgetMs = 5_000;
 
-const done: ReadonlyMap<string | null, string> = new Map([
-  ['cap', 'The cap is changed.'],
-  ['plan', 'The plan is changed.'],
-  ['billing', 'The billing details are saved.'],
-  ['invited', 'The person is invited, and can sign in with that address.'],
-  ['removed', 'The person is removed, and signed out everywhere.'],
-  ['ended', 'The session is ended.'],
-]);
+const done = {
+  cap: 'The cap is changed.',
+  plan: 'The plan is changed.',
+  billing: 'The billing details are saved.',
+  invited: 'The person is invited, and can sign in with that address.',
+  removed: 'The person is removed, and signed out everywhere.',
+  ended: 'The session is ended.',
+};
 
 export async function show(visit: OwnerVisit, dependencies: ConsoleDependencies): Promise<Answer> {
   const usage = await currentUsage(visit, dependencies);
   const account = await readAccount(dependencies.store, visit.session.accountId);
   const sessions = await dependencies.sessions.list(visit.session);
-  const told = done.get(visit.query.get('done'));
   return page({
     title: 'Settings',
     section: 'settings',
-    content: html`${told !== undefined && note('good', told)} ${cap(visit, usage, dependencies.now())}
-    ${plans(usage, dependencies)} ${billingForm(visit, account.billing)} ${warnings(termsAt(usage, dependencies.now()))}
+    content: html`${doneNote(visit, done)} ${cap(visit, usage, dependencies.now())} ${plans(usage, dependencies)}
+    ${billingForm(visit, account.billing)} ${warnings(termsAt(usage, dependencies.now()))}
     ${peopleAndSessions(visit, account.people, sessions)}`,
   });
 }

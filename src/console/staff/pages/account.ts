@@ -30,13 +30,10 @@ import { mailsTag } from './notices.ts';
 
 /** One account: what it has bought and used, who belongs to it, and what was given back. */
 
-export const show = viewPage(accountView, (account) => {
-  const [owner] = account.people.filter(({ removed }) => !removed);
-  return {
-    title: account.billing.name ?? owner?.email ?? account.account_id,
-    section: 'search',
-    content: content(account),
-  };
+export const show = viewPage(accountView, {
+  title: ({ billing, people, account_id: id }) => billing.name ?? people.find(({ removed }) => !removed)?.email ?? id,
+  section: 'search',
+  content,
 });
 
 const partNames = {

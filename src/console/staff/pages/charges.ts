@@ -1,7 +1,7 @@
 import { type Columns, type Html, html, numberCell } from '../../../documents/html.ts';
 import { choices } from '../../form-fields.ts';
 import { amountCell, count, day, empty, facts, figures, listTable, money, tag, time } from '../../parts.ts';
-import { accountLink, chargesPath, fileLinks } from '../addresses.ts';
+import { accountLink, chargesPath, fileLinks, pageLinks } from '../addresses.ts';
 import { exportHandlers, viewPage } from '../view.ts';
 import {
   type ChargeRow,
@@ -16,11 +16,11 @@ import { overageAddress, overageFigures, phaseTags, rowsOfSums } from './overage
 
 /** One account's overage of a billing period, charge by charge, each with its event. */
 
-export const show = viewPage(charges, (shown, _visit, _dependencies, input) => ({
+export const show = viewPage(charges, {
   title: 'Overage of an account',
   section: 'overage',
-  content: html`${ofPeriod(shown.period)} ${list(shown, input)}`,
-}));
+  content: (shown, _visit, _dependencies, input) => html`${ofPeriod(shown.period)} ${list(shown, input)}`,
+});
 
 export const files = exportHandlers(exportCharges, ({ period }, { only }) => ({
   fileName: `overage-${nameOf(period)}`,
@@ -68,10 +68,7 @@ function list({ period, rows, next }: Charges, { only, after }: ChargesInput): H
       ${fileLinks('rows', (as) => chargesPath(period, { only }, as))}
     </div>
     ${listTable({ name: 'Charges and corrections', none }, rows, columnsOf(only === undefined))}
-    <p class="pages">
-      ${after !== undefined && html`<a href="${chargesPath(period, { only })}">First page</a>`}
-      ${next !== null && html`<a rel="next" href="${chargesPath(period, { only, after: next })}">Next page</a>`}
-    </p>`;
+    ${pageLinks((from) => chargesPath(period, { only, after: from }), { after, next })}`;
 }
 
 const names: Readonly<Record<string, string>> = {

@@ -15,11 +15,7 @@ import { correctionTag, whatOf, who } from './corrections.ts';
 
 /** One correction: who asked, who decided, and the events by which the money went back. */
 
-export const show = viewPage(correctionView, (story, visit) => ({
-  title: 'Correction',
-  section: 'corrections',
-  content: content(story, visit),
-}));
+export const show = viewPage(correctionView, { title: 'Correction', section: 'corrections', content });
 
 type Decision = typeof approveCorrection | typeof refuseCorrection;
 

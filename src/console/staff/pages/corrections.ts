@@ -10,18 +10,19 @@ import { type Corrections, corrections } from '../views/corrections.ts';
 
 /** Who gave what back, why and with whose approval; and what waits for somebody. */
 
-export const show = viewPage(corrections, (shown, visit) => ({
+export const show = viewPage(corrections, {
   title: 'Corrections',
   section: 'corrections',
-  content: html`<p>
-      Did a platform or the service fail for many?
-      <a href="/staff/corrections/outage">Give back the charges of an outage</a>
-    </p>
-    ${waiting(shown, visit)}
-    <h2>${isOfAsked(visit) ? 'Asked for here' : 'Given back'}</h2>
-    ${filters(visit)} ${isOfAsked(visit) ? asked(shown.asked, visit) : givenBack(shown.given_back, visit)}
-    ${olderLink('/staff/corrections', visit.query, shown.next)}`,
-}));
+  content: (shown, visit) =>
+    html`<p>
+        Did a platform or the service fail for many?
+        <a href="/staff/corrections/outage">Give back the charges of an outage</a>
+      </p>
+      ${waiting(shown, visit)}
+      <h2>${isOfAsked(visit) ? 'Asked for here' : 'Given back'}</h2>
+      ${filters(visit)} ${isOfAsked(visit) ? asked(shown.asked, visit) : givenBack(shown.given_back, visit)}
+      ${olderLink('/staff/corrections', visit.query, shown.next)}`,
+});
 
 const isOfAsked = ({ query }: StaffVisit) =>
   query.get('list') === 'asked' || ['status', 'by', 'reference'].some((name) => (query.get(name) ?? '') !== '');

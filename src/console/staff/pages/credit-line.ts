@@ -9,11 +9,7 @@ import { invoiceLine, type LineLeft } from '../views/invoice.ts';
 
 /** Credits a line of an invoice, or a part of it. */
 
-export const show = viewPage(invoiceLine, (shown, visit, dependencies) => ({
-  title: 'Credit a line',
-  section: 'search',
-  content: content(shown, visit, dependencies),
-}));
+export const show = viewPage(invoiceLine, { title: 'Credit a line', section: 'search', content });
 
 export const ask = askAction(invoiceLine, ({ invoice, line }) =>
   line.left_cents > 0

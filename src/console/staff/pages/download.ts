@@ -1,5 +1,6 @@
 import { maxAccessRecords } from '../../../../projections/queries/download-record.ts';
 import { type Html, html } from '../../../documents/html.ts';
+import { isUnfinished } from '../../live/live-downloads.ts';
 import { actorText, bytes, count, duration, exactTime, facts, money, note, statusTag, time } from '../../parts.ts';
 import { accountLink, accountPath, correctionPath, downloadPath, eventAtPath, eventPath } from '../addresses.ts';
 import { viewPage } from '../view.ts';
@@ -8,18 +9,18 @@ import { amountsOf, type Step, type StepKind, stepKinds } from '../views/downloa
 
 /** A download, replayed: every step from the request to whoever has looked at it. */
 
-export const show = viewPage(downloadView, (download, { query }) => ({
-  title: `${download.platform} ${download.video_id}`,
+export const show = viewPage(downloadView, {
+  title: ({ platform, video_id: id }) => `${platform} ${id}`,
   section: 'search',
   islands: ['timeline'],
-  keys: [
+  keys: ({ usage: { before, after } }) => [
     ['e', 'data of the event'],
-    ...(download.usage.before ? [['[', "event before, in the account's usage"] as const] : []),
-    ...(download.usage.after ? [[']', "event after, in the account's usage"] as const] : []),
+    ...(before ? [['[', "event before, in the account's usage"] as const] : []),
+    ...(after ? [[']', "event after, in the account's usage"] as const] : []),
     [',  .', 'replay: one step back, one step on'],
   ],
-  content: content(download, replayOf(query)),
-}));
+  content: (download, { query }) => content(download, replayOf(query)),
+});
 
 /** What of it is shown: steps of one kind; and up to which event it is replayed. */
 interface Replay {
@@ -54,7 +55,7 @@ function content(download: Download, replay: Replay): Html {
 function factsOf(download: Download): Html {
   const { token, account_id: account, url, format, quality, status, file, key_id: key, request_id: request } = download;
   return facts([
-    ['State', statusTag(status), isLive(download) && html`data-state`],
+    ['State', statusTag(status), isUnfinished(download) && html`data-state`],
     ['Account', accountLink(account)],
     ['Video', html`<a href="${url}" rel="noreferrer noopener">${url}</a>`],
     ['Asked for', html`${format}${format === 'video' && `, ${quality}`}, ${time(download.queued_at)}`],
@@ -73,8 +74,6 @@ function factsOf(download: Download): Html {
     ['Usage stream', neighbours(download)],
   ]);
 }
-
-const isLive = ({ status }: Download) => status !== 'done' && status !== 'failed';
 
 function cost(download: Download): Html {
   const { overage, charged_cents: charged, given_back_cents: givenBack, left_cents: left, token, steps } = download;
@@ -200,7 +199,7 @@ function story(all: readonly Step[], download: Download, { kind, at }: Replay): 
   const position = all.findLast(({ event }) => typeof event?.position === 'string')?.event?.position ?? '0';
   return html`<ol
       class="timeline"
-      ${isLive(download) && html`data-follow="${downloadPath(download.token)}/live" data-after="${position}"`}
+      ${isUnfinished(download) && html`data-follow="${downloadPath(download.token)}/live" data-after="${position}"`}
     >
       ${groups.map(({ fold, steps: inside }) => {
         if (fold === undefined || kind) return inside.map((step) => item(step, at));

@@ -6,15 +6,15 @@ import { event as eventView, type EventShown } from '../views/event.ts';
 
 /** One event of the log: what it says, who caused it, and what stands around it. */
 
-export const show = viewPage(eventView, (event) => ({
-  title: event.type,
+export const show = viewPage(eventView, {
+  title: ({ type }) => type,
   section: 'search',
-  keys: [
-    ...(event.before ? [['[', 'event before, in the same stream'] as const] : []),
-    ...(event.after ? [[']', 'event after, in the same stream'] as const] : []),
+  keys: ({ before, after }) => [
+    ...(before ? [['[', 'event before, in the same stream'] as const] : []),
+    ...(after ? [[']', 'event after, in the same stream'] as const] : []),
   ],
-  content: content(event),
-}));
+  content,
+});
 
 function content(event: EventShown): Html {
   const { metadata, chain, token, account_id: account, stream, revision, before, after, cause } = event;

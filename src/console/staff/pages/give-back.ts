@@ -78,10 +78,7 @@ async function readLeft(store: EventStore, job: JobRow): Promise<ChargeLeft> {
   return { ...charge, left_cents: cents, way: { by: 'credit_note', invoice_number, line } };
 }
 
-export const show = viewPage(chargeLeft, (charge, visit, dependencies) => ({
-  title: 'Give back',
-  content: content(charge, visit, dependencies),
-}));
+export const show = viewPage(chargeLeft, { title: 'Give back', content });
 
 export const ask = askAction(chargeLeft, ({ way, job, revision, charge_event_id }) => {
   if (way.by === 'waiver') return { kind: 'waive_charge', stream: job.usage_stream, token: job.token, revision };

@@ -13,31 +13,29 @@ import {
 
 /** An invoice with what may still be credited of each line; and a credit note. */
 
-export const show = viewPage(invoiceView, (invoice) => ({
-  title: `Invoice ${String(invoice.number)}`,
+export const show = viewPage(invoiceView, {
+  title: ({ number }) => `Invoice ${String(number)}`,
   section: 'search',
-  content: invoiceContent(invoice),
-}));
-
-const invoiceContent = (invoice: InvoiceLeft): Html =>
-  html`${facts([...factsOf(invoice), ...invoiceFacts(invoice), eventFact(invoice)])}
-    <h2>Lines</h2>
-    ${lineTable(invoice.lines, {
-      Left: numberCell(({ cents, left_cents: left }) => (cents < 0 ? '' : money(left))),
-      Source: (line) => sourceOf(line, invoice),
-      Action: actionCell(
-        (line) => line.left_cents > 0 && html`<a data-row href="${creditLinePath(line, invoice)}">Credit…</a>`,
-      ),
-    })}
-    <p class="soft">
-      The amount left is never more than the line less its waivers, nor than what is left of the whole invoice.
-    </p>
-    ${noteTable(invoice.credit_notes, ({ number: note }) => creditNotePath(invoice.account_id, note), {
-      Issued: ({ issued_at: at }) => time(at),
-      Line: ({ line }) => line,
-      Reference: ({ reference }) => reference,
-      Reason: ({ reason }) => html`<div class="reason">${reason}</div>`,
-    })}`;
+  content: (invoice) =>
+    html`${facts([...factsOf(invoice), ...invoiceFacts(invoice), eventFact(invoice)])}
+      <h2>Lines</h2>
+      ${lineTable(invoice.lines, {
+        Left: numberCell(({ cents, left_cents: left }) => (cents < 0 ? '' : money(left))),
+        Source: (line) => sourceOf(line, invoice),
+        Action: actionCell(
+          (line) => line.left_cents > 0 && html`<a data-row href="${creditLinePath(line, invoice)}">Credit…</a>`,
+        ),
+      })}
+      <p class="soft">
+        The amount left is never more than the line less its waivers, nor than what is left of the whole invoice.
+      </p>
+      ${noteTable(invoice.credit_notes, ({ number: note }) => creditNotePath(invoice.account_id, note), {
+        Issued: ({ issued_at: at }) => time(at),
+        Line: ({ line }) => line,
+        Reference: ({ reference }) => reference,
+        Reason: ({ reason }) => html`<div class="reason">${reason}</div>`,
+      })}`,
+});
 
 const factsOf = (document: InvoiceDocument | CreditNoteDocument): readonly Fact[] => [
   documentFact(document),
@@ -59,18 +57,19 @@ function sourceOf(line: LineOfInvoice, { account_id: accountId, period_start: st
   return html`<a href="/staff/overage/${accountId}/${start.slice(0, 10)}">its charges</a>`;
 }
 
-export const showCreditNote = viewPage(creditNoteView, (note) => ({
-  title: `Credit note ${String(note.number)}`,
+export const showCreditNote = viewPage(creditNoteView, {
+  title: ({ number }) => `Credit note ${String(number)}`,
   section: 'search',
-  content: facts([
-    ...factsOf(note),
-    givesBackFact(note, {
-      invoicePath: invoicePath(note.account_id, note.invoice_number),
-      more: note.charge_event_id !== null && html`, of <a href="${eventPath(note.charge_event_id)}">one charge</a>`,
-    }),
-    ['Issued by', html`<code>${note.issued_by}</code>`],
-    ['Reason', note.reason],
-    ['Reference', note.reference],
-    eventFact(note),
-  ]),
-}));
+  content: (note) =>
+    facts([
+      ...factsOf(note),
+      givesBackFact(note, {
+        invoicePath: invoicePath(note.account_id, note.invoice_number),
+        more: note.charge_event_id !== null && html`, of <a href="${eventPath(note.charge_event_id)}">one charge</a>`,
+      }),
+      ['Issued by', html`<code>${note.issued_by}</code>`],
+      ['Reason', note.reason],
+      ['Reference', note.reference],
+      eventFact(note),
+    ]),
+});

@@ -13,7 +13,15 @@ import {
   rowName,
   tag,
 } from '../../parts.ts';
-import { accountPath, chargesPath, eventAtPath, type FileEnding, fileLinks, withQuery } from '../addresses.ts';
+import {
+  accountPath,
+  chargesPath,
+  eventAtPath,
+  type FileEnding,
+  fileLinks,
+  pageLinks,
+  withQuery,
+} from '../addresses.ts';
 import { verdictNote } from '../verification.ts';
 import { exportHandlers, viewPage } from '../view.ts';
 import { type CloseRow, exportMonth, monthClose, type MonthInput, months, type ShownMonth } from '../views/months.ts';
@@ -21,21 +29,22 @@ import { amountLink, overageAddress, phaseTags } from './overage.ts';
 
 /** The close of each month: what its billing periods cost, what is invoiced and credited, and what is not and why. */
 
-export const list = viewPage(months, (shown) => ({
+export const list = viewPage(months, {
   title: 'Months',
   section: 'months',
-  content: html`<p>Each billing period counts for the month in which it begins.</p>
-    ${verdictNote(shown.verification)}
-    ${listTable({ name: 'Months', none: empty(html`<p>No billing period has begun yet.</p>`) }, shown.months, {
-      Month: rowName(({ month }) => html`<a data-row href="${addressOf(month)}">${month}</a>`),
-      Accounts: countCell((row) => row.periods),
-      'Not closed': countCell((row) => row.open + row.ended),
-      Due: amountCell((row) => row.due_cents),
-      Invoiced: amountCell((row) => row.invoiced_cents),
-      'Not invoiced': amountCell((row) => row.not_invoiced_cents),
-      Credited: amountCell((row) => row.credited_cents),
-    })}`,
-}));
+  content: (shown) =>
+    html`<p>Each billing period counts for the month in which it begins.</p>
+      ${verdictNote(shown.verification)}
+      ${listTable({ name: 'Months', none: empty(html`<p>No billing period has begun yet.</p>`) }, shown.months, {
+        Month: rowName(({ month }) => html`<a data-row href="${addressOf(month)}">${month}</a>`),
+        Accounts: countCell((row) => row.periods),
+        'Not closed': countCell((row) => row.open + row.ended),
+        Due: amountCell((row) => row.due_cents),
+        Invoiced: amountCell((row) => row.invoiced_cents),
+        'Not invoiced': amountCell((row) => row.not_invoiced_cents),
+        Credited: amountCell((row) => row.credited_cents),
+      })}`,
+});
 
 const addressOf = (month: string) => `/staff/months/${month}`;
 
@@ -45,11 +54,11 @@ const monthAddress = (
   as: FileEnding = '',
 ): string => withQuery(`${addressOf(month)}${as}`, filters);
 
-export const show = viewPage(monthClose, (shown, _visit, _dependencies, input) => ({
-  title: `Close of ${shown.month}`,
+export const show = viewPage(monthClose, {
+  title: ({ month }) => `Close of ${month}`,
   section: 'months',
-  content: html`${state(shown)} ${totalsOf(shown)} ${accounts(shown, input)}`,
-}));
+  content: (shown, _visit, _dependencies, input) => html`${state(shown)} ${totalsOf(shown)} ${accounts(shown, input)}`,
+});
 
 export const files = exportHandlers(exportMonth, ({ month }, { after: _after, ...filters }) => ({
   fileName: `month-${month}`,
@@ -170,10 +179,7 @@ function accounts({ month, accounts: rows, next }: ShownMonth, input: MonthInput
     </form>
     ${fileLinks('accounts', (as) => monthAddress(here, as))}
     ${listTable({ name: 'Accounts of the month', foot: sumRow(rows, isWhole), none }, rows, columns)} ${reasonsOf(rows)}
-    <p class="pages">
-      ${after !== undefined && html`<a href="${monthAddress(here)}#accounts">First page</a>`}
-      ${next !== null && html`<a rel="next" href="${monthAddress({ ...here, after: next })}#accounts">Next page</a>`}
-    </p>`;
+    ${pageLinks((from) => `${monthAddress({ ...here, after: from })}#accounts`, { after, next })}`;
 }
 
 interface Amount {

@@ -29,18 +29,19 @@ const notices: View<z.infer<typeof input>, { notices: Notice[]; next: string | n
   },
 };
 
-export const show = viewPage(notices, ({ notices: shown, next }) => ({
+export const show = viewPage(notices, {
   title: 'Warnings and mails',
   section: 'operation',
-  content: html`${parts('notices')}
-  ${listTable({ name: 'Warnings and mails', none: empty(html`<p>Nobody was told anything yet.</p>`) }, shown, {
-    Time: (notice) => html`<a data-row href="${eventPath(notice.event_id)}">${time(notice.time)}</a>`,
-    What: whatOf,
-    Account: (notice) => accountLink(notice.account_id),
-    Mails: mailsTag,
-  })}
-  ${olderLink('/staff/operation/notices', new URLSearchParams(), next)}`,
-}));
+  content: ({ notices: shown, next }) =>
+    html`${parts('notices')}
+    ${listTable({ name: 'Warnings and mails', none: empty(html`<p>Nobody was told anything yet.</p>`) }, shown, {
+      Time: (notice) => html`<a data-row href="${eventPath(notice.event_id)}">${time(notice.time)}</a>`,
+      What: whatOf,
+      Account: (notice) => accountLink(notice.account_id),
+      Mails: mailsTag,
+    })}
+    ${olderLink('/staff/operation/notices', new URLSearchParams(), next)}`,
+});
 
 function whatOf({ kind, pool, threshold_percent: percent }: Notice): string {
   if (kind === 'document') return 'invoice or credit note';

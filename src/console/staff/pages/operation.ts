@@ -17,12 +17,13 @@ import { type Books, books } from '../views/books.ts';
 
 /** The books: what the verification says, the read models, and periods that should be closed. */
 
-export const show = viewPage(books, (shown, visit) => ({
+export const show = viewPage(books, {
   title: 'Operation',
   section: 'operation',
-  content: html`${parts('books')} ${verification(shown.audit)} ${divergences(shown.audit, visit)}
-  ${approvals(shown.audit)} ${periods(shown)} ${readModels(shown)}`,
-}));
+  content: (shown, visit) =>
+    html`${parts('books')} ${verification(shown.audit)} ${divergences(shown.audit, visit)} ${approvals(shown.audit)}
+    ${periods(shown)} ${readModels(shown)}`,
+});
 
 const partNames = { books: 'Books', work: 'Queue and workers', notices: 'Warnings and mails' } as const;
 

@@ -11,10 +11,11 @@ import {
   listTable,
   money,
   note,
+  plotFigure,
   rowName,
   tag,
 } from '../../parts.ts';
-import { accountPath, chargesPath, type FileEnding, fileLinks, withQuery } from '../addresses.ts';
+import { accountPath, chargesPath, type FileEnding, fileLinks, pageLinks, withQuery } from '../addresses.ts';
 import { exportHandlers, viewPage } from '../view.ts';
 import {
   exportOverage,
@@ -28,12 +29,13 @@ import {
 
 /** Everybody's overage, and the months as a plot. */
 
-export const show = viewPage(overage, (shown, _visit, _dependencies, input) => ({
-  title: shown.month === 'all' ? 'Overage of all months' : `Overage of ${shown.month}`,
+export const show = viewPage(overage, {
+  title: ({ month }) => (month === 'all' ? 'Overage of all months' : `Overage of ${month}`),
   section: 'overage',
   islands: ['plot'],
-  content: html`${ofMonth(shown)} ${plot(shown)} ${filterForm(shown, input)} ${list(shown, input)}`,
-}));
+  content: (shown, _visit, _dependencies, input) =>
+    html`${ofMonth(shown)} ${plot(shown)} ${filterForm(shown, input)} ${list(shown, input)}`,
+});
 
 export const files = exportHandlers(exportOverage, ({ month }, { after: _after, ...filters }) => ({
   fileName: `overage-${month}`,
@@ -116,14 +118,10 @@ function plot({ months }: Overage): Html | false {
       { label: 'Charged', token: 'ink', as: 'outline', values: dollars('charged_cents') },
     ],
   };
-  return html`<figure class="plot" data-plot="${JSON.stringify(plotted)}">
-      <figcaption>
-        Overage charged in each month, in dollars: the part on invoices, the parts voided and waived, and the
-        difference, which no invoice carries yet.
-      </figcaption>
-      <div class="canvas"></div>
-    </figure>
-    ${folded('The months as a table', listTable('Overage by month', months, monthColumns))}`;
+  const caption =
+    'Overage charged in each month, in dollars: the part on invoices, the parts voided and waived, and the difference, which no invoice carries yet.';
+  return html`${plotFigure(plotted, caption)}
+  ${folded('The months as a table', listTable('Overage by month', months, monthColumns))}`;
 }
 
 const textOf = (name: keyof OverageCounts, value: number) => (name === 'charges' ? count(value) : money(value));
@@ -159,26 +157,27 @@ function filterForm({ month, months }: Overage, input: OverageInput): Html {
 
 function list({ month, rows, next, is_partial: isPartial }: Overage, input: OverageInput): Html {
   const { after, ...here } = { ...input, month };
-  const goOn =
-    next !== null &&
-    html`<a rel="next" href="${overageAddress({ ...here, after: next })}"
-      >${isPartial ? 'Look further' : 'Next page'}</a
-    >`;
+  const links = (begin: string | undefined) =>
+    pageLinks((from) => overageAddress({ ...here, after: from }), {
+      after: begin,
+      next,
+      ...(isPartial && { goOn: 'Look further' }),
+    });
   const looked =
     isPartial && note('info', 'Matches are rare: this page looked through as many periods as it may at a time.');
   if (rows.length === 0)
     return html`${looked}
-      ${empty(
-        html`<p>
-          No account matches${isPartial && ' so far'}.
-          <a href="${overageAddress({ month })}">Show all of the month</a>
-        </p>`,
-      )}
-      <p class="pages">${goOn}</p>`;
+    ${empty(
+      html`<p>
+        No account matches${isPartial && ' so far'}.
+        <a href="${overageAddress({ month })}">Show all of the month</a>
+      </p>`,
+    )}
+    ${links(undefined)}`;
   const isWhole = next === null && after === undefined;
   return html`${fileLinks('rows', (as) => overageAddress(here, as))}
-    ${listTable({ name: 'Overage by account', foot: sumRow(rows, isWhole) }, rows, columnsOf(here))} ${looked}
-    <p class="pages">${after !== undefined && html`<a href="${overageAddress(here)}">First page</a>`} ${goOn}</p>`;
+  ${listTable({ name: 'Overage by account', foot: sumRow(rows, isWhole) }, rows, columnsOf(here))} ${looked}
+  ${links(after)}`;
 }
 
 const columnsOf = (here: OverageInput): Columns<OverageRow> => ({

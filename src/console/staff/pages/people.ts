@@ -25,11 +25,7 @@ import {
 
 /** Who is staff, and which of them has looked at whose data. */
 
-export const show = viewPage(peopleView, (people, visit, dependencies) => ({
-  title: 'People',
-  section: 'people',
-  content: content(people, visit, dependencies),
-}));
+export const show = viewPage(peopleView, { title: 'People', section: 'people', content });
 
 function content({ members, next }: People, { session }: StaffVisit, { provider, newUuid }: StaffDependencies): Html {
   return html`<p>
@@ -172,11 +168,11 @@ export async function untilInForce({ staff, pool }: StaffDependencies, message: 
   if (!isInForce) throw notYetInForce(message);
 }
 
-export const showAccessRecords = viewPage(accessRecordsView, (shown, visit) => ({
+export const showAccessRecords = viewPage(accessRecordsView, {
   title: 'Looks at personal data',
   section: 'people',
-  content: accessRecordsContent(shown, visit),
-}));
+  content: accessRecordsContent,
+});
 
 function accessRecordsContent({ access_records: records, next }: AccessRecords, { query }: StaffVisit): Html {
   const [person, account] = ['person', 'account'].map((name) => query.get(name) ?? '');

@@ -4,7 +4,7 @@ import { keyLabel } from '../../../domain/account-events.ts';
 import { isRefused, type Refusal } from '../../../domain/refusals.ts';
 import { defaultTokenDays, maxStaffTokens, maxTokenDays } from '../../../domain/staff.ts';
 import { type StaffScope, staffScope, staffScopes } from '../../../domain/staff-events.ts';
-import { folded, formKeyField, formKeyOf, postForm } from '../../form-fields.ts';
+import { doneNote, folded, formKeyField, formKeyOf, postForm } from '../../form-fields.ts';
 import { actionCell, count, facts, listTable, note, rowName, tag, time } from '../../parts.ts';
 import { type Answer, badInput, missing, page, PageRefusal, redirect, type StaffVisit } from '../../visit.ts';
 import { personPath } from '../addresses.ts';
@@ -17,24 +17,22 @@ import { accessRecordsTable, lastSignIn, readRole, roleField, roleTag, untilInFo
 
 /** One member of staff: role, tokens for programs, and whose data this person has looked at. */
 
-const done: ReadonlyMap<string | null, string> = new Map([
-  ['role', 'The role is changed. It applies from the next page on.'],
-  ['removed', 'The person is removed: no session, link or token of theirs is accepted.'],
-  ['revoked', 'The token is revoked, and accepted no more.'],
-]);
+const done = {
+  role: 'The role is changed. It applies from the next page on.',
+  removed: 'The person is removed: no session, link or token of theirs is accepted.',
+  revoked: 'The token is revoked, and accepted no more.',
+};
 
-export const show = viewPage(personView, (person, visit, dependencies) => {
-  const told = done.get(visit.query.get('done'));
-  return {
-    title: person.email ?? person.staff_id,
-    section: 'people',
-    content: html`${told !== undefined && note('good', told)} ${factsOf(person)} ${changes(person, visit)}
+export const show = viewPage(personView, {
+  title: ({ email, staff_id: id }) => email ?? id,
+  section: 'people',
+  content: (person, visit, dependencies) =>
+    html`${doneNote(visit, done)} ${factsOf(person)} ${changes(person, visit)}
       <h2 id="tokens">Tokens for programs</h2>
       ${tokens(person, visit, dependencies)}
       <h2 id="looks">Looked at</h2>
       ${accessRecordsTable(person.access_records)}
       <p><a href="/staff/people/looks?person=${person.staff_id}">All looks of this person</a></p>`,
-  };
 });
 
 const factsOf = (person: Person): Html =>

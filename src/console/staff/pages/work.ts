@@ -1,6 +1,6 @@
 import { type Html, html, numberCell } from '../../../documents/html.ts';
 import { failureReasonNames, failureReasons } from '../../../domain/failure-reasons.ts';
-import { count, countCell, day, empty, figures, listTable, note, rowName, tag, time } from '../../parts.ts';
+import { count, countCell, day, empty, figures, listTable, note, plotFigure, rowName, tag, time } from '../../parts.ts';
 import { accountPath, downloadPath } from '../addresses.ts';
 import { viewPage } from '../view.ts';
 import { daysShown, type Work, work } from '../views/work.ts';
@@ -8,12 +8,13 @@ import { parts } from './operation.ts';
 
 /** The queue, the workers with what they do, and how downloads end. */
 
-export const show = viewPage(work, (shown, _visit, { now }) => ({
+export const show = viewPage(work, {
   title: 'Queue and workers',
   section: 'operation',
   islands: ['plot'],
-  content: html`${parts('work')} ${queue(shown.queue)} ${workers(shown.workers)} ${failures(shown.days, now())}`,
-}));
+  content: (shown, _visit, { now }) =>
+    html`${parts('work')} ${queue(shown.queue)} ${workers(shown.workers)} ${failures(shown.days, now())}`,
+});
 
 function queue({ answers, waiting, is_more: isMore, oldest, platforms, accounts }: Work['queue']): Html {
   const by = (name: string, rows: Work['queue']['platforms'], nameOf: (row: string) => Html | string) =>
@@ -113,11 +114,7 @@ function plot(failed: Work['days'], by: 'outcome' | 'platform', caption: string,
     token: seriesTokens[index] ?? 'line-strong',
     values: dates.map((date) => of(label, date)),
   }));
-  const plotted = { days: dates.map((date) => Date.parse(date) / 1000), series };
-  return html`<figure class="plot" data-plot="${JSON.stringify(plotted)}">
-    <figcaption>${caption}</figcaption>
-    <div class="canvas"></div>
-  </figure>`;
+  return plotFigure({ days: dates.map((date) => Date.parse(date) / 1000), series }, caption);
 }
 
 function table(days: Work['days']): Html {

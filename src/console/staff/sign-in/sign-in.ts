@@ -7,29 +7,28 @@ import type { Member } from '../../../domain/staff.ts';
 import type { ReadStaffLink } from '../../../ports/staff-sessions.ts';
 import { nextOf } from '../../sign-in/asking-browser.ts';
 import { staffCookies } from '../../sign-in/cookies.ts';
-import {
-  askingSecret,
-  browserOf,
-  linkForm,
-  mailLink,
-  signedIn,
-  signedOut,
-  signedOutNote,
-  unusableLink,
-} from '../../sign-in/sign-in-pages.ts';
+import { signInPages } from '../../sign-in/sign-in-pages.ts';
 import { type Answer, notYetInForce, page, type StaffVisit, type Visit } from '../../visit.ts';
 import type { StaffDependencies } from '../dependencies.ts';
 
 /** Signing in by the OpenID provider, or by a link that was mailed or printed. */
 
-const staffConsole = { base: '/staff', cookieNames: staffCookies, sessionSeconds: 12 * 3_600 } as const;
+const pages = signInPages({
+  base: '/staff',
+  cookieNames: staffCookies,
+  sessionSeconds: 12 * 3_600,
+  people: 'people who were invited',
+  known: 'was invited',
+  help: 'Ask an admin whether you were invited, and with which address.',
+  tooOld: 'too old',
+});
 const recordMs = 5_000;
 const inForceMs = 5_000;
 
 export function showForm(visit: Visit, { provider }: StaffDependencies): Answer {
-  const form = linkForm(visit, staffConsole, { people: 'people who were invited', isOnly: !provider });
+  const form = pages.linkForm(visit, !provider);
   const byProvider = () => {
-    const next = encodeURIComponent(nextOf(visit.query, staffConsole.base));
+    const next = encodeURIComponent(nextOf(visit.query, '/staff'));
     return html`<p>
         <a class="button" href="/staff/sign-in/with-provider?next=${next}">Sign in with ${provider?.name ?? ''}</a>
       </p>
@@ -40,23 +39,17 @@ export function showForm(visit: Visit, { provider }: StaffDependencies): Answer 
   };
   return page({
     title: 'Sign in to the staff console',
-    content: html`${signedOutNote(visit)} ${provider ? byProvider() : form}`,
+    content: html`${pages.signedOutNote(visit)} ${provider ? byProvider() : form}`,
   });
 }
 
-export const askForLink = (visit: Visit, dependencies: StaffDependencies): Answer =>
-  mailLink(visit, dependencies, staffConsole, {
-    known: 'was invited',
-    help: 'Ask an admin whether you were invited, and with which address.',
-  });
-
-const unusable = () => unusableLink(staffConsole, 'too old');
+export const askForLink = pages.mailLink;
 
 export async function openLink(visit: Visit, dependencies: StaffDependencies): Promise<Answer> {
   const secret = visit.params['secret'] ?? '';
   const link = await readUsable(secret, dependencies);
-  if (!link) return unusable();
-  if (link.isOfBrowser(askingSecret(visit, dependencies, staffConsole)))
+  if (!link) return pages.unusableLink();
+  if (link.isOfBrowser(pages.askingSecret(visit, dependencies)))
     return await start(visit, dependencies, { secret, ...link });
   return page({
     title: 'Sign in here?',
@@ -68,7 +61,7 @@ export async function openLink(visit: Visit, dependencies: StaffDependencies): P
 export async function useLink(visit: Visit, dependencies: StaffDependencies): Promise<Answer> {
   const secret = visit.params['secret'] ?? '';
   const link = await readUsable(secret, dependencies);
-  return link ? await start(visit, dependencies, { secret, ...link }) : unusable();
+  return link ? await start(visit, dependencies, { secret, ...link }) : pages.unusableLink();
 }
 
 /** A link of somebody who may use it: the log says who is staff. */
@@ -85,10 +78,10 @@ async function start(
   { secret, staffId }: ReadStaffLink & { secret: string },
 ): Promise<Answer> {
   // The first of two browsers that use the link takes it.
-  if (!(await dependencies.links.use(secret))) return unusable();
+  if (!(await dependencies.links.use(secret))) return pages.unusableLink();
   const request = { correlationId: visit.request.id, timeoutMs: recordMs };
   const member = await recordSignIn(dependencies.staff, { staffId, signIn: { by: 'link' }, ...request });
-  return isRefused(member) ? unusable() : await startSession(visit, dependencies, { staffId, member });
+  return isRefused(member) ? pages.unusableLink() : await startSession(visit, dependencies, { staffId, member });
 }
 
 /** @param person somebody whose sign-in is recorded in the log */
@@ -101,12 +94,11 @@ export async function startSession(
   // Sessions hold for members that the read model knows.
   const isInForce = await catchUp({ store: staff.store, pool }, staffModel, inForceMs).catch(() => false);
   if (!isInForce) throw notYetInForce('Your sign-in is recorded. Sign in again in a minute.');
-  const browser = browserOf(visit, dependencies, staffConsole);
-  const secret = await sessions.start({ staffId, role: member.role, ...browser });
-  return signedIn(visit, dependencies, staffConsole, secret);
+  const secret = await sessions.start({ staffId, role: member.role, ...pages.browserOf(visit, dependencies) });
+  return pages.signedIn(visit, dependencies, secret);
 }
 
 export async function signOut({ session }: StaffVisit, dependencies: StaffDependencies): Promise<Answer> {
   await dependencies.sessions.end(session.staffId, session.sessionId);
-  return signedOut(dependencies, staffConsole);
+  return pages.signedOut(dependencies);
 }

@@ -139,8 +139,9 @@ const input = z.object({
 
 const shownPeriods = 24;
 
-/** An account: what it has bought, what it has used, and who belongs to it. */
 export const account: JsonView<z.infer<typeof input>, AccountShown> = {
+  operationId: 'getAccount',
+  summary: 'An account: terms, usage, money, keys, people, and what is new',
   input,
   shown,
   read: async ({ pool: client, macs, staff, now }, { account: accountId }) => {

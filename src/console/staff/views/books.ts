@@ -7,7 +7,7 @@ import { nameOf } from '../../../domain/acknowledgements.ts';
 import { auditEventSchemas } from '../../../domain/audit-events.ts';
 import type { EventStore } from '../../../ports/event-store.ts';
 import { unlessAway, verification, verificationOf } from '../verification.ts';
-import type { JsonView } from '../view.ts';
+import type { View } from '../view.ts';
 
 /** All but who examined it. */
 // What Postgres keeps as JSON is JSON: said so, not looked at, for JSON Schema has no short word for any JSON.
@@ -49,7 +49,7 @@ const audit = verification.extend({
     ),
 });
 
-const shown = z.strictObject({
+export const shownBooks = z.strictObject({
   audit: audit.describe('What the continuous verification says now.'),
   read_models: z.array(
     z.strictObject({
@@ -74,14 +74,13 @@ const shown = z.strictObject({
   are_more_not_closed: z.boolean().describe('True if there are more than these.'),
 });
 
-export type Books = z.infer<typeof shown>;
+export type Books = z.infer<typeof shownBooks>;
 
 const maxPeriods = 100;
 
 /** The state of the books: one statement, and the positions of the log. */
-export const books: JsonView<object, Books> = {
+export const books: View<object, Books> = {
   input: z.object({}),
-  shown,
   read: async (dependencies) => {
     const { pool, staff, now, closingGraceSeconds } = dependencies;
     const endedBefore = new Date(Date.parse(now()) - closingGraceSeconds * 1_000).toISOString();

@@ -65,6 +65,8 @@ const shown = z.strictObject({
 export type Charges = z.infer<typeof shown>;
 
 export const charges: JsonView<ChargesInput, Charges> = {
+  operationId: 'listCharges',
+  summary: 'Charges and corrections of one account and billing period',
   input,
   shown,
   read: ({ pool }, { after, ...given }) =>

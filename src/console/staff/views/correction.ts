@@ -51,8 +51,9 @@ const made = z.strictObject({
 const shown = shownCorrection.extend({ made: z.array(made).describe('The events that have given money back.') });
 export type CorrectionStory = z.infer<typeof shown>;
 
-/** One correction with its whole story. */
 export const correction: JsonView<{ id: string }, CorrectionStory> = {
+  operationId: 'getCorrection',
+  summary: 'One correction: who asked, who approved, and the events that give the money back',
   input: z.object({ id: z.string().max(100).describe('Id of the correction.') }),
   shown,
   read: ({ pool }, { id }) =>

@@ -54,6 +54,8 @@ const maxWaiting = 100;
 
 /** What waits for somebody, and what was given back: three statements. */
 export const corrections: JsonView<CorrectionsInput, Corrections> = {
+  operationId: 'listCorrections',
+  summary: 'What waits for a second person, and who gave what back, why and with whose approval',
   input,
   shown,
   read: ({ pool }, given) => inSnapshot(pool, (client) => readCorrections(client, given)),

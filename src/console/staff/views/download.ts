@@ -59,8 +59,9 @@ export type Download = z.infer<typeof shown>;
 
 const input = z.object({ token: z.string().max(100).describe('The `request_token` of the download.') });
 
-/** A download from its request to whoever looked at it. */
 export const download: JsonView<z.infer<typeof input>, Download> = {
+  operationId: 'getDownload',
+  summary: 'A download, step by step',
   input,
   shown,
   read: async ({ pool, staff, pollAnswer }, { token }) => {

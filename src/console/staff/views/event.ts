@@ -48,8 +48,9 @@ const nearEvents = 20;
 const maxJobEvents = 100;
 const readAtOnce = 1_000;
 
-/** One event of the log. */
 export const event: JsonView<z.infer<typeof input>, EventShown> = {
+  operationId: 'getEvent',
+  summary: 'One event, with what caused it and what it has caused',
   input,
   shown,
   read: async ({ pool, staff: { store } }, { id }) => {

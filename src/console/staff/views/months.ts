@@ -90,6 +90,8 @@ export type MonthInput = z.infer<typeof input>;
 export type ShownMonth = z.infer<typeof shown>;
 
 export const monthClose: JsonView<MonthInput, ShownMonth> = {
+  operationId: 'getMonth',
+  summary: 'The close of a month, in sum and by account',
   input,
   shown,
   read: async (dependencies, { month: wanted, after, ...filter }) => {

@@ -1,12 +1,14 @@
 import { z } from 'zod';
 import type { JsonView } from '../view.ts';
-import { books } from './books.ts';
-import { work } from './work.ts';
+import { books, shownBooks } from './books.ts';
+import { shownWork, work } from './work.ts';
 
-const shown = z.strictObject({ books: books.shown, work: work.shown });
+const shown = z.strictObject({ books: shownBooks, work: shownWork });
 
-/** The service itself, for programs: what two pages show. */
+/** What two pages show. */
 export const operation: JsonView<object, z.infer<typeof shown>> = {
+  operationId: 'getOperation',
+  summary: 'The service itself: what the verification says, read models, queue, workers, how downloads end',
   input: z.object({}),
   shown,
   read: async (dependencies) => {

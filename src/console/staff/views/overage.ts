@@ -72,6 +72,8 @@ export type OverageMonth = z.infer<typeof monthRow>;
 export type Overage = z.infer<typeof shown>;
 
 export const overage: JsonView<OverageInput, Overage> = {
+  operationId: 'listOverage',
+  summary: 'Overage of every account and month',
   input,
   shown,
   read: async ({ pool, now }, given) => {

@@ -38,8 +38,9 @@ const shown = z.strictObject({
 });
 export type SearchResult = z.infer<typeof shown>;
 
-/** One box for everything that staff are told. */
 export const search: JsonView<z.infer<typeof input>, SearchResult> = {
+  operationId: 'search',
+  summary: 'Everything that a text stands for',
   input,
   shown,
   read: async ({ pool, macs, samplePlatformOrigin }, { search: text }) => {

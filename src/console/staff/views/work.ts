@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { listJobDays } from '../../../../projections/job-days.ts';
 import { readQueueAndWorkers } from '../../../../projections/queries/operation.ts';
-import type { JsonView } from '../view.ts';
+import type { View } from '../view.ts';
 
 const waitingBy = z.strictObject({ name: z.string(), waiting: z.int(), oldest: z.iso.datetime() });
 
@@ -14,7 +14,7 @@ const about = z.object({
   versions: z.record(z.string(), z.string().nullable()).default({}),
 });
 
-const shown = z.strictObject({
+export const shownWork = z.strictObject({
   queue: z.strictObject({
     answers: z
       .boolean()
@@ -56,16 +56,15 @@ const shown = z.strictObject({
     .describe('How downloads ended, on each UTC day of the last 30.'),
 });
 
-export type Work = z.infer<typeof shown>;
+export type Work = z.infer<typeof shownWork>;
 
 const maxWorkers = 200;
 export const daysShown = 30;
 const dayMs = 86_400_000;
 
 /** The queue, the workers, and how downloads end: two statements. */
-export const work: JsonView<object, Work> = {
+export const work: View<object, Work> = {
   input: z.object({}),
-  shown,
   read: async ({ pool, now, queueAnswers }) => {
     const dayOf = (ms: number) => new Date(ms).toISOString().slice(0, 10);
     const nowMs = Date.parse(now());
