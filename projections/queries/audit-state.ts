@@ -1,4 +1,5 @@
 import type { Pool } from 'pg';
+import type { Verified } from '../../src/documents/verdict.ts';
 import { coveredEventFromText, coveredEventSql } from '../runner/checkpoints.ts';
 import { type Queryable, withInstants } from '../runner/rows.ts';
 
@@ -6,24 +7,11 @@ import { type Queryable, withInstants } from '../runner/rows.ts';
  * What the continuous verification says: the one row of `audit_state`, which the dispatcher writes, for everybody who shows it.
  * The exit status of `ledger verify` is decided by the log alone.
  */
-export interface AuditState {
-  /** Events that were verified since the verification began. */
-  events: number;
-  /** Commit position in the log to which it has come since it began, in digits; null before the first event. */
-  position: string | null;
-  /** Divergences that nobody has acknowledged, and those that somebody has. */
-  unknown: number;
-  known: number;
+export interface AuditState extends Verified {
   /** The first `maxShownDivergences` of them. */
   divergences: readonly ShownDivergence[];
   /** The newest `maxShownDivergences` approvals that finance should look at (`src/audit/rules/notices.ts`). */
   notices: readonly object[];
-  /** The newest time at which all of the log was verified, whoever led then, UTC ISO-8601; and the position up to which it was. */
-  caught_up_at: string | null;
-  caught_up_position: string | null;
-  /** By Postgres's clock, and how many seconds ago. */
-  written_at: string;
-  silent_seconds: number;
 }
 
 /** A divergence as facts (`src/audit/rules/divergence.ts`), with its name and whether somebody has acknowledged it. */

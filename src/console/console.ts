@@ -186,12 +186,7 @@ function send(reply: FastifyReply, answer: Answer, page: (shown: Page) => string
     case 'redirect':
       return reply.redirect(answer.to, 303);
     case 'file':
-      return reply
-        .header('Content-Disposition', `attachment; filename="${answer.fileName}"`)
-        .type(answer.mediaType)
-        .send(answer.body);
-    case 'stream':
-      cutStalled(reply.raw, answer.stalledMs);
+      if (answer.stalledMs !== undefined) cutStalled(reply.raw, answer.stalledMs);
       return reply
         .header('Content-Disposition', `attachment; filename="${answer.fileName}"`)
         .type(answer.mediaType)

@@ -95,6 +95,13 @@ export interface Figure {
   bar?: Html;
 }
 
+/** What is used of a limit. @param label of its bar */
+export const usedFigure = (
+  name: string,
+  { used, limit }: { used: number; limit: number },
+  { label = name, details = [] }: { label?: string } & Pick<Figure, 'details'> = {},
+): Figure => ({ name, value: count(used), of: `of ${count(limit)}`, bar: bar(label, used, limit), details });
+
 export const figures = (shown: readonly Figure[]): Html =>
   html`<div class="figures">
     ${shown.map(

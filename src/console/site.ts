@@ -43,6 +43,21 @@ export type Route<Session, Dependencies> = { method: 'GET' | 'POST'; path: strin
   | { access: Exclude<Access, 'everybody'>; handler: Handler<SignedInVisit<Session>, Dependencies> }
 );
 
+/** Makes the rows of a console's table of routes. */
+export const routesBelow = <Session, Dependencies>(base: Site<Session, Dependencies>['base']) => ({
+  open: (
+    method: 'GET' | 'POST',
+    path: string,
+    handler: Handler<Visit, Dependencies>,
+  ): Route<Session, Dependencies> => ({ method, path: base + path, access: 'everybody', handler }),
+  signedIn: (
+    method: 'GET' | 'POST',
+    path: string,
+    access: Exclude<Access, 'everybody'>,
+    handler: Handler<SignedInVisit<Session>, Dependencies>,
+  ): Route<Session, Dependencies> => ({ method, path: base + path, access, handler }),
+});
+
 /** What every session has, whosever it is. */
 export interface SiteSession {
   sessionId: string;

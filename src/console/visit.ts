@@ -30,13 +30,11 @@ export type Answer =
   | { kind: 'page'; page: Page; status?: number; cookies?: readonly string[] }
   /** See Other: a form is never sent twice by going back. */
   | { kind: 'redirect'; to: string; cookies?: readonly string[] }
-  /** A file to save. */
-  | { kind: 'file'; body: string | Buffer; mediaType: string; fileName: string }
   /**
-   * A file of any size. If its source fails, or its reader stops for so long, the connection is cut: a file that breaks off never
-   * looks complete.
+   * A file to save. If its source fails, or its reader stops for as long as it says, the connection is cut: a file that breaks off
+   * never looks complete.
    */
-  | { kind: 'stream'; body: Readable; stalledMs: number; mediaType: string; fileName: string }
+  | { kind: 'file'; body: string | Readable; mediaType: string; fileName: string; stalledMs?: number }
   /** Another document than one of the console's pages, such as an invoice to print. */
   | { kind: 'document'; html: string }
   /** The handler answers by itself: a live stream. */

@@ -24,8 +24,8 @@ export interface LoggedDownload {
 export interface LoggedUsage {
   /** In the order of the story. */
   downloads: LoggedDownload[];
-  /** Notices that no mail is recorded of, oldest first. */
-  unmailed: { stream: string; eventId: string; timeMs: number }[];
+  /** Warnings and reached caps, oldest first. */
+  notices: { stream: string; eventId: string; timeMs: number }[];
 }
 
 /** Reads the usage streams of an account. */
@@ -34,7 +34,7 @@ export async function readUsage(
   accountId: string,
   periods: readonly BillingPeriod[],
 ): Promise<LoggedUsage> {
-  const usage: LoggedUsage = { downloads: [], unmailed: [] };
+  const usage: LoggedUsage = { downloads: [], notices: [] };
   for (const period of periods)
     for (const recorded of await log.read(usageStream(accountId, period), 0)) follow(usage, recorded);
   return usage;
@@ -50,13 +50,7 @@ function follow(usage: LoggedUsage, recorded: RecordedEvent): void {
     usage.downloads.push({ token, usageStream: stream, usageRevision: revision, queuedMs: timeMs, cause });
   }
   if (type === 'UsageWarningReached' || type === 'OverageCapReached')
-    usage.unmailed.push({ stream, eventId: id, timeMs });
-  if (type === 'UsageWarningMailed') removeNotice(usage, data.warning_event_id);
-  if (type === 'OverageCapMailed') removeNotice(usage, data.cap_event_id);
-}
-
-function removeNotice(usage: LoggedUsage, mailed: string): void {
-  usage.unmailed = usage.unmailed.filter(({ eventId }) => eventId !== mailed);
+    usage.notices.push({ stream, eventId: id, timeMs });
 }
 
 const pageEvents = 1_000;

@@ -108,10 +108,15 @@ class CustomerTeller {
     if (step.atMs < this.#newestMs || (step.atMs === this.#newestMs && !takesSeveralAppends(step))) return;
     this.#clockMs = step.atMs;
     const accountId = this.#accountId;
-    const byOwner = { accountId, actor: this.#owner, correlationId: this.#telling.newUuid(), timeoutMs };
+    const request = { correlationId: this.#telling.newUuid(), timeoutMs };
+    const byOwner = { accountId, actor: this.#owner, ...request };
     switch (step.what) {
-      case 'account opened':
-        return this.#open();
+      case 'account opened': {
+        // It comes with its first period and the invoice of the first fee.
+        const { reference, email, plan } = this.#customer;
+        const opening = { reference, email, terms: this.#termsOf(plan), mails: false };
+        return requireDone(openAccount(this.#accounts, { ...opening, ...request, actor: storyActor }));
+      }
       case 'key issued': {
         // Nobody learns the key: it is there to be seen.
         const { label } = step;
@@ -148,14 +153,6 @@ class CustomerTeller {
       case 'period closed':
         return this.#close(step.period);
     }
-  }
-
-  /** The account comes with its first period and the invoice of the first fee. */
-  async #open(): Promise<void> {
-    const { reference, email, plan } = this.#customer;
-    const opening = { reference, email, terms: this.#termsOf(plan), mails: false };
-    const correlationId = this.#telling.newUuid();
-    await requireDone(openAccount(this.#accounts, { ...opening, actor: storyActor, correlationId, timeoutMs }));
   }
 
   /** Requests of the same instant, which the account writer stores in one append. */
@@ -270,8 +267,8 @@ class CustomerTeller {
    * a domain that cannot exist (RFC 2606), that no mail server has seen it. So the dispatcher needs no exception.
    */
   async recordMails(): Promise<void> {
-    // A mail about a higher threshold covers the lower ones.
-    for (const { stream, eventId, timeMs } of (await this.#readUsage()).unmailed.toReversed()) {
+    // A mail about a higher threshold covers the lower ones; one that is recorded covers nothing any more.
+    for (const { stream, eventId, timeMs } of (await this.#readUsage()).notices.toReversed()) {
       const warning = await readWarning(this.#telling.store, { stream, eventId });
       if (!warning || warning.covers.length === 0) continue;
       this.#clockMs = timeMs + mailMs;

@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto';
+import { ownCause } from '../commands/handler/event-metadata.ts';
 import type { Loaded } from '../commands/handler/handle-command.ts';
 import { type JobDependencies, recordJobProgress } from '../commands/record-job-progress.ts';
 import type { Job, JobCommand } from '../domain/download-job.ts';
@@ -44,10 +45,7 @@ function stepsOf({ accountId, scripted, logged, presentMs }: ScriptedJob): JobSt
     // An attempt that fails has three events.
     const claim = { workerId, revision: 3 * attempt };
     const begun: JobStep[] = [
-      {
-        atMs: at(beganSeconds),
-        command: { kind: 'claim', token, workerId, accountId, usageStream, usageRevision },
-      },
+      { atMs: at(beganSeconds), command: { kind: 'claim', token, workerId, accountId, usageStream, usageRevision } },
       { atMs: at(beganSeconds + 0.1), command: { kind: 'start', token, claim } },
     ];
     if (ending !== 'done')
@@ -75,7 +73,7 @@ export async function workJob(dependencies: Omit<JobDependencies, 'now'>, script
   for (const { atMs, command } of steps.slice(recorded)) {
     const now = () => new Date(atMs).toISOString();
     const stepCause =
-      command.kind === 'expire_file' ? expiryCause(dependencies.newUuid()) : { ...cause, actor: worker };
+      command.kind === 'expire_file' ? ownCause(dependencies.newUuid(), expiry) : { ...cause, actor: worker };
     const taken = await recordJobProgress({ ...dependencies, now }, command, { ...stepCause, timeoutMs }, job);
     if (isRefused(taken)) throw new Error(`the story's ${command.kind} of ${token} was refused: ${taken.refusal}`);
     job = taken.loaded;
@@ -84,12 +82,7 @@ export async function workJob(dependencies: Omit<JobDependencies, 'now'>, script
 }
 
 const worker: Actor = { type: 'system', id: workerId };
-
-const expiryCause = (commandId: string) => ({
-  correlationId: commandId,
-  causationId: commandId,
-  actor: { type: 'system', id: 'file-expiry' } satisfies Actor,
-});
+const expiry: Actor = { type: 'system', id: 'file-expiry' };
 
 /** What a download of this wish would have left behind. */
 function fileOf({ wish }: ScriptedDownload) {

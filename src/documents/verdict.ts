@@ -2,17 +2,17 @@
 
 /** As the dispatcher has written it. */
 export interface Verified {
-  /** Since it began. */
+  /** Events that were verified since the verification began. */
   events: number;
-  /** Positions in the log, in digits. */
+  /** Commit position in the log to which it has come since it began, in digits; null before the first event. */
   position: string | null;
-  caught_up_position: string | null;
-  /** When all of the log was verified last; UTC ISO-8601. */
+  /** The newest time at which all of the log was verified, whoever led then, UTC ISO-8601; and the position up to which it was. */
   caught_up_at: string | null;
+  caught_up_position: string | null;
   /** Divergences that nobody has acknowledged, and those that somebody has. */
   unknown: number;
   known: number;
-  /** When it has last said something, UTC ISO-8601, and how many seconds ago. */
+  /** When it has last said something, by Postgres's clock, UTC ISO-8601; and how many seconds ago. */
   written_at: string;
   silent_seconds: number;
 }

@@ -50,7 +50,8 @@ export class LiveStreams {
     { reader, stay }: { reader: string; stay: () => LongVisit },
     tell: (stream: LiveStream) => Promise<void>,
   ): boolean {
-    if (this.#open.size >= maxStreams || this.#countOf(reader) >= maxStreamsOfOne) return false;
+    const ofReader = [...this.#open].filter((other) => other.reader === reader);
+    if (this.#open.size >= maxStreams || ofReader.length >= maxStreamsOfOne) return false;
     const visit = stay();
     const opened = { reader, visit };
     this.#open.add(opened);
@@ -79,10 +80,6 @@ export class LiveStreams {
         reply.raw.end();
       });
     return true;
-  }
-
-  #countOf(reader: string): number {
-    return [...this.#open].filter((other) => other.reader === reader).length;
   }
 }
 

@@ -44,8 +44,7 @@ const lookEveryMs = 250;
  * asked as well (decision 53).
  */
 export class LongVisits<Session extends { sessionId: string }> {
-  readonly #findSessions: Dependencies<Session>['findSessions'];
-  readonly #part: ServicePart;
+  readonly #dependencies: Dependencies<Session>;
   readonly #open = new Set<Visit<Session>>();
   #isLooking = false;
   /** Sessions of the next query: of all that ask while one is under way. */
@@ -53,9 +52,8 @@ export class LongVisits<Session extends { sessionId: string }> {
   #next: Promise<ReadonlyMap<string, Session>> | undefined;
   #underWay: Promise<unknown> = Promise.resolve();
 
-  constructor({ findSessions, part }: Dependencies<Session>) {
-    this.#findSessions = findSessions;
-    this.#part = part;
+  constructor(dependencies: Dependencies<Session>) {
+    this.#dependencies = dependencies;
   }
 
   begin(asked: Asked<Session>): LongVisit {
@@ -91,7 +89,7 @@ export class LongVisits<Session extends { sessionId: string }> {
       try {
         if (!(await this.#holds(visit))) return false;
         if (!(await visit.isConfirmed(visit.session))) this.#end(visit);
-        this.#part.works();
+        this.#dependencies.part.works();
         return !signal.aborted;
       } catch (error) {
         this.#failed(error);
@@ -102,7 +100,7 @@ export class LongVisits<Session extends { sessionId: string }> {
   }
 
   #failed(error: unknown): void {
-    this.#part.failed('a look at sessions', error);
+    this.#dependencies.part.failed('a look at sessions', error);
   }
 
   /** Ends a visit whose session does not hold. */
@@ -124,7 +122,7 @@ export class LongVisits<Session extends { sessionId: string }> {
     const asked = [...this.#asked];
     this.#asked.clear();
     this.#next = undefined;
-    const found = this.#findSessions(asked);
+    const found = this.#dependencies.findSessions(asked);
     this.#underWay = found.catch(() => undefined);
     return await found;
   }

@@ -1,12 +1,8 @@
-import type { BillingPeriod } from '../../domain/billing-period.ts';
 import type { Terms } from '../../domain/plans.ts';
-import type { Pool } from '../../domain/usage-summary.ts';
+import type { UsageSummary } from '../../domain/usage-summary.ts';
 
-interface UsageSoFar {
-  period: BillingPeriod;
+interface UsageSoFar extends Pick<UsageSummary, 'period' | 'downloads' | 'overage'> {
   terms: Pick<Terms, 'overage_cents' | 'overage_cap_cents'>;
-  downloads: Pool;
-  overage: { downloads: number; cents: number };
 }
 
 const dayMs = 86_400_000;

@@ -1,6 +1,5 @@
 import type { ConsoleSession } from '../../ports/console-sessions.ts';
-import type { Handler, Route } from '../site.ts';
-import type { OwnerVisit, Visit } from '../visit.ts';
+import { type Route, routesBelow } from '../site.ts';
 import type { ConsoleDependencies } from './dependencies.ts';
 import * as billing from './pages/billing-details.ts';
 import * as design from './pages/design.ts';
@@ -14,56 +13,40 @@ import * as settings from './pages/settings.ts';
 import * as tryIt from './pages/try-it.ts';
 import * as signIn from './sign-in.ts';
 
-type OwnerRoute = Route<ConsoleSession, ConsoleDependencies>;
-
-const open = (
-  method: OwnerRoute['method'],
-  path: string,
-  handler: Handler<Visit, ConsoleDependencies>,
-): OwnerRoute => ({
-  method,
-  path: `/console${path}`,
-  access: 'everybody',
-  handler,
-});
-const owner = (
-  method: OwnerRoute['method'],
-  path: string,
-  handler: Handler<OwnerVisit, ConsoleDependencies>,
-): OwnerRoute => ({ method, path: `/console${path}`, access: 'owner', handler });
+const { open, signedIn } = routesBelow<ConsoleSession, ConsoleDependencies>('/console');
 
 /** Every page and every action of the console. */
-export const pageRoutes: readonly OwnerRoute[] = [
+export const pageRoutes: readonly Route<ConsoleSession, ConsoleDependencies>[] = [
   open('GET', '/sign-in', signIn.showForm),
   open('POST', '/sign-in', signIn.askForLink),
   open('GET', '/sign-in/:secret', signIn.openLink),
   open('POST', '/sign-in/:secret', signIn.useLink),
   open('GET', '/design', design.show),
 
-  owner('GET', '', overview.show),
-  owner('GET', '/downloads', downloads.show),
-  owner('GET', '/downloads/live', downloads.follow),
-  owner('GET', '/downloads/:token', download.show),
-  owner('GET', '/downloads/:token/file', download.openFile),
-  owner('GET', '/try', tryIt.show),
-  owner('POST', '/try/metadata', tryIt.lookUp),
-  owner('POST', '/try/download', tryIt.queue),
-  owner('GET', '/keys', keys.show),
-  owner('POST', '/keys', keys.issue),
-  owner('GET', '/keys/:key/revoke', keys.confirmRevocation),
-  owner('POST', '/keys/:key/revoke', keys.revoke),
-  owner('GET', '/invoices', invoices.show),
-  owner('GET', '/invoices/draft', invoices.showDraft),
-  owner('GET', '/invoices/:number', invoices.showInvoice),
-  owner('GET', '/credit-notes/:number', invoices.showCreditNote),
-  owner('GET', '/settings', settings.show),
-  owner('POST', '/settings/cap', settings.changeCap),
-  owner('POST', '/settings/billing', billing.changeBilling),
-  owner('GET', '/settings/plan/:plan', settings.confirmPlan),
-  owner('POST', '/settings/plan/:plan', settings.changePlan),
-  owner('POST', '/people', people.invite),
-  owner('POST', '/people/:person/remove', people.remove),
-  owner('POST', '/sessions/end', people.endSession),
-  owner('POST', '/sessions/end-all', signIn.endAllSessions),
-  owner('POST', '/sign-out', signIn.signOut),
+  signedIn('GET', '', 'owner', overview.show),
+  signedIn('GET', '/downloads', 'owner', downloads.show),
+  signedIn('GET', '/downloads/live', 'owner', downloads.follow),
+  signedIn('GET', '/downloads/:token', 'owner', download.show),
+  signedIn('GET', '/downloads/:token/file', 'owner', download.openFile),
+  signedIn('GET', '/try', 'owner', tryIt.show),
+  signedIn('POST', '/try/metadata', 'owner', tryIt.lookUp),
+  signedIn('POST', '/try/download', 'owner', tryIt.queue),
+  signedIn('GET', '/keys', 'owner', keys.show),
+  signedIn('POST', '/keys', 'owner', keys.issue),
+  signedIn('GET', '/keys/:key/revoke', 'owner', keys.confirmRevocation),
+  signedIn('POST', '/keys/:key/revoke', 'owner', keys.revoke),
+  signedIn('GET', '/invoices', 'owner', invoices.show),
+  signedIn('GET', '/invoices/draft', 'owner', invoices.showDraft),
+  signedIn('GET', '/invoices/:number', 'owner', invoices.showInvoice),
+  signedIn('GET', '/credit-notes/:number', 'owner', invoices.showCreditNote),
+  signedIn('GET', '/settings', 'owner', settings.show),
+  signedIn('POST', '/settings/cap', 'owner', settings.changeCap),
+  signedIn('POST', '/settings/billing', 'owner', billing.changeBilling),
+  signedIn('GET', '/settings/plan/:plan', 'owner', settings.confirmPlan),
+  signedIn('POST', '/settings/plan/:plan', 'owner', settings.changePlan),
+  signedIn('POST', '/people', 'owner', people.invite),
+  signedIn('POST', '/people/:person/remove', 'owner', people.remove),
+  signedIn('POST', '/sessions/end', 'owner', people.endSession),
+  signedIn('POST', '/sessions/end-all', 'owner', signIn.endAllSessions),
+  signedIn('POST', '/sign-out', 'owner', signIn.signOut),
 ];

@@ -63,14 +63,8 @@ export const whyFields = ({ reference = '', reason = '' } = {}): Html =>
     >
     ${reasonField({ reason, rows: 3, hint: 'The customer reads it on the invoice or credit note.' })}`;
 
-interface AskedFields {
-  correctionId: string;
-  cents: number;
-  reference: string;
-}
-
 /** @throws {PageRefusal} naming the field at fault */
-function readCorrectionFields({ form }: StaffVisit): AskedFields {
+function readCorrectionFields({ form }: StaffVisit) {
   const correctionId = z.uuid().safeParse(form.get('correction_id'));
   if (!correctionId.success) throw badInput('The form is not complete. Go back, reload the page and send it again.');
   const cents = readDollars(form.get('amount') ?? '');

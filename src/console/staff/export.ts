@@ -72,7 +72,7 @@ export async function exportAnswer<Row extends object>(
     const all = startingWith(await pages.next(), pages);
     body = Readable.from(form === 'csv' ? csvOf(exported, all) : jsonOf(exported, all), { objectMode: false });
     body.once('close', () => void finish());
-    return { kind: 'stream', body, stalledMs, mediaType: mediaTypes[form], fileName: `${exported.fileName}.${form}` };
+    return { kind: 'file', body, stalledMs, mediaType: mediaTypes[form], fileName: `${exported.fileName}.${form}` };
   } catch (error) {
     await finish();
     throw error;

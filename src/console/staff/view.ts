@@ -1,4 +1,4 @@
-import type { z } from 'zod';
+import { z } from 'zod';
 import { type AccessRecord, recordAccess } from '../../commands/staff.ts';
 import type { Html } from '../../documents/html.ts';
 import type { Handler } from '../site.ts';
@@ -29,6 +29,39 @@ export interface JsonView<Input, Shown> extends View<Input, Shown> {
 }
 
 export type { AccessRecord };
+
+/** Rows of an answer. @param says what they are, for the document */
+export const listOf = <Shape extends z.ZodRawShape>(says: string, shape: Shape) =>
+  z.array(z.strictObject(shape)).describe(says);
+
+/** The fields of a row that a schema has, in the order of the schema. */
+export const pick = <Name extends string, Row extends Record<Name, unknown>>(
+  row: Row,
+  shape: Readonly<Record<Name, unknown>>,
+): Pick<Row, Name> =>
+  Object.fromEntries((Object.keys(shape) as Name[]).map((name) => [name, row[name]])) as Pick<Row, Name>;
+
+/** A page of a table. */
+export interface Rows<Row> {
+  rows: Row[];
+  /** Where the next page goes on; null on the last one. */
+  next: string | null;
+}
+
+/** A page of rows, of which one more was read than it has. @param placeOf where the next page goes on, by the last row */
+export const firstRows = <Row>(rows: readonly Row[], limit: number, placeOf: (last: Row) => string): Rows<Row> => {
+  const shown = rows.slice(0, limit);
+  const last = rows.length > limit ? shown.at(-1) : undefined;
+  return { rows: shown, next: last === undefined ? null : placeOf(last) };
+};
+
+/** Rows as they are read, page by page, each as it is shown. */
+export async function* eachShown<Row, Shown>(
+  pages: AsyncGenerator<readonly Row[]>,
+  shownOf: (row: Row) => Shown,
+): AsyncGenerator<Shown[]> {
+  for await (const page of pages) yield page.map(shownOf);
+}
 
 /** Whoever looks: a person, or a program with that person's token. */
 export interface Viewer {
@@ -142,21 +175,3 @@ const inputOf = ({ params, query }: StaffVisit): object => ({
   ...Object.fromEntries([...query].filter(([, value]) => value !== '')),
   ...params,
 });
-
-/** The fields of a row that a schema has, in the order of the schema. */
-export const pick = <Name extends string, Row extends Record<Name, unknown>>(
-  row: Row,
-  shape: Readonly<Record<Name, unknown>>,
-): Pick<Row, Name> =>
-  Object.fromEntries((Object.keys(shape) as Name[]).map((name) => [name, row[name]])) as Pick<Row, Name>;
-
-/** A page of rows, of which one more was read than it has. @param placeOf where the next page goes on, by the last row */
-export const firstRows = <Row>(
-  rows: readonly Row[],
-  limit: number,
-  placeOf: (last: Row) => string,
-): { rows: Row[]; next: string | null } => {
-  const shown = rows.slice(0, limit);
-  const last = rows.length > limit ? shown.at(-1) : undefined;
-  return { rows: shown, next: last === undefined ? null : placeOf(last) };
-};

@@ -7,9 +7,10 @@ import { nextInvoice } from '../../../domain/next-invoice.ts';
 import type { Terms } from '../../../domain/plans.ts';
 import { termsAt } from '../../../domain/usage-periods.ts';
 import type { UsagePeriod } from '../../../domain/usage-state.ts';
-import { type Pool, poolOf, summariseUsage } from '../../../domain/usage-summary.ts';
+import { poolOf, summariseUsage, type UsageSummary } from '../../../domain/usage-summary.ts';
 import { choices } from '../../form-fields.ts';
 import {
+  usedFigure,
   amountCell,
   bar,
   count,
@@ -32,13 +33,9 @@ import { periodForecast } from '../forecast.ts';
 
 const shownPeriods = 36;
 
-interface Shown {
-  period: BillingPeriod;
+interface Shown extends Omit<UsageSummary, 'plan'> {
   isCurrent: boolean;
   terms: Terms;
-  downloads: Pool;
-  metadata: Pool;
-  overage: { downloads: number; cents: number };
 }
 
 export async function show(visit: OwnerVisit, dependencies: ConsoleDependencies): Promise<Answer> {
@@ -63,8 +60,7 @@ export async function show(visit: OwnerVisit, dependencies: ConsoleDependencies)
 }
 
 function ofNow(usage: UsagePeriod, now: string): Shown {
-  const { downloads, metadata, overage, period } = summariseUsage(usage, now);
-  return { period, isCurrent: true, terms: termsAt(usage, now), downloads, metadata, overage };
+  return { ...summariseUsage(usage, now), isCurrent: true, terms: termsAt(usage, now) };
 }
 
 function ofPeriod({ period, terms, ...usage }: UsagePeriod): Shown {
@@ -106,7 +102,7 @@ function figuresOf(shown: Shown, usage: UsagePeriod, now: string): Figure[] {
   const { period, terms, downloads, metadata, overage, isCurrent } = shown;
   const rateCents = terms.overage_cents;
   const range = `from=${period.start.slice(0, 10)}&to=${period.end.slice(0, 10)}`;
-  const forecast = isCurrent ? periodForecast({ period, terms, downloads, overage }, now) : undefined;
+  const forecast = isCurrent ? periodForecast(shown, now) : undefined;
   return [
     {
       name: 'Downloads',
@@ -135,13 +131,9 @@ function figuresOf(shown: Shown, usage: UsagePeriod, now: string): Figure[] {
           : undefined,
       ],
     },
-    {
-      name: 'Metadata requests',
-      value: count(metadata.used),
-      of: `of ${count(metadata.limit)}`,
-      bar: bar('Metadata requests', metadata.used, metadata.limit),
+    usedFigure('Metadata requests', metadata, {
       details: [`${count(metadata.remaining)} left; beyond that they are refused`],
-    },
+    }),
     ...(isCurrent ? [nextInvoiceFigure(usage, now)] : []),
   ];
 }

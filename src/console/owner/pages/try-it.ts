@@ -92,7 +92,7 @@ async function lookUpOnce(visit: OwnerVisit, dependencies: ConsoleDependencies, 
   let begun = await lookUpsOfForms.begin(form);
   const isKnown = async () => begun !== 'under_way' || (begun = await lookUpsOfForms.begin(form)) !== 'under_way';
   await until(isKnown, { limitMs: earlierLookUpMs, pollMs: 200 });
-  if (begun === 'under_way') throw notKnown('Look at your credits before you open the page anew and repeat it.');
+  if (begun === 'under_way') throw new NotKnown('Look at your credits before you open the page anew and repeat it.');
   if (begun !== 'begun') return begun;
   const keep = async (kept: Promise<void>) => {
     const part = dependencies.serviceParts.of('keeping what forms have looked up');
@@ -102,28 +102,15 @@ async function lookUpOnce(visit: OwnerVisit, dependencies: ConsoleDependencies, 
     );
   };
   const answer = await lookUpNow(visit, dependencies, asked).catch(async (error: unknown) => {
-    // An append that may be stored is an answer, and no error.
-    await keep(lookUpsOfForms.notCharged(form));
+    if (!(error instanceof NotKnown)) await keep(lookUpsOfForms.notCharged(form));
     throw error;
   });
-  if ('refusal' in answer) {
-    if (!answer.mayBeCharged) await keep(lookUpsOfForms.notCharged(form));
-    throw answer.refusal;
-  }
   await keep(lookUpsOfForms.found(form, answer));
   return answer;
 }
 
-interface Refused {
-  refusal: PageRefusal;
-  mayBeCharged: boolean;
-}
-
-async function lookUpNow(
-  visit: OwnerVisit,
-  dependencies: ConsoleDependencies,
-  asked: LookUp,
-): Promise<VideoMetadata | Refused> {
+/** @throws {NotKnown} if it may be charged */
+async function lookUpNow(visit: OwnerVisit, dependencies: ConsoleDependencies, asked: LookUp): Promise<VideoMetadata> {
   const arrivedMs = performance.now();
   const lookupId = dependencies.newUuid();
   const answer = await lookUpMetadata(dependencies, {
@@ -138,21 +125,19 @@ async function lookUpNow(
     case 'found':
       return answer.metadata;
     case 'unknown':
-      return await unknownOutcome(visit, dependencies, { arrivedMs, compensation: answer.compensation });
+      throw await refusalOfUnknown(visit, dependencies, { arrivedMs, compensation: answer.compensation });
     case 'not_stored':
-      return notCharged(away());
+      throw away();
     case 'refused':
-      return notCharged(pageRefusalFor(answer.refusal));
+      throw pageRefusalFor(answer.refusal);
     case 'probe_failed': {
       const why = answer.nobodyAnswered
         ? 'No worker answered in time.'
         : 'The platform did not give the metadata of this video.';
-      return notCharged(new PageRefusal(503, 'The look-up failed', `${why} It costs nothing. Try again in a minute.`));
+      throw new PageRefusal(503, 'The look-up failed', `${why} It costs nothing. Try again in a minute.`);
     }
   }
 }
-
-const notCharged = (refusal: PageRefusal): Refused => ({ refusal, mayBeCharged: false });
 
 /** A try counts like the request of a program that has the session. @throws {PageRefusal} beyond the hourly limit */
 async function admitted(visit: OwnerVisit, dependencies: ConsoleDependencies): Promise<UsageSnapshot> {
@@ -192,7 +177,7 @@ export async function queue(visit: OwnerVisit, dependencies: ConsoleDependencies
     deadlineMs: arrivedMs + downloadBudgetMs,
   });
   if (answer.outcome === 'unknown')
-    throw (await unknownOutcome(visit, dependencies, { arrivedMs, compensation: answer.compensation })).refusal;
+    throw await refusalOfUnknown(visit, dependencies, { arrivedMs, compensation: answer.compensation });
   if (answer.outcome === 'not_stored') throw away();
   if (answer.outcome === 'refused') throw pageRefusalFor(answer.refusal);
   outcomesOf(dependencies.serviceParts).works();
@@ -235,20 +220,19 @@ function pageRefusalFor(refusal: Refusal): PageRefusal {
 }
 
 /** Nobody pays for an answer that says that nothing was queued. */
-async function unknownOutcome(
+async function refusalOfUnknown(
   { session, request }: OwnerVisit,
   dependencies: ConsoleDependencies,
   { arrivedMs, compensation }: { arrivedMs: number; compensation: Compensation | undefined },
-): Promise<Refused> {
+): Promise<PageRefusal> {
   const unanswered = { accountId: session.accountId, requestId: request.id, arrivedMs };
-  if (await recordPendingVoid(unanswered, dependencies, compensation)) return notCharged(away());
-  const refusal = notKnown('Look at your downloads in a minute; what is not there was not charged.');
-  return { refusal, mayBeCharged: true };
+  if (await recordPendingVoid(unanswered, dependencies, compensation)) return away();
+  return new NotKnown('Look at your downloads in a minute; what is not there was not charged.');
 }
 
-const notKnown = (next: string): PageRefusal =>
-  new PageRefusal(
-    503,
-    'The outcome is not known',
-    `The service could not find out in time whether this was accepted. ${next}`,
-  );
+/** What was asked may be stored and charged. */
+class NotKnown extends PageRefusal {
+  constructor(next: string) {
+    super(503, 'The outcome is not known', `The service could not find out in time whether this was accepted. ${next}`);
+  }
+}

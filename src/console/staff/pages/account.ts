@@ -4,6 +4,7 @@ import { maxKeysOf } from '../../../domain/plans.ts';
 import { costText, videoCell } from '../../download-list.ts';
 import { folded } from '../../form-fields.ts';
 import {
+  usedFigure,
   actorText,
   amountCell,
   bar,
@@ -79,13 +80,10 @@ function usageFigures({ terms, usage, keys: all }: AccountShown): Figure[] {
   const cap = terms.overage_cap_cents;
   const busiest = all.reduce((most, key) => Math.max(most, key.used_in_past_hour), 0);
   return [
-    {
-      name: `Downloads, ${formatDays(usage.period_start, usage.period_end)}`,
-      value: count(pool.used),
-      of: `of ${count(pool.limit)}`,
-      bar: bar('Downloads of the plan', pool.used, pool.limit),
+    usedFigure(`Downloads, ${formatDays(usage.period_start, usage.period_end)}`, pool, {
+      label: 'Downloads of the plan',
       details: [`Plan ${terms.plan}`],
-    },
+    }),
     {
       name: 'Overage',
       value: money(cents),
@@ -93,19 +91,15 @@ function usageFigures({ terms, usage, keys: all }: AccountShown): Figure[] {
       ...(cap !== null && { bar: bar('Overage cap, in cents', cents, cap) }),
       details: [cap === null ? 'No cap is set' : `Cap ${money(cap)}${cents >= cap ? ', reached' : ''}`],
     },
-    {
-      name: 'Metadata requests',
-      value: count(metadata.used),
-      of: `of ${count(metadata.limit)}`,
-      bar: bar('Metadata requests', metadata.used, metadata.limit),
-    },
-    {
-      name: 'Requests in the past hour',
-      value: count(busiest),
-      of: `of ${count(terms.hourly_limit)}`,
-      bar: bar('Requests of the busiest key', busiest, terms.hourly_limit),
-      details: ['By the busiest of its keys: each has an hour of its own'],
-    },
+    usedFigure('Metadata requests', metadata),
+    usedFigure(
+      'Requests in the past hour',
+      { used: busiest, limit: terms.hourly_limit },
+      {
+        label: 'Requests of the busiest key',
+        details: ['By the busiest of its keys: each has an hour of its own'],
+      },
+    ),
   ];
 }
 

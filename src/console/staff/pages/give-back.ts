@@ -28,18 +28,7 @@ type Way =
   | { by: 'credit_note'; invoice_number: number; line: number }
   | { by: null; why: keyof typeof whyNot };
 
-interface ChargeLeft {
-  account_id: string;
-  job: JobRow;
-  /** Of the charge in its usage stream. */
-  revision: number;
-  charge_event_id: string | null;
-  /** 0 for a credit of the plan. */
-  charged_cents: number;
-  /** What may still be given back. */
-  left_cents: number;
-  way: Way;
-}
+type ChargeLeft = Awaited<ReturnType<typeof readLeft>>;
 
 /** The charge of a download, and what is left of it: from the log, because money is given back of it. */
 const chargeLeft: View<{ token: string }, ChargeLeft> = {
@@ -52,30 +41,32 @@ const chargeLeft: View<{ token: string }, ChargeLeft> = {
   accessRecords: ({ account_id: accountId, job: { token } }) => [{ accountId, token, page: 'download' }],
 };
 
-async function readLeft(store: EventStore, job: JobRow): Promise<ChargeLeft> {
+async function readLeft(store: EventStore, job: JobRow) {
   const { token, account_id: accountId, usage_stream: stream } = job;
   // Right before its DownloadQueued.
   const revision = job.usage_revision - 1;
   const { charges, closed } = await readCharges(store, stream, revision);
   const found = charges.get(token);
-  const charge = {
+  const by = (way: Way, left = found?.cents ?? 0) => ({
     account_id: accountId,
     job,
+    /** Of the charge in its usage stream. */
     revision,
     charge_event_id: found?.eventId ?? null,
+    /** 0 for a credit of the plan. */
     charged_cents: job.cents ?? found?.cents ?? 0,
-    left_cents: found?.cents ?? 0,
-  };
-  const not = (why: keyof typeof whyNot): ChargeLeft => ({ ...charge, way: { by: null, why } });
-  if (found?.type !== 'OverageCharged') return not('credit');
-  if (found.voided) return not('voided');
-  if (found.cents === 0) return not('given_back');
-  if (!closed) return { ...charge, way: { by: 'waiver' } };
+    /** What may still be given back. */
+    left_cents: left,
+    way,
+  });
+  if (found?.type !== 'OverageCharged') return by({ by: null, why: 'credit' });
+  if (found.voided) return by({ by: null, why: 'voided' });
+  if (found.cents === 0) return by({ by: null, why: 'given_back' });
+  if (!closed) return by({ by: 'waiver' });
   const credit = await readChargeCredit(store, { accountId, stream, chargeEventId: found.eventId });
-  if (isRefused(credit)) return not('not_invoiced');
+  if (isRefused(credit)) return by({ by: null, why: 'not_invoiced' });
   const { invoiceNumber: invoice_number, line, cents } = credit;
-  if (cents <= 0) return { ...not('given_back'), left_cents: 0 };
-  return { ...charge, left_cents: cents, way: { by: 'credit_note', invoice_number, line } };
+  return cents <= 0 ? by({ by: null, why: 'given_back' }, 0) : by({ by: 'credit_note', invoice_number, line }, cents);
 }
 
 export const show = viewPage(chargeLeft, { title: 'Give back', content });
@@ -87,14 +78,7 @@ export const ask = askAction(chargeLeft, ({ way, job, revision, charge_event_id 
 });
 
 function content(charge: ChargeLeft, visit: StaffVisit, dependencies: StaffDependencies): Html {
-  const {
-    account_id: accountId,
-    job,
-    charge_event_id: eventId,
-    left_cents: left,
-    charged_cents: charged,
-    way,
-  } = charge;
+  const { job, charge_event_id: eventId, left_cents: left, charged_cents: charged, way } = charge;
   const path = downloadPath(job.token);
   const givenBack = charged - left;
   return html`${facts([
@@ -103,7 +87,7 @@ function content(charge: ChargeLeft, visit: StaffVisit, dependencies: StaffDepen
       html`<a href="${path}"><code>${job.token}</code></a
         >, ${job.platform}, queued ${time(job.queued_at)}`,
     ],
-    ['Account', accountLink(accountId)],
+    ['Account', accountLink(charge.account_id)],
     [
       'Charged',
       html`${charged > 0 ? money(charged) : 'a credit of the plan'}${

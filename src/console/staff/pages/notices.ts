@@ -3,7 +3,7 @@ import { listNotices, type Notice } from '../../../../projections/queries/operat
 import { type Html, html } from '../../../documents/html.ts';
 import { count, empty, listTable, tag, time } from '../../parts.ts';
 import { accountLink, eventPath, olderLink } from '../addresses.ts';
-import { firstRows, type View, viewPage } from '../view.ts';
+import { firstRows, type Rows, type View, viewPage } from '../view.ts';
 import { parts } from './operation.ts';
 
 /** What owners of accounts are told by mail: warnings, reached caps, documents. */
@@ -18,23 +18,22 @@ const input = z.object({
 const perPage = 50;
 
 /** The newest first. */
-const notices: View<z.infer<typeof input>, { notices: Notice[]; next: string | null }> = {
+const notices: View<z.infer<typeof input>, Rows<Notice>> = {
   input,
   read: async ({ pool }, { before: place }) => {
     const [time = '', event_id = ''] = place?.split('~') ?? [];
     const before = z.iso.datetime().safeParse(time).success ? { time, event_id } : undefined;
     const found = await listNotices(pool, { before, limit: perPage + 1 });
-    const { rows, next } = firstRows(found, perPage, (notice) => `${notice.time}~${notice.event_id}`);
-    return { notices: rows, next };
+    return firstRows(found, perPage, (notice) => `${notice.time}~${notice.event_id}`);
   },
 };
 
 export const show = viewPage(notices, {
   title: 'Warnings and mails',
   section: 'operation',
-  content: ({ notices: shown, next }) =>
+  content: ({ rows, next }) =>
     html`${parts('notices')}
-    ${listTable({ name: 'Warnings and mails', none: empty(html`<p>Nobody was told anything yet.</p>`) }, shown, {
+    ${listTable({ name: 'Warnings and mails', none: empty(html`<p>Nobody was told anything yet.</p>`) }, rows, {
       Time: (notice) => html`<a data-row href="${eventPath(notice.event_id)}">${time(notice.time)}</a>`,
       What: whatOf,
       Account: (notice) => accountLink(notice.account_id),

@@ -14,20 +14,18 @@ import { accountPath, downloadPath, olderLink, personPath } from '../addresses.t
 import { pageRefusalFor } from '../ask-correction.ts';
 import type { StaffDependencies } from '../dependencies.ts';
 import { orderOf, reasonField } from '../staff-request.ts';
-import { viewPage } from '../view.ts';
-import {
-  type AccessRecords,
-  accessRecords as accessRecordsView,
-  type MemberShown,
-  type People,
-  people as peopleView,
-} from '../views/people.ts';
+import { type Rows, viewPage } from '../view.ts';
+import { accessRecords as accessRecordsView, type MemberShown, people as peopleView } from '../views/people.ts';
 
 /** Who is staff, and which of them has looked at whose data. */
 
 export const show = viewPage(peopleView, { title: 'People', section: 'people', content });
 
-function content({ members, next }: People, { session }: StaffVisit, { provider, newUuid }: StaffDependencies): Html {
+function content(
+  { rows: members, next }: Rows<MemberShown>,
+  { session }: StaffVisit,
+  { provider, newUuid }: StaffDependencies,
+): Html {
   return html`<p>
       These people may open this console. <a href="/staff/people/looks">Looks at personal data</a> shows who has looked
       at whose data.
@@ -111,16 +109,10 @@ export async function invite(visit: StaffVisit, dependencies: StaffDependencies)
     title: 'Invited',
     section: 'people',
     content: html`${note('good', `${email.data} is staff now, in the role ${role}.`)}
-      ${(await mailed({ staffId, email: email.data, role }, dependencies)) ? byMail(email.data) : notMailed(email.data, dependencies)}
+      ${(await mailed(staffId, asked, dependencies)) ? byMail(email.data) : notMailed(email.data, dependencies)}
       <p>From then on the person asks for a link by mail, at <code>${own}/staff/sign-in</code>.</p>
       <p class="pages"><a class="button second" href="${personPath(staffId)}">To the person</a></p>`,
   });
-}
-
-interface Invited {
-  staffId: string;
-  email: string;
-  role: StaffRole;
 }
 
 /**
@@ -128,7 +120,11 @@ interface Invited {
  *
  * @returns whether the mail server has taken the mail
  */
-async function mailed({ staffId, ...invited }: Invited, dependencies: StaffDependencies): Promise<boolean> {
+async function mailed(
+  staffId: string,
+  invited: { email: string; role: StaffRole },
+  dependencies: StaffDependencies,
+): Promise<boolean> {
   const { mailInvitation, serviceParts, links, origins } = dependencies;
   if (!mailInvitation) return false;
   const secret = await links.create({ staffId, browser: undefined });
@@ -174,7 +170,7 @@ export const showAccessRecords = viewPage(accessRecordsView, {
   content: accessRecordsContent,
 });
 
-function accessRecordsContent({ access_records: records, next }: AccessRecords, { query }: StaffVisit): Html {
+function accessRecordsContent({ rows: records, next }: Rows<AccessRecord>, { query }: StaffVisit): Html {
   const [person, account] = ['person', 'account'].map((name) => query.get(name) ?? '');
   const isFiltered = person !== '' || account !== '';
   return html`<form method="get" action="/staff/people/looks" class="filters">

@@ -5,7 +5,6 @@ import { askCorrection } from '../../../commands/correct.ts';
 import { chargesByCorrection } from '../../../commands/give-back.ts';
 import { correctionIdOf } from '../../../commands/ids/reference-ids.ts';
 import { type Html, html, numberCell } from '../../../documents/html.ts';
-import type { Correction } from '../../../domain/correction-events.ts';
 import { failureReasonNames } from '../../../domain/failure-reasons.ts';
 import { platformNames } from '../../../domain/platforms/platforms.ts';
 import { isRefused } from '../../../domain/refusals.ts';
@@ -21,10 +20,6 @@ import { seeAs, type View } from '../view.ts';
 import { correctionTag } from './corrections.ts';
 
 /** Gives back what an outage has failed and charged: shown first, then asked once for each account and period. */
-
-interface PlatformOutageShown {
-  periods: PlatformOutagePeriod[];
-}
 
 /** As a field for a time sends it, in UTC: `2026-11-24T10:30`. */
 const minute = z
@@ -47,7 +42,7 @@ const maxDays = 31;
 const maxCharges = 10_000;
 
 /** What an outage has failed and charged, by account and period: one statement, and nothing is changed. */
-const platformOutage: View<z.infer<typeof input>, PlatformOutageShown> = {
+const platformOutage: View<z.infer<typeof input>, PlatformOutagePeriod[]> = {
   input,
   read: async ({ pool, now }, { platform, failure: reason, from, to }) => {
     if (from >= to) throw badInput('The outage ends before it begins.');
@@ -57,7 +52,7 @@ const platformOutage: View<z.infer<typeof input>, PlatformOutageShown> = {
     const { periods, isMore } = await listPlatformOutage(pool, { platform, reason, from, to }, { maxCharges });
     if (isMore)
       throw badInput('More than 10,000 charges have failed in this time. Choose a shorter one, and then the next.');
-    return { periods };
+    return periods;
   },
 };
 
@@ -67,8 +62,8 @@ export async function show(visit: StaffVisit, dependencies: StaffDependencies): 
     const nothing = html`<p class="soft">Nothing is changed before you have seen what it would give back.</p>`;
     return shownPage(query, dependencies, nothing);
   }
-  const seen = await seeAs(visit, platformOutage, dependencies, Object.fromEntries(query));
-  return shownPage(query, dependencies, previewOf(seen, { visit, given: query }, dependencies));
+  const periods = await seeAs(visit, platformOutage, dependencies, Object.fromEntries(query));
+  return shownPage(query, dependencies, previewOf(periods, query, visit, dependencies));
 }
 
 const title = 'Give back the charges of an outage';
@@ -103,15 +98,11 @@ function choice(query: URLSearchParams, { samplePlatformOrigin }: StaffDependenc
 
 const sumOf = (periods: readonly PlatformOutagePeriod[]) => periods.reduce((sum, { cents }) => sum + cents, 0);
 
-interface Given {
-  visit: StaffVisit;
-  /** The fields of the form. */
-  given: URLSearchParams;
-}
-
+/** @param given the fields of the form */
 function previewOf(
-  { periods }: PlatformOutageShown,
-  { visit, given }: Given,
+  periods: readonly PlatformOutagePeriod[],
+  given: URLSearchParams,
+  visit: StaffVisit,
   { approvalCents }: StaffDependencies,
 ): Html {
   if (periods.length === 0) return empty(html`<p>No download that was charged beyond the plan has failed so.</p>`);
@@ -196,12 +187,12 @@ export async function ask(visit: StaffVisit, dependencies: StaffDependencies): P
   const reference = readReference(form);
   const { by } = orderOf(visit);
   const given = Object.fromEntries(fields.map((name) => [name, form.get(name) ?? '']));
-  const seen = await seeAs(visit, platformOutage, dependencies, given);
-  if (form.get('shown') !== nameOf(seen.periods)) {
+  const periods = await seeAs(visit, platformOutage, dependencies, given);
+  if (form.get('shown') !== nameOf(periods)) {
     const told = note('warn', 'It has changed since it was shown. Nothing was given back: look at it again.');
-    return shownPage(form, dependencies, html`${told} ${previewOf(seen, { visit, given: form }, dependencies)}`, 409);
+    return shownPage(form, dependencies, html`${told} ${previewOf(periods, form, visit, dependencies)}`, 409);
   }
-  const { done, left } = await askAll(visit, dependencies, { periods: seen.periods, reference });
+  const { done, left } = await askAll(visit, dependencies, { periods, reference });
   return page({
     title,
     section: 'corrections',
@@ -215,11 +206,7 @@ export async function ask(visit: StaffVisit, dependencies: StaffDependencies): P
       })}
       ${
         left > 0 &&
-        formAgain(visit, form, seen.periods, {
-          reference,
-          reason: by.reason,
-          button: `Go on with the other ${count(left)}`,
-        })
+        formAgain(visit, form, periods, { reference, reason: by.reason, button: `Go on with the other ${count(left)}` })
       }
       <p>
         <a href="/staff/corrections?reference=${encodeURIComponent(reference)}">All corrections under ${reference}</a>
@@ -231,51 +218,48 @@ export async function ask(visit: StaffVisit, dependencies: StaffDependencies): P
 async function askAll(
   visit: StaffVisit,
   dependencies: StaffDependencies,
-  { periods, reference }: PlatformOutageShown & { reference: string },
+  { periods, reference }: { periods: readonly PlatformOutagePeriod[]; reference: string },
 ): Promise<{ done: Asked[]; left: number }> {
-  const parts = periods.filter(({ is_closed: isClosed }) => !isClosed).flatMap(partsOf);
+  const corrections = periods.filter(({ is_closed: isClosed }) => !isClosed).flatMap(correctionsOf);
   const deadlineMs = performance.now() + budgetMs;
   const done: Asked[] = [];
-  for (const part of parts) {
+  for (const correction of corrections) {
     if (performance.now() > deadlineMs) break;
     try {
-      done.push(await askPart(visit, dependencies, { part, reference }));
+      done.push(await askOne(visit, dependencies, { ...correction, reference }));
     } catch (error) {
       // Before anything is asked, the usual page says so; afterwards it would not be true that nothing was changed.
       if (done.length === 0 || !isServiceAway(error)) throw error;
       break;
     }
   }
-  return { done, left: parts.length - done.length };
+  return { done, left: corrections.length - done.length };
 }
 
-type Part = Pick<PlatformOutagePeriod, 'account_id' | 'stream' | 'charges'>;
+/** The charges of a period never change their order, so that the same form asks for the same corrections. */
+const correctionsOf = ({ account_id: accountId, stream, charges: all }: PlatformOutagePeriod) =>
+  chargesByCorrection(all).map((charges) => ({
+    accountId,
+    correction: { kind: 'waive_charges' as const, stream, charges },
+  }));
 
-/** The charges of a period never change their order, so that the same form asks for the same parts. */
-const partsOf = ({ account_id, stream, charges }: PlatformOutagePeriod): Part[] =>
-  chargesByCorrection(charges).map((part) => ({ account_id, stream, charges: part }));
-
-async function askPart(
+async function askOne(
   visit: StaffVisit,
   dependencies: StaffDependencies,
-  { part, reference }: { part: Part; reference: string },
+  order: ReturnType<typeof correctionsOf>[number] & { reference: string },
 ): Promise<Asked> {
-  const { account_id: accountId, stream, charges } = part;
-  const correction: Correction = { kind: 'waive_charges', stream, charges };
-  const correctionId = correctionIdOf({ accountId, reference, correction });
-  const about = { account_id: accountId, charges: charges.length, correctionId };
+  const { accountId, correction } = order;
+  const correctionId = correctionIdOf(order);
+  const about = { account_id: accountId, charges: correction.charges.length, correctionId };
   const asked = await askCorrection(dependencies.staff, {
-    accountId,
-    correctionId,
-    reference,
-    correction,
-    limitCents: dependencies.approvalCents,
+    ...order,
     ...orderOf(visit),
+    correctionId,
+    limitCents: dependencies.approvalCents,
   });
   if (isRefused(asked)) return { ...about, cents: null, said: html`${refusalText(asked.refusal)}` };
   const ended = (await carryOut(dependencies, { accountId, correctionId })) ?? asked;
-  const { status, cents, madeCents } = ended;
-  return { ...about, cents: madeCents ?? cents, said: correctionTag(status) };
+  return { ...about, cents: ended.madeCents ?? ended.cents, said: correctionTag(ended.status) };
 }
 
 function outcome(done: readonly Asked[], left: number): Html {

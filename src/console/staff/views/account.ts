@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { type KeyWithUse, listKeysWithUse } from '../../../../projections/admission/key-use.ts';
+import { listKeysWithUse } from '../../../../projections/admission/key-use.ts';
 import { type MoneyCounts, moneyCounts } from '../../../../projections/period-money.ts';
 import { type AccountPeriod, pageAccountPeriods, usageOfRow } from '../../../../projections/queries/account-periods.ts';
 import { type AccountRecord, readAccountRecord } from '../../../../projections/queries/account-record.ts';
@@ -16,14 +16,14 @@ import { terms } from '../../../domain/plans.ts';
 import { termsAt } from '../../../domain/usage-periods.ts';
 import { summariseUsage } from '../../../domain/usage-summary.ts';
 import { missing } from '../../visit.ts';
-import { type JsonView, pick } from '../view.ts';
+import { type JsonView, listOf, pick } from '../view.ts';
 
 const instant = z.iso.datetime();
 const pool = z.strictObject({ limit: z.int(), used: z.int(), remaining: z.int() });
 
 const money = Object.fromEntries(moneyCounts.map((name) => [name, z.int()])) as Record<keyof MoneyCounts, z.ZodInt>;
 
-const download = z.strictObject({
+const download = {
   token: z.string(),
   queued_at: instant,
   platform: z.string(),
@@ -32,9 +32,9 @@ const download = z.strictObject({
   failure_reason: z.enum(failureReasonNames).nullable(),
   overage: z.boolean(),
   cents: z.int().nullable(),
-});
+};
 
-const correction = z.strictObject({
+const correction = {
   correction_id: z.uuid(),
   status: z.enum(correctionStatuses),
   reference: z.string(),
@@ -42,7 +42,7 @@ const correction = z.strictObject({
   made_cents: z.int().nullable(),
   asked_at: instant,
   asked_by: eventMetadata.shape.actor,
-});
+};
 
 const shown = z.strictObject({
   account_id: z.string(),
@@ -61,23 +61,18 @@ const shown = z.strictObject({
     })
     .nullable()
     .describe('The current billing period, as the read model has it.'),
-  terms_history: z
-    .array(z.strictObject({ from: instant.describe('Start of the billing period.'), terms }))
-    .describe(
-      'The terms of each period in which they were others than before, as they were at its end; the newest first.',
-    ),
-  periods: z
-    .array(
-      z.strictObject({
-        period_start: instant,
-        stream: z.string(),
-        plan: z.string(),
-        phase: z.string(),
-        ...money,
-        difference_cents: z.int().describe('Overage that no invoice carries.'),
-      }),
-    )
-    .describe('The newest 24.'),
+  terms_history: listOf(
+    'The terms of each period in which they were others than before, as they were at its end; the newest first.',
+    { from: instant.describe('Start of the billing period.'), terms },
+  ),
+  periods: listOf('The newest 24.', {
+    period_start: instant,
+    stream: z.string(),
+    plan: z.string(),
+    phase: z.string(),
+    ...money,
+    difference_cents: z.int().describe('Overage that no invoice carries.'),
+  }),
   keys: z.array(
     z.strictObject({
       key_id: z.string(),
@@ -89,47 +84,35 @@ const shown = z.strictObject({
       used_in_past_hour: z.int().describe('Of `hourly_limit` of the terms.'),
     }),
   ),
-  downloads: z.array(download).describe('The newest 10.'),
-  documents: z
-    .array(
-      z.strictObject({
-        type: z.enum(['InvoiceIssued', 'CreditNoteIssued']),
-        number: z.int(),
-        document_number: z.string(),
-        event_id: z.uuid(),
-        time: instant,
-        total_cents: z.int(),
-        period_start: instant.nullable().describe('Of an invoice.'),
-        invoice_number: z.int().nullable().describe('Of a credit note.'),
-        reference: z.string().nullable(),
-        actor: eventMetadata.shape.actor,
-      }),
-    )
-    .describe('Invoices and credit notes: the newest 60.'),
-  corrections: z.array(correction).describe('The newest 10.'),
-  notices: z
-    .array(
-      z.strictObject({
-        kind: z.enum(['usage_warning', 'overage_cap', 'document']),
-        event_id: z.uuid(),
-        time: instant,
-        pool: z.string().nullable(),
-        threshold_percent: z.int().nullable(),
-        waiting: z.int().describe('Mails that are not recorded yet.'),
-      }),
-    )
-    .describe('Warnings, reached caps and mailed documents: the newest 10.'),
-  looks: z
-    .array(
-      z.strictObject({
-        event_id: z.uuid(),
-        staff_id: z.string(),
-        token: z.string().nullable(),
-        page: z.string(),
-        time: instant,
-      }),
-    )
-    .describe('Who of staff has looked at personal data of the account: the newest 10.'),
+  downloads: listOf('The newest 10.', download),
+  documents: listOf('Invoices and credit notes: the newest 60.', {
+    type: z.enum(['InvoiceIssued', 'CreditNoteIssued']),
+    number: z.int(),
+    document_number: z.string(),
+    event_id: z.uuid(),
+    time: instant,
+    total_cents: z.int(),
+    period_start: instant.nullable().describe('Of an invoice.'),
+    invoice_number: z.int().nullable().describe('Of a credit note.'),
+    reference: z.string().nullable(),
+    actor: eventMetadata.shape.actor,
+  }),
+  corrections: listOf('The newest 10.', correction),
+  notices: listOf('Warnings, reached caps and mailed documents: the newest 10.', {
+    kind: z.enum(['usage_warning', 'overage_cap', 'document']),
+    event_id: z.uuid(),
+    time: instant,
+    pool: z.string().nullable(),
+    threshold_percent: z.int().nullable(),
+    waiting: z.int().describe('Mails that are not recorded yet.'),
+  }),
+  looks: listOf('Who of staff has looked at personal data of the account: the newest 10.', {
+    event_id: z.uuid(),
+    staff_id: z.string(),
+    token: z.string().nullable(),
+    page: z.string(),
+    time: instant,
+  }),
 });
 export type AccountShown = z.infer<typeof shown>;
 
@@ -157,7 +140,7 @@ export const account: JsonView<z.infer<typeof input>, AccountShown> = {
       people: [...known.people.values()].map(({ personId, ...person }) => ({ person_id: personId, ...person })),
       ...usageOf(periods[0], now()),
       terms_history: historyOf(periods),
-      keys: keys.map(keyOf),
+      keys: keys.map(({ account_id: _account, ...key }) => key),
       ...listsOf(accountId, record),
     };
   },
@@ -192,8 +175,6 @@ function historyOf(periods: readonly AccountPeriod[]): AccountShown['terms_histo
   return each.filter(({ terms: own }, index) => JSON.stringify(own) !== JSON.stringify(each[index + 1]?.terms));
 }
 
-const keyOf = ({ account_id: _account, ...key }: KeyWithUse) => key;
-
 function listsOf(
   accountId: string,
   { periods, downloads, documents, corrections, notices, access_records }: AccountRecord,
@@ -201,7 +182,7 @@ function listsOf(
   return {
     periods,
     notices,
-    downloads: downloads.map((row) => pick(row, download.shape)),
+    downloads: downloads.map((row) => pick(row, download)),
     documents: documents.map(({ covers: _covers, ...each }) => ({
       ...each,
       document_number: documentNumber(each.type === 'InvoiceIssued' ? 'invoice' : 'credit_note', {
@@ -209,7 +190,7 @@ function listsOf(
         number: each.number,
       }),
     })),
-    corrections: corrections.map((row) => pick(row, correction.shape)),
+    corrections: corrections.map((row) => pick(row, correction)),
     looks: access_records,
   };
 }

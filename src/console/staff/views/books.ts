@@ -7,7 +7,7 @@ import { nameOf } from '../../../domain/acknowledgements.ts';
 import { auditEventSchemas } from '../../../domain/audit-events.ts';
 import type { EventStore } from '../../../ports/event-store.ts';
 import { unlessAway, verification, verificationOf } from '../verification.ts';
-import type { View } from '../view.ts';
+import { listOf, type View } from '../view.ts';
 
 /** All but who examined it. */
 // What Postgres keeps as JSON is JSON: said so, not looked at, for JSON Schema has no short word for any JSON.
@@ -25,28 +25,26 @@ const acknowledgement = z.strictObject({
   reference: z.string(),
 });
 
-/** An approval that the rules allow, and finance should look at all the same. */
-const notice = z.strictObject({
-  notice: z.enum(['invited', 'not_told_apart']),
-  account_id: z.string(),
-  stream: z.string(),
-  revision: z.int(),
-  correction_id: z.string(),
-  asked_by: z.string(),
-  approved_by: z.string(),
-  approved_at: z.iso.datetime(),
-});
-
 const audit = verification.extend({
   head: z.string().nullable().describe('Position of the newest event in the log; null while the log is away.'),
-  divergences: z
-    .array(z.strictObject({ id: z.string(), facts: divergenceFacts, acknowledgement: acknowledgement.nullable() }))
-    .describe('The first 200.'),
-  notices: z
-    .array(notice)
-    .describe(
-      'The newest 200 approvals that finance should look at. Invited: one of the two had invited the other within seven days. Not told apart: one of the two had no e-mail address, which an earlier version allowed.',
-    ),
+  divergences: listOf('The first 200.', {
+    id: z.string(),
+    facts: divergenceFacts,
+    acknowledgement: acknowledgement.nullable(),
+  }),
+  notices: listOf(
+    'The newest 200 approvals that finance should look at. Invited: one of the two had invited the other within seven days. Not told apart: one of the two had no e-mail address, which an earlier version allowed.',
+    {
+      notice: z.enum(['invited', 'not_told_apart']),
+      account_id: z.string(),
+      stream: z.string(),
+      revision: z.int(),
+      correction_id: z.string(),
+      asked_by: z.string(),
+      approved_by: z.string(),
+      approved_at: z.iso.datetime(),
+    },
+  ),
 });
 
 export const shownBooks = z.strictObject({
@@ -61,16 +59,12 @@ export const shownBooks = z.strictObject({
         .describe('Positions from there to its newest event; 0 if it has caught up, null while the log is away.'),
     }),
   ),
-  periods_not_closed: z
-    .array(
-      z.strictObject({
-        account_id: z.string(),
-        stream: z.string(),
-        phase: z.enum(['open', 'ended']),
-        period_end: z.iso.datetime(),
-      }),
-    )
-    .describe('The first 100 periods that are over, past the grace, and whose books are not closed.'),
+  periods_not_closed: listOf('The first 100 periods that are over, past the grace, and whose books are not closed.', {
+    account_id: z.string(),
+    stream: z.string(),
+    phase: z.enum(['open', 'ended']),
+    period_end: z.iso.datetime(),
+  }),
   are_more_not_closed: z.boolean().describe('True if there are more than these.'),
 });
 
@@ -85,14 +79,14 @@ export const books: View<object, Books> = {
     const { pool, staff, now, closingGraceSeconds } = dependencies;
     const endedBefore = new Date(Date.parse(now()) - closingGraceSeconds * 1_000).toISOString();
     const { audit: state, reached, unclosed: periods } = await readBooks(pool, { endedBefore, limit: maxPeriods + 1 });
-    const [audit, head, divergences, models] = await Promise.all([
+    const [said, head, divergences, models] = await Promise.all([
       verificationOf(dependencies, state),
       headOf(staff.store),
       divergencesOf(staff.store, state),
       lagsOf(staff.store, reached),
     ]);
     return {
-      audit: { ...audit, head, divergences, notices: notice.array().parse(state?.notices ?? []) },
+      audit: { ...said, head, divergences, notices: audit.shape.notices.parse(state?.notices ?? []) },
       read_models: models,
       periods_not_closed: periods.slice(0, maxPeriods),
       are_more_not_closed: periods.length > maxPeriods,

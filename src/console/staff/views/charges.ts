@@ -11,7 +11,7 @@ import { inSnapshot } from '../../../../projections/runner/transaction.ts';
 import { accountId } from '../../../domain/account-events.ts';
 import { missing } from '../../visit.ts';
 import type { StaffDependencies } from '../dependencies.ts';
-import type { JsonView } from '../view.ts';
+import { eachShown, type JsonView } from '../view.ts';
 import { type OverageRow, overageRow, overageRowOf } from './overage.ts';
 
 /** The charges and corrections of one account and billing period, in the order of the log. */
@@ -86,7 +86,8 @@ export const exportCharges = {
   accessRecords: accessRecordsOf,
   read: async (dependencies: StaffDependencies, given: ChargesInput) => {
     const period = await readPeriod(dependencies.pool, given);
-    return { period, rows: () => rowsOf(exportPeriodCharges(dependencies.exportPool, ofPeriod(period, given))) };
+    const pages = () => exportPeriodCharges(dependencies.exportPool, ofPeriod(period, given));
+    return { period, rows: () => eachShown(pages(), rowOf) };
   },
 };
 
@@ -147,10 +148,6 @@ const ofPeriod = ({ account_id, period_start }: OverageRow, { only }: Pick<Charg
   periodStart: period_start,
   only,
 });
-
-async function* rowsOf(pages: AsyncGenerator<PeriodCharge[]>): AsyncGenerator<ChargeRow[]> {
-  for await (const page of pages) yield page.map(rowOf);
-}
 
 function rowOf({ actor, position: _position, ...charge }: PeriodCharge): ChargeRow {
   const isStaff = actor.type === 'staff';

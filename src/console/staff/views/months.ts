@@ -17,7 +17,7 @@ import { instant } from '../../../domain/instant.ts';
 import { missing } from '../../visit.ts';
 import type { StaffDependencies } from '../dependencies.ts';
 import { isBehind, type Verification, verification, verificationOf } from '../verification.ts';
-import { firstRows, type JsonView, pick, type View } from '../view.ts';
+import { eachShown, firstRows, type JsonView, listOf, pick, type View } from '../view.ts';
 import { allMonths, month, phases, sums as overage } from './overage.ts';
 
 /** The close of a month, in sum and account by account. */
@@ -46,9 +46,7 @@ const sums = {
 type Sums = Record<keyof typeof sums, number>;
 
 const reasons = Object.keys(openReasons) as [OpenReason, ...OpenReason[]];
-const notInvoiced = z
-  .array(z.strictObject({ cents: z.int(), why: z.enum(reasons) }))
-  .describe('The parts of what is not invoiced, and why.');
+const notInvoiced = listOf('The parts of what is not invoiced, and why.', { cents: z.int(), why: z.enum(reasons) });
 const row = z.strictObject({
   account_id: z.string(),
   period_start: instant.describe('First instant of the billing period, in UTC.'),
@@ -139,18 +137,19 @@ export const exportMonth = {
   read: ({ exportPool }: StaffDependencies, { month: wanted, ...filter }: MonthInput) =>
     Promise.resolve({
       month: wanted,
-      rows: () => rowsOf(pagesInSnapshot(exportPool, (client) => listAccountCloses(client, wanted, filterOf(filter)))),
+      rows: () =>
+        eachShown(
+          pagesInSnapshot(exportPool, (client) => listAccountCloses(client, wanted, filterOf(filter))),
+          fileRowOf,
+        ),
     }),
 };
 
 /** With the reasons as one text, for files. */
-async function* rowsOf(pages: AsyncGenerator<AccountClose[]>) {
-  for await (const page of pages)
-    yield page.map((close) => ({
-      ...pick(close, row.shape),
-      why_not: close.not_invoiced.map(({ cents: part, why }) => `${String(part)}: ${openReasons[why]}`).join('; '),
-    }));
-}
+const fileRowOf = (close: AccountClose) => ({
+  ...pick(close, row.shape),
+  why_not: close.not_invoiced.map(({ cents: part, why }) => `${String(part)}: ${openReasons[why]}`).join('; '),
+});
 
 interface MonthRow extends Sums {
   month: string;

@@ -16,7 +16,7 @@ import { accountId } from '../../../domain/account-events.ts';
 import { instant } from '../../../domain/instant.ts';
 import { badInput } from '../../visit.ts';
 import type { StaffDependencies } from '../dependencies.ts';
-import { type JsonView, pick } from '../view.ts';
+import { eachShown, type JsonView, pick } from '../view.ts';
 
 /** Everybody's overage: each account and billing period, beside the months' sums. */
 
@@ -102,13 +102,9 @@ export const exportOverage = {
     const months = given.month === undefined ? sumsByMonth(await listMonthMoney(pool, { months: 1 })) : [];
     const month = monthOf(given, { months, now });
     const wanted = wantedOf({ ...given, month });
-    return { month, rows: (gone: AbortSignal) => rowsOf(exportPeriodMoney(exportPool, wanted, gone)) };
+    return { month, rows: (gone: AbortSignal) => eachShown(exportPeriodMoney(exportPool, wanted, gone), overageRowOf) };
   },
 };
-
-async function* rowsOf(pages: AsyncGenerator<PeriodMoney[]>): AsyncGenerator<OverageRow[]> {
-  for await (const page of pages) yield page.map(overageRowOf);
-}
 
 function monthOf(
   { month, account }: OverageInput,

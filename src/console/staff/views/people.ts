@@ -8,7 +8,7 @@ import { accountIdPattern } from '../../../domain/account-events.ts';
 import { staffId } from '../../../domain/staff-events.ts';
 import { missing } from '../../visit.ts';
 import type { StaffDependencies } from '../dependencies.ts';
-import { firstRows, type View } from '../view.ts';
+import { firstRows, type Rows, type View } from '../view.ts';
 
 /** Who is staff. E-mail addresses, sign-ins and tokens come from the log, where the addresses can be erased. */
 
@@ -16,22 +16,15 @@ export type MemberShown = ReturnType<typeof memberFacts>;
 
 const perPage = 25;
 
-export interface People {
-  /** In the order in which they came, removed ones included. */
-  members: MemberShown[];
-  /** `after` of the next page; null on the last one. */
-  next: string | null;
-}
-
-/** The members of staff: one statement, two on later pages. */
-export const people: View<{ after?: string | undefined }, People> = {
+/** The members of staff in the order in which they came, removed ones included: one statement, two on later pages. */
+export const people: View<{ after?: string | undefined }, Rows<MemberShown>> = {
   input: z.object({ after: staffId.optional() }),
   read: async ({ pool, macs, staff, now }, { after }) => {
     const last = after === undefined ? undefined : await findKnown({ pool, macs }, after);
     const found = await listStaffMembers(pool, { ...(last && { after: last }), limit: perPage + 1, macs });
     const { rows, next } = firstRows(found, perPage, ({ staff_id: id }) => id);
     const members = rows.map(async (row) => memberFacts(row, await readStaff(staff, row.staff_id), now()));
-    return { members: await Promise.all(members), next };
+    return { rows: await Promise.all(members), next };
   },
 };
 
@@ -75,22 +68,14 @@ const accessRecordsInput = z.object({
     .optional(),
 });
 
-export interface AccessRecords {
-  /** The newest first. */
-  access_records: AccessRecord[];
-  /** `before` of the next page; null on the last one. */
-  next: string | null;
-}
-
 const accessRecordsPerPage = 50;
 
-/** Who has looked at whose data: one statement. */
-export const accessRecords: View<z.infer<typeof accessRecordsInput>, AccessRecords> = {
+/** Who has looked at whose data, the newest first: one statement. */
+export const accessRecords: View<z.infer<typeof accessRecordsInput>, Rows<AccessRecord>> = {
   input: accessRecordsInput,
   read: async ({ pool }, { person: by, account: accountId, before }) => {
     const of = { staffId: by, accountId };
     const found = await listAccessRecords(pool, { of, before, limit: accessRecordsPerPage + 1 });
-    const { rows, next } = firstRows(found, accessRecordsPerPage, ({ position }) => position);
-    return { access_records: rows, next };
+    return firstRows(found, accessRecordsPerPage, ({ position }) => position);
   },
 };

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { listJobDays } from '../../../../projections/job-days.ts';
 import { readQueueAndWorkers } from '../../../../projections/queries/operation.ts';
-import type { View } from '../view.ts';
+import { listOf, type View } from '../view.ts';
 
 const waitingBy = z.strictObject({ name: z.string(), waiting: z.int(), oldest: z.iso.datetime() });
 
@@ -44,16 +44,12 @@ export const shownWork = z.strictObject({
       ),
     }),
   ),
-  days: z
-    .array(
-      z.strictObject({
-        day: z.iso.date(),
-        platform: z.string(),
-        outcome: z.string().describe('`done`, or the reason of the failure.'),
-        downloads: z.int(),
-      }),
-    )
-    .describe('How downloads ended, on each UTC day of the last 30.'),
+  days: listOf('How downloads ended, on each UTC day of the last 30.', {
+    day: z.iso.date(),
+    platform: z.string(),
+    outcome: z.string().describe('`done`, or the reason of the failure.'),
+    downloads: z.int(),
+  }),
 });
 
 export type Work = z.infer<typeof shownWork>;
