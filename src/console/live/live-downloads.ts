@@ -4,20 +4,18 @@ import type { DownloadProgress } from '../../ports/videos.ts';
 import type { LiveStream, LiveStreams } from './live-streams.ts';
 import type { LongVisit } from './long-visits.ts';
 
-/**
- * Waits for another status of one of these jobs, together with everything else in this process that waits for one.
- *
- * @param options holder: whose place it takes, an account or a member of staff
- */
-export type WaitForChange = (
-  known: readonly JobStatus[],
-  options: { seconds: number; gone: AbortSignal; holder: string },
-) => Promise<readonly JobStatus[]> | undefined;
-
 /** Dependencies of live pages. */
 export interface LiveDependencies {
   streams: LiveStreams;
-  waitForChange: WaitForChange;
+  /**
+   * Waits for another status of one of these jobs, together with everything else in this process that waits for one.
+   *
+   * @param options holder: whose place it takes, an account or a member of staff
+   */
+  waitForChange: (
+    known: readonly JobStatus[],
+    options: { seconds: number; gone: AbortSignal; holder: string },
+  ) => Promise<readonly JobStatus[]> | undefined;
   /** The last progress that a worker reported of a running download. */
   progress: (token: string) => DownloadProgress | undefined;
 }

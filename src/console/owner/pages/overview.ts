@@ -10,7 +10,6 @@ import type { UsagePeriod } from '../../../domain/usage-state.ts';
 import { poolOf, summariseUsage, type UsageSummary } from '../../../domain/usage-summary.ts';
 import { choices } from '../../form-fields.ts';
 import {
-  usedFigure,
   amountCell,
   bar,
   count,
@@ -23,6 +22,7 @@ import {
   plotFigure,
   rowName,
   time,
+  usedFigure,
 } from '../../parts.ts';
 import { type Answer, missing, type OwnerVisit, page } from '../../visit.ts';
 import { currentUsage } from '../current-usage.ts';

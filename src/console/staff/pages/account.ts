@@ -4,7 +4,6 @@ import { maxKeysOf } from '../../../domain/plans.ts';
 import { costText, videoCell } from '../../download-list.ts';
 import { folded } from '../../form-fields.ts';
 import {
-  usedFigure,
   actorText,
   amountCell,
   bar,
@@ -21,6 +20,7 @@ import {
   statusTag,
   tag,
   time,
+  usedFigure,
 } from '../../parts.ts';
 import { accountPath, correctionPath, documentPath, downloadPath, eventPath } from '../addresses.ts';
 import { viewPage } from '../view.ts';
