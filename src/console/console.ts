@@ -9,7 +9,7 @@ import { layout } from './layout.ts';
 import { LongVisits } from './live/long-visits.ts';
 import { readCookies } from './sign-in/cookies.ts';
 import type { Route, Site, SiteDependencies, SiteSession } from './site.ts';
-import { type Answer, badInput, missing, type Page, PageRefusal, redirect, type Visit } from './visit.ts';
+import { type Answer, badInput, hasNul, missing, type Page, PageRefusal, redirect, type Visit } from './visit.ts';
 
 /**
  * Opens a console to browsers. A visit passes, in this order: `Host`, session, for a form its origin and its token, the role, then
@@ -84,14 +84,16 @@ async function answerOf<Session extends SiteSession, Dependencies extends SiteDe
   if (!origins.isHost(request.headers.host)) return redirect(new URL(site.base, origins.own).href);
   if (!origins.mayHoldSessions) throw needsHttps(origins.own, site.addressSetting);
   const visit = visitOf(request);
-  if (hasNul(visit)) throw badInput('The address or a field has a character that no text has.');
+  const { params, query, form } = visit;
+  if (hasNul([params, ...query.values(), ...form.values()]))
+    throw badInput('The address or a field has a character that no text has.');
   const secret = visit.cookies.get(site.cookieNames(origins.isSecure).session);
   const session = secret === undefined ? undefined : await site.findSession(dependencies, secret);
   visitor.session = session;
   if (route.method === 'POST' && !origins.isOrigin(request.headers.origin)) throw fromElsewhere();
   if (route.access === 'everybody') return await route.handler(visit, dependencies, reply);
   if (!session) return redirect(signInPath(site.base, request));
-  if (route.method === 'POST' && visit.form.get('form_token') !== session.formToken) throw fromElsewhere();
+  if (route.method === 'POST' && form.get('form_token') !== session.formToken) throw fromElsewhere();
   const { access } = route;
   if (!site.mayOpen(access, session)) throw needsRole(access);
   const stay = () =>
@@ -132,11 +134,6 @@ function visitOf(request: FastifyRequest): Visit {
   const query = new URLSearchParams(/\?(.*)/.exec(request.url)?.[1] ?? '');
   const params = request.params as Readonly<Record<string, string>>;
   return { request, params, query, form: formOf(request), cookies: readCookies(request.headers.cookie) };
-}
-
-/** Postgres has no text with one. */
-function hasNul({ params, query, form }: Visit): boolean {
-  return [...Object.values(params), ...query.values(), ...form.values()].some((text) => text.includes('\0'));
 }
 
 function formOf({ body, raw }: FastifyRequest): URLSearchParams {

@@ -130,9 +130,6 @@ export function downloadList(
     <p class="pages">${query.has('after') && html`<a href="${addressOf(undefined)}">Newest</a>`} ${goOn}</p>`;
 }
 
-const labelsOf = (keys: readonly ApiKeyRow[]) =>
-  new Map(keys.map(({ key_id: id, key_prefix: prefix, label }) => [id, label === '' ? prefix : label]));
-
 function addressWith(list: string, query: URLSearchParams, after: string | undefined): string {
   const changed = new URLSearchParams(
     [...query].filter(([name, value]) => value !== '' && name !== 'after' && name !== 'before'),
@@ -142,7 +139,7 @@ function addressWith(list: string, query: URLSearchParams, after: string | undef
 }
 
 function columnsOf(keys: readonly ApiKeyRow[], { download }: ListPlace): Columns<JobRow> {
-  const labels = labelsOf(keys);
+  const labels = new Map(keys.map(({ key_id: id, key_prefix: prefix, label }) => [id, label === '' ? prefix : label]));
   return {
     Queued: (job) => time(job.queued_at),
     Video: (job) => videoCell(job, `${download}${job.token}`),

@@ -24,13 +24,13 @@ export interface Site<Session, Dependencies> {
   findSession: (dependencies: Dependencies, secret: string) => Promise<Session | undefined>;
   /** Those of the sessions that have not ended, by their ids, as the read models have them now. */
   findSessions: (dependencies: Dependencies, sessions: readonly Session[]) => Promise<ReadonlyMap<string, Session>>;
-  mayOpen: (access: Exclude<Access, 'everybody'>, session: Session) => boolean;
+  mayOpen: (access: Access, session: Session) => boolean;
   /** Asks the log whether the person of a session may open a page: it knows a removal before the read models do. */
-  isConfirmed: (dependencies: Dependencies, access: Exclude<Access, 'everybody'>, session: Session) => Promise<boolean>;
+  isConfirmed: (dependencies: Dependencies, access: Access, session: Session) => Promise<boolean>;
 }
 
-/** Whoever may open a page: everybody, an owner, or staff of at least this role. */
-type Access = 'everybody' | 'owner' | StaffRole;
+/** Those who may open a page after they have signed in: an owner, or staff of at least this role. */
+type Access = 'owner' | StaffRole;
 
 export type Handler<Of extends Visit, Dependencies> = (
   visit: Of,
@@ -40,7 +40,7 @@ export type Handler<Of extends Visit, Dependencies> = (
 
 export type Route<Session, Dependencies> = { method: 'GET' | 'POST'; path: string } & (
   | { access: 'everybody'; handler: Handler<Visit, Dependencies> }
-  | { access: Exclude<Access, 'everybody'>; handler: Handler<SignedInVisit<Session>, Dependencies> }
+  | { access: Access; handler: Handler<SignedInVisit<Session>, Dependencies> }
 );
 
 /** Makes the rows of a console's table of routes. */
@@ -53,7 +53,7 @@ export const routesBelow = <Session, Dependencies>(base: Site<Session, Dependenc
   signedIn: (
     method: 'GET' | 'POST',
     path: string,
-    access: Exclude<Access, 'everybody'>,
+    access: Access,
     handler: Handler<SignedInVisit<Session>, Dependencies>,
   ): Route<Session, Dependencies> => ({ method, path: base + path, access, handler }),
 });

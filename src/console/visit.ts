@@ -16,6 +16,12 @@ export interface Visit {
   cookies: ReadonlyMap<string, string>;
 }
 
+/** Tells whether a value holds the character that no text of Postgres has. */
+export function hasNul(value: unknown): boolean {
+  if (typeof value === 'string') return value.includes('\0');
+  return typeof value === 'object' && value !== null && Object.entries(value).some((member) => member.some(hasNul));
+}
+
 /** A visit by a person who is signed in. */
 export interface SignedInVisit<Session> extends Visit {
   session: Session;

@@ -17,24 +17,10 @@ export interface BilledTo extends BillingDetails {
   email: string | null;
 }
 
-export interface DocumentLine {
-  /** From 1. */
-  line: number;
-  kind: InvoiceLine['kind'];
-  description: string;
-  quantity: number;
-  /** Unit price; null if the line is not a quantity of equal items. */
-  rate_cents: number | null;
-  rate_version: string | null;
-  cents: number;
-  /** Where in the log the line comes from: first, last, and the step between. */
-  stream: string;
-  revisions: [first: number, last: number, step: number][];
-  /** Event of a line that comes from a single one. */
-  event_id: string | null;
-  /** The waivers of such a line; the charges of an overage line only where they were asked for. */
-  items?: LineItem[];
-}
+export type DocumentLine = ReturnType<typeof documentLine>;
+
+/** First, last, and the step between. */
+type Revisions = [first: number, last: number, step: number];
 
 /** A stored event with its place in the log. */
 interface Issued<Data> {
@@ -84,10 +70,7 @@ export function invoiceDocument(
     period_start,
     period_end,
     currency,
-    lines: lines.map((line, index): DocumentLine => {
-      const ofLine = items.get(index + 1);
-      return { line: index + 1, ...documentLine(line), ...(ofLine && { items: ofLine }) };
-    }),
+    lines: lines.map((line, index) => documentLine(line, index + 1, items.get(index + 1))),
     total_cents,
     /** Cents given back since. */
     credit_notes: notes.map(({ data: note, issuedAt, actor }) => ({
@@ -117,7 +100,7 @@ export function creditNoteDocument(issued: Issued<CreditNoteIssued>, invoice: In
     invoice_number,
     invoice_document_number: documentNumber('invoice', invoice),
     line,
-    line_description: documentLine(credited).description,
+    line_description: describe(credited),
     charge_event_id,
     currency,
     cents,
@@ -125,29 +108,34 @@ export function creditNoteDocument(issued: Issued<CreditNoteIssued>, invoice: In
   };
 }
 
-function documentLine(line: InvoiceLine): Omit<DocumentLine, 'line' | 'items'> {
-  const { kind, cents } = line;
-  if (line.kind === 'overage' || line.kind === 'waivers') {
-    const { quantity, rate_cents, rate_version, stream, revisions } = line;
-    const description = line.kind === 'overage' ? 'Downloads beyond the allowance' : 'Charges waived';
-    return { kind, description, quantity, rate_cents, rate_version, cents, stream, revisions, event_id: null };
-  }
-  const { stream, revision, id } = line.event;
+/** @param number of the line, from 1; items: the waivers of such a line, or the charges of an overage line, where they are shown */
+function documentLine(line: InvoiceLine, number: number, items: LineItem[] | undefined) {
+  const isQuantity = line.kind === 'overage' || line.kind === 'waivers';
+  const revisions = isQuantity ? line.revisions : [[line.event.revision, line.event.revision, 1] as Revisions];
   return {
-    kind,
+    line: number,
+    kind: line.kind,
     description: describe(line),
-    quantity: 1,
-    rate_cents: null,
-    rate_version: null,
-    cents,
-    stream,
-    revisions: [[revision, revision, 1]],
-    event_id: id,
+    quantity: isQuantity ? line.quantity : 1,
+    /** Unit price; null if the line is not a quantity of equal items. */
+    rate_cents: isQuantity ? line.rate_cents : null,
+    rate_version: isQuantity ? line.rate_version : null,
+    cents: line.cents,
+    /** Where in the log the line comes from. */
+    stream: isQuantity ? line.stream : line.event.stream,
+    revisions,
+    /** Event of a line that comes from a single one. */
+    event_id: isQuantity ? null : line.event.id,
+    ...(items && { items }),
   };
 }
 
-function describe(line: Exclude<InvoiceLine, { kind: 'overage' | 'waivers' }>): string {
+function describe(line: InvoiceLine): string {
   switch (line.kind) {
+    case 'overage':
+      return 'Downloads beyond the allowance';
+    case 'waivers':
+      return 'Charges waived';
     case 'fee':
       return `Monthly fee, plan ${line.plan}, ${formatDays(line.period_start, line.period_end)}`;
     case 'fee_difference':

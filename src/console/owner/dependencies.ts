@@ -10,7 +10,7 @@ import type { PlatformRules } from '../../ports/platform-rules.ts';
 import type { MetadataProbe, ShortLinks } from '../../ports/videos.ts';
 import type { SharedDependencies } from '../site.ts';
 
-/** Dependencies of the console's pages and actions, which `routes.ts` lists. */
+/** Dependencies of the console's pages and actions, which `page-routes.ts` lists. */
 export interface ConsoleDependencies extends SharedDependencies {
   store: EventStore;
   /** The API's own: an account has one writer in each process. */

@@ -2,7 +2,7 @@ import { email as emailField } from '../../domain/plain-text.ts';
 import { clientAddress } from '../../requests/client-address.ts';
 import { badInput, PageRefusal, type Visit } from '../visit.ts';
 import { type CookieNames, setCookie } from './cookies.ts';
-import type { SignInMails } from './sign-in-mails.ts';
+import type { AskedLink } from './sign-in-mails.ts';
 
 /** The browser that asks to sign in, and the page where it wanted to go: both stand in one cookie. */
 export interface AskingBrowser {
@@ -14,26 +14,32 @@ export interface AskForMail {
   /** Counts a request for a sign-in link. @returns whether this client has asked too often */
   countSignIn: (clientAddress: string) => boolean;
   randomBits: (bytes: number) => Buffer;
-  signInMails: SignInMails;
+  /** Mails a link, if somebody has the address. */
+  mailLink: (asked: AskedLink) => void;
 }
 
 /** Mails a link to the address of the form. @returns that address, and the secret of the browser, for its cookie */
 export function askForMail(
   { form, request }: Visit,
-  { countSignIn, randomBits, signInMails }: AskForMail,
+  { countSignIn, randomBits, mailLink }: AskForMail,
 ): { email: string; secret: string } {
   const { data: email } = emailField.safeParse((form.get('email') ?? '').trim());
   if (email === undefined) throw badInput('That is not an e-mail address. Go back and correct it.');
   if (countSignIn(clientAddress(request)))
     throw new PageRefusal(429, 'Too many attempts', 'Too many links were asked for from here. Try again in an hour.');
   const secret = randomBits(24).toString('base64url');
-  signInMails.send({ email, browser: secret });
+  mailLink({ email, browser: secret });
   return { email, secret };
 }
 
-/** @param minutes how long the browser may take to come back */
-export const askingCookie = ({ secret, next }: AskingBrowser, { browser, isSecure }: CookieNames, minutes: number) =>
-  setCookie(browser, `${secret}.${Buffer.from(next).toString('base64url')}`, { isSecure, maxAgeSeconds: minutes * 60 });
+/** How long the browser may take to come back: a link works for as long. */
+export const linkMinutes = 15;
+
+export const askingCookie = ({ secret, next }: AskingBrowser, { browser, isSecure }: CookieNames) =>
+  setCookie(browser, `${secret}.${Buffer.from(next).toString('base64url')}`, {
+    isSecure,
+    maxAgeSeconds: linkMinutes * 60,
+  });
 
 /** @param base path of the console's first page */
 export function readAsking({ cookies }: Visit, { browser }: CookieNames, base: string): AskingBrowser | undefined {

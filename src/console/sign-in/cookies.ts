@@ -10,16 +10,15 @@ export interface CookieNames {
   isSecure: boolean;
 }
 
-const prefixed = (isSecure: boolean, names: Omit<CookieNames, 'isSecure'>): CookieNames => {
-  const prefix = isSecure ? '__Host-' : '';
-  return { session: `${prefix}${names.session}`, browser: `${prefix}${names.browser}`, isSecure };
-};
+const cookies =
+  (session: string, browser: string) =>
+  (isSecure: boolean): CookieNames => {
+    const prefix = isSecure ? '__Host-' : '';
+    return { session: `${prefix}${session}`, browser: `${prefix}${browser}`, isSecure };
+  };
 
-export const ownerCookies = (isSecure: boolean): CookieNames =>
-  prefixed(isSecure, { session: 'reeltally_session', browser: 'reeltally_browser' });
-
-export const staffCookies = (isSecure: boolean): CookieNames =>
-  prefixed(isSecure, { session: 'reeltally_staff', browser: 'reeltally_staff_browser' });
+export const ownerCookies = cookies('reeltally_session', 'reeltally_browser');
+export const staffCookies = cookies('reeltally_staff', 'reeltally_staff_browser');
 
 /** A cookie that is sent twice is none: a page of another port or path may have set one of the two. */
 export function readCookies(header: string | undefined): ReadonlyMap<string, string> {
@@ -42,12 +41,6 @@ export function setCookie(
   value: string,
   { isSecure, maxAgeSeconds }: { isSecure: boolean; maxAgeSeconds: number },
 ): string {
-  const attributes = [
-    'Path=/',
-    'HttpOnly',
-    'SameSite=Lax',
-    `Max-Age=${String(maxAgeSeconds)}`,
-    ...(isSecure ? ['Secure'] : []),
-  ];
-  return [`${name}=${value}`, ...attributes].join('; ');
+  const secure = isSecure ? '; Secure' : '';
+  return `${name}=${value}; Path=/; HttpOnly; SameSite=Lax; Max-Age=${String(maxAgeSeconds)}${secure}`;
 }

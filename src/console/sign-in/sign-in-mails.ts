@@ -15,7 +15,7 @@ interface Dependencies {
   now: () => string;
 }
 
-interface AskedLink {
+export interface AskedLink {
   email: string;
   /** Secret of the browser that asked. */
   browser: string;
@@ -28,45 +28,41 @@ const maxUnderWay = 100;
  * Mails links to addresses that somebody has. Nobody waits for one: the time of an answer must not tell whether it is sent. A
  * link that is lost with the process is asked for again.
  */
-export class SignInMails {
-  readonly #dependencies: Dependencies;
-  #underWay = 0;
-
-  constructor(dependencies: Dependencies) {
-    this.#dependencies = dependencies;
-  }
-
-  send(asked: AskedLink): void {
-    if (this.#underWay >= maxUnderWay) return;
-    this.#underWay += 1;
-    const { part } = this.#dependencies;
-    this.#send(asked)
+export function signInMails(dependencies: Dependencies): (asked: AskedLink) => void {
+  const { part } = dependencies;
+  let underWay = 0;
+  return (asked) => {
+    if (underWay >= maxUnderWay) return;
+    underWay += 1;
+    mailLink(asked, dependencies)
       .then(
         () => part.works(),
         (error: unknown) => part.failed('a sign-in link', error),
       )
-      .finally(() => (this.#underWay -= 1));
-  }
+      .finally(() => (underWay -= 1));
+  };
+}
 
-  async #send({ email, browser }: AskedLink): Promise<void> {
-    const { createLink, mailer, address, to, newUuid, now } = this.#dependencies;
-    const secret = await createLink({ email, browser });
-    if (secret === undefined) return;
-    await mailer.send({
-      id: newUuid(),
-      // As people are found: another mailbox may be written with letters that only look the same when small.
-      to: [mailbox(email)],
-      date: now(),
-      subject: `Sign in to ${to}`,
-      text: [
-        `Somebody, probably you, asked to sign in to ${to} with this address.`,
-        'This link signs you in. It works once, for 15 minutes:',
-        '',
-        `${address()}/${secret}`,
-        '',
-        'If it was not you, do nothing: without this mail nobody gets in.',
-        '',
-      ].join('\n'),
-    });
-  }
+async function mailLink(
+  { email, browser }: AskedLink,
+  { createLink, mailer, address, to, newUuid, now }: Dependencies,
+): Promise<void> {
+  const secret = await createLink({ email, browser });
+  if (secret === undefined) return;
+  await mailer.send({
+    id: newUuid(),
+    // As people are found: another mailbox may be written with letters that only look the same when small.
+    to: [mailbox(email)],
+    date: now(),
+    subject: `Sign in to ${to}`,
+    text: [
+      `Somebody, probably you, asked to sign in to ${to} with this address.`,
+      'This link signs you in. It works once, for 15 minutes:',
+      '',
+      `${address()}/${secret}`,
+      '',
+      'If it was not you, do nothing: without this mail nobody gets in.',
+      '',
+    ].join('\n'),
+  });
 }

@@ -2,7 +2,7 @@ import { type Html, html } from '../../documents/html.ts';
 import { doneNote } from '../form-fields.ts';
 import type { Origins } from '../origins.ts';
 import { type Answer, page, redirect, type Visit } from '../visit.ts';
-import { type AskForMail, askForMail, askingCookie, nextOf, readAsking } from './asking-browser.ts';
+import { type AskForMail, askForMail, askingCookie, linkMinutes, nextOf, readAsking } from './asking-browser.ts';
 import { type CookieNames, setCookie } from './cookies.ts';
 
 /** A console, as its pages of signing in need it, and what they say of it. */
@@ -22,8 +22,6 @@ interface SignInTo {
 interface Dependencies {
   origins: Origins;
 }
-
-export const linkMinutes = 15;
 
 /**
  * The pages of signing in by a mailed link, as both consoles have them.
@@ -59,7 +57,7 @@ export function signInPages({ base, cookieNames, sessionSeconds, people, known, 
         <p>Nothing comes? ${help}</p>
         <p><a href="${base}/sign-in">Try another address</a></p>`;
       const asked = { secret, next: nextOf(visit.form, base) };
-      const cookies = [askingCookie(asked, namesFor(dependencies), linkMinutes)];
+      const cookies = [askingCookie(asked, namesFor(dependencies))];
       return { kind: 'page', cookies, page: { title: 'Look into your mail', content } };
     },
 

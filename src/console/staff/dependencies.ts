@@ -7,7 +7,7 @@ import type { StaffLinks, StaffSessions } from '../../ports/staff-sessions.ts';
 import type { SharedDependencies } from '../site.ts';
 import type { RunningExports } from './export.ts';
 
-/** Dependencies of the staff console's pages, actions and endpoints, which `routes.ts` and `endpoints.ts` list. */
+/** Dependencies of the staff console's pages, actions and endpoints, which `page-routes.ts` and `json-endpoints.ts` list. */
 export interface StaffDependencies extends SharedDependencies {
   /** What commands need, with the log. */
   staff: StaffCommands;

@@ -51,8 +51,7 @@ export async function exportAnswer<Row extends object>(
   { reply, request, stay }: { reply: FastifyReply } & Pick<StaffVisit, 'request' | 'stay'>,
   { rows, ...exported }: Exported<Row>,
 ): Promise<Answer> {
-  const end = exports.begin();
-  if (!end) throw tooMany();
+  if (!exports.begin()) throw tooMany();
   const visit = stay();
   const pages = whileSignedIn(visit, rows(visit.ended));
   let body: Readable | undefined;
@@ -66,7 +65,7 @@ export async function exportAnswer<Row extends object>(
     clearTimeout(limit);
     visit.leave();
     await pages.return(undefined).catch(() => undefined);
-    end();
+    exports.end();
   };
   try {
     const all = startingWith(await pages.next(), pages);
@@ -95,15 +94,15 @@ export class RunningExports {
     this.limits = { wholeMs: exportLimitMs, stalledMs: 30_000, ...limits };
   }
 
-  /** @returns what ends it; undefined if there are too many */
-  begin(): (() => void) | undefined {
-    if (this.#running >= this.limits.running) return undefined;
+  /** @returns false if there are too many */
+  begin(): boolean {
+    if (this.#running >= this.limits.running) return false;
     this.#running += 1;
-    let hasEnded = false;
-    return () => {
-      if (!hasEnded) this.#running -= 1;
-      hasEnded = true;
-    };
+    return true;
+  }
+
+  end(): void {
+    this.#running -= 1;
   }
 }
 

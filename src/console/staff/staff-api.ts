@@ -9,7 +9,7 @@ import type { ServicePart } from '../../ports/service-parts.ts';
 import { readJsonBody } from '../../requests/json-body.ts';
 import { RequestRefused } from '../../requests/request-refused.ts';
 import { pageRefusalOfError } from '../failures.ts';
-import type { PageRefusal } from '../visit.ts';
+import { hasNul, type PageRefusal } from '../visit.ts';
 import type { StaffDependencies } from './dependencies.ts';
 import { apiBase, type Endpoint, jsonEndpoints, type StaffApiErrorCode, staffApiErrors } from './json-endpoints.ts';
 import { createStaffOpenApi } from './openapi.ts';
@@ -102,15 +102,9 @@ async function findToken(
 function inputOf(request: FastifyRequest): object {
   const given = request.method === 'GET' ? (request.query as object) : bodyOf(request);
   const input = { ...given, ...(request.params as object) };
-  // Postgres has no text with one.
   if (hasNul(input))
     throw new StaffApiError('invalid_request', 'The address or the body has a character that no text has');
   return input;
-}
-
-function hasNul(value: unknown): boolean {
-  if (typeof value === 'string') return value.includes('\0');
-  return typeof value === 'object' && value !== null && Object.entries(value).some((member) => member.some(hasNul));
 }
 
 function bodyOf({ body, raw }: FastifyRequest): object {

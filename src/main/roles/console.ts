@@ -10,7 +10,7 @@ import { originsOf } from '../../console/origins.ts';
 import type { ConsoleDependencies } from '../../console/owner/dependencies.ts';
 import { ownerSite } from '../../console/owner/owner-site.ts';
 import { ownerCookies, readCookies } from '../../console/sign-in/cookies.ts';
-import { SignInMails } from '../../console/sign-in/sign-in-mails.ts';
+import { signInMails } from '../../console/sign-in/sign-in-mails.ts';
 import { mailbox } from '../../domain/people.ts';
 import { AddressWindows } from '../../http/address-window.ts';
 import type { WaitingPolls } from '../../http/waiting-polls.ts';
@@ -54,7 +54,7 @@ export function addConsole(server: FastifyInstance, connections: Connections, sh
     accountCache: newAccountCache(),
     lookUpsOfForms: createLookUpsOfForms(pool),
     admit: (accountId, hourlyLimit) => admitSession(pool, accountId, hourlyLimit),
-    signInMails: new SignInMails({
+    mailLink: signInMails({
       createLink: ({ email, browser }) => links.create({ emailHashes: emailHashes(email), browser }),
       mailer: createMailer(config),
       address: () => `${originsOf(publicUrl()).own}/console/sign-in`,

@@ -9,7 +9,7 @@ import { newStaffCache, readStaff } from '../../commands/staff.ts';
 import { registerSite } from '../../console/console.ts';
 import { LiveStreams } from '../../console/live/live-streams.ts';
 import { originsOf } from '../../console/origins.ts';
-import { SignInMails } from '../../console/sign-in/sign-in-mails.ts';
+import { signInMails } from '../../console/sign-in/sign-in-mails.ts';
 import type { StaffDependencies } from '../../console/staff/dependencies.ts';
 import { exportLimitMs, RunningExports } from '../../console/staff/export.ts';
 import { answerNoEndpoint, isOfStaffApi, registerStaffApi } from '../../console/staff/staff-api.ts';
@@ -129,7 +129,7 @@ function staffDependencies(
       return originsOf(address());
     },
     sessions: createStaffSessions(pool, { macs, storeOnStandby, randomBits }),
-    signInMails: new SignInMails({
+    mailLink: signInMails({
       createLink: async ({ email, browser }) => {
         const staffId = await findInvited(email, { pool, macs, staff });
         return staffId === undefined ? undefined : await links.create({ staffId, browser });

@@ -1,21 +1,15 @@
 import { z } from 'zod';
-import { type ApiKeyRow, listApiKeys } from '../../../../projections/api-keys.ts';
-import { type DownloadPage, listAccountDownloads } from '../../../../projections/queries/account-downloads.ts';
+import { listApiKeys } from '../../../../projections/api-keys.ts';
+import { listAccountDownloads } from '../../../../projections/queries/account-downloads.ts';
 import { type Html, html } from '../../../documents/html.ts';
 import { accountIdPattern } from '../../../domain/account-events.ts';
 import { downloadList, filterForm, filterOf, perPage, readCursor, readFilters } from '../../download-list.ts';
 import { type Answer, badInput, missing, page, type StaffVisit } from '../../visit.ts';
 import { accountLink, accountPath } from '../addresses.ts';
 import type { StaffDependencies } from '../dependencies.ts';
-import { seeAs, type View } from '../view.ts';
+import { type AccessRecord, seeAs } from '../view.ts';
 
 /** The downloads of an account, by the filters of its owner's page, or around a time that somebody names. */
-
-interface Listed {
-  accountId: string;
-  downloads: DownloadPage;
-  keys: ApiKeyRow[];
-}
 
 /** Somebody who complains knows the time within half an hour. */
 const aroundMs = 30 * 60_000;
@@ -29,9 +23,9 @@ export async function show(visit: StaffVisit, dependencies: StaffDependencies): 
   const { search: _, ...filters } = readFilters(visit.query);
   const moment = readMoment(visit.query.get('at'));
   const filter = filterOf(filters, { ...place, isToken: () => false });
-  const view: View<object, Listed> = {
+  const view = {
     input: z.object({}),
-    read: async ({ pool }) => {
+    read: async ({ pool }: StaffDependencies) => {
       const downloads = await listAccountDownloads(pool, {
         accountId,
         limit: perPage,
@@ -40,9 +34,9 @@ export async function show(visit: StaffVisit, dependencies: StaffDependencies): 
         after: readCursor(visit.query.get('after')),
         before: readCursor(visit.query.get('before')),
       });
-      return { accountId, downloads, keys: await listApiKeys(pool, accountId) };
+      return { downloads, keys: await listApiKeys(pool, accountId) };
     },
-    accessRecords: () => [{ accountId, token: null, page: 'downloads' }],
+    accessRecords: (): AccessRecord[] => [{ accountId, token: null, page: 'downloads' }],
   };
   const { downloads, keys } = await seeAs(visit, view, dependencies);
   const first = momentField(moment?.slice(0, 16) ?? '');

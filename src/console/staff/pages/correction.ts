@@ -10,7 +10,7 @@ import { carryOut, pageRefusalFor, refusalText, toCorrection } from '../ask-corr
 import type { StaffDependencies } from '../dependencies.ts';
 import { orderOf, reasonField } from '../staff-request.ts';
 import { seeAs, viewPage } from '../view.ts';
-import { correction as correctionView, type CorrectionStory, type ShownActor } from '../views/correction.ts';
+import { correction as correctionView, type CorrectionStory, type ShownActor } from '../views/corrections.ts';
 import { correctionTag, whatOf, who } from './corrections.ts';
 
 /** One correction: who asked, who decided, and the events by which the money went back. */

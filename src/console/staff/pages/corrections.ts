@@ -5,8 +5,7 @@ import { amountCell, empty, listTable, money, tag, time } from '../../parts.ts';
 import type { StaffVisit } from '../../visit.ts';
 import { accountLink, correctionPath, eventPath, olderLink } from '../addresses.ts';
 import { viewPage } from '../view.ts';
-import type { ShownActor, ShownCorrection } from '../views/correction.ts';
-import { type Corrections, corrections } from '../views/corrections.ts';
+import { type Corrections, corrections, type ShownActor, type ShownCorrection } from '../views/corrections.ts';
 
 /** Who gave what back, why and with whose approval; and what waits for somebody. */
 

@@ -171,13 +171,7 @@ const nameOf = (periods: readonly PlatformOutagePeriod[]): string =>
     'base64url',
   );
 
-interface Asked {
-  account_id: string;
-  charges: number;
-  cents: number | null;
-  correctionId: string;
-  said: Html;
-}
+type Asked = Awaited<ReturnType<typeof askOne>>;
 
 /** A browser waits for so long; what is left then is asked by the same form, sent again. */
 const budgetMs = 20_000;
@@ -247,7 +241,7 @@ async function askOne(
   visit: StaffVisit,
   dependencies: StaffDependencies,
   order: ReturnType<typeof correctionsOf>[number] & { reference: string },
-): Promise<Asked> {
+) {
   const { accountId, correction } = order;
   const correctionId = correctionIdOf(order);
   const about = { account_id: accountId, charges: correction.charges.length, correctionId };

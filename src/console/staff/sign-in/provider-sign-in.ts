@@ -21,7 +21,6 @@ import { startSession } from './sign-in.ts';
  */
 
 const base = '/staff';
-const attemptMinutes = 15;
 const recordMs = 5_000;
 
 export async function begin(visit: Visit, dependencies: StaffDependencies): Promise<Answer> {
@@ -33,7 +32,7 @@ export async function begin(visit: Visit, dependencies: StaffDependencies): Prom
   const secret = dependencies.randomBits(32).toString('base64url');
   const to = await asking(providerOf(dependencies).begin(attemptOf(secret, dependencies)));
   const asked = { secret, next: nextOf(visit.query, base) };
-  return redirect(to, askingCookie(asked, staffCookies(origins.isSecure), attemptMinutes));
+  return redirect(to, askingCookie(asked, staffCookies(origins.isSecure)));
 }
 
 export async function finish(visit: Visit, dependencies: StaffDependencies): Promise<Answer> {

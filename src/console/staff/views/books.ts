@@ -81,23 +81,23 @@ export const books: View<object, Books> = {
     const { audit: state, reached, unclosed: periods } = await readBooks(pool, { endedBefore, limit: maxPeriods + 1 });
     const [said, head, divergences, models] = await Promise.all([
       verificationOf(dependencies, state),
-      headOf(staff.store),
+      unlessAway(staff.store.headPosition()),
       divergencesOf(staff.store, state),
       lagsOf(staff.store, reached),
     ]);
     return {
-      audit: { ...said, head, divergences, notices: audit.shape.notices.parse(state?.notices ?? []) },
+      audit: {
+        ...said,
+        head: head?.toString() ?? null,
+        divergences,
+        notices: audit.shape.notices.parse(state?.notices ?? []),
+      },
       read_models: models,
       periods_not_closed: periods.slice(0, maxPeriods),
       are_more_not_closed: periods.length > maxPeriods,
     };
   },
 };
-
-async function headOf(store: EventStore): Promise<string | null> {
-  const head = await unlessAway(store.headPosition());
-  return head === null || head === undefined ? null : String(head);
-}
 
 async function lagsOf(store: EventStore, reached: ReadonlyMap<string, bigint>): Promise<Books['read_models']> {
   const readers = projections.map(({ name, streamPrefixes }) => ({

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { findCreditNote, findInvoice } from '../../../../projections/queries/account-documents.ts';
 import { readLinesLeft } from '../../../commands/issue-credit-note.ts';
-import type { CreditNoteDocument, DocumentLine, InvoiceDocument } from '../../../documents/invoice-document.ts';
+import type { CreditNoteDocument } from '../../../documents/invoice-document.ts';
 import { accountIdPattern } from '../../../domain/account-events.ts';
 import { isRefused } from '../../../domain/refusals.ts';
 import { missing } from '../../visit.ts';
@@ -17,43 +17,34 @@ const ordinal = z
 const input = z.object({ account: z.string().regex(accountIdPattern, 'is not the id of an account'), number: ordinal });
 const lineInput = input.extend({ line: ordinal });
 
-export interface InvoiceLeft extends InvoiceDocument {
-  lines: LineOfInvoice[];
-}
-
-export interface LineOfInvoice extends DocumentLine {
-  left_cents: number;
-}
-
 const accessRecords = ({ account_id: accountId }: { account_id: string }): AccessRecord[] => [
   { accountId, token: null, page: 'account' },
 ];
 
-export const invoice: View<z.infer<typeof input>, InvoiceLeft> = {
-  input,
-  read: async (dependencies, { account: accountId, number }) => {
-    const found = await findInvoice(documentsOf(dependencies), { accountId, number, charges: false });
-    const left = await readLinesLeft(dependencies.staff.store, { accountId, number });
-    if (!found || isRefused(left)) throw missing();
-    return { ...found, lines: found.lines.map((line, index) => ({ ...line, left_cents: left[index] ?? 0 })) };
-  },
-  accessRecords,
-};
+export type InvoiceLeft = Awaited<ReturnType<typeof readInvoice>>;
+export type LineOfInvoice = InvoiceLeft['lines'][number];
 
-export interface LineLeft {
-  account_id: string;
-  invoice: InvoiceLeft;
-  line: LineOfInvoice;
+async function readInvoice(dependencies: StaffDependencies, { account: accountId, number }: z.infer<typeof input>) {
+  const found = await findInvoice(documentsOf(dependencies), { accountId, number, charges: false });
+  const left = await readLinesLeft(dependencies.staff.store, { accountId, number });
+  if (!found || isRefused(left)) throw missing();
+  return { ...found, lines: found.lines.map((line, index) => ({ ...line, left_cents: left[index] ?? 0 })) };
+}
+
+export const invoice: View<z.infer<typeof input>, InvoiceLeft> = { input, read: readInvoice, accessRecords };
+
+export type LineLeft = Awaited<ReturnType<typeof readLine>>;
+
+async function readLine(dependencies: StaffDependencies, { line: wanted, ...about }: z.infer<typeof lineInput>) {
+  const found = await readInvoice(dependencies, about);
+  const line = found.lines.find((each) => each.line === wanted);
+  if (!line) throw missing();
+  return { account_id: found.account_id, invoice: found, line };
 }
 
 export const invoiceLine: View<z.infer<typeof lineInput>, LineLeft> = {
   input: lineInput,
-  read: async (dependencies, { line: wanted, ...about }) => {
-    const found = await invoice.read(dependencies, about);
-    const line = found.lines.find((each) => each.line === wanted);
-    if (!line) throw missing();
-    return { account_id: found.account_id, invoice: found, line };
-  },
+  read: readLine,
   accessRecords,
 };
 

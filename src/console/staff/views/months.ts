@@ -43,7 +43,6 @@ const sums = {
   credited_cents: cents('All that credit notes gave back'),
   result_cents: cents('Invoiced less credited'),
 };
-type Sums = Record<keyof typeof sums, number>;
 
 const reasons = Object.keys(openReasons) as [OpenReason, ...OpenReason[]];
 const notInvoiced = listOf('The parts of what is not invoiced, and why.', { cents: z.int(), why: z.enum(reasons) });
@@ -151,16 +150,8 @@ const fileRowOf = (close: AccountClose) => ({
   why_not: close.not_invoiced.map(({ cents: part, why }) => `${String(part)}: ${openReasons[why]}`).join('; '),
 });
 
-interface MonthRow extends Sums {
-  month: string;
-  /** Billing periods that begin in it: all, those that are open, and those that are ended and not closed. */
-  periods: number;
-  open: number;
-  ended: number;
-}
-
 interface MonthsShown {
-  months: MonthRow[];
+  months: ReturnType<typeof monthRowOf>[];
   verification: Verification;
 }
 
@@ -172,22 +163,22 @@ export const months: View<object, MonthsShown> = {
       rows: await listMonthMoney(client, { months: allMonths }),
       ...(await readAuditState(client, periodMoney.name)),
     }));
-    const names = [...new Set(rows.map((each) => each.month))];
     return {
-      months: names.map((name) =>
-        monthRowOf(
-          name,
-          rows.filter((each) => each.month === name),
-        ),
-      ),
+      months: [...Map.groupBy(rows, (each) => each.month)].map(([name, ofMonth]) => monthRowOf(name, ofMonth)),
       verification: await verificationOf(dependencies, state, { reached }),
     };
   },
 };
 
-function monthRowOf(name: string, rows: readonly MonthMoney[]): MonthRow {
+function monthRowOf(month: string, rows: readonly MonthMoney[]) {
   const periodsIn = (phase?: MonthMoney['phase']) =>
     rows.reduce((sum, each) => sum + (phase === undefined || each.phase === phase ? each.periods : 0), 0);
-  const counts = { periods: periodsIn(), open: periodsIn('open'), ended: periodsIn('ended') };
-  return { month: name, ...counts, ...pick(withSums(addUp(rows)), sums) };
+  return {
+    month,
+    /** Billing periods that begin in it: all, those that are open, and those that are ended and not closed. */
+    periods: periodsIn(),
+    open: periodsIn('open'),
+    ended: periodsIn('ended'),
+    ...pick(withSums(addUp(rows)), sums),
+  };
 }

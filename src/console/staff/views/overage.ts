@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { overageColumns, type OverageCounts } from '../../../../projections/overage-columns.ts';
+import { addUp } from '../../../../projections/queries/month-close.ts';
 import {
   exportPeriodMoney,
   listMonthMoney,
@@ -127,19 +128,12 @@ const wantedOf = (given: OverageInput): { filter: OverageFilter; order: OverageO
 export const overageRowOf = (period: PeriodMoney): OverageRow => pick(period, overageRow.shape);
 
 /** Rows of a month by phase, as one. */
-function sumsByMonth(rows: readonly MonthMoney[]): OverageMonth[] {
-  const months = new Map<string, OverageMonth>();
-  for (const money of rows) {
-    const { month, periods } = money;
-    const sum = months.get(month);
-    if (!sum) months.set(month, { month, periods, ...pick(money, sums) });
-    else {
-      sum.periods += periods;
-      for (const { name } of overageColumns) sum[name] += money[name];
-    }
-  }
-  return [...months.values()];
-}
+const sumsByMonth = (rows: readonly MonthMoney[]): OverageMonth[] =>
+  [...Map.groupBy(rows, (row) => row.month)].map(([month, ofMonth]) => ({
+    month,
+    periods: ofMonth.reduce((sum, { periods }) => sum + periods, 0),
+    ...pick(addUp(ofMonth), sums),
+  }));
 
 const cursorText = ({ value, account_id, period_start }: OverageCursor) =>
   `${String(value)}~${account_id}~${period_start}`;
