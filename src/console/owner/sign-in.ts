@@ -1,8 +1,8 @@
 import { readAccount } from '../../commands/accounts.ts';
 import { type Html, html } from '../../documents/html.ts';
 import type { ReadLink, SignInChoice } from '../../ports/console-sessions.ts';
-import { ownerCookies } from '../sign-in/cookies.ts';
 import { linkMinutes } from '../sign-in/asking-browser.ts';
+import { ownerCookies } from '../sign-in/cookies.ts';
 import { signInPages } from '../sign-in/sign-in-pages.ts';
 import { type Answer, type OwnerVisit, page, type Visit } from '../visit.ts';
 import type { ConsoleDependencies } from './dependencies.ts';
