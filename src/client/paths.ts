@@ -326,11 +326,6 @@ export interface components {
     /** @description `invalid_request`: A parameter is missing or malformed. `unsupported_platform`: The URL does not point to a video on a supported platform. */
     'invalid_request-or-unsupported_platform': {
       headers: {
-        'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
-        'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
-        'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
-        'X-Credits-Remaining': components['headers']['X-Credits-Remaining'];
-        'X-Request-Id': components['headers']['X-Request-Id'];
         [name: string]: unknown;
       };
       content: {
@@ -348,11 +343,6 @@ export interface components {
     /** @description `unauthorized`: The API key is missing, invalid or revoked. */
     unauthorized: {
       headers: {
-        'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
-        'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
-        'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
-        'X-Credits-Remaining': components['headers']['X-Credits-Remaining'];
-        'X-Request-Id': components['headers']['X-Request-Id'];
         [name: string]: unknown;
       };
       content: {
@@ -370,11 +360,6 @@ export interface components {
     /** @description `metadata_quota_exceeded`: The metadata allowance of this billing period is used up. */
     metadata_quota_exceeded: {
       headers: {
-        'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
-        'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
-        'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
-        'X-Credits-Remaining': components['headers']['X-Credits-Remaining'];
-        'X-Request-Id': components['headers']['X-Request-Id'];
         [name: string]: unknown;
       };
       content: {
@@ -392,12 +377,6 @@ export interface components {
     /** @description `rate_limited`: The hourly request limit of this key is reached. */
     rate_limited: {
       headers: {
-        'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
-        'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
-        'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
-        'X-Credits-Remaining': components['headers']['X-Credits-Remaining'];
-        'X-Request-Id': components['headers']['X-Request-Id'];
-        'Retry-After': components['headers']['Retry-After'];
         [name: string]: unknown;
       };
       content: {
@@ -415,11 +394,6 @@ export interface components {
     /** @description `internal_error`: Something went wrong here; the request was not completed. */
     internal_error: {
       headers: {
-        'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
-        'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
-        'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
-        'X-Credits-Remaining': components['headers']['X-Credits-Remaining'];
-        'X-Request-Id': components['headers']['X-Request-Id'];
         [name: string]: unknown;
       };
       content: {
@@ -437,12 +411,6 @@ export interface components {
     /** @description `metadata_unavailable`: The video platform did not return metadata; try again. */
     metadata_unavailable: {
       headers: {
-        'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
-        'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
-        'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
-        'X-Credits-Remaining': components['headers']['X-Credits-Remaining'];
-        'X-Request-Id': components['headers']['X-Request-Id'];
-        'Retry-After': components['headers']['Retry-After'];
         [name: string]: unknown;
       };
       content: {
@@ -460,12 +428,6 @@ export interface components {
     /** @description `unavailable`: The service is temporarily unavailable; try again. */
     unavailable: {
       headers: {
-        'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
-        'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
-        'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
-        'X-Credits-Remaining': components['headers']['X-Credits-Remaining'];
-        'X-Request-Id': components['headers']['X-Request-Id'];
-        'Retry-After': components['headers']['Retry-After'];
         [name: string]: unknown;
       };
       content: {
@@ -483,11 +445,6 @@ export interface components {
     /** @description `download_quota_exceeded`: The download allowance of this billing period is used up. `overage_cap_reached`: The account owner's cap on overage charges is reached. */
     'download_quota_exceeded-or-overage_cap_reached': {
       headers: {
-        'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
-        'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
-        'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
-        'X-Credits-Remaining': components['headers']['X-Credits-Remaining'];
-        'X-Request-Id': components['headers']['X-Request-Id'];
         [name: string]: unknown;
       };
       content: {
@@ -505,12 +462,6 @@ export interface components {
     /** @description `enqueue_failed`: The download could not be queued and is not charged; try again. */
     enqueue_failed: {
       headers: {
-        'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
-        'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
-        'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
-        'X-Credits-Remaining': components['headers']['X-Credits-Remaining'];
-        'X-Request-Id': components['headers']['X-Request-Id'];
-        'Retry-After': components['headers']['Retry-After'];
         [name: string]: unknown;
       };
       content: {
@@ -528,11 +479,6 @@ export interface components {
     /** @description `invalid_request`: A parameter is missing or malformed. */
     invalid_request: {
       headers: {
-        'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
-        'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
-        'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
-        'X-Credits-Remaining': components['headers']['X-Credits-Remaining'];
-        'X-Request-Id': components['headers']['X-Request-Id'];
         [name: string]: unknown;
       };
       content: {
@@ -550,11 +496,6 @@ export interface components {
     /** @description `not_found`: There is nothing here. */
     not_found: {
       headers: {
-        'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
-        'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
-        'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
-        'X-Credits-Remaining': components['headers']['X-Credits-Remaining'];
-        'X-Request-Id': components['headers']['X-Request-Id'];
         [name: string]: unknown;
       };
       content: {
@@ -572,12 +513,6 @@ export interface components {
     /** @description `delivery_failed`: The file is no longer available; request a fresh download. */
     delivery_failed: {
       headers: {
-        'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
-        'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
-        'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
-        'X-Credits-Remaining': components['headers']['X-Credits-Remaining'];
-        'X-Request-Id': components['headers']['X-Request-Id'];
-        'Retry-After': components['headers']['Retry-After'];
         [name: string]: unknown;
       };
       content: {
@@ -595,22 +530,7 @@ export interface components {
   };
   parameters: never;
   requestBodies: never;
-  headers: {
-    /** @description Requests that this key may make in one hour. */
-    'X-RateLimit-Limit': number;
-    /** @description Requests left in the hour up to now. */
-    'X-RateLimit-Remaining': number;
-    /** @description When the oldest counted request leaves that hour, in Unix seconds. */
-    'X-RateLimit-Reset': number;
-    /** @description Download credits left in this billing period. */
-    'X-Credits-Remaining': number;
-    /** @description Id of the request, for questions about it; log lines and events carry the same id. The service always makes it itself. */
-    'X-Request-Id': string;
-    /** @description Seconds to wait before trying again; sent with 429, 502 and 503. */
-    'Retry-After': number;
-    /** @description With a status: the `wait` of `Prefer` that was applied, and `until=ended` if it was. */
-    'Preference-Applied': string;
-  };
+  headers: never;
   pathItems: never;
 }
 export type $defs = Record<string, never>;
@@ -630,11 +550,6 @@ export interface operations {
       /** @description The metadata that the platform gives for the video. */
       200: {
         headers: {
-          'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
-          'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
-          'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
-          'X-Credits-Remaining': components['headers']['X-Credits-Remaining'];
-          'X-Request-Id': components['headers']['X-Request-Id'];
           [name: string]: unknown;
         };
         content: {
@@ -699,11 +614,6 @@ export interface operations {
       /** @description The download is queued and charged. */
       202: {
         headers: {
-          'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
-          'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
-          'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
-          'X-Credits-Remaining': components['headers']['X-Credits-Remaining'];
-          'X-Request-Id': components['headers']['X-Request-Id'];
           [name: string]: unknown;
         };
         content: {
@@ -741,12 +651,6 @@ export interface operations {
       /** @description The current status of the download. */
       200: {
         headers: {
-          'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
-          'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
-          'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
-          'X-Credits-Remaining': components['headers']['X-Credits-Remaining'];
-          'X-Request-Id': components['headers']['X-Request-Id'];
-          'Preference-Applied': components['headers']['Preference-Applied'];
           [name: string]: unknown;
         };
         content: {
@@ -778,11 +682,6 @@ export interface operations {
       /** @description The pools and the overage of this billing period. */
       200: {
         headers: {
-          'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
-          'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
-          'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
-          'X-Credits-Remaining': components['headers']['X-Credits-Remaining'];
-          'X-Request-Id': components['headers']['X-Request-Id'];
           [name: string]: unknown;
         };
         content: {
@@ -822,11 +721,6 @@ export interface operations {
       /** @description The new key. */
       201: {
         headers: {
-          'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
-          'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
-          'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
-          'X-Credits-Remaining': components['headers']['X-Credits-Remaining'];
-          'X-Request-Id': components['headers']['X-Request-Id'];
           [name: string]: unknown;
         };
         content: {
