@@ -1,4 +1,4 @@
-import { type ChargeCommand, type Charges, decideCharge, evolveCharges, newCharges } from '../domain/charges.ts';
+import { type ChargeCommand, type Charges, decideCharge, evolveCharges, newCharges } from '../domain/change-charge.ts';
 import { parseUsageEvent } from '../domain/parse-event.ts';
 import type { Refused } from '../domain/refusals.ts';
 import type { UsageEvent } from '../domain/usage-events.ts';

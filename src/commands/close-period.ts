@@ -1,4 +1,4 @@
-import { decideClosing, evolveClosing, initialClosing } from '../domain/closing.ts';
+import { decideClosing, evolveClosing, initialClosing } from '../domain/close-period.ts';
 import { later, plusSeconds } from '../domain/instant.ts';
 import type { InvoiceIssued } from '../domain/invoice-events.ts';
 import { type Actor, parseUsageEvent } from '../domain/parse-event.ts';

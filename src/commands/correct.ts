@@ -1,5 +1,5 @@
 import { periodOfUsageStream } from '../domain/billing-period.ts';
-import { type Charges, evolveCharges, newCharges, waiverName } from '../domain/charges.ts';
+import { type Charges, evolveCharges, newCharges, waiverName } from '../domain/change-charge.ts';
 import {
   type Correction,
   type CorrectionEvent,

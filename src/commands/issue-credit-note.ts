@@ -1,4 +1,4 @@
-import { evolveCharges, newCharges } from '../domain/charges.ts';
+import { evolveCharges, newCharges } from '../domain/change-charge.ts';
 import { type CreditedCharge, creditLeft, decideInvoices, lineOfCharge, type Note } from '../domain/invoice.ts';
 import type { CreditNoteIssued, InvoiceIssued } from '../domain/invoice-events.ts';
 import { parseUsageEvent } from '../domain/parse-event.ts';

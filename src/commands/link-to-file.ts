@@ -1,5 +1,5 @@
 import { downloadNameOf } from '../domain/download-name.ts';
-import { isGivenOut, linkSeconds } from '../domain/file-retention.ts';
+import { isGivenOut, linkSeconds } from '../domain/link-and-file-lifetimes.ts';
 import { type FileStore, FileStoreUnavailable } from '../ports/files.ts';
 import type { PlatformRules } from '../ports/platform-rules.ts';
 

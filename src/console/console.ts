@@ -4,6 +4,7 @@ import { html } from '../documents/html.ts';
 import type { ServicePart } from '../ports/service-parts.ts';
 import { RequestRefused } from '../requests/request-refused.ts';
 import { type Assets, registerAssets } from './assets/assets.ts';
+import { requireFormToken, requireOwnOrigin } from './csrf.ts';
 import { pageRefusalOfError } from './failures.ts';
 import { layout } from './layout.ts';
 import { LongVisits } from './live/long-visits.ts';
@@ -90,10 +91,10 @@ async function answerOf<Session extends SiteSession, Dependencies extends SiteDe
   const secret = visit.cookies.get(site.cookieNames(origins.isSecure).session);
   const session = secret === undefined ? undefined : await site.findSession(dependencies, secret);
   visitor.session = session;
-  if (route.method === 'POST' && !origins.isOrigin(request.headers.origin)) throw fromElsewhere();
+  if (route.method === 'POST') requireOwnOrigin(request, origins);
   if (route.access === 'everybody') return await route.handler(visit, dependencies, reply);
   if (!session) return redirect(signInPath(site.base, request));
-  if (route.method === 'POST' && form.get('form_token') !== session.formToken) throw fromElsewhere();
+  if (route.method === 'POST') requireFormToken(visit, session);
   const { access } = route;
   if (!site.mayOpen(access, session)) throw needsRole(access);
   const stay = () =>
@@ -115,13 +116,6 @@ function signInPath(base: string, { method, url }: FastifyRequest): string {
 
 const needsRole = (role: string) =>
   new PageRefusal(403, 'Not for your role', `This needs the role ${role}. Nothing was changed.`);
-
-const fromElsewhere = () =>
-  new PageRefusal(
-    403,
-    'This form has expired',
-    'It was not sent from a page of this console that is still signed in. Nothing was changed. Go back, reload the page and send it again.',
-  );
 
 const needsHttps = (address: string, setting: string) =>
   new PageRefusal(

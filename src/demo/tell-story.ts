@@ -1,5 +1,5 @@
 import { checkpointAt, dispatchCheckpoint, writeCheckpoint } from '../../projections/runner/checkpoints.ts';
-import { beginClosing } from '../../projections/work-lists/closing-gate.ts';
+import { beginClosing } from '../../projections/work-lists/pending-void-gate.ts';
 import { readAccount } from '../commands/accounts.ts';
 import { accountIdOf } from '../commands/ids/reference-ids.ts';
 import type { RequestTokens } from '../commands/ids/request-token.ts';

@@ -3,7 +3,6 @@ import type { Pool } from 'pg';
 import type { Logger } from 'pino';
 import { readCredits, readNewestCredits } from '../../projections/credits.ts';
 import { notBelieved } from '../../projections/credits-macs.ts';
-import { beginClosing } from '../../projections/work-lists/closing-gate.ts';
 import {
   type DueInvoices,
   type DuePeriod,
@@ -11,6 +10,7 @@ import {
   listPeriodsToClose,
   listPeriodsToRollOver,
 } from '../../projections/work-lists/due-periods.ts';
+import { beginClosing } from '../../projections/work-lists/pending-void-gate.ts';
 import { closePeriod, type ClosingRound } from '../commands/close-period.ts';
 import { ownCause } from '../commands/handler/event-metadata.ts';
 import { type InvoiceDependencies, issueInvoice } from '../commands/issue-invoice.ts';

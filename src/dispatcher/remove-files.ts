@@ -2,7 +2,7 @@ import pMap from 'p-map';
 import type { Pool } from 'pg';
 import type { Logger } from 'pino';
 import { type EndedJob, readEndedJobs } from '../../projections/work-lists/kept-files.ts';
-import { isOver } from '../domain/file-retention.ts';
+import { isOver } from '../domain/link-and-file-lifetimes.ts';
 import type { FileStore } from '../ports/files.ts';
 import type { FileObserver } from '../ports/observers.ts';
 import { type ServicePart, servicePart, type ServiceParts } from '../ports/service-parts.ts';

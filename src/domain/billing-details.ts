@@ -11,7 +11,7 @@ const partsOf = (text: typeof plainText) => ({
       .string()
       .regex(/^[A-Z]{2}$/, 'is not a country code of two capital letters, such as DE')
       .nullable(),
-    /** As the tax office writes it. */
+    /** As the tax office writes it. It is only shown: no tax is computed, so that no invoice has a line of VAT. */
     tax_id: text(50).min(1, 'is empty').nullable(),
   },
 });

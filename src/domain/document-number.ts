@@ -17,6 +17,9 @@ export function documentNumber(
   return [prefixes[type], ...groups, String(number)].join('-');
 }
 
+/** Invoices and credit notes of an account are each numbered from 1, without a gap. */
+export const nextNumber = (documents: readonly unknown[]): number => documents.length + 1;
+
 const documentNumberPattern = /^(?:INV|CN)-([A-Z0-9]{1,4}(?:-[A-Z0-9]{1,4})*)-\d+$/;
 
 /** @param text in capital letters or small ones @returns the account, or undefined for a text that is no such number */

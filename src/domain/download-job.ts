@@ -1,5 +1,5 @@
-import type { Fault, JobEvent, ReleaseReason } from './download-job-events.ts';
-import { type FailureReason, failureReasons } from './failure-reasons.ts';
+import type { JobEvent } from './download-job-events.ts';
+import { type AttemptFailure, lostLease, retriedOrFailed } from './job-retries.ts';
 import { refuse, type Refused } from './refusals.ts';
 
 export const jobStatuses = ['queued', 'claimed', 'running', 'done', 'failed'] as const;
@@ -30,8 +30,6 @@ export interface Job {
   /** The formats of earlier attempts that failed their verification, each as often as it did. */
   tried: readonly string[];
 }
-
-export const maxAttempts = 3;
 
 export const initialJob: Job = { status: 'queued', attempts: 0, claim: null, notBefore: null, file: null, tried: [] };
 
@@ -92,16 +90,6 @@ export interface ClaimProof {
   revision: number;
 }
 
-/** Why an attempt has failed. `detail` is for people, and `tried` for the next attempt. */
-interface AttemptFailure {
-  reason: FailureReason;
-  fault: Fault;
-  detail?: string | undefined;
-  tried?: readonly string[] | undefined;
-  /** Another attempt cannot help, although the reason is one that is tried again. */
-  isFinal?: boolean | undefined;
-}
-
 interface FinishedFile {
   name: string;
   mime: string;
@@ -126,9 +114,9 @@ export function decideJob(state: Job, command: JobCommand, now: string): JobEven
     case 'complete':
       return [completed(command)];
     case 'give_up':
-      return [givenUp(state, command, now)];
+      return [retriedOrFailed(state.attempts, command, now)];
     case 'expire_lease':
-      return [retriedOrFailed(state, token, lostLease, now)];
+      return [retriedOrFailed(state.attempts, { token, ...lostLease }, now)];
     case 'shut_down':
       return [{ type: 'JobReleased', data: { token, reason: 'shutdown', not_before: now } }];
   }
@@ -177,50 +165,7 @@ function completed({ token, claim, file }: Extract<JobCommand, { kind: 'complete
       file_size_bytes: file.sizeBytes,
       file_sha256: file.sha256,
       duration_seconds: file.durationSeconds,
-      ...detailOf(file),
+      ...(file.detail && { detail: file.detail }),
     },
   };
 }
-
-function givenUp(
-  state: Job,
-  { token, reason, isFinal = false, ...failure }: Extract<JobCommand, { kind: 'give_up' }>,
-  now: string,
-): JobEvent {
-  const retryable = failureReasons[reason].retryable && !isFinal;
-  return retriedOrFailed(state, token, { ...failure, reason, failure: reason, retryable }, now);
-}
-
-interface Release extends Pick<AttemptFailure, 'detail' | 'tried'> {
-  reason: ReleaseReason;
-  /** Reason and fault of the job's failure if it is not retried. */
-  failure: FailureReason;
-  fault: Fault;
-  retryable: boolean;
-}
-
-const lostLease: Release = {
-  reason: 'lease_expired',
-  failure: 'internal_error',
-  fault: 'service',
-  retryable: true,
-};
-
-const detailOf = ({ detail }: { detail?: string | undefined }) => (detail ? { detail } : {});
-
-/** Queues the job again if it has attempts left and a retry may help; else the job fails. */
-function retriedOrFailed(state: Job, token: string, why: Release, now: string): JobEvent {
-  if (!why.retryable || state.attempts >= maxAttempts) {
-    return { type: 'JobFailed', data: { token, reason: why.failure, fault: why.fault, ...detailOf(why) } };
-  }
-  const notBefore = new Date(Date.parse(now) + retryDelayMs(state.attempts, why.failure)).toISOString();
-  const tried = why.tried?.length ? { tried: [...why.tried] } : {};
-  return {
-    type: 'JobReleased',
-    data: { token, reason: why.reason, not_before: notBefore, ...detailOf(why), ...tried },
-  };
-}
-
-/** 2 s after the first attempt, 8 s after the second; four times as long if the platform limits requests. */
-const retryDelayMs = (attempts: number, reason: FailureReason) =>
-  (reason === 'rate_limited_by_platform' ? 8_000 : 2_000) * 4 ** (attempts - 1);

@@ -1,3 +1,4 @@
+import { nextNumber } from './document-number.ts';
 import type { CreditNoteIssued, InvoiceEvent, InvoiceIssued, InvoiceLine } from './invoice-events.ts';
 import { isRefused, refuse, type Refused } from './refusals.ts';
 
@@ -85,7 +86,7 @@ function issueInvoice(
     {
       type: 'InvoiceIssued',
       data: {
-        number: invoices.length + 1,
+        number: nextNumber(invoices),
         ...draft,
         currency: 'USD',
         total_cents: totalCents,
@@ -156,7 +157,7 @@ const noteWith = ({ creditNotes }: Invoices, wanted: string) =>
 
 const creditNote = ({ creditNotes }: Invoices, note: Note, mailTo: readonly string[]): InvoiceEvent => ({
   type: 'CreditNoteIssued',
-  data: { number: creditNotes.length + 1, ...note, currency: 'USD', mail_to: [...mailTo] },
+  data: { number: nextNumber(creditNotes), ...note, currency: 'USD', mail_to: [...mailTo] },
 });
 
 /** The cents that may still be credited: of the invoice, of the line less its waivers, and of the one charge. */

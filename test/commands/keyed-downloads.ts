@@ -6,7 +6,7 @@ import {
   type QueueDownloadRequest,
 } from '../../src/commands/queue-download.ts';
 import type { WriterRegistry } from '../../src/commands/usage/writer-registry.ts';
-import type { ChargeCommand } from '../../src/domain/charges.ts';
+import type { ChargeCommand } from '../../src/domain/change-charge.ts';
 import { defaultOptions, type Quality } from '../../src/domain/download-options.ts';
 import type { Actor } from '../../src/domain/parse-event.ts';
 import type { EventStore } from '../../src/ports/event-store.ts';

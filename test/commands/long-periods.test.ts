@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { changeCharge, type ChargeChange } from '../../src/commands/change-charge.ts';
 import { NotStored } from '../../src/commands/handler/handle-command.ts';
 import { type LoggedWarning, readWarning, recordWarningMail } from '../../src/commands/record-warning-mail.ts';
-import type { ChargeCommand } from '../../src/domain/charges.ts';
+import type { ChargeCommand } from '../../src/domain/change-charge.ts';
 import { isRefused } from '../../src/domain/refusals.ts';
 import type { EventStore, EventToAppend } from '../../src/ports/event-store.ts';
 import { newUuid } from '../../src/system/clock-and-chance.ts';

@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { firstBillingPeriod, nextBillingPeriod } from '../../src/domain/billing-period.ts';
 import { formatCents } from '../../src/domain/cents.ts';
-import { type ChargeCommand, decideCharge, evolveCharges, newCharges } from '../../src/domain/charges.ts';
-import { decideClosing, evolveClosing, initialClosing } from '../../src/domain/closing.ts';
+import { type ChargeCommand, decideCharge, evolveCharges, newCharges } from '../../src/domain/change-charge.ts';
+import { decideClosing, evolveClosing, initialClosing } from '../../src/domain/close-period.ts';
 import {
   decideCorrectionRequest,
   evolveCorrectionRequests,

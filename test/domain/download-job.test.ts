@@ -6,10 +6,10 @@ import {
   type Job,
   type JobCommand,
   jobStatuses,
-  maxAttempts,
 } from '../../src/domain/download-job.ts';
 import type { Fault, JobEvent, ReleaseReason } from '../../src/domain/download-job-events.ts';
 import { failureReasonNames, failureReasons } from '../../src/domain/failure-reasons.ts';
+import { maxAttempts } from '../../src/domain/job-retries.ts';
 import { accountId, token } from './usage-examples.ts';
 
 const job = token(1);

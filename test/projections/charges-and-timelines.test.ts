@@ -3,7 +3,7 @@ import { jobTimeline, readTimeline } from '../../projections/job-timeline.ts';
 import { overageLedger, readLedger } from '../../projections/overage-ledger.ts';
 import { catchUp, measureProgress } from '../../projections/runner/wait-for-checkpoint.ts';
 import { claimJob, readQueuedJob } from '../../src/commands/record-job-progress.ts';
-import type { ChargeCommand } from '../../src/domain/charges.ts';
+import type { ChargeCommand } from '../../src/domain/change-charge.ts';
 import { defaultOptions } from '../../src/domain/download-options.ts';
 import type { Actor } from '../../src/domain/parse-event.ts';
 import { isRefused } from '../../src/domain/refusals.ts';

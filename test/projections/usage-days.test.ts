@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { listAccountPeriods, pageAccountPeriods } from '../../projections/queries/account-periods.ts';
 import { usageAndJobs } from '../../projections/usage-and-jobs.ts';
 import { listUsageDays, type UsageDay, usageDays } from '../../projections/usage-days.ts';
-import type { ChargeCommand } from '../../src/domain/charges.ts';
+import type { ChargeCommand } from '../../src/domain/change-charge.ts';
 import type { Actor } from '../../src/domain/parse-event.ts';
 import { isRefused } from '../../src/domain/refusals.ts';
 import { newUuid } from '../../src/system/clock-and-chance.ts';

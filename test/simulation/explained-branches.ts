@@ -148,7 +148,7 @@ export const explanations: readonly Explanation[] = [
   },
   {
     why: 'files expire here only as the simulation of files says',
-    path: /download-job|file-retention|link-to-file/,
+    path: /download-job|link-and-file-lifetimes|link-to-file/,
     text: /FileExpired|expireFile|^function (?:expireFile|isOver)|^return (?:\[\]|'gone'|\{ blocked)/,
   },
   {

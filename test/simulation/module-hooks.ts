@@ -11,7 +11,7 @@ const replacements = new Map([
     'usage-warnings',
     'corrections',
     'credits',
-    'work-lists/closing-gate',
+    'work-lists/pending-void-gate',
     'work-lists/due-periods',
     'work-lists/service-failures',
     'work-lists/unfinished-jobs',

@@ -23,7 +23,7 @@ const cache = 'commands/usage/usage-cache.ts';
 const tail = 'commands/usage/log-tail.ts';
 const queue = 'commands/queue-download.ts';
 const resolver = 'dispatcher/resolve-unknown-outcomes.ts';
-const charges = 'domain/charges.ts';
+const charges = 'domain/change-charge.ts';
 const requests = 'domain/correction-requests.ts';
 const mailing = 'dispatcher/send-mails.ts';
 
@@ -445,9 +445,9 @@ export const plantedBugs: readonly PlantedBug[] = [
   bug(
     'one-attempt-more',
     'the last attempt is repeated',
-    'domain/download-job.ts',
-    'if (!why.retryable || state.attempts >= maxAttempts) {',
-    'if (!why.retryable || state.attempts > maxAttempts) {',
+    'domain/job-retries.ts',
+    '!isFinal && attempts < maxAttempts;',
+    '!isFinal && attempts <= maxAttempts;',
   ),
   bug(
     'lost-worker-keeps-its-job',
@@ -560,7 +560,7 @@ export const plantedBugs: readonly PlantedBug[] = [
   bug(
     'links-are-forgotten',
     'the bytes of a file that has expired are removed at once',
-    'domain/file-retention.ts',
+    'domain/link-and-file-lifetimes.ts',
     'return now >= plusSeconds(later(expiredAt, lastLinkAt(finishedAt, retentionSeconds)), linkSeconds);',
     'return now >= expiredAt;',
   ),
@@ -669,7 +669,7 @@ export const plantedBugs: readonly PlantedBug[] = [
         by: "const notBefore = usage.phase === 'absent' ? '' : plusSeconds(usage.period.end, graceSeconds);",
       },
       {
-        file: 'src/domain/closing.ts',
+        file: 'src/domain/close-period.ts',
         replace: 'plusSeconds(endedAt, graceSeconds)',
         by: 'plusSeconds(usage.period.end, graceSeconds)',
       },

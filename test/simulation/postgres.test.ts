@@ -11,11 +11,11 @@ import { checkpointAfter, openCheckpoint, writeCheckpoint } from '../../projecti
 import { resume } from '../../projections/runner/resume.ts';
 import { usageAndJobs } from '../../projections/usage-and-jobs.ts';
 import * as usageWarnings from '../../projections/usage-warnings.ts';
-import * as closingGate from '../../projections/work-lists/closing-gate.ts';
 import * as duePeriods from '../../projections/work-lists/due-periods.ts';
 import * as jobsInTurn from '../../projections/work-lists/jobs-in-turn.ts';
 import * as keptFiles from '../../projections/work-lists/kept-files.ts';
 import * as mailClaims from '../../projections/work-lists/mail-claims.ts';
+import * as closingGate from '../../projections/work-lists/pending-void-gate.ts';
 import * as serviceFailures from '../../projections/work-lists/service-failures.ts';
 import * as unfinishedJobs from '../../projections/work-lists/unfinished-jobs.ts';
 import type { EventStore } from '../../src/ports/event-store.ts';

@@ -127,7 +127,7 @@ const rooms: Readonly<Record<string, Room>> = {
     rooms: [
       ...insideOfService,
       ...readModels,
-      'projections/work-lists/closing-gate.ts',
+      'projections/work-lists/pending-void-gate.ts',
       'src/downloader/verify/tools.ts',
     ],
   },
@@ -147,7 +147,7 @@ const rooms: Readonly<Record<string, Room>> = {
       'src/system/private-files.ts',
       'projections/runner/rows.ts',
       'projections/runner/refused-readers.ts',
-      'projections/work-lists/closing-gate.ts',
+      'projections/work-lists/pending-void-gate.ts',
     ],
   },
   // This machine: its clock, chance, disks and sockets.

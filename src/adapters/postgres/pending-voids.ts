@@ -1,5 +1,5 @@
 import type { Pool } from 'pg';
-import { isNotClosingSql, lockGate } from '../../../projections/work-lists/closing-gate.ts';
+import { isNotClosingSql, lockGate } from '../../../projections/work-lists/pending-void-gate.ts';
 import type { ChargeToVoid, PendingVoidCharge, PendingVoids, UnknownAppend } from '../../ports/billing.ts';
 import type { EventToAppend } from '../../ports/event-store.ts';
 import type { RowMacs } from '../../ports/row-macs.ts';
@@ -40,7 +40,7 @@ export interface PendingVoidDependencies {
  * Table `pending_voids`. What is resolved moves to `resolved_voids`, because its void may be behind the end of a log that is being
  * copied.
  *
- * `add` adds none once the closing of the period has begun (`closing-gate.ts`).
+ * `add` adds none once the closing of the period has begun (`pending-void-gate.ts`).
  *
  * A pending void without a MAC of this installation is neither executed nor removed: an operator has to examine it.
  */

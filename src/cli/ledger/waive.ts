@@ -9,7 +9,7 @@ import { OutcomeUnknown } from '../../commands/handler/handle-command.ts';
 import { facts } from '../../documents/text.ts';
 import { usageStream } from '../../domain/billing-period.ts';
 import { formatCents } from '../../domain/cents.ts';
-import { waiverName } from '../../domain/charges.ts';
+import { waiverName } from '../../domain/change-charge.ts';
 import { type FailureReason, failureReasonNames } from '../../domain/failure-reasons.ts';
 import { isRefused, type Refusal } from '../../domain/refusals.ts';
 import {

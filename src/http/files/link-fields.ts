@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { PolledJob } from '../../../projections/jobs.ts';
 import { type FileLinkDependencies, linkToFile } from '../../commands/link-to-file.ts';
-import { linkSeconds } from '../../domain/file-retention.ts';
+import { linkSeconds } from '../../domain/link-and-file-lifetimes.ts';
 import { ApiError } from '../errors.ts';
 
 /** The link to a finished file: its name, and how long it is valid. The file store signs it. */

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { beginClosing } from '../../../projections/work-lists/closing-gate.ts';
+import { beginClosing } from '../../../projections/work-lists/pending-void-gate.ts';
 import { createPendingVoids, measurePendingVoids } from '../../../src/adapters/postgres/pending-voids.ts';
 import { newUuid } from '../../../src/system/clock-and-chance.ts';
 import { promised } from '../../dispatcher/resolving.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { type ChargeCommand, decideCharge, evolveCharges, newCharges } from '../../src/domain/charges.ts';
+import { type ChargeCommand, decideCharge, evolveCharges, newCharges } from '../../src/domain/change-charge.ts';
 import type { UsageEvent } from '../../src/domain/usage-events.ts';
 import {
   charge,

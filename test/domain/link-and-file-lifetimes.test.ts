@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { isGivenOut, isOver, linkSeconds } from '../../src/domain/file-retention.ts';
+import { isGivenOut, isOver, linkSeconds } from '../../src/domain/link-and-file-lifetimes.ts';
 
 const finishedAt = '2026-11-14T10:00:00.000Z';
 const day = 86_400;
