@@ -52,13 +52,10 @@ export interface IssuedDocument<Data> {
   actor: Actor;
 }
 
-export interface AccountInvoices {
-  invoices: IssuedDocument<InvoiceIssued>[];
-  creditNotes: IssuedDocument<CreditNoteIssued>[];
-}
+export type AccountInvoices = Awaited<ReturnType<typeof readInvoices>>;
 
 /** All invoices and credit notes of an account, in the order of their numbers. */
-export async function readInvoices(client: Queryable, accountId: string): Promise<AccountInvoices> {
+export async function readInvoices(client: Queryable, accountId: string) {
   const { rows } = await client.query<{
     type: InvoiceEvent['type'];
     data: unknown;
@@ -83,5 +80,5 @@ export async function readInvoices(client: Queryable, accountId: string): Promis
         actor,
         issuedAt: time,
       }));
-  return { invoices: of('InvoiceIssued'), creditNotes: of('CreditNoteIssued') };
+  return { invoices: of<InvoiceIssued>('InvoiceIssued'), creditNotes: of<CreditNoteIssued>('CreditNoteIssued') };
 }

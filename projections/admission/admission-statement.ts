@@ -185,12 +185,6 @@ export interface AdmittedKey {
   usage: UsageSnapshot | NotBelieved | undefined;
 }
 
-interface AdmissionAnswer {
-  keys: ReadonlyMap<string, AdmittedKey>;
-  jobs: ReadonlyMap<string, PolledJob>;
-  downloads: ReadonlyMap<string, KeyedDownload | NotBelieved>;
-}
-
 /** An idempotency key belongs to its account. */
 export const keyedName = (accountId: string, keyHash: string) => `${accountId} ${keyHash}`;
 
@@ -243,7 +237,7 @@ export class AdmissionStatement {
     asked: readonly [hashes: readonly string[], requests: readonly number[], tokens: readonly (string | null)[]],
     further: readonly string[],
     keyed: readonly (readonly [hash: string, keyHash: string])[],
-  ): Promise<AdmissionAnswer> {
+  ) {
     // The measurement includes a wait for a connection, which makes it less exact but not wrong.
     const told = this.#measureTime();
     const { rows, fields } = await this.#pool.query<TextRow>({

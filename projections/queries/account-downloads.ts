@@ -1,6 +1,6 @@
 import { parseVideoUrl } from '../../src/domain/parse-video-url.ts';
 import type { PlatformConfiguration } from '../../src/domain/platforms/platforms.ts';
-import { readTimeline, type TimelineRow } from '../job-timeline.ts';
+import { readTimeline } from '../job-timeline.ts';
 import { jobFromJson, type JobRow, readJob } from '../jobs.ts';
 import { type Bind, bindings, equalities, type Queryable } from '../runner/rows.ts';
 
@@ -44,17 +44,7 @@ export interface DownloadCursor {
   token: string;
 }
 
-export interface DownloadPage {
-  /** The newest first. */
-  downloads: JobRow[];
-  /** The place from which another page goes on in the same direction; undefined at the end of the account's downloads. */
-  next: DownloadCursor | undefined;
-  /**
-   * The time up to which downloads were looked through, if there are more and the page is not full: its matches are rare.
-   * UTC ISO-8601.
-   */
-  lookedTo: string | undefined;
-}
+export type DownloadPage = ReturnType<typeof pageOf>;
 
 interface PageWanted {
   accountId: string;
@@ -104,16 +94,23 @@ interface Looked {
   is_last: boolean;
 }
 
-function pageOf(rows: readonly Looked[], { limit, isReversed }: { limit: number; isReversed: boolean }): DownloadPage {
+function pageOf(rows: readonly Looked[], { limit, isReversed }: { limit: number; isReversed: boolean }) {
   const looked = rows.map((row) => ({ ...row, job: jobFromJson(row.job) }));
   const matching = looked.filter(({ matches }) => matches);
   const downloads = matching.slice(0, limit).map(({ job }) => job);
   const isFull = matching.length > limit;
   const lastLooked = isFull ? undefined : looked.find(({ is_last: isLast }) => isLast)?.job;
   const end = isFull ? downloads.at(-1) : lastLooked;
+  const next: DownloadCursor | undefined = end && { queuedAt: end.queued_at, token: end.token };
   return {
+    /** The newest first. */
     downloads: isReversed ? downloads.toReversed() : downloads,
-    next: end && { queuedAt: end.queued_at, token: end.token },
+    /** The place from which another page goes on in the same direction; undefined at the end of the account's downloads. */
+    next,
+    /**
+     * The time up to which downloads were looked through, if there are more and the page is not full: its matches are rare.
+     * UTC ISO-8601.
+     */
     lookedTo: lastLooked?.queued_at,
   };
 }
@@ -144,17 +141,16 @@ function matchSql({ status, platform, format, overage, keyId, search }: Download
   return [wanted, searched, addressed].flatMap((columns) => equalities(columns, of)).join(' and ') || 'true';
 }
 
-export interface AccountDownload {
-  download: JobRow;
-  /** Its events in the order of the log. The timeline may be a moment behind the download, or ahead of it. */
-  timeline: TimelineRow[];
-}
+export type AccountDownload = NonNullable<Awaited<ReturnType<typeof readAccountDownload>>>;
 
-/** @returns undefined for a token of another account, as for one that nobody knows */
+/**
+ * @returns undefined for a token of another account, as for one that nobody knows; timeline: its events in the order of the log,
+ *   which may be a moment behind the download, or ahead of it
+ */
 export async function readAccountDownload(
   client: Queryable,
   { accountId, token }: { accountId: string; token: string },
-): Promise<AccountDownload | undefined> {
+) {
   const download = await readJob(client, token);
   if (download?.account_id !== accountId) return undefined;
   return { download, timeline: await readTimeline(client, token) };

@@ -2,16 +2,6 @@ import { reachedOf, type ReachedRow, reachedSql } from '../runner/checkpoints.ts
 import { onlyRow, type Queryable, withInstants } from '../runner/rows.ts';
 import { type AuditState, auditStateFromJson, auditStateSql } from './audit-state.ts';
 
-/** The state of the books, as Postgres has it. */
-export interface BooksRecord {
-  /** Undefined if nothing has ever been verified here. */
-  audit: AuditState | undefined;
-  /** Commit position up to which each reader of the log has taken all of its events, by its name. */
-  reached: ReadonlyMap<string, bigint>;
-  /** Periods that are over and not closed, the longest overdue first. */
-  unclosed: UnclosedPeriod[];
-}
-
 interface UnclosedPeriod {
   account_id: string;
   /** Its usage stream. */
@@ -21,11 +11,12 @@ interface UnclosedPeriod {
   period_end: string;
 }
 
-/** In one statement. @param endedBefore UTC ISO-8601: only periods that ended before; limit: of periods */
-export async function readBooks(
-  client: Queryable,
-  { endedBefore, limit }: { endedBefore: string; limit: number },
-): Promise<BooksRecord> {
+/**
+ * The state of the books, as Postgres has it, in one statement.
+ *
+ * @param endedBefore UTC ISO-8601: only periods that ended before; limit: of periods
+ */
+export async function readBooks(client: Queryable, { endedBefore, limit }: { endedBefore: string; limit: number }) {
   const { rows } = await client.query<{
     audit: AuditState | null;
     reached: ReachedRow[];
@@ -40,8 +31,11 @@ export async function readBooks(
   );
   const { audit, reached, unclosed } = onlyRow(rows);
   return {
+    /** Undefined if nothing has ever been verified here. */
     audit: auditStateFromJson(audit),
+    /** Commit position up to which each reader of the log has taken all of its events, by its name. */
     reached: reachedOf(reached),
+    /** Periods that are over and not closed, the longest overdue first. */
     unclosed: unclosed.map((each) => withInstants(each, 'period_end')),
   };
 }

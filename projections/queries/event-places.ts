@@ -25,15 +25,6 @@ export async function findEvent(client: Queryable, eventId: string): Promise<Eve
   return rows[0];
 }
 
-export interface EventsAround {
-  /** Of the event that caused it; undefined for a cause that is no event, or that the read models do not know. */
-  cause: EventPlace | undefined;
-  /** Events of the same request, and of the same download in the usage of its account; not all of these were caused by it. */
-  related: EventPlace[];
-  /** The account of the download. */
-  accountId: string | null;
-}
-
 const maxRelated = 12;
 const uuidPattern = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
@@ -41,7 +32,7 @@ const uuidPattern = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 export async function findEventsAround(
   client: Queryable,
   { causationId, correlationId, token }: { causationId: string; correlationId: string; token: string | null },
-): Promise<EventsAround> {
+) {
   const { rows } = await client.query<EventPlace & { what: 'cause' | 'related' | 'account' }>(
     `select 'cause' as what, * from (${placesSql((column) => `${column} = $1`)}) causes
      union all (
@@ -61,8 +52,11 @@ export async function findEventsAround(
   const places = Map.groupBy(rows, ({ what }) => what);
   const related = places.get('related') ?? [];
   return {
+    /** Of the event that caused it; undefined for a cause that is no event, or that the read models do not know. */
     cause: places.get('cause')?.[0],
+    /** Events of the same request, and of the same download in the usage of its account; not all of these were caused by it. */
     related: [...new Map(related.map((place) => [place.event_id, place])).values()],
+    /** The account of the download. */
     accountId: places.get('account')?.[0]?.stream ?? null,
   };
 }

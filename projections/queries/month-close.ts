@@ -1,7 +1,7 @@
 import type { UsagePeriod } from '../../src/domain/usage-state.ts';
 import { moneyColumns, type MoneyCounts, moneyCounts, periodMoney } from '../period-money.ts';
 import type { Queryable } from '../runner/rows.ts';
-import { type AuditState, readAuditState } from './audit-state.ts';
+import { readAuditState } from './audit-state.ts';
 import { listMonthMoney, type MonthMoney, type PeriodMoney } from './overage-table.ts';
 
 /**
@@ -22,60 +22,36 @@ export const openReasons = {
 } as const;
 export type OpenReason = keyof typeof openReasons;
 
-export interface MonthTotals extends MoneyCounts {
-  periods: number;
-  /** Fees, their differences and overage, less voids and waivers. */
-  due_cents: number;
-  invoiced_cents: number;
-  credited_cents: number;
-  /** What is due and on no invoice. */
-  not_invoiced_cents: number;
-  /** Invoiced less credited. */
-  result_cents: number;
-}
-
 /** A part of what is not invoiced. */
 interface NotInvoiced {
   cents: number;
   why: OpenReason;
 }
 
-export interface AccountClose extends Omit<MonthTotals, 'periods'> {
-  account_id: string;
-  /** UTC ISO-8601. */
-  period_start: string;
-  /** Usage stream, whose events make up what is due. */
-  stream: string;
-  plan: string;
-  phase: UsagePeriod['phase'];
-  /** The parts of `not_invoiced_cents`; empty if there is nothing to invoice. */
-  not_invoiced: NotInvoiced[];
-}
+export type AccountClose = ReturnType<typeof closeOf>;
 
-export interface MonthClose {
-  /** YYYY-MM. */
-  month: string;
-  totals: MonthTotals;
-  /** The parts of `not_invoiced_cents` of all accounts. */
-  not_invoiced: NotInvoiced[];
-  phases: Record<UsagePeriod['phase'], number>;
-  /** The report of the continuous verification; undefined before the first. */
-  verification: AuditState | undefined;
-  /** Position in the log of the newest event that the amounts have for certain. */
-  reached: bigint | undefined;
-}
+export type MonthClose = Awaited<ReturnType<typeof readMonthClose>>;
 
 const none = Object.fromEntries(moneyCounts.map((name) => [name, 0])) as unknown as MoneyCounts;
 
 /** Sums of a month and what is verified, in two statements whatever the number of accounts. @param month YYYY-MM */
-export async function readMonthClose(client: Queryable, month: string): Promise<MonthClose> {
+export async function readMonthClose(client: Queryable, month: string) {
   const rows = await listMonthMoney(client, { month });
   const phases = { open: 0, ended: 0, closed: 0 };
   for (const { phase, periods } of rows) phases[phase] += periods;
   const periods = rows.reduce((sum, row) => sum + row.periods, 0);
   const { state: verification, reached } = await readAuditState(client, periodMoney.name);
-  const totals = { periods, ...withSums(addUp(rows)) };
-  return { month, totals, not_invoiced: notInvoicedOf(rows), phases, verification, reached };
+  return {
+    month,
+    totals: { periods, ...withSums(addUp(rows)) },
+    /** The parts of `not_invoiced_cents` of all accounts. */
+    not_invoiced: notInvoicedOf(rows),
+    phases,
+    /** The report of the continuous verification; undefined before the first. */
+    verification,
+    /** Position in the log of the newest event that the amounts have for certain. */
+    reached,
+  };
 }
 
 /** By the phase of the periods: that is why their overage and their differences of fees are not invoiced. */
@@ -97,7 +73,7 @@ export function addUp(rows: readonly MoneyCounts[]): MoneyCounts {
   return sums;
 }
 
-export function withSums(counts: MoneyCounts): Omit<MonthTotals, 'periods'> {
+export function withSums(counts: MoneyCounts) {
   const { charged_cents, voided_cents, waived_cents, fee_cents, fee_difference_cents } = counts;
   const { invoiced_overage_cents, invoiced_fee_cents, invoiced_fee_difference_cents } = counts;
   const due_cents = fee_cents + fee_difference_cents + charged_cents - voided_cents - waived_cents;
@@ -105,10 +81,13 @@ export function withSums(counts: MoneyCounts): Omit<MonthTotals, 'periods'> {
   const credited_cents = counts.credited_overage_cents + counts.credited_fee_cents;
   return {
     ...counts,
+    /** Fees, their differences and overage, less voids and waivers. */
     due_cents,
     invoiced_cents,
     credited_cents,
+    /** What is due and on no invoice. */
     not_invoiced_cents: due_cents - invoiced_cents,
+    /** Invoiced less credited. */
     result_cents: invoiced_cents - credited_cents,
   };
 }
@@ -168,21 +147,14 @@ async function readAccountCloses(
   return rows.map(closeOf);
 }
 
-function closeOf({
-  phase_before: before,
-  account_id,
-  period_start,
-  stream,
-  plan,
-  phase,
-  ...counts
-}: CloseRow): AccountClose {
+function closeOf({ phase_before: before, account_id, period_start, stream, plan, phase, ...counts }: CloseRow) {
   const sums = withSums(counts);
   const fee = feeLeft(counts);
   const parts = [
     { cents: fee, why: reasonOfFee(before) },
     { cents: sums.not_invoiced_cents - fee, why: reasonOfUsage(phase) },
   ];
+  /** The parts of `not_invoiced_cents`; empty if there is nothing to invoice. */
   const not_invoiced = parts.filter(({ cents }) => cents !== 0);
   return { account_id, period_start, stream, plan, phase, ...sums, not_invoiced };
 }

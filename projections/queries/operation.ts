@@ -10,16 +10,7 @@ interface WaitingBy {
   oldest: string;
 }
 
-export interface Queue {
-  waiting: number;
-  /** More wait than were looked at. */
-  is_more: boolean;
-  /** UTC ISO-8601; null if none waits. */
-  oldest: string | null;
-  platforms: WaitingBy[];
-  /** Those with the most, at most `maxShownAccounts`. */
-  accounts: WaitingBy[];
-}
+export type Queue = ReturnType<typeof queueOf>;
 
 const maxLookedDefault = 10_000;
 const maxShownAccounts = 20;
@@ -86,7 +77,7 @@ export async function readQueueAndWorkers(
   return { queue: queueOf(queue, maxLooked), workers: workers.map(workerOf) };
 }
 
-function queueOf(json: readonly QueueRow[], maxLooked: number): Queue {
+function queueOf(json: readonly QueueRow[], maxLooked: number) {
   const rows = json.map((row) => withInstants(row, 'oldest'));
   const all = rows.find(({ platform, account_id: account }) => platform === null && account === null);
   const by = (nameOf: (row: QueueRow) => string | null) =>
@@ -96,9 +87,12 @@ function queueOf(json: readonly QueueRow[], maxLooked: number): Queue {
     });
   return {
     waiting: all?.waiting ?? 0,
+    /** More wait than were looked at. */
     is_more: all?.waiting === maxLooked,
+    /** UTC ISO-8601; null if none waits. */
     oldest: all?.oldest ?? null,
     platforms: by(({ platform }) => platform),
+    /** Those with the most, at most `maxShownAccounts`. */
     accounts: by(({ account_id: account }) => account).slice(0, maxShownAccounts),
   };
 }

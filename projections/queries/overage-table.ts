@@ -51,14 +51,6 @@ export interface OverageCursor {
   period_start: string;
 }
 
-export interface OveragePage {
-  rows: PeriodMoney[];
-  /** The place from which another page goes on; undefined at the end. */
-  next: OverageCursor | undefined;
-  /** Rows were looked through up to `next`, and there may be more matches behind it: matches are rare. */
-  is_partial: boolean;
-}
-
 interface Wanted {
   filter: OverageFilter;
   order: OverageOrder;
@@ -80,7 +72,7 @@ export async function listPeriodMoney(
     limit,
     maxLooked: most,
   }: Wanted & { after?: OverageCursor | undefined; limit: number; maxLooked?: number },
-): Promise<OveragePage> {
+) {
   const { values, bind: of } = bindings();
   const matches = matchSql(filter, of);
   const isOfOne = filter.month !== undefined || filter.accountId !== undefined;
@@ -102,7 +94,9 @@ export async function listPeriodMoney(
   const last = isFull ? matching[limit - 1] : rows.find((row) => row.is_last);
   return {
     rows: matching.slice(0, limit).map(({ matches: _matches, is_last: _last, ...row }) => row),
+    /** The place from which another page goes on; undefined at the end. */
     next: last && cursorOf(last, order.sort),
+    /** Rows were looked through up to `next`, and there may be more matches behind it: matches are rare. */
     is_partial: !isFull && last !== undefined,
   };
 }

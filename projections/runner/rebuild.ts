@@ -30,17 +30,7 @@ export interface RebuildDependencies extends ReplayDependencies {
 /** One for each read model, one for the locks, and one to ask how far the live ones are. */
 export const connectionsOfRebuild = (readModels: number): number => readModels + 2;
 
-export interface Rebuilt {
-  name: string;
-  /** Commit position that the new tables have reached. */
-  position: bigint;
-  /** The position that the live read model had reached; another one than `position` only if the log was replaced. */
-  before: bigint;
-  /** True if the read model stood for events that the log does not have. */
-  isLogReplaced: boolean;
-  events: number;
-  tables: TableDifference[];
-}
+export type Rebuilt = Awaited<ReturnType<typeof replace>>;
 
 /** The read model cannot be rebuilt now; the live one is unchanged. */
 export class RebuildRefused extends Error {
@@ -200,7 +190,7 @@ async function targetOf(
 async function replace(
   projection: RebuildableProjection,
   { replay, lock, dependencies }: { replay: Replay; lock: PoolClient; dependencies: RebuildDependencies },
-): Promise<Rebuilt> {
+) {
   const { name, tables, corrected, signedTables = {} } = projection;
   const schema = shadowSchema(projection);
   // Creates the row to lock, in case no runner has begun yet.
@@ -228,7 +218,16 @@ async function replace(
     // Last, because requests wait for the rows that it locks.
     if (corrected) await correctTable(corrected, schema, lock);
     await lock.query(`drop schema ${schema} cascade`);
-    const before = standsFor(checkpoint);
-    return { name, position, before, isLogReplaced, events: replay.events, tables: differences };
+    return {
+      name,
+      /** Commit position that the new tables have reached. */
+      position,
+      /** The position that the live read model had reached; another one than `position` only if the log was replaced. */
+      before: standsFor(checkpoint),
+      /** True if the read model stood for events that the log does not have. */
+      isLogReplaced,
+      events: replay.events,
+      tables: differences,
+    };
   });
 }

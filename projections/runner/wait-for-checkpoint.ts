@@ -58,26 +58,20 @@ export async function catchUp(
   return (await waitForCheckpoint({ store, pool }, name, { position: newest, timeoutMs })) >= newest;
 }
 
-export interface ProjectionProgress {
-  name: string;
-  /** Commit position that the read model has reached; undefined before its first event. */
-  position: bigint | undefined;
-  /** Positions of the log between the read model and its newest event; 0 if it has caught up. */
-  lag: bigint;
-  eventsPerSecond: number;
-  /** Why it does not go on, because the log does not have what it has read: its lag says nothing then. */
-  refusal: string | undefined;
-}
-
 /** The position of a read model, and the distance to the newest of its events. */
 export async function measureLag(
   { store, pool }: { store: EventStore; pool: Pool },
   { name, streamPrefixes }: Pick<Projection, 'name' | 'streamPrefixes'>,
-): Promise<Pick<ProjectionProgress, 'position' | 'lag'>> {
+) {
   const position = (await readCheckpoint(pool, name))?.position;
   const reached = coveredUpTo(position);
   const [newest] = await store.newestPositions([{ streamPrefixes, after: reached }]);
-  return { position: position?.commit, lag: newest === undefined ? 0n : newest - reached };
+  return {
+    /** Commit position that the read model has reached; undefined before its first event. */
+    position: position?.commit,
+    /** Positions of the log between the read model and its newest event; 0 if it has caught up. */
+    lag: newest === undefined ? 0n : newest - reached,
+  };
 }
 
 /**
@@ -120,7 +114,7 @@ export async function measureProgress(
   { store, pool }: { store: EventStore; pool: Pool },
   projections: readonly Projection[],
   intervalMs: number,
-): Promise<{ head: bigint | undefined; projections: ProjectionProgress[]; dispatchRefusal: string | undefined }> {
+) {
   const appliedBefore = await readApplied(pool);
   const startedMs = performance.now();
   await sleep(intervalMs);
@@ -128,10 +122,12 @@ export async function measureProgress(
   const seconds = (performance.now() - startedMs) / 1000;
   const checkpoints = await readCheckpoints(pool);
   const refusalNow = async (name: string) => (await refusalOf(store, name, checkpoints.get(name)))?.message;
-  const measured = projections.map(async ({ name, streamPrefixes }): Promise<ProjectionProgress> => {
+  const measured = projections.map(async ({ name, streamPrefixes }) => {
     const { position, lag } = await measureLag({ store, pool }, { name, streamPrefixes });
     const applied = (appliedAfter.get(name) ?? 0) - (appliedBefore.get(name) ?? 0);
-    return { name, position, lag, eventsPerSecond: applied / seconds, refusal: await refusalNow(name) };
+    // Why it does not go on, because the log does not have what it has read: its lag says nothing then.
+    const refusal = await refusalNow(name);
+    return { name, position, lag, eventsPerSecond: applied / seconds, refusal };
   });
   return {
     head: await store.headPosition(),

@@ -305,15 +305,13 @@ export async function listOrigins(query: Query, table: Table, scope: TableScope)
   return rows as unknown as Origin[];
 }
 
-/** The progress of a read model, in commit positions of the log. */
-export interface Reached {
-  /** All events up to here are applied. */
-  upTo: bigint;
-  /** The newest event that its rows reflect; later events up to `upTo` did not concern it. */
-  standsFor: bigint;
-}
-
-export async function readCheckpoints(query: Query): Promise<Map<string, Reached>> {
+/**
+ * The progress of each read model, in commit positions of the log.
+ *
+ * @returns upTo: all events up to here are applied; standsFor: the newest event that its rows reflect, since later ones up to `upTo`
+ *   did not concern it
+ */
+export async function readCheckpoints(query: Query) {
   const rows = await query(
     `select name, (position - case when prepare_position < position then 1 else 0 end)::text as up_to,
        case when prepare_position is null then position else coalesce(event_position, -1) end::text as stands_for
@@ -321,10 +319,10 @@ export async function readCheckpoints(query: Query): Promise<Map<string, Reached
     [],
   );
   return new Map(
-    rows.map(({ name, up_to, stands_for }) => [
-      name as string,
-      { upTo: BigInt(up_to as string), standsFor: BigInt(stands_for as string) },
-    ]),
+    rows.map(({ name, up_to, stands_for }) => {
+      const reached = { upTo: BigInt(up_to as string), standsFor: BigInt(stands_for as string) };
+      return [name as string, reached] as const;
+    }),
   );
 }
 
