@@ -1,24 +1,19 @@
-import { createSecretKey, hkdfSync, type KeyObject } from 'node:crypto';
+import { createSecretKey, hkdfSync } from 'node:crypto';
 
 /** The keys that are derived from one secret. */
-export interface DerivedKeys {
-  /** Names the secret without telling it: what processes compare, and what links carry. */
-  id: string;
-  linkKey: KeyObject;
-  tokenKey: { id: number; key: KeyObject };
-  /** Key of the MACs on rows that decisions start from. */
-  rowKey: KeyObject;
-}
+export type DerivedKeys = ReturnType<typeof deriveKeys>;
 
 /** At least 128 bits, however they are written. */
 export const minSecretLength = 22;
 
-export function deriveKeys(secret: string): DerivedKeys {
+export function deriveKeys(secret: string) {
   const derive = (purpose: string, bytes: number) =>
     Buffer.from(hkdfSync('sha256', secret, '', `reeltally ${purpose}`, bytes));
   return {
+    /** Names the secret without telling it: what processes compare, and what links carry. */
     id: derive('secret id', 8).toString('hex'),
     linkKey: createSecretKey(derive('link signature', 32)),
+    /** Key of the MACs on rows that decisions start from. */
     rowKey: createSecretKey(derive('row check', 32)),
     // Six bits, so that every token begins with a letter (see RequestTokens).
     tokenKey: { id: derive('token key id', 1).readUInt8(0) & 0x3f, key: createSecretKey(derive('token check', 32)) },

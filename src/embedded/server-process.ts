@@ -30,16 +30,7 @@ interface Exit {
   signal: NodeJS.Signals | null;
 }
 
-export interface ServerProcess {
-  /** The server's, not its reaper's. */
-  readonly pid: number;
-  /** The server's output. */
-  readonly logFile: string;
-  /** Fulfilled when the server and its reaper have ended, asked or not. Never rejected. */
-  readonly exited: Promise<Exit>;
-  /** Ends the server and waits until it is gone. May be called again. */
-  stop(): Promise<Exit>;
-}
+export type ServerProcess = Awaited<ReturnType<typeof startServerProcess>>;
 
 /** An embedded server that is ready. */
 export interface RunningServer extends ServerProcess {
@@ -55,7 +46,7 @@ export const reaperFile = fileURLToPath(new URL('./server-reaper.ts', import.met
  * @param logFile receives the server's output; made if missing, appended to otherwise.
  * @throws when the command cannot be started.
  */
-export async function startServerProcess(task: ServerTask, logFile: string): Promise<ServerProcess> {
+export async function startServerProcess(task: ServerTask, logFile: string) {
   const log = openSync(logFile, 'a', 0o600);
   const reaper = fork(reaperFile, [String(process.pid), JSON.stringify(task)], {
     detached: true,
@@ -92,11 +83,19 @@ export async function startServerProcess(task: ServerTask, logFile: string): Pro
     });
   });
 
-  const stop = (): Promise<Exit> => {
-    if (reaper.connected) reaper.send('stop', () => undefined);
-    return exited;
+  return {
+    /** The server's, not its reaper's. */
+    pid,
+    /** The server's output. */
+    logFile,
+    /** Fulfilled when the server and its reaper have ended, asked or not. Never rejected. */
+    exited,
+    /** Ends the server and waits until it is gone. May be called again. */
+    stop: (): Promise<Exit> => {
+      if (reaper.connected) reaper.send('stop', () => undefined);
+      return exited;
+    },
   };
-  return { pid, logFile, exited, stop };
 }
 
 const startAttempts = 5;

@@ -47,12 +47,7 @@ export interface Chosen {
  */
 export type HintState = { state: 'unknown' | 'known' } | { state: 'early'; notBefore: string };
 
-export interface Chooser {
-  /** @param preferHint the rows were found to be behind: they have less to say than the message */
-  choose(hint: Hint | undefined, preferHint?: boolean): Promise<{ chosen: Chosen | undefined; hint: HintState }>;
-  /** Whether a job was queued before its account was last seen at its limit. */
-  wasHeldBack(job: QueuedJob): boolean;
-}
+export type Chooser = ReturnType<typeof createChooser>;
 
 const noTurn: Turn = { next: null, accounts: [], named: null };
 /** How long to go without the read model after it did not answer. */
@@ -67,7 +62,7 @@ const maxHeldBack = 10_000;
  * other, so that they are exact among its slots. Workers that look at the same moment may choose the same job; its claim decides.
  * While Postgres is away, jobs are taken as messages come, and the limits hold within this worker.
  */
-export function createChooser(dependencies: ChooserDependencies): Chooser {
+export function createChooser(dependencies: ChooserDependencies) {
   const { workerId, maxJobsPerAccount, maxJobsPerPlatform, readTurn, now, heldBack } = dependencies;
   const part = servicePart(dependencies, 'the choice of jobs');
   const [accounts, platforms] = [new Map<string, number>(), new Map<string, number>()];
@@ -174,12 +169,14 @@ export function createChooser(dependencies: ChooserDependencies): Chooser {
   }
 
   return {
-    choose: (hint, preferHint = false) => {
+    /** @param preferHint the rows were found to be behind: they have less to say than the message */
+    choose: (hint: Hint | undefined, preferHint = false): Promise<{ chosen: Chosen | undefined; hint: HintState }> => {
       const choosing = lastLook.then(() => chooseAlone(hint, preferHint));
       lastLook = choosing.catch(() => undefined);
       return choosing;
     },
-    wasHeldBack: ({ accountId, queuedAt }) => (limitedAt.get(accountId) ?? '') > queuedAt,
+    /** Whether a job was queued before its account was last seen at its limit. */
+    wasHeldBack: ({ accountId, queuedAt }: QueuedJob): boolean => (limitedAt.get(accountId) ?? '') > queuedAt,
   };
 }
 

@@ -9,25 +9,13 @@ export interface DiskWatermarkOptions {
   logger: Logger;
 }
 
-export interface DiskWatermark {
-  /** The result of the last check. */
-  readonly isLow: boolean;
-  /** Looks. */
-  hasRoom(): Promise<boolean>;
-  /** Checks, and returns the reason why downloads wait, for the operator; undefined while they do not. */
-  whyWaiting(): Promise<string | undefined>;
-}
+export type DiskWatermark = ReturnType<typeof createDiskWatermark>;
 
 /** A worker that has stopped for lack of space starts again with a tenth more, so that it does not toggle at the mark. */
 const moreToResume = 0.1;
 
 /** Stops a worker from taking jobs while a disk that it fills has too little space. */
-export function createDiskWatermark({
-  directories,
-  minFreeBytes,
-  freeBytes,
-  logger,
-}: DiskWatermarkOptions): DiskWatermark {
+export function createDiskWatermark({ directories, minFreeBytes, freeBytes, logger }: DiskWatermarkOptions) {
   let isLow = false;
   let lowFree: Record<string, number> = {};
   const look = async () => {
@@ -47,10 +35,12 @@ export function createDiskWatermark({
     return !isLow;
   };
   return {
+    /** The result of the last check. */
     get isLow() {
       return isLow;
     },
     hasRoom: look,
+    /** Checks, and returns the reason why downloads wait, for the operator; undefined while they do not. */
     async whyWaiting() {
       if (await look()) return undefined;
       const free = Object.entries(lowFree).map(([name, bytes]) => `${mebibytes(bytes)} MiB for ${rooms[name] ?? name}`);

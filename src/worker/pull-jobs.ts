@@ -22,11 +22,6 @@ export interface WorkerDependencies extends DownloadDependencies {
   serviceParts?: ServiceParts;
 }
 
-export interface Worker {
-  /** Takes no more jobs, ends the running downloads and queues their jobs again. */
-  close(): Promise<void>;
-}
-
 /** While NATS or the log is away. */
 const retryMs = 1_000;
 /** Until the next look, while there is too little room on the disk. */
@@ -38,11 +33,14 @@ const claimTimeoutMs = 600_000;
 const maxConflicts = 8;
 
 /** Takes a job only for a free slot; from the claim on, lease and sweeper carry the job, not the queue. */
-export function runWorker(dependencies: WorkerDependencies): Worker {
+export function runWorker(dependencies: WorkerDependencies) {
   const { stop } = runInBackground((stopping) =>
     Promise.all(Array.from({ length: dependencies.slots }, () => runSlot(dependencies, stopping))),
   );
-  return { close: stop };
+  return {
+    /** Takes no more jobs, ends the running downloads and queues their jobs again. */
+    close: stop,
+  };
 }
 
 /**

@@ -39,14 +39,6 @@ function readQuery(query: string): Record<(typeof parameterNames)[number], strin
   return { download, key, expires, nonce, signature };
 }
 
-/** The content of a link. */
-interface GenuineLink {
-  file: FileKey;
-  downloadName: string;
-  expiresSeconds: number;
-  signature: string;
-}
-
 /** Signs the links to finished files that this service serves itself, and verifies them. */
 export function createSignedLinks({ downloadBaseUrl, signingKeys: { current, others }, nonce }: LinkOptions) {
   const keys = new Map([...others, current].map(({ id, key }) => [id, key]));
@@ -59,7 +51,7 @@ export function createSignedLinks({ downloadBaseUrl, signingKeys: { current, oth
       return `${downloadBaseUrl()}${path}?${new URLSearchParams({ ...query, signature }).toString()}`;
     },
     /** @returns the content of a genuine link. The signature is verified first: nothing in the URL is trusted before. */
-    read(url: string): GenuineLink | undefined {
+    read(url: string) {
       const [path = '', query = '', ...rest] = url.split('?');
       const parameters = readQuery(query);
       const key = parameters === undefined ? undefined : keys.get(parameters.key);
@@ -72,7 +64,7 @@ export function createSignedLinks({ downloadBaseUrl, signingKeys: { current, oth
       const [, token = '', revision = '', name = ''] = pathPattern.exec(path) ?? [];
       if (!isToken(token) || !isFileName(name)) return undefined;
       const { download: downloadName, expires, signature } = parameters;
-      const file = { token, claimRevision: Number(revision), name };
+      const file: FileKey = { token, claimRevision: Number(revision), name };
       return { file, downloadName, expiresSeconds: Number(expires), signature };
     },
   };

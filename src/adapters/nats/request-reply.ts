@@ -2,19 +2,14 @@ import type { Msg, NatsConnection } from 'nats';
 
 const queueGroup = 'workers';
 
-export interface Answering {
-  /** Takes no more requests. */
-  stop(): Promise<void>;
-  /** Fulfilled when all taken requests are answered. */
-  answered(): Promise<void>;
-}
+export type Answering = ReturnType<typeof answerRequests>;
 
 /** The worker's side of request-reply: each request on a subject goes to one of the workers, and is answered with JSON. */
 export function answerRequests(
   connection: NatsConnection,
   subject: string,
   answer: (request: unknown) => Promise<unknown>,
-): Answering {
+) {
   const underWay = new Set<Promise<void>>();
   const reply = async (message: Msg): Promise<void> => {
     message.respond(JSON.stringify(await answer(message.json())));
@@ -31,7 +26,9 @@ export function answerRequests(
     },
   });
   return {
+    /** Takes no more requests. */
     stop: () => subscription.drain(),
+    /** Fulfilled when all taken requests are answered. */
     answered: async () => {
       await Promise.all(underWay);
     },

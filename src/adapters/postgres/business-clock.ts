@@ -1,20 +1,7 @@
 import { ClockIsWrong, type MeasureTime } from '../../ports/clock.ts';
 
 /** The clock of a process. */
-export interface Clock {
-  /**
-   * Business time, for periods and events, as UTC ISO-8601: Postgres's, shifted by `offsetSeconds`.
-   *
-   * @throws {ClockIsWrong} before the first measurement, and while the newest one says that this machine's clock is wrong
-   */
-  now: () => string;
-  /** This machine's clock, in milliseconds since 1970: for links and addresses. */
-  realNowMs: () => number;
-  offsetSeconds: number;
-  measureTime: MeasureTime;
-  /** Why `now` throws, if it does. */
-  fault: () => ClockIsWrong | undefined;
-}
+export type Clock = ReturnType<typeof createClock>;
 
 /** A machine whose clock is further off than this is faulty, and its logs and links are wrong. */
 const maxSkewMs = 1_000;
@@ -55,7 +42,7 @@ export function createClock({
   monotonicNowMs?: () => number;
   offsetSeconds?: number;
   onChange?: (fault: ClockIsWrong | undefined) => void;
-}): Clock {
+}) {
   /** Postgres's time minus the monotonic clock's. */
   let differenceMs: number | undefined;
   /** Postgres's time minus the uptime, in the last measurement without a jump. */
@@ -63,13 +50,19 @@ export function createClock({
   let wasRight = true;
   let fault: ClockIsWrong | undefined = new ClockIsWrong('Postgres has not told the time yet');
   return {
+    /**
+     * Business time, for periods and events, as UTC ISO-8601: Postgres's, shifted by `offsetSeconds`.
+     *
+     * @throws {ClockIsWrong} before the first measurement, and while the newest one says that this machine's clock is wrong
+     */
     now: () => {
       if (fault || differenceMs === undefined) throw fault ?? new ClockIsWrong('the time is not known');
       return new Date(monotonicNowMs() + differenceMs + offsetSeconds * 1_000).toISOString();
     },
+    /** This machine's clock, in milliseconds since 1970: for links and addresses. */
     realNowMs,
     offsetSeconds,
-    measureTime: () => {
+    measureTime: (): ReturnType<MeasureTime> => {
       const readClocks = () => ({ ms: monotonicNowMs(), realMs: realNowMs(), uptimeMs: uptimeMs() });
       const sent = readClocks();
       return (postgresMs) => {
@@ -91,6 +84,7 @@ export function createClock({
         onChange?.(fault);
       };
     },
+    /** Why `now` throws, if it does. */
     fault: () => fault,
   };
 }

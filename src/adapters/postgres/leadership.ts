@@ -12,11 +12,7 @@ const lockIds = { projector: 7_325_002, dispatcher: 7_325_003 } as const;
 const retryMs = 1_000;
 const checkMs = 5_000;
 
-export interface Leadership {
-  /** True if this process leads now, as far as it knows. */
-  readonly leading: boolean;
-  close: () => Promise<void>;
-}
+export type Leadership = ReturnType<typeof leadWhenAlone>;
 
 /**
  * Leads while it holds a Postgres advisory lock on a connection of its own; other processes stand by. A lost connection is
@@ -32,7 +28,7 @@ export function leadWhenAlone(
     serviceParts,
     lead,
   }: { url: string; logger: Logger; serviceParts?: ServiceParts; lead: () => () => Promise<void> },
-): Leadership {
+) {
   const part = servicePart({ serviceParts, logger }, `the leadership of the ${role}`);
   let leading = false;
 
@@ -70,6 +66,7 @@ export function leadWhenAlone(
 
   const { stop: close } = runInBackground(run);
   return {
+    /** True if this process leads now, as far as it knows. */
     get leading() {
       return leading;
     },

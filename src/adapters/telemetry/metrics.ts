@@ -2,11 +2,6 @@ import type { Logger } from 'pino';
 import { collectDefaultMetrics, Counter, Gauge, Registry } from 'prom-client';
 import { withDeadline } from '../../async/deadline.ts';
 
-export interface Scrape {
-  contentType: string;
-  text: string;
-}
-
 /** A gauge that is read at each scrape. */
 interface GaugeDefinition {
   help: string;
@@ -34,7 +29,7 @@ export class Metrics {
   readonly #failures: Counter;
   readonly #logger: Logger;
   readonly #timeLimitMs: number;
-  #scraping: Promise<Scrape> | undefined;
+  #scraping: ReturnType<Metrics['scrape']> | undefined;
 
   constructor({ logger, timeLimitMs = defaultTimeLimitMs }: { logger: Logger; timeLimitMs?: number }) {
     this.#logger = logger;
@@ -104,12 +99,12 @@ export class Metrics {
   }
 
   /** Gives the current metrics as text; concurrent scrapes share one result. */
-  scrape(): Promise<Scrape> {
+  scrape(): Promise<{ contentType: string; text: string }> {
     this.#scraping ??= this.#scrape().finally(() => (this.#scraping = undefined));
     return this.#scraping;
   }
 
-  async #scrape(): Promise<Scrape> {
+  async #scrape() {
     await Promise.all(this.#collectors.map((collect) => collect()));
     return { contentType: this.registry.contentType, text: await this.registry.metrics() };
   }

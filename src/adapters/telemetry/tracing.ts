@@ -30,11 +30,7 @@ export interface TracingOptions {
   logger: Logger;
 }
 
-export interface Tracing {
-  tracer: Tracer;
-  /** Sends the spans that have ended. A collector that is away does not delay the shutdown. */
-  close: () => Promise<void>;
-}
+export type Tracing = ReturnType<typeof startTracing>;
 
 const exportTimeoutMs = 3_000;
 const exportEveryMs = 1_000;
@@ -48,7 +44,7 @@ const kinds = {
 } as const;
 
 /** Sends traces to an OpenTelemetry collector. Nothing waits for it, and at most 2048 spans are queued. */
-export function startTracing(options: TracingOptions): Tracing {
+export function startTracing(options: TracingOptions) {
   const { endpoint, serviceName, version, sampledShare, logger } = options;
   const exporter = new OTLPTraceExporter({ url: `${endpoint}/v1/traces`, timeoutMillis: exportTimeoutMs });
   const provider = new TracerProvider({
@@ -64,6 +60,7 @@ export function startTracing(options: TracingOptions): Tracing {
   });
   return {
     tracer: createTracer(provider.getTracer('reeltally', version), logger),
+    /** Sends the spans that have ended. A collector that is away does not delay the shutdown. */
     close: async () => {
       // The reason why spans could not be sent has been logged where it happened.
       const shutdown = provider.shutdown().catch(() => undefined);

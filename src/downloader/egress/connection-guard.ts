@@ -47,19 +47,7 @@ export interface EgressGuardOptions {
   timeoutMs?: number;
 }
 
-export interface EgressGuard {
-  /**
-   * Connects to a host, if it may be reached. Its name is resolved once, every address of it must be public, and the socket
-   * goes to one of exactly these addresses, so that a second answer of the resolver changes nothing. This also holds behind an
-   * outgoing proxy, which is given the address.
-   *
-   * @param host a name, or an address, IPv6 with or without brackets
-   * @param platform the one for which the connection is made, which may have a route of its own
-   * @throws {EgressRefused} for a host that may not be reached; {OutgoingRouteFailed} if the operator's route cannot be used; any
-   *   other error if the host does not answer
-   */
-  connect(host: string, port: number, signal?: AbortSignal, platform?: string): Promise<Socket>;
-}
+export type EgressGuard = ReturnType<typeof createEgressGuard>;
 
 const defaultTimeoutMs = 10_000;
 /** Before the next address of a name is tried. */
@@ -110,13 +98,23 @@ const isReachedBy = ({ proxy, sourceAddress }: OutgoingRoute, address: string): 
   proxy !== undefined || sourceAddress === undefined || isIP(sourceAddress) === isIP(address);
 
 /** The only way out to addresses that platforms name: everything but the public web is refused. */
-export function createEgressGuard(options: EgressGuardOptions): EgressGuard {
+export function createEgressGuard(options: EgressGuardOptions) {
   const { dial = dialByRoute, ownAddresses = interfaceAddresses, routeTo = () => ({}) } = options;
 
   function isAllowed(host: string, port: number): boolean {
     return options.allowed.some((destination) => destination.host === host && destination.port === port);
   }
 
+  /**
+   * Connects to a host, if it may be reached. Its name is resolved once, every address of it must be public, and the socket
+   * goes to one of exactly these addresses, so that a second answer of the resolver changes nothing. This also holds behind an
+   * outgoing proxy, which is given the address.
+   *
+   * @param host a name, or an address, IPv6 with or without brackets
+   * @param platform the one for which the connection is made, which may have a route of its own
+   * @throws {EgressRefused} for a host that may not be reached; {OutgoingRouteFailed} if the operator's route cannot be used; any
+   *   other error if the host does not answer
+   */
   async function connect(host: string, port: number, signal?: AbortSignal, platform?: string): Promise<Socket> {
     const name = host.toLowerCase().replace(/^\[(.*)\]$/s, '$1');
     const shown = name.replace(/[^\x21-\x7e]+/g, '?').slice(0, 253);

@@ -6,16 +6,18 @@ import type { EgressObserver, ProxyRefusal } from '../../ports/observers.ts';
 import { randomBits } from '../../system/clock-and-chance.ts';
 
 /** The traffic of an attempt, and how often it was refused. */
-export interface EgressUsage {
-  receivedBytes: number;
-  sentBytes: number;
-  connections: number;
-  refusals: number;
+const noUsage = () => ({
+  receivedBytes: 0,
+  sentBytes: 0,
+  connections: 0,
+  refusals: 0,
   /** How often the operator's route could not be used. */
-  routeFailures: number;
+  routeFailures: 0,
   /** It has used up its bytes. */
-  exhausted: boolean;
-}
+  exhausted: false,
+});
+
+export type EgressUsage = ReturnType<typeof noUsage>;
 
 /** The credential with which one attempt may use the proxy. */
 export interface EgressCredential {
@@ -33,15 +35,17 @@ export interface Egress {
   admit(attempt: { maxBytes: number; platform?: string }): EgressCredential;
 }
 
-export interface Permit {
-  usage: EgressUsage;
-  maxBytes: number;
-  platform: string | undefined;
-  sockets: Set<Duplex>;
+const newPermit = (maxBytes: number, platform: string | undefined) => ({
+  usage: noUsage(),
+  maxBytes,
+  platform,
+  sockets: new Set<Duplex>(),
   /** Connections that are being made. */
-  opening: number;
-  closed: boolean;
-}
+  opening: 0,
+  closed: false,
+});
+
+export type Permit = ReturnType<typeof newPermit>;
 
 const countEveryMs = 500;
 const maxConnectionsPerPermit = 32;
@@ -65,9 +69,7 @@ export class Permits {
   ): EgressCredential {
     const secret = randomBits(32).toString('hex');
     const name = digest(secret);
-    const counts = { receivedBytes: 0, sentBytes: 0, connections: 0, refusals: 0, routeFailures: 0 };
-    const usage = { ...counts, exhausted: false };
-    const permit: Permit = { usage, maxBytes, platform, sockets: new Set(), opening: 0, closed: false };
+    const permit = newPermit(maxBytes, platform);
     this.#open.set(name, permit);
     return {
       proxyUrl: addressOf(`attempt:${secret}`),
@@ -75,7 +77,7 @@ export class Permits {
         this.#open.delete(name);
         permit.closed = true;
         for (const socket of permit.sockets) socket.destroy();
-        return { ...usage };
+        return { ...permit.usage };
       },
     };
   }

@@ -5,19 +5,14 @@ import { listPids, readProcessFile } from '../../system/processes.ts';
 
 const blockBytes = 512;
 
-export interface DirectoryUse {
-  bytesOnDisk: number;
-  entries: number;
-}
-
 /**
  * Measures the disk space of everything below a directory; holes of a file take none. Entries that vanish meanwhile count as
  * nothing. An entry that cannot be reached, because its path is too long, counts as more entries than any limit.
  *
  * @param maxEntries ends the count
  */
-export async function measureDirectory(directory: string, maxEntries: number): Promise<DirectoryUse> {
-  const use: DirectoryUse = { bytesOnDisk: 0, entries: 0 };
+export async function measureDirectory(directory: string, maxEntries: number) {
+  const use = { bytesOnDisk: 0, entries: 0 };
   const waiting = [directory];
   for (let next = waiting.pop(); next !== undefined && use.entries <= maxEntries; next = waiting.pop()) {
     const parent = next;

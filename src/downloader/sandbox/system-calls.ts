@@ -151,15 +151,10 @@ function instructionsFor(processor: Processor): Instruction[] {
   ];
 }
 
-export interface CallFilter {
-  /** The filter, in hexadecimal, as the kernel reads it. */
-  program: string;
-  /** The number of the call that loads it. */
-  prctl: number;
-}
+export type CallFilter = NonNullable<ReturnType<typeof callFilter>>;
 
 /** @returns undefined for a processor whose calls are not known here */
-export function callFilter(architecture: string = process.arch): CallFilter | undefined {
+export function callFilter(architecture: string = process.arch) {
   if (!isKnown(architecture)) return undefined;
   const instructions = instructionsFor(architecture);
   const bytes = Buffer.alloc(instructions.length * 8);
@@ -170,5 +165,10 @@ export function callFilter(architecture: string = process.arch): CallFilter | un
     bytes.writeUInt8(ifFalse, at + 3);
     bytes.writeUInt32LE(value, at + 4);
   }
-  return { program: bytes.toString('hex'), prctl: processors[architecture].prctl };
+  return {
+    /** The filter, in hexadecimal, as the kernel reads it. */
+    program: bytes.toString('hex'),
+    /** The number of the call that loads it. */
+    prctl: processors[architecture].prctl,
+  };
 }

@@ -22,22 +22,16 @@ async function isForMusl(path: string): Promise<boolean> {
   return buffer.subarray(0, 4).toString('latin1') === '\x7fELF' && buffer.includes('/lib/ld-musl-');
 }
 
-export interface StagedYtDlp {
-  sha256: string;
-  /** The program to start. */
-  ytDlpPath: string;
-}
+export type StagedYtDlp = Awaited<ReturnType<typeof stageYtDlp>>;
 
 /**
  * Copies a yt-dlp to its place, in which nothing uses it yet. Of npm's package it gets the JavaScript runtime, and what a build for
  * musl needs to start.
  *
  * @param tested path of the pinned yt-dlp
+ * @returns ytDlpPath: the program to start
  */
-export async function stageYtDlp(
-  file: string,
-  { directory, tested }: { directory: string; tested: string },
-): Promise<StagedYtDlp> {
+export async function stageYtDlp(file: string, { directory, tested }: { directory: string; tested: string }) {
   await using making = await makeTemporaryFolder(join(directory, 'making-'));
   const made = join(making.path, 'made');
   const bin = join(made, 'bin');

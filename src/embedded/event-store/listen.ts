@@ -16,14 +16,10 @@ export const HOST = '127.0.0.1';
 /** Without a /proc. */
 const isMac = process.platform === 'darwin';
 
-export interface Listener {
-  port: number;
-  /** Accepts no further connections; fulfilled when the open ones have ended. */
-  close: () => Promise<void>;
-}
+export type Listener = Awaited<ReturnType<typeof listen>>;
 
 /** @throws {StartRefused} when the port is taken, or the kernel does not tell users apart */
-export async function listen(server: Server, port: number): Promise<Listener> {
+export async function listen(server: Server, port: number) {
   const own = ownUser();
   const connections = server.createConnectionInjector(ServerCredentials.createInsecure());
   const refuse = createRefusal(own);
@@ -39,7 +35,11 @@ export async function listen(server: Server, port: number): Promise<Listener> {
   listener.on('error', (error) => console.error(`event-store: a connection could not be taken: ${error.message}`));
   const { port: boundPort } = listener.address() as AddressInfo;
   await requireOwnConnection(boundPort);
-  return { port: boundPort, close: () => new Promise((resolve) => listener.close(() => resolve())) };
+  return {
+    port: boundPort,
+    /** Accepts no further connections; fulfilled when the open ones have ended. */
+    close: () => new Promise<void>((resolve) => listener.close(() => resolve())),
+  };
 }
 
 /** Tries a connection of our own before any client connects. @throws {StartRefused} */

@@ -11,31 +11,24 @@ import { streamNameOf } from './wire-events.ts';
 /** A revision or a position, or one of the ends of the stream or log. */
 type From = 'start' | 'end' | bigint;
 
-export interface ReadRequest {
-  /** Undefined for the whole log. */
-  stream: string | undefined;
-  from: From;
-  /** True for a position at which nothing has been read yet, only everything before it. */
-  isBeforeFrom: boolean;
-  direction: Direction;
-  /** Undefined for a subscription, which has no end. */
-  maxEvents: number | undefined;
-  filter: EventFilter | undefined;
-  resolveLinks: boolean;
-}
+export type ReadRequest = ReturnType<typeof readRequestOf>;
 
-export function readRequestOf(request: ReadReq): ReadRequest {
+export function readRequestOf(request: ReadReq) {
   const options = request.getOptions();
   if (options === undefined) throw new InvalidRequest('The read has no options.');
   const stream = options.getStream();
+  const isForwards = options.getReadDirection() === streamMessages.ReadReq.Options.ReadDirection.FORWARDS;
+  const direction: Direction = isForwards ? 'forwards' : 'backwards';
   const maxEvents = options.hasSubscription() ? undefined : Number(options.getCount());
   if (maxEvents === 0) throw new InvalidRequest('A read of no events was asked for.');
   return {
+    /** Undefined for the whole log. */
     stream: stream === undefined ? undefined : streamNameOf(stream.getStreamIdentifier()),
     from: fromOf(options),
+    /** True for a position at which nothing has been read yet, only everything before it. */
     isBeforeFrom: isBeforeOf(options.getAll()?.getPosition()),
-    direction:
-      options.getReadDirection() === streamMessages.ReadReq.Options.ReadDirection.FORWARDS ? 'forwards' : 'backwards',
+    direction,
+    /** Undefined for a subscription, which has no end. */
     maxEvents,
     filter: filterOf(options),
     resolveLinks: options.getResolveLinks(),
@@ -55,18 +48,12 @@ function isBeforeOf(position: ReadReq.Options.Position | undefined): boolean {
   return position !== undefined && BigInt(position.getPreparePosition()) < BigInt(position.getCommitPosition());
 }
 
-export interface EventFilter {
-  matches: (event: StoredEvent) => boolean;
-  /** The number of events that are scanned at a time. */
-  windowEvents: number;
-  /** A checkpoint is due after so many scanned events. */
-  checkpointEvents: number;
-}
+export type EventFilter = NonNullable<ReturnType<typeof filterOf>>;
 
 /** The number of events scanned at a time by default. */
 const defaultWindow = 32;
 
-function filterOf(options: ReadReq.Options): EventFilter | undefined {
+function filterOf(options: ReadReq.Options) {
   const filter = options.getFilter();
   if (filter === undefined) return undefined;
   const byStream = filter.getStreamIdentifier();
@@ -75,8 +62,10 @@ function filterOf(options: ReadReq.Options): EventFilter | undefined {
   const test = expression.getRegex() === '' ? startsWith(expression.getPrefixList()) : expressionTest(expression);
   const windowEvents = filter.hasMax() ? Math.max(1, filter.getMax()) : defaultWindow;
   return {
-    matches: (event) => test(byStream === undefined ? event.type : event.stream),
+    matches: (event: StoredEvent) => test(byStream === undefined ? event.type : event.stream),
+    /** The number of events that are scanned at a time. */
     windowEvents,
+    /** A checkpoint is due after so many scanned events. */
     checkpointEvents: windowEvents * Math.max(1, filter.getCheckpointintervalmultiplier()),
   };
 }

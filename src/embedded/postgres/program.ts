@@ -24,12 +24,7 @@ import { othersCanReach } from '../../system/access-of-other-users.ts';
 import { thisMachine } from '../../system/machine-parts.js';
 import { folderInPackage } from '../../system/package-folder.ts';
 
-export interface PostgresProgram {
-  initdb: string;
-  postgres: string;
-  /** The content of PG_VERSION in a database. */
-  majorVersion: string;
-}
+export type PostgresProgram = ReturnType<typeof programAt>;
 
 /**
  * @param options.forOtherUser true if a user other than this one is to run the programs.
@@ -64,10 +59,11 @@ function packagedProgram(): { native: string; version: string } {
   return { native: join(directory, '../native'), version };
 }
 
-function programAt(native: string, version: string): PostgresProgram {
+function programAt(native: string, version: string) {
   return {
     initdb: join(native, 'bin', 'initdb'),
     postgres: join(native, 'bin', 'postgres'),
+    /** The content of PG_VERSION in a database. */
     majorVersion: version.split('.', 1)[0] ?? version,
   };
 }

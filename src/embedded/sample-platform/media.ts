@@ -102,18 +102,13 @@ async function exists(path: string): Promise<boolean> {
   );
 }
 
-export interface SampleMedia {
-  /** The directory that holds a set's files, made at first use. @throws {Error} when ffmpeg fails. */
-  directoryOf(set: MediaSetName): Promise<string>;
-  /** Kills running ffmpeg processes and waits for their end. */
-  close(): Promise<void>;
-}
+export type SampleMedia = ReturnType<typeof createSampleMedia>;
 
 /**
  * Makes the sample films when they are first asked for and keeps them in `cacheDirectory`. A set appears there by one
  * rename, so that processes that share the directory see all of it or nothing.
  */
-export function createSampleMedia(options: { cacheDirectory: string; ffmpegPath: string }): SampleMedia {
+export function createSampleMedia(options: { cacheDirectory: string; ffmpegPath: string }) {
   const stop = new AbortController();
   const underWay = new Map<MediaSetName, Promise<string>>();
 
@@ -134,7 +129,8 @@ export function createSampleMedia(options: { cacheDirectory: string; ffmpegPath:
   }
 
   return {
-    directoryOf(set) {
+    /** The directory that holds a set's files, made at first use. @throws {Error} when ffmpeg fails. */
+    directoryOf(set: MediaSetName): Promise<string> {
       let making = underWay.get(set);
       if (making === undefined) {
         making = make(set);
@@ -143,6 +139,7 @@ export function createSampleMedia(options: { cacheDirectory: string; ffmpegPath:
       }
       return making;
     },
+    /** Kills running ffmpeg processes and waits for their end. */
     async close() {
       stop.abort();
       await Promise.allSettled(underWay.values());
