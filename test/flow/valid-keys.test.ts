@@ -46,7 +46,7 @@ async function issueByRequest(): Promise<string | undefined> {
   return ((await response.json()) as { data: { key: string } }).data.key;
 }
 
-it('a key that was shown is never 401, through restarts, serviceParts and rebuilds', async () => {
+it('a key that was shown is never 401, through restarts, outages and rebuilds', async () => {
   const shown = [account.key];
   const answers = new Map<number, number>();
   const unknown: string[] = [];
