@@ -1,4 +1,4 @@
-import { decideClosing, evolveClosing, initialClosing } from '../domain/close-period.ts';
+import { decideClosing, evolveClosing, initialClosing } from '../domain/closing-grace.ts';
 import { later, plusSeconds } from '../domain/instant.ts';
 import type { InvoiceIssued } from '../domain/invoice-events.ts';
 import { type Actor, parseUsageEvent } from '../domain/parse-event.ts';
@@ -47,8 +47,9 @@ export interface ClosingRound {
 }
 
 /**
- * Closes an ended period. First it shuts the gate, after which no charge of the period can become a pending void. A crash leaves
- * the gate shut, and the next attempt goes on from there.
+ * Closes a period that has ended, once its grace is over and no pending void can change a charge of it. First it shuts the gate,
+ * after which no charge of the period can become a pending void. A crash leaves the gate shut, and the next attempt goes on from
+ * there. Periods come here in their order: one waits for the invoice of the one before (`due-periods.ts`).
  *
  * @throws {NotStored} {OutcomeUnknown} {EventStoreUnavailable}; then the command may be repeated
  */

@@ -7,7 +7,7 @@ import { formatDays } from './days.ts';
 /**
  * An invoice or a credit note as it is shown: every form (JSON, CSV, text, page) is made from this alone, and this from stored
  * events alone, so that the same log gives the same bytes wherever and whenever it is asked. What was credited since, and an
- * issuer's name that comes from the settings, are all that may differ later.
+ * issuer's name that comes from the settings, are all that may differ later. It shows tax IDs, and no VAT: amounts are without tax.
  */
 export type InvoiceDocument = ReturnType<typeof invoiceDocument>;
 export type CreditNoteDocument = ReturnType<typeof creditNoteDocument>;

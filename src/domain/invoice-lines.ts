@@ -3,7 +3,7 @@ import type { InvoiceLine } from './invoice-events.ts';
 import type { ParsedEvent } from './parse-event.ts';
 import type { UsageEvent, UsageEventOf } from './usage-events.ts';
 
-/** The lines of invoices, made from the events of a usage stream alone. */
+/** The lines of invoices, made from the events of a usage stream alone. None is of tax: amounts are without it. */
 
 type Parsed<Type extends UsageEvent['type']> = ParsedEvent<UsageEventOf<Type>>;
 type OverageLine = Extract<InvoiceLine, { kind: 'overage' }>;

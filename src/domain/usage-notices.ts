@@ -3,7 +3,7 @@ import type { UsagePeriod } from './usage-state.ts';
 
 /** Notices to the account's owner: each is stored once, in the append that causes it (contract §8.3). */
 
-/** A pool warns when used × 100 ≥ limit × percent. A pool with a limit of 0 never warns. */
+/** A pool warns when used × 100 ≥ limit × percent, for each percent of the plan file. A pool with a limit of 0 never warns. */
 export function warningsReached(usage: UsagePeriod): UsageEvent[] {
   return reachedThresholds(usage)
     .filter((warning) => !usage.warned.includes(warningName(warning)))

@@ -7,7 +7,7 @@ import type { PlanTerms, Terms } from './plans.ts';
  *     absent ──UsagePeriodOpened──▶ open ──UsagePeriodEnded──▶ ended ──UsagePeriodClosed──▶ closed
  *
  * An open period takes charges, lookups and changes of terms (`decide-usage.ts`). An ended one names the terms of the next
- * (`usage-periods.ts`) and still takes changes of its charges (`change-charge.ts`). In a closed one (`close-period.ts`) no amount changes any more.
+ * (`usage-periods.ts`) and still takes changes of its charges (`change-charge.ts`). In a closed one (`closing-grace.ts`) no amount changes any more.
  */
 export interface UsagePeriod {
   phase: 'open' | 'ended' | 'closed';

@@ -1,7 +1,7 @@
 import { decideAccount, evolveAccount, initialAccount } from '../../src/domain/account.ts';
 import { usageStream } from '../../src/domain/billing-period.ts';
 import { type ChargeCommand, decideCharge, evolveCharges, newCharges } from '../../src/domain/change-charge.ts';
-import { decideClosing, evolveClosing, initialClosing } from '../../src/domain/close-period.ts';
+import { decideClosing, evolveClosing, initialClosing } from '../../src/domain/closing-grace.ts';
 import type { Correction } from '../../src/domain/correction-events.ts';
 import {
   type Asker,

@@ -1,5 +1,5 @@
 import { handle } from '../../src/commands/handler/handle-command.ts';
-import { decideClosing, evolveClosing, initialClosing } from '../../src/domain/close-period.ts';
+import { decideClosing, evolveClosing, initialClosing } from '../../src/domain/closing-grace.ts';
 import { parseUsageEvent } from '../../src/domain/parse-event.ts';
 import { isRefused } from '../../src/domain/refusals.ts';
 import type { EventStore } from '../../src/ports/event-store.ts';

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { firstBillingPeriod, nextBillingPeriod } from '../../src/domain/billing-period.ts';
 import { formatCents } from '../../src/domain/cents.ts';
 import { type ChargeCommand, decideCharge, evolveCharges, newCharges } from '../../src/domain/change-charge.ts';
-import { decideClosing, evolveClosing, initialClosing } from '../../src/domain/close-period.ts';
+import { decideClosing, evolveClosing, initialClosing } from '../../src/domain/closing-grace.ts';
 import {
   decideCorrectionRequest,
   evolveCorrectionRequests,

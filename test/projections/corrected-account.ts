@@ -1,7 +1,7 @@
 import { accountStream } from '../../src/domain/account-events.ts';
 import { firstBillingPeriod, usageStream } from '../../src/domain/billing-period.ts';
 import { decideCharge, evolveCharges, newCharges } from '../../src/domain/change-charge.ts';
-import { decideClosing, evolveClosing, initialClosing } from '../../src/domain/close-period.ts';
+import { decideClosing, evolveClosing, initialClosing } from '../../src/domain/closing-grace.ts';
 import { evolveUsage } from '../../src/domain/evolve-usage.ts';
 import { plusSeconds } from '../../src/domain/instant.ts';
 import { decideInvoices, evolveInvoices, initialInvoices, type InvoiceCommand } from '../../src/domain/invoice.ts';

@@ -669,7 +669,7 @@ export const plantedBugs: readonly PlantedBug[] = [
         by: "const notBefore = usage.phase === 'absent' ? '' : plusSeconds(usage.period.end, graceSeconds);",
       },
       {
-        file: 'src/domain/close-period.ts',
+        file: 'src/domain/closing-grace.ts',
         replace: 'plusSeconds(endedAt, graceSeconds)',
         by: 'plusSeconds(usage.period.end, graceSeconds)',
       },

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { decideClosing, evolveClosing, initialClosing } from '../../src/domain/close-period.ts';
+import { decideClosing, evolveClosing, initialClosing } from '../../src/domain/closing-grace.ts';
 import type { UsageEvent } from '../../src/domain/usage-events.ts';
 import { closed, ended, used, voidOf, waiverOf } from './usage-examples.ts';
 
