@@ -124,25 +124,14 @@ export const viewPage =
     });
   };
 
-/** All rows that another view shows page by page. */
-export interface ExportView<Input, Shown> extends View<Input, Shown> {
-  /** Those of the CSV, in their order. */
-  columns: readonly string[];
-}
-
-/** The two files of a table. @param describe what a visit has asked for */
-export function exportHandlers<Input, Row extends object, Shown extends Pick<Exported<Row>, 'rows'>>(
-  view: ExportView<Input, Shown>,
-  describe: (shown: Shown, input: Input) => Pick<Exported<Row>, 'fileName' | 'about'>,
+/** The two files of a view of all rows that another one shows page by page. */
+export function exportHandlers<Input, Row extends object, Shown extends Exported<Row>>(
+  view: View<Input, Shown>,
 ): Readonly<Record<ExportForm, StaffHandler>> {
   const as =
     (form: ExportForm): StaffHandler =>
-    async (visit, dependencies, reply) => {
-      const shown = await seeAs(visit, view, dependencies);
-      const described = describe(shown, readInput(view.input, inputOf(visit)));
-      const { rows } = shown;
-      return exportAnswer(form, dependencies, { reply, ...visit }, { columns: view.columns, rows, ...described });
-    };
+    async (visit, dependencies, reply) =>
+      exportAnswer(form, dependencies, { reply, ...visit }, await seeAs(visit, view, dependencies));
   return { csv: as('csv'), json: as('json') };
 }
 

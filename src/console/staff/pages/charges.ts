@@ -22,17 +22,8 @@ export const show = viewPage(charges, {
   content: (shown, _visit, _dependencies, input) => html`${ofPeriod(shown.period)} ${list(shown, input)}`,
 });
 
-export const files = exportHandlers(exportCharges, ({ period }, { only }) => ({
-  fileName: `overage-${nameOf(period)}`,
-  about: { of: only ?? 'charges and corrections', period },
-}));
-
-export const filesOfEvents = exportHandlers(exportMoneyEvents, ({ period }) => ({
-  fileName: `events-${nameOf(period)}`,
-  about: { of: 'events behind the sums', period },
-}));
-
-const nameOf = ({ account_id: accountId, period_start: start }: OverageRow) => `${accountId}-${start.slice(0, 10)}`;
+export const files = exportHandlers(exportCharges);
+export const filesOfEvents = exportHandlers(exportMoneyEvents);
 
 function ofPeriod(period: OverageRow): Html {
   const { account_id: accountId, period_start: start, month, plan, phase } = period;

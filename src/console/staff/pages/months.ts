@@ -60,10 +60,7 @@ export const show = viewPage(monthClose, {
   content: (shown, _visit, _dependencies, input) => html`${state(shown)} ${totalsOf(shown)} ${accounts(shown, input)}`,
 });
 
-export const files = exportHandlers(exportMonth, ({ month }, { after: _after, ...filters }) => ({
-  fileName: `month-${month}`,
-  about: { of: 'month', ...filters },
-}));
+export const files = exportHandlers(exportMonth);
 
 function state({ month, phases, verification, is_behind: isBehind, ...shown }: ShownMonth): Html {
   const {

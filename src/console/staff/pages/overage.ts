@@ -37,10 +37,7 @@ export const show = viewPage(overage, {
     html`${ofMonth(shown)} ${plot(shown)} ${filterForm(shown, input)} ${list(shown, input)}`,
 });
 
-export const files = exportHandlers(exportOverage, ({ month }, { after: _after, ...filters }) => ({
-  fileName: `overage-${month}`,
-  about: { of: 'overage', ...filters, month },
-}));
+export const files = exportHandlers(exportOverage);
 
 /** The address of the table with these fields, and without those of them that are undefined. */
 export function overageAddress(

@@ -82,40 +82,40 @@ export const charges: JsonView<ChargesInput, Charges> = {
 /** All rows that the view shows page by page. */
 export const exportCharges = {
   input,
-  columns: Object.keys(row.shape) as (keyof ChargeRow)[],
   accessRecords: accessRecordsOf,
-  read: async (dependencies: StaffDependencies, given: ChargesInput) => {
-    const period = await readPeriod(dependencies.pool, given);
-    const pages = () => exportPeriodCharges(dependencies.exportPool, ofPeriod(period, given));
-    return { period, rows: () => eachShown(pages(), rowOf) };
+  read: async ({ pool, exportPool }: StaffDependencies, given: ChargesInput) => {
+    const period = await readPeriod(pool, given);
+    return {
+      period,
+      fileName: `overage-${nameOf(period)}`,
+      columns: Object.keys(row.shape),
+      about: { of: given.only ?? 'charges and corrections', period },
+      rows: () => eachShown(exportPeriodCharges(exportPool, ofPeriod(period, given)), rowOf),
+    };
   },
 };
 
 const eventsAtOnce = 500;
 
-const moneyEvent = z.strictObject({
-  sum: z.string().describe('The sum of the period that it is a part of.'),
-  amount: z.int().describe('Cents; downloads for `charges`.'),
-  type: z.string(),
-  stream: z.string(),
-  revision: z.int(),
-  event_id: z.string(),
-  time: z.iso.datetime(),
-});
-type ShownMoneyEvent = z.infer<typeof moneyEvent>;
-
 /** Every event behind every sum of the period, read from the log itself: fees, charges, corrections, invoices and credit notes. */
 export const exportMoneyEvents = {
   input: input.pick({ account: true, day: true }),
-  columns: Object.keys(moneyEvent.shape) as (keyof ShownMoneyEvent)[],
   read: async ({ pool, staff }: StaffDependencies, given: Pick<ChargesInput, 'account' | 'day'>) => {
     const period = await readPeriod(pool, given);
-    return { period, rows: () => eventsOf(listMoneyEvents(staff.store, period)) };
+    return {
+      fileName: `events-${nameOf(period)}`,
+      columns: ['sum', 'amount', 'type', 'stream', 'revision', 'event_id', 'time'],
+      about: { of: 'events behind the sums', period },
+      rows: () => eventsOf(listMoneyEvents(staff.store, period)),
+    };
   },
 };
 
-async function* eventsOf(events: AsyncGenerator<MoneyEvent>): AsyncGenerator<ShownMoneyEvent[]> {
-  let page: ShownMoneyEvent[] = [];
+const nameOf = ({ account_id: accountId, period_start: start }: OverageRow) => `${accountId}-${start.slice(0, 10)}`;
+
+/** Each says the sum of the period that it is a part of. */
+async function* eventsOf(events: AsyncGenerator<MoneyEvent>) {
+  let page: (Omit<MoneyEvent, 'name'> & { sum: MoneyEvent['name'] })[] = [];
   for await (const { name, ...event } of events) {
     page.push({ sum: name, ...event });
     if (page.length < eventsAtOnce) continue;

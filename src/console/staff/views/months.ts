@@ -129,19 +129,16 @@ async function firstPage(pages: AsyncGenerator<AccountClose[]>): Promise<Account
 /** All accounts that the view shows page by page, as of one instant. */
 export const exportMonth = {
   input,
-  columns: [
-    ...(Object.keys(row.shape) as (keyof CloseRow)[]).filter((name) => name !== 'not_invoiced'),
-    'why_not',
-  ] as const,
-  read: ({ exportPool }: StaffDependencies, { month: wanted, ...filter }: MonthInput) =>
-    Promise.resolve({
-      month: wanted,
-      rows: () =>
-        eachShown(
-          pagesInSnapshot(exportPool, (client) => listAccountCloses(client, wanted, filterOf(filter))),
-          fileRowOf,
-        ),
-    }),
+  read: async ({ exportPool }: StaffDependencies, { after: _after, ...given }: MonthInput) => {
+    const pages = () =>
+      pagesInSnapshot(exportPool, (client) => listAccountCloses(client, given.month, filterOf(given)));
+    return {
+      fileName: `month-${given.month}`,
+      columns: [...Object.keys(row.shape).filter((name) => name !== 'not_invoiced'), 'why_not'],
+      about: { of: 'month', ...given },
+      rows: () => eachShown(pages(), fileRowOf),
+    };
+  },
 };
 
 /** With the reasons as one text, for files. */

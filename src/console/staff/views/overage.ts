@@ -98,12 +98,16 @@ export const overage: JsonView<OverageInput, Overage> = {
 /** All rows that the view shows page by page, as of one instant. */
 export const exportOverage = {
   input,
-  columns: Object.keys(overageRow.shape) as (keyof OverageRow)[],
-  read: async ({ pool, exportPool, now }: StaffDependencies, given: OverageInput) => {
+  read: async ({ pool, exportPool, now }: StaffDependencies, { after: _after, ...given }: OverageInput) => {
     const months = given.month === undefined ? sumsByMonth(await listMonthMoney(pool, { months: 1 })) : [];
     const month = monthOf(given, { months, now });
     const wanted = wantedOf({ ...given, month });
-    return { month, rows: (gone: AbortSignal) => eachShown(exportPeriodMoney(exportPool, wanted, gone), overageRowOf) };
+    return {
+      fileName: `overage-${month}`,
+      columns: Object.keys(overageRow.shape),
+      about: { of: 'overage', ...given, month },
+      rows: (gone: AbortSignal) => eachShown(exportPeriodMoney(exportPool, wanted, gone), overageRowOf),
+    };
   },
 };
 
