@@ -1,18 +1,10 @@
 /** The addresses under which browsers may use the console. */
-export interface Origins {
-  /** The one that mails and links name. */
-  own: string;
-  isSecure: boolean;
-  /** Cookies may travel: over https, or without a network. */
-  mayHoldSessions: boolean;
-  isHost: (host: string | undefined) => boolean;
-  isOrigin: (origin: string | undefined) => boolean;
-}
+export type Origins = ReturnType<typeof originsOf>;
 
 const loopbackNames = ['127.0.0.1', 'localhost', '[::1]'];
 
 /** @param publicUrl the service's address, as clients see it */
-export function originsOf(publicUrl: string): Origins {
+export function originsOf(publicUrl: string) {
   const { origin, protocol, hostname, port } = new URL(publicUrl);
   const isLoopback = loopbackNames.includes(hostname);
   const isSecure = protocol === 'https:';
@@ -22,10 +14,12 @@ export function originsOf(publicUrl: string): Origins {
     : [origin];
   const hosts = origins.map((each) => new URL(each).host);
   return {
+    /** The one that mails and links name. */
     own: origin,
     isSecure,
+    /** Cookies may travel: over https, or without a network. */
     mayHoldSessions: isSecure || isLoopback,
-    isHost: (host) => host !== undefined && hosts.includes(host.toLowerCase()),
-    isOrigin: (given) => given !== undefined && origins.includes(given),
+    isHost: (host: string | undefined) => host !== undefined && hosts.includes(host.toLowerCase()),
+    isOrigin: (given: string | undefined) => given !== undefined && origins.includes(given),
   };
 }

@@ -2,6 +2,7 @@ import type { FastifyReply } from 'fastify';
 import type { Pool } from 'pg';
 import type { Html } from '../documents/html.ts';
 import type { StaffRole } from '../domain/staff-events.ts';
+import type { EventStore } from '../ports/event-store.ts';
 import type { RowMacs } from '../ports/row-macs.ts';
 import type { ServiceParts } from '../ports/service-parts.ts';
 import type { LiveDependencies } from './live/live-downloads.ts';
@@ -76,6 +77,7 @@ export interface SiteDependencies {
 /** Dependencies that both consoles have. */
 export interface SharedDependencies extends SiteDependencies, AskForMail, LiveDependencies {
   pool: Pool;
+  store: EventStore;
   macs: RowMacs;
   samplePlatformOrigin: string | undefined;
   /** Name of the issuer by the settings, for invoices from before the issuer's first details. */

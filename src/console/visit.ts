@@ -105,8 +105,4 @@ export const outcomeUnknown = (): PageRefusal =>
     'The service could not find out in time whether this is stored. Look again in a minute before you repeat it.',
   );
 
-/** The change is in the log, and the read models are behind. @param message what is recorded, and what to do */
-export const notYetInForce = (message: string): PageRefusal =>
-  new PageRefusal(503, 'Recorded, but not yet in force', message);
-
 export const badInput = (message: string): PageRefusal => new PageRefusal(400, 'This cannot be done', message);

@@ -88,17 +88,13 @@ export function eventSentence(event: Pick<StoryEvent, 'type' | 'data' | 'actor'>
   return `${titles[event.type] ?? ''} ${describeEvent(event)}`.trim();
 }
 
-export interface ChargeChange {
-  time: string;
-  /** Cents given back; 0 for a credit. */
-  cents: number;
-  text: string;
-}
+/** Cents given back, 0 for a credit; and what happened. */
+export type ChargeChange = ReturnType<typeof chargeChanges>[number];
 
 const changesOfCharges: readonly DomainEvent['type'][] = ['DownloadVoided', 'ChargeWaived', 'DownloadCreditReturned'];
 
 /** What was given back of a download's charge: in its billing period, and by credit notes after the close. */
-export function chargeChanges(rows: readonly StoryEvent[], notes: readonly StoryCreditNote[]): ChargeChange[] {
+export function chargeChanges(rows: readonly StoryEvent[], notes: readonly StoryCreditNote[]) {
   const inPeriod = rows
     .filter(({ type }) => changesOfCharges.includes(type))
     .map((row) => ({ time: row.time, cents: -(row.cents ?? 0), text: eventSentence(row) }));

@@ -59,6 +59,7 @@ const rooms: Readonly<Record<string, Room>> = {
       'projections/api-keys.ts',
       'projections/jobs.ts',
       'projections/queries/line-items.ts',
+      'projections/runner',
       'src/documents',
     ],
   },

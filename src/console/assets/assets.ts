@@ -8,14 +8,7 @@ import type { FastifyInstance } from 'fastify';
 import { Html } from '../../documents/html.ts';
 
 /** The style of the console's pages, their scripts and the libraries of these, all under our own origin. */
-export interface Assets {
-  stylesheets: readonly string[];
-  /** The import map by which scripts find the libraries, and the hash of its text, for the security policy. */
-  importMap: Html;
-  importMapHash: string;
-  /** @returns the address of a script of `browser/` */
-  script: (name: string) => string;
-}
+export type Assets = ReturnType<typeof registerAssets>;
 
 const here = fileURLToPath(new URL('.', import.meta.url));
 const moduleFile = (name: string) => fileURLToPath(import.meta.resolve(name));
@@ -59,7 +52,7 @@ const withoutSourceMap = (text: string) => text.replace(/\n?\/\/# sourceMappingU
  *
  * @param base path of the first page of their console
  */
-export function registerAssets(server: FastifyInstance, base: string): Assets {
+export function registerAssets(server: FastifyInstance, base: string) {
   const assets = readAssets();
   const version = hash('sha256', JSON.stringify([...assets]), 'hex').slice(0, 12);
   const addressOf = (name: string) => `${base}/assets/${version}/${name}`;
@@ -86,8 +79,10 @@ export function registerAssets(server: FastifyInstance, base: string): Assets {
   return {
     stylesheets: [addressOf('vendor/uplot.css'), addressOf('console.css')],
     // Not by a template, whose layout may change: the hash covers every space between the tags.
+    /** By it scripts find the libraries; its hash is for the security policy. */
     importMap: new Html(`<script type="importmap">${importMap}</script>`),
     importMapHash: `sha256-${hash('sha256', importMap, 'base64')}`,
-    script: (name) => addressOf(name === 'icon.svg' ? name : `browser/${name}.ts`),
+    /** @returns the address of a script of `browser/` */
+    script: (name: string) => addressOf(name === 'icon.svg' ? name : `browser/${name}.ts`),
   };
 }

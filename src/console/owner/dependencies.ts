@@ -4,7 +4,6 @@ import type { WriterRegistry } from '../../commands/usage/writer-registry.ts';
 import type { PlanCatalogue } from '../../domain/plans.ts';
 import type { PendingVoids } from '../../ports/billing.ts';
 import type { ConsoleSessions, LookUpsOfForms, OwnerSessions, SignInLinks } from '../../ports/console-sessions.ts';
-import type { EventStore } from '../../ports/event-store.ts';
 import type { FileStore } from '../../ports/files.ts';
 import type { PlatformRules } from '../../ports/platform-rules.ts';
 import type { MetadataProbe, ShortLinks } from '../../ports/videos.ts';
@@ -12,7 +11,6 @@ import type { SharedDependencies } from '../site.ts';
 
 /** Dependencies of the console's pages and actions, which `page-routes.ts` lists. */
 export interface ConsoleDependencies extends SharedDependencies {
-  store: EventStore;
   /** The API's own: an account has one writer in each process. */
   writers: WriterRegistry;
   accounts: AccountDependencies;

@@ -1,6 +1,6 @@
+import { untilInForce } from '../in-force.ts';
 import { z } from 'zod';
 import { corrections as correctionsModel } from '../../../projections/corrections.ts';
-import { catchUp } from '../../../projections/runner/wait-for-checkpoint.ts';
 import { carryOutCorrection } from '../../commands/carry-out-correction.ts';
 import { askCorrection, readCorrectionRequests } from '../../commands/correct.ts';
 import { type Html, html } from '../../documents/html.ts';
@@ -11,7 +11,7 @@ import { caseReference } from '../../domain/usage-events.ts';
 import { isServiceAway } from '../failures.ts';
 import { postForm, readDollars } from '../form-fields.ts';
 import { money } from '../parts.ts';
-import { type Answer, badInput, notYetInForce, PageRefusal, redirect, type StaffVisit } from '../visit.ts';
+import { type Answer, badInput, PageRefusal, redirect, type StaffVisit } from '../visit.ts';
 import type { StaffDependencies } from './dependencies.ts';
 import { orderOf, reasonField } from './staff-request.ts';
 import { seeAs, type View } from './view.ts';
@@ -97,8 +97,8 @@ export const askAction =
     if (!(await isAskedAlready(visit, dependencies, about))) {
       const correction = correctionOf(shown);
       if (!correction) throw badInput(refusalText('nothing_to_give_back'));
-      const { staff, approvalCents: limitCents } = dependencies;
-      const asked = await askCorrection(staff, { ...about, ...order, ...fields, correction, limitCents });
+      const { approvalCents: limitCents } = dependencies;
+      const asked = await askCorrection(dependencies, { ...about, ...order, ...fields, correction, limitCents });
       if (isRefused(asked)) throw pageRefusalFor(asked.refusal);
     }
     await carryOut(dependencies, about);
@@ -108,10 +108,10 @@ export const askAction =
 /** The form was sent before: what it asks may be given back already. */
 async function isAskedAlready(
   { session }: StaffVisit,
-  { staff }: StaffDependencies,
+  { store }: StaffDependencies,
   { accountId, correctionId }: { accountId: string; correctionId: string },
 ): Promise<boolean> {
-  const known = (await readCorrectionRequests(staff.store, accountId)).get(correctionId);
+  const known = (await readCorrectionRequests(store, accountId)).get(correctionId);
   return known?.askedBy.id === session.staffId;
 }
 
@@ -122,28 +122,26 @@ const carryOutMs = 10_000;
  * because it is recorded: the dispatcher gives it back.
  */
 export async function carryOut(
-  { staff, serviceParts }: StaffDependencies,
+  dependencies: StaffDependencies,
   about: { accountId: string; correctionId: string },
 ): Promise<CorrectionRequest | undefined> {
-  const ended = await carryOutCorrection(staff, { ...about, timeoutMs: carryOutMs }).catch((error: unknown) => {
+  const part = dependencies.serviceParts.of('what the staff console gives back');
+  const ended = await carryOutCorrection(dependencies, { ...about, timeoutMs: carryOutMs }).catch((error: unknown) => {
     if (!isServiceAway(error)) throw error;
-    serviceParts.of('what the staff console gives back').failed('a correction', error);
+    part.failed('a correction', error);
     return undefined;
   });
   if (!ended) return undefined;
-  serviceParts.of('what the staff console gives back').works();
+  part.works();
   if (!isRefused(ended)) return ended;
   if (ended.refusal === 'correction_not_permitted') return undefined;
   throw pageRefusalFor(ended.refusal);
 }
 
-const inForceMs = 5_000;
-
 /** @throws {PageRefusal} while the read model is behind */
-export async function toCorrection({ staff, pool }: StaffDependencies, correctionId: string): Promise<Answer> {
-  const isThere = await catchUp({ store: staff.store, pool }, correctionsModel, inForceMs).catch(() => false);
-  if (!isThere)
-    throw notYetInForce(`It is recorded as correction ${correctionId}. The list of corrections shows it in a minute.`);
+export async function toCorrection(dependencies: StaffDependencies, correctionId: string): Promise<Answer> {
+  const message = `It is recorded as correction ${correctionId}. The list of corrections shows it in a minute.`;
+  await untilInForce(dependencies, correctionsModel, message);
   return redirect(`/staff/corrections/${correctionId}`);
 }
 

@@ -8,9 +8,7 @@ import type { SharedDependencies } from '../site.ts';
 import type { RunningExports } from './export.ts';
 
 /** Dependencies of the staff console's pages, actions and endpoints, which `page-routes.ts` and `json-endpoints.ts` list. */
-export interface StaffDependencies extends SharedDependencies {
-  /** What commands need, with the log. */
-  staff: StaffCommands;
+export interface StaffDependencies extends SharedDependencies, StaffCommands {
   sessions: StaffSessions;
   links: StaffLinks;
   /** Mails the link of somebody who was invited; undefined without a mail server: then an operator makes it on the command line. @throws {MailNotTaken} */

@@ -86,14 +86,15 @@ async function answerOf(endpoint: Endpoint, request: FastifyRequest, dependencie
 /** A token that is valid, of somebody who is staff. The row only says whose it may be: a revocation holds once the log has it. */
 async function findToken(
   { headers: { authorization = '' } }: FastifyRequest,
-  { pool, macs, now, staff }: StaffDependencies,
+  dependencies: StaffDependencies,
 ): Promise<(StaffToken & { staffId: string }) | undefined> {
   const [, secret = ''] = /^Bearer (\S+)$/i.exec(authorization) ?? [];
   if (!hasApiKeyForm(secret, 'rts')) return undefined;
+  const { pool, macs, now } = dependencies;
   const row = await readStaffToken(pool, hashApiKey(secret), macs);
   if (!row || row === notBelieved) return undefined;
   const { staff_id: staffId } = row;
-  const state = await readStaff(staff, staffId);
+  const state = await readStaff(dependencies, staffId);
   const token = state.tokens.get(row.token_id);
   const isValid = token?.tokenHash === row.token_hash && isTokenHeld(token, now()) && !isRefused(memberOf(state));
   return isValid ? { ...token, staffId } : undefined;

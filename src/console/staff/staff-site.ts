@@ -63,8 +63,8 @@ export const staffSite: Site<StaffSession, StaffDependencies> = {
     );
   },
   mayOpen: (access, { role }) => access !== 'owner' && hasRole(role, access),
-  isConfirmed: async ({ staff }, access, { staffId }) =>
-    access !== 'owner' && !isRefused(memberOf(await readStaff(staff, staffId), access)),
+  isConfirmed: async (dependencies, access, { staffId }) =>
+    access !== 'owner' && !isRefused(memberOf(await readStaff(dependencies, staffId), access)),
 };
 
 /** The sessions of people who are staff now, with the roles that the read model has now. */

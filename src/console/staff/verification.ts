@@ -27,11 +27,11 @@ export const verification = z.strictObject({
 });
 export type Verification = z.infer<typeof verification>;
 
-type Dependencies = Pick<StaffDependencies, 'staff' | 'now'>;
+type Dependencies = Pick<StaffDependencies, 'store' | 'now'>;
 
 /** @param about reached: position of the newest event that the amounts beside it follow from */
 export async function verificationOf(
-  { staff: { store }, now }: Dependencies,
+  { store, now }: Dependencies,
   state: AuditState | undefined,
   { reached }: { reached?: bigint | undefined } = {},
 ): Promise<Verification> {
@@ -52,7 +52,7 @@ export async function unlessAway<Answer>(answer: Promise<Answer>): Promise<Answe
 
 /** Whether the log has events for a read model that it does not have yet. @returns null while the log is away */
 export async function isBehind(
-  store: Dependencies['staff']['store'],
+  store: Dependencies['store'],
   { streamPrefixes }: Pick<Projection, 'streamPrefixes'>,
   reached: bigint | undefined,
 ): Promise<boolean | null> {

@@ -152,10 +152,10 @@ function describe({ issues }: z.ZodError): string {
 async function recordOrRefuse(
   accessRecords: readonly AccessRecord[],
   { staffId, tokenId, requestId }: Viewer,
-  { staff }: StaffDependencies,
+  dependencies: StaffDependencies,
 ): Promise<void> {
   const access = { staffId, tokenId, accessRecords, correlationId: requestId, timeoutMs: recordMs };
-  const refused = await recordAccess(staff, access);
+  const refused = await recordAccess(dependencies, access);
   if (refused) throw new PageRefusal(403, 'Not for you any more', 'You are not a member of staff any more.');
 }
 

@@ -121,7 +121,7 @@ function staffDependencies(
   const signIns = new AddressWindows(maxSignInsOfClient, realNowMs);
   return {
     ...connections,
-    staff,
+    ...staff,
     links,
     newUuid,
     randomBits,
@@ -131,7 +131,7 @@ function staffDependencies(
     sessions: createStaffSessions(pool, { macs, storeOnStandby, randomBits }),
     mailLink: signInMails({
       createLink: async ({ email, browser }) => {
-        const staffId = await findInvited(email, { pool, macs, staff });
+        const staffId = await findInvited(email, { pool, macs, ...staff });
         return staffId === undefined ? undefined : await links.create({ staffId, browser });
       },
       mailer: createMailer(config),
@@ -181,10 +181,11 @@ function pollAnswers(
 /** A row of Postgres alone makes an address nobody's: the log must say that it is that person's. */
 async function findInvited(
   email: string,
-  { pool, macs, staff }: Pick<StaffDependencies, 'pool' | 'macs' | 'staff'>,
+  dependencies: Pick<StaffDependencies, 'pool' | 'macs' | 'store' | 'staffCache'>,
 ): Promise<string | undefined> {
+  const { pool, macs } = dependencies;
   for (const { staff_id: staffId } of await listStaffOfAddress(pool, { email, macs, limit: 10 })) {
-    const { member, removed } = await readStaff(staff, staffId);
+    const { member, removed } = await readStaff(dependencies, staffId);
     if (!member?.invited || removed || member.email === null) continue;
     if (mailbox(member.email) === mailbox(email)) return staffId;
   }

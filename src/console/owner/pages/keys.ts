@@ -7,17 +7,9 @@ import { maxKeysOf, type Terms } from '../../../domain/plans.ts';
 import { isRefused } from '../../../domain/refusals.ts';
 import { termsAt } from '../../../domain/usage-periods.ts';
 import { doneNote, folded, formKeyField, formKeyOf, formTokenField, postForm } from '../../form-fields.ts';
+import { notYetInForce } from '../../in-force.ts';
 import { actionCell, count, empty, listTable, note, rowName, time } from '../../parts.ts';
-import {
-  type Answer,
-  badInput,
-  missing,
-  notYetInForce,
-  type OwnerVisit,
-  page,
-  PageRefusal,
-  redirect,
-} from '../../visit.ts';
+import { type Answer, badInput, missing, type OwnerVisit, page, PageRefusal, redirect } from '../../visit.ts';
 import { currentUsage } from '../current-usage.ts';
 import type { ConsoleDependencies } from '../dependencies.ts';
 import { requestOf } from '../owner-request.ts';

@@ -1,5 +1,5 @@
+import { untilInForce } from '../../in-force.ts';
 import { people as peopleModel } from '../../../../projections/people.ts';
-import { catchUp } from '../../../../projections/runner/wait-for-checkpoint.ts';
 import { invitePerson, removePerson } from '../../../commands/accounts.ts';
 import { type Html, html } from '../../../documents/html.ts';
 import { listPeople, maxPeople, type People } from '../../../domain/people.ts';
@@ -8,13 +8,11 @@ import { isRefused } from '../../../domain/refusals.ts';
 import type { ListedSession } from '../../../ports/console-sessions.ts';
 import { formTokenField, postForm } from '../../form-fields.ts';
 import { actionCell, count, listTable, rowName, tag, time } from '../../parts.ts';
-import { type Answer, badInput, missing, notYetInForce, type OwnerVisit, redirect } from '../../visit.ts';
+import { type Answer, badInput, missing, type OwnerVisit, redirect } from '../../visit.ts';
 import type { ConsoleDependencies } from '../dependencies.ts';
 import { requestOf } from '../owner-request.ts';
 
 /** The people of an account, and the sessions of the one who is signed in. */
-
-const inForceMs = 5_000;
 
 export function peopleAndSessions({ session }: OwnerVisit, people: People, sessions: readonly ListedSession[]): Html {
   const listed = listPeople(people);
@@ -82,7 +80,7 @@ export async function invite(visit: OwnerVisit, dependencies: ConsoleDependencie
         : `An account has at most ${count(maxPeople)} people. Remove somebody first.`,
     );
   }
-  await untilInForce(dependencies);
+  await untilPeopleInForce(dependencies);
   return redirect('/console/settings?done=invited#people');
 }
 
@@ -94,15 +92,13 @@ export async function remove(visit: OwnerVisit, dependencies: ConsoleDependencie
       throw badInput('The last person of an account cannot be removed. Invite somebody else first.');
     throw missing();
   }
-  await untilInForce(dependencies);
+  await untilPeopleInForce(dependencies);
   return redirect(personId === visit.session.personId ? '/console/sign-in' : '/console/settings?done=removed#people');
 }
 
 /** Sign-in and sessions read the people of the read model. */
-async function untilInForce({ store, pool }: ConsoleDependencies): Promise<void> {
-  const isInForce = await catchUp({ store, pool }, peopleModel, inForceMs).catch(() => false);
-  if (!isInForce) throw notYetInForce('The change of the people is stored. Look at the settings in a minute.');
-}
+const untilPeopleInForce = (dependencies: ConsoleDependencies): Promise<void> =>
+  untilInForce(dependencies, peopleModel, 'The change of the people is stored. Look at the settings in a minute.');
 
 export async function endSession(visit: OwnerVisit, { sessions }: ConsoleDependencies): Promise<Answer> {
   await sessions.end(visit.session, visit.form.get('session') ?? '');

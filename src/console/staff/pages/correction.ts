@@ -23,7 +23,7 @@ type Decision = typeof approveCorrection | typeof refuseCorrection;
 async function decide(visit: StaffVisit, dependencies: StaffDependencies, decision: Decision) {
   const { account_id: accountId, correction_id: correctionId } = await seeAs(visit, correctionView, dependencies);
   const about = { accountId, correctionId };
-  const decided = await decision(dependencies.staff, { ...orderOf(visit), ...about });
+  const decided = await decision(dependencies, { ...orderOf(visit), ...about });
   if (isRefused(decided)) throw pageRefusalFor(decided.refusal);
   return about;
 }

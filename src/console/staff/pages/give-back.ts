@@ -33,7 +33,7 @@ type ChargeLeft = Awaited<ReturnType<typeof readLeft>>;
 /** The charge of a download, and what is left of it: from the log, because money is given back of it. */
 const chargeLeft: View<{ token: string }, ChargeLeft> = {
   input: z.object({ token: z.string().max(100) }),
-  read: async ({ pool, staff: { store } }, { token }) => {
+  read: async ({ pool, store }, { token }) => {
     const job = await readJob(pool, token);
     if (!job) throw missing();
     return await readLeft(store, job);

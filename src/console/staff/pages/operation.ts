@@ -138,17 +138,16 @@ const acknowledgeForm = (id: string, session: StaffVisit['session']): Html =>
 const acknowledgeMs = 5_000;
 
 export async function acknowledge(visit: StaffVisit, dependencies: StaffDependencies): Promise<Answer> {
-  const { staff } = dependencies;
   const reference = readReference(visit.form);
   const { by } = orderOf(visit);
   const { audit } = await seeAs(visit, books, dependencies, {});
   const found = audit.divergences.find(({ id }) => id === visit.form.get('divergence'));
   if (!found) throw visit.form.has('divergence') ? notThere() : missing();
-  const actor = await actingStaff(staff, by, 'admin');
+  const actor = await actingStaff(dependencies, by, 'admin');
   if (isRefused(actor)) throw pageRefusalFor(actor.refusal);
-  await acknowledgeDivergence(staff, {
+  await acknowledgeDivergence(dependencies, {
     divergence: { ...found.facts, reference },
-    cause: { ...ownCause(staff.newUuid(), actor), correlationId: visit.request.id },
+    cause: { ...ownCause(dependencies.newUuid(), actor), correlationId: visit.request.id },
     timeoutMs: acknowledgeMs,
   });
   return redirect('/staff/operation#divergences');

@@ -1,5 +1,5 @@
+import { untilInForce } from '../../in-force.ts';
 import type { AccessRecord } from '../../../../projections/access-records.ts';
-import { catchUp } from '../../../../projections/runner/wait-for-checkpoint.ts';
 import { listStaffOfAddress, staff as staffModel } from '../../../../projections/staff.ts';
 import { invitedIdOf } from '../../../commands/ids/reference-ids.ts';
 import { inviteStaff } from '../../../commands/staff.ts';
@@ -9,7 +9,7 @@ import { isRefused } from '../../../domain/refusals.ts';
 import { type StaffRole, staffRole, staffRoles } from '../../../domain/staff-events.ts';
 import { choiceField, formKeyField, formKeyOf, postForm } from '../../form-fields.ts';
 import { countCell, empty, listTable, note, rowName, tag, time } from '../../parts.ts';
-import { type Answer, badInput, notYetInForce, page, redirect, type StaffVisit } from '../../visit.ts';
+import { type Answer, badInput, page, redirect, type StaffVisit } from '../../visit.ts';
 import { accountPath, downloadPath, olderLink, personPath } from '../addresses.ts';
 import { pageRefusalFor } from '../ask-correction.ts';
 import type { StaffDependencies } from '../dependencies.ts';
@@ -97,13 +97,13 @@ export async function invite(visit: StaffVisit, dependencies: StaffDependencies)
   const known = await findKnown(email.data, dependencies);
   if (known?.staff_id === idOfForm) return redirect(personPath(idOfForm));
   if (known) throw badInput(`${email.data} is staff already, as ${known.staff_id} in the role ${known.role}.`);
-  const invited = await inviteStaff(dependencies.staff, { ...asked, staffId: idOfForm, ...order });
+  const invited = await inviteStaff(dependencies, { ...asked, staffId: idOfForm, ...order });
   if (isRefused(invited))
     throw invited.refusal === 'staff_removed'
       ? badInput('Whom this form has invited was removed since. Open the page anew to invite the person again.')
       : pageRefusalFor(invited.refusal);
   const { staffId } = invited;
-  await untilInForce(dependencies, 'The person is invited. In a minute the list of people shows it.');
+  await untilStaffInForce(dependencies, 'The person is invited. In a minute the list of people shows it.');
   const { own } = dependencies.origins;
   return page({
     title: 'Invited',
@@ -151,18 +151,14 @@ const notMailed = (email: string, { mailInvitation }: StaffDependencies): Html =
 /** Two members of one address could not tell their links apart. */
 async function findKnown(email: string, dependencies: StaffDependencies) {
   const { pool, macs } = dependencies;
-  await untilInForce(dependencies, 'Nothing was changed: the list of people is behind. Try again in a minute.');
+  await untilStaffInForce(dependencies, 'Nothing was changed: the list of people is behind. Try again in a minute.');
   const [known] = await listStaffOfAddress(pool, { email, macs, limit: 1 });
   return known;
 }
 
-const inForceMs = 5_000;
-
 /** @throws {PageRefusal} while the read model is behind, with this message */
-export async function untilInForce({ staff, pool }: StaffDependencies, message: string): Promise<void> {
-  const isInForce = await catchUp({ store: staff.store, pool }, staffModel, inForceMs).catch(() => false);
-  if (!isInForce) throw notYetInForce(message);
-}
+export const untilStaffInForce = (dependencies: StaffDependencies, message: string): Promise<void> =>
+  untilInForce(dependencies, staffModel, message);
 
 export const showAccessRecords = viewPage(accessRecordsView, {
   title: 'Looks at personal data',

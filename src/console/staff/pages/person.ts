@@ -13,7 +13,7 @@ import type { StaffDependencies } from '../dependencies.ts';
 import { orderOf } from '../staff-request.ts';
 import { seeAs, viewPage } from '../view.ts';
 import { type Person, person as personView, type TokenShown } from '../views/people.ts';
-import { accessRecordsTable, lastSignIn, readRole, roleField, roleTag, untilInForce, whyField } from './people.ts';
+import { accessRecordsTable, lastSignIn, readRole, roleField, roleTag, untilStaffInForce, whyField } from './people.ts';
 
 /** One member of staff: role, tokens for programs, and whose data this person has looked at. */
 
@@ -167,18 +167,21 @@ async function findOther(visit: StaffVisit, dependencies: StaffDependencies): Pr
 export async function changeRole(visit: StaffVisit, dependencies: StaffDependencies): Promise<Answer> {
   const [role, order] = [readRole(visit.form), orderOf(visit)];
   const { staff_id: staffId } = await findOther(visit, dependencies);
-  const changed = await changeStaffRole(dependencies.staff, { staffId, role, ...order });
+  const changed = await changeStaffRole(dependencies, { staffId, role, ...order });
   if (isRefused(changed)) throw whyNot(changed.refusal);
-  await untilInForce(dependencies, 'The role is changed, but may not hold yet. Look again in a minute.');
+  await untilStaffInForce(dependencies, 'The role is changed, but may not hold yet. Look again in a minute.');
   return redirect(`${personPath(staffId)}?done=role`);
 }
 
 export async function remove(visit: StaffVisit, dependencies: StaffDependencies): Promise<Answer> {
   const order = orderOf(visit);
   const { staff_id: staffId } = await findOther(visit, dependencies);
-  const removed = await removeStaff(dependencies.staff, { staffId, ...order });
+  const removed = await removeStaff(dependencies, { staffId, ...order });
   if (isRefused(removed)) throw whyNot(removed.refusal);
-  await untilInForce(dependencies, 'The person is removed, but pages may still open for a while. Look in a minute.');
+  await untilStaffInForce(
+    dependencies,
+    'The person is removed, but pages may still open for a while. Look in a minute.',
+  );
   return redirect(`${personPath(staffId)}?done=removed`);
 }
 
@@ -187,7 +190,7 @@ export async function issueToken(visit: StaffVisit, dependencies: StaffDependenc
   const order = orderOf(visit);
   const { staff_id: staffId } = await findCurrent(visit, dependencies);
   const formKey = formKeyOf(visit) ?? dependencies.newUuid();
-  const issued = await issueTokenOfForm(dependencies.staff, { staffId, formKey, ...asked, ...order });
+  const issued = await issueTokenOfForm(dependencies, { staffId, formKey, ...asked, ...order });
   if (isRefused(issued)) throw whyNot(issued.refusal);
   if (issued.token === null)
     throw new PageRefusal(
@@ -196,7 +199,7 @@ export async function issueToken(visit: StaffVisit, dependencies: StaffDependenc
       'The token was shown when the form was sent first, and is stored nowhere. If nobody has copied it, revoke it in the list of tokens, and issue another one.',
     );
   // A token that is shown may be used at once, and must never be answered 401.
-  await untilInForce(
+  await untilStaffInForce(
     dependencies,
     'A token was issued, but it does not work yet, and is never shown. In a minute it is in the list: revoke it there, and issue another one.',
   );
@@ -234,9 +237,9 @@ export async function revokeToken(visit: StaffVisit, dependencies: StaffDependen
   const order = orderOf(visit);
   const { staff_id: staffId } = await findCurrent(visit, dependencies);
   const tokenId = visit.params['token'] ?? '';
-  const revoked = await revokeStaffToken(dependencies.staff, { staffId, tokenId, ...order });
+  const revoked = await revokeStaffToken(dependencies, { staffId, tokenId, ...order });
   if (isRefused(revoked)) throw whyNot(revoked.refusal);
-  await untilInForce(dependencies, 'The token is revoked, but may still work for a while. Look in a minute.');
+  await untilStaffInForce(dependencies, 'The token is revoked, but may still work for a while. Look in a minute.');
   return redirect(`${personPath(staffId)}?done=revoked#tokens`);
 }
 

@@ -245,7 +245,7 @@ async function askOne(
   const { accountId, correction } = order;
   const correctionId = correctionIdOf(order);
   const about = { account_id: accountId, charges: correction.charges.length, correctionId };
-  const asked = await askCorrection(dependencies.staff, {
+  const asked = await askCorrection(dependencies, {
     ...order,
     ...orderOf(visit),
     correctionId,

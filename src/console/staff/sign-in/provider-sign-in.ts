@@ -51,7 +51,7 @@ export async function finish(visit: Visit, dependencies: StaffDependencies): Pro
   }
   const request = { correlationId: visit.request.id, timeoutMs: recordMs };
   const signIn = { by: 'provider', role, email, unverified_email, issuer, subject } as const;
-  const member = await recordSignIn(dependencies.staff, { staffId, signIn, ...request });
+  const member = await recordSignIn(dependencies, { staffId, signIn, ...request });
   if (isRefused(member)) throw removed();
   return await startSession(visit, dependencies, { staffId, member });
 }

@@ -1,4 +1,4 @@
-import { catchUp } from '../../../../projections/runner/wait-for-checkpoint.ts';
+import { untilInForce } from '../../in-force.ts';
 import { staff as staffModel } from '../../../../projections/staff.ts';
 import { readStaff, recordSignIn } from '../../../commands/staff.ts';
 import { html } from '../../../documents/html.ts';
@@ -8,7 +8,7 @@ import type { ReadStaffLink } from '../../../ports/staff-sessions.ts';
 import { nextOf } from '../../sign-in/asking-browser.ts';
 import { staffCookies } from '../../sign-in/cookies.ts';
 import { signInPages } from '../../sign-in/sign-in-pages.ts';
-import { type Answer, notYetInForce, page, type StaffVisit, type Visit } from '../../visit.ts';
+import { type Answer, page, type StaffVisit, type Visit } from '../../visit.ts';
 import type { StaffDependencies } from '../dependencies.ts';
 
 /** Signing in by the OpenID provider, or by a link that was mailed or printed. */
@@ -23,7 +23,6 @@ const pages = signInPages({
   tooOld: 'too old',
 });
 const recordMs = 5_000;
-const inForceMs = 5_000;
 
 export function showForm(visit: Visit, { provider }: StaffDependencies): Answer {
   const form = pages.linkForm(visit, !provider);
@@ -65,10 +64,10 @@ export async function useLink(visit: Visit, dependencies: StaffDependencies): Pr
 }
 
 /** A link of somebody who may use it: the log says who is staff. */
-async function readUsable(secret: string, { links, staff }: StaffDependencies): Promise<ReadStaffLink | undefined> {
-  const link = await links.read(secret);
+async function readUsable(secret: string, dependencies: StaffDependencies): Promise<ReadStaffLink | undefined> {
+  const link = await dependencies.links.read(secret);
   if (!link) return undefined;
-  const { member, removed } = await readStaff(staff, link.staffId);
+  const { member, removed } = await readStaff(dependencies, link.staffId);
   return member?.invited && !removed ? link : undefined;
 }
 
@@ -80,7 +79,7 @@ async function start(
   // The first of two browsers that use the link takes it.
   if (!(await dependencies.links.use(secret))) return pages.unusableLink();
   const request = { correlationId: visit.request.id, timeoutMs: recordMs };
-  const member = await recordSignIn(dependencies.staff, { staffId, signIn: { by: 'link' }, ...request });
+  const member = await recordSignIn(dependencies, { staffId, signIn: { by: 'link' }, ...request });
   return isRefused(member) ? pages.unusableLink() : await startSession(visit, dependencies, { staffId, member });
 }
 
@@ -90,11 +89,13 @@ export async function startSession(
   dependencies: StaffDependencies,
   { staffId, member }: { staffId: string; member: Member },
 ): Promise<Answer> {
-  const { sessions, staff, pool } = dependencies;
   // Sessions hold for members that the read model knows.
-  const isInForce = await catchUp({ store: staff.store, pool }, staffModel, inForceMs).catch(() => false);
-  if (!isInForce) throw notYetInForce('Your sign-in is recorded. Sign in again in a minute.');
-  const secret = await sessions.start({ staffId, role: member.role, ...pages.browserOf(visit, dependencies) });
+  await untilInForce(dependencies, staffModel, 'Your sign-in is recorded. Sign in again in a minute.');
+  const secret = await dependencies.sessions.start({
+    staffId,
+    role: member.role,
+    ...pages.browserOf(visit, dependencies),
+  });
   return pages.signedIn(visit, dependencies, secret);
 }
 

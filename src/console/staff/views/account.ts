@@ -127,8 +127,8 @@ export const account: JsonView<z.infer<typeof input>, AccountShown> = {
   summary: 'An account: terms, usage, money, keys, people, and what is new',
   input,
   shown,
-  read: async ({ pool: client, macs, staff, now }, { account: accountId }) => {
-    const known = await readAccount(staff.store, accountId);
+  read: async ({ pool: client, macs, store, now }, { account: accountId }) => {
+    const known = await readAccount(store, accountId);
     if (!known.opened) throw missing();
     const periods = await pageAccountPeriods(client, { accountId, macs, limit: shownPeriods });
     const keys = await listKeysWithUse(client, accountId);

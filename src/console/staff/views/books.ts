@@ -76,14 +76,14 @@ const maxPeriods = 100;
 export const books: View<object, Books> = {
   input: z.object({}),
   read: async (dependencies) => {
-    const { pool, staff, now, closingGraceSeconds } = dependencies;
+    const { pool, store, now, closingGraceSeconds } = dependencies;
     const endedBefore = new Date(Date.parse(now()) - closingGraceSeconds * 1_000).toISOString();
     const { audit: state, reached, unclosed: periods } = await readBooks(pool, { endedBefore, limit: maxPeriods + 1 });
     const [said, head, divergences, models] = await Promise.all([
       verificationOf(dependencies, state),
-      unlessAway(staff.store.headPosition()),
-      divergencesOf(staff.store, state),
-      lagsOf(staff.store, reached),
+      unlessAway(store.headPosition()),
+      divergencesOf(store, state),
+      lagsOf(store, reached),
     ]);
     return {
       audit: {

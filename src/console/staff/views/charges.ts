@@ -100,13 +100,13 @@ const eventsAtOnce = 500;
 /** Every event behind every sum of the period, read from the log itself: fees, charges, corrections, invoices and credit notes. */
 export const exportMoneyEvents = {
   input: input.pick({ account: true, day: true }),
-  read: async ({ pool, staff }: StaffDependencies, given: Pick<ChargesInput, 'account' | 'day'>) => {
+  read: async ({ pool, store }: StaffDependencies, given: Pick<ChargesInput, 'account' | 'day'>) => {
     const period = await readPeriod(pool, given);
     return {
       fileName: `events-${nameOf(period)}`,
       columns: ['sum', 'amount', 'type', 'stream', 'revision', 'event_id', 'time'],
       about: { of: 'events behind the sums', period },
-      rows: () => eventsOf(listMoneyEvents(staff.store, period)),
+      rows: () => eventsOf(listMoneyEvents(store, period)),
     };
   },
 };

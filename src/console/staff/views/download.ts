@@ -64,12 +64,12 @@ export const download: JsonView<z.infer<typeof input>, Download> = {
   summary: 'A download, step by step',
   input,
   shown,
-  read: async ({ pool, staff, pollAnswer }, { token }) => {
+  read: async ({ pool, store, pollAnswer }, { token }) => {
     const record = await readDownloadRecord(pool, token);
     if (!record) throw missing();
     const { usage_stream: stream, usage_revision: revision } = record.download;
     const from = Math.max(0, revision - 2);
-    const around = await staff.store.read(stream, from, 4);
+    const around = await store.read(stream, from, 4);
     const at = (wanted: number) => around.find((event) => event.revision === wanted);
     const charge = eventMetadata.safeParse(at(revision - 1)?.metadata).data;
     const answer = await pollAnswer(record.download);

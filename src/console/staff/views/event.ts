@@ -53,7 +53,7 @@ export const event: JsonView<z.infer<typeof input>, EventShown> = {
   summary: 'One event, with what caused it and what it has caused',
   input,
   shown,
-  read: async ({ pool, staff: { store } }, { id }) => {
+  read: async ({ pool, store }, { id }) => {
     const { stream, revision } = await placeOf(id, { pool, store });
     const from = Math.max(0, revision - 1);
     const near = await store.read(stream, from, nearEvents);

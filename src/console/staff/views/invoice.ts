@@ -25,8 +25,8 @@ export type InvoiceLeft = Awaited<ReturnType<typeof readInvoice>>;
 export type LineOfInvoice = InvoiceLeft['lines'][number];
 
 async function readInvoice(dependencies: StaffDependencies, { account: accountId, number }: z.infer<typeof input>) {
-  const found = await findInvoice(documentsOf(dependencies), { accountId, number, charges: false });
-  const left = await readLinesLeft(dependencies.staff.store, { accountId, number });
+  const found = await findInvoice(dependencies, { accountId, number, charges: false });
+  const left = await readLinesLeft(dependencies.store, { accountId, number });
   if (!found || isRefused(left)) throw missing();
   return { ...found, lines: found.lines.map((line, index) => ({ ...line, left_cents: left[index] ?? 0 })) };
 }
@@ -51,11 +51,9 @@ export const invoiceLine: View<z.infer<typeof lineInput>, LineLeft> = {
 export const creditNote: View<z.infer<typeof input>, CreditNoteDocument> = {
   input,
   read: async (dependencies, { account: accountId, number }) => {
-    const found = await findCreditNote(documentsOf(dependencies), { accountId, number });
+    const found = await findCreditNote(dependencies, { accountId, number });
     if (!found) throw missing();
     return found;
   },
   accessRecords,
 };
-
-const documentsOf = ({ pool, staff: { store }, issuer }: StaffDependencies) => ({ pool, store, issuer });

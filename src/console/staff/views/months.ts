@@ -109,7 +109,7 @@ export const monthClose: JsonView<MonthInput, ShownMonth> = {
       not_invoiced: close.not_invoiced,
       phases: close.phases,
       verification: await verificationOf(dependencies, state, { reached }),
-      is_behind: await isBehind(dependencies.staff.store, periodMoney, reached),
+      is_behind: await isBehind(dependencies.store, periodMoney, reached),
       accounts: shownRows.map((close) => pick(close, row.shape)),
       next,
     };

@@ -19,11 +19,12 @@ const perPage = 25;
 /** The members of staff in the order in which they came, removed ones included: one statement, two on later pages. */
 export const people: View<{ after?: string | undefined }, Rows<MemberShown>> = {
   input: z.object({ after: staffId.optional() }),
-  read: async ({ pool, macs, staff, now }, { after }) => {
-    const last = after === undefined ? undefined : await findKnown({ pool, macs }, after);
+  read: async (dependencies, { after }) => {
+    const { pool, macs, now } = dependencies;
+    const last = after === undefined ? undefined : await findKnown(dependencies, after);
     const found = await listStaffMembers(pool, { ...(last && { after: last }), limit: perPage + 1, macs });
     const { rows, next } = firstRows(found, perPage, ({ staff_id: id }) => id);
-    const members = rows.map(async (row) => memberFacts(row, await readStaff(staff, row.staff_id), now()));
+    const members = rows.map(async (row) => memberFacts(row, await readStaff(dependencies, row.staff_id), now()));
     return { rows: await Promise.all(members), next };
   },
 };
@@ -48,10 +49,11 @@ const shownAccessRecords = 20;
 /** One member: two statements. */
 export const person: View<{ person: string }, Person> = {
   input: z.object({ person: z.string().max(60) }),
-  read: async ({ pool, macs, staff, now }, { person: id }) => {
+  read: async (dependencies, { person: id }) => {
+    const { pool, now } = dependencies;
     if (!staffId.safeParse(id).success) throw missing();
-    const row = await findKnown({ pool, macs }, id);
-    const log = await readStaff(staff, id);
+    const row = await findKnown(dependencies, id);
+    const log = await readStaff(dependencies, id);
     const records = await listAccessRecords(pool, { of: { staffId: id }, limit: shownAccessRecords });
     const isStaff = row.removed_at === null && !log.removed;
     const tokens = [...log.tokens.values()].toReversed().map((token) => tokenFacts(token, { isStaff, now: now() }));
