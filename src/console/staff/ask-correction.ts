@@ -1,4 +1,3 @@
-import { untilInForce } from '../in-force.ts';
 import { z } from 'zod';
 import { corrections as correctionsModel } from '../../../projections/corrections.ts';
 import { carryOutCorrection } from '../../commands/carry-out-correction.ts';
@@ -10,6 +9,7 @@ import { isRefused, type Refusal } from '../../domain/refusals.ts';
 import { caseReference } from '../../domain/usage-events.ts';
 import { isServiceAway } from '../failures.ts';
 import { postForm, readDollars } from '../form-fields.ts';
+import { untilInForce } from '../in-force.ts';
 import { money } from '../parts.ts';
 import { type Answer, badInput, PageRefusal, redirect, type StaffVisit } from '../visit.ts';
 import type { StaffDependencies } from './dependencies.ts';

@@ -1,4 +1,3 @@
-import { untilInForce } from '../../in-force.ts';
 import { people as peopleModel } from '../../../../projections/people.ts';
 import { invitePerson, removePerson } from '../../../commands/accounts.ts';
 import { type Html, html } from '../../../documents/html.ts';
@@ -7,6 +6,7 @@ import { email as emailField } from '../../../domain/plain-text.ts';
 import { isRefused } from '../../../domain/refusals.ts';
 import type { ListedSession } from '../../../ports/console-sessions.ts';
 import { formTokenField, postForm } from '../../form-fields.ts';
+import { untilInForce } from '../../in-force.ts';
 import { actionCell, count, listTable, rowName, tag, time } from '../../parts.ts';
 import { type Answer, badInput, missing, type OwnerVisit, redirect } from '../../visit.ts';
 import type { ConsoleDependencies } from '../dependencies.ts';

@@ -1,4 +1,3 @@
-import { untilInForce } from '../../in-force.ts';
 import type { AccessRecord } from '../../../../projections/access-records.ts';
 import { listStaffOfAddress, staff as staffModel } from '../../../../projections/staff.ts';
 import { invitedIdOf } from '../../../commands/ids/reference-ids.ts';
@@ -8,6 +7,7 @@ import { email as emailField } from '../../../domain/plain-text.ts';
 import { isRefused } from '../../../domain/refusals.ts';
 import { type StaffRole, staffRole, staffRoles } from '../../../domain/staff-events.ts';
 import { choiceField, formKeyField, formKeyOf, postForm } from '../../form-fields.ts';
+import { untilInForce } from '../../in-force.ts';
 import { countCell, empty, listTable, note, rowName, tag, time } from '../../parts.ts';
 import { type Answer, badInput, page, redirect, type StaffVisit } from '../../visit.ts';
 import { accountPath, downloadPath, olderLink, personPath } from '../addresses.ts';

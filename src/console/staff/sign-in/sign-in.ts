@@ -1,10 +1,10 @@
-import { untilInForce } from '../../in-force.ts';
 import { staff as staffModel } from '../../../../projections/staff.ts';
 import { readStaff, recordSignIn } from '../../../commands/staff.ts';
 import { html } from '../../../documents/html.ts';
 import { isRefused } from '../../../domain/refusals.ts';
 import type { Member } from '../../../domain/staff.ts';
 import type { ReadStaffLink } from '../../../ports/staff-sessions.ts';
+import { untilInForce } from '../../in-force.ts';
 import { nextOf } from '../../sign-in/asking-browser.ts';
 import { staffCookies } from '../../sign-in/cookies.ts';
 import { signInPages } from '../../sign-in/sign-in-pages.ts';
