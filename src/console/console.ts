@@ -21,7 +21,8 @@ export function registerSite<Session extends SiteSession, Dependencies extends S
   site: Site<Session, Dependencies>,
   dependencies: Dependencies,
 ): void {
-  const assets = registerAssets(server, site.base);
+  const { base } = site;
+  const assets = registerAssets(server, base);
   /** One line when the pages fail and one when they work again, however many are asked for meanwhile. */
   const part = dependencies.serviceParts.of(site.partName);
   const longVisits = new LongVisits<Session>({
@@ -30,23 +31,62 @@ export function registerSite<Session extends SiteSession, Dependencies extends S
   });
   const sendTo = (reply: FastifyReply, answer: Answer, session: Session | undefined) =>
     send(reply, answer, (page) => layout(page, { assets, site, session, isDemo: dependencies.isDemo }).text, assets);
+
+  const answerOf = async (
+    route: Route<Session, Dependencies>,
+    request: FastifyRequest,
+    reply: FastifyReply,
+    visitor: Visitor<Session>,
+  ): Promise<Answer> => {
+    const { origins } = dependencies;
+    if (!origins.isHost(request.headers.host)) return redirect(new URL(base, origins.own).href);
+    if (!origins.mayHoldSessions) throw needsHttps(origins.own, site.addressSetting);
+    const visit = visitOf(request);
+    const { params, query, form, cookies } = visit;
+    if (hasNul([params, ...query.values(), ...form.values()]))
+      throw badInput('The address or a field has a character that no text has.');
+    const secret = cookies.get(site.cookieNames(origins.isSecure).session);
+    const session = secret === undefined ? undefined : await site.findSession(dependencies, secret);
+    visitor.session = session;
+    if (route.method === 'POST') requireOwnOrigin(request, origins);
+    if (route.access === 'everybody') return await route.handler(visit, dependencies, reply);
+    if (!session) return redirect(signInPath(base, request));
+    if (route.method === 'POST') requireFormToken(visit, session);
+    const { access } = route;
+    if (!site.mayOpen(access, session)) throw needsRole(access);
+    const stay = () =>
+      longVisits.begin({
+        session,
+        mayOpen: (now) => site.mayOpen(access, now),
+        isConfirmed: (now) => site.isConfirmed(dependencies, access, now),
+      });
+    const answer = await route.handler({ ...visit, session, stay }, dependencies, reply);
+    part.works();
+    return answer;
+  };
+
   for (const route of [...site.routes, ...elsewhere(site)]) {
     server.route({
       method: route.method,
       url: route.path,
       handler: async (request, reply) => {
         const visitor: Visitor<Session> = { session: undefined };
-        const answer = await answerOf(route, { request, reply, site, dependencies, part, visitor, longVisits }).catch(
-          (error: unknown) => answerOfError(error, { request, part, base: site.base }),
+        const answer = await answerOf(route, request, reply, visitor).catch((error: unknown) =>
+          answerOfError(error, { request, part, base }),
         );
         return sendTo(reply, answer, visitor.session);
       },
       // The server refuses some requests before they come to the handler.
       errorHandler: (error, request, reply) => {
-        void sendTo(reply, answerOfError(error, { request, part, base: site.base }), undefined);
+        void sendTo(reply, answerOfError(error, { request, part, base }), undefined);
       },
     });
   }
+}
+
+/** Known once the session is found: pages of refusals have the menu too. */
+interface Visitor<Session> {
+  session: Session | undefined;
 }
 
 /** Every other address below the console's. */
@@ -60,52 +100,6 @@ function elsewhere<Session, Dependencies>({ base }: Site<Session, Dependencies>)
       throw missing();
     },
   }));
-}
-
-/** Known once the session is found: pages of refusals have the menu too. */
-interface Visitor<Session> {
-  session: Session | undefined;
-}
-
-interface Asked<Session extends SiteSession, Dependencies> {
-  request: FastifyRequest;
-  reply: FastifyReply;
-  site: Site<Session, Dependencies>;
-  dependencies: Dependencies;
-  part: ServicePart;
-  visitor: Visitor<Session>;
-  longVisits: LongVisits<Session>;
-}
-
-async function answerOf<Session extends SiteSession, Dependencies extends SiteDependencies>(
-  route: Route<Session, Dependencies>,
-  { request, reply, site, dependencies, part, visitor, longVisits }: Asked<Session, Dependencies>,
-): Promise<Answer> {
-  const { origins } = dependencies;
-  if (!origins.isHost(request.headers.host)) return redirect(new URL(site.base, origins.own).href);
-  if (!origins.mayHoldSessions) throw needsHttps(origins.own, site.addressSetting);
-  const visit = visitOf(request);
-  const { params, query, form } = visit;
-  if (hasNul([params, ...query.values(), ...form.values()]))
-    throw badInput('The address or a field has a character that no text has.');
-  const secret = visit.cookies.get(site.cookieNames(origins.isSecure).session);
-  const session = secret === undefined ? undefined : await site.findSession(dependencies, secret);
-  visitor.session = session;
-  if (route.method === 'POST') requireOwnOrigin(request, origins);
-  if (route.access === 'everybody') return await route.handler(visit, dependencies, reply);
-  if (!session) return redirect(signInPath(site.base, request));
-  if (route.method === 'POST') requireFormToken(visit, session);
-  const { access } = route;
-  if (!site.mayOpen(access, session)) throw needsRole(access);
-  const stay = () =>
-    longVisits.begin({
-      session,
-      mayOpen: (now) => site.mayOpen(access, now),
-      isConfirmed: (now) => site.isConfirmed(dependencies, access, now),
-    });
-  const answer = await route.handler({ ...visit, session, stay }, dependencies, reply);
-  part.works();
-  return answer;
 }
 
 /** After signing in, people go on where they wanted to go. */

@@ -6,52 +6,38 @@ import { invoicesStream } from '../domain/invoice-events.ts';
 import { isOurStream } from '../domain/is-our-stream.ts';
 import { eventMetadata, parseUsageEvent } from '../domain/parse-event.ts';
 import type { DownloadQueued } from '../domain/usage-events.ts';
-import type { EventStore, RecordedEvent, WholeLog } from '../ports/event-store.ts';
+import type { EventStore, WholeLog } from '../ports/event-store.ts';
 
 /** What the log has of the story: all of it, or what an interrupted start has told. */
 
 /** A download of the story that is in the log. */
-export interface LoggedDownload {
-  token: string;
-  usageStream: string;
-  /** Of its DownloadQueued. Its charge is the event before. */
-  usageRevision: number;
-  queuedMs: number;
-  /** Of what a worker does about it. */
-  cause: { correlationId: string; causationId: string };
-}
-
-export interface LoggedUsage {
-  /** In the order of the story. */
-  downloads: LoggedDownload[];
-  /** Warnings and reached caps, oldest first. */
-  notices: { stream: string; eventId: string; timeMs: number }[];
-}
+export type LoggedDownload = ReturnType<typeof downloadOf>;
 
 /** Reads the usage streams of an account. */
-export async function readUsage(
-  log: Pick<EventStore, 'read'>,
-  accountId: string,
-  periods: readonly BillingPeriod[],
-): Promise<LoggedUsage> {
-  const usage: LoggedUsage = { downloads: [], notices: [] };
-  for (const period of periods)
-    for (const recorded of await log.read(usageStream(accountId, period), 0)) follow(usage, recorded);
-  return usage;
+export async function readUsage(log: Pick<EventStore, 'read'>, accountId: string, periods: readonly BillingPeriod[]) {
+  const streams = await Promise.all(periods.map((period) => log.read(usageStream(accountId, period), 0)));
+  const events = streams.flat().map((recorded) => parseUsageEvent(recorded));
+  return {
+    /** In the order of the story. */
+    downloads: events.flatMap((each) =>
+      each.event.type === 'DownloadQueued' ? downloadOf(each.event.data.token, each) : [],
+    ),
+    /** Warnings and reached caps, oldest first. */
+    notices: events
+      .filter(({ event: { type } }) => type === 'UsageWarningReached' || type === 'OverageCapReached')
+      .map(({ stream, id, metadata }) => ({ stream, eventId: id, timeMs: Date.parse(metadata.time) })),
+  };
 }
 
-function follow(usage: LoggedUsage, recorded: RecordedEvent): void {
-  const { event, stream, revision, id, metadata } = parseUsageEvent(recorded);
-  const timeMs = Date.parse(metadata.time);
-  const { type, data } = event;
-  if (type === 'DownloadQueued') {
-    const cause = { correlationId: metadata.$correlationId, causationId: id };
-    const { token } = data;
-    usage.downloads.push({ token, usageStream: stream, usageRevision: revision, queuedMs: timeMs, cause });
-  }
-  if (type === 'UsageWarningReached' || type === 'OverageCapReached')
-    usage.notices.push({ stream, eventId: id, timeMs });
-}
+const downloadOf = (token: string, { stream, revision, id, metadata }: ReturnType<typeof parseUsageEvent>) => ({
+  token,
+  usageStream: stream,
+  /** Of its DownloadQueued. Its charge is the event before. */
+  usageRevision: revision,
+  queuedMs: Date.parse(metadata.time),
+  /** Of what a worker does about it. */
+  cause: { correlationId: metadata.$correlationId, causationId: id },
+});
 
 const pageEvents = 1_000;
 

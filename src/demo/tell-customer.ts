@@ -31,7 +31,7 @@ import { maxKeysOf, type PlanCatalogue, type PlanTerms } from '../domain/plans.t
 import type { Refused } from '../domain/refusals.ts';
 import type { UsagePeriod } from '../domain/usage-state.ts';
 import type { PeriodClosings } from '../ports/billing.ts';
-import { type LoggedDownload, type LoggedUsage, readUsage } from './log-of-story.ts';
+import { type LoggedDownload, readUsage } from './log-of-story.ts';
 import { periodsOf, scriptOf, type Step, storyGraceSeconds } from './script.ts';
 import { type Customer, isOurFault, type ScriptedDownload, videoOf } from './story.ts';
 import { workJob } from './work-job.ts';
@@ -277,7 +277,7 @@ class CustomerTeller {
     }
   }
 
-  #readUsage(): Promise<LoggedUsage> {
+  #readUsage() {
     return readUsage(this.#telling.store, this.#accountId, this.#periods);
   }
 
