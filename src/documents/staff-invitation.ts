@@ -1,13 +1,7 @@
 import type { StaffRole } from '../domain/staff-events.ts';
 
 /** The mail to somebody who was made a member of staff, with the link that signs in. */
-export const staffInvitation = ({
-  role,
-  link,
-}: {
-  role: StaffRole;
-  link: string;
-}): { subject: string; text: string } => ({
+export const staffInvitation = (role: StaffRole, link: string) => ({
   subject: 'You are invited to the staff console of Reeltally',
   text: [
     'You were made a member of the staff of Reeltally,',

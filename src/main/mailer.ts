@@ -24,5 +24,5 @@ export function createStaffInvitations(
   if (url === undefined) return undefined;
   const mailer = createSmtpMailer({ url, from, timeoutMs });
   return ({ email, role, link }) =>
-    mailer.send({ id: newUuid(), to: [mailbox(email)], date: now(), ...staffInvitation({ role, link }) });
+    mailer.send({ id: newUuid(), to: [mailbox(email)], date: now(), ...staffInvitation(role, link) });
 }

@@ -24,15 +24,10 @@ export interface LiveStream {
   isOver: () => boolean;
 }
 
-interface Opened {
-  /** The account or the member of staff that reads it. */
-  reader: string;
-  visit: LongVisit;
-}
-
 /** The streams of server-sent events that are open in this process (HTML Living Standard, section 9.2). */
 export class LiveStreams {
-  readonly #open = new Set<Opened>();
+  /** Each with the account or the member of staff that reads it. */
+  readonly #open = new Set<{ reader: string; visit: LongVisit }>();
 
   /** Ends all streams, as the process ends. */
   stop(): void {

@@ -1,6 +1,6 @@
 import { type Html, html } from '../../documents/html.ts';
 import { doneNote } from '../form-fields.ts';
-import type { Origins } from '../origins.ts';
+import type { SiteDependencies } from '../site.ts';
 import { type Answer, page, redirect, type Visit } from '../visit.ts';
 import { type AskForMail, askForMail, askingCookie, linkMinutes, nextOf, readAsking } from './asking-browser.ts';
 import { type CookieNames, setCookie } from './cookies.ts';
@@ -19,9 +19,7 @@ interface SignInTo {
   tooOld: string;
 }
 
-interface Dependencies {
-  origins: Origins;
-}
+type Dependencies = Pick<SiteDependencies, 'origins'>;
 
 /**
  * The pages of signing in by a mailed link, as both consoles have them.

@@ -35,14 +35,11 @@ export function registerStaffApi(server: FastifyInstance, dependencies: StaffDep
       method: endpoint.method,
       url: apiBase + endpoint.path.replaceAll(/\{(\w+)\}/g, ':$1'),
       handler: async (request, reply) => {
-        try {
-          const data = await answerOf(endpoint, request, dependencies);
-          part.works();
-          return await reply.headers(headers).send({ success: true, data });
-        } catch (error) {
-          return sendError(reply, errorOf(error, request, part));
-        }
+        const data = await answerOf(endpoint, request, dependencies);
+        part.works();
+        return reply.headers(headers).send({ success: true, data });
       },
+      // Of the handler, and of the server, which refuses some requests before they come to it.
       errorHandler: (error, request, reply) => {
         void sendError(reply, errorOf(error, request, part));
       },

@@ -87,19 +87,14 @@ export async function changeCap(visit: OwnerVisit, dependencies: ConsoleDependen
   const capCents = readDollars(visit.form.get('dollars') ?? '');
   if (capCents === undefined)
     throw badInput('The cap is an amount in US dollars, such as 25 or 12.50; or empty for none.');
-  const effective = readEffective(visit);
+  const effective = visit.form.get('effective');
+  if (effective !== 'now' && effective !== 'next_period') throw badInput('Choose when the change takes effect.');
   const change: TermsChange =
     capCents === null
       ? { kind: 'remove_overage_cap', effective }
       : { kind: 'set_overage_cap', overageCapCents: capCents, effective };
   await changeTerms(visit, dependencies, change);
   return redirect('/console/settings?done=cap#cap');
-}
-
-function readEffective({ form }: OwnerVisit): 'now' | 'next_period' {
-  const effective = form.get('effective');
-  if (effective !== 'now' && effective !== 'next_period') throw badInput('Choose when the change takes effect.');
-  return effective;
 }
 
 async function changeTerms(visit: OwnerVisit, dependencies: ConsoleDependencies, change: TermsChange): Promise<void> {

@@ -22,13 +22,10 @@ export const show = viewPage(downloadView, {
   content: (download, { query }) => content(download, replayOf(query)),
 });
 
-/** What of it is shown: steps of one kind; and up to which event it is replayed. */
-interface Replay {
-  kind: StepKind | undefined;
-  at: string | undefined;
-}
+type Replay = ReturnType<typeof replayOf>;
 
-const replayOf = (query: URLSearchParams): Replay => ({
+/** What of it is shown: steps of one kind; and up to which event it is replayed. */
+const replayOf = (query: URLSearchParams) => ({
   kind: stepKinds.find((kind) => kind === query.get('kind')),
   at: query.get('at') ?? undefined,
 });
@@ -103,17 +100,11 @@ function neighbours({ usage: { stream, before, after } }: Download): Html {
     </ul>`;
 }
 
-interface Span {
-  kind: 'wait' | 'work';
-  name: string;
-  ms: number;
-}
-
 /** Waiting and attempts, one after the other, each as long as it took. */
 function timeSpent({ steps, queued_at: queuedAt, finished_at: finishedAt }: Download): Html {
-  const spans: Span[] = [];
+  const spans: { kind: 'wait' | 'work'; name: string; ms: number }[] = [];
   let from = Date.parse(queuedAt);
-  const add = (kind: Span['kind'], name: string, until: string) => {
+  const add = (kind: 'wait' | 'work', name: string, until: string) => {
     const ms = Date.parse(until) - from;
     if (ms > 0) spans.push({ kind, name, ms });
     from = Date.parse(until);

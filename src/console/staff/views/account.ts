@@ -4,7 +4,6 @@ import { type MoneyCounts, moneyCounts } from '../../../../projections/period-mo
 import { type AccountPeriod, pageAccountPeriods, usageOfRow } from '../../../../projections/queries/account-periods.ts';
 import { type AccountRecord, readAccountRecord } from '../../../../projections/queries/account-record.ts';
 import { readAccount } from '../../../commands/accounts.ts';
-import type { Account } from '../../../domain/account.ts';
 import { accountIdPattern } from '../../../domain/account-events.ts';
 import { billingDetails } from '../../../domain/billing-details.ts';
 import { correctionStatuses } from '../../../domain/correction-requests.ts';
@@ -135,7 +134,8 @@ export const account: JsonView<z.infer<typeof input>, AccountShown> = {
     const record = await readAccountRecord(client, accountId);
     return {
       account_id: accountId,
-      opened_at: openedAt(known),
+      // With its first person.
+      opened_at: [...known.people.values()][0]?.since ?? '',
       billing: known.billing,
       people: [...known.people.values()].map(({ personId, ...person }) => ({ person_id: personId, ...person })),
       ...usageOf(periods[0], now()),
@@ -146,9 +146,6 @@ export const account: JsonView<z.infer<typeof input>, AccountShown> = {
   },
   accessRecords: ({ account_id: accountId }) => [{ accountId, token: null, page: 'account' }],
 };
-
-/** With its first person. */
-const openedAt = ({ people }: Account) => [...people.values()][0]?.since ?? '';
 
 function usageOf(newest: AccountPeriod | undefined, now: string): Pick<AccountShown, 'terms' | 'usage'> {
   const usage = usageOfRow(newest);
