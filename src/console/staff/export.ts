@@ -51,7 +51,12 @@ export async function exportAnswer<Row extends object>(
   { reply, request, stay }: { reply: FastifyReply } & Pick<StaffVisit, 'request' | 'stay'>,
   { rows, ...exported }: Exported<Row>,
 ): Promise<Answer> {
-  if (!exports.begin()) throw tooMany();
+  if (!exports.begin())
+    throw new PageRefusal(
+      503,
+      'Other exports are under way',
+      'Only so many can be made at the same time. Try again in a minute.',
+    );
   const visit = stay();
   const pages = whileSignedIn(visit, rows(visit.ended));
   let body: Readable | undefined;
@@ -77,13 +82,6 @@ export async function exportAnswer<Row extends object>(
     throw error;
   }
 }
-
-const tooMany = () =>
-  new PageRefusal(
-    503,
-    'Other exports are under way',
-    'Only so many can be made at the same time. Try again in a minute.',
-  );
 
 /** Counts the exports of a process that are under way. */
 export class RunningExports {

@@ -76,7 +76,7 @@ async function answerOf(endpoint: Endpoint, request: FastifyRequest, dependencie
   const token = await findToken(request, dependencies);
   if (!token) throw new StaffApiError('unauthorized');
   if (!token.scopes.includes(endpoint.scope)) throw new StaffApiError('forbidden');
-  const viewer = { staffId: token.staffId, tokenId: token.tokenId, requestId: request.id };
+  const viewer = { staffId: token.staffId, tokenId: token.tokenId, correlationId: request.id };
   return await endpoint.see(viewer, dependencies, inputOf(request));
 }
 

@@ -68,13 +68,9 @@ export interface Viewer {
   staffId: string;
   /** The program's token. */
   tokenId?: string;
-  requestId: string;
+  /** Id of the request. */
+  correlationId: string;
 }
-
-const viewerOf = ({ session, request }: StaffVisit): Viewer => ({
-  staffId: session.staffId,
-  requestId: request.id,
-});
 
 const recordMs = 5_000;
 
@@ -89,8 +85,11 @@ export async function see<Input, Shown>(
   given: unknown,
 ): Promise<Shown> {
   const shown = await view.read(dependencies, readInput(view.input, given));
-  const records = view.accessRecords?.(shown) ?? [];
-  if (records.length > 0) await recordOrRefuse(records, viewer, dependencies);
+  const accessRecords = view.accessRecords?.(shown) ?? [];
+  if (accessRecords.length === 0) return shown;
+  // Its errors are those of an append that was not made; the page for them says that a part is away.
+  const refused = await recordAccess(dependencies, { ...viewer, accessRecords, timeoutMs: recordMs });
+  if (refused) throw new PageRefusal(403, 'Not for you any more', 'You are not a member of staff any more.');
   return shown;
 }
 
@@ -100,7 +99,8 @@ export const seeAs = <Input, Shown>(
   view: View<Input, Shown>,
   dependencies: StaffDependencies,
   given: unknown = inputOf(visit),
-): Promise<Shown> => see(view, viewerOf(visit), dependencies, given);
+): Promise<Shown> =>
+  see(view, { staffId: visit.session.staffId, correlationId: visit.request.id }, dependencies, given);
 
 type StaffHandler = Handler<StaffVisit, StaffDependencies>;
 
@@ -138,25 +138,10 @@ export function exportHandlers<Input, Row extends object, Shown extends Exported
 /** @throws {PageRefusal} naming the field at fault */
 function readInput<Input>(schema: z.ZodType<Input>, given: unknown): Input {
   const input = schema.safeParse(given);
-  if (!input.success) throw badInput(describe(input.error));
-  return input.data;
-}
-
-function describe({ issues }: z.ZodError): string {
-  const [first] = issues;
+  if (input.success) return input.data;
+  const [first] = input.error.issues;
   const name = first?.path.join('.') ?? '';
-  return `${name === '' ? 'The input' : name}: ${first?.message ?? 'cannot be read'}`;
-}
-
-/** Its errors are those of an append that was not made; the page for them says that a part is away. */
-async function recordOrRefuse(
-  accessRecords: readonly AccessRecord[],
-  { staffId, tokenId, requestId }: Viewer,
-  dependencies: StaffDependencies,
-): Promise<void> {
-  const access = { staffId, tokenId, accessRecords, correlationId: requestId, timeoutMs: recordMs };
-  const refused = await recordAccess(dependencies, access);
-  if (refused) throw new PageRefusal(403, 'Not for you any more', 'You are not a member of staff any more.');
+  throw badInput(`${name === '' ? 'The input' : name}: ${first?.message ?? 'cannot be read'}`);
 }
 
 /** The parts of a visit's address that its route names, and its query; a form sends fields that were left empty. */

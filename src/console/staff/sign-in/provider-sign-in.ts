@@ -47,12 +47,21 @@ export async function finish(visit: Visit, dependencies: StaffDependencies): Pro
   if (!role) {
     // Sessions from before have the role that the provider has taken away.
     await dependencies.sessions.endAll(staffId);
-    throw withoutRole(provider.name);
+    throw new PageRefusal(
+      403,
+      'You have no role here',
+      `${provider.name} knows you, but gives you none of the roles ${staffRoles.join(', ')}. Ask an admin of ${provider.name} for one.`,
+    );
   }
   const request = { correlationId: visit.request.id, timeoutMs: recordMs };
   const signIn = { by: 'provider', role, email, unverified_email, issuer, subject } as const;
   const member = await recordSignIn(dependencies, { staffId, signIn, ...request });
-  if (isRefused(member)) throw removed();
+  if (isRefused(member))
+    throw new PageRefusal(
+      403,
+      'You were removed',
+      'An admin of this service has removed you from its staff. Nobody is signed in.',
+    );
   return await startSession(visit, dependencies, { staffId, member });
 }
 
@@ -75,7 +84,12 @@ async function asking<Said>(answer: Promise<Said>): Promise<Said> {
   try {
     return await answer;
   } catch (error) {
-    if (error instanceof ProviderAway) throw providerAway();
+    if (error instanceof ProviderAway)
+      throw new PageRefusal(
+        503,
+        'The provider does not answer',
+        `Nobody can be signed in by it at the moment. ${again}`,
+      );
     if (error instanceof ProviderRefused) throw notOfThisBrowser();
     throw error;
   }
@@ -92,21 +106,4 @@ const notOfThisBrowser = () =>
     403,
     'You are not signed in',
     `The provider did not sign you in, or its answer is too old, was used already, or belongs to another browser. ${again}`,
-  );
-
-const providerAway = () =>
-  new PageRefusal(503, 'The provider does not answer', `Nobody can be signed in by it at the moment. ${again}`);
-
-const withoutRole = (name: string) =>
-  new PageRefusal(
-    403,
-    'You have no role here',
-    `${name} knows you, but gives you none of the roles ${staffRoles.join(', ')}. Ask an admin of ${name} for one.`,
-  );
-
-const removed = () =>
-  new PageRefusal(
-    403,
-    'You were removed',
-    'An admin of this service has removed you from its staff. Nobody is signed in.',
   );
