@@ -46,15 +46,9 @@ const partiesOf = ({ issuer, billed_to: billedTo }: Pick<InvoiceDocument, 'issue
 
 const noItem = { time: null, token: null, platform: null, video_id: null, reference: null, reason: null };
 
-function rowsOf({ items, revisions, cents, ...line }: DocumentLine): object[] {
-  const { line: number, kind, description, quantity, rate_cents, rate_version, stream, event_id } = line;
+function rowsOf({ items, revisions, cents, stream, event_id, ...line }: DocumentLine): object[] {
   const whole = {
-    line: number,
-    kind,
-    description,
-    quantity,
-    rate_cents,
-    rate_version,
+    ...line,
     cents,
     dollars: dollars(cents),
     stream,
