@@ -32,7 +32,7 @@ it('a correction that is recorded, and cannot be given back at the moment, stays
     if (stream === account.stream) throw new EventStoreUnavailable('a test');
     return log.store.append(stream, ...rest);
   });
-  const by = (store: typeof log.store) => ({ staff: staffDependencies(store), serviceParts }) as never;
+  const by = (store: typeof log.store) => ({ ...staffDependencies(store), serviceParts }) as never;
   expect(await carryOut(by(away), { accountId, correctionId })).toBeUndefined();
   expect(told).toEqual([expect.any(EventStoreUnavailable)]);
   expect((await correctionsOf(log.store, account)).map(({ event }) => event.type)).toEqual(['CorrectionAsked']);
