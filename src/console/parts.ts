@@ -92,7 +92,7 @@ export interface Figure {
   /** Smaller, behind the value. */
   of?: string;
   details?: readonly (Html | string | undefined)[];
-  bar?: Html;
+  bar?: Html | false;
 }
 
 /** What is used of a limit. @param label of its bar */

@@ -33,7 +33,7 @@ export type OwnerVisit = SignedInVisit<ConsoleSession>;
 export type StaffVisit = SignedInVisit<StaffSession>;
 
 export type Answer =
-  | { kind: 'page'; page: Page; status?: number; cookies?: readonly string[] }
+  | { kind: 'page'; page: Page; status?: number | undefined; cookies?: readonly string[] }
   /** See Other: a form is never sent twice by going back. */
   | { kind: 'redirect'; to: string; cookies?: readonly string[] }
   /**
@@ -61,11 +61,7 @@ type OwnerSection = 'overview' | 'downloads' | 'try' | 'keys' | 'invoices' | 'se
 type StaffSection = 'search' | 'corrections' | 'overage' | 'months' | 'operation' | 'people';
 export type Section = OwnerSection | StaffSection;
 
-export const page = (shown: Page, status?: number): Answer => ({
-  kind: 'page',
-  page: shown,
-  ...(status !== undefined && { status }),
-});
+export const page = (shown: Page, status?: number): Answer => ({ kind: 'page', page: shown, status });
 
 export const redirect = (to: string, ...cookies: string[]): Answer => ({ kind: 'redirect', to, cookies });
 

@@ -25,13 +25,11 @@ export const showForm = (visit: Visit): Answer =>
 export const askForLink = pages.mailLink;
 
 export async function openLink(visit: Visit, dependencies: ConsoleDependencies): Promise<Answer> {
-  const secret = visit.params['secret'] ?? '';
-  const link = await dependencies.links.read(secret);
-  const choices = link && (await confirmedByLog(link, dependencies));
-  if (!link || !choices || choices.length === 0) return pages.unusableLink();
+  const { secret, link, choices } = await readLink(visit, dependencies);
   const [only] = choices;
+  if (!link || !only) return pages.unusableLink();
   const isAskedHere = link.isOfBrowser(pages.askingSecret(visit, dependencies));
-  if (only && choices.length === 1 && isAskedHere) return await start(visit, dependencies, { secret, ...only });
+  if (choices.length === 1 && isAskedHere) return await start(visit, dependencies, { secret, ...only });
   return page({
     title: choices.length === 1 ? 'Sign in here?' : 'Which account?',
     content: html`${
@@ -54,6 +52,12 @@ const accountChoice = ({ accountId }: SignInChoice, isFirst: boolean): Html =>
     <code>${accountId}</code></label
   >`;
 
+/** The link of an address, and the accounts that it may sign in to: none where it cannot be used. */
+async function readLink({ params: { secret = '' } }: Visit, dependencies: ConsoleDependencies) {
+  const link = await dependencies.links.read(secret);
+  return { secret, link, choices: link ? await confirmedByLog(link, dependencies) : [] };
+}
+
 /** A row of Postgres alone makes nobody a person of an account: the log must say that the address is that person's. */
 async function confirmedByLog(
   { choices, emailHashes: ofLink }: ReadLink,
@@ -70,10 +74,8 @@ async function confirmedByLog(
 }
 
 export async function useLink(visit: Visit, dependencies: ConsoleDependencies): Promise<Answer> {
-  const secret = visit.params['secret'] ?? '';
-  const link = await dependencies.links.read(secret);
-  const choices = link && (await confirmedByLog(link, dependencies));
-  const choice = choices?.find(({ accountId }) => accountId === visit.form.get('account'));
+  const { secret, choices } = await readLink(visit, dependencies);
+  const choice = choices.find(({ accountId }) => accountId === visit.form.get('account'));
   if (!choice) return pages.unusableLink();
   return await start(visit, dependencies, { secret, ...choice });
 }

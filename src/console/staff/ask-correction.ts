@@ -94,7 +94,9 @@ export const askAction =
     const shown = await seeAs(visit, view, dependencies);
     const about = { accountId: shown.account_id, correctionId: fields.correctionId };
     const order = orderOf(visit);
-    if (!(await isAskedAlready(visit, dependencies, about))) {
+    const earlier = (await readCorrectionRequests(dependencies.store, about.accountId)).get(about.correctionId);
+    // The form may have been sent before: what it asks may be given back already.
+    if (earlier?.askedBy.id !== visit.session.staffId) {
       const correction = correctionOf(shown);
       if (!correction) throw badInput(refusalText('nothing_to_give_back'));
       const { approvalCents: limitCents } = dependencies;
@@ -104,16 +106,6 @@ export const askAction =
     await carryOut(dependencies, about);
     return await toCorrection(dependencies, about.correctionId);
   };
-
-/** The form was sent before: what it asks may be given back already. */
-async function isAskedAlready(
-  { session }: StaffVisit,
-  { store }: StaffDependencies,
-  { accountId, correctionId }: { accountId: string; correctionId: string },
-): Promise<boolean> {
-  const known = (await readCorrectionRequests(store, accountId)).get(correctionId);
-  return known?.askedBy.id === session.staffId;
-}
 
 const carryOutMs = 10_000;
 

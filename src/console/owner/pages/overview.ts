@@ -100,7 +100,7 @@ function periodChoice(starts: readonly string[], { period, terms }: Shown): Html
 
 function figuresOf(shown: Shown, usage: UsagePeriod, now: string): Figure[] {
   const { period, terms, downloads, metadata, overage, isCurrent } = shown;
-  const rateCents = terms.overage_cents;
+  const { overage_cents: rateCents, overage_cap_cents: capCents } = terms;
   const range = `from=${period.start.slice(0, 10)}&to=${period.end.slice(0, 10)}`;
   const forecast = isCurrent ? periodForecast(shown, now) : undefined;
   return [
@@ -118,9 +118,7 @@ function figuresOf(shown: Shown, usage: UsagePeriod, now: string): Figure[] {
       name: 'Overage',
       value: html`<a href="/console/downloads?${range}&overage=yes">${money(overage.cents)}</a>`,
       of: `for ${count(overage.downloads)} ${overage.downloads === 1 ? 'download' : 'downloads'}`,
-      ...(terms.overage_cap_cents !== null && {
-        bar: bar('Overage cap, in cents', overage.cents, terms.overage_cap_cents),
-      }),
+      bar: capCents !== null && bar('Overage cap, in cents', overage.cents, capCents),
       details: [
         rateCents === null
           ? 'Downloads stop at the allowance of this plan'

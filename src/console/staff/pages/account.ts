@@ -88,7 +88,7 @@ function usageFigures({ terms, usage, keys: all }: AccountShown): Figure[] {
       name: 'Overage',
       value: money(cents),
       of: `for ${count(beyond)} ${beyond === 1 ? 'download' : 'downloads'}`,
-      ...(cap !== null && { bar: bar('Overage cap, in cents', cents, cap) }),
+      bar: cap !== null && bar('Overage cap, in cents', cents, cap),
       details: [cap === null ? 'No cap is set' : `Cap ${money(cap)}${cents >= cap ? ', reached' : ''}`],
     },
     usedFigure('Metadata requests', metadata),

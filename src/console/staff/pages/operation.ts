@@ -51,10 +51,10 @@ function verification(audit: Books['audit']): Html {
           value: count(events),
           of: 'events since it began',
           details: [position === null ? undefined : html`up to position <code>${position}</code>`],
-          ...(position !== null &&
-            head !== null && {
-              bar: progress('Positions of the log that are verified', Number(position), Number(head)),
-            }),
+          bar:
+            position !== null &&
+            head !== null &&
+            progress('Positions of the log that are verified', Number(position), Number(head)),
         },
         {
           name: 'Whole log last verified',
