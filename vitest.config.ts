@@ -18,7 +18,7 @@ const unitTests = [
   'test/cli/{disk-failure,progress-bar,table}.test.ts',
   'test/client/with-retries.test.ts',
   'test/console/{sign-in/cookies,owner/forecast,origins,read-dollars}.test.ts',
-  'test/commands/{api-key,event-metadata,request-token}.test.ts',
+  'test/commands/{handler,ids}/*.test.ts',
   'test/downloader/yt-dlp/{arguments,installed-tree,output}.test.ts',
   'test/{http/retry-after,main/{required-parts,shutdown},system/machine-parts,worker/attempts-directory}.test.ts',
 ];
