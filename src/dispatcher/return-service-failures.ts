@@ -30,7 +30,7 @@ export function startReturningServiceFailures(dependencies: ReturnFailuresDepend
       work: async ({ token }) => {
         const returned = await returnServiceFailure(dependencies, { token, timeoutMs: stepTimeoutMs });
         if (returned !== 'not_invoiced') await forgetServiceFailure(pool, token);
-        logger.info({ token, returned }, 'a failure of the service was looked at');
+        logger.info({ token, returned }, 'service failure: charge returned or kept');
       },
       what: 'a return',
     },
