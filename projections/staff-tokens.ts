@@ -4,6 +4,7 @@ import { type StaffEvent, type StaffScope, staffStream } from '../src/domain/sta
 import type { EventStore } from '../src/ports/event-store.ts';
 import type { RowMacs } from '../src/ports/row-macs.ts';
 import { type NotBelieved, notBelieved } from './credits-macs.ts';
+import type { ProjectionTools } from './runner/projection.ts';
 import { type RefusalColumn, refusalSql, requireNoRefusal } from './runner/refused-readers.ts';
 import type { Queryable } from './runner/rows.ts';
 import { upsertRows } from './write-rows.ts';
@@ -37,7 +38,7 @@ const issuedToken = (
 
 export async function applyToStaffTokens(
   events: readonly ParsedEvent<StaffEvent>[],
-  { client, macs, store }: { client: PoolClient; macs: RowMacs; store: Pick<EventStore, 'read'> },
+  { client, macs, store }: ProjectionTools & { client: PoolClient },
 ): Promise<void> {
   const tokens = new Map<string, StaffToken>();
   for (const { event, metadata } of events) {

@@ -6,7 +6,7 @@ import type { EventStore } from '../src/ports/event-store.ts';
 import type { RowMacs } from '../src/ports/row-macs.ts';
 import { applyToAccessRecords } from './access-records.ts';
 import { type NotBelieved, notBelieved } from './credits-macs.ts';
-import type { RebuildableProjection } from './runner/projection.ts';
+import type { ProjectionTools, RebuildableProjection } from './runner/projection.ts';
 import type { Queryable } from './runner/rows.ts';
 import { applyToStaffTokens } from './staff-tokens.ts';
 import { upsertRows } from './write-rows.ts';
@@ -50,15 +50,9 @@ function believed({ mac, ...member }: MemberRow, macs: RowMacs): StaffMember | N
   return isOurs ? member : notBelieved;
 }
 
-interface Tools {
-  client: PoolClient;
-  macs: RowMacs;
-  store: Pick<EventStore, 'read'>;
-}
-
 async function applyToMembers(
   events: readonly ParsedEvent<StaffEvent>[],
-  { client, macs, store }: Tools,
+  { client, macs, store }: ProjectionTools & { client: PoolClient },
 ): Promise<void> {
   const changing = events.filter(({ event }) => changes(event));
   if (changing.length === 0) return;

@@ -4,7 +4,7 @@ import { correctionFromJson, type CorrectionJson, correctionJsonSql, type Correc
 import { jobFromJson, type JobRow } from '../jobs.ts';
 import { moneyCounts } from '../period-money.ts';
 import { onlyRow, type Queryable, withInstants } from '../runner/rows.ts';
-import type { Notice } from './operation.ts';
+import { type Notice, noticesSql } from './operation.ts';
 import type { PeriodMoney } from './overage-table.ts';
 
 /** What the read models know of one account, beside its keys and its usage: the newest of each kind, in one statement. */
@@ -39,6 +39,8 @@ export async function readAccountRecord(client: Queryable, accountId: string): P
   const listOf = (name: keyof AccountRecord, row: string, from: string, order: string) =>
     `(select coalesce(json_agg(row), '[]') from (
        select ${row} as row from ${from} order by ${order} limit ${String(limits[name])}) newest) as ${name}`;
+  const ofAccount = (alias: string) =>
+    `${alias}.account_id = $1 order by ${alias}.time desc, ${alias}.event_id desc limit ${String(limits.notices)}`;
   const parts = [
     listOf(
       'periods',
@@ -62,7 +64,7 @@ export async function readAccountRecord(client: Queryable, accountId: string): P
       'notices',
       `json_build_object('kind', n.kind, 'event_id', n.event_id, 'time', n.time, 'pool', n.pool,
          'threshold_percent', n.threshold_percent, 'waiting', n.waiting)`,
-      `(${noticesSql}) n`,
+      `(${noticesSql(ofAccount)}) n`,
       'n.time desc, n.event_id desc',
     ),
     listOf(
@@ -84,11 +86,3 @@ export async function readAccountRecord(client: Queryable, accountId: string): P
     access_records: row.access_records.map((each) => withInstants(each, 'time')),
   };
 }
-
-const noticesSql = `(
-    select case type when 'OverageCapReached' then 'overage_cap' else 'usage_warning' end as kind, event_id, w.time, pool,
-           threshold_percent, (message_id is null)::int as waiting
-    from usage_warnings w where w.account_id = $1 order by w.time desc, w.event_id desc limit ${String(limits.notices)})
-  union all (
-    select 'document', event_id, d.time, null, null, jsonb_array_length(waiting)
-    from document_mails d where d.account_id = $1 order by d.time desc, d.event_id desc limit ${String(limits.notices)})`;

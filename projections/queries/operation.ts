@@ -118,6 +118,15 @@ export interface Notice {
   waiting: number;
 }
 
+/** @param which of the rows of each table, by its alias: a condition, and an order */
+export const noticesSql = (which: (alias: string) => string) => `
+  (select case type when 'OverageCapReached' then 'overage_cap' else 'usage_warning' end as kind, event_id, account_id, w.time,
+          pool, threshold_percent, (message_id is null)::int as waiting
+   from usage_warnings w where ${which('w')})
+  union all
+  (select 'document', event_id, account_id, d.time, null, null, jsonb_array_length(waiting)
+   from document_mails d where ${which('d')})`;
+
 /** The newest first, in one statement. @param before a notice: only older ones */
 export async function listNotices(
   client: Queryable,
@@ -126,15 +135,10 @@ export async function listNotices(
   const older = (alias: string) =>
     `(${alias}.time, ${alias}.event_id) < (coalesce($1::timestamptz, 'infinity'), coalesce($2::uuid, 'ffffffff-ffff-ffff-ffff-ffffffffffff'))
      order by ${alias}.time desc, ${alias}.event_id desc limit $3`;
-  const { rows } = await client.query<Notice>(
-    `(select case type when 'OverageCapReached' then 'overage_cap' else 'usage_warning' end as kind, event_id, account_id, w.time,
-             pool, threshold_percent, (message_id is null)::int as waiting
-      from usage_warnings w where ${older('w')})
-     union all
-     (select 'document', event_id, account_id, d.time, null, null, jsonb_array_length(waiting)
-      from document_mails d where ${older('d')})
-     order by time desc, event_id desc limit $3`,
-    [before?.time ?? null, before?.event_id ?? null, limit],
-  );
+  const { rows } = await client.query<Notice>(`${noticesSql(older)} order by time desc, event_id desc limit $3`, [
+    before?.time ?? null,
+    before?.event_id ?? null,
+    limit,
+  ]);
   return rows;
 }

@@ -14,7 +14,7 @@ export interface Projection {
 /** Applies events, in order, within the transaction that also moves the checkpoint. */
 export type Apply = (events: readonly RecordedEvent[], client: PoolClient) => Promise<void>;
 
-interface ProjectionTools {
+export interface ProjectionTools {
   store: Pick<EventStore, 'read'>;
   macs: RowMacs;
 }

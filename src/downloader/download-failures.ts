@@ -7,14 +7,11 @@ import { cleanDetail, ytDlpFailure } from './yt-dlp/failure-phrases.ts';
 import type { DownloadOutput } from './yt-dlp/output.ts';
 import { type Refusal, refusalFailure } from './yt-dlp/refusal.ts';
 
-interface EndingReason {
-  reason: FailureReason;
-  fault?: Fault;
-  detail: string;
-}
-
 /** The limits are the same for all items, so reaching one of them is the item's fault. */
-const endingReasons: Record<Exclude<ProcessEnding, 'exited'>, EndingReason> = {
+const endingReasons: Record<
+  Exclude<ProcessEnding, 'exited'>,
+  Pick<DownloadFailure, 'reason' | 'detail'> & { fault?: Fault }
+> = {
   aborted: { reason: 'internal_error', fault: 'service', detail: 'The attempt was stopped from outside.' },
   timed_out: { reason: 'timed_out', detail: 'The downloader ran into its time limit.' },
   directory_full: { reason: 'too_large', detail: 'The attempt filled its directory.' },

@@ -27,7 +27,7 @@ import { isOurStream } from '../domain/is-our-stream.ts';
 import { ConnectionLimit } from '../http/connection-limit.ts';
 import { ServiceParts } from '../ports/service-parts.ts';
 import { random, realNowMs, uptimeMs } from '../system/clock-and-chance.ts';
-import { maxOpenFiles } from '../system/open-files.ts';
+import { maxOpenFiles } from '../system/processes.ts';
 import { isDemo } from './downloader-sandbox.ts';
 import { localUrl } from './listen.ts';
 import { migrationsDirectory } from './schema.ts';

@@ -18,7 +18,7 @@ import { copyOf, installTree, treeSha256 } from '../downloader/yt-dlp/installed-
 import { connectionsOf } from '../http/connection-limit.ts';
 import type { EgressObserver } from '../ports/observers.ts';
 import { othersCanReach, sharedDirectory } from '../system/access-of-other-users.ts';
-import { maxOpenFiles } from '../system/open-files.ts';
+import { maxOpenFiles } from '../system/processes.ts';
 import { type InstalledDownloader, isRoot, othersCanPassTo, passable } from './downloader.ts';
 import { type Config, projectDirectory } from './settings/config.ts';
 import { ConfigurationRefused } from './settings/configuration-refused.ts';

@@ -7,7 +7,7 @@ import { launchPostgres } from '../embedded/postgres/launch.ts';
 import { startSamplePlatform } from '../embedded/sample-platform/sample-platform.ts';
 import { lastLines } from '../embedded/server-process.ts';
 import { connectionsOf } from '../http/connection-limit.ts';
-import { maxOpenFiles } from '../system/open-files.ts';
+import { maxOpenFiles } from '../system/processes.ts';
 import { findDownloader } from './downloader.ts';
 import type { Config } from './settings/config.ts';
 import { ConfigurationRefused } from './settings/configuration-refused.ts';

@@ -16,22 +16,25 @@ export function listPids(): number[] {
   return readdirSync('/proc').flatMap((name) => (/^\d+$/.test(name) ? [Number(name)] : []));
 }
 
-/** @returns undefined where the process has ended, or may not be looked at */
-export function readProcessFile(pid: number, name: string): string | undefined {
+function ifThere(read: () => string): string | undefined {
   try {
-    return readFileSync(`/proc/${pid}/${name}`, 'utf8');
+    return read();
   } catch {
     return undefined;
   }
 }
 
+/** @returns undefined where the process has ended, or may not be looked at */
+export const readProcessFile = (pid: number, name: string) =>
+  ifThere(() => readFileSync(`/proc/${pid}/${name}`, 'utf8'));
+
 /** The target of one of a process's links, such as `exe`. @returns undefined as `readProcessFile` */
-export function readProcessLink(pid: number, name: string): string | undefined {
-  try {
-    return readlinkSync(`/proc/${pid}/${name}`);
-  } catch {
-    return undefined;
-  }
+export const readProcessLink = (pid: number, name: string) => ifThere(() => readlinkSync(`/proc/${pid}/${name}`));
+
+/** The number of files and connections that this process may have open; undefined if it is unknown or unlimited. */
+export function maxOpenFiles(): number | undefined {
+  const [, limit] = /^Max open files\s+(\d+)/m.exec(readProcessFile(process.pid, 'limits') ?? '') ?? [];
+  return limit === undefined ? undefined : Number(limit);
 }
 
 /** @returns undefined where the process has ended and its parent has taken notice */

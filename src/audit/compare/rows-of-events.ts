@@ -7,6 +7,7 @@ import type { Invoices } from '../rules/invoices.ts';
 import type { Job } from '../rules/job.ts';
 import type { Charge, Period } from '../rules/period.ts';
 import type { ReplayObserver } from '../rules/replay.ts';
+import type { SubjectOf } from './columns.ts';
 import { countEvent, dayOf, emptyJobDay, emptyUsageDay, type JobDay, outcomeOf, type UsageDay } from './days.ts';
 import type { ExpectedRows } from './expected-rows.ts';
 import { MoneyRows } from './period-money.ts';
@@ -19,9 +20,6 @@ interface Replayed {
   completeness: Completeness;
 }
 
-/** An invoice or a credit note, with the people whose mail is not recorded yet. */
-type Document = Link & { accountId: string; waiting: readonly string[] };
-
 const notices = ['UsageWarningReached', 'UsageWarningMailed', 'OverageCapReached', 'OverageCapMailed'];
 
 /** Notes which rows of Postgres each event must have made or changed. */
@@ -29,12 +27,12 @@ export class RowsOfEvents implements ReplayObserver {
   readonly #replayed: Replayed;
   readonly #rows: ExpectedRows;
   /** Rows of notices that are not mailed yet, by the id of their event. */
-  readonly #notices = new Map<string, Link & { accountId: string; messageId: string | null }>();
+  readonly #notices = new Map<string, SubjectOf<'usage_warnings'>>();
   /** The days of periods that are not closed, by stream. */
   readonly #days = new Map<string, Map<string, UsageDay>>();
 
   /** Documents that somebody waits for a mail about, by the id of their event. */
-  readonly #documents = new Map<string, Document>();
+  readonly #documents = new Map<string, SubjectOf<'document_mails'>>();
 
   /** What the periods of every account cost, and the sums of months. */
   readonly #money: MoneyRows;
@@ -244,7 +242,7 @@ export class RowsOfEvents implements ReplayObserver {
     this.#document(document, { isNew: false, position: event.position });
   }
 
-  #document(document: Document, { isNew, position }: { isNew: boolean; position: bigint }): void {
+  #document(document: SubjectOf<'document_mails'>, { isNew, position }: { isNew: boolean; position: bigint }): void {
     const { id: key, accountId, waiting } = document;
     const of = { accountId, key, subject: document, at: { ...document, position }, isNew, day: '' };
     this.#rows.expect({ table: 'document_mails', ...of, isFinal: waiting.length === 0 });

@@ -46,6 +46,8 @@ export interface SandboxOptions {
 }
 
 const programDirectories = ['/usr/local/sbin', '/usr/local/bin', '/usr/sbin', '/usr/bin', '/sbin', '/bin'];
+/** Of a process that sees nothing of this one. */
+const apart = { cwd: '/', detached: true, env: { PATH: programDirectories.join(':') } };
 const startTimeoutMs = 5_000;
 
 /**
@@ -112,9 +114,7 @@ async function openNetwork(
 ): Promise<Network | { why: string }> {
   if (user === undefined) return await listenIn([unshare, '--user', '--map-root-user', '--net', '--']);
   const maker = spawn(unshare, ['--user', '--net', '--', '/bin/sh', '-c', 'echo; read -r end'], {
-    cwd: '/',
-    detached: true,
-    env: { PATH: programDirectories.join(':') },
+    ...apart,
     stdio: ['pipe', 'pipe', 'pipe'],
   });
   const ended = exitOf(maker);
@@ -139,12 +139,7 @@ async function listenIn([command = '', ...enter]: readonly string[]): Promise<Ne
   const child = spawn(
     command,
     [...enter, '/bin/sh', '-c', `${up}; exec "$@"`, 'sh', process.execPath, '-e', listenerProgram],
-    {
-      cwd: '/',
-      detached: true,
-      env: { PATH: programDirectories.join(':') },
-      stdio: ['pipe', 'ignore', 'pipe', 'ipc'],
-    },
+    { ...apart, stdio: ['pipe', 'ignore', 'pipe', 'ipc'] },
   );
   const ended = exitOf(child);
   const listening = new Promise<Server | undefined>((resolve) => {
@@ -215,9 +210,7 @@ async function trial(options: SandboxOptions, namespaces: Namespaces): Promise<s
     const user = await namespaces.users?.of(directory);
     const started = launch({ command: '/bin/sh', arguments: ['-c', ':'], directory, limits: {}, namespaces, mark: 1 });
     const child = spawn(started.command, started.arguments, {
-      cwd: '/',
-      detached: true,
-      env: { PATH: programDirectories.join(':') },
+      ...apart,
       stdio: ['ignore', 'ignore', 'pipe', ...started.handles],
       ...(namespaces.users?.shared === undefined ? user : {}),
     });
