@@ -79,6 +79,20 @@ const monthMs = 32 * 86_400_000;
 const isStaff = ({ meta }: Parsed) => meta.actor.type === 'staff';
 const isReturned = ({ meta }: Parsed) => meta.actor.id === 'service-failures';
 const linesOf = ({ lines }: Parsed['fields']) => lines as { cents: number }[];
+
+/** Of a failed download: whether a failure of the service would give back something of its charge. */
+function isReturnable({ fields: { token } }: Parsed, all: readonly Parsed[]): boolean {
+  const charge = all.find((event) => event.type === 'OverageCharged' && event.fields.token === token);
+  if (!charge) return false;
+  const terms = all.filter(({ name, fields }) => name === charge.name && 'terms' in fields);
+  const isGivenBack = all.some(
+    ({ type, fields }) =>
+      (['ChargeWaived', 'DownloadVoided'].includes(type) && fields.token === token) ||
+      (type === 'CreditNoteIssued' && fields.charge_event_id === charge.id),
+  );
+  return terms.every(({ fields }) => fields.terms.service_failures_returned) && !isGivenBack;
+}
+
 const systemActor = { type: 'system', id: 'test' };
 
 export const ofEvents: readonly EventTamper[] = [
@@ -230,7 +244,10 @@ export const ofEvents: readonly EventTamper[] = [
     [
       'a failure of the video made one of the service',
       ['job_order', 'service_failure_returned'],
-      ({ fields }) => fields.fault === 'video' && (fields.fault = 'service'),
+      (event, all) =>
+        event.fields.fault === 'video' &&
+        (event.fields.reason === 'voided' || isReturnable(event, all)) &&
+        (event.fields.fault = 'service'),
     ],
     [
       'a failure of the service made one of the video',

@@ -1,7 +1,7 @@
 import type { EventStoreDBClient } from '@eventstore/db-client';
 import type { Rule } from '../../src/audit/rules/rules.ts';
 import { withOfficialClient } from '../support/official-client.ts';
-import { bytesOf, type ForgedLog, textOf } from './forged-log.ts';
+import { bytesOf, type ForgedLog, type Row, textOf } from './forged-log.ts';
 import type { Random } from './random.ts';
 
 /** Any writer may hide events of a stream: they are still in the log, but readers of the stream do not see them. */
@@ -76,15 +76,18 @@ export const onlyByCheckpoint: readonly Forgery[] = [
   },
   rewritten('another video of a download', 'DownloadQueued', { video_id: 'forged', url: 'https://example.com/forged' }),
   {
-    kind: 'another reason for a waiver',
+    kind: 'another reason for what somebody of staff has given back, and for the request that permits it',
     tamper: (log, random) => {
-      // What somebody gives who has signed in has the reason of the request that permits it.
-      const isOfCommandLine = (metadata: Uint8Array) => /"staff"(?!.*"stf_)/.test(textOf(metadata));
-      const waivers = log.rows.filter(({ type, metadata }) => type === 'ChargeWaived' && isOfCommandLine(metadata));
-      const row = random.pick(waivers);
-      const metadata = JSON.parse(textOf(row.metadata)) as { actor: object };
-      log.write(row.position, { metadata: bytesOf({ ...metadata, actor: { ...metadata.actor, reason: 'forged' } }) });
-      log.rechain(row.stream_key);
+      const reasonOf = ({ metadata }: Row) =>
+        (JSON.parse(textOf(metadata)) as { actor: { reason?: string } }).actor.reason;
+      const reasons = log.rows.filter(({ type }) => type === 'CorrectionAsked').map(reasonOf);
+      const reason = random.pick(reasons);
+      const changed = log.rows.filter((row) => reason !== undefined && reasonOf(row) === reason);
+      for (const row of changed) {
+        const metadata = JSON.parse(textOf(row.metadata)) as { actor: object };
+        log.write(row.position, { metadata: bytesOf({ ...metadata, actor: { ...metadata.actor, reason: 'forged' } }) });
+      }
+      for (const key of new Set(changed.map((row) => row.stream_key))) log.rechain(key);
     },
   },
   rewritten('another size and checksum of a file', 'JobCompleted', {
