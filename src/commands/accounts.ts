@@ -17,16 +17,14 @@ import type { UsageEvent } from '../domain/usage-events.ts';
 import { initialUsage, type Usage } from '../domain/usage-state.ts';
 import type { EventStore } from '../ports/event-store.ts';
 import { accountAggregate } from './handler/account-aggregate.ts';
-import type { Cause } from './handler/event-metadata.ts';
+import type { CommandDependencies } from './handler/dependencies.ts';
+import { ownCause } from './handler/event-metadata.ts';
 import { type Aggregate, handle, load, type Loaded } from './handler/handle-command.ts';
 import { newApiKey } from './ids/api-key.ts';
 import { accountIdOf, keyIdOf } from './ids/reference-ids.ts';
 import { issueInvoice } from './issue-invoice.ts';
 
-export interface AccountDependencies {
-  store: EventStore;
-  now: () => string;
-  newUuid: () => string;
+export interface AccountDependencies extends CommandDependencies {
   newId: (prefix: 'acc' | 'key' | 'per') => string;
   randomBits: (bytes: number) => Buffer;
 }
@@ -98,7 +96,7 @@ export async function openFirstPeriod(
   };
   const handled = await handle(dependencies.store, period, {
     decide: (state) => (state.phase === 'absent' ? [first] : []),
-    cause: causeOf(dependencies, request),
+    cause: ownCause(dependencies.newUuid(), request.actor, request.correlationId),
     now: dependencies.now,
     timeoutMs: request.timeoutMs,
   });
@@ -218,14 +216,9 @@ async function command(
 ): Promise<Account | Refused> {
   const handled = await handle(dependencies.store, accountAggregate(asked.accountId), {
     decide: (state, now) => decideAccount(state, asked, now),
-    cause: causeOf(dependencies, request),
+    cause: ownCause(dependencies.newUuid(), request.actor, request.correlationId),
     now: dependencies.now,
     timeoutMs: request.timeoutMs,
   });
   return isRefused(handled) ? handled : handled.state;
-}
-
-function causeOf({ newUuid }: AccountDependencies, { correlationId, actor }: AccountRequest): Cause {
-  const commandId = newUuid();
-  return { commandId, correlationId, causationId: commandId, actor };
 }

@@ -1,18 +1,12 @@
 import { type CorrectionRequest, decideCorrectionRequest } from '../domain/correction-requests.ts';
 import { parseUsageEvent } from '../domain/parse-event.ts';
 import { isRefused, type Refusal, refuse, type Refused } from '../domain/refusals.ts';
-import type { EventStore } from '../ports/event-store.ts';
 import { changeCharge } from './change-charge.ts';
 import { correctionRequests, readCorrectionRequests } from './correct.ts';
+import type { CommandDependencies } from './handler/dependencies.ts';
 import type { Cause } from './handler/event-metadata.ts';
 import { handle } from './handler/handle-command.ts';
 import { issueCreditNote } from './issue-credit-note.ts';
-
-export interface CarryOutDependencies {
-  store: EventStore;
-  now: () => string;
-  newUuid: () => string;
-}
 
 interface CarryOutOrder {
   accountId: string;
@@ -32,7 +26,7 @@ const service = { type: 'system', id: 'corrections' } as const;
  * @throws {NotStored} {OutcomeUnknown} {EventStoreUnavailable}; then the command may be repeated
  */
 export async function carryOutCorrection(
-  dependencies: CarryOutDependencies,
+  dependencies: CommandDependencies,
   { accountId, correctionId, mails, timeoutMs }: CarryOutOrder,
 ): Promise<CorrectionRequest | Refused> {
   const { store, now, newUuid } = dependencies;
@@ -61,7 +55,7 @@ interface Permitted extends Pick<CarryOutOrder, 'mails' | 'timeoutMs'> {
 }
 
 async function waiveOrCredit(
-  dependencies: CarryOutDependencies,
+  dependencies: CommandDependencies,
   request: CorrectionRequest,
   { permission, mails, timeoutMs }: Permitted,
 ): Promise<{ cents: number } | Refused> {
@@ -89,7 +83,7 @@ async function waiveOrCredit(
 }
 
 async function credit(
-  dependencies: CarryOutDependencies,
+  dependencies: CommandDependencies,
   { accountId, reference, correction, cents }: CorrectionRequest,
   { cause, mails, timeoutMs }: Pick<CarryOutOrder, 'mails' | 'timeoutMs'> & { cause: Cause },
 ): Promise<{ cents: number } | Refused> {

@@ -4,6 +4,7 @@ import type { Refused } from '../domain/refusals.ts';
 import type { UsageEvent } from '../domain/usage-events.ts';
 import type { UsageSnapshot } from '../domain/usage-state.ts';
 import type { EventStore } from '../ports/event-store.ts';
+import type { CommandDependencies } from './handler/dependencies.ts';
 import type { Cause } from './handler/event-metadata.ts';
 import { type Aggregate, beforeRevision, handle, type Handled, load } from './handler/handle-command.ts';
 
@@ -26,7 +27,7 @@ export interface ChargeChange {
  * @throws {NotStored} @throws {OutcomeUnknown}
  */
 export function changeCharge(
-  { store, now }: { store: EventStore; now: () => string },
+  { store, now }: Pick<CommandDependencies, 'store' | 'now'>,
   { stream, command, cause, fromRevision, snapshot, timeoutMs }: ChargeChange,
 ): Promise<Handled<Charges, UsageEvent> | Refused> {
   return handle(store, chargesIn(stream, fromRevision, snapshot), {

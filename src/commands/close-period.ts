@@ -6,13 +6,11 @@ import { isRefused } from '../domain/refusals.ts';
 import type { UsageSnapshot } from '../domain/usage-state.ts';
 import type { PeriodClosings } from '../ports/billing.ts';
 import type { EventStore } from '../ports/event-store.ts';
+import type { CommandDependencies } from './handler/dependencies.ts';
 import { ownCause } from './handler/event-metadata.ts';
 import { handle } from './handler/handle-command.ts';
 
-export interface ClosingDependencies {
-  store: EventStore;
-  now: () => string;
-  newUuid: () => string;
+export interface ClosingDependencies extends CommandDependencies {
   closings: PeriodClosings;
 }
 

@@ -153,7 +153,7 @@ async function decide(
 ): Promise<CorrectionRequest | Refused> {
   const handled = await handle(store, correctionRequests(accountId), {
     decide: decideOn,
-    cause: { ...ownCause(newUuid(), by satisfies Actor), correlationId },
+    cause: ownCause(newUuid(), by satisfies Actor, correlationId),
     now,
     timeoutMs,
   });

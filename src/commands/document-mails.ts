@@ -8,6 +8,7 @@ import { type CreditNoteIssued, type InvoiceIssued, invoicesStream } from '../do
 import { parseInvoiceEvent } from '../domain/parse-event.ts';
 import { isRefused } from '../domain/refusals.ts';
 import type { EventStore } from '../ports/event-store.ts';
+import type { CommandDependencies } from './handler/dependencies.ts';
 import { beforeRevision, handle } from './handler/handle-command.ts';
 
 /** An invoice or a credit note that a person is mailed about, as the log has it. */
@@ -64,7 +65,7 @@ export async function readDocumentMail(
  * @throws {NotStored} {OutcomeUnknown}
  */
 export async function recordDocumentMail(
-  { store, now, newUuid }: { store: EventStore; now: () => string; newUuid: () => string },
+  { store, now, newUuid }: CommandDependencies,
   { eventId, revision, correlationId, document }: LoggedDocument,
   { personId, messageId, timeoutMs }: { personId: string; messageId: string | null; timeoutMs: number },
 ): Promise<void> {

@@ -6,9 +6,10 @@ import { isRefused, refuse, type Refused } from '../domain/refusals.ts';
 import type { UsageEventOf } from '../domain/usage-events.ts';
 import type { EventStore } from '../ports/event-store.ts';
 import { mailRecipients } from './handler/account-aggregate.ts';
+import type { CommandDependencies } from './handler/dependencies.ts';
 import type { Cause } from './handler/event-metadata.ts';
 import { handle, load } from './handler/handle-command.ts';
-import { accountInvoices, type InvoiceDependencies } from './issue-invoice.ts';
+import { accountInvoices } from './issue-invoice.ts';
 
 export interface CreditNoteRequest {
   note: Note;
@@ -27,7 +28,7 @@ export interface CreditNoteRequest {
  * @throws {NotStored} {OutcomeUnknown} {EventStoreUnavailable}; then the command may be repeated
  */
 export async function issueCreditNote(
-  { store, now }: Pick<InvoiceDependencies, 'store' | 'now'>,
+  { store, now }: Pick<CommandDependencies, 'store' | 'now'>,
   { note, cause, mails = true, timeoutMs }: CreditNoteRequest,
 ): Promise<{ note: CreditNoteIssued; issued: boolean } | Refused> {
   const invoices = accountInvoices(note.account_id);

@@ -12,13 +12,8 @@ import { isRefused } from '../domain/refusals.ts';
 import type { UsageEvent, UsageEventOf } from '../domain/usage-events.ts';
 import type { EventStore } from '../ports/event-store.ts';
 import { mailRecipients } from './handler/account-aggregate.ts';
+import type { CommandDependencies } from './handler/dependencies.ts';
 import { type Aggregate, handle } from './handler/handle-command.ts';
-
-export interface InvoiceDependencies {
-  store: EventStore;
-  now: () => string;
-  newUuid: () => string;
-}
 
 export interface InvoiceRequest {
   actor: Actor;
@@ -38,7 +33,7 @@ export interface InvoiceRequest {
  * @throws {NotStored} {OutcomeUnknown} {EventStoreUnavailable}; then the command may be repeated
  */
 export async function issueInvoice(
-  { store, now, newUuid }: InvoiceDependencies,
+  { store, now, newUuid }: CommandDependencies,
   { stream, covers, ...request }: InvoiceRequest & { stream: string; covers: InvoiceIssued['covers'] },
 ): Promise<InvoiceIssued | undefined> {
   const { draft, causationId } = await draftOf(store, stream, covers);

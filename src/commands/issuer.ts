@@ -10,6 +10,7 @@ import { parseIssuerEvent } from '../domain/parse-event.ts';
 import { isRefused } from '../domain/refusals.ts';
 import type { EventStore } from '../ports/event-store.ts';
 import type { AccountRequest } from './accounts.ts';
+import type { CommandDependencies } from './handler/dependencies.ts';
 import { ownCause } from './handler/event-metadata.ts';
 import { type Aggregate, handle, load } from './handler/handle-command.ts';
 
@@ -26,7 +27,7 @@ export async function readIssuer(store: EventStore, name: string): Promise<Issue
  * @returns all of them, as they are now
  */
 export async function changeIssuerDetails(
-  { store, now, newUuid }: { store: EventStore; now: () => string; newUuid: () => string },
+  { store, now, newUuid }: CommandDependencies,
   { name, details, actor, correlationId, timeoutMs }: IssuerChange & AccountRequest,
 ): Promise<IssuerDetails> {
   const handled = await handle(store, issuer, {
@@ -35,7 +36,7 @@ export async function changeIssuerDetails(
       const data = withChange(state ?? issuerBySetting(name), details);
       return state && areSameDetails(data, state) ? [] : [{ type: 'IssuerDetailsChanged', data }];
     },
-    cause: { ...ownCause(newUuid(), actor), correlationId },
+    cause: ownCause(newUuid(), actor, correlationId),
     now,
     timeoutMs,
   });

@@ -2,9 +2,10 @@ import type { KeyedDownload } from '../domain/decide-usage.ts';
 import type { DownloadOptions } from '../domain/download-options.ts';
 import { isRefused, refuse } from '../domain/refusals.ts';
 import type { UsagePeriod, UsageSnapshot } from '../domain/usage-state.ts';
-import { couldNotBeRead, type EventStore, EventStoreClosed } from '../ports/event-store.ts';
+import { couldNotBeRead, EventStoreClosed } from '../ports/event-store.ts';
 import type { VideoReference } from '../ports/videos.ts';
 import { changeCharge, readCharges } from './change-charge.ts';
+import type { CommandDependencies } from './handler/dependencies.ts';
 import type { Cause } from './handler/event-metadata.ts';
 import { NotStored, OutcomeUnknown } from './handler/handle-command.ts';
 import { fingerprintOf } from './ids/idempotency-key-hash.ts';
@@ -26,11 +27,8 @@ export interface QueueDownloadRequest {
   deadlineMs: number;
 }
 
-export interface QueueDownloadDependencies {
+interface QueueDownloadDependencies extends CommandDependencies {
   writers: WriterRegistry;
-  store: EventStore;
-  now: () => string;
-  newUuid: () => string;
 }
 
 export type QueueDownloadAnswer =

@@ -8,19 +8,18 @@ import {
   type JobCommand,
 } from '../domain/download-job.ts';
 import { type JobEvent, jobStream } from '../domain/download-job-events.ts';
-import { type Actor, type ParsedEvent, parseJobEvent, parseUsageEvent } from '../domain/parse-event.ts';
+import { type ParsedEvent, parseJobEvent, parseUsageEvent } from '../domain/parse-event.ts';
 import { isRefused, type Refused } from '../domain/refusals.ts';
 import type { DownloadQueued } from '../domain/usage-events.ts';
 import type { EventStore } from '../ports/event-store.ts';
 import type { JobMessage } from '../ports/job-queue.ts';
 import type { JobObserver } from '../ports/observers.ts';
 import type { Tracer } from '../ports/tracing.ts';
+import type { CommandDependencies } from './handler/dependencies.ts';
+import type { Cause } from './handler/event-metadata.ts';
 import { type Aggregate, handle, type Handled, load, type Loaded } from './handler/handle-command.ts';
 
-export interface JobDependencies {
-  store: EventStore;
-  now: () => string;
-  newUuid: () => string;
+export interface JobDependencies extends CommandDependencies {
   observer?: JobObserver;
   tracer?: Tracer | undefined;
 }
@@ -29,13 +28,7 @@ export interface JobDependencies {
  * The request that queued the job, and the cause of the step: for a worker the job's DownloadQueued, for a void the charge. The
  * sweep and the expiry of files name their own command for both.
  */
-export interface JobCause {
-  correlationId: string;
-  causationId: string;
-  actor: Actor;
-  timeoutMs: number;
-  traceparent?: string | undefined;
-}
+type JobCause = Omit<Cause, 'commandId'> & { timeoutMs: number };
 
 export interface QueuedJob extends DownloadQueued {
   accountId: string;

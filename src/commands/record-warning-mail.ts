@@ -11,6 +11,7 @@ import { parseUsageEvent } from '../domain/parse-event.ts';
 import { isRefused } from '../domain/refusals.ts';
 import { initialUsage, type Usage, type UsagePeriod } from '../domain/usage-state.ts';
 import type { EventStore } from '../ports/event-store.ts';
+import type { CommandDependencies } from './handler/dependencies.ts';
 import { beforeRevision, handle } from './handler/handle-command.ts';
 
 /** A warning, or an overage cap that was reached, as the log has it. */
@@ -62,7 +63,7 @@ export async function readWarning(
  * @throws {NotStored} @throws {OutcomeUnknown}
  */
 export async function recordWarningMail(
-  { store, now, newUuid }: { store: EventStore; now: () => string; newUuid: () => string },
+  { store, now, newUuid }: CommandDependencies,
   { eventId, stream, covers, correlationId }: LoggedWarning,
   { messageId, timeoutMs }: { messageId: string; timeoutMs: number },
 ): Promise<void> {

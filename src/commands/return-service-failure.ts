@@ -8,14 +8,12 @@ import type { UsageSnapshot } from '../domain/usage-state.ts';
 import type { EventStore } from '../ports/event-store.ts';
 import { changeCharge, readCharges } from './change-charge.ts';
 import { mailRecipients } from './handler/account-aggregate.ts';
+import type { CommandDependencies } from './handler/dependencies.ts';
 import type { Cause } from './handler/event-metadata.ts';
 import { handle } from './handler/handle-command.ts';
 import { accountInvoices } from './issue-invoice.ts';
 
-export interface ReturnDependencies {
-  store: EventStore;
-  now: () => string;
-  newUuid: () => string;
+export interface ReturnDependencies extends CommandDependencies {
   /** The read model's state of a usage stream; undefined if it has none that is believed. */
   readCredits: (stream: string) => Promise<UsageSnapshot | undefined>;
 }

@@ -15,7 +15,7 @@ import {
   type StaffToken,
 } from '../domain/staff.ts';
 import { type StaffEvent, type StaffRole, type StaffScope, staffStream } from '../domain/staff-events.ts';
-import type { EventStore } from '../ports/event-store.ts';
+import type { CommandDependencies } from './handler/dependencies.ts';
 import { ownCause } from './handler/event-metadata.ts';
 import { type Aggregate, handle, load, type Loaded } from './handler/handle-command.ts';
 import { newApiKey } from './ids/api-key.ts';
@@ -31,10 +31,7 @@ const maxCached = 1_000;
 
 export const newStaffCache = (): StaffCache => new LRUCache({ max: maxCached });
 
-export interface StaffDependencies {
-  store: EventStore;
-  now: () => string;
-  newUuid: () => string;
+export interface StaffDependencies extends CommandDependencies {
   newId: (prefix: 'stf' | 'stk') => string;
   randomBits: (bytes: number) => Buffer;
   /** One for the process. */
@@ -245,13 +242,12 @@ async function command(
   request: { actor: Actor; correlationId?: string; timeoutMs: number; presumedCurrent?: boolean },
 ): Promise<Staff | Refused> {
   const { actor, correlationId, timeoutMs, presumedCurrent = false } = request;
-  const own = ownCause(newUuid(), actor);
   const handled = await handle(
     store,
     { ...staffAggregate(staffCache, asked.staffId), presumedCurrent },
     {
       decide: (state, time) => decideStaff(state, asked, time),
-      cause: { ...own, correlationId: correlationId ?? own.correlationId },
+      cause: ownCause(newUuid(), actor, correlationId),
       now,
       timeoutMs,
     },

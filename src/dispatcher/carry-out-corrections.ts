@@ -1,18 +1,11 @@
-import type { Pool } from 'pg';
-import type { Logger } from 'pino';
 import { listWaitingCorrections } from '../../projections/corrections.ts';
-import { carryOutCorrection, type CarryOutDependencies } from '../commands/carry-out-correction.ts';
+import type { Background } from '../async/background.ts';
+import { carryOutCorrection } from '../commands/carry-out-correction.ts';
+import type { CommandDependencies } from '../commands/handler/dependencies.ts';
 import { isRefused } from '../domain/refusals.ts';
-import { servicePart, type ServiceParts } from '../ports/service-parts.ts';
-import { workThroughList } from './work-through-list.ts';
+import { type ListDependencies, workThroughList } from './work-through-list.ts';
 
-export interface CarryOutLoop extends CarryOutDependencies {
-  pool: Pool;
-  logger: Logger;
-  serviceParts?: ServiceParts | undefined;
-  everyMs?: number;
-  setAsideMs?: number;
-}
+export type CarryOutLoop = ListDependencies & CommandDependencies;
 
 const stepTimeoutMs = 5_000;
 
@@ -20,11 +13,11 @@ const stepTimeoutMs = 5_000;
  * Carries out the permitted corrections that a crash has left: usually the console does it, directly after the permission. The
  * read model only hints at them; whether money is still to be given back is decided in the log, so that two may try at once.
  */
-export function startCarryingOutCorrections(dependencies: CarryOutLoop): { stop: () => Promise<void> } {
+export function startCarryingOutCorrections(dependencies: CarryOutLoop): Background {
   const { pool, logger } = dependencies;
-  const part = servicePart(dependencies, 'the corrections of staff');
   return workThroughList(
     {
+      part: 'the corrections of staff',
       read: async (look) => {
         const permitted = await listWaitingCorrections(pool, { status: 'permitted', ...look });
         return permitted.map(({ correction_id: correctionId, account_id: accountId }) => ({ correctionId, accountId }));
@@ -37,6 +30,6 @@ export function startCarryingOutCorrections(dependencies: CarryOutLoop): { stop:
       },
       what: 'a correction',
     },
-    { ...dependencies, part },
+    dependencies,
   );
 }

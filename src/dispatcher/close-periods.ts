@@ -1,6 +1,5 @@
 import pMap from 'p-map';
 import type { Pool } from 'pg';
-import type { Logger } from 'pino';
 import { readCredits, readNewestCredits } from '../../projections/credits.ts';
 import { notBelieved } from '../../projections/credits-macs.ts';
 import {
@@ -11,27 +10,25 @@ import {
   listPeriodsToRollOver,
 } from '../../projections/work-lists/due-periods.ts';
 import { beginClosing } from '../../projections/work-lists/pending-void-gate.ts';
+import type { Background } from '../async/background.ts';
 import { closePeriod, type ClosingRound } from '../commands/close-period.ts';
+import type { CommandDependencies } from '../commands/handler/dependencies.ts';
 import { ownCause } from '../commands/handler/event-metadata.ts';
-import { type InvoiceDependencies, issueInvoice } from '../commands/issue-invoice.ts';
+import { issueInvoice } from '../commands/issue-invoice.ts';
 import { usageOrigin } from '../commands/usage/usage-cache.ts';
 import { usageFromLog } from '../commands/usage/usage-from-log.ts';
 import type { WriterRegistry } from '../commands/usage/writer-registry.ts';
 import type { InvoiceIssued } from '../domain/invoice-events.ts';
 import type { RowMacs } from '../ports/row-macs.ts';
-import { servicePart, type ServiceParts } from '../ports/service-parts.ts';
-import { repeat } from './repeat.ts';
+import { servicePart } from '../ports/service-parts.ts';
+import { type InRound, type LoopDependencies, startLoop } from './repeat.ts';
 
-export interface ClosePeriodsDependencies extends InvoiceDependencies {
+export interface ClosePeriodsDependencies extends CommandDependencies, LoopDependencies {
   pool: Pool;
   macs: RowMacs;
   writers: WriterRegistry;
-  logger: Logger;
-  serviceParts?: ServiceParts;
   /** How long after its end the charges of a period may still change. */
   graceSeconds: number;
-  /** Default: 5 s. */
-  everyMs?: number;
 }
 
 /** Streams that are left alone until then, in milliseconds of `performance.now()`: so nobody waits behind what does not work. */
@@ -49,18 +46,16 @@ const actor = { type: 'system', id: 'billing-period' } as const;
  * anything; closes those whose grace is over, and invoices them. It finds them by the read model and decides on their streams
  * at the exact revision: a round that is behind, or two at once, change nothing that is right.
  */
-export function startClosingPeriods(dependencies: ClosePeriodsDependencies): { stop: () => Promise<void> } {
-  const { everyMs = defaultEveryMs } = dependencies;
-  const part = servicePart(dependencies, 'the closing of periods');
+export function startClosingPeriods(dependencies: ClosePeriodsDependencies): Background {
   const pending = servicePart(dependencies, 'the closing of periods with pending voids');
   const setAside: SetAside = new Map();
-  const round = async (stopping: AbortSignal) => {
+  const round = async ({ part }: InRound<ClosePeriodsDependencies>, stopping: AbortSignal) => {
     const { failed, heldUp } = await closePeriods(dependencies, { setAside, stopping });
     for (const { stream, error } of failed) part.failed('a step of a period', error, { stream });
     for (const stream of heldUp) pending.failed('a period waits for pending voids', undefined, { stream });
     if (heldUp.length === 0) pending.works();
   };
-  return repeat(round, { everyMs, part });
+  return startLoop('the closing of periods', dependencies, round, defaultEveryMs);
 }
 
 /**

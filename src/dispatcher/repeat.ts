@@ -1,7 +1,30 @@
+import type { Logger } from 'pino';
 import { type Background, runInBackground } from '../async/background.ts';
 import { sleep } from '../async/sleep.ts';
 import { ClockIsWrong } from '../ports/clock.ts';
-import type { ServicePart } from '../ports/service-parts.ts';
+import { type ServicePart, servicePart, type ServiceParts } from '../ports/service-parts.ts';
+
+export interface LoopDependencies {
+  logger: Logger;
+  serviceParts?: ServiceParts | undefined;
+  /** Pause after each round; every loop has a default of its own. */
+  everyMs?: number | undefined;
+}
+
+/** What a round gets: the dependencies of its loop, and the part that it tells of what fails. */
+export type InRound<Dependencies extends LoopDependencies> = Dependencies & { part: ServicePart };
+
+/** Repeats the rounds of the part of that name. */
+export function startLoop<Dependencies extends LoopDependencies>(
+  name: string,
+  dependencies: Dependencies,
+  round: (dependencies: InRound<Dependencies>, stopping: AbortSignal) => Promise<unknown>,
+  defaultEveryMs: number,
+): Background {
+  const { everyMs = defaultEveryMs } = dependencies;
+  const part = servicePart(dependencies, name);
+  return repeat((stopping) => round({ ...dependencies, part }, stopping), { everyMs, part });
+}
 
 /**
  * Works again and again, with a pause in between, until it is stopped. A round that fails is told of, and the next one comes;

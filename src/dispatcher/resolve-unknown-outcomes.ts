@@ -1,4 +1,4 @@
-import type { Logger } from 'pino';
+import type { Background } from '../async/background.ts';
 import { unlessAborted } from '../async/deadline.ts';
 import { changeCharge } from '../commands/change-charge.ts';
 import type { Cause } from '../commands/handler/event-metadata.ts';
@@ -7,19 +7,15 @@ import { isRefused } from '../domain/refusals.ts';
 import type { PendingVoid, PendingVoidCharge, PendingVoids } from '../ports/billing.ts';
 import type { EventToAppend } from '../ports/event-store.ts';
 import type { VoidObserver } from '../ports/observers.ts';
-import { type ServicePart, servicePart, type ServiceParts } from '../ports/service-parts.ts';
-import { repeat } from './repeat.ts';
+import { servicePart } from '../ports/service-parts.ts';
+import { type InRound, type LoopDependencies, startLoop } from './repeat.ts';
 
-export interface ResolveDependencies extends JobDependencies {
+interface ResolveDependencies extends JobDependencies, LoopDependencies {
   pendingVoids: PendingVoids;
-  logger: Logger;
-  serviceParts?: ServiceParts;
   voids?: VoidObserver;
-  /** Default: 1 s. */
-  resolveEveryMs?: number;
 }
 
-const defaultResolveEveryMs = 1_000;
+const defaultEveryMs = 1_000;
 const maxListed = 1_000;
 const maxUnderWay = 16;
 const stepTimeoutMs = 10_000;
@@ -29,12 +25,15 @@ const stepTimeoutMs = 10_000;
  * out to be stored; ends its job; and only then forgets the pending void. Each step may be repeated, by this process after a
  * crash or by two at once: the log shows the steps that are done, and they are not done again.
  */
-export function startResolving(dependencies: ResolveDependencies): { stop: () => Promise<void> } {
+export function startResolving(dependencies: ResolveDependencies): Background {
   const underWay = new Map<string, Promise<void>>();
-  const { resolveEveryMs: everyMs = defaultResolveEveryMs } = dependencies;
-  const part = servicePart(dependencies, 'the resolving of unknown outcomes');
   const resolving = { ...dependencies, part: servicePart(dependencies, 'the end of unknown outcomes') };
-  const looking = repeat((stopping) => look(resolving, underWay, stopping), { everyMs, part });
+  const looking = startLoop(
+    'the resolving of unknown outcomes',
+    dependencies,
+    (_looking, stopping) => look(resolving, underWay, stopping),
+    defaultEveryMs,
+  );
   return {
     stop: async () => {
       await looking.stop();
@@ -45,7 +44,7 @@ export function startResolving(dependencies: ResolveDependencies): { stop: () =>
 
 /** Begins with what waits, some at a time. One that does not come to an end, or fails, does not keep the others waiting. */
 async function look(
-  dependencies: ResolveDependencies & { part: ServicePart },
+  dependencies: InRound<ResolveDependencies>,
   underWay: Map<string, Promise<void>>,
   stopping: AbortSignal,
 ): Promise<void> {
@@ -114,11 +113,8 @@ async function takeBack(
     throw new Error(`a charge of ${stream} cannot be voided: ${corrected.refusal}`);
   }
   if (charge.kind === 'download') {
-    await recordJobProgress(
-      dependencies,
-      { kind: 'void', token: charge.token },
-      { ...cause, timeoutMs: stepTimeoutMs },
-    );
+    const step = { kind: 'void', token: charge.token } as const;
+    await recordJobProgress(dependencies, step, { ...cause, timeoutMs: stepTimeoutMs });
   }
   return 'voided';
 }

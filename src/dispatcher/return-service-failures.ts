@@ -1,17 +1,7 @@
-import type { Pool } from 'pg';
-import type { Logger } from 'pino';
 import { forgetServiceFailure, listServiceFailures } from '../../projections/work-lists/service-failures.ts';
+import type { Background } from '../async/background.ts';
 import { type ReturnDependencies, returnServiceFailure } from '../commands/return-service-failure.ts';
-import { servicePart, type ServiceParts } from '../ports/service-parts.ts';
-import { workThroughList } from './work-through-list.ts';
-
-interface ReturnFailuresDependencies extends ReturnDependencies {
-  pool: Pool;
-  logger: Logger;
-  serviceParts?: ServiceParts | undefined;
-  everyMs?: number;
-  setAsideMs?: number;
-}
+import { type ListDependencies, workThroughList } from './work-through-list.ts';
 
 const stepTimeoutMs = 5_000;
 
@@ -20,11 +10,11 @@ const stepTimeoutMs = 5_000;
  * fills; whether and how much is decided in the log, at the exact revision. One that is done leaves the list; whatever is
  * killed in between, it is looked at again and found done.
  */
-export function startReturningServiceFailures(dependencies: ReturnFailuresDependencies): { stop: () => Promise<void> } {
+export function startReturningServiceFailures(dependencies: ListDependencies & ReturnDependencies): Background {
   const { pool, logger } = dependencies;
-  const part = servicePart(dependencies, 'the return of service failures');
   return workThroughList(
     {
+      part: 'the return of service failures',
       read: async (look) => (await listServiceFailures(pool, look)).map((token) => ({ token })),
       idOf: ({ token }) => token,
       work: async ({ token }) => {
@@ -34,6 +24,6 @@ export function startReturningServiceFailures(dependencies: ReturnFailuresDepend
       },
       what: 'a return',
     },
-    { ...dependencies, part },
+    dependencies,
   );
 }

@@ -1,11 +1,12 @@
 import { listWaitingDocumentMails, type WaitingDocumentMail } from '../../projections/document-mails.ts';
 import { readParties } from '../../projections/queries/parties.ts';
+import type { Background } from '../async/background.ts';
 import { readAccount } from '../commands/accounts.ts';
 import { readDocumentMail, recordDocumentMail } from '../commands/document-mails.ts';
 import { documentMail } from './document-mail-text.ts';
 import { type LoggedMail, type MailDependencies, startMailing } from './send-mails.ts';
 
-export interface DocumentMailDependencies extends MailDependencies {
+interface DocumentMailDependencies extends MailDependencies {
   /** Name of the issuer by the settings, until its first details. */
   issuer: string;
   /** Address of the console, as people reach it, without a slash at its end. */
@@ -13,7 +14,7 @@ export interface DocumentMailDependencies extends MailDependencies {
 }
 
 /** Mails each invoice and credit note to the people of the account whom it names, but not to those removed since. */
-export const startMailingDocuments = (dependencies: DocumentMailDependencies): { stop: () => Promise<void> } =>
+export const startMailingDocuments = (dependencies: DocumentMailDependencies): Background =>
   startMailing(dependencies, {
     about: 'document',
     list: listWaitingDocumentMails,

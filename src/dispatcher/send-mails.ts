@@ -1,22 +1,16 @@
 import type { Pool } from 'pg';
-import type { Logger } from 'pino';
 import { claimMail, forgetClaim, noteTaken } from '../../projections/work-lists/mail-claims.ts';
+import type { Background } from '../async/background.ts';
 import { backoffMs } from '../async/backoff.ts';
+import type { CommandDependencies } from '../commands/handler/dependencies.ts';
 import { type Mail, type Mailer, MailNotTaken } from '../ports/billing.ts';
-import type { EventStore } from '../ports/event-store.ts';
 import type { MailObserver, MailSubject } from '../ports/observers.ts';
-import { type ServicePart, servicePart, type ServiceParts } from '../ports/service-parts.ts';
-import { repeat } from './repeat.ts';
+import { servicePart } from '../ports/service-parts.ts';
+import { type InRound, type LoopDependencies, startLoop } from './repeat.ts';
 
-export interface MailDependencies {
-  store: EventStore;
+export interface MailDependencies extends CommandDependencies, LoopDependencies {
   pool: Pool;
   mailer: Mailer;
-  /** The clock of business time. */
-  now: () => string;
-  newUuid: () => string;
-  logger: Logger;
-  serviceParts?: ServiceParts;
   /** Names this process among those that might mail. */
   mailerId: string;
   /**
@@ -25,8 +19,6 @@ export interface MailDependencies {
    */
   taken: Set<string>;
   observer?: MailObserver;
-  /** Default: 2 s. */
-  lookEveryMs?: number;
   /** How long after a first failure it is tried again (default 5 s); twice as long after each further one. */
   retryMs?: number;
   /** After so long (default 5 min) the claim of another process is taken over. */
@@ -35,7 +27,7 @@ export interface MailDependencies {
   recordTimeoutMs?: number;
 }
 
-const defaultLookEveryMs = 2_000;
+const defaultEveryMs = 2_000;
 const defaultRetryMs = 5_000;
 const defaultStaleClaimSeconds = 300;
 const maxMails = 100;
@@ -89,12 +81,15 @@ export interface MailKind<Waiting extends WaitingMail> {
 export function startMailing<Waiting extends WaitingMail>(
   dependencies: MailDependencies,
   kind: MailKind<Waiting>,
-): { stop: () => Promise<void> } {
+): Background {
   const state: MailState = { postponed: new Map(), server: { failures: 0, untilMs: 0 } };
-  const part = servicePart(dependencies, `the look for mails about a ${kind.about}`);
   const mailing = { ...dependencies, part: servicePart(dependencies, `the mailing about a ${kind.about}`) };
-  const everyMs = dependencies.lookEveryMs ?? defaultLookEveryMs;
-  return repeat((stopping) => mailRound(mailing, kind, { state, stopping }), { everyMs, part });
+  return startLoop(
+    `the look for mails about a ${kind.about}`,
+    dependencies,
+    (_looking, stopping) => mailRound(mailing, kind, { state, stopping }),
+    defaultEveryMs,
+  );
 }
 
 /** Instants are milliseconds of `performance.now()`. */
@@ -111,7 +106,7 @@ interface MailState {
 }
 
 async function mailRound<Waiting extends WaitingMail>(
-  dependencies: MailDependencies & { part: ServicePart },
+  dependencies: InRound<MailDependencies>,
   kind: MailKind<Waiting>,
   { state, stopping }: { state: MailState; stopping: AbortSignal },
 ): Promise<void> {
@@ -193,7 +188,7 @@ async function mail<Waiting extends WaitingMail>(
 
 /** @returns whether the others may be tried: not while the mail server, the log or Postgres is away */
 function noteFailure(
-  { logger, observer, part, retryMs = defaultRetryMs }: MailDependencies & { part: ServicePart },
+  { logger, observer, part, retryMs = defaultRetryMs }: InRound<MailDependencies>,
   { postponed, server }: MailState,
   { mailId, about, error }: { mailId: string; about: MailSubject; error: unknown },
 ): boolean {

@@ -1,23 +1,21 @@
 import { listWaitingWarnings, type WaitingWarning } from '../../projections/usage-warnings.ts';
+import type { Background } from '../async/background.ts';
 import { readAccount } from '../commands/accounts.ts';
 import { readWarning, recordWarningMail } from '../commands/record-warning-mail.ts';
 import { listPeople } from '../domain/people.ts';
-import type { EventStore } from '../ports/event-store.ts';
 import { type LoggedMail, type MailDependencies, startMailing } from './send-mails.ts';
 import { warningMail } from './warning-mail-text.ts';
 
 /** Mails the warnings and reached caps to the people of the account. The mail's id is that of the notice. */
-export const startMailingWarnings = (dependencies: MailDependencies): { stop: () => Promise<void> } =>
+export const startMailingWarnings = (dependencies: MailDependencies): Background =>
   startMailing(dependencies, {
     about: 'warning',
     list: listWaitingWarnings,
     read: (waiting) => readWarningMail(dependencies, waiting),
   });
 
-type ReadAndRecord = Pick<MailDependencies, 'now' | 'newUuid'> & { store: EventStore };
-
 async function readWarningMail(
-  dependencies: ReadAndRecord,
+  dependencies: MailDependencies,
   { mail_id: eventId, account_id: accountId, stream }: WaitingWarning,
 ): Promise<LoggedMail> {
   const { store } = dependencies;

@@ -1,5 +1,4 @@
 import type { Pool } from 'pg';
-import type { Logger } from 'pino';
 import {
   type ClaimedJob,
   forgetOldWorkers,
@@ -7,28 +6,25 @@ import {
   listWaitingJobs,
   type WaitingJob,
 } from '../../projections/work-lists/unfinished-jobs.ts';
+import type { Background } from '../async/background.ts';
+import { ownCause } from '../commands/handler/event-metadata.ts';
 import { type JobDependencies, recordJobProgress } from '../commands/record-job-progress.ts';
 import { isRefused } from '../domain/refusals.ts';
 import { type JobQueue, messageId } from '../ports/job-queue.ts';
-import { type ServicePart, servicePart, type ServiceParts } from '../ports/service-parts.ts';
-import { repeat } from './repeat.ts';
+import { type InRound, type LoopDependencies, startLoop } from './repeat.ts';
 
-export interface SweepDependencies extends JobDependencies {
+export interface SweepDependencies extends JobDependencies, LoopDependencies {
   queue: JobQueue;
   pool: Pool;
-  logger: Logger;
-  serviceParts?: ServiceParts;
   /** The longest that one attempt may take. */
   attemptTimeoutSeconds: number;
   /** Downloads of one account at a time: what waits for its turn is not lost. */
   maxJobsPerAccount: number;
   /** A worker beats every 10 s; after so long without (default 30), it is gone. */
   leaseSeconds?: number;
-  /** Default: 5 s. */
-  sweepEveryMs?: number;
 }
 
-const defaultSweepEveryMs = 5_000;
+const defaultEveryMs = 5_000;
 const defaultLeaseSeconds = 30;
 /** Past the attempt's own limit, whatever the worker's heart does. */
 const overtimeSeconds = 60;
@@ -36,17 +32,16 @@ const firstRepetitionSeconds = 30;
 const maxRepetitionSeconds = 3_600;
 const maxWaitingJobs = 1_000;
 const stepTimeoutMs = 5_000;
+const actor = { type: 'system', id: 'sweeper' } as const;
 
 /**
  * Looks again and again for what was lost: a queued job that nobody claims is published once more, and a claim whose worker
  * is gone is released. It reads the read models, and decides on the job's own stream at its exact revision: a sweep that is
  * behind, or two at once, change nothing that is right.
  */
-export function startSweeping(dependencies: SweepDependencies): { stop: () => Promise<void> } {
+export function startSweeping(dependencies: SweepDependencies): Background {
   const state: SweepState = { reachableSinceMs: undefined, published: new Map() };
-  const { sweepEveryMs: everyMs = defaultSweepEveryMs } = dependencies;
-  const part = servicePart(dependencies, 'the sweep of jobs');
-  return repeat(() => sweep({ ...dependencies, part }, state), { everyMs, part });
+  return startLoop('the sweep of jobs', dependencies, (given) => sweep(given, state), defaultEveryMs);
 }
 
 interface SweepState {
@@ -56,7 +51,7 @@ interface SweepState {
   published: Map<string, number>;
 }
 
-async function sweep(dependencies: SweepDependencies & { part: ServicePart }, state: SweepState): Promise<void> {
+async function sweep(dependencies: InRound<SweepDependencies>, state: SweepState): Promise<void> {
   const { claimed, waiting } = await look(dependencies, state);
   const reachableSeconds = (performance.now() - (state.reachableSinceMs ?? Infinity)) / 1000;
   for (const job of claimed) {
@@ -84,7 +79,7 @@ async function look({ pool, now, maxJobsPerAccount }: SweepDependencies, state: 
 
 /** One job that cannot be helped does not keep the others from being looked at. */
 async function unlessItFails(
-  { part }: { part: ServicePart },
+  { part }: InRound<SweepDependencies>,
   { token }: { token: string },
   work: Promise<void>,
 ): Promise<void> {
@@ -107,16 +102,10 @@ function isStale(
 
 async function release(dependencies: SweepDependencies, job: ClaimedJob): Promise<void> {
   const { token, worker_id: workerId, claim_revision: revision } = job;
-  const commandId = dependencies.newUuid();
   const released = await recordJobProgress(
     dependencies,
     { kind: 'expire_lease', token, claim: { workerId, revision } },
-    {
-      correlationId: commandId,
-      causationId: commandId,
-      actor: { type: 'system', id: 'sweeper' },
-      timeoutMs: stepTimeoutMs,
-    },
+    { ...ownCause(dependencies.newUuid(), actor), timeoutMs: stepTimeoutMs },
   );
   if (!isRefused(released)) {
     dependencies.observer?.claimExpired();
@@ -128,7 +117,7 @@ async function release(dependencies: SweepDependencies, job: ClaimedJob): Promis
 }
 
 async function publishAgain(
-  dependencies: SweepDependencies & { part: ServicePart },
+  dependencies: InRound<SweepDependencies>,
   waiting: readonly WaitingJob[],
   { published }: SweepState,
 ): Promise<void> {

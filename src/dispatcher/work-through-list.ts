@@ -1,10 +1,12 @@
+import type { Pool } from 'pg';
 import type { Background } from '../async/background.ts';
 import type { EventStore } from '../ports/event-store.ts';
-import type { ServicePart } from '../ports/service-parts.ts';
-import { repeat } from './repeat.ts';
+import { type InRound, type LoopDependencies, startLoop } from './repeat.ts';
 
 /** A list in Postgres of what waits to be done. Its entries are only hints: the log decides what is still to be done. */
 interface WaitingList<Entry extends object> {
+  /** Name of the part of the service that works through it. */
+  part: string;
   /** The entries that have waited longest. @param look except: ids to leave out for now */
   read: (look: { except: readonly string[]; limit: number }) => Promise<Entry[]>;
   idOf: (entry: Entry) => string;
@@ -14,11 +16,9 @@ interface WaitingList<Entry extends object> {
   what: string;
 }
 
-interface Pace {
-  store: Pick<EventStore, 'headPosition'>;
-  part: ServicePart;
-  /** Default: 2 s. */
-  everyMs?: number | undefined;
+export interface ListDependencies extends LoopDependencies {
+  store: EventStore;
+  pool: Pool;
   /** Pause before an entry that still waits is looked at again. Default: 1 min. */
   setAsideMs?: number | undefined;
 }
@@ -28,11 +28,16 @@ const defaultSetAsideMs = 60_000;
 const maxEntries = 500;
 
 /** Works through such a list again and again. An entry that fails, or stays in the list, does not keep the others waiting. */
-export function workThroughList<Entry extends object>(list: WaitingList<Entry>, pace: Pace): Background {
-  const { store, part, everyMs = defaultEveryMs, setAsideMs = defaultSetAsideMs } = pace;
+export function workThroughList<Entry extends object>(
+  list: WaitingList<Entry>,
+  dependencies: ListDependencies,
+): Background {
   /** Entries that are left alone until then, in milliseconds of `performance.now()`. */
   const setAside = new Map<string, number>();
-  const round = async (stopping: AbortSignal): Promise<void> => {
+  const round = async (
+    { store, part, setAsideMs = defaultSetAsideMs }: InRound<ListDependencies>,
+    stopping: AbortSignal,
+  ): Promise<void> => {
     for (const [id, untilMs] of setAside) if (performance.now() >= untilMs) setAside.delete(id);
     const entries = await list.read({ except: [...setAside.keys()], limit: maxEntries });
     // With the log away each would wait for it in turn.
@@ -46,5 +51,5 @@ export function workThroughList<Entry extends object>(list: WaitingList<Entry>, 
       setAside.set(list.idOf(entry), performance.now() + setAsideMs);
     }
   };
-  return repeat(round, { everyMs, part });
+  return startLoop(list.part, dependencies, round, defaultEveryMs);
 }

@@ -60,7 +60,7 @@ export function mailingUnderTest(log: { readonly store: EventStore }): Mailing {
       mailerId: newUuid(),
       taken: new Set<string>(),
       mailer: mailerTo(server),
-      lookEveryMs: 20,
+      everyMs: 20,
       retryMs: 50,
       ...changed,
     });

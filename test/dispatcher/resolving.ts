@@ -60,7 +60,7 @@ export function resolvingUnderTest() {
       newUuid,
       logger: silent,
       now: () => midNovember,
-      resolveEveryMs: 20,
+      everyMs: 20,
       voids: { unknownOutcomeResolved: (outcome) => void became.push(outcome) },
     });
     onTestFinished(() => resolver.stop());

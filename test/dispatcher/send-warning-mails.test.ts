@@ -227,7 +227,7 @@ describe('warning mails', () => {
       "insert into mail_claims select event_id, 'another process' from usage_warnings where stream = $1",
       [account.stream],
     );
-    const patient = start({ lookEveryMs: 5 });
+    const patient = start({ everyMs: 5 });
     const other = await useDownloads(log.store, 4);
     await mailed(log.store, other, 1);
     await patient.stop();

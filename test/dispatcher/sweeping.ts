@@ -21,7 +21,7 @@ export function sweep(
     attemptTimeoutSeconds: 600,
     maxJobsPerAccount: 10,
     leaseSeconds: 1,
-    sweepEveryMs: 50,
+    everyMs: 50,
     ...changed,
   });
   onTestFinished(() => sweeping.stop());

@@ -322,11 +322,10 @@ export class DispatcherProcess extends ServiceProcess {
     this.run(() => {
       startResolving({
         ...parts,
-        resolveEveryMs: everyMs,
         pendingVoids: pendingVoidsOf(this.postgres, { now, process: name }),
       });
       dispatchDownloads({ store, queue, pool });
-      startSweeping({ ...parts, sweepEveryMs: everyMs, queue, attemptTimeoutSeconds, maxJobsPerAccount });
+      startSweeping({ ...parts, queue, attemptTimeoutSeconds, maxJobsPerAccount });
       startCarryingOutCorrections({ ...parts, setAsideMs: 10_000 });
       startClosingPeriods({ ...parts, macs, writers, graceSeconds });
       if (world.mails) startMailings(this, world.mails);

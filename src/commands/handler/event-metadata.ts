@@ -24,10 +24,10 @@ export interface Cause {
   traceparent?: string | undefined;
 }
 
-/** The cause of a command that no request and no event has led to: it begins a correlation of its own. */
-export const ownCause = (commandId: string, actor: Actor): Cause => ({
+/** The cause of a command that no event has led to. @param correlationId of its request; without one, it begins its own */
+export const ownCause = (commandId: string, actor: Actor, correlationId = commandId): Cause => ({
   commandId,
-  correlationId: commandId,
+  correlationId,
   causationId: commandId,
   actor,
 });
