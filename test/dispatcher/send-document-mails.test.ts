@@ -207,6 +207,28 @@ describe('mails about documents', () => {
     expect(await recorded(account)).toEqual([]);
   });
 
+  it('are not sent again while their read model begins anew, beside rows that it finds there', async () => {
+    const { server, startDocuments, stopProjecting, models } = mailing;
+    startDocuments();
+    const done = await openOwned(log.store);
+    await mailed(done, 1);
+    await models.caughtUp();
+    await stopProjecting();
+    await models.pool.query("delete from checkpoints where name = 'document_mails'");
+    await models.pool.query('update document_mails set waiting = jsonb_build_array($2::text) where account_id = $1', [
+      done.accountId,
+      openerOf(done),
+    ]);
+    models.run(log.store, documentMails);
+    const later = await openOwned(log.store);
+    await mailed(later, 1);
+    expect(mailsTo(server.received, done)).toHaveLength(1);
+    const { rows } = await models.pool.query('select waiting from document_mails where account_id = $1', [
+      done.accountId,
+    ]);
+    expect(rows).toEqual([{ waiting: [] }]);
+  });
+
   it('are not sent again after a rebuild, nor by a read model that is behind', async () => {
     const { server, startDocuments, stopProjecting, models } = mailing;
     const before = startDocuments();
