@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { storedBillingDetails } from './billing-details.ts';
+import type { EventOf } from './event-of.ts';
 import { instant } from './instant.ts';
 import { plainText, storedEmail, storedText } from './plain-text.ts';
 import { planTerms } from './plans.ts';
@@ -48,6 +49,4 @@ export const accountEventSchemas = {
   BillingDetailsChanged: z.strictObject({ account_id: accountId, personal: storedBillingDetails }),
 };
 
-export type AccountEvent = {
-  [Type in keyof typeof accountEventSchemas]: { type: Type; data: z.infer<(typeof accountEventSchemas)[Type]> };
-}[keyof typeof accountEventSchemas];
+export type AccountEvent = EventOf<typeof accountEventSchemas>;

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { accountId } from './account-events.ts';
+import type { EventOf } from './event-of.ts';
 import { caseReference } from './usage-events.ts';
 
 /** Stream `audit-acknowledgements`: divergences that the audit found and a person has examined. */
@@ -23,8 +24,6 @@ export const auditEventSchemas = {
   }),
 };
 
-export type AuditEvent = {
-  [Type in keyof typeof auditEventSchemas]: { type: Type; data: z.infer<(typeof auditEventSchemas)[Type]> };
-}[keyof typeof auditEventSchemas];
+export type AuditEvent = EventOf<typeof auditEventSchemas>;
 
 export type DivergenceAcknowledged = AuditEvent['data'];

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { accountId } from './account-events.ts';
 import { cents } from './cents.ts';
+import type { EventOf } from './event-of.ts';
 import { caseReference, jobToken } from './usage-events.ts';
 
 /**
@@ -64,6 +65,4 @@ export const correctionEventSchemas = {
   CorrectionFailed: z.strictObject({ correction_id: correctionId, why: z.string().min(1).max(100) }),
 };
 
-export type CorrectionEvent = {
-  [Type in keyof typeof correctionEventSchemas]: { type: Type; data: z.infer<(typeof correctionEventSchemas)[Type]> };
-}[keyof typeof correctionEventSchemas];
+export type CorrectionEvent = EventOf<typeof correctionEventSchemas>;

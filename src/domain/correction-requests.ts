@@ -40,20 +40,10 @@ export interface CorrectionRequest {
 }
 
 /** A member of staff with the role that the log says. */
-export interface StaffActor {
-  type: 'staff';
-  id: string;
-  role: StaffRole;
-  reason: string;
-}
+export type StaffActor = Extract<Actor, { type: 'staff' }> & { role: StaffRole };
 
 /** Who works at the command line, by a name of their own. Whoever can do that could change the log itself. */
-export interface Operator {
-  type: 'staff';
-  id: string;
-  role: 'operator';
-  reason: string;
-}
+export type Operator = Extract<Actor, { type: 'staff' }> & { role: 'operator' };
 
 export type Asker = StaffActor | Operator;
 

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { accountId } from './account-events.ts';
+import type { EventOf } from './event-of.ts';
 import { failureReasonNames } from './failure-reasons.ts';
 import { instant } from './instant.ts';
 import { jobToken } from './usage-events.ts';
@@ -53,6 +54,4 @@ export const jobEventSchemas = {
   FileExpired: z.strictObject({ token: jobToken, claim_revision: z.int().min(0) }),
 };
 
-export type JobEvent = {
-  [Type in keyof typeof jobEventSchemas]: { type: Type; data: z.infer<(typeof jobEventSchemas)[Type]> };
-}[keyof typeof jobEventSchemas];
+export type JobEvent = EventOf<typeof jobEventSchemas>;

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { accountId, personId } from './account-events.ts';
 import { cents } from './cents.ts';
+import type { EventOf } from './event-of.ts';
 import { instant } from './instant.ts';
 import { planTerms } from './plans.ts';
 import { caseReference } from './usage-events.ts';
@@ -96,9 +97,7 @@ export const invoiceEventSchemas = {
   }),
 };
 
-export type InvoiceEvent = {
-  [Type in keyof typeof invoiceEventSchemas]: { type: Type; data: z.infer<(typeof invoiceEventSchemas)[Type]> };
-}[keyof typeof invoiceEventSchemas];
+export type InvoiceEvent = EventOf<typeof invoiceEventSchemas>;
 
 export type InvoiceIssued = Extract<InvoiceEvent, { type: 'InvoiceIssued' }>['data'];
 export type CreditNoteIssued = Extract<InvoiceEvent, { type: 'CreditNoteIssued' }>['data'];

@@ -1,5 +1,5 @@
-import type { z } from 'zod';
 import { storedIssuerDetails } from './billing-details.ts';
+import type { EventOf } from './event-of.ts';
 
 /** Stream `issuer`: name and address of whoever issues the invoices. */
 export const issuerStream = 'issuer';
@@ -9,6 +9,4 @@ export const issuerEventSchemas = {
   IssuerDetailsChanged: storedIssuerDetails,
 };
 
-export type IssuerEvent = {
-  [Type in keyof typeof issuerEventSchemas]: { type: Type; data: z.infer<(typeof issuerEventSchemas)[Type]> };
-}[keyof typeof issuerEventSchemas];
+export type IssuerEvent = EventOf<typeof issuerEventSchemas>;

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { accountId, storedLabel } from './account-events.ts';
+import type { EventOf } from './event-of.ts';
 import { instant } from './instant.ts';
 import { storedEmail, storedText } from './plain-text.ts';
 import { jobToken } from './usage-events.ts';
@@ -74,6 +75,4 @@ export const staffEventSchemas = {
   }),
 };
 
-export type StaffEvent = {
-  [Type in keyof typeof staffEventSchemas]: { type: Type; data: z.infer<(typeof staffEventSchemas)[Type]> };
-}[keyof typeof staffEventSchemas];
+export type StaffEvent = EventOf<typeof staffEventSchemas>;

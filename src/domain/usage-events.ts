@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { accountId } from './account-events.ts';
 import { cents } from './cents.ts';
 import { audioFormats, formats, maxItem, qualities } from './download-options.ts';
+import type { EventOf } from './event-of.ts';
 import { failureReasonNames } from './failure-reasons.ts';
 import { instant } from './instant.ts';
 import { planTerms, terms } from './plans.ts';
@@ -137,9 +138,7 @@ export const usageEventSchemas = {
   }),
 };
 
-export type UsageEvent = {
-  [Type in keyof typeof usageEventSchemas]: { type: Type; data: z.infer<(typeof usageEventSchemas)[Type]> };
-}[keyof typeof usageEventSchemas];
+export type UsageEvent = EventOf<typeof usageEventSchemas>;
 
 export type UsageEventOf<Type extends UsageEvent['type']> = Extract<UsageEvent, { type: Type }>;
 
