@@ -10,12 +10,13 @@ import { rateLimitRetryAfterSeconds } from './retry-after.ts';
 import { creditsRemainingOf } from './usage-headers.ts';
 import { admitFromLog } from './usage-without-valid-mac.ts';
 
-export interface SessionDependencies extends Pick<EndpointDependencies, 'writers' | 'store' | 'newUuid'> {
+export interface SessionDependencies extends Pick<
+  EndpointDependencies,
+  'writers' | 'store' | 'newUuid' | 'now' | 'realNowMs'
+> {
   ownerSessions: OwnerSessions;
   /** The newest credits row of an account. */
   readUsage: (accountId: string) => Promise<UsageSnapshot | NotBelieved | undefined>;
-  now: () => string;
-  realNowMs: () => number;
 }
 
 /** Asked of every request, and so without a wait: few can. */

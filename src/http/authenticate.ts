@@ -1,11 +1,10 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { LRUCache } from 'lru-cache';
-import type { Admission, Admissions, RateWindow } from '../../projections/admission/admission.ts';
+import type { Admission, RateWindow } from '../../projections/admission/admission.ts';
 import { notBelieved } from '../../projections/credits-macs.ts';
 import type { PolledJob } from '../../projections/jobs.ts';
 import { hasApiKeyForm, hashApiKey } from '../commands/ids/api-key.ts';
 import type { RequestTokens } from '../commands/ids/request-token.ts';
-import type { ServiceParts } from '../ports/service-parts.ts';
 import { clientAddress } from '../requests/client-address.ts';
 import type { AddressWindows } from './address-window.ts';
 import { admitSession, mayCarrySession, type SessionDependencies } from './authenticate-session.ts';
@@ -13,19 +12,13 @@ import { callerOf, idempotencyKeyHashOf } from './caller.ts';
 import type { EndpointDependencies } from './endpoint.ts';
 import { ApiError } from './errors.ts';
 import { preferredWait } from './prefer.ts';
-import { type PartsAway, rateLimitRetryAfterSeconds } from './retry-after.ts';
+import { rateLimitRetryAfterSeconds } from './retry-after.ts';
 import { creditsRemainingOf, noCredits, type UsageHeaders } from './usage-headers.ts';
 import { admitFromLog } from './usage-without-valid-mac.ts';
 
 export interface AuthenticateDependencies
-  extends Pick<EndpointDependencies, 'writers' | 'store' | 'newUuid'>, SessionDependencies {
-  admissions: Admissions;
+  extends SessionDependencies, Pick<EndpointDependencies, 'admissions' | 'tokens' | 'serviceParts' | 'partsAway'> {
   addresses: AddressWindows;
-  tokens: RequestTokens;
-  serviceParts: ServiceParts;
-  partsAway: PartsAway;
-  now: () => string;
-  realNowMs: () => number;
 }
 
 const admissionPart = 'the admission of requests';

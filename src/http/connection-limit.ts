@@ -44,25 +44,15 @@ interface ConnectionLimitOptions {
  * connections; Node ends those that send no request (`headersTimeout`), and closes what comes beyond the share. The log says so at
  * most once a minute for each.
  */
-export class ConnectionLimit {
-  readonly #options: ConnectionLimitOptions;
-
-  constructor(options: ConnectionLimitOptions) {
-    this.#options = options;
-  }
-
-  hold(server: Server, name: ListenerName): void {
-    const most = connectionsOf(name, this.#options.maxOpenFiles);
-    if (most === undefined) return;
-    server.maxConnections = most;
+export const connectionLimit =
+  ({ maxOpenFiles, logger, dropped }: ConnectionLimitOptions) =>
+  (server: Server, listener: ListenerName): void => {
+    const maxConnections = connectionsOf(listener, maxOpenFiles);
+    if (maxConnections === undefined) return;
+    server.maxConnections = maxConnections;
     endIdleWhenFull(server);
-    server.on('drop', this.#whenDropped(name, most));
-  }
-
-  #whenDropped(listener: ListenerName, maxConnections: number): () => void {
-    const { logger, maxOpenFiles, dropped } = this.#options;
     let [toldMs, droppedSince] = [-Infinity, 0];
-    return () => {
+    server.on('drop', () => {
       dropped();
       droppedSince += 1;
       if (performance.now() - toldMs < toldEveryMs) return;
@@ -71,9 +61,8 @@ export class ConnectionLimit {
         'there are more connections than descriptors allow, and more are closed; raise the limit of open files',
       );
       [toldMs, droppedSince] = [performance.now(), 0];
-    };
-  }
-}
+    });
+  };
 
 /** A client whose connection waits for its next request opens another one; one that was refused may not come back. */
 function endIdleWhenFull(server: Server): void {

@@ -1,8 +1,6 @@
 import { z } from 'zod';
 import { nameVideo } from '../commands/name-video.ts';
 import { maxUrlCharacters, type ParsedVideo } from '../domain/parse-video-url.ts';
-import type { PlatformRules } from '../ports/platform-rules.ts';
-import type { ShortLinks } from '../ports/videos.ts';
 import { ApiError, type ApiErrorCode } from './errors.ts';
 import type { PartsAway } from './retry-after.ts';
 
@@ -48,13 +46,7 @@ const platformFailed =
  */
 export async function readVideoUrl(
   url: string,
-  options: {
-    samplePlatformOrigin: string | undefined;
-    shortLinks: ShortLinks;
-    rules: PlatformRules;
-    partsAway: PartsAway;
-    whenUnanswered: ApiErrorCode;
-  },
+  options: Parameters<typeof nameVideo>[1] & { partsAway: PartsAway; whenUnanswered: ApiErrorCode },
 ): Promise<ParsedVideo> {
   const named = await nameVideo(url, options);
   if (named.outcome === 'refused') throw new ApiError(named.refusal, `url: ${named.explanation}`);

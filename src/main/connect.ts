@@ -24,7 +24,7 @@ import {
 } from '../adapters/telemetry/observers.ts';
 import type { Tracing } from '../adapters/telemetry/tracing.ts';
 import { isOurStream } from '../domain/is-our-stream.ts';
-import { ConnectionLimit } from '../http/connection-limit.ts';
+import { connectionLimit } from '../http/connection-limit.ts';
 import { ServiceParts } from '../ports/service-parts.ts';
 import { random, realNowMs, uptimeMs } from '../system/clock-and-chance.ts';
 import { maxOpenFiles } from '../system/processes.ts';
@@ -132,7 +132,7 @@ async function connectBeside(
     nats,
     metrics,
     macs,
-    connectionLimit: new ConnectionLimit({
+    limitConnections: connectionLimit({
       maxOpenFiles: maxOpenFiles(),
       logger,
       dropped: metrics.observer(observeConnections),

@@ -6,7 +6,7 @@ import type { PlatformRules } from '../../ports/platform-rules.ts';
 import { clientAddress } from '../../requests/client-address.ts';
 import { endOfAnswer } from '../../requests/end-of-answer.ts';
 import { linkRetryAfterSeconds } from '../retry-after.ts';
-import type { ConnectionLimits } from './connections-per-link.ts';
+import type { limitConnections } from './connections-per-link.ts';
 import { refuse } from './file-refusals.ts';
 import type { IdleReaders } from './idle-readers.ts';
 import { type ByteRange, type OpenFile, sendRange } from './send-range.ts';
@@ -72,7 +72,7 @@ interface FileRouteOptions {
   nowMs: () => number;
   /** Blocked items: links that were given out before end with their block. */
   rules: Pick<PlatformRules, 'blocksFile'>;
-  places: ConnectionLimits;
+  takePlace: ReturnType<typeof limitConnections>;
   readers: IdleReaders;
 }
 
@@ -81,7 +81,7 @@ interface FileRouteOptions {
  * key and sends none of the API's headers. HEAD takes the links that were signed for GET.
  */
 export function registerFileRoute(server: FastifyInstance, options: FileRouteOptions): void {
-  const { files, digestOf, nowMs, rules, places, readers } = options;
+  const { files, digestOf, nowMs, rules, takePlace, readers } = options;
 
   async function serve(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
     reply.headers({
@@ -94,7 +94,7 @@ export function registerFileRoute(server: FastifyInstance, options: FileRouteOpt
     if (rules.blocksFile(verdict.downloadName.replace(/\.[^.]*$/, ''))) return refuse(request, reply, 404);
     // Nobody would hear of its end any more.
     if (request.raw.socket.destroyed) return reply.hijack();
-    const giveBack = places.take({ link: verdict.link, address: clientAddress(request) });
+    const giveBack = takePlace({ link: verdict.link, address: clientAddress(request) });
     if (!giveBack) return refuse(request, reply.header('Retry-After', linkRetryAfterSeconds), 429);
     const ended = endOfAnswer(request, reply);
     const unwatch = readers.watch(request.raw.socket);

@@ -17,7 +17,7 @@ import { until } from '../../async/until.ts';
 import { WriterRegistry } from '../../commands/usage/writer-registry.ts';
 import { AddressWindows } from '../../http/address-window.ts';
 import { apiErrors } from '../../http/errors.ts';
-import { ConnectionLimits } from '../../http/files/connections-per-link.ts';
+import { limitConnections } from '../../http/files/connections-per-link.ts';
 import { createFileDigests } from '../../http/files/file-digests.ts';
 import { registerFileRoute } from '../../http/files/file-route.ts';
 import { IdleReaders } from '../../http/files/idle-readers.ts';
@@ -86,7 +86,7 @@ export const startApi: StartRole = async (connections, secrets) => {
     keyInForce: (keyId) => waitForKey(pool, keyId, { revoked: false, timeoutMs: keyInForceMs }),
     newUuid,
   });
-  connections.connectionLimit.hold(server.server, 'api');
+  connections.limitConnections(server.server, 'api');
   if (served) serveFiles(server, served, connections);
   addConsole(server, connections, { ...shared, publicUrl });
   registerStartPage(server);
@@ -136,12 +136,12 @@ function serveFiles(
   { config, clock, store, rules, metrics }: Connections,
 ): void {
   const readers = new IdleReaders({ limitSeconds: config.LINK_IDLE_SECONDS, sendQueues: readSendQueues });
-  const places = new ConnectionLimits({
+  const takePlace = limitConnections({
     perLink: config.MAX_CONNECTIONS_PER_LINK,
     perAddress: config.MAX_CONNECTIONS_PER_ADDRESS,
   });
   const digestOf = createFileDigests(store);
-  registerFileRoute(server, { files, digestOf, nowMs: clock.realNowMs, rules, places, readers });
+  registerFileRoute(server, { files, digestOf, nowMs: clock.realNowMs, rules, takePlace, readers });
   watchReaders(metrics, readers);
 }
 

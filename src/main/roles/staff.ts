@@ -49,7 +49,7 @@ interface Shared {
 export async function startStaffListener(connections: Connections, shared: Shared, port: number) {
   const { config, logger } = connections;
   const server = createStaffServer(logger, config);
-  connections.connectionLimit.hold(server.server, 'staff');
+  connections.limitConnections(server.server, 'staff');
   const address = () => config.STAFF_URL ?? ownAddress(server, { host: config.STAFF_HOST, port });
   const exportPool = openExportPool(connections);
   const dependencies = staffDependencies({ ...connections, exportPool }, shared, address);

@@ -24,10 +24,10 @@ export async function startRole(role: Role, ...given: Parameters<StartRole>): Pr
 
 /** Health checks and metrics of a role without an API. */
 export async function startHealthServer(connections: Connections): Promise<RunningRole> {
-  const { logger, connectionLimit, metrics } = connections;
+  const { logger, limitConnections, metrics } = connections;
   const { HOST: host, HEALTH_PORT: port, TRUSTED_PROXIES: trustedProxies } = connections.config;
   const server = createListener({ logger, newUuid, trustedProxies }, { exposeHeadRoutes: true });
-  connectionLimit.hold(server.server, 'health');
+  limitConnections(server.server, 'health');
   requireTargets(server);
   server.setErrorHandler((error, _request, reply) => {
     if (!(error instanceof RequestRefused)) throw error;

@@ -2,7 +2,7 @@ import { createSecretKey, randomBytes, randomUUID } from 'node:crypto';
 import Fastify, { type FastifyInstance } from 'fastify';
 import { createLocalFileStore, type LocalFileStore } from '../../../src/adapters/files/local-file-store.ts';
 import type { SigningKey } from '../../../src/adapters/files/signed-links.ts';
-import { ConnectionLimits } from '../../../src/http/files/connections-per-link.ts';
+import { limitConnections } from '../../../src/http/files/connections-per-link.ts';
 import { registerFileRoute } from '../../../src/http/files/file-route.ts';
 import { IdleReaders } from '../../../src/http/files/idle-readers.ts';
 import { noPlatformRules } from '../../../src/ports/platform-rules.ts';
@@ -42,7 +42,7 @@ export function serveLocalStore(keys: { current: SigningKey; others: SigningKey[
     nowMs: () => clock.nowMs,
     digestOf: async () => served.digest,
     rules: noPlatformRules,
-    places: new ConnectionLimits({ perLink: 8, perAddress: 64 }),
+    takePlace: limitConnections({ perLink: 8, perAddress: 64 }),
     readers: new IdleReaders({ limitSeconds: 30, sendQueues: readSendQueues }),
   });
   return served;
