@@ -8,7 +8,7 @@ export interface DownloaderReport {
     path: string;
     version: string | null;
     sha256: string | null;
-    expectedSha256: string | null;
+    expected_sha256: string | null;
   }[];
   ageDays: number | null;
   oldAfterDays: number;
@@ -32,6 +32,7 @@ export function addShowEngine(group: Command, output: Output, inspect: () => Pro
 export interface EngineInstallation {
   path: string;
   sha256: string;
+  /** The failure of one that was passed is undefined. */
   tests: readonly { test: string; failure: string | undefined }[];
 }
 
@@ -64,9 +65,9 @@ export function addInstallEngine(
 }
 
 /** Compares the checksum of a program with the expected one. */
-function checksumState({ sha256, expectedSha256 }: DownloaderReport['programs'][number]): string {
-  if (expectedSha256 === null) return 'not pinned';
-  return sha256 === expectedSha256 ? 'as tested' : 'differs';
+function checksumState({ sha256, expected_sha256: expected }: DownloaderReport['programs'][number]): string {
+  if (expected === null) return 'not pinned';
+  return sha256 === expected ? 'as tested' : 'differs';
 }
 
 function warnings({ programs, ageDays, oldAfterDays, guards, sandbox }: DownloaderReport): string[] {
@@ -94,19 +95,7 @@ function warnings({ programs, ageDays, oldAfterDays, guards, sandbox }: Download
 function showEngineCommand(output: Output, report: DownloaderReport): void {
   const { programs, ageDays, guards, sandbox } = report;
   const warned = warnings(report);
-  const data = {
-    programs: programs.map((program) => ({
-      program: program.program,
-      version: program.version,
-      path: program.path,
-      sha256: program.sha256,
-      expected_sha256: program.expectedSha256,
-    })),
-    age_days: ageDays,
-    sandbox,
-    guards,
-    warnings: warned,
-  };
+  const data = { programs, age_days: ageDays, sandbox, guards, warnings: warned };
   const text = [
     table(
       output,

@@ -1,6 +1,6 @@
 import { mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { DownloaderReport } from '../cli/engine.ts';
+import type { DownloaderReport, EngineInstallation } from '../cli/engine.ts';
 import { CommandFailed } from '../cli/output.ts';
 import { parseVideoUrl } from '../domain/parse-video-url.ts';
 import { createVideoSource } from '../downloader/video-source.ts';
@@ -56,21 +56,12 @@ const limits = {
   maxVideoSide: 1_080,
 };
 
-export interface EngineTest {
-  test: string;
-  /** Undefined if it was passed. */
-  failure: string | undefined;
-}
-
 /**
  * Puts another yt-dlp in the place of the pinned one, if it passes the tests. Processes take it at their next start.
  *
  * @throws {CommandFailed} if it fails one; nothing is changed then
  */
-export async function installEngine(
-  config: Config,
-  file: string,
-): Promise<{ path: string; sha256: string; tests: readonly EngineTest[] }> {
+export async function installEngine(config: Config, file: string): Promise<EngineInstallation> {
   refuseOwnPath(config);
   const tested = await findTestedDownloader(config);
   const { directory } = tested;
@@ -105,7 +96,7 @@ function refuseOwnPath({ YTDLP_PATH }: Config): void {
 }
 
 /** Tries a downloader on a sample platform of its own, in the sandbox of downloads. */
-async function testEngine(config: Config, downloader: InstalledDownloader): Promise<EngineTest[]> {
+async function testEngine(config: Config, downloader: InstalledDownloader): Promise<EngineInstallation['tests']> {
   const platform = await startSamplePlatform({
     cacheDirectory: join(config.dataDirectory, 'sample-platform'),
     ffmpegPath: downloader.ffmpegPath,
@@ -136,7 +127,7 @@ async function testEngine(config: Config, downloader: InstalledDownloader): Prom
 async function runTests(
   source: VideoSource,
   { origin, workDirectory }: { origin: string; workDirectory: string },
-): Promise<EngineTest[]> {
+): Promise<EngineInstallation['tests']> {
   const item = (id: string): VideoReference => {
     const parsed = parseVideoUrl(`${origin}/watch/${id}`, { samplePlatformOrigin: origin });
     if (!parsed.ok || parsed.video === undefined) throw new Error(`the sample platform has no item ${id}`);

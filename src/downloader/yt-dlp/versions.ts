@@ -93,7 +93,7 @@ export async function inspectDownloader(inspection: Inspection) {
         version: isKnown ? bundledYtDlpVersion : await firstWord(inspection, run),
         /** SHA-256 of the installed file, if requested, and of the file that this version was tested with; null for other programs. */
         sha256: isBundled ? packedSha256 : inspection.checksums ? await fileSha256(path).catch(() => null) : null,
-        expectedSha256:
+        expected_sha256:
           (program === 'yt-dlp' ? testedSha256Of(path) : undefined) ?? (isBundled ? bundledYtDlpSha256 : null),
       };
     }),
