@@ -11,11 +11,10 @@ import {
   type IssuerDetails,
   issuerDetails,
 } from '../domain/billing-details.ts';
-import { isRefused } from '../domain/refusals.ts';
 import { requireAccount } from './accounts/find-account-usage.ts';
 import { accountIdArgument } from './arguments.ts';
 import { type CliDependencies, requestOf, type RunCommand } from './dependencies.ts';
-import { CommandFailed, print } from './output.ts';
+import { CommandFailed, print, unlessRefused } from './output.ts';
 
 /** Names and addresses on invoices: of an account's owner, and of the issuer. */
 
@@ -72,14 +71,10 @@ async function billingCommand(cli: CliDependencies, accountId: string, options: 
     return;
   }
   requireDetails(billingDetails.partial(), details);
-  const changed = await changeBillingDetails(cli, { accountId, details, ...requestOf(cli) });
-  if (isRefused(changed)) {
-    throw new CommandFailed(
-      changed.refusal === 'too_many_billing_changes'
-        ? `the billing details of ${accountId} were changed ${String(maxBillingChanges)} times within an hour, the most that may be: try again later`
-        : changed.refusal,
-    );
-  }
+  const answer = await changeBillingDetails(cli, { accountId, details, ...requestOf(cli) });
+  const changed = unlessRefused(answer, {
+    too_many_billing_changes: `the billing details of ${accountId} were changed ${String(maxBillingChanges)} times within an hour, the most that may be: try again later`,
+  });
   printDetails(cli, { account_id: accountId }, changed);
 }
 

@@ -8,10 +8,9 @@ import type { CliDependencies, RunCommand } from './dependencies.ts';
 import { type Columns, CommandFailed, rowsText } from './output.ts';
 import { type PageOptions, printPage, takePage } from './pagination.ts';
 
-interface ListOptions extends Omit<PageOptions, 'after'> {
+interface ListOptions extends PageOptions {
   account?: string;
   status?: CorrectionStatus;
-  after?: string;
 }
 
 export function addListCorrections(corrections: Command, run: RunCommand): void {

@@ -5,12 +5,19 @@ import { issueReferencedKey, openFirstPeriod, revokeApiKey } from '../commands/a
 import { facts } from '../documents/text.ts';
 import { keyLabel } from '../domain/account-events.ts';
 import { maxKeysOf } from '../domain/plans.ts';
-import { isRefused, type Refusal } from '../domain/refusals.ts';
 import { termsAt } from '../domain/usage-periods.ts';
 import { currentUsage, requireAccount } from './accounts/find-account-usage.ts';
 import { accountIdArgument, referenceArgument } from './arguments.ts';
 import { type CliDependencies, requestOf, type RunCommand } from './dependencies.ts';
-import { type Columns, CommandFailed, print, requireText, rowsText } from './output.ts';
+import {
+  type Columns,
+  CommandFailed,
+  print,
+  type RefusalTexts,
+  requireText,
+  rowsText,
+  unlessRefused,
+} from './output.ts';
 import { notInForce, untilShown } from './wait-for-read-models.ts';
 
 interface IssueOptions {
@@ -57,8 +64,8 @@ async function issueCommand(
   const refused = await openFirstPeriod(cli, accountId, requestOf(cli));
   if (refused) throw new CommandFailed(`there is no account ${accountId}`);
   const maxKeys = maxKeysOf(termsAt(await currentUsage(cli, accountId), cli.now()));
-  const issued = await issueReferencedKey(cli, { accountId, label, reference, maxKeys, ...requestOf(cli) });
-  if (isRefused(issued)) throw new CommandFailed(whyNot(issued.refusal, { accountId, maxKeys }));
+  const answer = await issueReferencedKey(cli, { accountId, label, reference, maxKeys, ...requestOf(cli) });
+  const issued = unlessRefused(answer, refusalTexts(accountId, maxKeys));
   const { key, keyId, keyPrefix, revoked } = issued;
   const data = { account_id: accountId, key_id: keyId, key, key_prefix: keyPrefix, label: issued.label };
   const inForce = await untilShown(cli, (timeoutMs) => waitForKey(cli.pool, keyId, { revoked, timeoutMs }));
@@ -70,11 +77,12 @@ async function issueCommand(
   print(cli.output, data, `${facts(data)}\n\n${key === null ? shownBefore(revoked) : shownNow}`);
 }
 
-function whyNot(refusal: Refusal, { accountId, maxKeys }: { accountId: string; maxKeys: number }): string {
+function refusalTexts(accountId: string, maxKeys: number): RefusalTexts {
   const allowed = `${String(maxKeys)} API keys, as many as its terms allow ("accounts terms ${accountId} --keys" changes that)`;
-  return refusal === 'too_many_new_keys'
-    ? `in the past hour ${accountId} was issued ${allowed}`
-    : `${accountId} has ${allowed}: revoke one first`;
+  return {
+    too_many_keys: `${accountId} has ${allowed}: revoke one first`,
+    too_many_new_keys: `in the past hour ${accountId} was issued ${allowed}`,
+  };
 }
 
 const shownNow = 'The key is shown only once; nobody can show it again.';
@@ -100,7 +108,7 @@ const keyColumns: Columns<KeyWithUse> = {
 async function revokeCommand(cli: CliDependencies, keyId: string): Promise<void> {
   const accountId = await accountOfKey(cli, keyId);
   const revoked = await revokeApiKey(cli, { accountId, keyId, ...requestOf(cli) });
-  if (isRefused(revoked)) throw new CommandFailed(`there is no key ${keyId}`);
+  unlessRefused(revoked, { key_not_found: `there is no key ${keyId}` });
   const inForce = await untilShown(cli, (timeoutMs) => waitForKey(cli.pool, keyId, { revoked: true, timeoutMs }));
   if (!inForce) throw notInForce(`the revocation of ${keyId}`);
   const data = { account_id: accountId, key_id: keyId, revoked: true };

@@ -1,6 +1,7 @@
 import type { z } from 'zod';
 import { table } from '../documents/text.ts';
 import { formatCents } from '../domain/cents.ts';
+import { isRefused, type Refusal, type Refused } from '../domain/refusals.ts';
 
 /** The output of a command: text for people, one JSON document for programs. */
 export interface Output {
@@ -24,6 +25,15 @@ export class CommandFailed extends Error {
     super(message);
     this.exitCode = exitCode;
   }
+}
+
+/** What a refusal means to the person who asked; one without a text of its own is told by its name. */
+export type RefusalTexts = Partial<Record<Refusal, string>>;
+
+/** @throws {CommandFailed} for a refusal */
+export function unlessRefused<Answer extends object>(answer: Answer | Refused, texts: RefusalTexts = {}): Answer {
+  if (isRefused(answer)) throw new CommandFailed(texts[answer.refusal] ?? answer.refusal);
+  return answer;
 }
 
 /** @param text the same facts, for people */

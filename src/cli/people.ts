@@ -3,11 +3,11 @@ import { invitePerson, removePerson } from '../commands/accounts.ts';
 import { facts } from '../documents/text.ts';
 import { findPerson, listPeople, maxPeople, type Person } from '../domain/people.ts';
 import { email as emailSchema } from '../domain/plain-text.ts';
-import { isRefused, type Refusal } from '../domain/refusals.ts';
+import { refuse } from '../domain/refusals.ts';
 import { requireAccount } from './accounts/find-account-usage.ts';
 import { accountIdArgument } from './arguments.ts';
 import { type CliDependencies, requestOf, type RunCommand } from './dependencies.ts';
-import { CommandFailed, print, requireText, rowsText } from './output.ts';
+import { print, type RefusalTexts, requireText, rowsText, unlessRefused } from './output.ts';
 
 export function addInvitePerson(people: Command, run: RunCommand): void {
   people
@@ -37,8 +37,8 @@ export function addRemovePerson(people: Command, run: RunCommand): void {
 
 async function inviteCommand(cli: CliDependencies, accountId: string, email: string): Promise<void> {
   requireText(emailSchema, email, email);
-  const invited = await invitePerson(cli, { accountId, email, ...requestOf(cli) });
-  if (isRefused(invited)) throw new CommandFailed(whyNot(invited.refusal, { accountId, person: email }));
+  const answer = await invitePerson(cli, { accountId, email, ...requestOf(cli) });
+  const invited = unlessRefused(answer, refusalTexts(accountId, email));
   const data = { account_id: accountId, ...rowOf(invited) };
   print(cli.output, data, facts(data));
 }
@@ -50,29 +50,27 @@ async function listCommand(cli: CliDependencies, accountId: string): Promise<voi
 }
 
 async function removeCommand(cli: CliDependencies, accountId: string, person: string): Promise<void> {
-  const found = person.includes('@')
+  const personId = person.includes('@')
     ? findPerson((await requireAccount(cli, accountId)).people, person)?.personId
     : person;
-  if (found === undefined) throw new CommandFailed(whyNot('person_not_found', { accountId, person }));
-  const removed = await removePerson(cli, { accountId, personId: found, ...requestOf(cli) });
-  if (isRefused(removed)) throw new CommandFailed(whyNot(removed.refusal, { accountId, person }));
-  print(
-    cli.output,
-    { account_id: accountId, person_id: found, removed: true },
-    `${removed.email} is removed from ${accountId}`,
-  );
+  const answer =
+    personId === undefined
+      ? refuse('person_not_found')
+      : await removePerson(cli, { accountId, personId, ...requestOf(cli) });
+  const { email, personId: removed } = unlessRefused(answer, refusalTexts(accountId, person));
+  const data = { account_id: accountId, person_id: removed, removed: true };
+  print(cli.output, data, `${email} is removed from ${accountId}`);
 }
 
 const rowOf = ({ personId, since, email }: Person) => ({ person_id: personId, since, email });
 
-function whyNot(refusal: Refusal, { accountId, person }: { accountId: string; person: string }): string {
+function refusalTexts(accountId: string, person: string): RefusalTexts {
   const most = String(maxPeople);
-  const texts: Partial<Record<Refusal, string>> = {
+  return {
     account_not_found: `there is no account ${accountId}`,
     person_not_found: `${accountId} has no person ${person}: "people list ${accountId}" shows those it has`,
     last_person: `${person} is the last person of ${accountId}: invite another first`,
     too_many_people: `${accountId} has ${most} people, the most that an account may have: remove one first`,
     too_many_invitations: `${most} people were invited to ${accountId} within an hour, the most that may be: try again later`,
   };
-  return texts[refusal] ?? refusal;
 }

@@ -20,13 +20,21 @@ import { memberFacts, tokenFacts } from '../documents/staff-facts.ts';
 import { facts } from '../documents/text.ts';
 import { keyLabel } from '../domain/account-events.ts';
 import { email as emailSchema } from '../domain/plain-text.ts';
-import { isRefused, type Refusal } from '../domain/refusals.ts';
+import { refuse } from '../domain/refusals.ts';
 import { defaultTokenDays, maxStaffTokens, maxTokenDays } from '../domain/staff.ts';
 import { staffIdPattern, type StaffRole, staffRoles, type StaffScope, staffScopes } from '../domain/staff-events.ts';
 import { MailNotTaken } from '../ports/billing.ts';
 import { addByOptions, addPageOptions, type DecidedBy, operatorOf, wholeArgument } from './arguments.ts';
 import type { CliDependencies, RunCommand } from './dependencies.ts';
-import { type Columns, CommandFailed, print, requireText, rowsText } from './output.ts';
+import {
+  type Columns,
+  CommandFailed,
+  print,
+  type RefusalTexts,
+  requireText,
+  rowsText,
+  unlessRefused,
+} from './output.ts';
 import { type PageOptions, printPage, takePage } from './pagination.ts';
 import { caughtUp, commandTimeoutMs, notInForce } from './wait-for-read-models.ts';
 
@@ -112,9 +120,7 @@ async function inviteCommand(cli: CliDependencies, { email, role, ...decided }: 
   requireText(emailSchema, email, email);
   const [known] = await membersOf(cli, email);
   if (known) throw new CommandFailed(`${email} is staff already, as ${known.staff_id} in the role ${known.role}`);
-  const invited = await inviteStaff(cli, { email, role, ...orderOf(cli, decided) });
-  if (isRefused(invited)) throw new CommandFailed(invited.refusal);
-  const { staffId } = invited;
+  const { staffId } = unlessRefused(await inviteStaff(cli, { email, role, ...orderOf(cli, decided) }));
   const link = (await cli.createStaffLink?.(staffId)) ?? null;
   const mailed = link !== null && (await mailLink(cli, { email, role, link }));
   // It is a way in: nobody is shown one that somebody else has got.
@@ -153,8 +159,11 @@ function hintOf(
 async function linkCommand(cli: CliDependencies, person: string): Promise<void> {
   const staffId = await findStaff(cli, person);
   const { member, removed } = await readStaff(cli, staffId);
-  if (!member) throw new CommandFailed(whyNot(removed ? 'staff_removed' : 'staff_not_found', person));
-  if (!member.invited) throw new CommandFailed(`${person} signs in by the OpenID provider, and needs no link`);
+  const { invited } = unlessRefused(
+    member ?? refuse(removed ? 'staff_removed' : 'staff_not_found'),
+    refusalTexts(person),
+  );
+  if (!invited) throw new CommandFailed(`${person} signs in by the OpenID provider, and needs no link`);
   const link = (await cli.createStaffLink?.(staffId)) ?? null;
   if (link === null) throw new CommandFailed(`no link: ${noConsole}`);
   print(cli.output, { staff_id: staffId, link }, `${facts({ staff_id: staffId, link })}\n\n${linkHint}`);
@@ -183,8 +192,7 @@ async function listCommand(cli: CliDependencies, { limit, after }: PageOptions):
 
 async function removeCommand(cli: CliDependencies, person: string, decided: DecidedBy): Promise<void> {
   const staffId = await findStaff(cli, person);
-  const removed = await removeStaff(cli, { staffId, ...orderOf(cli, decided) });
-  if (isRefused(removed)) throw new CommandFailed(whyNot(removed.refusal, person));
+  const removed = unlessRefused(await removeStaff(cli, { staffId, ...orderOf(cli, decided) }), refusalTexts(person));
   await requireInForce(cli, `the removal of ${person}`);
   const data = { staff_id: staffId, removed: true, has_admin: await hasAdmin(cli.pool) };
   const text = `${removed.email ?? staffId} is not staff any more`;
@@ -199,8 +207,7 @@ async function issueCommand(
   requireText(keyLabel, 'the label', label);
   const staffId = await findStaff(cli, person);
   const order = { staffId, label, scopes, lifetimeDays, ...orderOf(cli, decided) };
-  const issued = await issueStaffToken(cli, order);
-  if (isRefused(issued)) throw new CommandFailed(whyNot(issued.refusal, person));
+  const issued = unlessRefused(await issueStaffToken(cli, order), refusalTexts(person));
   const data = { staff_id: staffId, ...tokenFacts(issued, { isStaff: true, now: cli.now() }), token: issued.token };
   print(cli.output, data, `${facts({ ...data, scopes: scopes.join(', ') })}\n\nThe token is shown this once.`);
 }
@@ -208,7 +215,7 @@ async function issueCommand(
 async function listTokensCommand(cli: CliDependencies, person: string): Promise<void> {
   const staffId = await findStaff(cli, person);
   const { member, tokens, removed } = await readStaff(cli, staffId);
-  if (!member) throw new CommandFailed(whyNot('staff_not_found', person));
+  unlessRefused(member ?? refuse('staff_not_found'), refusalTexts(person));
   const rows = [...tokens.values()].map((token) => tokenFacts(token, { isStaff: !removed, now: cli.now() }));
   print(cli.output, { staff_id: staffId, tokens: rows }, rowsText(cli.output, tokenColumns, rows));
 }
@@ -228,8 +235,8 @@ async function revokeCommand(
   decided: DecidedBy,
 ): Promise<void> {
   const staffId = await findStaff(cli, person);
-  const revoked = await revokeStaffToken(cli, { staffId, tokenId, ...orderOf(cli, decided) });
-  if (isRefused(revoked)) throw new CommandFailed(whyNot(revoked.refusal, person));
+  const answer = await revokeStaffToken(cli, { staffId, tokenId, ...orderOf(cli, decided) });
+  const revoked = unlessRefused(answer, refusalTexts(person));
   await requireInForce(cli, `the revocation of ${tokenId}`);
   print(cli.output, { staff_id: staffId, token_id: tokenId, revoked: true }, `${revoked.tokenPrefix}… is revoked`);
 }
@@ -243,9 +250,9 @@ async function requireInForce(cli: CliDependencies, what: string): Promise<void>
 async function findStaff(cli: CliDependencies, person: string): Promise<string> {
   if (staffIdPattern.test(person)) return person;
   const [member, ...others] = await membersOf(cli, person);
-  if (!member) throw new CommandFailed(whyNot('staff_not_found', person));
+  const { staff_id: staffId } = unlessRefused(member ?? refuse('staff_not_found'), refusalTexts(person));
   if (others.length > 0) throw new CommandFailed(`${person} is the address of several members: give a staff id`);
-  return member.staff_id;
+  return staffId;
 }
 
 async function membersOf(cli: CliDependencies, email: string): Promise<StaffMember[]> {
@@ -253,12 +260,9 @@ async function membersOf(cli: CliDependencies, email: string): Promise<StaffMemb
   return listStaffOfAddress(cli.pool, { email, macs: cli.macs, limit: 2 });
 }
 
-function whyNot(refusal: Refusal, person: string): string {
-  const texts: Partial<Record<Refusal, string>> = {
-    staff_not_found: `there is no member of staff ${person}: "staff list" shows those there are`,
-    staff_removed: `${person} is not staff any more`,
-    key_not_found: `${person} has no such token: "staff tokens list" shows those there are`,
-    too_many_keys: `${person} has ${String(maxStaffTokens)} tokens, the most that a member may have: revoke one first`,
-  };
-  return texts[refusal] ?? refusal;
-}
+const refusalTexts = (person: string): RefusalTexts => ({
+  staff_not_found: `there is no member of staff ${person}: "staff list" shows those there are`,
+  staff_removed: `${person} is not staff any more`,
+  key_not_found: `${person} has no such token: "staff tokens list" shows those there are`,
+  too_many_keys: `${person} has ${String(maxStaffTokens)} tokens, the most that a member may have: revoke one first`,
+});

@@ -3,10 +3,9 @@ import { waitForAccount } from '../../../projections/api-keys.ts';
 import { openAccount } from '../../commands/accounts.ts';
 import { facts } from '../../documents/text.ts';
 import { email as emailSchema } from '../../domain/plain-text.ts';
-import { isRefused } from '../../domain/refusals.ts';
 import { referenceArgument } from '../arguments.ts';
 import { type CliDependencies, requestOf, type RunCommand } from '../dependencies.ts';
-import { CommandFailed, print, requireText } from '../output.ts';
+import { CommandFailed, print, requireText, unlessRefused } from '../output.ts';
 import { notInForce, untilShown } from '../wait-for-read-models.ts';
 import { planNamed } from './describe-terms.ts';
 
@@ -33,8 +32,7 @@ export function addOpenAccount(accounts: Command, run: RunCommand): void {
 async function openCommand(cli: CliDependencies, { email, plan, reference }: OpenOptions): Promise<void> {
   const terms = planNamed(await cli.plans(), plan);
   requireText(emailSchema, email, email);
-  const opened = await openAccount(cli, { email, terms, reference, ...requestOf(cli) });
-  if (isRefused(opened)) throw new CommandFailed(opened.refusal);
+  const opened = unlessRefused(await openAccount(cli, { email, terms, reference, ...requestOf(cli) }));
   const { accountId } = opened;
   const differing = [
     ...(opened.email === email ? [] : [`e-mail ${opened.email}`]),

@@ -4,7 +4,6 @@ import { load } from '../../commands/handler/handle-command.ts';
 import { accountInvoices } from '../../commands/issue-invoice.ts';
 import { facts } from '../../documents/text.ts';
 import { formatCents } from '../../domain/cents.ts';
-import { isRefused, type Refusal } from '../../domain/refusals.ts';
 import {
   accountIdArgument,
   addDecisionOptions,
@@ -14,7 +13,7 @@ import {
   type StaffDecision,
 } from '../arguments.ts';
 import type { CliDependencies, RunCommand } from '../dependencies.ts';
-import { CommandFailed, print } from '../output.ts';
+import { CommandFailed, print, type RefusalTexts, unlessRefused } from '../output.ts';
 import { commandTimeoutMs } from '../wait-for-read-models.ts';
 
 export function addCreditInvoice(invoices: Command, run: RunCommand): void {
@@ -56,7 +55,7 @@ async function creditCommand(
     throw new CommandFailed('say who gives this back (--by) and why (--reason)');
   const about = { invoice_number: invoiceNumber, line, charge_event_id: charge ?? null };
   const before = await findNote(cli, accountId, reference);
-  const given = await giveBack(cli, {
+  const answer = await giveBack(cli, {
     accountId,
     reference,
     correction: { kind: 'credit_line', ...about },
@@ -65,7 +64,7 @@ async function creditCommand(
     limitCents: cli.approvalCents,
     timeoutMs: commandTimeoutMs,
   });
-  if (isRefused(given)) throw new CommandFailed(whyNot(given.refusal, { ...about, accountId, reference, cents }));
+  unlessRefused(answer, refusalTexts({ ...about, accountId, reference, cents }));
   const note = before ?? (await findNote(cli, accountId, reference));
   if (!note) throw new Error(`the credit note ${reference} was issued and is not there`);
   const { mail_to: _mailTo, ...issued } = note;
@@ -90,21 +89,24 @@ interface RefusedCredit {
   cents: number;
 }
 
-function whyNot(
-  refusal: Refusal,
-  { accountId, reference, invoice_number: invoice, line, charge_event_id: charge, cents }: RefusedCredit,
-): string {
+function refusalTexts({
+  accountId,
+  reference,
+  invoice_number: invoice,
+  line,
+  charge_event_id: charge,
+  cents,
+}: RefusedCredit): RefusalTexts {
   const where = `line ${String(line)} of invoice ${String(invoice)} of ${accountId}`;
   const ofCharge = charge === null ? '' : ', or of that charge';
   const tooMuch =
     `${formatCents(cents)} is more than is left of ${where}, of the whole invoice${ofCharge}; ` +
     '"invoices show" lists the credits so far';
-  const reasons: Partial<Record<Refusal, string>> = {
+  return {
     invoice_not_found: `there is no ${where}; see "invoices list" and "invoices show"`,
     nothing_to_give_back: tooMuch,
     exceeds_charge: tooMuch,
     charge_not_found: `${where} has no charge ${charge ?? ''}; "invoices show --charges" lists its charges`,
     reference_reused: `another credit note has the reference ${reference}: nothing was written; use another reference`,
   };
-  return reasons[refusal] ?? refusal;
 }

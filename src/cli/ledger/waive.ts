@@ -11,7 +11,6 @@ import { usageStream } from '../../domain/billing-period.ts';
 import { formatCents } from '../../domain/cents.ts';
 import { waiverName } from '../../domain/change-charge.ts';
 import { type FailureReason, failureReasonNames } from '../../domain/failure-reasons.ts';
-import { isRefused, type Refusal } from '../../domain/refusals.ts';
 import {
   accountIdArgument,
   addDecisionOptions,
@@ -21,7 +20,7 @@ import {
   type StaffDecision,
 } from '../arguments.ts';
 import type { CliDependencies, RunCommand } from '../dependencies.ts';
-import { CommandFailed, print } from '../output.ts';
+import { CommandFailed, print, type RefusalTexts, unlessRefused } from '../output.ts';
 import { createCountBar } from '../progress-bar.ts';
 import { caughtUp } from '../wait-for-read-models.ts';
 
@@ -77,14 +76,14 @@ export async function waiveCommand(
   const { account_id, usage_stream: stream, usage_revision: queued } = await findJob(cli, token);
   // Right before its DownloadQueued; whatever concerns a charge stands behind it.
   const revision = queued - 1;
-  const given = await giveBack(cli, {
+  const answer = await giveBack(cli, {
     accountId: account_id,
     reference,
     correction: { kind: 'waive_charge', stream, token, revision },
     cents,
     ...orderOf(cli, decided),
   }).catch(explainUnknown);
-  if (isRefused(given)) throw new CommandFailed(refusalText(given.refusal, { token, reference, stream }));
+  unlessRefused(answer, refusalTexts({ token, reference, stream }));
   // From the log alone, so that the same command prints the same when it is repeated.
   const [waiver] = await readWaivers(cli, { stream, reference, charges: [{ token, revision }] });
   if (!waiver) throw new Error(`the waiver ${reference} was accepted and is not there`);
@@ -157,7 +156,7 @@ export async function waiveFailedCommand(
   const others = charges.length - waived.length;
   const rest = others > 0 ? `; ${String(others)} more had nothing left to waive` : '';
   print(cli.output, data, refused ? text : text + rest);
-  if (refused) throw new CommandFailed(refusalText(refused.refusal, { token: '', reference, stream }));
+  if (refused) unlessRefused(refused, refusalTexts({ token: '', reference, stream }));
   if (behind) throw new CommandFailed('more may have failed: the projector is behind or away', 2);
 }
 
@@ -179,15 +178,11 @@ async function findJob(cli: WaiveDependencies, token: string) {
   throw new CommandFailed(`there is no download ${token} in the read model yet, because it is behind the log`, 2);
 }
 
-function refusalText(
-  refusal: Refusal,
-  { token, reference, stream }: { token: string; reference: string; stream: string },
-): string {
-  const texts: Partial<Record<Refusal, string>> = {
+function refusalTexts({ token, reference, stream }: Record<'token' | 'reference' | 'stream', string>): RefusalTexts {
+  return {
     period_closed: `the books of ${stream} are closed: give the money back with "invoices credit"`,
     nothing_to_give_back: `nothing is left to waive of the charge for ${token}: it was a credit, or was given back`,
     exceeds_charge: `the amount exceeds the rest of the charge for ${token}: see "jobs timeline ${token}"`,
     reference_reused: `another waiver of this charge has the reference ${reference}: use another reference`,
   };
-  return texts[refusal] ?? refusal;
 }
