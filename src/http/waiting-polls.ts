@@ -38,9 +38,7 @@ const leastOfOne = 20;
  * queries a waiting poll holds nothing but the connection to its client (decision 34).
  */
 export class WaitingPolls {
-  readonly #changedJobs: WaitingPollsOptions['changedJobs'];
-  readonly #keysNotInForce: WaitingPollsOptions['keysNotInForce'];
-  readonly #part: ServicePart;
+  readonly #options: WaitingPollsOptions;
   readonly #maxWaiting: number;
   readonly #maxOfOne: number;
   readonly #waiting = new Set<Waiting>();
@@ -48,12 +46,10 @@ export class WaitingPolls {
   #isLooking = false;
   #isStopped = false;
 
-  constructor({ changedJobs, keysNotInForce, part, maxWaiting = 2_000 }: WaitingPollsOptions) {
-    this.#changedJobs = changedJobs;
-    this.#keysNotInForce = keysNotInForce;
-    this.#part = part;
-    this.#maxWaiting = maxWaiting;
-    this.#maxOfOne = Math.max(leastOfOne, Math.floor(maxWaiting * shareOfOne));
+  constructor(options: WaitingPollsOptions) {
+    this.#options = options;
+    this.#maxWaiting = options.maxWaiting ?? 2_000;
+    this.#maxOfOne = Math.max(leastOfOne, Math.floor(this.#maxWaiting * shareOfOne));
   }
 
   get count(): number {
@@ -113,20 +109,21 @@ export class WaitingPolls {
   }
 
   async #look(): Promise<void> {
+    const { changedJobs, keysNotInForce, part } = this.#options;
     if (this.#waiting.size > 0) {
       try {
         const known = new Map([...this.#waiting].flatMap((each) => each.known.map((job) => [textOf(job), job])));
         const keyHashes = new Set([...this.#waiting].flatMap(({ keyHash }) => keyHash ?? []));
         const [changed, notInForce] = await Promise.all([
-          this.#changedJobs([...known.values()]),
-          keyHashes.size === 0 ? new Set<string>() : this.#keysNotInForce([...keyHashes]),
+          changedJobs([...known.values()]),
+          keyHashes.size === 0 ? new Set<string>() : keysNotInForce([...keyHashes]),
         ]);
-        this.#part.works();
+        part.works();
         this.#answerRevoked(notInForce);
         this.#answerChanged(new Map(changed.map((job) => [job.token, job])));
       } catch (error) {
         // They wait on: the status is read once more at the end of their time.
-        this.#part.failed('a look at jobs that are waited for', error);
+        part.failed('a look at jobs that are waited for', error);
       }
     }
     this.#isLooking = false;

@@ -1,5 +1,6 @@
 import { formatCents } from '../../domain/cents.ts';
 import { maxKeysOf, type PlanCatalogue, type PlanTerms, type Terms } from '../../domain/plans.ts';
+import type { Pool } from '../../domain/usage-summary.ts';
 import { CommandFailed } from '../output.ts';
 
 /** One line of what an account has bought. */
@@ -13,7 +14,10 @@ export function describeTerms(terms: PlanTerms): string {
   return `${included}, ${formatCents(fee_cents)} a month, ${String(hourly_limit)} requests an hour for each of ${String(maxKeysOf(terms))} keys`;
 }
 
-export const capText = ({ overage_cap_cents: capCents }: Terms) => (capCents === null ? 'none' : formatCents(capCents));
+export const usedText = ({ used, limit }: Pick<Pool, 'used' | 'limit'>) => `${String(used)} of ${String(limit)}`;
+
+export const capText = ({ overage_cap_cents: capCents }: Pick<Terms, 'overage_cap_cents'>) =>
+  capCents === null ? 'none' : formatCents(capCents);
 
 export function planNamed(plans: PlanCatalogue, plan: string): PlanTerms {
   const terms = plans.get(plan);

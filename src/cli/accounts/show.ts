@@ -8,7 +8,7 @@ import { summariseUsage } from '../../domain/usage-summary.ts';
 import { accountIdArgument } from '../arguments.ts';
 import type { CliDependencies, RunCommand } from '../dependencies.ts';
 import { print } from '../output.ts';
-import { capText, describeTerms } from './describe-terms.ts';
+import { capText, describeTerms, usedText } from './describe-terms.ts';
 import { currentUsage, requireAccount } from './find-account-usage.ts';
 
 export function addShowAccount(accounts: Command, run: RunCommand): void {
@@ -43,19 +43,18 @@ async function showCommand(cli: CliDependencies, accountId: string): Promise<voi
     active_keys: active,
     max_keys: maxKeysOf(terms),
   };
-  const pool = ({ used, limit }: { used: number; limit: number }) => `${String(used)} of ${String(limit)}`;
   const text = facts({
     account_id: accountId,
     email: data.email,
     plan,
-    downloads: pool(downloads),
-    metadata: pool(metadata),
+    downloads: usedText(downloads),
+    metadata: usedText(metadata),
     overage: `${String(overage.downloads)} downloads, ${formatCents(overage.cents)}`,
     overage_cap: capText(terms),
     fee: formatCents(terms.fee_cents),
     period: `${period.start} to ${period.end}`,
     ...(coming && { coming: comingText(coming) }),
-    active_keys: `${String(active)} of ${String(data.max_keys)}`,
+    active_keys: usedText({ used: active, limit: data.max_keys }),
   });
   print(cli.output, data, text);
 }

@@ -11,6 +11,7 @@ import { accountIdArgument, dayArgument } from '../arguments.ts';
 import type { CliDependencies, RunCommand } from '../dependencies.ts';
 import { type Columns, CommandFailed, print, rowsText } from '../output.ts';
 import { caughtUp } from '../wait-for-read-models.ts';
+import { capText, usedText } from './describe-terms.ts';
 import { requireAccount } from './find-account-usage.ts';
 
 export function addAccountUsage(accounts: Command, run: RunCommand): void {
@@ -83,11 +84,11 @@ const columns: Columns<Period> = {
   phase: 'phase',
   plan: 'plan',
   downloads: ({ downloads }) => String(downloads.accepted),
-  credits: ({ downloads }) => creditsText(downloads.credits),
+  credits: ({ downloads }) => usedText(downloads.credits),
   overage: ({ downloads: { overage } }) => `${String(overage.count)} for ${formatCents(overage.cents)}`,
-  metadata: ({ metadata }) => creditsText(metadata.credits),
+  metadata: ({ metadata }) => usedText(metadata.credits),
   fee: 'fee_cents',
-  cap: ({ overage_cap_cents: cents }) => (cents === null ? 'none' : formatCents(cents)),
+  cap: capText,
   invoices: ({ invoices }) => invoices.map(invoiceText).join(', ') || '-',
 };
 
@@ -98,5 +99,3 @@ function usedOf(creditLimit: number, debited: number): Pick<Pool, 'used' | 'limi
   const { used, limit } = poolOf(creditLimit, debited);
   return { used, limit };
 }
-
-const creditsText = ({ used, limit }: Pick<Pool, 'used' | 'limit'>) => `${String(used)} of ${String(limit)}`;

@@ -46,7 +46,7 @@ export function findAddresses(config: Config): Addresses {
       samplePlatformUrl: SAMPLE_PLATFORM_URL ?? null,
     };
   }
-  const running = readInstance(config.dataDirectory);
+  const running = requireInstance(config.dataDirectory);
   return {
     eventStoreUrl: EVENTSTORE_URL ?? running.eventStoreUrl,
     databaseUrl: DATABASE_URL ?? running.databaseUrl,
@@ -56,38 +56,34 @@ export function findAddresses(config: Config): Addresses {
 }
 
 /** Address of the sample platform, if one runs: from the environment, else from the instance. */
-export function findSamplePlatform(config: Config): string | undefined {
-  if (config.SAMPLE_PLATFORM_URL) return config.SAMPLE_PLATFORM_URL;
-  try {
-    return readInstance(config.dataDirectory).samplePlatformUrl ?? undefined;
-  } catch {
-    return undefined;
-  }
-}
+export const findSamplePlatform = (config: Config): string | undefined =>
+  config.SAMPLE_PLATFORM_URL ?? runningInstance(config.dataDirectory)?.samplePlatformUrl ?? undefined;
 
 /** Address of the API for a client. @throws {ConfigurationRefused} if neither the environment nor an instance has it */
-export const findApi = (config: Config): string => config.REELTALLY_URL ?? readInstance(config.dataDirectory).publicUrl;
+export const findApi = (config: Config): string =>
+  config.REELTALLY_URL ?? requireInstance(config.dataDirectory).publicUrl;
 
 /** Origin of the staff console, for links to it: from the environment, else from the instance; undefined if neither has it. */
 export function findStaffOrigin(config: Config): string | undefined {
+  const url = config.STAFF_URL ?? runningInstance(config.dataDirectory)?.staffUrl;
+  return url ? new URL(url).origin : undefined;
+}
+
+function runningInstance(directory: string): Instance | undefined {
   try {
-    const url = config.STAFF_URL ?? readInstance(config.dataDirectory).staffUrl;
-    return url === null ? undefined : new URL(url).origin;
+    const running = instance.parse(JSON.parse(readFileSync(join(directory, instanceFile), 'utf8')));
+    process.kill(running.pid, 0);
+    return running;
   } catch {
     return undefined;
   }
 }
 
-function readInstance(directory: string): Instance {
-  const file = join(directory, instanceFile);
-  try {
-    const running = instance.parse(JSON.parse(readFileSync(file, 'utf8')));
-    process.kill(running.pid, 0);
-    return running;
-  } catch {
-    throw new ConfigurationRefused(
-      `No instance runs on ${directory}. Start one with "npm start", set REELTALLY_DATA to its folder, ` +
-        'or set EVENTSTORE_URL, DATABASE_URL and NATS_URL.',
-    );
-  }
+function requireInstance(directory: string): Instance {
+  const running = runningInstance(directory);
+  if (running) return running;
+  throw new ConfigurationRefused(
+    `No instance runs on ${directory}. Start one with "npm start", set REELTALLY_DATA to its folder, ` +
+      'or set EVENTSTORE_URL, DATABASE_URL and NATS_URL.',
+  );
 }
