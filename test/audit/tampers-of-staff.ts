@@ -1,4 +1,4 @@
-import { bytesOf } from './forged-log.ts';
+import { bytesOf, textOf } from './forged-log.ts';
 import { edit, edits, type EventTamper, type Parsed, remove, repeat, tamperWith } from './tampers-of-events.ts';
 
 /** Lies about staff and about what they give back, with the chain right. */
@@ -138,7 +138,13 @@ export const ofStaff: readonly EventTamper[] = [
   repeat('the same charge asked for under the same reference', 'correction_reference', 'CorrectionAsked', (fields) => {
     fields.correction_id = '00000000-0000-4000-8000-000000000000';
   }),
-  remove('a request taken out', ['correction_order', 'correction_permitted'], 'CorrectionAsked'),
+  tamperWith('a request taken out', ['correction_order', 'correction_permitted'], 'CorrectionAsked', (event, log) => {
+    // Without one that waits still, the history is a possible one.
+    const later = log.ofStream(event.stream_key).filter(({ revision }) => revision > event.revision);
+    if (!later.some(({ data }) => textOf(data).includes(event.fields.correction_id))) return false;
+    log.remove(event);
+    return true;
+  }),
   ...edits('CorrectionApproved', [
     [
       'an approval by the person who asked',
