@@ -65,9 +65,14 @@ function explainSource(error: unknown): never {
 async function dialTcp(to: TcpNetConnectOpts, signal: AbortSignal): Promise<Socket> {
   signal.throwIfAborted();
   const socket = connectSocket({ ...to, allowHalfOpen: true, noDelay: true });
+  const connected = Promise.withResolvers<Socket>();
+  socket.once('connect', () => connected.resolve(socket));
+  // It stays: an error that comes before the next owner listens must not end the process.
+  socket.once('error', connected.reject);
+  // Whoever destroys it may give no error.
+  socket.once('close', () => connected.reject(new Error('The connection was closed.')));
   using _givingUp = addAbortListener(signal, () => socket.destroy(new Error('The connection took too long.')));
-  await once(socket, 'connect');
-  return socket;
+  return await connected.promise;
 }
 
 async function openTunnel(

@@ -2,7 +2,7 @@ import { createServer as createListener, type Socket } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { createEgressGuard, type EgressGuardOptions } from '../../../src/downloader/egress/connection-guard.ts';
-import { OutgoingRouteFailed } from '../../../src/downloader/egress/outgoing-route.ts';
+import { dial, OutgoingRouteFailed } from '../../../src/downloader/egress/outgoing-route.ts';
 import { startEgressProxy } from '../../../src/downloader/egress/proxy.ts';
 import { listen } from '../../support/listen.ts';
 import {
@@ -51,6 +51,18 @@ function guardWith(routeTo: EgressGuardOptions['routeTo'], more: Partial<EgressG
 }
 
 const said = (socket: Socket) => text(socket);
+
+test('a connection that fails before its next owner listens does not end the process', async () => {
+  const { port } = await startSite();
+  const socket = await dial('127.0.0.1', port, AbortSignal.timeout(10_000));
+  // Nobody here listens for errors.
+  const closed = new Promise<void>((resolve) => {
+    socket.once('close', () => resolve());
+  });
+  socket.destroy(new Error('reset'));
+  await closed;
+  expect(socket.errored?.message).toBe('reset');
+});
 
 describe('an outgoing proxy', () => {
   test('is given the address that the guard has checked, never a name', async () => {
