@@ -77,7 +77,7 @@ export async function recordJobProgress(
     },
     {
       decide: (state, at) => decideJob(state, command, at),
-      cause: { commandId: newUuid(), ...cause },
+      cause: { ...cause, commandId: newUuid() },
       now,
       timeoutMs,
       tracer,
