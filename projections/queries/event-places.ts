@@ -52,7 +52,7 @@ export async function findEventsAround(
   const places = Map.groupBy(rows, ({ what }) => what);
   const related = places.get('related') ?? [];
   return {
-    /** Of the event that caused it; undefined for a cause that is no event, or that the read models do not know. */
+    /** The event that caused it; undefined for a cause that is no event, or that the read models do not know. */
     cause: places.get('cause')?.[0],
     /** Events of the same request, and of the same download in the usage of its account; not all of these were caused by it. */
     related: [...new Map(related.map((place) => [place.event_id, place])).values()],

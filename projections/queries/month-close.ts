@@ -85,7 +85,7 @@ export function withSums(counts: MoneyCounts) {
     due_cents,
     invoiced_cents,
     credited_cents,
-    /** What is due and on no invoice. */
+    /** The due amount that is on no invoice. */
     not_invoiced_cents: due_cents - invoiced_cents,
     /** Invoiced less credited. */
     result_cents: invoiced_cents - credited_cents,

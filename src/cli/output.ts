@@ -27,7 +27,7 @@ export class CommandFailed extends Error {
   }
 }
 
-/** What a refusal means to the person who asked; one without a text of its own is told by its name. */
+/** Texts of refusals for the person who asked; a refusal without one is told by its name. */
 export type RefusalTexts = Partial<Record<Refusal, string>>;
 
 /** @throws {CommandFailed} for a refusal */

@@ -29,7 +29,7 @@ export const folded = (name: string | Html, content: Html): Html =>
     ${content}
   </details>`;
 
-/** What a form has done, after the redirect that follows it. @param done by the name in the address */
+/** The note that follows a form and its redirect. @param done its texts, by the name in the address */
 export const doneNote = ({ query }: Visit, done: Readonly<Record<string, string>>): Html | false => {
   const told = Object.entries(done).find(([name]) => name === query.get('done'))?.[1];
   return told !== undefined && note('good', told);

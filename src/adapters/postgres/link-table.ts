@@ -4,7 +4,7 @@ import { hashOfSecret } from './session-rows.ts';
 
 /** The columns that the links of both consoles have. */
 interface LinkRow {
-  /** Of the browser that asked; null for a link that the service prints. */
+  /** Hash of the secret of the browser that asked; null for a link that the service prints. */
   browser_hash: Buffer | null;
   /** UTC ISO-8601. */
   created_at: string;
@@ -49,6 +49,6 @@ export function linkTable<Row extends LinkRow>(macs: RowMacs, { table, columns, 
   };
 }
 
-/** Whether a link was asked for in this browser. */
+/** Tells if a link was asked for in this browser. */
 export const isOfBrowser = ({ browser_hash }: LinkRow, browser: string | undefined): boolean =>
   browser !== undefined && browser_hash?.equals(hashOfSecret(browser)) === true;

@@ -1,6 +1,6 @@
 import type { EventStore } from '../../ports/event-store.ts';
 
-/** What a command needs to read the log, decide, and append. */
+/** Dependencies of a command that reads the log, decides and appends. */
 export interface CommandDependencies {
   store: EventStore;
   /** Business time, UTC ISO-8601. */
