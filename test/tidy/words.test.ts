@@ -23,7 +23,7 @@ const retired: readonly [word: RegExp, instead: string][] = [
   [/\bRefusal as |class Refusal\b/, 'PageRefusal for a page, Refusal for the domain'],
   [/staff-looks\.ts|\b(?:StaffLook|recordLooks|listLooks)\b|kind: 'look'/, 'access record'],
   [/ports\/outage\.ts|\bOutages\(|: Outages\b|\boutageOf\b|\boutages\.of\b/, 'ServicePart, for what can be away'],
-  [/session-windows\.ts/, 'session-hourly-limit.ts'],
+  [/session-windows\.ts/, 'hourly-limit-of-sessions.ts'],
   [/(?:console|projections)\S*\/search\.ts/, 'search-by-id-or-number.ts'],
   [/console\S*\/(?:routes|endpoints)\.ts/, 'page-routes.ts, json-endpoints.ts'],
 ];

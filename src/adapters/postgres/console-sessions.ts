@@ -1,4 +1,5 @@
 import type { Pool } from 'pg';
+import { sessionLifetimes } from '../../domain/session-lifetimes.ts';
 import type { ConsoleSession, ConsoleSessions, ListedSession } from '../../ports/console-sessions.ts';
 import type { RowMacs } from '../../ports/row-macs.ts';
 import { formTokenOf } from './session-rows.ts';
@@ -7,8 +8,7 @@ import type { StoreOnStandby } from './store-on-standby.ts';
 
 /** Table `console_sessions`. A row without a MAC of this installation is no session. */
 
-export const sessionLifetime = '30 days';
-const isAlive = isAliveSql({ lifetime: sessionLifetime, idle: '1 day' });
+const isAlive = isAliveSql(sessionLifetimes.owner);
 
 interface ConsoleSessionRow extends SessionRow {
   account_id: string;

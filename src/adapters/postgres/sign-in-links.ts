@@ -1,7 +1,8 @@
 import type { Pool } from 'pg';
+import { sessionLifetimes } from '../../domain/session-lifetimes.ts';
 import type { SignInChoice, SignInLinks } from '../../ports/console-sessions.ts';
 import type { RowMacs } from '../../ports/row-macs.ts';
-import { sessionLifetime, sessionText } from './console-sessions.ts';
+import { sessionText } from './console-sessions.ts';
 import { isOfBrowser, linkTable } from './link-table.ts';
 import { inOwnSession } from './own-session.ts';
 import { hashOfSecret, maxBrowserCharacters, newSecret } from './session-rows.ts';
@@ -91,7 +92,7 @@ export function createSignInLinks(pool: Pool, dependencies: Dependencies): SignI
         `with link as (
            update sign_in_links set used_at = $8 where secret_hash = $1 and used_at is null returning 1
          ), replaced as (delete from console_sessions where secret_hash = $2 and exists (select from link)),
-         old as (delete from console_sessions where started_at < $8 - interval '${sessionLifetime}')
+         old as (delete from console_sessions where started_at < $8 - interval '${sessionLifetimes.owner.lifetime}')
          insert into console_sessions (secret_hash, session_id, account_id, person_id, browser, started_at, seen_at, mac)
          select $3, $4, $5, $6, $7, $8, $8, $9 from link`,
         [

@@ -1,4 +1,5 @@
 import type { Pool } from 'pg';
+import { sessionLifetimes } from '../../domain/session-lifetimes.ts';
 import type { StaffRole } from '../../domain/staff-events.ts';
 import type { RowMacs } from '../../ports/row-macs.ts';
 import type { StaffSessions } from '../../ports/staff-sessions.ts';
@@ -7,8 +8,6 @@ import { isAliveSql, sessionFinder, type SessionRow } from './session-table.ts';
 import type { StoreOnStandby } from './store-on-standby.ts';
 
 /** Table `staff_sessions`. A row without a MAC of this installation is no session. */
-
-const sessionLifetime = '12 hours';
 
 interface StaffSessionRow extends SessionRow {
   staff_id: string;
@@ -30,7 +29,7 @@ export function createStaffSessions(pool: Pool, { macs, storeOnStandby, randomBi
   const { find, findAlive } = sessionFinder<StaffSessionRow>(pool, macs, {
     table: 'staff_sessions',
     columns: ['staff_id', 'role'],
-    isAlive: isAliveSql({ lifetime: sessionLifetime, idle: '1 hour' }),
+    isAlive: isAliveSql(sessionLifetimes.staff),
     textOf: sessionText,
   });
 
@@ -46,7 +45,7 @@ export function createStaffSessions(pool: Pool, { macs, storeOnStandby, randomBi
       const secret = newSecret(randomBits);
       const { rows } = await pool.query<{ now: string }>(
         `with replaced as (delete from staff_sessions where secret_hash = $1),
-         old as (delete from staff_sessions where started_at < clock_timestamp() - interval '${sessionLifetime}')
+         old as (delete from staff_sessions where started_at < clock_timestamp() - interval '${sessionLifetimes.staff.lifetime}')
          select date_trunc('milliseconds', clock_timestamp()) as now`,
         [replaces === undefined ? null : hashOfSecret(replaces)],
       );

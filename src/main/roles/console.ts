@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import { createConsoleSessions } from '../../adapters/postgres/console-sessions.ts';
+import { admitSession } from '../../adapters/postgres/hourly-limit-of-sessions.ts';
 import { createLookUpsOfForms } from '../../adapters/postgres/look-ups-of-forms.ts';
-import { admitSession } from '../../adapters/postgres/session-hourly-limit.ts';
 import { createSignInLinks } from '../../adapters/postgres/sign-in-links.ts';
 import { newAccountCache } from '../../commands/accounts.ts';
 import { registerSite } from '../../console/console.ts';
@@ -12,7 +12,7 @@ import { ownerSite } from '../../console/owner/owner-site.ts';
 import { ownerCookies, readCookies } from '../../console/sign-in/cookies.ts';
 import { signInMails } from '../../console/sign-in/sign-in-mails.ts';
 import { mailbox } from '../../domain/people.ts';
-import { AddressWindows } from '../../http/address-window.ts';
+import { AddressWindows } from '../../http/limit-of-callers-without-key.ts';
 import type { WaitingPolls } from '../../http/waiting-polls.ts';
 import type { OwnerSessions } from '../../ports/console-sessions.ts';
 import { newUuid, randomBits } from '../../system/clock-and-chance.ts';

@@ -1,5 +1,5 @@
 import { observeEgress, showEngine, showGuards } from '../../adapters/telemetry/worker-observers.ts';
-import type { OutgoingRoute } from '../../downloader/egress/outgoing-route.ts';
+import { chooseRoute } from '../../downloader/egress/choose-route.ts';
 import type { DownloaderPrograms } from '../../downloader/yt-dlp/programs.ts';
 import { downloaderAgeDays, inspectDownloader, oldEngineDays } from '../../downloader/yt-dlp/versions.ts';
 import type { Connections } from '../connect.ts';
@@ -11,7 +11,6 @@ import {
   requireSandbox,
   sandboxDirectoryOf,
 } from '../downloader-sandbox.ts';
-import type { Config } from '../settings/config.ts';
 import type { DownloadRules } from '../settings/platform-rules.ts';
 
 /**
@@ -33,7 +32,10 @@ export async function startSandbox(
     },
     {
       observer,
-      routeTo: routesOf(config, rules),
+      routeTo: chooseRoute({
+        general: { proxy: config.EGRESS_PROXY, sourceAddress: config.EGRESS_SOURCE_ADDRESS },
+        routeOf: rules.routeOf,
+      }),
       onRouteFailed: (failure) => logger.error(failure, 'the outgoing proxy or source address cannot be used'),
       onRefused: (refusal) => {
         // The self-test provokes refusals.
@@ -58,18 +60,6 @@ export async function startSandbox(
   }
   showGuards([metrics.registry], opened.guards);
   return opened;
-}
-
-/**
- * A platform's own route holds for all that it names. That of all platforms is for the public web: an allowed destination may be one
- * that only this machine reaches.
- */
-function routesOf({ EGRESS_PROXY: proxy, EGRESS_SOURCE_ADDRESS: sourceAddress }: Config, rules: DownloadRules) {
-  return (platform: string | undefined, isPublic: boolean): OutgoingRoute => {
-    const own = platform === undefined ? undefined : rules.routeOf(platform);
-    const general = isPublic ? { proxy, sourceAddress } : {};
-    return { proxy: own?.proxy ?? general.proxy, sourceAddress: own?.sourceAddress ?? general.sourceAddress };
-  };
 }
 
 /** Logs and counts the versions of the programs. @returns these, and notices for the operator, such as that yt-dlp is old */

@@ -46,7 +46,7 @@ type Contents = z.output<typeof schema>;
 /** What a worker needs besides. */
 export interface DownloadRules extends PlatformRules {
   /** The way of a platform's own, or undefined. @throws {OutgoingRouteFailed} if its proxy file cannot be used */
-  routeOf(platform: string): OutgoingRoute | undefined;
+  routeOf: (platform: string) => OutgoingRoute | undefined;
   /** Path of the file with a platform's cookies. */
   cookiesFileOf(platform: string): string | undefined;
 }

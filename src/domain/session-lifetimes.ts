@@ -1,0 +1,5 @@
+/** How long people stay signed in: since the sign-in, and since their last request. As Postgres writes intervals. */
+export const sessionLifetimes = {
+  owner: { lifetime: '30 days', idle: '1 day' },
+  staff: { lifetime: '12 hours', idle: '1 hour' },
+} as const;
