@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { temporaryDirectoryOfFile } from '../support/temporary-directory.ts';
 import { expectRefusal, expectText, within } from './command-line.ts';
 
-/** conventions.test.ts has processes of their own, and serve-refusals.test.ts `serve`. */
+/** conventions.test.ts has processes of their own, and serve-refusals.extended.test.ts `serve`. */
 const directory = temporaryDirectoryOfFile();
 const run = within({ REELTALLY_DATA: join(directory, 'empty') });
 

@@ -34,11 +34,19 @@ export interface LookedAt<By extends string, World> {
 /** Of a page with its scripts and styles, as they are transferred. */
 const mostBytes = 150 * 1024;
 
-/** A test for each page. */
+/** By width and colours: `npm test` looks at each page once. */
+const firstLook = 'wide-light';
+/** The usual one of the others, which are for the long run and for those that accept pictures. */
+const secondLook = 'phone-dark';
+const isAmongOthers = (look: string) => look !== firstLook && (isAccepting || isLongProof || look === secondLook);
+
+/** A test for each page. @param looks the first one, or those besides */
 export function lookAtPages<By extends string, World extends Looking<By>>(
   pages: readonly LookedAt<By, World>[],
+  looks: 'first' | 'others',
   prepare: (browser: BrowserOfFile) => Promise<World>,
 ): void {
+  const isWanted = looks === 'first' ? (look: string) => look === firstLook : isAmongOthers;
   const browser = browserOfFile();
   const weights = new Map<string, Weight>();
   let world: World;
@@ -56,7 +64,7 @@ export function lookAtPages<By extends string, World extends Looking<By>>(
   test.each(pages)('$name', async (looked) => {
     const found: string[] = [];
     const comparer = await browser.blank();
-    await lookAt(looked, { browser, world }, async (page, look) => {
+    await lookAt(looked, { browser, world, isWanted }, async (page, look) => {
       found.push(...(await differencesOf(page, look, comparer)).map((each) => `${look}: ${each}`));
       if (!weights.has(looked.name)) weights.set(looked.name, await inPage(page, 'weight'));
       const all = [...(await findings(page)), ...(await inPage(page, 'flaws'))];
@@ -67,13 +75,10 @@ export function lookAtPages<By extends string, World extends Looking<By>>(
   });
 }
 
-/** The usual runs look at each page wide in light, and on a phone in dark; long ones, and those that accept, at all four. */
-const usualLooks: readonly string[] = ['wide-light', 'phone-dark'];
-
 /** Looks at one of the pages in light and in dark, wide and on a phone. */
 async function lookAt<By extends string, World extends Looking<By>>(
   { name, by, status = 200, show }: LookedAt<By, World>,
-  { browser, world }: { browser: BrowserOfFile; world: World },
+  { browser, world, isWanted }: { browser: BrowserOfFile; world: World; isWanted: (look: string) => boolean },
   look: (page: Page, look: string) => Promise<void>,
 ): Promise<void> {
   browser.expectStatus(status);
@@ -83,7 +88,7 @@ async function lookAt<By extends string, World extends Looking<By>>(
   for (const colorScheme of colorSchemes) {
     if (colorScheme !== colorSchemes[0]) await change(page, colorScheme, () => show(page, world));
     for (const [viewport, size] of Object.entries(viewports)) {
-      if (!isAccepting && !isLongProof && !usualLooks.includes(`${viewport}-${colorScheme}`)) continue;
+      if (!isWanted(`${viewport}-${colorScheme}`)) continue;
       await page.setViewportSize(size);
       await look(page, `${name}-${viewport}-${colorScheme}`);
     }

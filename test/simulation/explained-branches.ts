@@ -111,7 +111,7 @@ export const explanations: readonly Explanation[] = [
     text: /^(?:: \[\]|\?\? first)/,
   },
   {
-    why: 'a correction whose charge or period has become another while two people decided: see correction-races.test.ts',
+    why: 'a correction whose charge or period has become another while two people decided: see correction-races.extended.test.ts',
     path: /commands\/(?:correct|carry-out-correction|give-back)\.ts|domain\/(?:charges|correction-requests)\.ts|carry-out-corrections/,
     text: /^return (?:handled|left|false|refuse)|^return \{ waived|^(?:: |\?|&& one)|period_closed/,
   },

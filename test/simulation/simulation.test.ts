@@ -2,31 +2,19 @@ import { readFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { isLongProof, scaled } from '../support/proof-scale.ts';
 import { root } from '../tidy/source-files.ts';
 import { applyEdit } from './module-hooks.ts';
 import { plantedBugs } from './planted-bugs.ts';
-import { Runner, runSeeds } from './run.ts';
-import { shrink } from './shrink.ts';
+import { runSeeds } from './run.ts';
 import { smallLimits } from './small-limits.ts';
 
 /** Other seeds in each run; `npm run simulate -- --seed N` repeats one. */
 const first = Number(process.env['PROOF_SEED'] ?? 1);
-const threads = Math.min(2, availableParallelism());
 
-it('no history of the service, whatever fails in it, breaks a promise', async () => {
-  const totals = await runSeeds({ first, count: scaled(500, 200_000), threads });
-  if (isLongProof)
-    console.log(`simulated from seed ${String(first)}: ${JSON.stringify({ ...totals, traceHashes: [] })}`);
-  const broken = totals.failed.map(({ seed, violations }) => ({ seed, violations }));
+it('no history of the service, whatever fails in it, breaks a promise: a hundred', async () => {
+  const { failed } = await runSeeds({ first, count: 100, threads: Math.min(2, availableParallelism()) });
+  const broken = failed.map(({ seed, violations }) => ({ seed, violations }));
   expect(broken, `npm run simulate -- --seed ${String(broken[0]?.seed)}`).toEqual([]);
-});
-
-it('the same seed gives the same history', async () => {
-  const seeds = { first, count: scaled(50, 1_000) };
-  const [one, other] = [await runSeeds({ ...seeds, threads: 1 }), await runSeeds({ ...seeds, threads })];
-  expect(one.traceHashes).toHaveLength(seeds.count);
-  expect(other.traceHashes).toEqual(one.traceHashes);
 });
 
 it.each(smallLimits)('the source has the limit that is made small in $file', (edit) => {
@@ -35,21 +23,4 @@ it.each(smallLimits)('the source has the limit that is made small in $file', (ed
 
 it.each(plantedBugs)('the source has what the bug $name changes', ({ edits }) => {
   for (const edit of edits) expect(applyEdit(readFileSync(join(root, edit.file), 'utf8'), edit)).toContain(edit.by);
-});
-
-it('a planted bug is found, and shrunk to the few clients and faults that show it', async () => {
-  const bug = plantedBugs.find(({ name }) => name === 'unknown-is-not-stored');
-  const runner = new Runner(bug?.edits);
-  let seed = 1;
-  let history = await runner.run(seed);
-  while (history.violations.length === 0) history = await runner.run((seed += 1));
-  const only = await shrink(runner, history);
-  expect(only.length).toBeLessThan(history.faults.length + history.clients.length);
-  const again = await runner.run(seed, { only });
-  await runner.end();
-  expect(again.violations.map(({ rule }) => rule)).toContain(history.violations[0]?.rule);
-  // The source as it stands keeps the promise in the same history.
-  const sound = new Runner();
-  expect((await sound.run(seed, { only })).violations).toEqual([]);
-  await sound.end();
 });

@@ -2,7 +2,7 @@ import { statfsSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 
 /** A file system in memory, which most Linux machines have; containers often have one of 64 MB. */
-const memory = '/dev/shm';
+export const memory = '/dev/shm';
 const wantedBytes = 4 * 2 ** 30;
 
 /**

@@ -6,7 +6,7 @@ import { inMemoryIfPossible } from './memory-folder.ts';
 
 /** A fresh folder, readable by this user only. Whoever makes it removes it. */
 export function makeTemporaryDirectory(parent: string = tmpdir()): string {
-  return realpathSync(mkdtempSync(join(parent, 'reeltally-test-')));
+  return realpathSync(mkdtempSync(join(parent, process.env['TEST_RUN'] ?? 'reeltally-test-')));
 }
 
 /** The same for the data of a server or of a whole service. Nothing in it has to survive a power cut. */

@@ -48,7 +48,8 @@ export interface SandboxOptions {
 const programDirectories = ['/usr/local/sbin', '/usr/local/bin', '/usr/sbin', '/usr/bin', '/sbin', '/bin'];
 /** Of a process that sees nothing of this one. */
 const apart = { cwd: '/', detached: true, env: { PATH: programDirectories.join(':') } };
-const startTimeoutMs = 5_000;
+/** Only there for a start to end: on a busy machine a process of Node takes many seconds to say a word, and is allowed all the same. */
+const startTimeoutMs = 30_000;
 
 /**
  * Runs in the new network: opens a listening socket there, hands it over, and ends with its standard input, which its parent

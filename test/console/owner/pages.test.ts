@@ -10,5 +10,5 @@ import { consoleOfRun } from './owners.ts';
  */
 describe.skipIf(isWithoutBrowser)('looks as it was accepted, and everybody can use', () => {
   const service = consoleOfRun();
-  lookAtPages(lookedAt, (browser) => prepareLookers(browser, service, 'pages'));
+  lookAtPages(lookedAt, 'first', (browser) => prepareLookers(browser, service, 'pages'));
 });

@@ -13,5 +13,5 @@ describe.skipIf(isWithoutBrowser)('looks as it was accepted, and everybody can u
     await endService(example.service);
     await example.end();
   });
-  lookAtPages(lookedAt, async () => (example = await makeExampleOfStaff()));
+  lookAtPages(lookedAt, 'first', async () => (example = await makeExampleOfStaff()));
 });

@@ -1,0 +1,72 @@
+/**
+ * Runs groups of tests with vitest: `node test/run.ts all`. Whatever follows goes to vitest. When it is told to end (Ctrl-C,
+ * SIGTERM), everything that the tests have started ends too, and their folders are removed.
+ */
+
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readdirSync, rmSync } from 'node:fs';
+import { constants, tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { sendSignal } from '../src/system/processes.ts';
+import { memory } from './support/memory-folder.ts';
+import { processesNaming } from './support/processes-naming.ts';
+
+/** The projects of `vitest.config.ts`. */
+const groups: Readonly<Record<string, readonly string[]>> = {
+  unit: ['unit'],
+  usual: ['unit', 'usual'],
+  extended: ['extended'],
+  tidy: ['tidy'],
+  all: ['unit', 'usual', 'extended', 'tidy'],
+};
+
+const [group = '', ...words] = process.argv.slice(2);
+const projects = groups[group];
+if (!projects) {
+  console.error(`name a group of tests: ${Object.keys(groups).join(', ')}`);
+  process.exit(2);
+}
+
+/** Names the folders of this run, and so all that works in one; the rest has it in its environment. */
+const mark = `reeltally-test-${String(process.pid)}-`;
+const vitest = fileURLToPath(new URL('../node_modules/vitest/vitest.mjs', import.meta.url));
+const options = ['run', '--configLoader', 'runner', ...projects.map((name) => `--project=${name}`)];
+const running = spawn(process.execPath, [vitest, ...options, ...words], {
+  stdio: 'inherit',
+  env: { ...process.env, TEST_RUN: mark },
+});
+const exited = once(running, 'exit') as Promise<[number | null, NodeJS.Signals | null]>;
+
+let told: 'SIGINT' | 'SIGTERM' | undefined;
+for (const signal of ['SIGINT', 'SIGTERM'] as const)
+  process.on(signal, () => {
+    told ??= signal;
+    running.kill('SIGKILL');
+  });
+
+const [code] = await exited;
+await endWhatIsLeft();
+process.exitCode = told ? 128 + constants.signals[told] : (code ?? 1);
+
+/** Servers are asked first. */
+async function endWhatIsLeft(): Promise<void> {
+  for (const signal of ['SIGTERM', 'SIGKILL'] as const) {
+    const untilMs = performance.now() + 3_000;
+    for (const pid of processesNaming(mark)) sendSignal(pid, signal);
+    while (processesNaming(mark).length > 0 && performance.now() < untilMs) await delay(50);
+  }
+  for (const parent of [tmpdir(), memory])
+    for (const name of namesIn(parent))
+      if (name.startsWith(mark)) rmSync(join(parent, name), { recursive: true, force: true });
+}
+
+function namesIn(folder: string): string[] {
+  try {
+    return readdirSync(folder);
+  } catch {
+    return [];
+  }
+}
