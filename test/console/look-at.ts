@@ -40,10 +40,12 @@ const firstLook = 'wide-light';
 const secondLook = 'phone-dark';
 const isAmongOthers = (look: string) => look !== firstLook && (isAccepting || isLongProof || look === secondLook);
 
+export type Looks = 'first' | 'others';
+
 /** A test for each page. @param looks the first one, or those besides */
 export function lookAtPages<By extends string, World extends Looking<By>>(
   pages: readonly LookedAt<By, World>[],
-  looks: 'first' | 'others',
+  looks: Looks,
   prepare: (browser: BrowserOfFile) => Promise<World>,
 ): void {
   const isWanted = looks === 'first' ? (look: string) => look === firstLook : isAmongOthers;
