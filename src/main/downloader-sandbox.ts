@@ -67,7 +67,11 @@ async function openPlace({ downloader, workDirectory }: PlaceOptions): Promise<P
   const own = { sandbox, workDirectory, pluginsDirectory };
   const users = openUsers();
   if (sandboxKindOf(sandbox.namespaces) !== 'weak' || users === undefined) return own;
-  const others = await openPlaceForOthers(users, { downloader, workDirectory });
+  const others = await openPlaceForOthers(users, {
+    downloader,
+    workDirectory,
+    why: sandbox.missing.map(({ why }) => why),
+  });
   if (sandboxKindOf(others.sandbox.namespaces) === 'weak') {
     await others.sandbox.close();
     return own;
@@ -77,12 +81,15 @@ async function openPlace({ downloader, workDirectory }: PlaceOptions): Promise<P
 }
 
 /** Uses folders that other users can pass, with copies of our plugins: the service may be installed where they cannot reach. */
-async function openPlaceForOthers(users: Users, { downloader, workDirectory: wanted }: PlaceOptions): Promise<Place> {
+async function openPlaceForOthers(
+  users: Users,
+  { downloader, workDirectory: wanted, why }: PlaceOptions & { why: readonly string[] },
+): Promise<Place> {
   for (const path of [downloader.ytDlpPath, downloader.ffmpegPath, downloader.ffprobePath]) {
     if (!othersCanReach(path))
       throw new ConfigurationRefused(
-        `downloads run as another user here, who cannot run ${path}: move it to a folder open to other users, such as /usr/local/bin, ` +
-          'or, if npm installed it, set ENGINE_DIRECTORY to such a folder.',
+        `downloads run as another user here (${[...new Set(why)].join('; ')}), who cannot run ${path}: ` +
+          'move it to a folder open to other users, such as /usr/local/bin, or, if npm installed it, set ENGINE_DIRECTORY to such a folder.',
       );
   }
   const name = `work-${hash('sha256', resolve(wanted)).slice(0, 12)}`;
