@@ -15,7 +15,13 @@ export default {
     'src/domain/{next-invoice,document-number,cents,plans}.ts',
   ],
   // The sandbox holds only what the tests read. It is not below node_modules, from where Node runs no TypeScript.
-  ignorePatterns: ['**', '!package.json', '!vitest.mutants.config.ts', '!{src,projections,test}/**', '!deploy/plans.json'],
+  ignorePatterns: [
+    '**',
+    '!package.json',
+    '!vitest.mutants.config.ts',
+    '!{src,projections,test}/**',
+    '!deploy/plans.json',
+  ],
   tempDirName: 'coverage/mutants',
   incremental: true,
   incrementalFile: 'node_modules/.cache/mutants/incremental.json',

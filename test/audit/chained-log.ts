@@ -6,11 +6,11 @@ import type { Random } from './random.ts';
 
 /** Appends events as the service does, chained and at exact revisions, and remembers them. */
 export class ChainedLog {
-  readonly #store: EventStore;
+  readonly #store: Pick<EventStore, 'append'>;
   readonly #random: Random;
   readonly #streams = new Map<string, { recorded: RecordedEvent[]; hash: string; time: string }>();
 
-  constructor(store: EventStore, random: Random) {
+  constructor(store: Pick<EventStore, 'append'>, random: Random) {
     this.#store = store;
     this.#random = random;
   }

@@ -69,7 +69,7 @@ export class RichHistory {
   #client: Actor = system;
   #keys: string[] = [];
 
-  constructor(store: EventStore, random: Random, openedAt: string) {
+  constructor(store: Pick<EventStore, 'append'>, random: Random, openedAt: string) {
     this.#log = new ChainedLog(store, random);
     this.#random = random;
     this.#nowMs = Date.parse(openedAt);

@@ -1,0 +1,148 @@
+import type { DatabaseSync } from 'node:sqlite';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { RecordedEvent } from '../../src/audit/rules/audited-log.ts';
+import { type Divergence, Divergences } from '../../src/audit/rules/divergence.ts';
+import { Replay, type ReplayObserver } from '../../src/audit/rules/replay.ts';
+import type { Rule } from '../../src/audit/rules/rules.ts';
+import { openDatabase } from '../../src/embedded/event-store/database.ts';
+import type { EventStore } from '../../src/ports/event-store.ts';
+import { temporaryDirectoryOfFile } from '../support/temporary-directory.ts';
+import { actAfterRevocation, actBeforeIssue } from './forged-keys.ts';
+import { bytesOf, ForgedLog, type Row, textOf } from './forged-log.ts';
+import { Random } from './random.ts';
+import { RichHistory } from './rich-history.ts';
+import { ofEvents } from './tampers-of-events.ts';
+import { ofOnePerson, ofStaff } from './tampers-of-staff.ts';
+
+/**
+ * The rules of the audit alone: a history with everything there is, in a file of the embedded log that no server serves, and
+ * each lie told in it. `planted-lies.test.ts` has the same lies with the read models, and the lies that only these show.
+ */
+const seed = 20_261_121;
+const accounts = 3;
+const firstOpenedAt = '2024-01-31T10:00:00.000Z';
+/** In the last period of each account, long enough behind everything that the service should have done something about it. */
+const auditedAt = '2024-04-15T00:00:00.000Z';
+
+const directory = temporaryDirectoryOfFile();
+let database: DatabaseSync;
+
+/** Appends to the file as the event store does, without its server. */
+function appendTo(log: DatabaseSync): Pick<EventStore, 'append'> {
+  const streams = log.prepare('insert into streams (name, last_revision) values (?, -1) on conflict do nothing');
+  const insert = log.prepare(
+    `insert into events (stream_key, revision, id, type, content_type, data, metadata, created_ms)
+     select stream_key, ?, ?, ?, 'application/json', ?, ?, 0 from streams where name = ?`,
+  );
+  return {
+    append: async (stream, expected, events) => {
+      streams.run(stream);
+      const first = expected === 'no_stream' ? 0 : expected + 1;
+      for (const [index, { id, type, data, metadata }] of events.entries())
+        insert.run(first + index, id, type, bytesOf(data), bytesOf(metadata), stream);
+      return 'stored';
+    },
+  };
+}
+
+const recorded = ({ position, name: stream, revision, id, type, data, metadata }: Row): RecordedEvent => ({
+  stream,
+  revision,
+  id,
+  type,
+  data: JSON.parse(textOf(data)) as unknown,
+  metadata: JSON.parse(textOf(metadata)) as unknown,
+  position: BigInt(position),
+});
+
+/** Forgets jobs and periods as early as the comparison with Postgres may: later events make the rules read them again. */
+const forgetting = (replay: Replay): ReplayObserver => ({
+  accountChanged: () => undefined,
+  accountHeadMoved: () => undefined,
+  usageChanged: () => undefined,
+  periodChanged: (period) => {
+    if (period.phase === 'closed' && !replay.completeness.isDue(period)) replay.periods.delete(period.stream);
+  },
+  jobEventRecorded: () => undefined,
+  jobChanged: (job, forget) => {
+    if (job.end) forget();
+  },
+  invoiced: () => undefined,
+  documentMailed: () => undefined,
+});
+
+/** What the rules find in the log as it is now. */
+async function audit(at = auditedAt): Promise<Divergence[]> {
+  const events = new ForgedLog(database).rows.map(recorded);
+  const streams = Map.groupBy(events, ({ stream }) => stream);
+  const divergences = new Divergences();
+  const read = async (stream: string, from: number, most = Infinity) =>
+    (streams.get(stream) ?? []).filter(({ revision }) => revision >= from).slice(0, most);
+  const replay = new Replay(read, divergences.report, forgetting);
+  for (const event of events) await replay.apply(event);
+  await replay.completeness.check(at, events.at(-1)?.position ?? -1n, () => true);
+  return divergences.list().flatMap((account) => account.divergences);
+}
+
+/** What the rules find once the log is changed; afterwards it is as before. */
+async function auditAfter(change: (log: ForgedLog) => unknown): Promise<Divergence[]> {
+  database.exec('begin');
+  try {
+    if (change(new ForgedLog(database)) === false) throw new Error('the history has no event for this lie');
+    return await audit();
+  } finally {
+    database.exec('rollback');
+  }
+}
+
+const rulesOf = (found: readonly Divergence[]): Rule[] => [...new Set(found.map(({ rule }) => rule))];
+
+beforeAll(async () => {
+  database = openDatabase(directory);
+  const random = new Random(seed);
+  const opened = [firstOpenedAt, '2024-01-30T23:59:59.999Z', '2024-02-01T00:00:00.000Z'];
+  for (let account = 0; account < accounts; account += 1) {
+    const history = new RichHistory(appendTo(database), random, opened[account] ?? firstOpenedAt);
+    await history.live(2, 40);
+    if (account > 0) continue;
+    await history.acknowledge();
+    await history.nameIssuer();
+    await history.employStaff();
+  }
+});
+
+afterAll(() => database.close());
+
+it('find nothing in a log that nobody has touched', async () => {
+  expect(await audit()).toEqual([]);
+});
+
+it('find what nobody has done by now: periods that are over and not ended, ended and not closed', async () => {
+  const found = (await audit('2024-05-20T00:00:00.000Z')).map(({ rule }) => rule).sort();
+  expect(found).toEqual([
+    ...Array<Rule>(accounts).fill('period_not_closed'),
+    ...Array<Rule>(accounts).fill('period_not_ended'),
+  ]);
+});
+
+/** Rules of the comparison with the read models. */
+const byReadModels: readonly Rule[] = ['row_differs', 'row_surplus', 'idempotency_key'];
+
+describe('find, by the rule that it breaks,', () => {
+  const lies = [...ofEvents, ...ofStaff, ...ofOnePerson];
+  const told = lies.filter(({ rules }) => !rules.some((rule) => byReadModels.includes(rule)));
+
+  it.each(told)('$kind', async ({ tamper, rules }) => {
+    const found = rulesOf(await auditAfter((log) => tamper(log, new Random(seed))));
+    expect(rules.filter((rule) => found.includes(rule))).not.toEqual([]);
+  });
+});
+
+it.each<[string, (log: ForgedLog) => string, Rule[]]>([
+  ['before it is issued', actBeforeIssue, ['actor_key']],
+  ['as long after its revocation as a request may go on', (log) => actAfterRevocation(log, 10_000), []],
+  ['any later than that', (log) => actAfterRevocation(log, 10_001), ['actor_key_revoked']],
+])('judge what a key does %s', async (_, act, wanted) => {
+  const found = rulesOf(await auditAfter(act));
+  expect(found.filter((rule) => rule.startsWith('actor_key'))).toEqual(wanted);
+});
