@@ -102,10 +102,18 @@ describe('the name of a usage stream', () => {
     expect(periodOfUsageStream(usageStream(accountId, { start }))).toEqual({ accountId, start });
   });
 
-  it.each(['', 'usage-', 'usage-acc_a-2028022', 'job-acc_a-20280229', 'usage-acc_a-20280229-1'])(
-    'is not just anything: %j',
-    (name) => {
-      expect(() => periodOfUsageStream(name)).toThrow('is not the name of a usage stream');
-    },
-  );
+  it.each([
+    '',
+    'usage-',
+    'usage-acc_a-2028022',
+    'job-acc_a-20280229',
+    'my-usage-acc_a-20280229',
+    'usage-acc_a-20280229-1',
+  ])('is not just anything: %j', (name) => {
+    expect(() => periodOfUsageStream(name)).toThrow('is not the name of a usage stream');
+  });
+});
+
+it('a year before 1000 keeps its four digits', () => {
+  expect(firstBillingPeriod(midnight('0998-11-14')).end).toBe(midnight('0998-12-14'));
 });

@@ -9,6 +9,8 @@ describe('an amount', () => {
     [100, '$1.00'],
     [1205, '$12.05'],
     [1_000_000_000_000, '$10000000000.00'],
+    [-25, '-$0.25'],
+    [-1205, '-$12.05'],
   ])('of %i cents reads %s', (amountCents, text) => {
     expect(formatCents(amountCents)).toBe(text);
   });

@@ -2,12 +2,16 @@ import { describe, expect, it } from 'vitest';
 import { type ChargeCommand, decideCharge, evolveCharges, newCharges } from '../../src/domain/change-charge.ts';
 import type { UsageEvent } from '../../src/domain/usage-events.ts';
 import {
+  capReached,
+  capRemoved,
+  capSet,
   charge,
   closed,
   ended,
   given,
   idOf,
   lookupId,
+  mails,
   opened,
   plan,
   planChanged,
@@ -222,3 +226,64 @@ describe('a failure of the service', () => {
     expect(given(...used, creditReturned)).toEqual({ ...before, downloadCredits: before.downloadCredits - 1 });
   });
 });
+
+describe('several waivers at once', () => {
+  const waiveAll = (...numbers: number[]): ChargeCommand => ({
+    kind: 'waive_charges',
+    tokens: numbers.map(token),
+    reference: 'CASE-1',
+  });
+  const two = [...used, charge(3), queued(3, true)];
+  const third = waiverOf(3, 6, { cents: 25, overage_downloads: 1 });
+
+  it('take back all that is left of each charge, and pass over credits and what is not there', () => {
+    expect(decide(two, waiveAll(1, 2, 3, 9))).toEqual([waived(25, 1), third]);
+    expect(decide([...two, waived(10, 0, 'CASE-2')], waiveAll(2))).toEqual([waived(15, 1)]);
+    expect(decide([...two, waived(25, 1, 'CASE-2')], waiveAll(2, 3))).toEqual([third]);
+  });
+
+  it('are made once for each charge under one reference', () => {
+    expect(decide([...two, waived(10, 0)], waiveAll(2))).toEqual([]);
+    expect(decide([...two, waived(10, 0)], waiveAll(2, 3))).toEqual([third]);
+  });
+
+  it('come before the books are closed, unless all were made before', () => {
+    const books = [...two, waived(10, 0), ended(), closed];
+    expect(decide(books, waiveAll(2, 3))).toEqual({ refusal: 'period_closed' });
+    expect(decide(books, waiveAll(3))).toEqual({ refusal: 'period_closed' });
+    expect(decide(books, waiveAll(2))).toEqual([]);
+  });
+});
+
+it('a void says who promised it, and when', () => {
+  const promised = { process: 'api-1', at: '2026-11-14T12:00:00.000Z' };
+  expect(decide(used, { kind: 'void_download', token: token(1), promised })).toMatchObject([{ data: { promised } }]);
+  expect(decide(used, { kind: 'void_lookup', lookupId, promised })).toMatchObject([{ data: { promised } }]);
+});
+
+it('nothing is given back of a charge that is not there', () => {
+  const commands: ChargeCommand[] = [
+    { kind: 'void_lookup', lookupId: token(9) },
+    { kind: 'waive_charge', token: token(9), reference: 'CASE-1' },
+    { kind: 'return_service_failure', token: token(9), reference: 'CASE-1' },
+  ];
+  for (const command of commands) expect(decide(used, command)).toEqual({ refusal: 'charge_not_found' });
+});
+
+it('no money is waived of a lookup', () => {
+  const command: ChargeCommand = { kind: 'waive_charge', token: lookupId, reference: 'CASE-1' };
+  expect(decide(used, command)).toEqual({ refusal: 'nothing_to_give_back' });
+});
+
+it('a failure of the service is not judged without the terms of the period', () => {
+  const command: ChargeCommand = { kind: 'return_service_failure', token: token(1), reference: 'CASE-1' };
+  expect(() => decide(used, command, 1)).toThrow('the terms of the period are not known');
+});
+
+it.each([capSet(1), capRemoved, queued(1, false), warned('downloads', 80, 2, 2), capReached(1, 1), ended(), ...mails])(
+  'charges are as they were after $type',
+  (event) => {
+    const charges = newCharges();
+    expect(evolveCharges(charges, event, { id: idOf(1) })).toBe(charges);
+  },
+);

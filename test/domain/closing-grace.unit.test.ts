@@ -5,8 +5,17 @@ import { closed, ended, used, voidOf, waiverOf } from './usage-examples.ts';
 
 const endedAt = '2026-12-01T00:00:05.000Z';
 
+/** The period is used in November, ended at its time, and corrected half an hour later. */
 function decide(events: UsageEvent[], now: string) {
-  const state = events.reduce((folded, event) => evolveClosing(folded, event, { time: endedAt }), initialClosing);
+  const end = events.findIndex(({ type }) => type === 'UsagePeriodEnded');
+  const timeAt = (index: number) => {
+    if (index === end) return endedAt;
+    return end === -1 || index < end ? '2026-11-14T12:00:00.000Z' : '2026-12-01T00:30:00.000Z';
+  };
+  const state = events.reduce(
+    (folded, event, index) => evolveClosing(folded, event, { time: timeAt(index) }),
+    initialClosing,
+  );
   return decideClosing(state, 3600, now);
 }
 

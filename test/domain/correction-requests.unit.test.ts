@@ -7,6 +7,7 @@ import {
   decideCorrectionRequest,
   evolveCorrectionRequests,
   newCorrectionRequests,
+  type Operator,
   type StaffActor,
 } from '../../src/domain/correction-requests.ts';
 import { isRefused } from '../../src/domain/refusals.ts';
@@ -216,4 +217,41 @@ it('knows the event that permits it: the request itself, or the approval', () =>
     status: 'permitted',
     permittedBy: 'event of CorrectionApproved',
   });
+});
+
+describe('an operator', () => {
+  const operator = (id: string): Operator => ({ type: 'staff', id, role: 'operator', reason: 'the file was broken' });
+  const [maria, otto] = [operator('maria'), operator('otto')];
+
+  it('needs no approval, above the limit either', () => {
+    expect(needsApproval(after(), ask(1, { by: maria, cents: 101 }))).toBe(false);
+  });
+
+  it('may go on with the command of another, and nobody else may', () => {
+    const requests = after(ask(1, { by: maria }));
+    expect(decide(requests, ask(1, { by: otto }))).toEqual([]);
+    expect(decide(requests, ask(1, { by: fay }))).toEqual({ refusal: 'reference_reused' });
+  });
+});
+
+it('a request is the same only with a correction of the same kind', () => {
+  expect(decide(after(ask(1)), ask(1, { correction: waiveAll(1) }))).toEqual({ refusal: 'reference_reused' });
+});
+
+it('another reference may be about the same charge, and the same reference about a charge of another period', () => {
+  const asked = [{ type: 'CorrectionAsked' }];
+  expect(decide(after(ask(1)), ask(2, { correction: waive(1) }))).toMatchObject(asked);
+  const ofOctober: Correction = {
+    kind: 'waive_charge',
+    stream: `usage-${accountId}-20261001`,
+    token: token(1),
+    revision: 1,
+  };
+  expect(decide(after(ask(1)), ask(2, { reference: 'CASE-1', correction: ofOctober }))).toMatchObject(asked);
+});
+
+it('says what it has given back, or why it gave nothing', () => {
+  const id = numberedUuid(1);
+  expect(after(ask(1), made(1)).get(id)).toMatchObject({ status: 'made', madeCents: 25, why: null });
+  expect(after(ask(1), failed(1)).get(id)).toMatchObject({ status: 'failed', madeCents: null, why: 'period_closed' });
 });

@@ -1,13 +1,16 @@
 import { describe, expect, it } from 'vitest';
 import { decideUsage, type UsageCommand } from '../../src/domain/decide-usage.ts';
+import { evolveUsage } from '../../src/domain/evolve-usage.ts';
 import type { UsageEvent } from '../../src/domain/usage-events.ts';
-import { endPeriod, openNextPeriod } from '../../src/domain/usage-periods.ts';
+import { endPeriod, openNextPeriod, owesInvoice, owesOpeningInvoice } from '../../src/domain/usage-periods.ts';
+import { initialUsage } from '../../src/domain/usage-state.ts';
 import {
   accountId,
   capSet,
   changePlan,
   charge,
   charged,
+  closed,
   credit,
   credited,
   ended,
@@ -15,6 +18,7 @@ import {
   lookedUp,
   lookUp,
   lookupId,
+  mails,
   opened,
   plan,
   planChanged,
@@ -137,6 +141,20 @@ describe('a download that is there already', () => {
     expect(decideUsage(given(opened()), keyed(2), other)).toEqual({ refusal: 'idempotency_key_reused' });
   });
 
+  it('is found by its key alone', () => {
+    const refused = { refusal: 'idempotency_key_reused' };
+    expect(decideUsage(given(opened()), queueDownload(2), { ...prior, fingerprint: null })).toEqual(refused);
+    expect(decideUsage(given(opened()), lookUp(lookupId), prior)).toEqual([lookedUp(1, lookupId)]);
+  });
+
+  it('has its key from the first request on', () => {
+    const idempotency = { key_hash: 'a'.repeat(64), fingerprint: 'b'.repeat(64) };
+    expect(decideUsage(given(opened()), keyed(1))).toMatchObject([
+      {},
+      { type: 'DownloadQueued', data: { idempotency } },
+    ]);
+  });
+
   it('frees its key when it is voided', () => {
     const decision = decideUsage(given(opened()), keyed(2), { ...prior, voided: true });
     expect(decision).toMatchObject([{ type: 'DownloadCreditDebited' }, { type: 'DownloadQueued' }]);
@@ -204,5 +222,56 @@ describe('the end of a period', () => {
 
   it('comes before the next opening', () => {
     expect(() => openNextPeriod(given(opened()))).toThrow('has not ended');
+  });
+});
+
+describe('a warning about metadata requests', () => {
+  const warnings = { warning_percents: [100] };
+  const voided: UsageEvent = { type: 'MetadataCreditVoided', data: { lookup_id: lookupId, charge_event_id: lookupId } };
+  const used = [opened(warnings), lookedUp(1, lookupId), warned('metadata', 100, 1, 1)];
+
+  it('comes again only where a larger allowance has put it out of reach', () => {
+    const larger = planChanged({ ...warnings, metadata_limit: 2 });
+    expect(decideUsage(given(...used, larger), lookUp(lookupId))).toEqual([
+      lookedUp(2, lookupId),
+      warned('metadata', 100, 2, 2),
+    ]);
+    const asLarge = planChanged({ ...warnings, fee_cents: 1_800 });
+    expect(decideUsage(given(...used, voided, asLarge), lookUp(lookupId))).toEqual([lookedUp(2, lookupId)]);
+  });
+});
+
+it('nothing is used before a period is opened', () => {
+  expect(evolveUsage(initialUsage, credit(1))).toBe(initialUsage);
+});
+
+it.each([queued(1, false), { type: 'DownloadConfirmed', data: { token: token(1) } } as const, ...mails])(
+  'usage is as it was after $type',
+  (event) => {
+    const usage = given(opened());
+    expect(evolveUsage(usage, event)).toBe(usage);
+  },
+);
+
+describe('an invoice is owed', () => {
+  const free = ended({ fee_cents: 0 });
+
+  it('by a closed period with overage, a fee difference or a next fee, each by itself', () => {
+    expect(owesInvoice(given(opened(), ended(), closed))).toBe(true);
+    expect(owesInvoice(given(opened(), ...charged(1), free, closed))).toBe(true);
+    expect(owesInvoice(given(opened(), planChanged({}, 1), free, closed))).toBe(true);
+    expect(owesInvoice(given(opened(), free, closed))).toBe(false);
+  });
+
+  it('by no period before its books are closed', () => {
+    expect(owesInvoice(given(opened(), ...charged(1)))).toBe(false);
+    expect(owesInvoice(given(opened(), ...charged(1), ended()))).toBe(false);
+  });
+
+  it('by the first period at its opening, if it has a fee', () => {
+    const { data } = opened();
+    expect(owesOpeningInvoice(data)).toBe(true);
+    expect(owesOpeningInvoice(opened({ fee_cents: 0 }).data)).toBe(false);
+    expect(owesOpeningInvoice({ ...data, previous_period_start: '2026-10-01T00:00:00.000Z' })).toBe(false);
   });
 });

@@ -6,6 +6,7 @@ import {
   initialInvoices,
   type InvoiceDraft,
   type Invoices,
+  lineOfCharge,
   type Note,
 } from '../../src/domain/invoice.ts';
 import type { CreditNoteIssued, InvoiceEvent, InvoiceLine } from '../../src/domain/invoice-events.ts';
@@ -15,6 +16,7 @@ import { periodClosed } from '../../src/domain/usage-periods.ts';
 import {
   accountId,
   charge,
+  closed,
   credit,
   ended,
   given,
@@ -90,7 +92,47 @@ describe('what a period comes to', () => {
     expect(decideInvoices(initialInvoices, { kind: 'issue_invoice', draft, mailTo })).toEqual([]);
   });
 
+  it('says which period of which account it is for', () => {
+    const events = closedWith(opened());
+    expect(periodInvoice(stored(events))).toMatchObject({ account_id: accountId, covers: 'period', ...period });
+  });
+
+  it('has a line of waivers for each rate', () => {
+    const changed = planChanged({ overage_cents: 12, rate_version: 'v2' });
+    const charges = [charge(1), changed, charge(2, 12, 'v2')];
+    const waivers = [waiverOf(1, 1, { cents: 10 }), waiverOf(2, 3, { cents: 5 })];
+    const events = closedWith(opened({ downloads_limit: 0 }), ...charges, ...waivers);
+    expect(periodInvoice(stored(events)).lines.filter(({ kind }) => kind === 'waivers')).toEqual([
+      { kind: 'waivers', ...rate, quantity: 1, cents: -10, stream, revisions: [[4, 4, 1]] },
+      { kind: 'waivers', ...newRate, quantity: 1, cents: -5, stream, revisions: [[5, 5, 1]] },
+    ]);
+  });
+
+  /** Charges that are named by so many ranges: two neighbours, and a gap. */
+  const inRanges = (count: number, first: number, rateVersion: string) =>
+    Array.from({ length: 2 * count }, (_, index) =>
+      parsed(charge(1, 25, rateVersion), first + 2 * index - (index % 2)),
+    );
+  const rangesOfLines = (...charges: ReturnType<typeof inRanges>) => {
+    const end = [ended(), closed].map((event, index) => parsed(event, 200_000 + index));
+    const { lines } = periodInvoice([parsed(opened(), 0), ...charges, ...end]);
+    return lines.flatMap((line) => (line.kind === 'overage' ? [line.revisions] : []));
+  };
+
+  it('names the charges of a line by at most 5 000 ranges, else by one', () => {
+    expect(rangesOfLines(...inRanges(5_000, 1, 'v1')).map(({ length }) => length)).toEqual([5_000]);
+    expect(rangesOfLines(...inRanges(5_001, 1, 'v1'))).toEqual([[[1, 20_002, 1]]]);
+  });
+
+  it('names the charges of all lines by at most 10 000 ranges, and one more for each line that has none left', () => {
+    const full = [...inRanges(5_000, 1, 'v1'), ...inRanges(5_000, 30_000, 'v2')];
+    const lines = rangesOfLines(...full, ...inRanges(2, 60_000, 'v3'));
+    expect(lines.map(({ length }) => length)).toEqual([5_000, 5_000, 1]);
+    expect(lines[2]).toEqual([[60_000, 60_005, 1]]);
+  });
+
   it('is not known before its books are closed', () => {
+    expect(() => periodInvoice(stored([opened(), closed]))).toThrow('not closed');
     expect(() => periodInvoice(stored([opened(), ended()]))).toThrow('not closed');
   });
 
@@ -280,5 +322,74 @@ describe('a failure of the service, after the close', () => {
 
   it('must be of a charge that the invoice names', () => {
     expect(giveBack(invoiced(issued(1)), 25, 4)).toEqual({ refusal: 'charge_not_found' });
+  });
+});
+
+describe('several invoices', () => {
+  const october = { period_start: '2026-10-01T00:00:00.000Z', period_end: '2026-11-01T00:00:00.000Z' };
+  const fee: InvoiceLine = { kind: 'fee', plan: 'dev_100', ...october, cents: 10, event: sourceOf(0) };
+  const creditOf = (invoice_number: number, cents: number, reference = 'CASE-9'): Note => ({
+    account_id: accountId,
+    reference,
+    invoice_number,
+    line: 1,
+    charge_event_id: null,
+    cents,
+  });
+  const decide = (state: Invoices, note: Note, chargeOf?: CreditedCharge) =>
+    decideInvoices(state, { kind: 'issue_credit_note', note, charge: chargeOf, mailTo });
+  const credited = (note: Note): InvoiceEvent => ({
+    type: 'CreditNoteIssued',
+    data: { number: 1, ...note, currency: 'USD', mail_to: mailTo },
+  });
+  const third: CreditedCharge = { eventId: idOf(3), stream, revision: 3, ...rate, cents: 25 };
+  /** A line whose range has the revision of a charge, and that is none of charges. */
+  const waivers: InvoiceLine = { kind: 'waivers', ...rate, quantity: 1, cents: -10, stream, revisions: [[1, 9, 1]] };
+
+  it('are each of a period of their own', () => {
+    const state = invoiced(issued(1, october));
+    expect(decideInvoices(state, { kind: 'issue_invoice', draft, mailTo })).toEqual([issued(2)]);
+  });
+
+  it('are each credited by themselves', () => {
+    const state = invoiced(issued(1, { ...october, lines: [fee] }), issued(2));
+    expect(decide(state, creditOf(2, 90))).toHaveLength(1);
+    const after = evolveInvoices(state, credited(creditOf(1, 10, 'CASE-1')));
+    expect(decide(after, creditOf(2, 90))).toHaveLength(1);
+  });
+
+  it('are never credited beyond their total, whatever their lines say', () => {
+    const state = invoiced(issued(1, { lines: draft.lines.slice(0, 1) }), credited(creditOf(1, 60, 'CASE-1')));
+    expect(decide(state, creditOf(1, 30))).toHaveLength(1);
+    expect(decide(state, creditOf(1, 31))).toEqual({ refusal: 'exceeds_charge' });
+  });
+
+  it('have one line that charges a download', () => {
+    const state = invoiced(issued(1, { ...october, lines: [fee] }), issued(2, { lines: [waivers, ...draft.lines] }));
+    expect(lineOfCharge(state, third)).toEqual({ invoice_number: 2, line: 2 });
+    expect(lineOfCharge(state, { ...third, revision: 4 })).toBeUndefined();
+    expect(lineOfCharge(initialInvoices, third)).toBeUndefined();
+    const about = { ...creditOf(2, 1), charge_event_id: third.eventId };
+    expect(decide(state, about, third)).toEqual({ refusal: 'charge_not_found' });
+  });
+
+  it('are credited for a failure of the service by the one of its period, in the line of its charge, once', () => {
+    const reference = 'service-failure-1';
+    const command = { kind: 'return_service_failure', accountId, reference, charge: third, mailTo } as const;
+    const giveBack = (state: Invoices) => decideInvoices(state, { ...command, periodStart: period.period_start });
+    expect(giveBack(invoiced(issued(1, october)))).toEqual({ refusal: 'invoice_not_found' });
+    const state = invoiced(issued(1, { lines: [waivers, ...draft.lines] }));
+    expect(giveBack(state)).toMatchObject([{ data: { line: 2, cents: 25 } }]);
+    const note = { ...creditOf(1, 10, reference), line: 2, charge_event_id: third.eventId };
+    expect(giveBack(evolveInvoices(state, credited(note)))).toEqual([]);
+  });
+
+  it('are as they were when their mails are recorded', () => {
+    const mailed: InvoiceEvent = {
+      type: 'DocumentMailed',
+      data: { account_id: accountId, document_event_id: idOf(1), person_id: 'per_aaaaaaaaaaaaaaaa', message_id: '<1>' },
+    };
+    const state = invoiced(issued(1));
+    expect(evolveInvoices(state, mailed)).toBe(state);
   });
 });

@@ -1,7 +1,8 @@
 import { readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
-import { readPlanCatalogue } from '../../src/domain/plans.ts';
+import { maxKeysOf, readPlanCatalogue } from '../../src/domain/plans.ts';
+import { plan as older } from './usage-examples.ts';
 
 interface PlanFile {
   rate_version: string;
@@ -79,4 +80,9 @@ describe('a plan file that cannot be right is refused by the name of the field',
     expect(() => readPlanCatalogue({ rate_version, plans: [] })).toThrow('plans');
     expect(() => readPlanCatalogue({ plans })).toThrow('rate_version');
   });
+});
+
+it('terms of older events, which say nothing of keys, allow a thousand', () => {
+  expect(maxKeysOf(older)).toBe(1_000);
+  expect(maxKeysOf({ ...older, max_keys: 5 })).toBe(5);
 });

@@ -128,6 +128,23 @@ export const warned = (pool: 'downloads' | 'metadata', percent: number, used: nu
   data: { pool, threshold_percent: percent, used, limit },
 });
 
+/** Events that are recorded beside the charges, and change none of them. */
+export const mails: UsageEvent[] = [
+  {
+    type: 'UsageWarningMailed',
+    data: {
+      warning_event_id: '6f1f6a3e-5d8b-4c52-9d3c-0a4f5f0f9a12',
+      pool: 'downloads',
+      threshold_percent: 80,
+      message_id: '<1@example.com>',
+    },
+  },
+  {
+    type: 'OverageCapMailed',
+    data: { cap_event_id: '6f1f6a3e-5d8b-4c52-9d3c-0a4f5f0f9a13', message_id: '<2@example.com>' },
+  },
+];
+
 /** Ids of events, by their revisions. */
 export const idOf = (revision: number) => `00000000-0000-5000-8000-${String(revision).padStart(12, '0')}`;
 

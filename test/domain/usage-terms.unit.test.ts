@@ -17,6 +17,8 @@ import {
   ended,
   given,
   lookedUp,
+  lookUp,
+  lookupId,
   opened,
   plan,
   planChanged,
@@ -275,5 +277,91 @@ describe('a change of plan', () => {
   it('to a plan without overage ends downloads beyond the allowance', () => {
     const usage = given(opened(), ...credited(1, 2), ...charged(3), planChanged(sandbox));
     expect(decideUsage(usage, queueDownload(4))).toEqual({ refusal: 'download_quota_exceeded' });
+  });
+});
+
+describe('when a change takes effect, unless it says so', () => {
+  const withFee = (fee_cents: number): UsageCommand => ({
+    kind: 'change_plan',
+    terms: { ...plan, plan: 'other', fee_cents },
+    effective: undefined,
+  });
+  const withTerms = (changes: TermsChanges): UsageCommand => ({
+    kind: 'change_terms',
+    changes,
+    effective: undefined,
+    agreedAt: '2026-11-14T12:00:00.000Z',
+  });
+  const effectOf = (command: UsageCommand) => {
+    const decided = decideUsage(given(opened()), command);
+    const [event] = isRefused(decided) ? [] : decided;
+    return event?.type === 'PlanChanged' ? event.data.effective : undefined;
+  };
+
+  it('is the next period for a lower fee, else now', () => {
+    expect([1_899, 1_900, 1_901].map((feeCents) => effectOf(withFee(feeCents)))).toEqual(['next_period', 'now', 'now']);
+    expect(effectOf(withTerms({ fee_cents: 900 }))).toBe('next_period');
+    expect(effectOf(withTerms({ metadata_limit: 600 }))).toBe('now');
+  });
+});
+
+describe('terms of its own for the next period', () => {
+  const agreedAt = '2026-11-14T12:00:00.000Z';
+  const due = (terms: Partial<PlanTerms>): UsageEvent => ({
+    type: 'PlanChanged',
+    data: { effective: 'next_period', terms: { ...plan, ...terms }, fee_difference_cents: 0 },
+  });
+
+  it('change what is due, not what is in force', () => {
+    const usage = given(opened(), due({ plan: 'dev_20', fee_cents: 900 }));
+    const changes = { metadata_limit: 600 };
+    expect(decideUsage(usage, { kind: 'change_terms', changes, effective: 'next_period', agreedAt })).toEqual([
+      due({ plan: 'dev_20', fee_cents: 900, metadata_limit: 600 }),
+    ]);
+  });
+
+  it('without overage name no price', () => {
+    const changes = { overage_cents: null };
+    expect(decideUsage(given(opened()), { kind: 'change_terms', changes, effective: 'now', agreedAt })).toEqual([
+      planChanged({ overage_cents: null, rate_version: 'own-2026-11-14-none' }),
+    ]);
+  });
+});
+
+describe('a cap beside one that is due', () => {
+  const capNext: UsageEvent = { type: 'OverageCapSet', data: { effective: 'next_period', overage_cap_cents: 900 } };
+
+  it('is set for now although the next period will have the same, or this one has it already', () => {
+    expect(decideUsage(given(opened(), capNext), setCap(900))).toEqual([capSet(900)]);
+    expect(decideUsage(given(opened({ overage_cap_cents: 500 }), capNext), setCap(500))).toEqual([capSet(500)]);
+  });
+
+  it('takes its place, and leaves the plan that is due', () => {
+    const next: UsageEvent = {
+      type: 'PlanChanged',
+      data: { effective: 'next_period', terms: { ...plan, plan: 'other' }, fee_difference_cents: 0 },
+    };
+    expect(given(opened(), capNext)).toMatchObject({
+      terms: { overage_cap_cents: null },
+      due: { overage_cap_cents: 900 },
+    });
+    expect(given(opened(), capNext, capSet(300))).toMatchObject({ terms: { overage_cap_cents: 300 }, due: null });
+    expect(given(opened(), next, capNext, capSet(300)).due).toEqual({ plan: { ...plan, plan: 'other' } });
+    expect(given(opened(), next, capNext, planChanged({})).due).toEqual({ overage_cap_cents: 900 });
+  });
+});
+
+describe('a period that has begun with its cap reached', () => {
+  const begun = given(opened({ downloads_limit: 0, overage_cap_cents: 0 }));
+
+  it('says so with the first change, not with a metadata request or with a command that changes nothing', () => {
+    expect(decideUsage(begun, lookUp(lookupId))).toEqual([lookedUp(1, lookupId)]);
+    expect(decideUsage(begun, setCap(0))).toEqual([]);
+    expect(decideUsage(begun, setCap(1))).toEqual([capSet(1), capReached(0, 1)]);
+  });
+
+  it('has no cap to reach once it is removed', () => {
+    const removed = given(opened({ downloads_limit: 0, overage_cap_cents: 0 }), capReached(0, 0), capRemoved);
+    expect(removed.capReached).toBe(false);
   });
 });
