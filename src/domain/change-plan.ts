@@ -28,6 +28,7 @@ interface ChangeOfTerms {
  */
 export function resultOfPlanChange(state: UsagePeriod, change: PlanChange): { terms: PlanTerms; effective: Effective } {
   const feeCents = change.kind === 'change_plan' ? change.terms.fee_cents : change.changes.fee_cents;
+  // Stryker disable next-line ConditionalExpression: undefined is never less than a number
   const isLower = feeCents !== undefined && feeCents < state.terms.fee_cents;
   const effective = change.effective ?? (isLower ? 'next_period' : 'now');
   if (change.kind === 'change_plan') return { terms: change.terms, effective };

@@ -47,6 +47,7 @@ export function evolveUsage(state: Usage, event: UsageEvent): Usage {
     }
     case 'UsagePeriodClosed':
       return { ...state, phase: 'closed' };
+    // Stryker disable next-line ConditionalExpression: the compiler proves that no event comes here
     default:
       return event satisfies never;
   }

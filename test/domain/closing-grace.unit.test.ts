@@ -39,6 +39,7 @@ describe('the books of a period', () => {
   });
 
   it('are closed once, and not before the end', () => {
+    expect(decide([], afterGrace)).toEqual({ refusal: 'period_open' });
     expect(decide(used, afterGrace)).toEqual({ refusal: 'period_open' });
     expect(decide([...used, ended(), closed], afterGrace)).toEqual([]);
   });

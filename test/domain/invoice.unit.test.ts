@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import {
   type CreditedCharge,
+  creditLeft,
   decideInvoices,
   evolveInvoices,
   initialInvoices,
@@ -384,6 +385,14 @@ describe('several invoices', () => {
     expect(giveBack(evolveInvoices(state, credited(note)))).toEqual([]);
   });
 
+  it('have one credit note for a reference, which means one thing', () => {
+    const state = invoiced(issued(1), issued(2), credited(creditOf(1, 10)));
+    const reused = { refusal: 'reference_reused' };
+    expect(decide(state, creditOf(2, 10))).toEqual(reused);
+    expect(decide(state, { ...creditOf(1, 10), line: 2 })).toEqual(reused);
+    expect(decide(state, { ...creditOf(1, 10), charge_event_id: idOf(3) }, third)).toEqual(reused);
+  });
+
   it('are as they were when their mails are recorded', () => {
     const mailed: InvoiceEvent = {
       type: 'DocumentMailed',
@@ -391,5 +400,80 @@ describe('several invoices', () => {
     };
     const state = invoiced(issued(1));
     expect(evolveInvoices(state, mailed)).toBe(state);
+  });
+});
+
+describe('the lines of an invoice', () => {
+  const fee: InvoiceLine = { kind: 'fee', plan: 'dev_100', ...period, cents: 1900, event: sourceOf(0) };
+  const overage = (cents: number, atRate: typeof rate = rate): InvoiceLine => {
+    return { kind: 'overage', ...atRate, quantity: 4, cents, stream, revisions: [[1, 7, 2]] };
+  };
+  const waived = (cents: number, atRate: typeof rate = rate): InvoiceLine => {
+    return { kind: 'waivers', ...atRate, quantity: 1, cents: -cents, stream, revisions: [[20, 20, 1]] };
+  };
+  const olderWaiver = (cents: number): InvoiceLine => {
+    return { kind: 'waiver', reference: 'CASE-1', charge_event_id: idOf(3), cents: -cents, event: sourceOf(9) };
+  };
+  const invoiceOf = (...lines: InvoiceLine[]): InvoiceEvent => {
+    const total_cents = lines.reduce((sum, { cents }) => sum + cents, 0);
+    return {
+      type: 'InvoiceIssued',
+      data: { number: 1, ...draft, lines, currency: 'USD', total_cents, mail_to: mailTo },
+    };
+  };
+  const noteOf = (line: number, cents: number, reference = 'CASE-9', charge_event_id: string | null = null): Note => {
+    return { account_id: accountId, reference, invoice_number: 1, line, charge_event_id, cents };
+  };
+  const credited = (line: number, cents: number): InvoiceEvent => ({
+    type: 'CreditNoteIssued',
+    data: { number: 1, ...noteOf(line, cents, 'CASE-1'), currency: 'USD', mail_to: mailTo },
+  });
+  /** The most that may be credited of a line. */
+  const mostOf = (state: Invoices, line: number): number => {
+    const left = creditLeft(state, noteOf(line, 1), undefined);
+    return 'cents' in left ? left.cents : Number.NaN;
+  };
+
+  it('are each credited once, and leave the others what they have', () => {
+    const state = invoiced(invoiceOf(fee, overage(100)), credited(1, 1900));
+    expect([mostOf(state, 1), mostOf(state, 2)]).toEqual([0, 100]);
+  });
+
+  it('share the waivers of older invoices, which name no line', () => {
+    const invoice = invoiceOf(overage(100), overage(120, newRate), olderWaiver(50), fee);
+    expect([1, 2, 4].map((line) => mostOf(invoiced(invoice), line))).toEqual([100, 120, 1900]);
+    expect(mostOf(invoiced(invoice, credited(1, 100)), 2)).toBe(70);
+    expect(mostOf(invoiced(invoice, credited(2, 120)), 1)).toBe(50);
+    expect(mostOf(invoiced(invoice, credited(4, 1900)), 1)).toBe(100);
+  });
+
+  it('are bounded by waivers of both forms together', () => {
+    expect(mostOf(invoiced(invoiceOf(overage(100), waived(50), olderWaiver(10), fee)), 1)).toBe(40);
+  });
+
+  it.each([{ rate_cents: 12 }, { rate_version: 'v2' }])('keep what was waived at another rate: %j', (other) => {
+    const otherRate = { ...rate, ...other };
+    const state = invoiced(invoiceOf(overage(100), overage(100, otherRate), waived(60, otherRate), fee));
+    expect([mostOf(state, 1), mostOf(state, 2)]).toEqual([100, 40]);
+  });
+
+  it('name their charges by stream and by the revisions of their ranges', () => {
+    const line: InvoiceLine = {
+      kind: 'overage',
+      ...rate,
+      quantity: 4,
+      cents: 100,
+      stream,
+      revisions: [
+        [4, 10, 3],
+        [20, 20, 1],
+      ],
+    };
+    const state = invoiced(invoiceOf(line));
+    const lineOf = (revision: number, ofStream = stream) =>
+      lineOfCharge(state, { eventId: idOf(revision), stream: ofStream, revision, ...rate, cents: 25 })?.line;
+    expect([4, 7, 10, 20].map((revision) => lineOf(revision))).toEqual([1, 1, 1, 1]);
+    expect([1, 5, 13, 19, 21].map((revision) => lineOf(revision))).toEqual(Array(5).fill(undefined));
+    expect(lineOf(4, `usage-${accountId}-20261201`)).toBeUndefined();
   });
 });

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
-import { maxKeysOf, readPlanCatalogue } from '../../src/domain/plans.ts';
+import { maxKeysOf, planTerms, readPlanCatalogue, terms } from '../../src/domain/plans.ts';
 import { plan as older } from './usage-examples.ts';
 
 interface PlanFile {
@@ -67,6 +67,8 @@ describe('a plan file that cannot be right is refused by the name of the field',
     ['fee_cents', { fee_cents: 1900.5 }],
     ['name', { name: '' }],
     ['plan', { plan: 'Dev 100' }],
+    ['plan', { plan: '9dev' }],
+    ['plan', { plan: 'dev-100' }],
     ['overage_cent', { overage_cent: 25 }],
   ])('%s in %j', async (field, change) => {
     const { rate_version, plans } = await planFile();
@@ -85,4 +87,20 @@ describe('a plan file that cannot be right is refused by the name of the field',
 it('terms of older events, which say nothing of keys, allow a thousand', () => {
   expect(maxKeysOf(older)).toBe(1_000);
   expect(maxKeysOf({ ...older, max_keys: 5 })).toBe(5);
+});
+
+it('terms of older events, which say nothing of failures of the service, give them back', () => {
+  const { service_failures_returned: _none, ...silent } = older;
+  expect(planTerms.parse(silent).service_failures_returned).toBe(true);
+});
+
+it('terms have a cap, or say that there is none', () => {
+  for (const overage_cap_cents of [null, 0, 500])
+    expect(terms.parse({ ...older, overage_cap_cents })).toMatchObject({ overage_cap_cents });
+  expect(terms.safeParse(older).success).toBe(false);
+});
+
+it('a plan file that says nothing of warnings warns at 80 and 100 percent', async () => {
+  const { rate_version, plans } = await planFile();
+  expect(readPlanCatalogue({ rate_version, plans }).get('dev_100')?.warning_percents).toEqual([80, 100]);
 });

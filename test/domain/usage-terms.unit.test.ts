@@ -360,6 +360,12 @@ describe('a period that has begun with its cap reached', () => {
     expect(decideUsage(begun, setCap(1))).toEqual([capSet(1), capReached(0, 1)]);
   });
 
+  it('has no cap to reach on a plan without overage', () => {
+    const used = given(opened(), ...credited(1, 2), ...charged(3, 4), capSet(30));
+    const hard = { ...plan, overage_cents: null };
+    expect(decideUsage(used, changePlan(hard))).toEqual([planChanged(hard)]);
+  });
+
   it('has no cap to reach once it is removed', () => {
     const removed = given(opened({ downloads_limit: 0, overage_cap_cents: 0 }), capReached(0, 0), capRemoved);
     expect(removed.capReached).toBe(false);
