@@ -2,8 +2,6 @@ import domain from './stryker.config.js';
 
 /**
  * The second part of `npm run test:mutants`: the rules of the audit, by the lies that they must find.
- *
- * @type {import('@stryker-mutator/api/core').PartialStrykerOptions}
  */
 export default {
   ...domain,

@@ -1,8 +1,6 @@
 /**
  * `npm run test:mutants`: changes the money rules in one place after the other, and expects a test to fail each time. Those of
  * the audit have a run of their own (stryker.audit.config.js), because their tests make a log by the rules of the domain.
- *
- * @type {import('@stryker-mutator/api/core').PartialStrykerOptions}
  */
 export default {
   plugins: ['@stryker-mutator/vitest-runner'],

@@ -50,6 +50,8 @@ async function polledUntil<Wanted extends DownloadStatus>(
     async () => {
       const asked = { params: { query: { token }, header: { Prefer: 'wait=2' } } };
       const { data, error } = await api.GET('/video/status', asked);
+      // On a busy machine a poll may be told to come again.
+      if (error?.error.code === 'unavailable') return undefined;
       if (error) throw new Error(`the status of ${token} cannot be read: ${JSON.stringify(error)}`);
       return wanted(data.data);
     },
