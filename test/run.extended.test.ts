@@ -13,7 +13,7 @@ it.each([
   ['SIGINT', 130],
   ['SIGTERM', 143],
 ] as const)('%s ends a run with everything that it has started', async (signal, code) => {
-  const words = ['test/run.ts', 'usual', 'test/http/health.test.ts', 'test/flow/valid-keys.test.ts'];
+  const words = ['test/run.ts', 'usual', 'test/http/health.test.ts', 'test/flow/one-download.test.ts'];
   // Vitest tells its processes by variables of its own what they are.
   const environment = Object.fromEntries(
     Object.entries(process.env).filter(([name]) => !/^(?:TEST|VITEST)/.test(name)),

@@ -209,7 +209,7 @@ function waiveCharges(
   const waivers: UsageEvent[] = [];
   for (const token of left) {
     const decided = waiveCharge(state, { kind: 'waive_charge', token, reference });
-    // What is left of a charge is only refused when the period is closed.
+    // Only a closed period refuses what is left of a charge.
     if (isRefused(decided)) return decided;
     waivers.push(...decided);
   }

@@ -1,3 +1,4 @@
+import type { Rule } from '../../src/audit/rules/rules.ts';
 import { bytesOf, type ForgedLog, type Row, textOf } from './forged-log.ts';
 
 interface Metadata {
@@ -20,7 +21,7 @@ function rewrite(log: ForgedLog, row: Row, changed: Partial<Metadata>): void {
 }
 
 /** A key opens the period in which it is issued. @returns the account */
-export function actBeforeIssue(log: ForgedLog): string {
+function actBeforeIssue(log: ForgedLog): string {
   const { account_id: accountId, key_id: id } = keyIn(firstOf(log, 'ApiKeyIssued'));
   const opened = firstOf(log, 'UsagePeriodOpened', ({ name }) => name.includes(accountId));
   rewrite(log, opened, { actor: { type: 'api_key', id } });
@@ -28,7 +29,7 @@ export function actBeforeIssue(log: ForgedLog): string {
 }
 
 /** A key takes a credit so long after it was revoked. @returns the account */
-export function actAfterRevocation(log: ForgedLog, ms: number): string {
+function actAfterRevocation(log: ForgedLog, ms: number): string {
   const revoked = firstOf(log, 'ApiKeyRevoked');
   const { account_id: accountId, key_id: id } = keyIn(revoked);
   const taken = firstOf(log, 'DownloadCreditDebited', ({ name }) => name.includes(accountId));
@@ -36,3 +37,10 @@ export function actAfterRevocation(log: ForgedLog, ms: number): string {
   rewrite(log, revoked, { time: new Date(Date.parse(metadataOf(taken).time) - ms).toISOString() });
   return accountId;
 }
+
+/** When a key acts, how the log is changed for it, and the rules about the actor that it breaks. */
+export const keyActs: readonly [string, (log: ForgedLog) => string, Rule[]][] = [
+  ['before it is issued', actBeforeIssue, ['actor_key']],
+  ['as long after its revocation as a request may go on', (log) => actAfterRevocation(log, 10_000), []],
+  ['any later than that', (log) => actAfterRevocation(log, 10_001), ['actor_key_revoked']],
+];

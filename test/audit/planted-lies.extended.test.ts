@@ -11,9 +11,9 @@ import { type Rule, rules } from '../../src/audit/rules/rules.ts';
 import { createReadModels, readModelsOfFile } from '../projections/read-models-under-test.ts';
 import { scaled } from '../support/proof-scale.ts';
 import { temporaryDirectoryOfFile } from '../support/temporary-directory.ts';
+import { auditedAt, firstOpenedAt, writeAuditedHistory } from './audited-history.ts';
 import { forge, inCopyOf, project, withLog } from './copied-log.ts';
-import { actAfterRevocation, actBeforeIssue } from './forged-keys.ts';
-import type { ForgedLog } from './forged-log.ts';
+import { keyActs } from './forged-keys.ts';
 import { writeOlderInvoices } from './older-invoices.ts';
 import { Random } from './random.ts';
 import { RichHistory } from './rich-history.ts';
@@ -31,11 +31,6 @@ const accounts = scaled(3, 8);
 /** The number of kinds of each sort in this run, or more if they break more rules: all of them in the long form. */
 const kinds = scaled(6, 1_000);
 const seed = Number(process.env['PROOF_SEED'] ?? 20_261_121);
-
-/** In the last period of each account, long enough behind everything that the service should have done something about it. */
-const auditedAt = '2024-04-15T00:00:00.000Z';
-
-const firstOpenedAt = '2024-01-31T10:00:00.000Z';
 
 const random = new Random(seed);
 const original = temporaryDirectoryOfFile();
@@ -61,15 +56,7 @@ function verify(
 
 beforeAll(async () => {
   await withLog(original, async (store) => {
-    const opened = [firstOpenedAt, '2024-01-30T23:59:59.999Z', '2024-02-01T00:00:00.000Z'];
-    for (let account = 0; account < accounts; account += 1) {
-      const history = new RichHistory(store, random, opened[account % opened.length] ?? firstOpenedAt);
-      await history.live(2, 40);
-      if (account > 0) continue;
-      await history.acknowledge();
-      await history.nameIssuer();
-      await history.employStaff();
-    }
+    await writeAuditedHistory(store, random, { accounts });
     await project(store, models);
   });
 });
@@ -191,22 +178,15 @@ it.each([
   expect(impossible).toEqual([]);
 });
 
-it.each([
-  ['before it is issued', actBeforeIssue, ['actor_key']],
-  ['as long after its revocation as a request may go on', (log) => actAfterRevocation(log, 10_000), []],
-  ['any later than that', (log) => actAfterRevocation(log, 10_001), ['actor_key_revoked']],
-] satisfies [string, (log: ForgedLog) => string, Rule[]][])(
-  'judges what a key does %s, with the whole log and with its account alone',
-  async (_, act, wanted) => {
-    await inCopy(async (copy) => {
-      const accountId = forge(copy, act);
-      for (const scope of [{}, { accountId }]) {
-        const found = (await verify(copy, scope)).map(({ rule }) => rule);
-        expect(found.filter((rule) => rule.startsWith('actor_key'))).toEqual(wanted);
-      }
-    });
-  },
-);
+it.each(keyActs)('judges what a key does %s, with the whole log and with its account alone', async (_, act, wanted) => {
+  await inCopy(async (copy) => {
+    const accountId = forge(copy, act);
+    for (const scope of [{}, { accountId }]) {
+      const found = (await verify(copy, scope)).map(({ rule }) => rule);
+      expect(found.filter((rule) => rule.startsWith('actor_key'))).toEqual(wanted);
+    }
+  });
+});
 
 it('names streams that are hidden, cut or gone', async () => {
   const told: Told[] = [];

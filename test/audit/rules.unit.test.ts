@@ -7,22 +7,19 @@ import type { Rule } from '../../src/audit/rules/rules.ts';
 import { openDatabase } from '../../src/embedded/event-store/database.ts';
 import type { EventStore } from '../../src/ports/event-store.ts';
 import { temporaryDirectoryOfFile } from '../support/temporary-directory.ts';
-import { actAfterRevocation, actBeforeIssue } from './forged-keys.ts';
+import { auditedAt, writeAuditedHistory } from './audited-history.ts';
+import { keyActs } from './forged-keys.ts';
 import { bytesOf, ForgedLog, type Row, textOf } from './forged-log.ts';
 import { Random } from './random.ts';
-import { RichHistory } from './rich-history.ts';
 import { ofEvents } from './tampers-of-events.ts';
 import { ofOnePerson, ofStaff } from './tampers-of-staff.ts';
 
 /**
  * The rules of the audit alone: a history with everything there is, in a file of the embedded log that no server serves, and
- * each lie told in it. `planted-lies.test.ts` has the same lies with the read models, and the lies that only these show.
+ * each lie told in it. `planted-lies.extended.test.ts` has the same lies with the read models, and the lies that only these show.
  */
 const seed = 20_261_121;
 const accounts = 3;
-const firstOpenedAt = '2024-01-31T10:00:00.000Z';
-/** In the last period of each account, long enough behind everything that the service should have done something about it. */
-const auditedAt = '2024-04-15T00:00:00.000Z';
 
 const directory = temporaryDirectoryOfFile();
 let database: DatabaseSync;
@@ -71,7 +68,7 @@ const forgetting = (replay: Replay): ReplayObserver => ({
   documentMailed: () => undefined,
 });
 
-/** What the rules find in the log as it is now. */
+/** The divergences that the rules find in the log as it is now. */
 async function audit(at = auditedAt): Promise<Divergence[]> {
   const events = new ForgedLog(database).rows.map(recorded);
   const streams = Map.groupBy(events, ({ stream }) => stream);
@@ -84,7 +81,7 @@ async function audit(at = auditedAt): Promise<Divergence[]> {
   return divergences.list().flatMap((account) => account.divergences);
 }
 
-/** What the rules find once the log is changed; afterwards it is as before. */
+/** The divergences that the rules find once the log is changed; afterwards it is as before. */
 async function auditAfter(change: (log: ForgedLog) => unknown): Promise<Divergence[]> {
   database.exec('begin');
   try {
@@ -99,16 +96,7 @@ const rulesOf = (found: readonly Divergence[]): Rule[] => [...new Set(found.map(
 
 beforeAll(async () => {
   database = openDatabase(directory);
-  const random = new Random(seed);
-  const opened = [firstOpenedAt, '2024-01-30T23:59:59.999Z', '2024-02-01T00:00:00.000Z'];
-  for (let account = 0; account < accounts; account += 1) {
-    const history = new RichHistory(appendTo(database), random, opened[account] ?? firstOpenedAt);
-    await history.live(2, 40);
-    if (account > 0) continue;
-    await history.acknowledge();
-    await history.nameIssuer();
-    await history.employStaff();
-  }
+  await writeAuditedHistory(appendTo(database), new Random(seed), { accounts });
 });
 
 afterAll(() => database.close());
@@ -138,11 +126,7 @@ describe('find, by the rule that it breaks,', () => {
   });
 });
 
-it.each<[string, (log: ForgedLog) => string, Rule[]]>([
-  ['before it is issued', actBeforeIssue, ['actor_key']],
-  ['as long after its revocation as a request may go on', (log) => actAfterRevocation(log, 10_000), []],
-  ['any later than that', (log) => actAfterRevocation(log, 10_001), ['actor_key_revoked']],
-])('judge what a key does %s', async (_, act, wanted) => {
+it.each(keyActs)('judge what a key does %s', async (_, act, wanted) => {
   const found = rulesOf(await auditAfter(act));
   expect(found.filter((rule) => rule.startsWith('actor_key'))).toEqual(wanted);
 });

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 /**
  * Loaded before the service into one of its processes (`node --import`): a machine whose clock is wrong by as many milliseconds
  * as a file says now, so that it can be set while the process runs. Only `Date.now` is shifted, which is all that the service
- * reads (test/tidy/source-rules.unit.test.ts).
+ * reads (test/tidy/source-rules.test.ts).
  */
 const file = process.env['SHIFTED_CLOCK'] ?? '';
 const realNow = Date.now.bind(Date);

@@ -11,7 +11,7 @@ import { ReadModels } from './read-models.ts';
 import { beginClosing } from './replaced-queries.ts';
 import { SimulatedFiles } from './simulated-files.ts';
 
-/** Without faults the simulated parts keep the promises of the real ones. `event-log.test.ts` shows it of the log, `postgres.test.ts` of the queries. */
+/** Without faults the simulated parts keep the promises of the real ones. `event-log.test.ts` shows it of the log, `postgres.extended.test.ts` of the queries. */
 
 pendingVoidsContract(() => {
   const postgres = new Postgres(new ReadModels(), perfectNetwork);

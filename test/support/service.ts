@@ -288,7 +288,7 @@ export function startOnTerminal(command: readonly string[], environment: Environ
 
 /**
  * Runs one command to its end in a process that has run others before. Exit codes, streams and terminals of processes of their
- * own are looked at by test/docs/commands.extended.test.ts and test/cli/usage.test.ts.
+ * own are looked at by test/docs/commands.extended.test.ts and test/cli/conventions.test.ts.
  */
 export async function runInLoadedProcess(words: readonly string[], environment: Environment): Promise<Ran> {
   return await runLoaded(words, environmentWith(environment));

@@ -1,7 +1,8 @@
-import { readdirSync } from 'node:fs';
-import { join, relative } from 'node:path';
+import { readdirSync, readFileSync } from 'node:fs';
+import { basename, join, relative } from 'node:path';
 import ts from 'typescript';
 import { describe, expect, it } from 'vitest';
+import { pages } from './markdown.ts';
 import { root, type SourceFile, sourceFiles, visitNodes } from './source-files.ts';
 
 const forbiddenFolders = [
@@ -50,6 +51,19 @@ function findings(files: SourceFile[], words: RegExp, find: (node: ts.Node) => s
   }
   return found;
 }
+
+it('sources and docs name only tests that there are', () => {
+  const tests = new Set(sourceFiles('test').map(({ path }) => basename(path)));
+  const ofDocs = pages().map((path) => ({ path, text: readFileSync(join(root, path), 'utf8') }));
+  const unknown = [...sourceFiles('src', 'projections', 'test'), ...ofDocs].flatMap(({ path, text }) =>
+    [...text.matchAll(/(?<![\w.*-])[\w-]+(?:\.\w+)?\.test\.ts\b/g)]
+      .map(([name]) => name)
+      // `x.test.ts` stands for any of them.
+      .filter((name) => !tests.has(name) && !name.startsWith('x.'))
+      .map((name) => `${path} ${name}`),
+  );
+  expect(unknown).toEqual([]);
+});
 
 describe('the sources', () => {
   it('ask for time, chance and the environment in one place', () => {

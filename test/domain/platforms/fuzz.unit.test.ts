@@ -169,7 +169,7 @@ describe('whatever is sent: nothing is thrown, no foreign host accepted, and the
       }
     }
     // Some six thousand addresses, of which each takes some ten microseconds. What the pieces are made of is looked at in
-    // table.test.ts; this is for what that does not see.
+    // platforms.unit.test.ts; this is for what that does not see.
     expect(performance.now() - startedMs).toBeLessThan(15_000);
   });
 });
