@@ -19,7 +19,9 @@ import { makeDataDirectory, makeTemporaryDirectory } from './temporary-directory
 import { waitFor } from './wait-for.ts';
 
 /** The processes of the test files find what is made here by these variables. */
-export default async function setUp(): Promise<() => Promise<void>> {
+export default async function setUp(): Promise<(() => Promise<void>) | undefined> {
+  // Each group of tests calls this: the first sets up for all of the run.
+  if (process.env['TEST_MADE_ONCE'] !== undefined) return undefined;
   const directory = makeTemporaryDirectory();
   await using undo = new AsyncDisposableStack();
   undo.defer(() => rmSync(directory, { recursive: true, force: true }));
