@@ -13,11 +13,14 @@ import {
 /** For tests that need charges and no films: the worker finds too little room, and leaves every job queued. */
 export const noDownloads: Environment = { MIN_FREE_DISK_MIB: '1000000000' };
 
+/** 127.0.0.1 is where tests come from; 127.0.0.8, from where only those come that look at the window of an address. */
+const trusted: Environment = { TRUSTED_PROXIES: '127.0.0.1,127.0.0.8' };
+
 /** A service that other test files use at the same time, with an account of this file's own in place of the demo's. */
 export function shareService(environment: Environment = {}): ServiceInUse {
   const service: Partial<ServiceInUse> = {};
   beforeAll(async () => {
-    const used = inUse(await askFor<Running>('service', environment));
+    const used = inUse(await askFor<Running>('service', { ...trusted, ...environment }));
     Object.assign(service, used, { demo: await used.openAccount('enterprise') });
   });
   return service as ServiceInUse;
