@@ -3,11 +3,10 @@ import { expect, it } from 'vitest';
 import { projections } from '../../projections/all.ts';
 import { catchUp } from '../../projections/runner/wait-for-checkpoint.ts';
 import { connectEventStore } from '../../src/adapters/event-store/event-store.ts';
-import { openPool } from '../../src/adapters/postgres/pool.ts';
 import { readProcessFile } from '../../src/system/processes.ts';
 import { appendUsedAccount } from '../projections/generated-account.ts';
-import { silent } from '../projections/read-models-under-test.ts';
 import { installationOfFile } from '../support/installation.ts';
+import { openPatientPool } from '../support/patient-pool.ts';
 import { scaled } from '../support/proof-scale.ts';
 import { spawnCommand } from '../support/service.ts';
 import { patienceMs, waitFor } from '../support/wait-for.ts';
@@ -23,7 +22,7 @@ const installation = installationOfFile();
 it('verifies a long log within bounds of memory', async () => {
   const { environment } = installation;
   const store = connectEventStore({ url: environment.EVENTSTORE_URL });
-  const pool = openPool(environment.DATABASE_URL, { logger: silent, max: 2, queryTimeoutMs: patienceMs });
+  const pool = openPatientPool(environment.DATABASE_URL, { max: 2 });
   try {
     await using projector = await installation.startRole('projector');
     for (let written = 0; written < accounts; written += 1) await appendUsedAccount(store, downloadsEach);

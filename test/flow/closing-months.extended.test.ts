@@ -1,17 +1,16 @@
 import fc from 'fast-check';
 import { beforeAll, expect, test } from 'vitest';
 import { countDue } from '../../projections/work-lists/due-periods.ts';
-import { openPool } from '../../src/adapters/postgres/pool.ts';
 import type { InvoiceIssued } from '../../src/domain/invoice-events.ts';
-import { silent } from '../projections/read-models-under-test.ts';
 import { clockOffset } from '../support/clock-offset.ts';
 import { queue } from '../support/downloads.ts';
 import { installationOfFile } from '../support/installation.ts';
+import { openPatientPool } from '../support/patient-pool.ts';
 import { planFile } from '../support/plans.ts';
 import { scaled } from '../support/proof-scale.ts';
 import { type LoggedEvent, readLog } from '../support/read-log.ts';
 import { sum } from '../support/sum.ts';
-import { patienceMs, waitFor } from '../support/wait-for.ts';
+import { waitFor } from '../support/wait-for.ts';
 
 /** Months that a dispatcher ends, closes and invoices by the clock, killed in each of them in the middle of its work. */
 const small = { downloads_limit: 1, overage_cents: 25, fee_cents: 1900 };
@@ -69,11 +68,7 @@ function expectBooks(events: readonly LoggedEvent[], invoices: readonly InvoiceI
 }
 
 test('each period of each account is closed once and invoiced once, whenever the dispatcher is killed', async () => {
-  const pool = openPool(installation.environment.DATABASE_URL, {
-    logger: silent,
-    max: 2,
-    queryTimeoutMs: patienceMs,
-  });
+  const pool = openPatientPool(installation.environment.DATABASE_URL, { max: 2 });
   const applied = async () => {
     const { rows } = await pool.query<{ applied: number }>(
       "select applied_events::float8 as applied from checkpoints where name = 'usage_and_jobs'",

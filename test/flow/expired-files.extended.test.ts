@@ -4,15 +4,14 @@ import fc from 'fast-check';
 import type { Pool } from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { connectEventStore } from '../../src/adapters/event-store/event-store.ts';
-import { openPool } from '../../src/adapters/postgres/pool.ts';
 import { appendAll, GeneratedAccount } from '../projections/generated-account.ts';
-import { silent } from '../projections/read-models-under-test.ts';
 import { clockOffset } from '../support/clock-offset.ts';
 import { installationOfFile } from '../support/installation.ts';
+import { openPatientPool } from '../support/patient-pool.ts';
 import { countRows } from '../support/postgres.ts';
 import { scaled } from '../support/proof-scale.ts';
 import { readLog } from '../support/read-log.ts';
-import { patienceMs, waitFor } from '../support/wait-for.ts';
+import { waitFor } from '../support/wait-for.ts';
 
 /** A dispatcher that expires and removes files, killed over and over in the middle of it. */
 const installation = installationOfFile();
@@ -29,7 +28,7 @@ const foreign = 'of-another-installation';
 beforeAll(async () => {
   const { environment } = installation;
   filesDirectory = join(environment['REELTALLY_DATA'] ?? '', 'files');
-  pool = openPool(environment.DATABASE_URL, { logger: silent, max: 2, queryTimeoutMs: patienceMs });
+  pool = openPatientPool(environment.DATABASE_URL, { max: 2 });
   await installation.startRole('projector');
   const store = connectEventStore({ url: environment.EVENTSTORE_URL });
   try {

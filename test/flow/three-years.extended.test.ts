@@ -1,17 +1,16 @@
 import fc from 'fast-check';
 import { beforeAll, expect, test } from 'vitest';
 import { countDue } from '../../projections/work-lists/due-periods.ts';
-import { openPool } from '../../src/adapters/postgres/pool.ts';
 import type { InvoiceIssued } from '../../src/domain/invoice-events.ts';
-import { silent } from '../projections/read-models-under-test.ts';
 import { type Answer, call } from '../support/client.ts';
 import { clockOffset } from '../support/clock-offset.ts';
 import { installationOfFile } from '../support/installation.ts';
+import { openPatientPool } from '../support/patient-pool.ts';
 import { planFile } from '../support/plans.ts';
 import { scaled } from '../support/proof-scale.ts';
 import { readLog } from '../support/read-log.ts';
 import { sum } from '../support/sum.ts';
-import { patienceMs, waitFor } from '../support/wait-for.ts';
+import { waitFor } from '../support/wait-for.ts';
 import { daySeconds, Month, monthSeconds } from './billing-month.ts';
 import { billsOf, rateAgain } from './plain-billing.ts';
 
@@ -171,11 +170,7 @@ const atOnce = 5;
 
 /** The dispatcher of the last day ends, closes and invoices whatever is left. */
 async function closeAllBooks(): Promise<void> {
-  const pool = openPool(installation.environment.DATABASE_URL, {
-    logger: silent,
-    max: 2,
-    queryTimeoutMs: patienceMs,
-  });
+  const pool = openPatientPool(installation.environment.DATABASE_URL, { max: 2 });
   const seconds = (months + 2) * monthSeconds;
   const dispatcher = await installation.startRole('dispatcher', clockOffset(seconds));
   const lastDay = () => new Date(Date.now() + seconds * 1_000).toISOString();

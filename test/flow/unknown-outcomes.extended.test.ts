@@ -3,17 +3,16 @@ import { request as sendRequest } from 'node:http';
 import { text } from 'node:stream/consumers';
 import type { Pool } from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { openPool } from '../../src/adapters/postgres/pool.ts';
-import { silent } from '../projections/read-models-under-test.ts';
 import { call } from '../support/client.ts';
 import { portOf } from '../support/event-store.ts';
 import { EventStoreProxy } from '../support/event-store-proxy.ts';
 import { installationOfFile } from '../support/installation.ts';
+import { openPatientPool } from '../support/patient-pool.ts';
 import { planFile } from '../support/plans.ts';
 import { isLongProof, scaled } from '../support/proof-scale.ts';
 import { readLog } from '../support/read-log.ts';
 import type { OpenedAccount, ServiceProcess } from '../support/service.ts';
-import { patienceMs, waitFor } from '../support/wait-for.ts';
+import { waitFor } from '../support/wait-for.ts';
 import { downloadsOf, standing } from './charged-downloads.ts';
 
 /**
@@ -30,7 +29,7 @@ const startLost = () => installation.startRole('api', { EVENTSTORE_URL: proxies[
 
 beforeAll(async () => {
   const { EVENTSTORE_URL: url, DATABASE_URL } = installation.environment;
-  pool = openPool(DATABASE_URL, { logger: silent, max: 2, queryTimeoutMs: patienceMs });
+  pool = openPatientPool(DATABASE_URL, { max: 2 });
   proxies = [await EventStoreProxy.start(portOf(url)), await EventStoreProxy.start(portOf(url))];
   const [healthy, unheard, lost] = await Promise.all([
     installation.startRole('api'),

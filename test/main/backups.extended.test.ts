@@ -4,10 +4,9 @@ import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statS
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
-import { openPool } from '../../src/adapters/postgres/pool.ts';
 import { expectRefusal, within } from '../cli/command-line.ts';
-import { silent } from '../projections/read-models-under-test.ts';
 import { queue } from '../support/downloads.ts';
+import { openPatientPool } from '../support/patient-pool.ts';
 import { planFile } from '../support/plans.ts';
 import { createMigratedDatabase } from '../support/postgres.ts';
 import { scaled } from '../support/proof-scale.ts';
@@ -15,7 +14,7 @@ import { readLog } from '../support/read-log.ts';
 import { type OpenedAccount, runCommand, type Service, startService } from '../support/service.ts';
 import { canMountSmallDisk, mountSmallDisk } from '../support/small-disk.ts';
 import { temporaryDirectory, temporaryDirectoryOfFile } from '../support/temporary-directory.ts';
-import { patienceMs, pauseOfClient, waitFor } from '../support/wait-for.ts';
+import { pauseOfClient, waitFor } from '../support/wait-for.ts';
 
 /** Backups of a running service: each is restored elsewhere, and a service is started on it. */
 const backups = temporaryDirectoryOfFile();
@@ -100,7 +99,7 @@ it('a backup at any moment under load has everything that was acknowledged befor
 });
 
 it('a pending void is restored too', async () => {
-  const pool = openPool(database.url, { logger: silent, max: 1, queryTimeoutMs: patienceMs });
+  const pool = openPatientPool(database.url, { max: 1 });
   onTestFinished(() => pool.end());
   // Without a MAC the dispatcher leaves it where it is.
   const id = randomUUID();
@@ -117,7 +116,7 @@ it('a pending void is restored too', async () => {
   const other = await createMigratedDatabase();
   onTestFinished(() => other.drop());
   await using _restored = await startService({ ...environment, REELTALLY_DATA: data, DATABASE_URL: other.url });
-  const otherPool = openPool(other.url, { logger: silent, max: 1, queryTimeoutMs: patienceMs });
+  const otherPool = openPatientPool(other.url, { max: 1 });
   const { rows } = await otherPool.query('select append_id, voids from pending_voids');
   await otherPool.end();
   expect(rows).toEqual([{ append_id: id, voids: [{ kind: 'download', token: 't' }] }]);
@@ -148,7 +147,7 @@ describe('a backup', () => {
 
   it.each([[[]], [['--without-files']]])('has a mail that was written while the log was copied %s', async (flags) => {
     const backup = join(backups, `mail${flags.length}`);
-    const pool = openPool(database.url, { logger: silent, max: 1, queryTimeoutMs: patienceMs });
+    const pool = openPatientPool(database.url, { max: 1 });
     const client = await pool.connect();
     // The backup reads this table once the log is copied.
     await client.query('begin; lock table pending_voids in access exclusive mode');

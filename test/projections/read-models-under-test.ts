@@ -10,10 +10,10 @@ import { connectionsOfRebuild } from '../../projections/runner/rebuild.ts';
 import { runProjection } from '../../projections/runner/runner.ts';
 import { catchUp } from '../../projections/runner/wait-for-checkpoint.ts';
 import { deriveKeys } from '../../src/adapters/derive-keys.ts';
-import { openPool } from '../../src/adapters/postgres/pool.ts';
 import { createRowMacs } from '../../src/adapters/postgres/row-macs.ts';
 import { createStoreOnStandby, type StoreOnStandby } from '../../src/adapters/postgres/store-on-standby.ts';
 import type { EventStore, Subscription } from '../../src/ports/event-store.ts';
+import { openPatientPool } from '../support/patient-pool.ts';
 import { createMigratedDatabase } from '../support/postgres.ts';
 import { patienceMs } from '../support/wait-for.ts';
 
@@ -57,8 +57,7 @@ export async function createReadModels({
   const pools: Pool[] = [];
   const running: { store: EventStore; projection: Projection; runner: Subscription }[] = [];
   const openAnother = (settings?: Readonly<Record<string, string>>): Pool => {
-    const pool = openPool(database.url, {
-      logger: silent,
+    const pool = openPatientPool(database.url, {
       max: connectionsOfRebuild(projections.length),
       queryTimeoutMs,
       ...(settings && { settings }),

@@ -1,9 +1,8 @@
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { openPool } from '../../src/adapters/postgres/pool.ts';
-import { createReadModels, silent, type TestReadModels } from '../projections/read-models-under-test.ts';
+import { createReadModels, type TestReadModels } from '../projections/read-models-under-test.ts';
+import { openPatientPool } from '../support/patient-pool.ts';
 import { createDatabase } from '../support/postgres.ts';
-import { patienceMs } from '../support/wait-for.ts';
 import { dumpSchema } from './schema-dump.ts';
 import { root } from './source-files.ts';
 
@@ -28,7 +27,7 @@ describe('docs/schema.sql', () => {
 
   it('makes the same schema again', async () => {
     await using database = await createDatabase();
-    const pool = openPool(database.url, { logger: silent, max: 1, queryTimeoutMs: patienceMs });
+    const pool = openPatientPool(database.url, { max: 1 });
     try {
       await pool.query(await describeSchema());
       expect(await dumpSchema(pool)).toBe(await dumpSchema(migrated.pool));

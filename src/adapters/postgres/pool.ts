@@ -5,7 +5,7 @@ import { withDeadline } from '../../async/deadline.ts';
 import { servicePart, type ServiceParts } from '../../ports/service-parts.ts';
 import { beginSession } from './session.ts';
 
-interface PoolOptions {
+export interface PoolOptions {
   logger: Logger;
   serviceParts?: ServiceParts;
   /** The pool's purpose, for a process that has several. */

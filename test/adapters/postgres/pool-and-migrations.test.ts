@@ -6,8 +6,8 @@ import { pino } from 'pino';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { startHeartbeat } from '../../../src/adapters/postgres/heartbeat.ts';
 import { migrate } from '../../../src/adapters/postgres/migrations.ts';
-import { openPool } from '../../../src/adapters/postgres/pool.ts';
 import { migrationsDirectory } from '../../../src/main/schema.ts';
+import { openPatientPool } from '../../support/patient-pool.ts';
 import { createDatabase } from '../../support/postgres.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 import { patienceMs, waitFor } from '../../support/wait-for.ts';
@@ -17,7 +17,7 @@ const logger = pino({ level: 'silent' });
 /** As many pools on one fresh database as there are processes. */
 async function openPools(processes: number, queryTimeoutMs = patienceMs): Promise<Pool[]> {
   const database = await createDatabase();
-  const pools = Array.from({ length: processes }, () => openPool(database.url, { logger, max: 2, queryTimeoutMs }));
+  const pools = Array.from({ length: processes }, () => openPatientPool(database.url, { max: 2, queryTimeoutMs }));
   onTestFinished(async () => {
     await Promise.all(pools.map((pool) => pool.end()));
     await database.drop();

@@ -1,17 +1,16 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
-import { openPool } from '../../../src/adapters/postgres/pool.ts';
 import { requireOwnSessions, sessionSettings } from '../../../src/adapters/postgres/session.ts';
-import { silent } from '../../projections/read-models-under-test.ts';
 import { createBadlySetDatabase } from '../../support/badly-set-database.ts';
+import { openPatientPool } from '../../support/patient-pool.ts';
 import { createDatabase } from '../../support/postgres.ts';
-import { patienceMs, waitFor } from '../../support/wait-for.ts';
+import { waitFor } from '../../support/wait-for.ts';
 import { root } from '../../tidy/source-files.ts';
 
 async function openBadlySet(settings?: Readonly<Record<string, string>>) {
   const database = await createBadlySetDatabase(settings);
-  const pool = openPool(database.url, { logger: silent, max: 1, queryTimeoutMs: patienceMs });
+  const pool = openPatientPool(database.url, { max: 1 });
   onTestFinished(async () => {
     await pool.end();
     await database.drop();
@@ -48,7 +47,7 @@ it('a server that takes no changes is refused with the reason', async () => {
 
 it('a trial of sessions that gets no second connection gives back the first one', async () => {
   const database = await createDatabase();
-  const pool = openPool(database.url, { logger: silent, max: 1, queryTimeoutMs: patienceMs, connectionTimeoutMs: 200 });
+  const pool = openPatientPool(database.url, { max: 1, connectionTimeoutMs: 200 });
   onTestFinished(async () => {
     await pool.end();
     await database.drop();

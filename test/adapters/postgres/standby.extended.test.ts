@@ -3,7 +3,6 @@ import type { Pool } from 'pg';
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
 import { createConsoleSessions } from '../../../src/adapters/postgres/console-sessions.ts';
 import { createPendingVoids } from '../../../src/adapters/postgres/pending-voids.ts';
-import { openPool } from '../../../src/adapters/postgres/pool.ts';
 import { createStaffSessions } from '../../../src/adapters/postgres/staff-sessions.ts';
 import {
   createStoreOnStandby,
@@ -15,10 +14,11 @@ import { pageRefusalOfError } from '../../../src/console/failures.ts';
 import type { UnknownAppend } from '../../../src/ports/billing.ts';
 import { NotOnStandby } from '../../../src/ports/standby.ts';
 import { randomBits } from '../../../src/system/clock-and-chance.ts';
-import { silent, testMacs } from '../../projections/read-models-under-test.ts';
+import { testMacs } from '../../projections/read-models-under-test.ts';
+import { openPatientPool } from '../../support/patient-pool.ts';
 import { withClient } from '../../support/postgres.ts';
 import { type PostgresPair, startPostgresPair } from '../../support/postgres-pair.ts';
-import { patienceMs, waitFor } from '../../support/wait-for.ts';
+import { waitFor } from '../../support/wait-for.ts';
 
 let pair: PostgresPair;
 let pool: Pool;
@@ -29,7 +29,7 @@ const open: Pool[] = [];
 type Settings = Readonly<Record<string, string>>;
 
 function openOne(url: string, max: number, settings: Settings = {}): Pool {
-  const opened = openPool(url, { logger: silent, max, settings, queryTimeoutMs: patienceMs });
+  const opened = openPatientPool(url, { max, settings });
   open.push(opened);
   return opened;
 }

@@ -9,12 +9,12 @@ import { type RebuildableProjection, tablesOf } from '../../../projections/runne
 import { rebuildTogether } from '../../../projections/runner/rebuild.ts';
 import type { ReplayProgress } from '../../../projections/runner/replay.ts';
 import { usageAndJobs } from '../../../projections/usage-and-jobs.ts';
-import { openPool } from '../../../src/adapters/postgres/pool.ts';
 import { logUnderTest } from '../../commands/log-under-test.ts';
 import { changedLog } from '../../commands/noted-reads.ts';
+import { openPatientPool } from '../../support/patient-pool.ts';
 import { isLongProof, scaled } from '../../support/proof-scale.ts';
-import { patienceMs, waitFor } from '../../support/wait-for.ts';
-import { readModelsOfTest, silent, testMacs, type TestReadModels } from '../read-models-under-test.ts';
+import { waitFor } from '../../support/wait-for.ts';
+import { readModelsOfTest, testMacs, type TestReadModels } from '../read-models-under-test.ts';
 import { dumpSchema, rebuildOn, rowsOf, rowsOfQuietRunner, writeLog } from './rebuilding.ts';
 
 const log = logUnderTest();
@@ -102,7 +102,7 @@ describe('a rebuild', () => {
 
   it.each([1, 2])('says at once that a pool of %i is too small, where it would wait for itself', async (max) => {
     const live = await readModelsOfTest(log.store, [jobTimeline]);
-    const pool = openPool(live.url, { logger: silent, max, queryTimeoutMs: patienceMs });
+    const pool = openPatientPool(live.url, { max });
     try {
       const rebuilding = rebuildTogether([jobTimeline], {
         store: log.store,
