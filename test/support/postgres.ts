@@ -57,7 +57,14 @@ function urlOfRun(): string {
   return TEST_POSTGRES;
 }
 
-const administer = (statement: string) => withClient(urlOfRun(), (client) => client.query(statement));
+/** One connection for all files of a process: to begin one costs as much as to copy a database. It is let go when it is idle. */
+let administrator: pg.Pool | undefined;
+
+async function administer(statement: string): Promise<void> {
+  // One that is lost while it is idle, at the end of the run, would end the process.
+  administrator ??= new pg.Pool({ connectionString: urlOfRun(), max: 1, allowExitOnIdle: true }).on('error', () => {});
+  await administrator.query(statement);
+}
 
 /** A connection with the settings that the service's own have; of a standby too. */
 export async function connectClient(url: string): Promise<pg.Client> {
