@@ -62,7 +62,10 @@ let administrator: pg.Pool | undefined;
 
 async function administer(statement: string): Promise<void> {
   // One that is lost while it is idle, at the end of the run, would end the process.
-  administrator ??= new pg.Pool({ connectionString: urlOfRun(), max: 1, allowExitOnIdle: true }).on('error', () => {});
+  administrator ??= new pg.Pool({ connectionString: urlOfRun(), max: 1, allowExitOnIdle: true }).on(
+    'error',
+    () => undefined,
+  );
   await administrator.query(statement);
 }
 
