@@ -12,11 +12,11 @@ export const auditedAt = '2024-04-15T00:00:00.000Z';
 export async function writeAuditedHistory(
   store: Pick<EventStore, 'append'>,
   random: Random,
-  { accounts }: { accounts: number },
+  { accounts, actsEach = 40 }: { accounts: number; actsEach?: number },
 ): Promise<void> {
   for (let account = 0; account < accounts; account += 1) {
     const history = new RichHistory(store, random, openedAt[account % openedAt.length] ?? firstOpenedAt);
-    await history.live(2, 40);
+    await history.live(2, actsEach);
     if (account > 0) continue;
     await history.acknowledge();
     await history.nameIssuer();
