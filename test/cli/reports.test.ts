@@ -1,10 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { sum } from '../support/sum.ts';
-import { against, expectRefusal, expectText } from './command-line.ts';
-import { chargedAccount, chargingService } from './ledger/charging-service.ts';
+import { booksOfFile } from './books.ts';
+import { expectRefusal, expectText } from './command-line.ts';
 
-const service = chargingService();
-const run = against(service);
+const { run, cli, openAccount, chargedAccount } = booksOfFile();
 
 interface Close {
   account_id: string;
@@ -23,10 +22,10 @@ interface MonthReport {
 
 describe('reports month', () => {
   it('has every account with what is not invoiced and why, and one with its events', async () => {
-    const { accountId } = await chargedAccount(service, 2);
-    const { period_start: start } = await service.cli<{ period_start: string }>('ledger', 'show', accountId);
+    const { accountId } = await chargedAccount(2);
+    const { period_start: start } = await cli<{ period_start: string }>('ledger', 'show', accountId);
     const month = start.slice(0, 7);
-    const report = await service.cli<MonthReport>('reports', 'month', '--period', month);
+    const report = await cli<MonthReport>('reports', 'month', '--period', month);
     expect(report).toMatchObject({
       month,
       behind: false,
@@ -39,9 +38,7 @@ describe('reports month', () => {
     expect(close?.not_invoiced).toContainEqual({ cents: 50, why: 'period_open' });
 
     const one = ['reports', 'month', '--period', month, '--account', accountId] as const;
-    const { account, events } = await service.cli<{ account: Close; events: { name: string; amount: number }[] }>(
-      ...one,
-    );
+    const { account, events } = await cli<{ account: Close; events: { name: string; amount: number }[] }>(...one);
     expect(account).toEqual(close);
     const charged = events.filter(({ name }) => name === 'charged_cents');
     expect(charged).toMatchObject([
@@ -61,9 +58,9 @@ describe('reports month', () => {
   });
 
   it('of a month or an account without a period says so', async () => {
-    const empty = await service.cli<MonthReport>('reports', 'month', '--period', '2019-02');
+    const empty = await cli<MonthReport>('reports', 'month', '--period', '2019-02');
     expect(empty).toMatchObject({ totals: { periods: 0, due_cents: 0 }, accounts: [] });
-    const { accountId } = await service.openAccount('test');
+    const { accountId } = await openAccount();
     expectRefusal(
       await run('reports', 'month', '--period', '2019-02', '--account', accountId),
       /has no billing period that starts in 2019-02/,

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { noDownloads, shareService } from '../../http/shared-service.ts';
-import { against, expectText, runIn } from '../command-line.ts';
+import { against, expectText } from '../command-line.ts';
 
 const service = shareService(noDownloads);
 const run = against(service);
@@ -116,20 +116,6 @@ describe('accounts terms', () => {
       / from now on; \$6\.00 is added to the fee of this period\n$/,
     );
     expect(await show(accountId)).toMatchObject({ plan: 'dev_100', fee_cents: 2500, downloads: { limit: 7 } });
-  });
-
-  it('of five commands at once all survive', async () => {
-    const { accountId } = await open('dev_100');
-    const named = ['--downloads 7', '--metadata 8', '--overage-cents 9', '--fee-cents 5000', '--hourly 11'];
-    const asProcesses = runIn({ REELTALLY_DATA: service.dataDirectory });
-    const ran = await Promise.all(
-      named.map((words) => asProcesses('accounts', 'terms', accountId, ...words.split(' '), '--json')),
-    );
-    expect(ran.map(({ code, stderr }) => ({ code, stderr }))).toEqual(named.map(() => ({ code: 0, stderr: '' })));
-    const answers = ran.map(({ stdout }) => JSON.parse(stdout) as { terms: object });
-    // The last of them has found what the others have made.
-    const terms = { downloads_limit: 7, metadata_limit: 8, overage_cents: 9, fee_cents: 5000, hourly_limit: 11 };
-    expect(answers.map(({ terms: told }) => told)).toContainEqual(expect.objectContaining(terms));
   });
 
   it('leave a lower fee to the next period, and go on from what is due then', async () => {

@@ -1,26 +1,11 @@
 import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { noDownloads, ownService } from '../../http/shared-service.ts';
-import { clockOffset } from '../../support/clock-offset.ts';
-import { accountWithDownloads } from '../../support/downloads.ts';
-import { planFile } from '../../support/plans.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
-import { against, expectRefusal, expectText, within } from '../command-line.ts';
+import { booksOfFile } from '../books.ts';
+import { expectRefusal, expectText } from '../command-line.ts';
 
-const plans = planFile({ downloads_limit: 1, overage_cents: 25, fee_cents: 1900 });
-const service = ownService({ ...noDownloads, PLANS_FILE: plans, INVOICE_ISSUER: 'Tally & Co' });
-const run = against(service);
-
-/** The command line, as many hours on: nobody else's clock is moved. */
-const laterBy =
-  (hours: number) =>
-  (...words: string[]) =>
-    within({
-      REELTALLY_DATA: service.dataDirectory,
-      INVOICE_ISSUER: 'Tally & Co',
-      ...clockOffset(hours * 3_600),
-    })(...words);
+const { run, cli, laterBy, chargedAccount } = booksOfFile({ feeCents: 1900, INVOICE_ISSUER: 'Tally & Co' });
 const fiveWeeks = 35 * 24;
 /** The hour of grace is over too. */
 const later = laterBy(fiveWeeks + 2);
@@ -38,7 +23,7 @@ let account: string;
 
 // An account with one download included and two charged, whose first period is over, closed and invoiced.
 beforeAll(async () => {
-  ({ accountId: account } = await accountWithDownloads(service, ['private', 'gone', 'private']));
+  ({ accountId: account } = await chargedAccount(2));
   await laterBy(fiveWeeks)('invoices', 'issue-due');
   const issued = await later('invoices', 'issue-due', '--json');
   expect(issued.code).toBe(0);
@@ -49,7 +34,7 @@ beforeAll(async () => {
 });
 
 const otherEvent = '8fe20dcc-db5c-5fa6-a408-d047d73c8a1c';
-const show = <Answer>(...words: string[]) => service.cli<Answer>('invoices', 'show', account, ...words);
+const show = <Answer>(...words: string[]) => cli<Answer>('invoices', 'show', account, ...words);
 const credit = (...words: string[]) => run('invoices', 'credit', account, '2', '--reason', 'it failed', ...words);
 
 describe('invoices', () => {
@@ -69,10 +54,10 @@ describe('invoices', () => {
   });
 
   it('list shows every invoice of an account', async () => {
-    const { invoices } = await service.cli<{ invoices: { document_number: string }[] }>('invoices', 'list', account);
+    const { invoices } = await cli<{ invoices: { document_number: string }[] }>('invoices', 'list', account);
     // Somebody who reads it out names the account too.
     const [first] = invoices;
-    const { accounts } = await service.cli<{ accounts: object[] }>('accounts', 'find', first?.document_number ?? '');
+    const { accounts } = await cli<{ accounts: object[] }>('accounts', 'find', first?.document_number ?? '');
     expect(accounts).toMatchObject([{ account_id: account }]);
     expect(invoices).toMatchObject([
       { number: 1, covers: 'opening', total_cents: 1900 },
@@ -91,7 +76,7 @@ describe('invoices', () => {
     const [overage] = shown.lines;
     expect(overage).toMatchObject({ kind: 'overage', cents: 50, items: [{ cents: 25 }, { cents: 25 }] });
     const period = shown.period_start.slice(0, 10);
-    const { rows } = await service.cli<Ledger>('ledger', 'show', account, '--period', period);
+    const { rows } = await cli<Ledger>('ledger', 'show', account, '--period', period);
     const charged = rows.filter(({ type }) => type === 'OverageCharged').map((row) => row.event_id);
     expect(overage?.items?.map((charge) => charge.event_id)).toEqual(charged);
 
@@ -137,7 +122,7 @@ describe('invoices', () => {
       expectRefusal(await credit(...words.split(' ')), message);
     const nobody = await credit('--line', '1', '--cents', '1', '--reference', 'CASE-2', '--by', ' ');
     expectRefusal(nobody, /say who gives this back \(--by\) and why \(--reason\)/);
-    const { credit_notes: notes } = await service.cli<{ credit_notes: object[] }>('invoices', 'list', account);
+    const { credit_notes: notes } = await cli<{ credit_notes: object[] }>('invoices', 'list', account);
     expect(notes).toMatchObject([{ number: 1, reference: 'CASE-1', cents: 25 }]);
   });
 

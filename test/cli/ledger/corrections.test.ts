@@ -1,26 +1,28 @@
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { countEvents, runSql } from '../../http/engines-behind.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 import { waitFor } from '../../support/wait-for.ts';
-import { against, expectRefusal, expectText } from '../command-line.ts';
-import { chargedAccount, chargingService } from './charging-service.ts';
+import { booksOfFile } from '../books.ts';
+import { expectRefusal, expectText } from '../command-line.ts';
 
-const service = chargingService();
-const run = against(service);
+const books = booksOfFile();
+const { run, cli, openAccount, chargedAccount } = books;
+
+const runSql = async (text: string, values: unknown[] = []) => (await books.models.pool.query(text, values)).rowCount;
+const countEvents = async (stream: string) => (await books.log.store.read(stream, 0)).length;
 
 const day = async (accountId: string) =>
-  (await service.cli<{ period_start: string }>('accounts', 'show', accountId)).period_start.slice(0, 10);
+  (await cli<{ period_start: string }>('accounts', 'show', accountId)).period_start.slice(0, 10);
 
 const waive = (token: string, ...more: string[]) => ['ledger', 'waive', token, '--by', 'Ada', ...more];
 const because = (reference: string) => ['--reason', 'the file was broken', '--reference', reference];
 
 describe('ledger waive', () => {
   it('takes back a charge in parts, once for each reference, and never more than it was', async () => {
-    const { accountId, tokens } = await chargedAccount(service, 1);
+    const { accountId, stream, tokens } = await chargedAccount(1);
     const [, charged = ''] = tokens;
-    const first = await service.cli(...waive(charged, '--cents', '10', ...because('case-1')));
+    const first = await cli(...waive(charged, '--cents', '10', ...because('case-1')));
     expect(first).toMatchObject({
       account_id: accountId,
       token: charged,
@@ -28,9 +30,9 @@ describe('ledger waive', () => {
       reference: 'case-1',
       overage_downloads: 0,
     });
-    const events = await countEvents(service, `usage-${accountId}`);
-    expect(await service.cli(...waive(charged, '--cents', '10', ...because('case-1')))).toEqual(first);
-    expect(await countEvents(service, `usage-${accountId}`)).toBe(events);
+    const events = await countEvents(stream);
+    expect(await cli(...waive(charged, '--cents', '10', ...because('case-1')))).toEqual(first);
+    expect(await countEvents(stream)).toBe(events);
 
     expectRefusal(
       await run(...waive(charged, '--cents', '16', ...because('case-2'))),
@@ -48,7 +50,7 @@ describe('ledger waive', () => {
     );
 
     // The ledger has the net sum, each correction beside what it corrects, and who decided it and why.
-    const ledger = await service.cli<{ rows: Record<string, unknown>[] }>('ledger', 'show', accountId);
+    const ledger = await cli<{ rows: Record<string, unknown>[] }>('ledger', 'show', accountId);
     const charge = ledger.rows[1]?.['event_id'];
     const actor = { type: 'staff', id: 'Ada', role: 'operator', reason: 'the file was broken' };
     expect(ledger).toMatchObject({ total_cents: 0, log: { total_cents: 0, charges: 2, corrections: 2 } });
@@ -64,10 +66,10 @@ describe('ledger waive', () => {
   });
 
   it('takes back every charge of a period whose download failed, once, and names each', async () => {
-    const { accountId, tokens } = await chargedAccount(service, 6);
+    const { accountId, tokens } = await chargedAccount(6);
     const [included = '', broken = '', gone = '', stays = '', other = '', taken = '', later = ''] = tokens;
     const fail = (token: string, reason: string) =>
-      runSql(service, `update jobs set status = 'failed', failure_reason = '${reason}' where token = '${token}'`);
+      runSql(`update jobs set status = 'failed', failure_reason = '${reason}' where token = '${token}'`);
     // The read model may be behind.
     const failed = (token: string, reason: string) =>
       waitFor(async () => (await fail(token, reason)) === 1, { what: `the row of ${token}` });
@@ -79,7 +81,7 @@ describe('ledger waive', () => {
     await failed(taken, 'voided');
     await failed(later, 'internal_error');
     const ofAnother = `usage-${accountId}-20300101`;
-    await runSql(service, `update jobs set usage_stream = '${ofAnother}' where token = '${later}'`);
+    await runSql(`update jobs set usage_stream = '${ofAnother}' where token = '${later}'`);
     const period = await day(accountId);
     const bulk = (...more: string[]) => [
       ...['ledger', 'waive', '--failed', '--account', accountId, '--period', period, '--by', 'Ada'],
@@ -87,12 +89,12 @@ describe('ledger waive', () => {
       ...more,
     ];
     const ours = bulk('--failure-reason', 'internal_error');
-    expect(await service.cli(...ours)).toMatchObject({ waived: 2, cents: 50, tokens: [broken, gone] });
-    expect(await service.cli(...ours)).toMatchObject({ failed_charges: 2, waived: 0, cents: 0, tokens: [] });
+    expect(await cli(...ours)).toMatchObject({ waived: 2, cents: 50, tokens: [broken, gone] });
+    expect(await cli(...ours)).toMatchObject({ failed_charges: 2, waived: 0, cents: 0, tokens: [] });
     const { stdout, stderr, code } = await run(...bulk());
     expect(stdout).toBe('1 charge waived, $0.25 in all; 2 more had nothing left to waive\n');
     expect([code, stderr]).toEqual([0, expect.stringMatching(/^waived +100 % +3 events /)]);
-    const ledger = await service.cli<{ rows: Record<string, unknown>[] }>('ledger', 'show', accountId);
+    const ledger = await cli<{ rows: Record<string, unknown>[] }>('ledger', 'show', accountId);
     const waived = ledger.rows.filter(({ type }) => type === 'ChargeWaived').map(({ token }) => token);
     expect(waived).toEqual([broken, gone, other]);
     expect(waived).not.toContain(stays);
@@ -121,15 +123,13 @@ describe('ledger waive', () => {
 
 describe('ledger export', () => {
   it('gives every row as CSV and as JSON, to standard output or into a file', async () => {
-    const { accountId, tokens } = await chargedAccount(service, 2);
-    await service.cli(
-      ...waive(tokens[1] ?? '', '--cents', '5', '--reason', '=HYPERLINK("x")', '--reference', 'case,"1"'),
-    );
+    const { accountId, tokens } = await chargedAccount(2);
+    await cli(...waive(tokens[1] ?? '', '--cents', '5', '--reason', '=HYPERLINK("x")', '--reference', 'case,"1"'));
     const period = await day(accountId);
     const exported = ['ledger', 'export', '--account', accountId, '--period', period];
-    const { rows } = await service.cli<{ rows: Record<string, unknown>[] }>('ledger', 'show', accountId);
+    const { rows } = await cli<{ rows: Record<string, unknown>[] }>('ledger', 'show', accountId);
 
-    expect(await service.cli(...exported)).toEqual({
+    expect(await cli(...exported)).toEqual({
       account_id: accountId,
       period_start: `${period}T00:00:00.000Z`,
       stream: `usage-${accountId}-${period.replaceAll('-', '')}`,
@@ -156,7 +156,7 @@ describe('ledger export', () => {
     const directory = temporaryDirectory();
     const file = join(directory, 'ledger.csv');
     writeFileSync(file, 'an older one');
-    expect(await service.cli(...exported, '--format', 'csv', '--output', file)).toEqual({
+    expect(await cli(...exported, '--format', 'csv', '--output', file)).toEqual({
       account_id: accountId,
       period_start: `${period}T00:00:00.000Z`,
       file,
@@ -175,7 +175,7 @@ describe('ledger export', () => {
   });
 
   it('refuses what there is not, and what it cannot write', async () => {
-    const { accountId } = await service.openAccount('test');
+    const { accountId } = await openAccount();
     const period = await day(accountId);
     const exported = (start: string, ...more: string[]) =>
       run('ledger', 'export', '--account', accountId, '--period', start, ...more);
@@ -194,10 +194,10 @@ describe('ledger export', () => {
   });
 
   it('fails, and leaves no file, where the ledger differs from the log', async () => {
-    const { accountId } = await chargedAccount(service, 1);
+    const { accountId } = await chargedAccount(1);
     const period = await day(accountId);
-    await service.cli('ledger', 'show', accountId);
-    await runSql(service, 'update overage_ledger set cents = 24 where account_id = $1 and cents = 25', [accountId]);
+    await cli('ledger', 'show', accountId);
+    await runSql('update overage_ledger set cents = 24 where account_id = $1 and cents = 25', [accountId]);
     const file = join(temporaryDirectory(), 'ledger.json');
     const exported = ['ledger', 'export', '--account', accountId, '--period', period];
     expectRefusal(await run(...exported, '--output', file), /nothing was written.*event \d+ of usage-.* differs/);
@@ -212,10 +212,10 @@ describe('ledger export', () => {
 
 describe('accounts usage', () => {
   it('shows every period, or one', async () => {
-    const { accountId } = await chargedAccount(service, 2);
-    await service.cli('accounts', 'cap', accountId, '500');
+    const { accountId } = await chargedAccount(2);
+    await cli('accounts', 'cap', accountId, '500');
     const period = await day(accountId);
-    const usage = await service.cli<{ periods: object[] }>('accounts', 'usage', accountId);
+    const usage = await cli<{ periods: object[] }>('accounts', 'usage', accountId);
     expect(usage).toMatchObject({
       account_id: accountId,
       behind: false,
@@ -235,12 +235,11 @@ describe('accounts usage', () => {
       ],
     });
     await runSql(
-      service,
       `insert into invoices values ($1, 'InvoiceIssued', 1, gen_random_uuid(), 0, '', 0, now(), 'opening', $2, 1900, '{}', '{}')`,
       [accountId, `${period}T00:00:00.000Z`],
     );
     const invoices = [{ number: 1, covers: 'opening', total_cents: 1900 }];
-    expect(await service.cli('accounts', 'usage', accountId, '--period', period)).toMatchObject({
+    expect(await cli('accounts', 'usage', accountId, '--period', period)).toMatchObject({
       periods: [{ ...usage.periods[0]!, invoices }],
     });
     expectText(
@@ -256,9 +255,9 @@ describe('accounts usage', () => {
   });
 
   it('shows no more used than there is, after a change to less', async () => {
-    const { accountId } = await chargedAccount(service, 1);
-    await service.cli('accounts', 'terms', accountId, '--downloads', '0');
-    expect(await service.cli('accounts', 'usage', accountId)).toMatchObject({
+    const { accountId } = await chargedAccount(1);
+    await cli('accounts', 'terms', accountId, '--downloads', '0');
+    expect(await cli('accounts', 'usage', accountId)).toMatchObject({
       periods: [{ downloads: { accepted: 2, credits: { used: 0, limit: 0 } } }],
     });
   });
