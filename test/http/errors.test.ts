@@ -3,19 +3,11 @@ import { METHODS } from 'node:http';
 import { connect } from 'node:net';
 import { describe, expect, it } from 'vitest';
 import { apiPrefix, endpoints } from '../../src/http/endpoints.ts';
-import { call, expectError } from '../support/client.ts';
-import { queue } from '../support/downloads.ts';
-import { auditFoundDivergence } from '../support/log-lines.ts';
-import { runSql, waitForEnd } from './engines-behind.ts';
+import { expectError } from '../support/client.ts';
 import { rawExchange, rawRequest } from './raw-request.ts';
-import { metadataPath } from './requests.ts';
-import { demoOf, ownService } from './shared-service.ts';
+import { demoOf, noDownloads, shareService } from './shared-service.ts';
 
-const service = ownService({}, [
-  auditFoundDivergence,
-  'a request failed inside the service',
-  'Postgres could not be asked to admit a request',
-]);
+const service = shareService(noDownloads);
 const bearer = () => `Bearer ${demoOf(service).key}`;
 const get = (path: string) => rawRequest(service.url, { method: 'GET', path, headers: { authorization: bearer() } });
 
@@ -131,46 +123,5 @@ describe('what HTTP leaves to the server', () => {
       const asked = { method: 'GET', path, headers: { ...headers, authorization: bearer() } };
       expect((await rawRequest(service.url, asked)).status).toBe(200);
     }
-  });
-});
-
-describe('500 internal_error', () => {
-  it('says nothing of what went wrong; the log does', async () => {
-    const { url, sampleUrl } = service;
-    const { key } = demoOf(service);
-    const { request_token: token } = await queue(url, key, { url: sampleUrl('private') });
-    await waitForEnd(service, token);
-    // A row that the projection would never write.
-    await runSql(service, "update jobs set status = 'done' where token = $1", [token]);
-    const { status, code, message } = await call(url, `/video/status?token=${token}`, { key });
-    expect([status, code]).toEqual([500, 'internal_error']);
-    expect(message).not.toMatch(/file|token|job/i);
-    expect(service.log()).toContain('is done without a file');
-  });
-});
-
-describe('while Postgres cannot admit anybody', () => {
-  it('502 enqueue_failed for a download, else 503 unavailable, with the headers that were last known', async () => {
-    const { url, sampleUrl } = service;
-    const { key } = demoOf(service);
-    const known = await call(url, '/credits', { key });
-    await runSql(service, 'alter table api_key_window rename to api_key_window_away');
-    try {
-      const download = await call(url, '/video/download', { key, body: { url: sampleUrl('bars') } });
-      expect([download.status, download.code, download.headers.get('retry-after')]).toEqual([
-        ...[502, 'enqueue_failed', '1'],
-      ]);
-      for (const path of ['/credits', '/video/status?token=x', metadataPath(sampleUrl('bars'))]) {
-        const answer = await call(url, path, { key });
-        expect([answer.status, answer.code]).toEqual([503, 'unavailable']);
-        expect(answer.headers.get('retry-after')).toMatch(/^[12]?\d$/);
-        for (const name of ['x-ratelimit-limit', 'x-ratelimit-remaining', 'x-ratelimit-reset', 'x-credits-remaining']) {
-          expect(answer.headers.get(name)).toBe(known.headers.get(name));
-        }
-      }
-    } finally {
-      await runSql(service, 'alter table api_key_window_away rename to api_key_window');
-    }
-    expect((await call(url, '/credits', { key })).data).toEqual(known.data);
   });
 });

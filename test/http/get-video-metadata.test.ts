@@ -1,11 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { type Answer, call, expectError } from '../support/client.ts';
-import { queue } from '../support/downloads.ts';
-import { whileCreditsStandStill } from './engines-behind.ts';
+import { call, expectError } from '../support/client.ts';
 import { creditsOf, exhaust, issueKey, metadataPath, together } from './requests.ts';
-import { demoOf, ownService } from './shared-service.ts';
+import { demoOf, noDownloads, shareService } from './shared-service.ts';
 
-const service = ownService();
+const service = shareService(noDownloads);
 const lookUpUrl = (url: string, key: string) => call(service.url, metadataPath(url), { key });
 const lookUp = (item: string, key: string) => lookUpUrl(service.sampleUrl(item), key);
 
@@ -124,25 +122,5 @@ describe('GET /video/metadata, 502', () => {
     // No such video, for where the platform can be reached.
     await expectError(lookUpUrl('https://www.youtube.com/watch?v=00000000000', key), '502 metadata_unavailable');
     expect(await creditsOf(service.url, key)).toEqual(before);
-  });
-});
-
-describe('X-Credits-Remaining of a lookup that comes to nothing', () => {
-  const remaining = ({ headers }: Answer) => Number(headers.get('x-credits-remaining'));
-
-  it.each([
-    ['402 metadata_quota_exceeded', '0', 'bars'],
-    ['502 metadata_unavailable', '50', 'private'],
-  ])('%s is what the log says, while the read model is behind', async (outcome, included, item) => {
-    const { url, sampleUrl, cli } = service;
-    const { accountId, key } = await service.openAccount('dev_100');
-    await cli('accounts', 'terms', accountId, '--metadata', included);
-    const { downloads } = await creditsOf(url, key);
-    await whileCreditsStandStill(service, async () => {
-      await queue(url, key, { url: sampleUrl('private') });
-      const answer = await lookUp(item, key);
-      expect(`${String(answer.status)} ${String(answer.code)}`).toBe(outcome);
-      expect(remaining(answer)).toBe(downloads.remaining - 1);
-    });
   });
 });

@@ -1,30 +1,31 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { call, expectError } from '../support/client.ts';
-import { planFile } from '../support/plans.ts';
 import { countEvents } from './engines-behind.ts';
 import { rawRequest } from './raw-request.ts';
 import { type Credits, creditsOf, metadataPath } from './requests.ts';
-import { noDownloads, ownService } from './shared-service.ts';
+import { noDownloads, shareService } from './shared-service.ts';
 
 /**
- * The plan of the account asked for here includes nothing. So an answer 402 says that the input has passed its checks, and
+ * The terms of the account asked for here include nothing. So an answer 402 says that the input has passed its checks, and
  * whatever is sent, nothing may be charged.
  */
-const service = ownService({
-  ...noDownloads,
-  PLANS_FILE: planFile({ downloads_limit: 0, metadata_limit: 0, hourly_limit: 10_000 }),
-});
+const service = shareService(noDownloads);
 let key = '';
+let usage = '';
 let before: { credits: Credits; events: number };
 
 beforeAll(async () => {
-  ({ key } = await service.openAccount('test'));
-  before = { credits: await creditsOf(service.url, key), events: await countEvents(service) };
+  const account = await service.openAccount('sandbox');
+  const nothing = ['--downloads', '0', '--metadata', '0', '--hourly', '10000'];
+  await service.cli('accounts', 'terms', account.accountId, ...nothing);
+  key = account.key;
+  usage = `usage-${account.accountId}`;
+  before = { credits: await creditsOf(service.url, key), events: await countEvents(service, usage) };
 });
 
 afterAll(async () => {
   const credits = await creditsOf(service.url, key);
-  expect({ credits, events: await countEvents(service) }).toEqual(before);
+  expect({ credits, events: await countEvents(service, usage) }).toEqual(before);
 });
 
 const video = 'https://www.youtube.com/watch?v=dQw4w9WgXcQ';

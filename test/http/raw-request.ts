@@ -17,15 +17,21 @@ interface RawRequest {
   path: string;
   headers?: Record<string, string>;
   body?: string | Buffer;
+  /** Where the connection comes from; default: as the system chooses. */
+  localAddress?: string;
 }
 
 /** For what fetch does not let through: unusual methods, paths as they stand, header fields of one's own. */
-export async function rawRequest(url: string, { method, path, headers = {}, body }: RawRequest): Promise<RawAnswer> {
+export async function rawRequest(
+  url: string,
+  { method, path, headers = {}, body, localAddress }: RawRequest,
+): Promise<RawAnswer> {
   const { hostname, port } = new URL(url);
   // Of some methods Node does not expect a body, and would send one without saying how long it is.
   const length =
     body === undefined || 'transfer-encoding' in headers ? {} : { 'content-length': Buffer.byteLength(body) };
-  const sent = request({ hostname, port, method, path, headers: { ...headers, ...length }, agent: false });
+  const from = localAddress === undefined ? {} : { localAddress };
+  const sent = request({ hostname, port, method, path, headers: { ...headers, ...length }, agent: false, ...from });
   sent.end(body);
   const [response] = (await once(sent, 'response')) as [IncomingMessage];
   const answered = await readText(response);

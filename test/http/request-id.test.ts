@@ -46,12 +46,6 @@ describe('X-Request-Id', () => {
     expect(headers['x-request-id']).toMatch(uuid);
   });
 
-  it('is on the answers of roles that serve health alone', async () => {
-    await using projector = await service.startRole('projector');
-    const { headers } = await fetch(`${projector.url}/healthz`, { headers: { 'x-request-id': clients } });
-    expect(headers.get('x-request-id')).toMatch(uuid);
-  });
-
   it('stands as $correlationId in the events of its request', async () => {
     const { url, sampleUrl } = service;
     const { accountId, key } = await service.openAccount('dev_100');

@@ -1,0 +1,36 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { call } from '../support/client.ts';
+import { demoOf, ownService } from './shared-service.ts';
+
+// With all that it stores in its own folder.
+const service = ownService({}, [], { postgres: 'embedded' });
+
+describe('POST /auth/key, 201', () => {
+  it('is the only time that the key is seen: nothing on disk holds it', async () => {
+    const { data } = await call(service.url, '/auth/key', {
+      key: demoOf(service).key,
+      body: { label: 'kept nowhere' },
+    });
+    const label = Buffer.from('kept nowhere');
+    const key = Buffer.from(String(data['key']));
+    const files = filesOf(service.dataDirectory);
+    expect(files.some((content) => content.includes(label))).toBe(true);
+    expect(files.some((content) => content.includes(key))).toBe(false);
+    expect(service.log()).not.toContain(String(data['key']));
+  });
+});
+
+/** What stands in all files below a folder; what goes away meanwhile is passed over. */
+function filesOf(directory: string): Buffer[] {
+  return readdirSync(directory, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .flatMap((entry) => {
+      try {
+        return [readFileSync(join(entry.parentPath, entry.name))];
+      } catch {
+        return [];
+      }
+    });
+}
