@@ -2,13 +2,15 @@ import { createServer } from 'node:http';
 import { describe, expect, it } from 'vitest';
 import { createApiClient } from '../../src/client/client.ts';
 import { ClientError } from '../../src/client/client-error.ts';
-import { type DownloadStatus, waitForDownload } from '../../src/client/wait-for-download.ts';
-import { shareService } from '../http/shared-service.ts';
+import { waitForDownload } from '../../src/client/wait-for-download.ts';
+import { noDownloads, shareService } from '../http/shared-service.ts';
 import { apiClient, call } from '../support/client.ts';
-import { ended, queue, statusOf, underWay } from '../support/downloads.ts';
+import { ended, queue, statusOf } from '../support/downloads.ts';
 import { listen } from '../support/listen.ts';
 
 const service = shareService();
+/** Its downloads do not end. */
+const idleService = shareService(noDownloads);
 
 describe('the typed client', () => {
   it('waits for a download with a request for each of its steps, and few for a long one', async () => {
@@ -27,16 +29,6 @@ describe('the typed client', () => {
     expect(used, 'the download itself, and this').toBe(told.length + 2);
   });
 
-  it('tells soon that a download runs, although nothing changes', async () => {
-    const { url, sampleUrl } = service;
-    const { key } = await service.openAccount('dev_100');
-    const { request_token: token } = await queue(url, key, { url: sampleUrl('slow') });
-    await underWay(url, key, token);
-    const told: DownloadStatus[] = [];
-    await waitForDownload(apiClient(url, key), token, { onStatus: (status) => told.push(status) });
-    expect(told.map(({ status }) => status)).toContain('running');
-  });
-
   it('says why there is nothing to wait for', async () => {
     const { url } = service;
     const { key } = await service.openAccount('dev_100');
@@ -48,7 +40,7 @@ describe('the typed client', () => {
   it('waits as long as an error asks, also where the service has waited for the status before it', async () => {
     const { url, sampleUrl } = service;
     const { key } = await service.openAccount('dev_100');
-    const { request_token: token } = await queue(url, key, { url: sampleUrl('bars'), quality: '360' });
+    const { request_token: token } = await queue(url, key, { url: sampleUrl('private') });
     await ended(url, key, token);
     const askedMs: number[] = [];
     const away = { success: false, error: { code: 'unavailable', message: 'The files are away.' } };
@@ -67,9 +59,9 @@ describe('the typed client', () => {
   });
 
   it('gives up when it is told to', async () => {
-    const { url, sampleUrl } = service;
-    const { key } = await service.openAccount('dev_100');
-    const { request_token: token } = await queue(url, key, { url: sampleUrl('slow') });
+    const { url, sampleUrl, openAccount } = idleService;
+    const { key } = await openAccount('dev_100');
+    const { request_token: token } = await queue(url, key, { url: sampleUrl('bars') });
     const giving = new AbortController();
     const waiting = waitForDownload(apiClient(url, key), token, giving);
     giving.abort();
