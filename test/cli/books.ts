@@ -23,6 +23,8 @@ import { type Run, within } from './command-line.ts';
 export interface Books {
   log: LogUnderTest;
   models: TestReadModels;
+  /** For a process that works on them too; NATS is not among them. */
+  environment: () => Environment;
   run: Run;
   /** The same command line, as many hours on. */
   laterBy: (hours: number) => Run;
@@ -58,7 +60,7 @@ export function booksOfFile({ feeCents = 0, ...settings }: { feeCents?: number; 
     REELTALLY_SECRET: 'a secret that is long enough for a test',
     EVENTSTORE_URL: log.url,
     DATABASE_URL: models.url,
-    // No command of these tests connects to it.
+    // Commands want its address, and do not connect to it.
     NATS_URL: 'nats://127.0.0.1:1',
   });
   beforeAll(() => models.pool.query('insert into installation (clock_may_be_shifted) values (true)'));
@@ -74,6 +76,7 @@ export function booksOfFile({ feeCents = 0, ...settings }: { feeCents?: number; 
   return {
     log,
     models,
+    environment,
     run: (...words) => within(environment())(...words),
     laterBy:
       (hours) =>

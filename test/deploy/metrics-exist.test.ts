@@ -29,7 +29,7 @@ let series: Series[];
 
 beforeAll(async () => {
   const { key } = demoOf(service);
-  const { request_token: token } = await queue(service.url, key, { url: service.sampleUrl('bars') });
+  const { request_token: token } = await queue(service.url, key, { url: service.sampleUrl('bars'), quality: '360' });
   await ended(service.url, key, token);
   await call(service.url, `/video/metadata?url=${encodeURIComponent(service.sampleUrl('bars'))}`, { key });
   const { text } = await scrape(service.url);

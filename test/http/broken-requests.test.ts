@@ -5,16 +5,18 @@ import { apiPrefix } from '../../src/http/endpoints.ts';
 import { ended, queue } from '../support/downloads.ts';
 import { scaled } from '../support/proof-scale.ts';
 import { rawExchange, secondsUntilClosed } from './raw-request.ts';
-import { demoOf, shareService } from './shared-service.ts';
+import { demoOf, noDownloads, shareService } from './shared-service.ts';
 
 const service = shareService();
+/** For requests whose downloads nobody waits for. */
+const idleService = shareService(noDownloads);
 const tries = scaled(30, 1_000);
 const garbage = 'no HTTP\r\n\r\n';
 const host = 'Host: 127.0.0.1\r\n';
 
 /** Sends the parts one after the other. @returns all that comes back until the connection is closed */
-async function exchange(...parts: string[]): Promise<string> {
-  const { hostname, port } = new URL(service.url);
+async function exchange(url: string, ...parts: string[]): Promise<string> {
+  const { hostname, port } = new URL(url);
   const socket = connect({ host: hostname, port: Number(port), noDelay: true });
   // Where the service has closed the connection already, the next part is lost.
   socket.on('error', () => undefined);
@@ -24,13 +26,14 @@ async function exchange(...parts: string[]): Promise<string> {
 
 describe('bytes that are no HTTP', () => {
   it('behind a download never have it answered with 400: it may be charged', async () => {
-    const { key } = demoOf(service);
+    const { url, sampleUrl } = idleService;
+    const { key } = demoOf(idleService);
     const answers: string[] = [];
     for (let index = 0; index < tries; index += 1) {
-      const body = JSON.stringify({ url: service.sampleUrl('private') });
+      const body = JSON.stringify({ url: sampleUrl('private') });
       const head = `POST ${apiPrefix}/video/download HTTP/1.1\r\n${host}Authorization: Bearer ${key}\r\n`;
       const request = `${head}Content-Type: application/json\r\nContent-Length: ${String(body.length)}\r\n\r\n${body}`;
-      answers.push(await (index % 2 === 0 ? exchange(request + garbage) : exchange(request, garbage)));
+      answers.push(await (index % 2 === 0 ? exchange(url, request + garbage) : exchange(url, request, garbage)));
     }
     expect(answers.map((answer) => answer.slice(0, 12)).filter((start) => !/^(?:HTTP\/1.1 20|$)/.test(start))).toEqual(
       [],
@@ -40,12 +43,12 @@ describe('bytes that are no HTTP', () => {
   it('behind a request for a file are not answered inside it', async () => {
     const { key } = demoOf(service);
     const { url, sampleUrl } = service;
-    const { request_token: token } = await queue(url, key, { url: sampleUrl('bars') });
+    const { request_token: token } = await queue(url, key, { url: sampleUrl('bars'), quality: '360' });
     const done = await ended(url, key, token);
     if (done.status !== 'done') throw new Error('the download failed');
     const { pathname, search } = new URL(done.download_url);
     for (let index = 0; index < tries; index += 1) {
-      const answer = await exchange(`GET ${pathname}${search} HTTP/1.1\r\n${host}\r\n${garbage}`);
+      const answer = await exchange(url, `GET ${pathname}${search} HTTP/1.1\r\n${host}\r\n${garbage}`);
       expect(answer.slice(1)).not.toContain('HTTP/1.1');
     }
   });

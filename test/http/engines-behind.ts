@@ -32,16 +32,6 @@ export async function runSql(service: Started, text: string, values: unknown[] =
   return await withPostgres(service, async (client) => (await client.query(text, values)).rowCount ?? 0);
 }
 
-/** Holds up the read model of credits for as long as the work takes: its rows stay readable, and as they are. */
-export async function whileCreditsStandStill(service: Started, work: () => Promise<void>): Promise<void> {
-  await withPostgres(service, async (client) => {
-    await client.query('begin');
-    await client.query('lock table credits in share mode');
-    await work();
-    await client.query('rollback');
-  });
-}
-
 /** Waits until a job's status is another one. Asks Postgres, because polls of the API count against the key's window. */
 export async function waitForChange(service: Started, token: string, status: string): Promise<void> {
   const what = `job ${token} to be no longer ${status}`;

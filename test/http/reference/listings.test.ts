@@ -7,9 +7,9 @@ import { retries } from '../../../src/http/reference/page-chapters.ts';
 import { requestListing } from '../../../src/http/reference/page-requests.ts';
 import { operationsOf } from '../../../src/openapi/document.ts';
 import { call } from '../../support/client.ts';
-import { demoOf, shareService } from '../shared-service.ts';
+import { demoOf, noDownloads, shareService } from '../shared-service.ts';
 
-const service = shareService();
+const service = shareService(noDownloads);
 const operations = operationsOf(createOpenApi({ version: '1.2.3', examples: readExamples() }));
 const run = promisify(execFile);
 
