@@ -187,7 +187,7 @@ function voidLookup(
 
 function waiveCharge(
   { charges, waivers, closed }: Charges,
-  { token, cents, reference }: Extract<ChargeCommand, { kind: 'waive_charge' }>,
+  { token, cents, reference }: Omit<Extract<ChargeCommand, { kind: 'waive_charge' }>, 'kind'>,
 ): UsageEvent[] | Refused {
   const waived = waivers.get(waiverName({ reference, token }));
   if (waived) return cents === undefined || cents === waived.cents ? [] : refuse('reference_reused');
@@ -208,7 +208,7 @@ function waiveCharges(
   const left = tokens.filter((token) => state.charges.get(token)?.cents);
   const waivers: UsageEvent[] = [];
   for (const token of left) {
-    const decided = waiveCharge(state, { kind: 'waive_charge', token, reference });
+    const decided = waiveCharge(state, { token, reference });
     // Only a closed period refuses what is left of a charge.
     if (isRefused(decided)) return decided;
     waivers.push(...decided);

@@ -9,13 +9,11 @@ export function documentNumber(
   type: keyof typeof prefixes,
   { account_id: accountId, number }: { account_id: string; number: number },
 ): string {
-  const groups =
-    accountId
-      .slice('acc_'.length)
-      .toUpperCase()
-      // Stryker disable next-line ArrayDeclaration: no account id is empty
-      .match(/.{1,4}/g) ?? [];
-  return [prefixes[type], ...groups, String(number)].join('-');
+  const groups = accountId
+    .slice('acc_'.length)
+    .toUpperCase()
+    .matchAll(/.{1,4}/g);
+  return [prefixes[type], ...[...groups].flat(), String(number)].join('-');
 }
 
 /** Invoices and credit notes of an account are each numbered from 1, without a gap. */

@@ -161,6 +161,8 @@ const creditNote = ({ creditNotes }: Invoices, note: Note, mailTo: readonly stri
   data: { number: nextNumber(creditNotes), ...note, currency: 'USD', mail_to: [...mailTo] },
 });
 
+const overageKinds = new Set<InvoiceLine['kind'] | undefined>(['overage', 'waivers', 'waiver']);
+
 /** The cents that may still be credited: of the invoice, of the line less its waivers, and of the one charge. */
 function leftCents(
   { creditNotes }: Invoices,
@@ -176,7 +178,7 @@ function leftCents(
   // The `waiver` lines of older invoices do not name the line that they belong to: they bound all overage together.
   // Stryker disable next-line OptionalChaining: the caller has found the line
   if (line?.kind === 'overage') {
-    const isOverage = (kind?: InvoiceLine['kind']) => ['overage', 'waivers', 'waiver'].includes(kind ?? '');
+    const isOverage = (kind?: InvoiceLine['kind']) => overageKinds.has(kind);
     const overageCents = sumOf(invoice.lines.filter(({ kind }) => isOverage(kind)));
     // Stryker disable next-line OptionalChaining: a credit note names a line that there is
     bounds.push(overageCents - credited((note) => isOverage(invoice.lines[note.line - 1]?.kind)));

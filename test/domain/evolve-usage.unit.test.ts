@@ -32,6 +32,7 @@ import {
 
 describe('queueing a download', () => {
   it('takes a credit while the allowance has one', () => {
+    expect(given(opened())).toMatchObject({ warned: [], capReached: false });
     expect(decideUsage(given(opened()), queueDownload(1))).toEqual([credit(1), queued(1, false)]);
     expect(decideUsage(given(opened(), ...credited(1)), queueDownload(2))).toEqual([credit(2), queued(2, false)]);
   });

@@ -1,5 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { maxPlanChanges, type TermsChanges } from '../../src/domain/change-plan.ts';
+import {
+  maxPlanChanges,
+  type PlanChange,
+  resultOfPlanChange,
+  type TermsChanges,
+} from '../../src/domain/change-plan.ts';
 import { decideUsage, type UsageCommand } from '../../src/domain/decide-usage.ts';
 import type { PlanTerms } from '../../src/domain/plans.ts';
 import { isRefused } from '../../src/domain/refusals.ts';
@@ -281,7 +286,7 @@ describe('a change of plan', () => {
 });
 
 describe('when a change takes effect, unless it says so', () => {
-  const withFee = (fee_cents: number): UsageCommand => ({
+  const withFee = (fee_cents: number): PlanChange => ({
     kind: 'change_plan',
     terms: { ...plan, plan: 'other', fee_cents },
     effective: undefined,
@@ -300,6 +305,7 @@ describe('when a change takes effect, unless it says so', () => {
 
   it('is the next period for a lower fee, else now', () => {
     expect([1_899, 1_900, 1_901].map((feeCents) => effectOf(withFee(feeCents)))).toEqual(['next_period', 'now', 'now']);
+    expect(resultOfPlanChange(given(opened()), withFee(1_899)).effective).toBe('next_period');
     expect(effectOf(withTerms({ fee_cents: 900 }))).toBe('next_period');
     expect(effectOf(withTerms({ metadata_limit: 600 }))).toBe('now');
   });
