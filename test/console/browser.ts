@@ -1,3 +1,4 @@
+import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
 import { Agent, type IncomingMessage, request } from 'node:http';
 import { text as readText } from 'node:stream/consumers';
@@ -47,9 +48,8 @@ interface BrowserOptions {
   address?: string;
 }
 
-let addresses = 0;
-/** Each of its own, so that no test uses up the limit of another. */
-const newAddress = () => `10.1.${String((addresses += 1) >> 8)}.${String(addresses & 0xff)}`;
+/** Each of its own, so that no test uses up the limit of another, also where several processes of tests ask one service. */
+const newAddress = () => `10.${String(randomInt(256))}.${String(randomInt(256))}.${String(randomInt(256))}`;
 
 /** Keeps cookies as browsers do, and sends forms with their origin. */
 export class Browser {

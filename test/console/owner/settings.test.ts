@@ -1,10 +1,10 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { openerOf } from '../../../src/domain/people.ts';
+import { noDownloads } from '../../http/shared-service.ts';
 import type { Browser } from '../browser.ts';
-import { consoleOfFile } from './console-of-file.ts';
+import { ownersOfRun } from './owners-of-run.ts';
 
-const service = await consoleOfFile();
-const { installation } = service;
+const service = ownersOfRun(noDownloads);
 
 interface Shown {
   plan: string;
@@ -14,7 +14,7 @@ interface Shown {
 
 let accountId: string;
 let owner: Browser;
-const shown = () => installation.cli<Shown>(['accounts', 'show', accountId]);
+const shown = () => service.installation.cli<Shown>(['accounts', 'show', accountId]);
 
 beforeAll(async () => {
   accountId = await service.openAccount('settings@example.com', 'dev_100');
@@ -79,7 +79,7 @@ describe('billing details', () => {
   it('are kept as they are typed, line by line', async () => {
     const changed = await owner.post('/console/settings/billing', typed);
     expect(changed.headers['location']).toBe('/console/settings?done=billing#billing');
-    expect(await installation.cli(['accounts', 'billing', accountId])).toMatchObject({
+    expect(await service.installation.cli(['accounts', 'billing', accountId])).toMatchObject({
       name: 'Films Ltd',
       address_lines: ['Harbour 1', '20457 Hamburg'],
       country: 'DE',

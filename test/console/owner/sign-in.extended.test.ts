@@ -11,7 +11,7 @@ const service = await consoleOfFile();
 const { installation, mails } = service;
 const sql = <Row extends Record<string, unknown>>(text: string, values?: unknown[]) => service.sql<Row>(text, values);
 const newBrowser = () => new Browser(service.api.url);
-const link = (browser: Browser, email: string, next?: string) => askForLink(browser, email, mails, next);
+const link = (browser: Browser, email: string, next = '') => askForLink(browser, email, service, { next });
 
 let emails = 0;
 const newEmail = () => `person-${String((emails += 1))}@example.com`;
@@ -399,7 +399,7 @@ describe('a row that the service has not written signs nobody in', () => {
     const [own, victim] = [newEmail(), newEmail()];
     await service.openAccount(own);
     const victims = await service.openAccount(victim);
-    const browser = await signIn(newBrowser(), own, mails);
+    const browser = await signIn(newBrowser(), own, service);
     const [, secret = ''] = browser.session ?? [];
     expect(await isSignedIn(browser)).toBe(true);
     await sql(
@@ -412,7 +412,7 @@ describe('a row that the service has not written signs nobody in', () => {
   it('of sessions, for a secret of one’s own', async () => {
     const victim = newEmail();
     await service.openAccount(victim);
-    const victims = await signIn(newBrowser(), victim, mails);
+    const victims = await signIn(newBrowser(), victim, service);
     const [name = '', secret = ''] = victims.session ?? [];
     await sql(
       `insert into console_sessions select $2, 'ses_forged', account_id, person_id, browser, started_at, seen_at, mac
@@ -430,7 +430,7 @@ describe('a new secret', () => {
   it('still finds people and sessions of the old one', async () => {
     const email = newEmail();
     await service.openAccount(email);
-    const before = await signIn(newBrowser(), email, mails);
+    const before = await signIn(newBrowser(), email, service);
     const rotated = await installation.startRole('api', {
       REELTALLY_SECRET: 'another secret, which is long enough too',
       REELTALLY_OLD_SECRETS: installation.environment['REELTALLY_SECRET'] ?? '',
@@ -438,6 +438,6 @@ describe('a new secret', () => {
     const moved = new Browser(rotated.url);
     for (const [name, value] of before.cookies) moved.cookies.set(name, value);
     expect(await isSignedIn(moved)).toBe(true);
-    expect(await isSignedIn(await signIn(new Browser(rotated.url), email, mails))).toBe(true);
+    expect(await isSignedIn(await signIn(new Browser(rotated.url), email, service))).toBe(true);
   });
 });

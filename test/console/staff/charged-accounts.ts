@@ -9,8 +9,9 @@ import { isRefused } from '../../../src/domain/refusals.ts';
 import { newId, newUuid } from '../../../src/system/clock-and-chance.ts';
 import { endAndClose } from '../../commands/close-books.ts';
 import { ask, downloadOf, openUsage, type UsageAccount, writersOf } from '../../commands/usage-account.ts';
+import { queue } from '../../support/downloads.ts';
 import { patienceMs, waitFor } from '../../support/wait-for.ts';
-import type { StaffOfFile } from './staff-of-file.ts';
+import type { Staff } from './staff-of.ts';
 
 export interface ChargedAccount extends UsageAccount {
   /** Of its downloads, in the order of their charges: the first one is charged at revision 1, the next at 3. */
@@ -22,7 +23,7 @@ const newToken = () => `A${randomUUID().replaceAll('-', '').slice(1)}`;
 
 /** An account that the read models know, with so many downloads at 25 cents each. */
 export async function chargedAccount(
-  { commands: { store }, sql }: StaffOfFile,
+  { commands: { store }, sql }: Staff,
   downloads: number,
   terms: Partial<Terms> = {},
 ): Promise<ChargedAccount> {
@@ -37,11 +38,33 @@ export async function chargedAccount(
   return { ...account, tokens };
 }
 
+export interface QueuedAccount {
+  accountId: string;
+  /** Of its downloads, in the order of their charges. */
+  tokens: string[];
+}
+
+/** The same by the command line and the API: an account of plan dev_100 in its first period, $0.25 for each download more. */
+export async function queuedAccount(
+  { installation: { cli, sampleUrl }, api, openAccount, sql }: Staff,
+  { downloads, inPlan = 0 }: { downloads: number; inPlan?: number },
+): Promise<QueuedAccount> {
+  const accountId = await openAccount(`charged-${randomUUID()}@example.com`, 'dev_100');
+  await cli(['accounts', 'terms', accountId, '--downloads', String(inPlan), '--hourly', '500']);
+  const { key } = await cli<{ key: string }>(['keys', 'issue', accountId]);
+  const tokens: string[] = [];
+  for (let at = 0; at < downloads; at += 1)
+    tokens.push((await queue(api.url, key, { url: sampleUrl('bars') })).request_token);
+  const jobs = async () => (await sql('select from jobs where account_id = $1', [accountId])).length;
+  await waitFor(async () => (await jobs()) === downloads, { what: 'the downloads in the read model' });
+  return { accountId, tokens };
+}
+
 const december = '2026-12-01T00:00:00.000Z';
 
 /** Closes the books of its first period, and invoices it: invoice 1. */
 export async function closeAndInvoice(
-  { commands: { store }, sql }: StaffOfFile,
+  { commands: { store }, sql }: Staff,
   { accountId, stream, origin }: UsageAccount,
 ): Promise<void> {
   await endAndClose(store, { accountId, stream, origin }, december);
@@ -54,7 +77,7 @@ export async function closeAndInvoice(
 
 /** A worker gives up these downloads of an account, for a reason that is not tried again. */
 export async function failDownloads(
-  { commands: { store, now }, sql }: StaffOfFile,
+  { commands: { store, now }, sql }: Staff,
   { accountId, stream, tokens }: ChargedAccount,
   {
     reason = 'private_video',

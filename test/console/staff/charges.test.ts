@@ -1,11 +1,13 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { queue } from '../../support/downloads.ts';
+import { staffStream } from '../../../src/domain/staff-events.ts';
+import { noDownloads } from '../../http/shared-service.ts';
 import { waitFor } from '../../support/wait-for.ts';
 import type { Browser } from '../browser.ts';
-import { type StaffMember, staffOfFile } from './staff-of-file.ts';
+import { queuedAccount } from './charged-accounts.ts';
+import type { StaffMember } from './staff-of.ts';
+import { staffOfRun } from './staff-of-run.ts';
 
-const service = await staffOfFile();
-const { installation } = service;
+const service = staffOfRun(noDownloads);
 
 let support: StaffMember;
 let browser: Browser;
@@ -42,21 +44,12 @@ async function json(query = ''): Promise<Shown> {
   return ((await answer.json()) as { data: Shown }).data;
 }
 
-const nextOf = (text: string) => /rel="next" href="([^"]+)"/.exec(text)?.[1]?.replaceAll('&amp;', '&');
-
 beforeAll(async () => {
-  accountId = await service.openAccount('charges@example.com', 'dev_100');
-  await installation.cli(['accounts', 'terms', accountId, '--downloads', '1', '--hourly', '500']);
-  const { key } = await installation.cli<{ key: string }>(['keys', 'issue', accountId]);
-  tokens = [];
-  for (let at = 0; at < 4; at += 1)
-    tokens.push((await queue(service.api.url, key, { url: installation.sampleUrl('bars') })).request_token);
-  const count = async (table: string, more = '') =>
-    (await service.sql(`select from ${table} where account_id = $1 ${more}`, [accountId])).length;
-  await waitFor(async () => (await count('jobs')) === 4, { what: 'the downloads' });
+  ({ accountId, tokens } = await queuedAccount(service, { downloads: 4, inPlan: 1 }));
   const decision = ['--reference', 'case-7', '--reason', '=a test', '--by', 'somebody'];
-  await installation.cli(['ledger', 'waive', tokens[1] ?? '', ...decision]);
-  await waitFor(async () => (await count('period_money', 'and waived_cents > 0')) === 1, { what: 'the waiver' });
+  await service.installation.cli(['ledger', 'waive', tokens[1] ?? '', ...decision]);
+  const waived = 'select from period_money where account_id = $1 and waived_cents > 0';
+  await waitFor(async () => (await service.sql(waived, [accountId])).length === 1, { what: 'the waiver' });
   const [ledger] = await service.sql<{ day: string; rate: number }>(
     `select to_char(period_start at time zone 'utc', 'YYYY-MM-DD') as day, rate_cents::float8 as rate
      from overage_ledger where account_id = $1 and type = 'OverageCharged' limit 1`,
@@ -168,7 +161,7 @@ describe('the charges of a period', () => {
 
   it('are personal data: who looks is recorded before they are shown, also for a file', async () => {
     const looks = async ({ staffId }: StaffMember) =>
-      (await installation.readLog(`staff-${staffId}`))
+      (await service.commands.store.read(staffStream(staffId), 0))
         .filter(({ type }) => type === 'PersonalDataViewed')
         .map(({ data }) => data);
     const other = await service.invite('support');
@@ -179,45 +172,5 @@ describe('the charges of a period', () => {
     await json();
     const byProgram = { staff_id: support.staffId, by_token: expect.stringMatching(/^stk_/) as string };
     expect((await looks(support)).at(-1)).toEqual({ ...look, ...byProgram });
-  });
-});
-
-describe('more of them than a page has', () => {
-  it('keep the total from page to page, also where a page has corrections alone', async () => {
-    // Rows of the read model that no event has: 300 charges, 250 corrections, and one charge more.
-    const day = '2019-05-02';
-    const stream = `usage-${accountId}-20190502`;
-    await service.sql(
-      `insert into overage_ledger (event_id, account_id, period_start, type, token, ordinal, stream, revision, position, time,
-         cents, rate_cents, rate_version, request_id, actor, corrects, reference)
-       select gen_random_uuid(), $1, $2::timestamptz, case when isc then 'ChargeWaived' else 'OverageCharged' end, 'made-up-' || n,
-              case when isc then null else n end, $3, n, n, $2::timestamptz, case when isc then -20 else 25 end,
-              case when isc then null else 25 end, case when isc then null else 'v1' end, 'made up',
-              '{"type":"system","id":"made up"}', case when isc then gen_random_uuid() end, null
-       from (select n, n between 301 and 550 as isc from generate_series(1, 551) n) each`,
-      [accountId, day, stream],
-    );
-    await service.sql(
-      `insert into period_money (account_id, period_start, month, stream, plan, phase, charges, charged_cents, voided_cents,
-         waived_cents, fee_cents, fee_difference_cents, invoiced_overage_cents, invoiced_fee_cents,
-         invoiced_fee_difference_cents, credited_overage_cents, credited_fee_cents, difference_cents)
-       values ($1, $2, '2019-05', $3, 'dev_100', 'closed', 301, 7525, 0, 5000, 0, 0, 2525, 0, 0, 0, 0, 0)`,
-      [accountId, day, stream],
-    );
-    const expected = Array.from({ length: 551 }, (_, at) => (at < 300 ? 25 : at < 550 ? -20 : 25));
-    let total = 0;
-    const totals = expected.map((cents) => (total += cents));
-    const shown: number[] = [];
-    const sizes: number[] = [];
-    let at: string | undefined = `/staff/overage/${accountId}/${day}`;
-    while (at !== undefined) {
-      const { text }: { text: string } = await browser.get(at);
-      const rows = [...text.matchAll(/<td class="number">-?\$[\d.,]+<\/td>\s*<td class="number">(-?\$[\d.,]+)<\/td>/g)];
-      sizes.push(rows.length);
-      shown.push(...rows.map(([, amount = '']) => Math.round(Number(amount.replaceAll(/[$,]/g, '')) * 100)));
-      at = nextOf(text);
-    }
-    expect(sizes).toEqual([200, 200, 151]);
-    expect(shown).toEqual(totals);
   });
 });

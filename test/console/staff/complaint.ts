@@ -4,7 +4,7 @@ import { accepted } from '../../support/accepted.ts';
 import { call } from '../../support/client.ts';
 import { ended } from '../../support/downloads.ts';
 import { patienceMs, waitFor } from '../../support/wait-for.ts';
-import type { StaffOfFile } from './staff-of-file.ts';
+import type { Staff } from './staff-of.ts';
 
 /** An account with a download in its plan, which is done, and a failed one beyond it, about which somebody has complained. */
 export interface Complaint {
@@ -23,7 +23,7 @@ export interface Complaint {
 }
 
 /** Needs a worker and a dispatcher that run. */
-export async function makeComplaint(service: StaffOfFile): Promise<Complaint> {
+export async function makeComplaint(service: Staff): Promise<Complaint> {
   const { cli, sampleUrl } = service.installation;
   const { url } = service.api;
   const email = `complaint-${randomUUID().slice(0, 8)}@example.com`;
@@ -57,7 +57,7 @@ export async function makeComplaint(service: StaffOfFile): Promise<Complaint> {
 }
 
 /** Somebody of support asks to give back the rest of the failed download. @returns the correction's id */
-export async function askFor(service: StaffOfFile, { accountId, failed }: Complaint): Promise<string> {
+export async function askFor(service: Staff, { accountId, failed }: Complaint): Promise<string> {
   const { staffId } = await service.invite('support');
   const [job] = await service.sql<{ usage_stream: string; usage_revision: string }>(
     'select usage_stream, usage_revision from jobs where token = $1',

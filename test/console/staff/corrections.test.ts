@@ -1,19 +1,19 @@
 import { randomUUID } from 'node:crypto';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { changeCharge } from '../../../src/commands/change-charge.ts';
-import { freshCause } from '../../commands/usage-account.ts';
-import { patienceMs, waitFor } from '../../support/wait-for.ts';
+import { noDownloads } from '../../http/shared-service.ts';
+import { waitFor } from '../../support/wait-for.ts';
 import { type Browser, send, textOf } from '../browser.ts';
-import { type ChargedAccount, chargedAccount } from './charged-accounts.ts';
-import { type StaffMember, staffOfFile } from './staff-of-file.ts';
+import { type QueuedAccount, queuedAccount } from './charged-accounts.ts';
+import type { StaffMember } from './staff-of.ts';
+import { staffOfRun } from './staff-of-run.ts';
 
-const service = await staffOfFile();
+const service = staffOfRun(noDownloads);
 
 let sue: StaffMember;
 let fay: StaffMember;
 let support: Browser;
 let finance: Browser;
-let account: ChargedAccount;
+let account: QueuedAccount;
 beforeAll(async () => {
   sue = await service.invite('support');
   fay = await service.invite('finance');
@@ -29,55 +29,40 @@ async function ask(browser: Browser, token: string | undefined, fields: object =
   return answer.headers['location'] ?? '';
 }
 
-describe('with nothing that waits or was given back', () => {
-  it('says so', async () => {
-    const page = textOf(await support.get('/staff/corrections'));
-    expect(page).toMatch(/Nothing waits for an approval\..*Nothing was given back\./);
-    expect(textOf(await support.get('/staff/corrections?list=asked'))).toContain('No correction matches.');
-  });
-});
-
 describe('with corrections', () => {
   let waits: string;
   beforeAll(async () => {
-    account = await chargedAccount(service, 3);
-    const [first, second, third] = account.tokens;
+    account = await queuedAccount(service, { downloads: 3 });
+    const [first, second, third = ''] = account.tokens;
     await ask(finance, first, { reason: 'too dark', amount: '0.20' });
     waits = await ask(support, second);
-    await changeCharge(
-      { store: service.commands.store, now: () => new Date().toISOString() },
-      {
-        stream: account.stream,
-        timeoutMs: patienceMs,
-        command: { kind: 'waive_charge', token: third ?? '', cents: 5, reference: 'OLD-1' },
-        cause: { ...freshCause(), actor: { type: 'staff', id: 'root', role: 'operator', reason: 'by hand' } },
-      },
-    );
-    await waitFor(
-      async () => (await service.sql("select from overage_ledger where reference = 'OLD-1'")).length === 1,
-      {
-        what: 'the waiver of the command line',
-      },
-    );
+    const decision = ['--cents', '5', '--reference', 'OLD-1', '--by', 'root', '--reason', 'by hand'];
+    await service.installation.cli(['ledger', 'waive', third, ...decision]);
+    const text = "select from overage_ledger where token = $1 and reference = 'OLD-1'";
+    await waitFor(async () => (await service.sql(text, [third])).length === 1, {
+      what: 'the waiver of the command line',
+    });
   });
 
+  const asked = async (query: string) =>
+    textOf(await support.get(`/staff/corrections?account=${account.accountId}&${query}`));
+
   it('shows what waits, and who gave what back, why and with whose approval', async () => {
-    const page = textOf(await support.get('/staff/corrections'));
+    const page = await asked('');
     expect(page).toMatch(
       new RegExp(`Waiting for a second person.*${account.accountId}.*\\$0\\.25.*${sue.staffId}.*no sound`),
     );
-    expect(page).toMatch(/Given back.*\$0\.05 root operator OLD-1 by hand.*\$0\.20 .*too dark/);
+    expect(page).toMatch(/Given back.*\$0\.05 root operator within the limit OLD-1 by hand.*\$0\.20 .*too dark/);
     expect(page).toContain('within the limit');
   });
 
   it('has filters', async () => {
-    const asked = async (query: string) => textOf(await support.get(`/staff/corrections?${query}`));
     const shown = async (query: string) => (await asked(query)).replace(/.*Asked for here/, '');
     expect(await shown('list=asked')).toMatch(/no sound.*too dark/);
     expect(await shown(`by=${fay.staffId}`)).not.toContain('no sound');
     expect(await shown('status=asked')).not.toContain('too dark');
     expect(await shown('reference=CASE-2')).toContain('No correction matches.');
-    expect(await asked('account=acc_nobody')).toContain('Nothing was given back.');
+    expect(textOf(await support.get('/staff/corrections?account=acc_nobody'))).toContain('Nothing was given back.');
     expect((await support.get('/staff/corrections?before=x')).status).toBe(400);
     expect((await support.get('/staff/corrections?status=x')).status).toBe(400);
   });
@@ -94,7 +79,7 @@ describe('with corrections', () => {
       data: {
         waiting: [{ account_id: account.accountId, cents: 25, status: 'asked', asked_by: { id: sue.staffId } }],
         given_back: [
-          { cents: 5, by: { id: 'root', role: 'operator' }, correction_id: null },
+          { cents: 5, by: { id: 'root', role: 'operator' }, correction_id: expect.any(String) as string },
           { cents: 20, by: { id: fay.staffId }, approved_by: null, reference: 'CASE-1' },
         ],
         asked: [],

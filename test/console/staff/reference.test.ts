@@ -2,10 +2,10 @@ import { Validator } from '@seriousme/openapi-schema-validator';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { jsonEndpoints } from '../../../src/console/staff/json-endpoints.ts';
 import { createStaffOpenApi } from '../../../src/console/staff/openapi.ts';
+import { noDownloads, shareService } from '../../http/shared-service.ts';
 import { Browser, type Page } from '../browser.ts';
-import { staffOfFile } from './staff-of-file.ts';
 
-const service = await staffOfFile();
+const service = shareService(noDownloads);
 const document = createStaffOpenApi('1.2.3');
 
 describe('the OpenAPI document of the API of staff', () => {
@@ -38,7 +38,7 @@ describe('the listener of staff', () => {
   let page: Page;
 
   beforeAll(async () => {
-    const browser = new Browser(service.staffUrl);
+    const browser = new Browser(service.staffUrl ?? '');
     [json, page] = [await browser.get('/staff/openapi.json'), await browser.get('/staff/docs')];
   });
 
