@@ -1,15 +1,15 @@
-import { beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type ConnectedEventStore, connectEventStore } from '../../../src/adapters/event-store/event-store.ts';
 import { pageRoutes } from '../../../src/console/owner/page-routes.ts';
 import { openerOf } from '../../../src/domain/people.ts';
-import { freePort } from '../../../src/embedded/free-port.ts';
-import { call } from '../../support/client.ts';
+import { queue } from '../../support/downloads.ts';
 import { waitFor } from '../../support/wait-for.ts';
 import { Browser, type Page } from '../browser.ts';
+import { changesNothing as expectNoChange } from '../changes.ts';
 import { askForLink } from '../sign-in.ts';
-import { consoleOfFile } from './console-of-file.ts';
+import { ownersOfRun } from './owners-of-run.ts';
 
-const service = await consoleOfFile();
-const { installation, mails } = service;
+const service = ownersOfRun();
 
 /** What an account has, and nobody else may see or touch. */
 interface Things {
@@ -60,8 +60,8 @@ const table: Readonly<Record<string, Row>> = {
   'GET /downloads/:token': { path: ({ token }) => `/downloads/${token}`, answer: 200 },
   'GET /downloads/:token/file': { path: ({ token }) => `/downloads/${token}/file`, answer: 303 },
   'GET /try': { answer: 200 },
-  'POST /try/metadata': { fields: () => ({ url: installation.sampleUrl('bars') }), answer: 200 },
-  'POST /try/download': { fields: () => ({ url: installation.sampleUrl('bars') }), answer: 303 },
+  'POST /try/metadata': { fields: () => ({ url: service.installation.sampleUrl('bars') }), answer: 200 },
+  'POST /try/download': { fields: () => ({ url: service.installation.sampleUrl('private') }), answer: 303 },
   'GET /keys': { answer: 200 },
   'POST /keys': { fields: () => ({ label: 'another' }), answer: 200 },
   'GET /keys/:key/revoke': { path: ({ keyId }) => `/keys/${keyId}/revoke`, answer: 200 },
@@ -101,28 +101,30 @@ const ask = (browser: Browser, { method, path, row }: Request, things: Things): 
   return method === 'GET' ? browser.get(address) : browser.post(address, row.fields?.(things));
 };
 
+let log: ConnectedEventStore;
 let own: Things;
 let foreign: Things;
 const personOf = ({ accountId, personId }: Things) => ({ accountId, personId });
 
 beforeAll(async () => {
-  await installation.startRole('worker');
-  await installation.startRole('dispatcher');
-  own = await makeThings('own');
-  foreign = await makeThings('foreign');
+  log = connectEventStore({ url: service.installation.environment.EVENTSTORE_URL });
+  own = await makeThings('own', { item: 'bars', end: 'done' });
+  foreign = await makeThings('foreign', { item: 'private', end: 'failed' });
 });
 
-async function makeThings(name: string): Promise<Things> {
+afterAll(() => log.close());
+
+async function makeThings(name: string, { item, end }: { item: string; end: string }): Promise<Things> {
   const email = `${name}-account@example.com`;
   const label = `label of the ${name} account`;
   const accountId = await service.openAccount(email);
-  const { key, key_id: keyId } = await installation.cli<{ key: string; key_id: string }>([
+  const { key, key_id: keyId } = await service.installation.cli<{ key: string; key_id: string }>([
     ...['keys', 'issue', accountId, '--label', label],
   ]);
-  const { person_id: mate } = await installation.cli<{ person_id: string }>([
+  const { person_id: mate } = await service.installation.cli<{ person_id: string }>([
     ...['people', 'invite', accountId, `${name}-mate@example.com`],
   ]);
-  await installation.cli([
+  await service.installation.cli([
     'invoices',
     'credit',
     accountId,
@@ -138,14 +140,9 @@ async function makeThings(name: string): Promise<Things> {
     '--reference',
     name,
   ]);
-  const { data } = await call(service.api.url, '/video/download', {
-    key,
-    body: { url: installation.sampleUrl('bars') },
-  });
-  const token = String(data['request_token']);
-  const done = async () =>
-    (await call(service.api.url, `/video/status?token=${token}`, { key })).data['status'] === 'done';
-  await waitFor(done, { what: 'the download' });
+  const { request_token: token } = await queue(service.api.url, key, { url: service.installation.sampleUrl(item) });
+  const text = 'select from jobs where token = $1 and status = $2';
+  await waitFor(async () => (await service.sql(text, [token, end])).length === 1, { what: `the download: ${end}` });
   const personId = openerOf(accountId);
   await service.newSession({ accountId, personId });
   const [session] = await service.sql<{ session_id: string }>(
@@ -156,21 +153,21 @@ async function makeThings(name: string): Promise<Things> {
   return { accountId, email, personId, mate, key, keyId, label, token, sessionId, invoice: '1', creditNote: '1' };
 }
 
-/** Everything that a page or an action could have changed. */
-async function everything(): Promise<unknown> {
-  const log = await installation.readLog();
-  const isOfAccount = ({ stream }: { stream: string }) => /^(?:account|usage|job|invoices)-/.test(stream);
-  const rows = await service.sql('select session_id, account_id, person_id from console_sessions order by session_id');
-  // The dispatcher mails the credit notes of this test meanwhile.
-  const events = log.filter((event) => isOfAccount(event) && event.type !== 'DocumentMailed');
-  return { events: events.length, rows };
-}
-
-async function changesNothing(work: () => Promise<void>): Promise<void> {
-  const before = await everything();
-  await work();
-  expect(await everything()).toEqual(before);
-}
+/** Of what belongs to the accounts of this file. */
+const changesNothing = (work: () => Promise<void>): Promise<void> =>
+  expectNoChange(
+    {
+      log,
+      names: () => [own, foreign].flatMap(({ accountId, token }) => [accountId, token]),
+      rows: () =>
+        service.sql(
+          `select session_id, account_id, person_id from console_sessions where account_id = any($1)
+           order by session_id`,
+          [[own.accountId, foreign.accountId]],
+        ),
+    },
+    work,
+  );
 
 /** What tells one answer from another, apart from chance and time. */
 const bytesOf = ({ status, headers, text, setCookies }: Page) => ({
@@ -198,13 +195,13 @@ const visitors: Readonly<Record<string, () => Promise<Browser>>> = {
     return Promise.resolve(browser);
   },
   'a person who was removed': async () => {
-    const { person_id: personId } = await installation.cli<{ person_id: string }>([
+    const { person_id: personId } = await service.installation.cli<{ person_id: string }>([
       ...['people', 'invite', own.accountId, 'removed@example.com'],
     ]);
     await waitForPerson(personId, 'removed_at is null');
     const browser = await service.newSession({ accountId: own.accountId, personId });
     expect((await browser.get('/console/try')).status).toBe(200);
-    await installation.cli(['people', 'remove', own.accountId, personId]);
+    await service.installation.cli(['people', 'remove', own.accountId, personId]);
     await waitForPerson(personId, 'removed_at is not null');
     return browser;
   },
@@ -271,25 +268,23 @@ describe('the owner of another account', () => {
   it('is answered by the same bytes for what is foreign and for what there is not, and changes nothing of it', async () => {
     const browser = await service.newSession(personOf(foreign));
     const others = { ...own, invoice: '2', creditNote: '2' };
-    const ownEvents = async () =>
-      (await installation.readLog()).filter(({ data }) => JSON.stringify(data).includes(own.accountId)).length;
-    const before = await ownEvents();
-    for (const request of requests.filter(({ row }) => row.path !== undefined && row.toOthers === undefined)) {
-      const answer = await ask(browser, request, others);
-      expect([request.name, answer.status]).toEqual([request.name, 404]);
-      expect(bytesOf(answer)).toEqual(bytesOf(await ask(browser, request, nothing)));
-    }
-    const end = requests.find(({ name }) => name === 'POST /sessions/end')!;
-    expect(bytesOf(await ask(browser, end, own))).toEqual(bytesOf(await ask(browser, end, nothing)));
-    const live = requests.find(({ name }) => name === 'GET /downloads/live')!;
-    expect(bytesOf(await ask(browser, live, own))).toEqual(bytesOf(await ask(browser, live, nothing)));
-    const filtered = await ask(
-      browser,
-      requests.find(({ name }) => name === 'GET /downloads')!,
-      own,
-    );
-    expect(filtered.text).toContain('No download matches');
-    expect(await ownEvents()).toBe(before);
+    await changesNothing(async () => {
+      for (const request of requests.filter(({ row }) => row.path !== undefined && row.toOthers === undefined)) {
+        const answer = await ask(browser, request, others);
+        expect([request.name, answer.status]).toEqual([request.name, 404]);
+        expect(bytesOf(answer)).toEqual(bytesOf(await ask(browser, request, nothing)));
+      }
+      const end = requests.find(({ name }) => name === 'POST /sessions/end')!;
+      expect(bytesOf(await ask(browser, end, own))).toEqual(bytesOf(await ask(browser, end, nothing)));
+      const live = requests.find(({ name }) => name === 'GET /downloads/live')!;
+      expect(bytesOf(await ask(browser, live, own))).toEqual(bytesOf(await ask(browser, live, nothing)));
+      const filtered = await ask(
+        browser,
+        requests.find(({ name }) => name === 'GET /downloads')!,
+        own,
+      );
+      expect(filtered.text).toContain('No download matches');
+    });
     expect(await service.sql('select from console_sessions where session_id = $1', [own.sessionId])).toHaveLength(1);
   });
 
@@ -349,9 +344,9 @@ describe('a form that was not sent from a page of the session', () => {
   });
 
   it('asks for no link and uses none up', async () => {
-    const before = mails.received.length;
+    const { length: before } = await service.mailsTo(own.email);
     const browser = new Browser(service.api.url);
-    const path = await askForLink(browser, own.email, mails);
+    const path = await askForLink(browser, own.email, service);
     for (const origin of ['null', 'https://evil.example', undefined]) {
       const asked = await browser.send({
         method: 'POST',
@@ -368,7 +363,7 @@ describe('a form that was not sent from a page of the session', () => {
       expect([asked.status, asked.setCookies, used.status, used.setCookies]).toEqual([403, [], 403, []]);
     }
     expect((await browser.get(path)).status).toBe(303);
-    expect(mails.received.length).toBe(before + 1);
+    expect(await service.mailsTo(own.email)).toHaveLength(before + 1);
   });
 });
 
@@ -413,7 +408,7 @@ describe('a browser', () => {
     const browser = new Browser(service.api.url);
     const [name, fixed] = ['reeltally_session', 'A'.repeat(32)];
     browser.cookies.set(name, fixed);
-    await browser.get(await askForLink(browser, foreign.email, mails));
+    await browser.get(await askForLink(browser, foreign.email, service));
     const [, secret] = browser.session ?? [];
     expect(secret).toMatch(/^[\w-]{27}$/);
     expect(secret).not.toBe(fixed);
@@ -425,7 +420,7 @@ describe('a browser', () => {
   it('that signs in again leaves no session of before behind', async () => {
     const browser = await service.signedIn(foreign.email);
     const before = browser.copy();
-    await browser.get(await askForLink(browser, foreign.email, mails));
+    await browser.get(await askForLink(browser, foreign.email, service));
     expect((await browser.get('/console/try')).status).toBe(200);
     expect((await before.get('/console/try')).status).toBe(303);
   });
@@ -439,48 +434,13 @@ describe('cookies', () => {
     const asked = await browser.post('/console/sign-in', { email: 'nobody@example.com' });
     expect(asked.setCookies).toEqual([expect.stringMatching(/^reeltally_browser=/)]);
     expect(asked.setCookies[0]?.split('; ').slice(1)).toEqual([...attributes, 'Max-Age=900']);
-    const opened = await browser.get(await askForLink(browser, own.email, mails));
+    const opened = await browser.get(await askForLink(browser, own.email, service));
     expect(opened.setCookies.map((each) => each.split('; ').slice(1))).toEqual([
       [...attributes, 'Max-Age=2592000'],
       [...attributes, 'Max-Age=0'],
     ]);
   });
-
-  it('over https are sent over nothing else, and are set by no other host', async () => {
-    const [url, origin] = await startApiAt('https://console.example');
-    const browser = new Browser(url, { origin });
-    const opened = await browser.get(await askForLink(browser, own.email, mails));
-    const [session = '', asked = ''] = opened.setCookies;
-    expect(session.split('; ')).toEqual([
-      expect.stringMatching(/^__Host-reeltally_session=[\w-]{27}$/),
-      ...[...attributes, 'Max-Age=2592000', 'Secure'],
-    ]);
-    expect(asked.split('; ')).toEqual(['__Host-reeltally_browser=', ...attributes, 'Max-Age=0', 'Secure']);
-    expect((await browser.get('/console/try')).status).toBe(200);
-    const unprotected = new Browser(url, { origin });
-    unprotected.cookies.set('reeltally_session', browser.session?.[1] ?? '');
-    expect((await unprotected.get('/console/try')).status).toBe(303);
-  });
-
-  it('do not travel over plain http: the console refuses with a page', async () => {
-    const [url, origin] = await startApiAt('http://console.example');
-    const browser = await service.newSession(personOf(own));
-    const elsewhere = new Browser(url, { origin });
-    for (const [name, value] of browser.cookies) elsewhere.cookies.set(name, value);
-    for (const path of ['/console', '/console/sign-in', '/console/keys']) {
-      const { status, text, setCookies } = await elsewhere.get(path);
-      expect([status, text.includes('The console needs https'), setCookies]).toEqual([403, true, []]);
-    }
-    expect((await elsewhere.post('/console/sign-in', { email: own.email })).status).toBe(403);
-  });
 });
-
-/** An API that has a public address. @returns where it listens, and that address */
-async function startApiAt(publicUrl: string): Promise<[url: string, origin: string]> {
-  const port = await freePort();
-  await installation.startRole('api', { PORT: String(port), PUBLIC_URL: publicUrl });
-  return [`http://127.0.0.1:${String(port)}`, publicUrl];
-}
 
 // The last one: it uses up what the others look at.
 describe('the owner', () => {

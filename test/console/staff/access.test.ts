@@ -5,26 +5,32 @@ import { jsonEndpoints } from '../../../src/console/staff/json-endpoints.ts';
 import { pageRoutes } from '../../../src/console/staff/page-routes.ts';
 import { openerOf } from '../../../src/domain/people.ts';
 import { type StaffRole, staffRoles } from '../../../src/domain/staff-events.ts';
-import { freePort } from '../../../src/embedded/free-port.ts';
-import { queue } from '../../support/downloads.ts';
+import { noDownloads } from '../../http/shared-service.ts';
 import { patienceMs, waitFor } from '../../support/wait-for.ts';
 import { Browser, type Page, send } from '../browser.ts';
-import { type StaffMember, staffOfFile } from './staff-of-file.ts';
+import { changesNothing as expectNoChange } from '../changes.ts';
+import { callProgram, makeThings, nameOf, nobody, programs, type Things } from './programs.ts';
+import type { StaffMember } from './staff-of.ts';
+import { staffOfRun } from './staff-of-run.ts';
 
-const service = await staffOfFile();
+const service = staffOfRun(noDownloads);
 
 /** What pages are about. */
-const things = { accountId: '', token: '' };
+let things: Things;
+/** What a form of this file brings along. */
+const reference = `CASE-${randomUUID()}`;
+const members: StaffMember[] = [];
+
+async function invite(role: StaffRole, now?: string): Promise<StaffMember> {
+  const person = await service.invite(role, now);
+  members.push(person);
+  return person;
+}
+
+const signedInAs = async (role: StaffRole) => service.newStaffSession(await invite(role));
 
 beforeAll(async () => {
-  const opened = await service.installation.openAccount('enterprise');
-  const { request_token: token } = await queue(service.api.url, opened.key, {
-    url: service.installation.sampleUrl('bars'),
-  });
-  Object.assign(things, { accountId: opened.accountId, token });
-  await waitFor(async () => (await service.sql('select from jobs where token = $1', [token])).length === 1, {
-    what: 'the download in the read model',
-  });
+  things = await makeThings(service);
 });
 
 interface Row {
@@ -36,8 +42,6 @@ interface Row {
   /** What a person of that role is answered. */
   answer: number;
 }
-
-const nobody = 'acc_aaaaaaaaaaaaaaaa';
 
 /** Overage and months' closes. Nobody has a period here: who may ask is told before that. */
 function ofMoney(): Record<string, Row> {
@@ -65,7 +69,7 @@ function ofInvoices(): Record<string, Row> {
     role: 'support',
     path: () => `/accounts/${things.accountId}${path}`,
     answer: 404,
-    fields: () => ({ correction_id: randomUUID(), amount: '1', reference: 'CASE-1', reason: 'a test' }),
+    fields: () => ({ correction_id: randomUUID(), amount: '1', reference, reason: 'a test' }),
   });
   return {
     'GET /accounts/:account/invoices/:number': row('/invoices/77'),
@@ -117,7 +121,7 @@ const pages: Readonly<Record<string, Row>> = {
   'POST /downloads/:token/correct': {
     role: 'support',
     answer: 404,
-    fields: () => ({ correction_id: randomUUID(), amount: '1', reference: 'CASE-1', reason: 'a test' }),
+    fields: () => ({ correction_id: randomUUID(), amount: '1', reference, reason: 'a test' }),
   },
 
   // Without a download there is nothing to follow.
@@ -131,34 +135,12 @@ const pages: Readonly<Record<string, Row>> = {
   'POST /operation/acknowledge': {
     role: 'admin',
     answer: 400,
-    fields: () => ({ divergence: 'no such', reference: 'CASE-1', reason: 'a test' }),
+    fields: () => ({ divergence: 'no such', reference, reason: 'a test' }),
   },
   ...ofPeople(),
   'POST /sign-out': { role: 'support', answer: 303 },
 };
 
-interface EndpointRow {
-  scope: string;
-  path?: () => string;
-  body?: () => object;
-  answer: number;
-}
-
-/** The endpoints for programs, each once. */
-const programs: Readonly<Record<string, EndpointRow>> = {
-  'POST /search': { scope: 'accounts', body: () => ({ search: 'nothing' }), answer: 200 },
-  'GET /accounts/{account}': { scope: 'accounts', path: () => `/accounts/${things.accountId}`, answer: 200 },
-  'GET /downloads/{token}': { scope: 'jobs', path: () => `/downloads/${things.token}`, answer: 200 },
-  'GET /events/{id}': { scope: 'accounts', path: () => `/events/0@account-${things.accountId}`, answer: 200 },
-  'GET /overage': { scope: 'money', answer: 200 },
-  'GET /corrections': { scope: 'money', answer: 200 },
-  'GET /corrections/{id}': { scope: 'money', path: () => `/corrections/${randomUUID()}`, answer: 404 },
-  'GET /overage/{account}/{day}': { scope: 'money', path: () => `/overage/${nobody}/2026-11-01`, answer: 404 },
-  'GET /months/{month}': { scope: 'money', path: () => '/months/2019-01', answer: 404 },
-  'GET /operation': { scope: 'operation', answer: 200 },
-};
-
-const nameOf = ({ method, path }: { method: string; path: string }) => `${method} ${path.replace('/staff', '')}`;
 const forStaff = pageRoutes.filter(({ access }) => access !== 'everybody');
 const requests = forStaff.map((route) => ({
   name: nameOf(route),
@@ -178,7 +160,7 @@ const ask = (browser: Browser, request: Request): Promise<Page> =>
 it('has a row for every page, action and endpoint, and none for others', () => {
   expect(Object.keys(pages).sort()).toEqual(requests.map(({ name }) => name).sort());
   expect(requests.map(({ name, access }) => [name, access])).toEqual(requests.map(({ name, row }) => [name, row.role]));
-  expect(Object.entries(programs).map(([name, { scope }]) => [name, scope])).toEqual(
+  expect(Object.entries(programs(things)).map(([name, { scope }]) => [name, scope])).toEqual(
     jsonEndpoints.map((endpoint) => [nameOf(endpoint), endpoint.scope]),
   );
   expect(pageRoutes.filter(({ access }) => access === 'everybody').map(nameOf)).toEqual([
@@ -187,20 +169,19 @@ it('has a row for every page, action and endpoint, and none for others', () => {
   ]);
 });
 
-/** Everything that a page or an action could have changed. */
-async function everything(): Promise<unknown> {
-  const log = await service.installation.readLog();
-  return {
-    events: log.map(({ stream, type }) => `${stream} ${type}`).sort(),
-    sessions: await service.sql('select session_id from staff_sessions order by session_id'),
-  };
-}
-
-async function changesNothing(work: () => Promise<void>): Promise<void> {
-  const before = await everything();
-  await work();
-  expect(await everything()).toEqual(before);
-}
+/** Of what belongs to this file's account and people. */
+const changesNothing = (work: () => Promise<void>): Promise<void> =>
+  expectNoChange(
+    {
+      log: service.commands.store,
+      names: () => [things.accountId, things.token, reference, ...members.map(({ staffId }) => staffId)],
+      rows: () =>
+        service.sql('select session_id from staff_sessions where staff_id = any($1) order by session_id', [
+          members.map(({ staffId }) => staffId),
+        ]),
+    },
+    work,
+  );
 
 const inRead = (table: 'staff' | 'staff_tokens', condition: string, id: string) =>
   waitFor(async () => (await service.sql(`select from ${table} where ${condition}`, [id])).length === 1, {
@@ -229,14 +210,14 @@ const visitors: Readonly<Record<string, () => Promise<Browser>>> = {
     return browser;
   },
   'an admin who was removed': async () => {
-    const admin = await service.invite('admin');
+    const admin = await invite('admin');
     const browser = await service.newStaffSession(admin);
     await removed(admin);
     return browser;
   },
-  'a session that has expired': async () => service.newStaffSession(await service.invite('admin'), 12 * 3_600 + 1),
+  'a session that has expired': async () => service.newStaffSession(await invite('admin'), 12 * 3_600 + 1),
   'a stolen cookie after signing out': async () => {
-    const browser = await service.signedInAs('admin');
+    const browser = await signedInAs('admin');
     const stolen = browser.copy();
     await browser.post('/staff/sign-out');
     return stolen;
@@ -261,7 +242,7 @@ describe.each(Object.keys(visitors))('%s', (visitor) => {
 
 describe('a session', () => {
   it.each(staffRoles)('of %s opens what its role may, and changes nothing elsewhere', async (role) => {
-    const person = await service.invite(role);
+    const person = await invite(role);
     for (const request of requests) {
       const isAllowed = staffRoles.indexOf(role) >= staffRoles.indexOf(request.row.role);
       if (isAllowed) continue;
@@ -280,7 +261,7 @@ describe('a session', () => {
   });
 
   it('that loses its role has it no more on the next page', async () => {
-    const person = await service.invite('admin');
+    const person = await invite('admin');
     const browser = await service.newStaffSession(person);
     const { text } = await browser.get('/staff/operation');
     expect(text).toContain('>admin<');
@@ -298,8 +279,8 @@ describe('a session', () => {
 
 describe('a form that was not sent from a page of the session', () => {
   it('is refused, and changes nothing', async () => {
-    const browser = await service.signedInAs('admin');
-    const { formToken: tokenOfOther = '' } = await service.signedInAs('admin');
+    const browser = await signedInAs('admin');
+    const { formToken: tokenOfOther = '' } = await signedInAs('admin');
     const { origin, formToken = '' } = browser;
     const ownersOrigin = service.api.url;
     await changesNothing(async () => {
@@ -328,25 +309,15 @@ describe('a token', () => {
   const scopes = ['accounts', 'jobs', 'money', 'operation'] as const;
 
   beforeAll(async () => {
-    admin = await service.invite('admin');
+    admin = await invite('admin');
   });
 
-  const call = async (name: string, authorization: string | undefined, url = service.staffUrl) => {
-    const [method = '', path = ''] = name.split(' ');
-    const { path: own, body } = programs[name]!;
-    const { status, headers, text } = await send(url, {
-      method,
-      path: `/staff/v1${own?.() ?? path}`,
-      headers: { authorization, host: new URL(url).host, ...(body && { 'content-type': 'application/json' }) },
-      ...(body && { body: JSON.stringify(body()) }),
-    });
-    const read = JSON.parse(text) as { success: boolean; error?: { code: string } };
-    return { status, code: read.error?.code, success: read.success, headers };
-  };
+  const call = (name: string, authorization: string | undefined) =>
+    callProgram(service, { things, name, authorization });
 
   it('is answered by every endpoint as the table says', async () => {
     const { token } = await service.issueToken(admin.staffId, scopes);
-    for (const [name, { answer }] of Object.entries(programs)) {
+    for (const [name, { answer }] of Object.entries(programs(things))) {
       const { status, success, headers } = await call(name, `Bearer ${token}`);
       expect([name, status, success]).toEqual([name, answer, answer === 200]);
       expect([headers['cache-control'], headers['x-content-type-options']]).toEqual(['no-store', 'nosniff']);
@@ -391,18 +362,16 @@ describe('a token', () => {
       admin.staffId,
       scopes.filter((each) => each !== scope),
     );
-    for (const [name, row] of Object.entries(programs).filter(([, each]) => each.scope === scope))
+    for (const [name, row] of Object.entries(programs(things)).filter(([, each]) => each.scope === scope))
       expect([name, row.scope, await call(name, `Bearer ${token}`)]).toMatchObject([
         ...[name, scope, { status: 403, code: 'forbidden' }],
       ]);
   });
 
   it('that is missing, malformed, unknown, revoked, expired, or of somebody removed, is refused', async () => {
-    const expired = await service.issueToken(admin.staffId, scopes);
-    await service.sql(
-      "update staff_tokens set expires_at = clock_timestamp() - interval '1 second' where token_id = $1",
-      [expired.tokenId],
-    );
+    const yearsAgo = '2020-01-01T00:00:00.000Z';
+    const { staffId: longThere } = await invite('admin', yearsAgo);
+    const expired = await service.issueToken(longThere, scopes, yearsAgo);
     const revoked = await service.issueToken(admin.staffId, scopes);
     await revokeStaffToken(service.commands, {
       staffId: admin.staffId,
@@ -411,13 +380,13 @@ describe('a token', () => {
       timeoutMs: patienceMs,
     });
     await inRead('staff_tokens', 'token_id = $1 and revoked_at is not null', revoked.tokenId);
-    const leaver = await service.invite('admin');
+    const leaver = await invite('admin');
     const left = await service.issueToken(leaver.staffId, scopes);
     await removed(leaver);
     const { key } = await service.installation.openAccount('enterprise');
     const { token: good } = await service.issueToken(admin.staffId, scopes);
     const wrong = [expired.token, revoked.token, left.token, key, good.slice(0, -1), `${good}x`, 'rts_', ''];
-    for (const name of Object.keys(programs)) {
+    for (const name of Object.keys(programs(things))) {
       for (const authorization of [undefined, ...wrong.map((each) => `Bearer ${each}`), `Basic ${good}`, good]) {
         const { status, code, headers } = await call(name, authorization);
         expect([name, authorization, status, code]).toEqual([name, authorization, 401, 'unauthorized']);
@@ -426,44 +395,12 @@ describe('a token', () => {
     }
   });
 
-  it('that is revoked, or of somebody removed, is refused at once, also while the read models stand still', async () => {
-    const leaver = await service.invite('admin');
-    const [revoked, left] = [
-      await service.issueToken(leaver.staffId, scopes),
-      await service.issueToken(leaver.staffId, scopes),
-    ];
-    const answersOf = async () => {
-      const answers = [revoked, left].map(({ token }) => call('GET /operation', `Bearer ${token}`));
-      return (await Promise.all(answers)).map(({ status }) => status);
-    };
-    expect(await answersOf()).toEqual([200, 200]);
-    const order = { staffId: leaver.staffId, by: service.operator, timeoutMs: patienceMs };
-    service.projector.pause();
-    try {
-      await revokeStaffToken(service.commands, { ...order, tokenId: revoked.tokenId });
-      expect(await answersOf()).toEqual([401, 200]);
-      await removeStaff(service.commands, order);
-      expect(await answersOf()).toEqual([401, 401]);
-    } finally {
-      service.projector.resume();
-    }
-  });
-
-  it('shows no rows while a reader of the log is refused', async () => {
-    const { token } = await service.issueToken(admin.staffId, scopes);
-    await service.sql("insert into refused_readers (name, reason) values ('usage_and_jobs', 'the log was replaced')");
-    for (const name of Object.keys(programs))
-      expect([name, await call(name, `Bearer ${token}`)]).toMatchObject([name, { status: 503, code: 'unavailable' }]);
-    await service.sql('delete from refused_readers');
-    expect((await call('GET /operation', `Bearer ${token}`)).status).toBe(200);
-  });
-
   it('opens no page, and a session no endpoint', async () => {
     const { token } = await service.issueToken(admin.staffId, scopes);
     const browser = await service.newStaffSession(admin);
     const asked = await new Browser(service.staffUrl).get('/staff/operation', { authorization: `Bearer ${token}` });
     expect(asked.status).toBe(303);
-    for (const name of Object.keys(programs)) {
+    for (const name of Object.keys(programs(things))) {
       const cookie = `reeltally_staff=${browser.session?.[1] ?? ''}`;
       const [method = '', path = ''] = name.split(' ');
       expect((await send(service.staffUrl, { method, path: `/staff/v1${path}`, headers: { cookie } })).status).toBe(
@@ -475,7 +412,7 @@ describe('a token', () => {
 
 describe('the wrong listener', () => {
   it('of the API has nothing of staff', async () => {
-    const browser = await service.signedInAs('admin');
+    const browser = await signedInAs('admin');
     const [name = '', secret = ''] = browser.session ?? [];
     for (const { method, path } of [
       ...pageRoutes,
@@ -512,7 +449,7 @@ describe('the wrong listener', () => {
 
 describe('a browser', () => {
   it('is told by every page to keep it to itself', async () => {
-    const browser = await service.signedInAs('admin');
+    const browser = await signedInAs('admin');
     for (const request of requests.filter(({ method }) => method === 'GET')) {
       const { headers, text } = await ask(browser, request);
       const policy = headers['content-security-policy'] ?? '';
@@ -529,52 +466,11 @@ describe('a browser', () => {
   });
 
   it('of another name of this address is sent to the console’s own', async () => {
-    const browser = await service.signedInAs('admin');
+    const browser = await signedInAs('admin');
     const { port } = new URL(service.staffUrl);
     for (const host of ['evil.example', `evil.example:${port}`, 'localhost', 'localhost:1']) {
       const { status, headers } = await browser.get('/staff/operation', { host });
       expect([host, status, headers['location']]).toEqual([host, 303, `${service.staffUrl}/staff`]);
     }
-  });
-});
-
-/** An API whose staff console has an address of its own. */
-async function startAt(address: string): Promise<Browser> {
-  const port = await freePort();
-  const api = await service.installation.startRole('api', { STAFF_PORT: String(port), STAFF_URL: address });
-  expect(api.staffUrl).toBe(address);
-  return new Browser(`http://127.0.0.1:${String(port)}`, { origin: address });
-}
-
-describe('cookies', () => {
-  it('over https are sent over nothing else, and are set by no other host', async () => {
-    const browser = await startAt('https://staff.example');
-    const path = await service.printedPath(await service.invite('support'));
-    const { setCookies } = await browser.post(path);
-    expect(setCookies.map((each) => each.replace(/=[\w-]{27};/, '=(secret);'))).toEqual([
-      '__Host-reeltally_staff=(secret); Path=/; HttpOnly; SameSite=Lax; Max-Age=43200; Secure',
-      '__Host-reeltally_staff_browser=; Path=/; HttpOnly; SameSite=Lax; Max-Age=0; Secure',
-    ]);
-    expect((await browser.get('/staff/operation')).status).toBe(200);
-    const unprotected = new Browser(browser.url, { origin: browser.origin });
-    unprotected.cookies.set('reeltally_staff', browser.session?.[1] ?? '');
-    expect((await unprotected.get('/staff/operation')).status).toBe(303);
-  });
-
-  it('do not travel over plain http: the console refuses with a page', async () => {
-    const browser = await startAt('http://staff.example');
-    const { cookies } = await service.signedInAs('admin');
-    for (const [name, value] of cookies) browser.cookies.set(name, value);
-    for (const path of ['/staff/sign-in', '/staff/operation']) {
-      const { status, text, setCookies } = await browser.get(path);
-      expect([status, text.includes('can set STAFF_URL'), setCookies]).toEqual([403, true, []]);
-    }
-  });
-});
-
-describe('a process', () => {
-  it('of role api has no staff console unless it is told a port', async () => {
-    const api = await service.installation.startRole('api', { STAFF_PORT: '' });
-    expect(api.staffUrl).toBeNull();
   });
 });

@@ -1,9 +1,12 @@
-import { describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { removeStaff, revokeStaffToken } from '../../../src/commands/staff.ts';
+import { patienceMs } from '../../support/wait-for.ts';
 import { Browser, textOf } from '../browser.ts';
 import { askForLink } from '../sign-in.ts';
 import { testMalformedRequests } from './malformed-requests.ts';
 import { testMonths } from './months.ts';
-import { staffOfFile } from './staff-of-file.ts';
+import { callProgram, makeThings, programs, type Things } from './programs.ts';
+import { type StaffMember, staffOfFile } from './staff-of-file.ts';
 
 /**
  * What would disturb others on a service that files share: rows that no event has made, a projector that stands still, and
@@ -104,5 +107,50 @@ describe('a session', () => {
       [own.staffId],
     );
     expect((await browser.get('/staff/operation')).status).toBe(303);
+  });
+});
+
+describe('a token', () => {
+  const scopes = ['accounts', 'jobs', 'money', 'operation'] as const;
+  let things: Things;
+  let admin: StaffMember;
+  beforeAll(async () => {
+    things = await makeThings(service);
+    admin = await service.invite('admin');
+  });
+
+  const call = (name: string, token: string) =>
+    callProgram(service, { things, name, authorization: `Bearer ${token}` });
+
+  it('that is revoked, or of somebody removed, is refused at once, also while the read models stand still', async () => {
+    const leaver = await service.invite('admin');
+    const [revoked, left] = [
+      await service.issueToken(leaver.staffId, scopes),
+      await service.issueToken(leaver.staffId, scopes),
+    ];
+    const answersOf = async () => {
+      const answers = [revoked, left].map(({ token }) => call('GET /operation', token));
+      return (await Promise.all(answers)).map(({ status }) => status);
+    };
+    expect(await answersOf()).toEqual([200, 200]);
+    const order = { staffId: leaver.staffId, by: service.operator, timeoutMs: patienceMs };
+    service.projector.pause();
+    try {
+      await revokeStaffToken(service.commands, { ...order, tokenId: revoked.tokenId });
+      expect(await answersOf()).toEqual([401, 200]);
+      await removeStaff(service.commands, order);
+      expect(await answersOf()).toEqual([401, 401]);
+    } finally {
+      service.projector.resume();
+    }
+  });
+
+  it('shows no rows while a reader of the log is refused', async () => {
+    const { token } = await service.issueToken(admin.staffId, scopes);
+    await service.sql("insert into refused_readers (name, reason) values ('usage_and_jobs', 'the log was replaced')");
+    for (const name of Object.keys(programs(things)))
+      expect([name, await call(name, token)]).toMatchObject([name, { status: 503, code: 'unavailable' }]);
+    await service.sql('delete from refused_readers');
+    expect((await call('GET /operation', token)).status).toBe(200);
   });
 });

@@ -25,16 +25,20 @@ interface OfStaff {
   /** What commands about staff need, in this process; its store is the log. */
   commands: Omit<StaffDependencies, 'store'> & { store: ConnectedEventStore };
   operator: { operator: { type: 'staff'; id: string; role: string; reason: string } };
-  /** Somebody invited, whom sessions and tokens hold for. */
-  invite: (role: StaffRole) => Promise<StaffMember>;
+  /** Somebody invited, whom sessions and tokens hold for. @param now UTC ISO-8601 */
+  invite: (role: StaffRole, now?: string) => Promise<StaffMember>;
   /** A new browser of such a person: signed in by a row in the place of a link. */
   newStaffSession: (person: StaffMember, startedSecondsAgo?: number) => Promise<Browser>;
   /** The same with a new person. */
   signedInAs: (role: StaffRole) => Promise<Browser>;
   /** Path of a link as the command line prints it. */
   printedPath: (person: Pick<StaffMember, 'staffId'>) => Promise<string>;
-  /** A token that holds. */
-  issueToken: (staffId: string, scopes: readonly StaffScope[]) => Promise<{ token: string; tokenId: string }>;
+  /** A token that holds for 90 days. @param now UTC ISO-8601 */
+  issueToken: (
+    staffId: string,
+    scopes: readonly StaffScope[],
+    now?: string,
+  ) => Promise<{ token: string; tokenId: string }>;
 }
 
 /** Both consoles of a running service, as tests use them. */
@@ -57,6 +61,7 @@ export function withStaff<Console extends Owners>(ground: Console): Console & Of
       now: () => new Date().toISOString(),
       staffCache: newStaffCache(),
     };
+    const at = (now?: string) => (now === undefined ? commands : { ...commands, now: () => now });
     const by = { operator: { type: 'staff', id: 'a test', role: 'operator', reason: 'a test' } } as const;
     const order = { by, timeoutMs: patienceMs };
     const rowIsThere = (table: 'staff' | 'staff_tokens', column: string, id: string) =>
@@ -67,9 +72,9 @@ export function withStaff<Console extends Owners>(ground: Console): Console & Of
       staffUrl: ground.api.staffUrl ?? '',
       commands,
       operator: by,
-      invite: async (role) => {
+      invite: async (role, now) => {
         const email = `${role}-${randomUUID().slice(0, 8)}@example.com`;
-        const { staffId } = accepted(await inviteStaff(commands, { email, role, ...order }));
+        const { staffId } = accepted(await inviteStaff(at(now), { email, role, ...order }));
         await rowIsThere('staff', 'staff_id', staffId);
         return { staffId, email, role };
       },
@@ -92,8 +97,8 @@ export function withStaff<Console extends Owners>(ground: Console): Console & Of
       signedInAs: async (role) => service.newStaffSession(await service.invite(role)),
       printedPath: async ({ staffId }) =>
         `/staff/sign-in/${(await links.create({ staffId, browser: undefined })) ?? ''}`,
-      issueToken: async (staffId, scopes) => {
-        const issued = accepted(await issueStaffToken(commands, { staffId, label: 'a test', scopes, ...order }));
+      issueToken: async (staffId, scopes, now) => {
+        const issued = accepted(await issueStaffToken(at(now), { staffId, label: 'a test', scopes, ...order }));
         await rowIsThere('staff_tokens', 'token_id', issued.tokenId);
         return issued;
       },
