@@ -42,15 +42,22 @@ const isAmongOthers = (look: string) => look !== firstLook && (isAccepting || is
 
 export type Looks = 'first' | 'others';
 
-/** A test for each page. @param looks the first one, or those besides */
+/**
+ * A test for each page.
+ *
+ * @param looks the first one, by its picture; or those besides, and for all of them the rules of WCAG, which take as long as
+ *   everything else together
+ */
 export function lookAtPages<By extends string, World extends Looking<By>>(
   pages: readonly LookedAt<By, World>[],
   looks: Looks,
   prepare: (browser: BrowserOfFile) => Promise<World>,
 ): void {
-  const isWanted = looks === 'first' ? (look: string) => look === firstLook : isAmongOthers;
+  const isPictured = looks === 'first' ? (look: string) => look === firstLook : isAmongOthers;
+  const isSeen = (look: string) => look === firstLook || isPictured(look);
   const browser = browserOfFile();
   const weights = new Map<string, Weight>();
+  const opened = new Map<By | 'nobody', Page>();
   let world: World;
   beforeAll(async () => {
     world = await prepare(browser);
@@ -63,39 +70,53 @@ export function lookAtPages<By extends string, World extends Looking<By>>(
     );
   });
 
-  test.each(pages)('$name', async (looked) => {
+  /** One page for each person, as they would have it, wide and in light. */
+  const pageOf = async (by: By | 'nobody'): Promise<Page> => {
+    const session = by === 'nobody' ? undefined : world.sessions[by];
+    const page = opened.get(by) ?? (await browser.openForFile(world.url, { session }));
+    opened.set(by, page);
+    await page.goto('about:blank');
+    await page.setViewportSize(viewports.wide);
+    await page.emulateMedia({ colorScheme: 'light' });
+    return page;
+  };
+
+  test.each(pages)('$name', async ({ name, by, status = 200, show }) => {
     const found: string[] = [];
     const comparer = await browser.blank();
-    await lookAt(looked, { browser, world, isWanted }, async (page, look) => {
-      found.push(...(await differencesOf(page, look, comparer)).map((each) => `${look}: ${each}`));
-      if (!weights.has(looked.name)) weights.set(looked.name, await inPage(page, 'weight'));
-      const all = [...(await findings(page)), ...(await inPage(page, 'flaws'))];
+    browser.expectStatus(status);
+    const page = await pageOf(by);
+    await lookAt(page, { show: () => show(page, world), isSeen }, async (look) => {
+      const all: string[] = [];
+      if (isPictured(look)) {
+        all.push(...(await differencesOf(page, `${name}-${look}`, comparer)));
+        if (!weights.has(name)) weights.set(name, await inPage(page, 'weight'));
+        all.push(...(await inPage(page, 'flaws')));
+      }
+      if (looks === 'others') all.push(...(await findings(page)));
       found.push(...all.map((each) => `${look}: ${each}`));
     });
     expect(found).toEqual([]);
-    expect(weights.get(looked.name)?.bytes).toBeLessThanOrEqual(mostBytes);
+    expect(weights.get(name)?.bytes).toBeLessThanOrEqual(mostBytes);
   });
 }
 
-/** Looks at one of the pages in light and in dark, wide and on a phone. */
-async function lookAt<By extends string, World extends Looking<By>>(
-  { name, by, status = 200, show }: LookedAt<By, World>,
-  { browser, world, isWanted }: { browser: BrowserOfFile; world: World; isWanted: (look: string) => boolean },
-  look: (page: Page, look: string) => Promise<void>,
+/** Looks at a page in light and in dark, wide and on a phone. */
+async function lookAt(
+  page: Page,
+  { show, isSeen }: { show: () => Promise<unknown>; isSeen: (look: string) => boolean },
+  look: (look: string) => Promise<void>,
 ): Promise<void> {
-  browser.expectStatus(status);
-  const session = by === 'nobody' ? undefined : world.sessions[by];
-  const page = await browser.open(world.url, { session });
-  await show(page, world);
+  await show();
   for (const colorScheme of colorSchemes) {
-    if (colorScheme !== colorSchemes[0]) await change(page, colorScheme, () => show(page, world));
-    for (const [viewport, size] of Object.entries(viewports)) {
-      if (!isWanted(`${viewport}-${colorScheme}`)) continue;
+    const seen = Object.entries(viewports).filter(([viewport]) => isSeen(`${viewport}-${colorScheme}`));
+    if (seen.length === 0) continue;
+    if (colorScheme !== colorSchemes[0]) await change(page, colorScheme, show);
+    for (const [viewport, size] of seen) {
       await page.setViewportSize(size);
-      await look(page, `${name}-${viewport}-${colorScheme}`);
+      await look(`${viewport}-${colorScheme}`);
     }
   }
-  await page.close();
 }
 
 /** A page with a plot loads itself again for other colours, at a moment of its own: it is left before, and shown anew. */

@@ -28,6 +28,8 @@ interface VisitOptions {
 export interface BrowserOfFile {
   /** A page in a context of its own, which is closed after the test. */
   open: (origin: string, options?: VisitOptions) => Promise<Page>;
+  /** The same, which stays open for the tests that follow: a new context costs more than a page that is loaded in one. */
+  openForFile: (origin: string, options?: VisitOptions) => Promise<Page>;
   /** One empty page for the whole file, in which the tests themselves compute. */
   blank: () => Promise<Page>;
   /** Statuses of 400 and more that the running test means to see, beside those that fail it. */
@@ -55,22 +57,30 @@ export function browserOfFile(): BrowserOfFile {
     expected.clear();
     expect(found).toEqual([]);
   });
+  const openIn = async (
+    origin: string,
+    { viewport = 'wide', colorScheme = 'light', session, hasScript = true }: VisitOptions = {},
+  ): Promise<Page> => {
+    const context = await browser!.newContext({
+      baseURL: origin,
+      viewport: viewports[viewport],
+      colorScheme,
+      javaScriptEnabled: hasScript,
+      reducedMotion: 'reduce',
+      timezoneId: 'UTC',
+      ...(session && { storageState: session }),
+    });
+    context.setDefaultTimeout(patienceMs);
+    await watch(context, { origin, report: (problem) => problems.push(problem), isExpected: (s) => expected.has(s) });
+    return context.newPage();
+  };
   return {
-    open: async (origin, { viewport = 'wide', colorScheme = 'light', session, hasScript = true } = {}) => {
-      const context = await browser!.newContext({
-        baseURL: origin,
-        viewport: viewports[viewport],
-        colorScheme,
-        javaScriptEnabled: hasScript,
-        reducedMotion: 'reduce',
-        timezoneId: 'UTC',
-        ...(session && { storageState: session }),
-      });
-      contexts.push(context);
-      context.setDefaultTimeout(patienceMs);
-      await watch(context, { origin, report: (problem) => problems.push(problem), isExpected: (s) => expected.has(s) });
-      return context.newPage();
+    open: async (origin, options) => {
+      const page = await openIn(origin, options);
+      contexts.push(page.context());
+      return page;
     },
+    openForFile: openIn,
     blank: () => (blank ??= browser!.newPage()),
     expectStatus: (status) => expected.add(status),
   };

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type ConnectedEventStore, connectEventStore } from '../../../src/adapters/event-store/event-store.ts';
 import { pageRoutes } from '../../../src/console/owner/page-routes.ts';
 import { openerOf } from '../../../src/domain/people.ts';
+import { sessionLifetimes } from '../../../src/domain/session-lifetimes.ts';
 import { queue } from '../../support/downloads.ts';
 import { waitFor } from '../../support/wait-for.ts';
 import { Browser, type Page } from '../browser.ts';
@@ -160,8 +161,10 @@ const changesNothing = (work: () => Promise<void>): Promise<void> =>
       log,
       names: () => [own, foreign].flatMap(({ accountId, token }) => [accountId, token]),
       rows: () =>
+        // Any sign-in of another file removes sessions that are over.
         service.sql(
-          `select session_id, account_id, person_id from console_sessions where account_id = any($1)
+          `select session_id, account_id, person_id from console_sessions
+           where account_id = any($1) and started_at > clock_timestamp() - interval '${sessionLifetimes.owner.lifetime}'
            order by session_id`,
           [[own.accountId, foreign.accountId]],
         ),

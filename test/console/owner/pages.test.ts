@@ -4,10 +4,7 @@ import { lookAtPages } from '../look-at.ts';
 import { lookedAt, prepareLookers } from './looked-at.ts';
 import { consoleOfRun } from './owners.ts';
 
-/**
- * Every page: how it looks, and whether people who use it differently can: by the rules of WCAG 2.2 A and AA, with the keyboard,
- * on a narrow screen, and over a slow line.
- */
+/** Every page: how it looks, whether it fits and shows the focus, and what it weighs. */
 describe.skipIf(isWithoutBrowser)('looks as it was accepted, and everybody can use', () => {
   const service = consoleOfRun();
   lookAtPages(lookedAt, 'first', (browser) => prepareLookers(browser, service, 'pages'));

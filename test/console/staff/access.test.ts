@@ -4,6 +4,7 @@ import { removeStaff, revokeStaffToken } from '../../../src/commands/staff.ts';
 import { jsonEndpoints } from '../../../src/console/staff/json-endpoints.ts';
 import { pageRoutes } from '../../../src/console/staff/page-routes.ts';
 import { openerOf } from '../../../src/domain/people.ts';
+import { sessionLifetimes } from '../../../src/domain/session-lifetimes.ts';
 import { type StaffRole, staffRoles } from '../../../src/domain/staff-events.ts';
 import { noDownloads } from '../../http/shared-service.ts';
 import { patienceMs, waitFor } from '../../support/wait-for.ts';
@@ -176,9 +177,13 @@ const changesNothing = (work: () => Promise<void>): Promise<void> =>
       log: service.commands.store,
       names: () => [things.accountId, things.token, reference, ...members.map(({ staffId }) => staffId)],
       rows: () =>
-        service.sql('select session_id from staff_sessions where staff_id = any($1) order by session_id', [
-          members.map(({ staffId }) => staffId),
-        ]),
+        // Any sign-in of another file removes sessions that are over.
+        service.sql(
+          `select session_id from staff_sessions
+           where staff_id = any($1) and started_at > clock_timestamp() - interval '${sessionLifetimes.staff.lifetime}'
+           order by session_id`,
+          [members.map(({ staffId }) => staffId)],
+        ),
     },
     work,
   );
