@@ -4,6 +4,7 @@ import type { EndOfCatchUp } from '../../src/embedded/event-store/checkpoints.ts
 import { rememberingLogger } from '../projections/read-models-under-test.ts';
 import { foreignUrl } from '../support/event-store-under-test.ts';
 import { openEventStore, type SharedEventStore } from '../support/shared-event-stores.ts';
+import { patienceMs } from '../support/wait-for.ts';
 
 export interface LogUnderTest {
   store: ConnectedEventStore;
@@ -19,7 +20,7 @@ export function logUnderTest(endOfCatchUp?: EndOfCatchUp): LogUnderTest {
   beforeAll(async () => {
     own = foreignUrl === undefined ? await openEventStore(endOfCatchUp) : undefined;
     log.url = own?.url ?? foreignUrl ?? '';
-    log.store = connectEventStore({ url: log.url, logger });
+    log.store = connectEventStore({ url: log.url, logger, readTimeoutMs: patienceMs });
   });
   afterAll(async () => {
     await log.store?.close();

@@ -65,7 +65,7 @@ export async function takeJob(service: Started, token: string, { failing = false
 }
 
 async function recordStep(service: Started, command: JobCommand): Promise<void> {
-  const store = connectEventStore({ url: addressesOf(service).eventStoreUrl });
+  const store = connectEventStore({ url: addressesOf(service).eventStoreUrl, readTimeoutMs: patienceMs });
   try {
     const now = () => new Date().toISOString();
     const cause = { ...freshCause(), actor: { type: 'system', id: 'test' }, timeoutMs: patienceMs } as const;

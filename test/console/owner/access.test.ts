@@ -4,7 +4,7 @@ import { pageRoutes } from '../../../src/console/owner/page-routes.ts';
 import { openerOf } from '../../../src/domain/people.ts';
 import { sessionLifetimes } from '../../../src/domain/session-lifetimes.ts';
 import { queue } from '../../support/downloads.ts';
-import { waitFor } from '../../support/wait-for.ts';
+import { patienceMs, waitFor } from '../../support/wait-for.ts';
 import { Browser, type Page } from '../browser.ts';
 import { changesNothing as expectNoChange } from '../changes.ts';
 import { askForLink } from '../sign-in.ts';
@@ -108,7 +108,7 @@ let foreign: Things;
 const personOf = ({ accountId, personId }: Things) => ({ accountId, personId });
 
 beforeAll(async () => {
-  log = connectEventStore({ url: service.installation.environment.EVENTSTORE_URL });
+  log = connectEventStore({ url: service.installation.environment.EVENTSTORE_URL, readTimeoutMs: patienceMs });
   own = await makeThings('own', { item: 'bars', end: 'done' });
   foreign = await makeThings('foreign', { item: 'private', end: 'failed' });
 });

@@ -50,7 +50,7 @@ export function withStaff<Console extends Owners>(ground: Console): Console & Of
   let store: ConnectedEventStore;
   let pool: pg.Pool;
   beforeAll(() => {
-    store = connectEventStore({ url: ground.installation.environment.EVENTSTORE_URL });
+    store = connectEventStore({ url: ground.installation.environment.EVENTSTORE_URL, readTimeoutMs: patienceMs });
     pool = openTestPool(ground.installation.environment.DATABASE_URL);
     const links = createStaffLinks(pool, { macs: ground.macs, randomBits: randomBytes });
     const commands: OfStaff['commands'] = {
