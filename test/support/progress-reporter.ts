@@ -8,6 +8,13 @@ const named = 5;
 const seconds = (ms: number): string => `${(ms / 1_000).toFixed(0)} s`;
 const nameOf = (path: string): string => path.replace(/^.*\/test\//, '').replace(/\.test\.ts$/, '');
 
+/** Each in a line or two, as soon as its file has ended; the report at the end of the run shows where. */
+function failuresOf(module: TestModule): string[] {
+  const tests = [...module.children.allTests('failed')].flatMap((test) => test.result().errors ?? []);
+  const groups = [...module.children.allSuites()].flatMap((suite) => suite.errors());
+  return [...module.errors(), ...groups, ...tests].map(({ message }) => `${nameOf(module.moduleId)}: ${message}`);
+}
+
 /**
  * Says every ten seconds how far the run is and what takes long, where no terminal shows it all the time. Of the files only
  * those are printed that fail; at the end, those that took longest.
@@ -36,6 +43,7 @@ export default class ProgressReporter extends DefaultReporter {
     this.#startedMs.delete(module.moduleId);
     this.#files.ended += 1;
     if (!module.ok()) this.#files.failed += 1;
+    for (const message of failuresOf(module)) this.log(message);
     this.#tests += [...module.children.allTests()].length;
   }
 
