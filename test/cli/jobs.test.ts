@@ -1,5 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { booksOfFile, type ChargedAccount } from './books.ts';
+import type { ChargedAccount } from '../commands/charged-account.ts';
+import { booksOfFile } from './books.ts';
 import { expectRefusal, expectText } from './command-line.ts';
 
 const { run, cli, chargedAccount, failDownload } = booksOfFile();

@@ -53,11 +53,7 @@ it('a trial of sessions that gets no second connection gives back the first one'
     await database.drop();
   });
   // Opened before: on a busy machine that alone may take longer than the limit, and then it is tried again.
-  const isOpen = () =>
-    pool.query('select').then(
-      () => true,
-      () => false,
-    );
+  const isOpen = () => pool.query('select').then(Boolean, () => false);
   await waitFor(isOpen, { what: 'the first connection of the pool' });
   await expect(requireOwnSessions(pool)).rejects.toThrow('timeout exceeded when trying to connect');
   expect(pool.idleCount).toBe(1);

@@ -47,6 +47,6 @@ describe('cookies', () => {
       const { status, text, setCookies } = await elsewhere.get(path);
       expect([status, text.includes('The console needs https'), setCookies]).toEqual([403, true, []]);
     }
-    expect((await elsewhere.post('/console/sign-in', { email: email })).status).toBe(403);
+    expect((await elsewhere.post('/console/sign-in', { email })).status).toBe(403);
   });
 });

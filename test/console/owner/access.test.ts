@@ -154,7 +154,7 @@ async function makeThings(name: string, { item, end }: { item: string; end: stri
   return { accountId, email, personId, mate, key, keyId, label, token, sessionId, invoice: '1', creditNote: '1' };
 }
 
-/** Of what belongs to the accounts of this file. */
+/** Looks at both accounts of this file. */
 const changesNothing = (work: () => Promise<void>): Promise<void> =>
   expectNoChange(
     {

@@ -43,7 +43,7 @@ interface Running extends Mailbox {
   secret: string;
 }
 
-/** What tests do with the owners' console of a running service. */
+/** The means by which tests use the owners' console of a running service. */
 export function ownersOf({
   installation,
   api,

@@ -18,7 +18,7 @@ const service = staffOfRun(noDownloads);
 
 /** What pages are about. */
 let things: Things;
-/** What a form of this file brings along. */
+/** The forms of this file bring it along. */
 const reference = `CASE-${randomUUID()}`;
 const members: StaffMember[] = [];
 
@@ -170,7 +170,7 @@ it('has a row for every page, action and endpoint, and none for others', () => {
   ]);
 });
 
-/** Of what belongs to this file's account and people. */
+/** Looks at the account and the people of this file. */
 const changesNothing = (work: () => Promise<void>): Promise<void> =>
   expectNoChange(
     {

@@ -1,7 +1,8 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { type Browser, textOf } from '../browser.ts';
 import { askFor, type Complaint, makeComplaint } from './complaint.ts';
-import { type StaffMember, staffOfFile } from './staff-of-file.ts';
+import type { StaffMember } from './staff-of.ts';
+import { staffOfFile } from './staff-of-file.ts';
 
 const service = await staffOfFile();
 

@@ -1,25 +1,15 @@
 import { randomUUID } from 'node:crypto';
 import { issueInvoice } from '../../../src/commands/issue-invoice.ts';
-import { recordJobProgress } from '../../../src/commands/record-job-progress.ts';
-import type { JobCommand } from '../../../src/domain/download-job.ts';
 import type { Fault } from '../../../src/domain/download-job-events.ts';
 import type { FailureReason } from '../../../src/domain/failure-reasons.ts';
 import type { Terms } from '../../../src/domain/plans.ts';
-import { isRefused } from '../../../src/domain/refusals.ts';
-import { newId, newUuid } from '../../../src/system/clock-and-chance.ts';
+import { newUuid } from '../../../src/system/clock-and-chance.ts';
+import { type ChargedAccount, chargeDownloads, failDownload } from '../../commands/charged-account.ts';
 import { endAndClose } from '../../commands/close-books.ts';
-import { ask, downloadOf, openUsage, type UsageAccount, writersOf } from '../../commands/usage-account.ts';
+import { openUsage, type UsageAccount, writersOf } from '../../commands/usage-account.ts';
 import { queue } from '../../support/downloads.ts';
 import { patienceMs, waitFor } from '../../support/wait-for.ts';
 import type { Staff } from './staff-of.ts';
-
-export interface ChargedAccount extends UsageAccount {
-  /** Of its downloads, in the order of their charges: the first one is charged at revision 1, the next at 3. */
-  tokens: string[];
-}
-
-/** In the form by which streams of jobs are known. */
-const newToken = () => `A${randomUUID().replaceAll('-', '').slice(1)}`;
 
 /** An account that the read models know, with so many downloads at 25 cents each. */
 export async function chargedAccount(
@@ -27,15 +17,13 @@ export async function chargedAccount(
   downloads: number,
   terms: Partial<Terms> = {},
 ): Promise<ChargedAccount> {
-  const account = await openUsage(store, { downloads_limit: 0, overage_cents: 25, fee_cents: 0, ...terms });
-  const writers = writersOf(store);
-  const tokens = Array.from({ length: downloads }, newToken);
-  for (const token of tokens) await ask(writers, account, downloadOf(token));
+  const opened = await openUsage(store, { downloads_limit: 0, overage_cents: 25, fee_cents: 0, ...terms });
+  const account = await chargeDownloads(writersOf(store), opened, { downloads });
   await waitFor(
     async () => (await sql('select from jobs where account_id = $1', [account.accountId])).length === downloads,
     { what: 'the downloads in the read model' },
   );
-  return { ...account, tokens };
+  return account;
 }
 
 export interface QueuedAccount {
@@ -78,27 +66,14 @@ export async function closeAndInvoice(
 /** A worker gives up these downloads of an account, for a reason that is not tried again. */
 export async function failDownloads(
   { commands: { store, now }, sql }: Staff,
-  { accountId, stream, tokens }: ChargedAccount,
+  account: ChargedAccount,
   {
     reason = 'private_video',
     fault = 'video',
-    which = tokens,
+    which = account.tokens,
   }: { reason?: FailureReason; fault?: Fault; which?: readonly string[] } = {},
 ): Promise<void> {
-  const workerId = newId('wrk');
-  const cause = { correlationId: newUuid(), causationId: newUuid(), actor: { type: 'system', id: workerId } } as const;
-  for (const token of which) {
-    const usageRevision = 2 + 2 * tokens.indexOf(token);
-    const step = async (command: JobCommand) => {
-      const step = await recordJobProgress({ store, now, newUuid }, command, { ...cause, timeoutMs: patienceMs });
-      if (isRefused(step)) throw new Error(`refused: ${step.refusal}`);
-      return step.revision;
-    };
-    const revision = await step({ kind: 'claim', token, workerId, accountId, usageStream: stream, usageRevision });
-    const claim = { workerId, revision };
-    await step({ kind: 'start', token, claim });
-    await step({ kind: 'give_up', token, claim, reason, fault });
-  }
+  for (const token of which) await failDownload({ store, now }, account, { token, reason, fault });
   const failed = async () =>
     (await sql("select from jobs where token = any($1) and status = 'failed'", [[...which]])).length;
   await waitFor(async () => (await failed()) === which.length, {

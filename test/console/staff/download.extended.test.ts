@@ -5,7 +5,8 @@ import { waitFor } from '../../support/wait-for.ts';
 import { type Browser, send } from '../browser.ts';
 import { chargedAccount, closeAndInvoice } from './charged-accounts.ts';
 import { askFor, type Complaint, makeComplaint } from './complaint.ts';
-import { type StaffMember, staffOfFile } from './staff-of-file.ts';
+import type { StaffMember } from './staff-of.ts';
+import { staffOfFile } from './staff-of-file.ts';
 
 const service = await staffOfFile();
 

@@ -3,13 +3,14 @@ import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
 import { invitePerson, removePerson } from '../../../src/commands/accounts.ts';
 import { removeStaff } from '../../../src/commands/staff.ts';
 import { newId } from '../../../src/system/clock-and-chance.ts';
+import type { ChargedAccount } from '../../commands/charged-account.ts';
 import { accepted } from '../../support/accepted.ts';
 import { queue } from '../../support/downloads.ts';
 import { isLongProof, scaled } from '../../support/proof-scale.ts';
 import type { ServiceProcess } from '../../support/service.ts';
 import { patienceMs, waitFor } from '../../support/wait-for.ts';
 import type { Browser } from '../browser.ts';
-import { type ChargedAccount, failDownloads } from './charged-accounts.ts';
+import { failDownloads } from './charged-accounts.ts';
 import { addPeriods } from './made-up-periods.ts';
 import { staffOfFile } from './staff-of-file.ts';
 

@@ -4,7 +4,8 @@ import { returnServiceFailure } from '../../../src/commands/return-service-failu
 import { patienceMs, waitFor } from '../../support/wait-for.ts';
 import { type Browser, follow, textOf } from '../browser.ts';
 import { chargedAccount, closeAndInvoice, failDownloads } from './charged-accounts.ts';
-import { type StaffMember, staffOfFile } from './staff-of-file.ts';
+import type { StaffMember } from './staff-of.ts';
+import { staffOfFile } from './staff-of-file.ts';
 
 const service = await staffOfFile({ STAFF_APPROVAL_CENTS: '60' });
 

@@ -6,7 +6,7 @@ import type { StaffOfFile } from './staff-of-file.ts';
 
 const isPage = (path: string) => path.startsWith('/console') || path.startsWith('/staff/sign-in');
 
-/** Of a service whose log has no failure yet. */
+/** Tests of malformed requests, on a service whose log has no failure yet. */
 export function testMalformedRequests(service: StaffOfFile): void {
   let token: string;
   let accountId: string;

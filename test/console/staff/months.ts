@@ -28,7 +28,7 @@ interface Shown {
   next: string | null;
 }
 
-/** Of a service without billing periods. */
+/** Tests of the months, on a service without billing periods. */
 export function testMonths(service: StaffOfFile): void {
   let support: Browser;
   let bearer: string;

@@ -10,7 +10,8 @@ import { makeTemporaryDirectory } from '../../support/temporary-directory.ts';
 import { waitFor } from '../../support/wait-for.ts';
 import { Browser, send, textOf } from '../browser.ts';
 import { chargedAccount } from './charged-accounts.ts';
-import { type StaffMember, staffOfFile } from './staff-of-file.ts';
+import type { StaffMember } from './staff-of.ts';
+import { staffOfFile } from './staff-of-file.ts';
 
 const service = await staffOfFile();
 

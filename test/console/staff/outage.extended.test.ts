@@ -1,7 +1,8 @@
 import { beforeAll, expect, it } from 'vitest';
+import type { ChargedAccount } from '../../commands/charged-account.ts';
 import { waitFor } from '../../support/wait-for.ts';
 import { type Browser, type Page, textOf } from '../browser.ts';
-import { type ChargedAccount, chargedAccount, closeAndInvoice, failDownloads } from './charged-accounts.ts';
+import { chargedAccount, closeAndInvoice, failDownloads } from './charged-accounts.ts';
 import { staffOfFile } from './staff-of-file.ts';
 
 const service = await staffOfFile({ STAFF_APPROVAL_CENTS: '60' });

@@ -6,10 +6,11 @@ import { askForLink } from '../sign-in.ts';
 import { testMalformedRequests } from './malformed-requests.ts';
 import { testMonths } from './months.ts';
 import { callProgram, makeThings, programs, type Things } from './programs.ts';
-import { type StaffMember, staffOfFile } from './staff-of-file.ts';
+import type { StaffMember } from './staff-of.ts';
+import { staffOfFile } from './staff-of-file.ts';
 
 /**
- * What would disturb others on a service that files share: rows that no event has made, a projector that stands still, and
+ * Tests that would disturb others on a service that files share: rows that no event has made, a projector that stands still, and
  * sums over all accounts. All on one service, because a start takes longer than these tests.
  */
 const service = await staffOfFile();

@@ -4,7 +4,8 @@ import { recordAccess, recordSignIn } from '../../../src/commands/staff.ts';
 import { accepted } from '../../support/accepted.ts';
 import { patienceMs, waitFor } from '../../support/wait-for.ts';
 import { Browser, follow, formKeyOf, type Page, send, textOf } from '../browser.ts';
-import { type StaffMember, staffOfFile } from './staff-of-file.ts';
+import type { StaffMember } from './staff-of.ts';
+import { staffOfFile } from './staff-of-file.ts';
 
 const service = await staffOfFile();
 

@@ -4,7 +4,7 @@ import { waitFor } from '../../support/wait-for.ts';
 import { send } from '../browser.ts';
 import type { Staff } from './staff-of.ts';
 
-/** What pages and endpoints are about: a download that is queued. */
+/** A queued download and its account, which pages and endpoints are about. */
 export interface Things {
   accountId: string;
   token: string;
@@ -47,7 +47,7 @@ export const nameOf = ({ method, path }: { method: string; path: string }): stri
 
 interface Call {
   things: Things;
-  /** Of the table of programs. */
+  /** A row of the table of programs. */
   name: string;
   authorization: string | undefined;
 }

@@ -18,11 +18,11 @@ export interface StaffMember {
   role: StaffRole;
 }
 
-/** What the tests of the staff console have beside the owners' console of the same service. */
+/** The means of the staff console's tests, beside those of the owners' console. */
 interface OfStaff {
   /** Origin of the staff console. */
   staffUrl: string;
-  /** What commands about staff need, in this process; its store is the log. */
+  /** For commands about staff in this process; its store is the log. */
   commands: Omit<StaffDependencies, 'store'> & { store: ConnectedEventStore };
   operator: { operator: { type: 'staff'; id: string; role: string; reason: string } };
   /** Somebody invited, whom sessions and tokens hold for. @param now UTC ISO-8601 */

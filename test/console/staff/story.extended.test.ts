@@ -13,7 +13,8 @@ import type { Browser as CookieBrowser } from '../browser.ts';
 import { type Hands, keyboard, pointer } from '../hands.ts';
 import { type Complaint, makeComplaint } from './complaint.ts';
 import { startLiveDoor } from './live-door.ts';
-import { type StaffMember, staffOfFile } from './staff-of-file.ts';
+import type { StaffMember } from './staff-of.ts';
+import { staffOfFile } from './staff-of-file.ts';
 
 /** The main jobs of staff in the console, against the whole running service. */
 
