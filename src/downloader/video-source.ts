@@ -67,6 +67,11 @@ export interface VideoSourceOptions extends DownloaderPrograms {
   tracer?: Tracer | undefined;
 }
 
+export interface StartedVideoSource extends VideoSource {
+  /** Starts the engine, for which the first request would wait otherwise. Never throws: each request tries it again. */
+  start(): Promise<void>;
+}
+
 /** Platforms round what they announce. */
 const noticedSeconds = 2;
 
@@ -328,9 +333,12 @@ async function caught<Result>(work: () => Promise<Result>): Promise<Result | Dow
  * The downloader: yt-dlp and ffmpeg as child processes in a sandbox. Every URL goes to the one extractor of its platform, and
  * nothing that a platform says is believed before it is checked.
  */
-export function createVideoSource(options: VideoSourceOptions): VideoSource {
+export function createVideoSource(options: VideoSourceOptions): StartedVideoSource {
   const context = createContext(options);
   return {
+    start: async () => {
+      await caught(context.forker);
+    },
     probe: (video, { signal }) =>
       caught(() => inDirectory(options, 'probe', (directory) => probe(context, video, { directory, signal }))),
     download: (video, wanted, attempt) =>

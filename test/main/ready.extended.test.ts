@@ -2,6 +2,8 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import { freePort } from '../../src/embedded/free-port.ts';
+import { weakSandboxNotice } from '../../src/main/downloader-sandbox.ts';
+import { familyOf, listProcesses, readProcessFile } from '../../src/system/processes.ts';
 import { noDownloads } from '../http/shared-service.ts';
 import { runCommand, startService } from '../support/service.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
@@ -21,4 +23,11 @@ it('a service that says it is ready is found by commands, and has what its start
   expect(existsSync(join(REELTALLY_DATA, 'instance.json'))).toBe(true);
   const { code, stdout } = await runCommand(['accounts', 'list'], { REELTALLY_DATA });
   expect({ code, stdout }).toEqual({ code: 0, stdout: expect.stringContaining('demo@example.com') as string });
+});
+
+it('a worker that is ready has started its engine', async ({ skip }) => {
+  await using service = await startService(noDownloads);
+  if (service.notices.includes(weakSandboxNotice)) return skip('children are not forked here');
+  const family = familyOf([service.pid], listProcesses());
+  expect(family.filter((pid) => readProcessFile(pid, 'cmdline')?.includes('reeltally:warm'))).not.toEqual([]);
 });

@@ -43,8 +43,6 @@ export const startWorker: StartRole = async (connections, secrets) => {
   const downloader = await findDownloader(config);
   const sandbox = await startSandbox(connections, { downloader, rules });
   const { reaper, workDirectory } = sandbox;
-  const { versions, notices } = await reportDownloader(connections, { downloader, opened: sandbox });
-  if (sandbox.sandbox === 'weak') notices.push(weakSandboxNotice);
   const cookiesOf = cookiesOfPlatforms(rules, { samplePlatformOrigin, isWeak: sandbox.sandbox === 'weak' });
   try {
     requireUsableRules(rules, cookiesOf, { samplePlatformOrigin });
@@ -64,6 +62,10 @@ export const startWorker: StartRole = async (connections, secrets) => {
     unpackedDirectory: downloader.directory,
     observer: observeChildren([metrics.registry]),
   });
+  const engineStarted = unruled.start();
+  const { versions, notices } = await reportDownloader(connections, { downloader, opened: sandbox });
+  if (sandbox.sandbox === 'weak') notices.push(weakSandboxNotice);
+  await engineStarted;
   const source = obeyPlatformRules(unruled, rules);
   const [filled, minFreeBytes] = [directoriesOf(config, workDirectory), config.MIN_FREE_DISK_MIB * mebibyte];
   watchDisks(connections, filled);
