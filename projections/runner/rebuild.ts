@@ -27,6 +27,9 @@ export interface RebuildDependencies extends ReplayDependencies {
   fromOlderLog?: boolean;
 }
 
+/** How long a query over whole tables may take. */
+export const wholeTableMs = 3_600_000;
+
 /** One for each read model, one for the locks, and one to ask how far the live ones are. */
 export const connectionsOfRebuild = (readModels: number): number => readModels + 2;
 

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { type CliDependencies, type RunCommand, wholeTableMs } from './dependencies.ts';
+import { type CliDependencies, type RunCommand } from './dependencies.ts';
 import { sayingDisk } from './disk-failure.ts';
 import { type Output, print } from './output.ts';
 
@@ -35,7 +35,7 @@ export function addCreateBackup(group: Command, run: RunCommand, open: () => Pro
           );
           tell(cli.output, folder, made, 'The backup is complete, and was read back.');
         },
-        { queryTimeoutMs: wholeTableMs },
+        { wholeTables: true },
       ),
     );
 }

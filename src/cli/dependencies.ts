@@ -46,15 +46,12 @@ export interface CliDependencies extends AccountDependencies, StaffDependencies 
 /**
  * Opens the connections that a command needs, runs it, and closes them again.
  *
- * @param queryTimeoutMs for commands that read whole tables (`wholeTableMs`)
+ * @param options.wholeTables for commands that read whole tables, which takes long, and several at a time
  */
 export type RunCommand = (
   command: (cli: CliDependencies) => Promise<void>,
-  options?: { queryTimeoutMs?: number },
+  options?: { wholeTables: true },
 ) => Promise<void>;
-
-/** How long a query over whole tables may take, in milliseconds. */
-export const wholeTableMs = 3_600_000;
 
 /** Correlation, actor and budget of a command that changes an account. */
 export const requestOf = ({ newUuid, actor }: Pick<CliDependencies, 'newUuid' | 'actor'>) => ({

@@ -8,7 +8,7 @@ import { periodOfUsageStream } from '../domain/billing-period.ts';
 import { formatCents } from '../domain/cents.ts';
 import { jobStatuses } from '../domain/download-job.ts';
 import { accountIdArgument, addPageOptions, instantArgument } from './arguments.ts';
-import { type CliDependencies, type RunCommand, wholeTableMs } from './dependencies.ts';
+import { type CliDependencies, type RunCommand } from './dependencies.ts';
 import { type Columns, CommandFailed, print, rowsText } from './output.ts';
 import { type PageOptions, printPage, takePage } from './pagination.ts';
 import { caughtUp } from './wait-for-read-models.ts';
@@ -19,7 +19,7 @@ export function addListJobs(jobs: Command, run: RunCommand): void {
     .addOption(new Option('--status <status>', 'only downloads with this status').choices(jobStatuses))
     .option('--since <day>', 'only downloads queued since this day or instant, YYYY-MM-DD', instantArgument)
     .action((options: JobFilter & PageOptions) =>
-      run((cli) => listJobsCommand(cli, options), { queryTimeoutMs: wholeTableMs }),
+      run((cli) => listJobsCommand(cli, options), { wholeTables: true }),
     );
 }
 

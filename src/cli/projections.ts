@@ -11,7 +11,7 @@ import { admitReader, readRefusedAt } from '../../projections/runner/refused-rea
 import { refusalOf } from '../../projections/runner/resume.ts';
 import { measureProgress } from '../../projections/runner/wait-for-checkpoint.ts';
 import { usageAndJobs } from '../../projections/usage-and-jobs.ts';
-import { type CliDependencies, type RunCommand, wholeTableMs } from './dependencies.ts';
+import { type CliDependencies, type RunCommand } from './dependencies.ts';
 import { type Columns, CommandFailed, type Output, print, rowsText } from './output.ts';
 import { createProgressBar } from './progress-bar.ts';
 
@@ -29,7 +29,7 @@ export function addRebuild(group: Command, run: RunCommand): void {
     .addArgument(new Argument('<name>', 'name of the read model').choices(rebuildableNames))
     .option('--from-older-log', 'accept a log that was replaced, and drop rows of events that it does not have')
     .action((name: string, options: { fromOlderLog?: boolean }) =>
-      run((cli) => rebuildCommand(cli, name, options), { queryTimeoutMs: wholeTableMs }),
+      run((cli) => rebuildCommand(cli, name, options), { wholeTables: true }),
     );
 }
 

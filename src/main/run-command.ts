@@ -1,5 +1,5 @@
 import { projections } from '../../projections/all.ts';
-import { connectionsOfRebuild } from '../../projections/runner/rebuild.ts';
+import { connectionsOfRebuild, wholeTableMs } from '../../projections/runner/rebuild.ts';
 import { connectEventStore } from '../adapters/event-store/event-store.ts';
 import { createClock } from '../adapters/postgres/business-clock.ts';
 import { isLed } from '../adapters/postgres/leadership.ts';
@@ -39,7 +39,7 @@ import { readSecrets } from './settings/secrets.ts';
 export async function runCommand(
   { output, variables }: { output: Output; variables: NodeJS.ProcessEnv | undefined },
   command: Parameters<RunCommand>[0],
-  { queryTimeoutMs = commandTimeoutMs }: Parameters<RunCommand>[1] = {},
+  { wholeTables }: { wholeTables?: true } = {},
 ): Promise<void> {
   const config = readConfig(variables);
   const { eventStoreUrl, databaseUrl } = findAddresses(config);
@@ -49,9 +49,10 @@ export async function runCommand(
   const logger = createLogger(settings, 'cli', 'warn', { write: output.tell });
   const pool = openPool(databaseUrl, {
     logger,
-    // The most that a command needs is for `projections rebuild all`, and one for the clock.
-    max: connectionsOfRebuild(projections.length) + 1,
-    queryTimeoutMs,
+    // The most are for `projections rebuild all`, and one for the clock. To begin one takes longer than most queries, which rather
+    // wait for one.
+    max: wholeTables ? connectionsOfRebuild(projections.length) + 1 : 3,
+    queryTimeoutMs: wholeTables ? wholeTableMs : commandTimeoutMs,
     connectionTimeoutMs: commandTimeoutMs,
   });
   const opening = requireOwnSessions(pool)

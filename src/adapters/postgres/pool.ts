@@ -31,6 +31,8 @@ export function openPool(url: string, { logger, serviceParts, name = 'Postgres',
   const pool = new Pool({
     connectionString: url,
     connectionTimeoutMillis: connectionTimeoutMs,
+    // To begin one takes longer than most queries: one that was needed is kept for the next burst of requests.
+    idleTimeoutMillis: 60_000,
     query_timeout: queryTimeoutMs,
     keepAlive: true,
     application_name: 'reeltally',

@@ -92,6 +92,20 @@ const sharedSessions =
 
 const turns = 5;
 
+/** A busy machine may take longer to begin than a request should wait for its connection. */
+const startPatienceMs = 10_000;
+
+async function firstConnection(pool: Pool): Promise<PoolClient> {
+  const untilMs = performance.now() + startPatienceMs;
+  for (;;)
+    try {
+      return await pool.connect();
+    } catch (error) {
+      const isLate = error instanceof Error && error.message.includes('timeout');
+      if (!isLate || performance.now() >= untilMs) throw error;
+    }
+}
+
 /**
  * Tries out whether each connection has a process of the server to itself, as every session setting, session lock and named
  * statement needs. Two connections ask in turn: a pooler that gives processes out by transaction or statement gives the second
@@ -102,7 +116,7 @@ const turns = 5;
 export async function requireOwnSessions(pool: Pool): Promise<void> {
   const clients: PoolClient[] = [];
   try {
-    clients.push(await pool.connect());
+    clients.push(await firstConnection(pool));
     // One after the other: where the second one is refused, the first one is released.
     clients.push(await pool.connect());
     const seen = new Map<number, PoolClient>();

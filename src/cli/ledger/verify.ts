@@ -5,7 +5,7 @@ import type { AccountDivergences, Divergence, Facts } from '../../audit/rules/di
 import { type Notice, noticeTexts } from '../../audit/rules/notices.ts';
 import { facts } from '../../documents/text.ts';
 import { accountIdArgument, dayArgument } from '../arguments.ts';
-import { type CliDependencies, type RunCommand, wholeTableMs } from '../dependencies.ts';
+import { type CliDependencies, type RunCommand } from '../dependencies.ts';
 import { CommandFailed, type Output, print } from '../output.ts';
 import { createProgressBar } from '../progress-bar.ts';
 
@@ -23,7 +23,7 @@ export function addVerify(ledger: Command, run: RunCommand): void {
       dayArgument,
     )
     .option('--watch', 'keep following the log, and print each divergence')
-    .action((options: VerifyOptions) => run((cli) => verifyCommand(cli, options), { queryTimeoutMs: wholeTableMs }));
+    .action((options: VerifyOptions) => run((cli) => verifyCommand(cli, options), { wholeTables: true }));
 }
 
 export type VerifyDependencies = Pick<CliDependencies, 'output' | 'store' | 'now' | 'queries'>;

@@ -1,15 +1,12 @@
 import { projections } from '../../../projections/all.ts';
 import { apiKeys } from '../../../projections/api-keys.ts';
-import { connectionsOfRebuild } from '../../../projections/runner/rebuild.ts';
+import { connectionsOfRebuild, wholeTableMs } from '../../../projections/runner/rebuild.ts';
 import { runProjections } from '../../../projections/runner/runner.ts';
 import { rebuildUnsigned } from '../../../projections/runner/unsigned-rows.ts';
 import { leadWhenAlone } from '../../adapters/postgres/leadership.ts';
 import { openPool } from '../../adapters/postgres/pool.ts';
 import { watchProjections } from '../gauges.ts';
 import type { StartRole } from './role.ts';
-
-/** Its queries compare whole tables. */
-const wholeTableMs = 3_600_000;
 
 /** Keys come last: requests wait for the rows that they lock. */
 const inOrder = [...projections.filter((projection) => projection !== apiKeys), apiKeys];

@@ -4,6 +4,7 @@ import { expect, it, onTestFinished } from 'vitest';
 import { requireOwnSessions, sessionSettings } from '../../../src/adapters/postgres/session.ts';
 import { createBadlySetDatabase } from '../../support/badly-set-database.ts';
 import { openPatientPool } from '../../support/patient-pool.ts';
+import { startPostgresProxy } from '../../support/postgres-proxy.ts';
 import { createDatabase } from '../../support/postgres.ts';
 import { waitFor } from '../../support/wait-for.ts';
 import { root } from '../../tidy/source-files.ts';
@@ -57,4 +58,17 @@ it('a trial of sessions that gets no second connection gives back the first one'
   await waitFor(isOpen, { what: 'the first connection of the pool' });
   await expect(requireOwnSessions(pool)).rejects.toThrow('timeout exceeded when trying to connect');
   expect(pool.idleCount).toBe(1);
+});
+
+it('a trial of sessions asks a server again that did not answer in time', async () => {
+  await using database = await createDatabase();
+  await using proxy = await startPostgresProxy(database.url);
+  await using stack = new AsyncDisposableStack();
+  const pool = openPatientPool(proxy.url, { max: 3, connectionTimeoutMs: 1_000 });
+  stack.defer(() => pool.end());
+  proxy.setHeld(true);
+  const trial = requireOwnSessions(pool);
+  await expect(pool.query('select')).rejects.toThrow('timeout');
+  proxy.setHeld(false);
+  await trial;
 });
