@@ -12,8 +12,8 @@ import { smallLimits } from './small-limits.ts';
 /** Other seeds in each run; `npm run simulate -- --seed N` repeats one. */
 const first = Number(process.env['PROOF_SEED'] ?? 1);
 
-it('no history of the service, whatever fails in it, breaks a promise: a hundred', async () => {
-  expectNoViolation(await runSeeds({ first, count: 100, threads: Math.min(2, availableParallelism()) }));
+it('no history of the service, whatever fails in it, breaks a promise: forty', async () => {
+  expectNoViolation(await runSeeds({ first, count: 40, threads: Math.min(2, availableParallelism()) }));
 });
 
 it.each(smallLimits)('the source has the limit that is made small in $file', (edit) => {

@@ -30,14 +30,17 @@ export async function startNatsServer(): Promise<TestNatsServer> {
   return { ...server, dataDirectory, remove, [Symbol.asyncDispose]: remove };
 }
 
-/** Somebody else's server, which is left running, without the messages that tests have put into it. */
+/** Takes the messages out that tests have put into a server, with their stream. */
+export async function emptyNatsServer(url: string): Promise<void> {
+  const connection = await connectTo(url);
+  const { streams } = await connection.jetstreamManager();
+  for await (const { config } of streams.list()) if (config.name === 'DOWNLOADS') await streams.delete(config.name);
+  await connection.close();
+}
+
+/** Somebody else's server, which is left running. */
 async function givenNatsServer(url: string): Promise<TestNatsServer> {
-  const empty = async (): Promise<void> => {
-    const connection = await connectTo(url);
-    const { streams } = await connection.jetstreamManager();
-    for await (const { config } of streams.list()) if (config.name === 'DOWNLOADS') await streams.delete(config.name);
-    await connection.close();
-  };
+  const empty = () => emptyNatsServer(url);
   await empty();
   const exited = new Promise<never>(() => undefined);
   const stop = () => Promise.reject(new Error('This nats-server is not ours to stop.'));

@@ -1,16 +1,11 @@
-import { rmSync } from 'node:fs';
-import { join } from 'node:path';
 import { AckPolicy, nanos, type NatsConnection, RetentionPolicy } from 'nats';
 import { pino } from 'pino';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { connectNats } from '../../../src/adapters/nats/connection.ts';
 import { createJobQueue } from '../../../src/adapters/nats/job-queue.ts';
-import { launchNatsServer } from '../../../src/embedded/nats-server.ts';
-import type { RunningServer } from '../../../src/embedded/server-process.ts';
 import { downloadQueue, type JobQueue } from '../../../src/ports/job-queue.ts';
 import { defaultAckWaitMs, duplicateWindowMs } from '../../simulation/job-queue.ts';
-import { givenEngines } from '../../support/given-engines.ts';
-import { startNatsServer, type TestNatsServer } from '../../support/nats.ts';
+import { emptyNatsServer, startNatsServer, type TestNatsServer } from '../../support/nats.ts';
 import { waitFor } from '../../support/wait-for.ts';
 import { jobQueueContract, messageOf, nextOf } from './job-queue-contract.ts';
 
@@ -19,14 +14,17 @@ const logger = pino({ level: 'silent' });
 let server: TestNatsServer;
 let connection: NatsConnection;
 let queue: ReturnType<typeof createJobQueue>;
-beforeEach(async () => {
+beforeAll(async () => {
   server = await startNatsServer();
+});
+afterAll(() => server.remove());
+beforeEach(async () => {
   connection = await connectNats(server.url, { name: 'test', logger });
   queue = createJobQueue(connection, { replicas: 1, logger });
 });
 afterEach(async () => {
   await connection.close();
-  await server.remove();
+  await emptyNatsServer(server.url);
 });
 
 const next = (from: JobQueue = queue) => nextOf(from);
@@ -120,49 +118,5 @@ describe('a message', () => {
     expect(received.map((job) => job?.message)).toEqual([undefined, undefined, undefined, messageOf(2)]);
     received.at(-1)?.acknowledge();
     await waitFor(async () => (await waitingMessages()) === 0, { what: 'an empty queue' });
-  });
-});
-
-// Somebody else's server is not ours to stop.
-describe.skipIf(givenEngines.natsUrl !== undefined)('a server that comes back', () => {
-  /** Ends it, changes what it left behind, and starts it again at the same address. */
-  async function restartAfter(change: () => void): Promise<RunningServer> {
-    await server.stop();
-    change();
-    const { dataDirectory } = server;
-    return await launchNatsServer({ dataDirectory, port: Number(new URL(server.url).port) });
-  }
-
-  /** Tries again, as the dispatcher and the worker do. */
-  const retried = <Value>(attempt: () => Promise<Value>): Promise<Value> =>
-    waitFor(
-      () =>
-        attempt().then(
-          (value) => ({ value }),
-          () => false as const,
-        ),
-      { what: 'the queue to work again' },
-    ).then(({ value }) => value);
-
-  it('has what it had', async () => {
-    await queue.publish(messageOf(1), 'one');
-    const again = await restartAfter(() => undefined);
-    try {
-      expect((await retried(() => next())).message).toEqual(messageOf(1));
-    } finally {
-      await again.stop();
-    }
-  });
-
-  it('without its data gets its stream back, and takes messages again', async () => {
-    await queue.publish(messageOf(1), 'one');
-    (await next()).acknowledge();
-    const again = await restartAfter(() => rmSync(join(server.dataDirectory, 'jetstream'), { recursive: true }));
-    try {
-      await retried(() => queue.publish(messageOf(1), 'one'));
-      expect((await retried(() => next())).message).toEqual(messageOf(1));
-    } finally {
-      await again.stop();
-    }
   });
 });
