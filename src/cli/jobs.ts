@@ -18,9 +18,7 @@ export function addListJobs(jobs: Command, run: RunCommand): void {
     .option('--account <account>', 'only downloads of this account', accountIdArgument)
     .addOption(new Option('--status <status>', 'only downloads with this status').choices(jobStatuses))
     .option('--since <day>', 'only downloads queued since this day or instant, YYYY-MM-DD', instantArgument)
-    .action((options: JobFilter & PageOptions) =>
-      run((cli) => listJobsCommand(cli, options), { wholeTables: true }),
-    );
+    .action((options: JobFilter & PageOptions) => run((cli) => listJobsCommand(cli, options), { wholeTables: true }));
 }
 
 export function addShowJob(jobs: Command, run: RunCommand): void {
