@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { type CliDependencies, type RunCommand } from './dependencies.ts';
+import type { CliDependencies, RunCommand } from './dependencies.ts';
 import { sayingDisk } from './disk-failure.ts';
 import { type Output, print } from './output.ts';
 

@@ -8,7 +8,7 @@ import { periodOfUsageStream } from '../domain/billing-period.ts';
 import { formatCents } from '../domain/cents.ts';
 import { jobStatuses } from '../domain/download-job.ts';
 import { accountIdArgument, addPageOptions, instantArgument } from './arguments.ts';
-import { type CliDependencies, type RunCommand } from './dependencies.ts';
+import type { CliDependencies, RunCommand } from './dependencies.ts';
 import { type Columns, CommandFailed, print, rowsText } from './output.ts';
 import { type PageOptions, printPage, takePage } from './pagination.ts';
 import { caughtUp } from './wait-for-read-models.ts';

@@ -11,7 +11,7 @@ import { admitReader, readRefusedAt } from '../../projections/runner/refused-rea
 import { refusalOf } from '../../projections/runner/resume.ts';
 import { measureProgress } from '../../projections/runner/wait-for-checkpoint.ts';
 import { usageAndJobs } from '../../projections/usage-and-jobs.ts';
-import { type CliDependencies, type RunCommand } from './dependencies.ts';
+import type { CliDependencies, RunCommand } from './dependencies.ts';
 import { type Columns, CommandFailed, type Output, print, rowsText } from './output.ts';
 import { createProgressBar } from './progress-bar.ts';
 

@@ -4,7 +4,7 @@ import { ownCause } from '../../commands/handler/event-metadata.ts';
 import { facts } from '../../documents/text.ts';
 import type { DivergenceAcknowledged } from '../../domain/audit-events.ts';
 import { accountIdArgument, addDecisionOptions, staffActor, type StaffDecision } from '../arguments.ts';
-import { type CliDependencies, type RunCommand } from '../dependencies.ts';
+import type { CliDependencies, RunCommand } from '../dependencies.ts';
 import { CommandFailed, print } from '../output.ts';
 import { commandTimeoutMs } from '../wait-for-read-models.ts';
 import { inWords, newVerifier, type VerifyDependencies } from './verify.ts';

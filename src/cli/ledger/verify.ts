@@ -5,7 +5,7 @@ import type { AccountDivergences, Divergence, Facts } from '../../audit/rules/di
 import { type Notice, noticeTexts } from '../../audit/rules/notices.ts';
 import { facts } from '../../documents/text.ts';
 import { accountIdArgument, dayArgument } from '../arguments.ts';
-import { type CliDependencies, type RunCommand } from '../dependencies.ts';
+import type { CliDependencies, RunCommand } from '../dependencies.ts';
 import { CommandFailed, type Output, print } from '../output.ts';
 import { createProgressBar } from '../progress-bar.ts';
 

@@ -4,8 +4,8 @@ import { expect, it, onTestFinished } from 'vitest';
 import { requireOwnSessions, sessionSettings } from '../../../src/adapters/postgres/session.ts';
 import { createBadlySetDatabase } from '../../support/badly-set-database.ts';
 import { openPatientPool } from '../../support/patient-pool.ts';
-import { startPostgresProxy } from '../../support/postgres-proxy.ts';
 import { createDatabase } from '../../support/postgres.ts';
+import { startPostgresProxy } from '../../support/postgres-proxy.ts';
 import { waitFor } from '../../support/wait-for.ts';
 import { root } from '../../tidy/source-files.ts';
 
