@@ -61,11 +61,7 @@ function urlOfRun(): string {
 let administrator: pg.Pool | undefined;
 
 async function administer(statement: string): Promise<void> {
-  // One that is lost while it is idle, at the end of the run, would end the process.
-  administrator ??= new pg.Pool({ connectionString: urlOfRun(), max: 1, allowExitOnIdle: true }).on(
-    'error',
-    () => undefined,
-  );
+  administrator ??= tolerant(new pg.Pool({ connectionString: urlOfRun(), max: 1, allowExitOnIdle: true }));
   await administrator.query(statement);
 }
 
@@ -78,16 +74,23 @@ export async function connectClient(url: string): Promise<pg.Client> {
 }
 
 export const openTestPool = (url: string): pg.Pool =>
-  new pg.Pool({
-    connectionString: url,
-    types: rowTypes,
-    // eslint-disable-next-line @typescript-eslint/no-misused-promises -- the pool waits for it; only its types do not say so
-    onConnect: (client) => {
-      // One that the server ends while the pool is being closed would end this process.
-      client.on('error', () => undefined);
-      return stateSettings(client);
-    },
-  });
+  tolerant(
+    new pg.Pool({
+      connectionString: url,
+      types: rowTypes,
+      // eslint-disable-next-line @typescript-eslint/no-misused-promises -- the pool waits for it; only its types do not say so
+      onConnect: (client) => {
+        client.on('error', () => undefined);
+        return stateSettings(client);
+      },
+    }),
+  );
+
+/**
+ * A connection that the server ends while it is idle would end this process. The end of a pool does not wait for that of its
+ * connections, so whoever drops the database next ends them.
+ */
+const tolerant = (pool: pg.Pool): pg.Pool => pool.on('error', () => undefined);
 
 /** Opens a connection of its own for some work, and closes it. */
 export async function withClient<Result>(url: string, work: (client: pg.Client) => Promise<Result>): Promise<Result> {
