@@ -1,0 +1,65 @@
+/**
+ * Plants faults, one at a time, in a copy of the working tree, and runs the tests that have to notice each: `npm run test:faults`.
+ * Names choose some: `npm run test:faults -- "one cent more"`.
+ */
+
+import { execFileSync, spawnSync } from 'node:child_process';
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { applyEdit } from '../simulation/module-hooks.ts';
+import { root } from '../tidy/source-files.ts';
+import { type PlantedFault, plantedFaults } from './planted-faults.ts';
+
+const names = process.argv.slice(2);
+const chosen = plantedFaults.filter(({ name }) => names.length === 0 || names.includes(name));
+if (chosen.length < Math.max(names.length, 1)) {
+  console.error(`name some of these faults, or none for all:\n  ${plantedFaults.map(({ name }) => name).join('\n  ')}`);
+  process.exit(2);
+}
+
+const copy = mkdtempSync(join(tmpdir(), 'reeltally-faults-'));
+process.on('exit', () => rmSync(copy, { recursive: true, force: true }));
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => process.exit(1));
+copyTracked();
+
+let missed = 0;
+for (const [index, planted] of chosen.entries()) {
+  const startedMs = performance.now();
+  const isNoticed = notices(planted);
+  if (!isNoticed) missed += 1;
+  const took = ((performance.now() - startedMs) / 1_000).toFixed(0);
+  const verdict = isNoticed ? 'noticed' : 'MISSED ';
+  console.log(`${String(index + 1)} of ${String(chosen.length)}: ${verdict} ${planted.name} (${took} s)`);
+}
+console.log(`${String(chosen.length - missed)} of ${String(chosen.length)} faults were noticed`);
+process.exitCode = missed === 0 ? 0 : 1;
+
+function copyTracked(): void {
+  const tracked = execFileSync('git', ['ls-files', '-z', '--cached', '--others', '--exclude-standard'], {
+    cwd: root,
+    encoding: 'utf8',
+  });
+  for (const file of tracked.split('\0').filter(Boolean)) {
+    mkdirSync(dirname(join(copy, file)), { recursive: true });
+    cpSync(join(root, file), join(copy, file));
+  }
+  symlinkSync(join(root, 'node_modules'), join(copy, 'node_modules'));
+}
+
+/** Some test fails, and none of them did without the fault: `npm test` says that. */
+function notices({ edit, noticedBy }: PlantedFault): boolean {
+  const file = join(copy, edit.file);
+  const source = readFileSync(file, 'utf8');
+  writeFileSync(file, applyEdit(source, edit));
+  try {
+    const words = ['test/run.ts', 'usual', ...noticedBy.map((each) => `test/${each}`), '--bail=1'];
+    const { status } = spawnSync(process.execPath, ['--disable-warning=ExperimentalWarning', ...words], {
+      cwd: copy,
+      stdio: 'ignore',
+    });
+    return status !== 0;
+  } finally {
+    writeFileSync(file, source);
+  }
+}
