@@ -1,4 +1,5 @@
 import { defineConfig, type ViteUserConfig } from 'vitest/config';
+import PagesFirst from './test/support/pages-first.ts';
 import ProgressReporter from './test/support/progress-reporter.ts';
 
 // One seed for the order of tests and for all generated cases; a run is repeated by setting it to what the run printed.
@@ -19,7 +20,7 @@ export const settings = {
   // Tests wait for other processes, so that five files keep two cores busy. With more, each process waits longer for its turn, and
   // limits of the service itself expire.
   maxWorkers: 5,
-  sequence: { seed },
+  sequence: { seed, sequencer: PagesFirst },
   reporters: [new ProgressReporter()],
   // Only there for a run to end, as is `patienceMs` of the waits in tests.
   testTimeout: isLong ? 7_200_000 : 600_000,

@@ -31,13 +31,15 @@ export interface ExampleOfStaff {
   supporterId: string;
   /** Of the correction that waits, and of the one that was made. */
   corrections: { waits: string; made: string };
+  /** The service's clock, and the minute before which all its downloads have failed, in milliseconds. */
+  now: () => number;
+  failuresEnd: number;
 }
 
 /** Of all three accounts. */
 export const ownersEmail = 'example@example.com';
 const firstDay = '2027-01-20';
-const dayOfOutage = '2027-02-23';
-const today = '2027-02-24';
+export const today = '2027-02-24';
 
 export async function makeExampleOfStaff(): Promise<ExampleOfStaff> {
   // Files are kept for longer than the example lasts.
@@ -51,14 +53,15 @@ export async function makeExampleOfStaff(): Promise<ExampleOfStaff> {
   await downloads(early, middle, ['private', 'geo']);
   await downloads(early, small, ['song']);
   await early.stop();
-  const then = await early.restart(clockOffsetTo(dayOfOutage));
-  const [done = '', , given = '', asked = ''] = await downloads(then, large, ['bars', 'song', 'private', 'gone']);
-  await downloads(then, middle, ['private', 'geo']);
-  await then.stop();
   // Without grace, so that the invoices of the earlier period are there.
-  const service = await then.restart({ CLOSING_GRACE_SECONDS: '0', ...clockOffsetTo(today) });
+  const clock = clockOffsetTo(today);
+  const service = await early.restart({ CLOSING_GRACE_SECONDS: '0', ...clock });
   undo.use(service);
   await service.cli('invoices', 'issue-due');
+  const [done = '', , given = '', asked = ''] = await downloads(service, large, ['bars', 'song', 'private', 'gone']);
+  await downloads(service, middle, ['private', 'geo']);
+  const now = () => Date.now() + Number(clock['REELTALLY_CLOCK_OFFSET_SECONDS']) * 1_000;
+  const failuresEnd = Math.ceil(now() / 60_000) * 60_000;
   const support = await signIn(service, 'support');
   const finance = await signIn(service, 'finance');
   const admin = await signIn(service, 'admin');
@@ -92,6 +95,8 @@ export async function makeExampleOfStaff(): Promise<ExampleOfStaff> {
     tokens: { done, given, asked, slow },
     supporterId,
     corrections: { waits, made },
+    now,
+    failuresEnd,
   };
 }
 

@@ -1,7 +1,7 @@
 import type { Page } from 'playwright-core';
 import { waitFor } from '../../support/wait-for.ts';
 import type { LookedAt } from '../look-at.ts';
-import { type ExampleOfStaff, ownersEmail } from './example-of-staff.ts';
+import { type ExampleOfStaff, ownersEmail, today } from './example-of-staff.ts';
 
 /** Every page of the staff console, as it is looked at. */
 
@@ -11,13 +11,6 @@ const at =
   (path: string | ((example: ExampleOfStaff) => string)) =>
   (page: Page, example: ExampleOfStaff): Promise<unknown> =>
     page.goto(typeof path === 'string' ? path : path(example));
-
-const ofOutage = new URLSearchParams({
-  platform: 'sample',
-  failure: '',
-  from: '2027-02-23T09:00',
-  to: '2027-02-23T12:00',
-}).toString();
 
 export const lookedAt: readonly LookedAt<By, ExampleOfStaff>[] = [
   // First, as long as it runs.
@@ -50,7 +43,6 @@ export const lookedAt: readonly LookedAt<By, ExampleOfStaff>[] = [
   { name: 'staff-corrections', by: 'finance', show: at('/staff/corrections') },
   { name: 'staff-correction-waits', by: 'finance', show: at(({ corrections }) => corrections.waits) },
   { name: 'staff-correction-made', by: 'finance', show: at(({ corrections }) => corrections.made) },
-  { name: 'staff-outage', by: 'finance', show: at(`/staff/corrections/outage?${ofOutage}`) },
   { name: 'staff-overage', by: 'finance', show: at('/staff/overage?overage=yes') },
   { name: 'staff-charges', by: 'finance', show: at(({ accountId }) => `/staff/overage/${accountId}/2027-02-20`) },
   { name: 'staff-months', by: 'finance', show: verifiedAt('/staff/months') },
@@ -62,6 +54,8 @@ export const lookedAt: readonly LookedAt<By, ExampleOfStaff>[] = [
   { name: 'staff-person', by: 'admin', show: showPerson },
   { name: 'staff-docs', by: 'support', show: showDocs },
   { name: 'staff-refused', by: 'support', status: 403, show: approve },
+  // Last, when its minute is over.
+  { name: 'staff-outage', by: 'finance', show: showOutage },
 ];
 
 /** Puts fixed texts, with as many lines, in place of what another machine or moment changes. */
@@ -217,6 +211,15 @@ async function openEvent(page: Page, { tokens }: ExampleOfStaff): Promise<void> 
   await page.getByRole('heading', { name: 'OverageCharged', level: 1 }).waitFor();
   await fixUsage(page);
   await fix(page, { 'dl:first-of-type > dd:first-of-type > code:last-of-type': '91' });
+}
+
+/** An outage is given back when it is over, which is told to the minute. */
+async function showOutage(page: Page, { now, failuresEnd }: ExampleOfStaff): Promise<void> {
+  await waitFor(() => now() >= failuresEnd, { what: 'the end of the outage', pollMs: 1_000 });
+  const to = new Date(failuresEnd).toISOString().slice(0, 16);
+  const outage = new URLSearchParams({ platform: 'sample', failure: '', from: `${today}T09:00`, to });
+  await page.goto(`/staff/corrections/outage?${outage.toString()}`);
+  await page.evaluate(`document.querySelector('input[type=datetime-local][name=to]').value = '${today}T10:15'`);
 }
 
 /** Somebody of support who has got the form of somebody of finance. */
