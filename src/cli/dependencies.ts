@@ -46,11 +46,11 @@ export interface CliDependencies extends AccountDependencies, StaffDependencies 
 /**
  * Opens the connections that a command needs, runs it, and closes them again.
  *
- * @param options.wholeTables for commands that read whole tables, which takes long, and several at a time
+ * @param options.wholeTables for commands that read whole tables, several at a time, which takes long
  */
 export type RunCommand = (
   command: (cli: CliDependencies) => Promise<void>,
-  options?: { wholeTables: true },
+  options?: { wholeTables?: boolean },
 ) => Promise<void>;
 
 /** Correlation, actor and budget of a command that changes an account. */

@@ -67,7 +67,7 @@ export interface VideoSourceOptions extends DownloaderPrograms {
   tracer?: Tracer | undefined;
 }
 
-export interface StartedVideoSource extends VideoSource {
+export interface StartableVideoSource extends VideoSource {
   /** Starts the engine, for which the first request would wait otherwise. Never throws: each request tries it again. */
   start(): Promise<void>;
 }
@@ -333,10 +333,11 @@ async function caught<Result>(work: () => Promise<Result>): Promise<Result | Dow
  * The downloader: yt-dlp and ffmpeg as child processes in a sandbox. Every URL goes to the one extractor of its platform, and
  * nothing that a platform says is believed before it is checked.
  */
-export function createVideoSource(options: VideoSourceOptions): StartedVideoSource {
+export function createVideoSource(options: VideoSourceOptions): StartableVideoSource {
   const context = createContext(options);
   return {
     start: async () => {
+      await caught(context.ytDlp);
       await caught(context.forker);
     },
     probe: (video, { signal }) =>

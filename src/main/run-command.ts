@@ -39,7 +39,7 @@ import { readSecrets } from './settings/secrets.ts';
 export async function runCommand(
   { output, variables }: { output: Output; variables: NodeJS.ProcessEnv | undefined },
   command: Parameters<RunCommand>[0],
-  { wholeTables }: { wholeTables?: true } = {},
+  { wholeTables = false }: Parameters<RunCommand>[1] = {},
 ): Promise<void> {
   const config = readConfig(variables);
   const { eventStoreUrl, databaseUrl } = findAddresses(config);
@@ -49,8 +49,7 @@ export async function runCommand(
   const logger = createLogger(settings, 'cli', 'warn', { write: output.tell });
   const pool = openPool(databaseUrl, {
     logger,
-    // The most are for `projections rebuild all`, and one for the clock. To begin one takes longer than most queries, which rather
-    // wait for one.
+    // The most are for `projections rebuild all`, and one for the clock. Others get few: to begin one takes longer than most queries.
     max: wholeTables ? connectionsOfRebuild(projections.length) + 1 : 3,
     queryTimeoutMs: wholeTables ? wholeTableMs : commandTimeoutMs,
     connectionTimeoutMs: commandTimeoutMs,

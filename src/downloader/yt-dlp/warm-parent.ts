@@ -161,8 +161,8 @@ interface Warmth {
 }
 
 /**
- * Keeps one parent, from the first time that it is asked for. Another one takes its place after its last child, when it has ended, and when a
- * file of yt-dlp was changed.
+ * Keeps one parent, from the first time that it is asked for. Another one takes its place after its last child, when it has
+ * ended, and when a file of yt-dlp was changed.
  *
  * @returns a function that gives the parent; undefined where none starts, until another start is tried
  */
