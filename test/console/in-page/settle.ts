@@ -39,6 +39,9 @@ export async function settle(): Promise<void> {
   for (const input of document.querySelectorAll('input')) {
     if (input.type !== 'hidden' && settled(input.value) !== input.value) input.value = settled(input.value);
   }
+  // An earlier look went through the page by the keyboard.
+  scrollTo(0, 0);
+  for (const table of document.querySelectorAll('.scroll')) table.scrollLeft = 0;
   await document.fonts.ready;
   // Plots are drawn anew after the frame in which their width has changed.
   for (let frame = 0; frame < 3; frame += 1) await new Promise((resolve) => requestAnimationFrame(resolve));
