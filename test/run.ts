@@ -23,6 +23,9 @@ const groups: Readonly<Record<string, readonly string[]>> = {
   all: ['unit', 'usual', 'extended', 'tidy'],
 };
 
+/** Most extended files start services of their own: three of them keep two cores busy, and limits of a service hold. */
+const fewer = ['--maxWorkers=3'];
+
 const [group = '', ...words] = process.argv.slice(2);
 const projects = groups[group];
 if (!projects) {
@@ -33,7 +36,10 @@ if (!projects) {
 /** Names the folders of this run, and so all that works in one; the rest has it in its environment. */
 const mark = `reeltally-test-${String(process.pid)}-`;
 const vitest = fileURLToPath(new URL('../node_modules/vitest/vitest.mjs', import.meta.url));
-const options = ['run', '--configLoader', 'runner', ...projects.map((name) => `--project=${name}`)];
+const options = [
+  ...['run', '--configLoader', 'runner', ...projects.map((name) => `--project=${name}`)],
+  ...(projects.includes('extended') ? fewer : []),
+];
 const running = spawn(process.execPath, [vitest, ...options, ...words], {
   stdio: 'inherit',
   env: { ...process.env, TEST_RUN: mark },
