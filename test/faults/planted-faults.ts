@@ -23,7 +23,7 @@ const console = 'src/console/console.ts';
 const csrf = 'src/console/csrf.ts';
 
 export const plantedFaults: readonly PlantedFault[] = [
-  // What is charged.
+  // Charges.
   fault('one cent more', usage, 'cents: rateCents, rate_cents', 'cents: rateCents + 1, rate_cents', 'domain'),
   fault(
     'a credit more than the plan has',
@@ -69,7 +69,7 @@ export const plantedFaults: readonly PlantedFault[] = [
     'if (charge.cents === 0)',
     'domain',
   ),
-  // What is invoiced.
+  // Invoices.
   fault('a voided charge on the invoice', lines, '.filter(({ id }) => !voided.has(id))', '', 'domain'),
   fault('a waiver that is added', lines, 'cents: -cents };', 'cents };', 'domain'),
   fault('an invoice twice', 'src/domain/invoice.ts', 'isIssued || totalCents', 'totalCents', 'domain'),
@@ -87,7 +87,7 @@ export const plantedFaults: readonly PlantedFault[] = [
     'now > current.end',
     'domain',
   ),
-  // Who may correct.
+  // Approvals.
   fault(
     'an approval by support',
     requests,

@@ -1,4 +1,4 @@
-import type { ClientBase, Pool, PoolClient } from 'pg';
+import { type ClientBase, DatabaseError, type Pool, type PoolClient } from 'pg';
 import { PostgresUnusable } from '../../ports/service-parts.ts';
 
 /**
@@ -101,7 +101,8 @@ async function firstConnection(pool: Pool): Promise<PoolClient> {
     try {
       return await pool.connect();
     } catch (error) {
-      const isLate = error instanceof Error && error.message.includes('timeout');
+      // Whatever the server says, it does answer.
+      const isLate = error instanceof Error && !(error instanceof DatabaseError) && error.message.includes('timeout');
       if (!isLate || performance.now() >= untilMs) throw error;
     }
 }

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, it, onTestFinished } from 'vitest';
+import { expect, it, onTestFinished, vi } from 'vitest';
 import { requireOwnSessions, sessionSettings } from '../../../src/adapters/postgres/session.ts';
 import { createBadlySetDatabase } from '../../support/badly-set-database.ts';
 import { openPatientPool } from '../../support/patient-pool.ts';
@@ -58,6 +58,16 @@ it('a trial of sessions that gets no second connection gives back the first one'
   await waitFor(isOpen, { what: 'the first connection of the pool' });
   await expect(requireOwnSessions(pool)).rejects.toThrow('timeout exceeded when trying to connect');
   expect(pool.idleCount).toBe(1);
+});
+
+it('a trial of sessions asks a server once that refuses it, whatever the reason is called', async () => {
+  await using database = await createDatabase();
+  await using stack = new AsyncDisposableStack();
+  const pool = openPatientPool(`${database.url}?options=-c%20unknown_timeout%3D1`, { max: 3 });
+  stack.defer(() => pool.end());
+  const attempts = vi.spyOn(pool, 'connect');
+  await expect(requireOwnSessions(pool)).rejects.toThrow('unknown_timeout');
+  expect(attempts).toHaveBeenCalledTimes(1);
 });
 
 it('a trial of sessions asks a server again that did not answer in time', async () => {
