@@ -42,6 +42,12 @@ export async function settle(): Promise<void> {
   // An earlier look went through the page by the keyboard.
   scrollTo(0, 0);
   for (const table of document.querySelectorAll('.scroll')) table.scrollLeft = 0;
+  // Chromium leaves a choice as narrow as it was drawn while the text of its longest option was still on its way.
+  for (const choice of document.querySelectorAll('select')) {
+    choice.style.display = 'none';
+    choice.getBoundingClientRect();
+    choice.style.display = '';
+  }
   await document.fonts.ready;
   // Plots are drawn anew after the frame in which their width has changed.
   for (let frame = 0; frame < 3; frame += 1) await new Promise((resolve) => requestAnimationFrame(resolve));
