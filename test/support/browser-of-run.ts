@@ -40,6 +40,8 @@ export async function makeBrowser(): Promise<Made> {
     const executablePath = given ?? (await unpack(directory));
     const server = await chromium.launchServer({
       executablePath,
+      // Pages of one file share a process: to begin another one costs as much as to draw a page.
+      args: ['--renderer-process-limit=1'],
       // As root, Chromium starts only without its own sandbox.
       chromiumSandbox: process.getuid?.() !== 0,
       env: {

@@ -116,13 +116,13 @@ describe('a contained process', () => {
 
   test('is ended when its processes together take more memory than they may', async () => {
     // Each tail keeps what nobody reads from it.
-    const kept = 'head -c 150000000 /dev/zero | tail -c 150000000 | sleep 100';
+    const kept = 'head -c 40000000 /dev/zero | tail -c 40000000 | sleep 100';
     const program = {
       command: '/bin/sh',
       arguments: ['-c', `for child in 1 2 3 4 5; do ${kept} & done; wait`],
       searchPath: ['/usr/bin', '/bin'],
     };
-    expect(await run('', { ...program, maxMemoryBytes: 500_000_000 })).toMatchObject({ ending: 'memory_full' });
+    expect(await run('', { ...program, maxMemoryBytes: 150_000_000 })).toMatchObject({ ending: 'memory_full' });
   });
 
   test.each(['console.log', 'console.error'])('is ended when it prints too much by %s', async (print) => {
