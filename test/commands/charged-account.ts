@@ -30,10 +30,21 @@ export async function chargeDownloads(
 
 /** A worker takes a download of the account and gives it up, for a reason that is not tried again. */
 export async function failDownload(
-  { store, now }: Pick<JobDependencies, 'store' | 'now'>,
-  { accountId, stream: usageStream, tokens }: ChargedAccount,
+  dependencies: Pick<JobDependencies, 'store' | 'now'>,
+  { accountId, stream, tokens }: ChargedAccount,
   { token, reason, fault }: { token: string; reason: FailureReason; fault: Fault },
 ): Promise<void> {
+  const queued = { accountId, usageStream: stream, usageRevision: 2 + 2 * tokens.indexOf(token), token };
+  await failQueued(dependencies, queued, { reason, fault });
+}
+
+/** The same by the place of its DownloadQueued. */
+export async function failQueued(
+  { store, now }: Pick<JobDependencies, 'store' | 'now'>,
+  queued: { accountId: string; usageStream: string; usageRevision: number; token: string },
+  ending: { reason: FailureReason; fault: Fault },
+): Promise<void> {
+  const { token } = queued;
   const workerId = newId('wrk');
   const cause = { ...freshCause(), actor: { type: 'system', id: workerId }, timeoutMs: patienceMs } as const;
   const step = async (command: JobCommand) => {
@@ -41,9 +52,8 @@ export async function failDownload(
     if (isRefused(recorded)) throw new Error(`${command.kind} was refused: ${recorded.refusal}`);
     return recorded.revision;
   };
-  const usageRevision = 2 + 2 * tokens.indexOf(token);
-  const revision = await step({ kind: 'claim', token, workerId, accountId, usageStream, usageRevision });
+  const revision = await step({ kind: 'claim', workerId, ...queued });
   const claim = { workerId, revision };
   await step({ kind: 'start', token, claim });
-  await step({ kind: 'give_up', token, claim, reason, fault });
+  await step({ kind: 'give_up', token, claim, ...ending });
 }

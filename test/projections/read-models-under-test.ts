@@ -26,8 +26,9 @@ export function rememberingLogger(level: 'info' | 'debug' = 'info'): { logger: L
   return { logger, text: () => text };
 }
 
+export const testSecret = 'a secret that is long enough for a test';
 /** The secrets of an installation that has never changed them. */
-export const testSecrets = { current: deriveKeys('a secret that is long enough for a test'), others: [] };
+export const testSecrets = { current: deriveKeys(testSecret), others: [] };
 export const testMacs = createRowMacs(testSecrets, { logger: silent });
 
 export interface TestReadModels extends AsyncDisposable {

@@ -1,5 +1,6 @@
 import { createApiClient } from '../../src/client/client.ts';
 import { waitForDownload } from '../../src/client/wait-for-download.ts';
+import type { EarlierMonth } from '../console/earlier-month.ts';
 import type { Session } from './browser.ts';
 import { clockOffsetTo } from './clock-offset.ts';
 import type { Made } from './offers-of-run.ts';
@@ -23,15 +24,14 @@ export async function makeConsole(): Promise<Made> {
   // Loaded by the first file that needs it.
   const { startService } = await import('./service.ts');
   const { endService } = await import('./services-of-run.ts');
+  const { beginEarlierMonth } = await import('../console/earlier-month.ts');
   await using undo = new AsyncDisposableStack();
-  const early = await startService({ WORKER_SLOTS: '4', ...clockOffsetTo(firstDay) }, { postgres: 'of the run' });
-  undo.use(early);
-  const opened = await openExample(early);
-  for (const item of ['private', 'age', 'private']) await download(early, opened.key, { item });
-  await early.stop();
-  const clock = clockOffsetTo(laterDay);
+  const month = undo.use(await beginEarlierMonth(firstDay));
+  const opened = await openExample(month);
+  await month.fail(opened, ['private', 'age', 'private']);
   // Without grace, so that the invoice of the earlier period is there.
-  const later = await early.restart({ CLOSING_GRACE_SECONDS: '0', ...clock });
+  const environment = { ...(await month.over()), CLOSING_GRACE_SECONDS: '0', ...clockOffsetTo(laterDay) };
+  const later = await startService({ WORKER_SLOTS: '4', ...environment });
   undo.defer(() => endService(later));
   await later.cli('invoices', 'issue-due');
   const failed = await download(later, opened.key, { item: 'private' });
@@ -41,7 +41,7 @@ export async function makeConsole(): Promise<Made> {
   await download(later, opened.key, { item: 'geo' });
   const told: ConsoleOfRun = {
     running: later,
-    environment: { REELTALLY_DATA: later.dataDirectory, CLOSING_GRACE_SECONDS: '0', ...clock },
+    environment,
     account: { ...opened, session: await signIn(later), tokens: { done, failed } },
   };
   const made = undo.move();
@@ -51,7 +51,7 @@ export async function makeConsole(): Promise<Made> {
 const email = 'example@example.com';
 
 /** Few downloads in its plan, so that one is beyond them, and three keys, one of them revoked. */
-async function openExample({ cli }: Service): Promise<OpenedAccount> {
+async function openExample({ cli }: EarlierMonth): Promise<OpenedAccount> {
   const { account_id: accountId } = await cli<{ account_id: string }>(
     ...['accounts', 'open', '--email', email, '--plan', 'dev_100'],
   );

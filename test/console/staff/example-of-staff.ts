@@ -4,11 +4,12 @@ import { waitForDownload } from '../../../src/client/wait-for-download.ts';
 import type { StaffRole } from '../../../src/domain/staff-events.ts';
 import { demoOf } from '../../http/shared-service.ts';
 import type { Session } from '../../support/browser.ts';
-import { clockOffsetTo } from '../../support/clock-offset.ts';
+import { clockOffsetTo, nowWith } from '../../support/clock-offset.ts';
 import { queue, underWay } from '../../support/downloads.ts';
 import { type OpenedAccount, type Service, startService } from '../../support/service.ts';
 import { waitFor } from '../../support/wait-for.ts';
 import { Browser, formTokenOf } from '../browser.ts';
+import { beginEarlierMonth, type EarlierMonth } from '../earlier-month.ts';
 
 /**
  * One service with what staff look at, always the same: three accounts over two billing periods, downloads that failed, and what
@@ -42,25 +43,20 @@ const firstDay = '2027-01-20';
 export const today = '2027-02-24';
 
 export async function makeExampleOfStaff(): Promise<ExampleOfStaff> {
-  // Files are kept for longer than the example lasts.
-  const settings = { WORKER_SLOTS: '4', FILE_RETENTION_SECONDS: String(60 * 86_400), ...clockOffsetTo(firstDay) };
   await using undo = new AsyncDisposableStack();
-  const early = await startService(settings, { postgres: 'of the run' });
-  undo.use(early);
-  const accounts = await openAccounts(early);
-  const [large, middle, small] = accounts;
-  const old = await downloads(early, large, ['private', 'age', 'private', 'gone']);
-  await downloads(early, middle, ['private', 'geo']);
-  await downloads(early, small, ['song']);
-  await early.stop();
-  // Without grace, so that the invoices of the earlier period are there.
+  const month = undo.use(await beginEarlierMonth(firstDay));
+  const [large, middle, small] = await openAccounts(month);
+  const old = await month.fail(large, ['private', 'age', 'private', 'gone']);
+  await month.fail(middle, ['private', 'geo']);
+  await month.fail(small, ['song']);
   const clock = clockOffsetTo(today);
-  const service = await early.restart({ CLOSING_GRACE_SECONDS: '0', ...clock });
-  undo.use(service);
+  // Without grace, so that the invoices of the earlier period are there.
+  const settings = { WORKER_SLOTS: '4', CLOSING_GRACE_SECONDS: '0', ...clock };
+  const service = undo.use(await startService({ ...(await month.over()), ...settings }));
   await service.cli('invoices', 'issue-due');
   const [done = '', , given = '', asked = ''] = await downloads(service, large, ['bars', 'song', 'private', 'gone']);
   await downloads(service, middle, ['private', 'geo']);
-  const now = () => Date.now() + Number(clock['REELTALLY_CLOCK_OFFSET_SECONDS']) * 1_000;
+  const now = () => nowWith(clock);
   const failuresEnd = Math.ceil(now() / 60_000) * 60_000;
   const support = await signIn(service, 'support');
   const finance = await signIn(service, 'finance');
@@ -101,7 +97,7 @@ export async function makeExampleOfStaff(): Promise<ExampleOfStaff> {
 }
 
 /** Lists sort them by their ids, which are not always the same: the first one is the largest. */
-async function openAccounts({ cli }: Service): Promise<[OpenedAccount, OpenedAccount, OpenedAccount]> {
+async function openAccounts({ cli }: EarlierMonth): Promise<[OpenedAccount, OpenedAccount, OpenedAccount]> {
   const open = ['accounts', 'open', '--email', ownersEmail, '--plan', 'dev_100'];
   const ids: string[] = [];
   while (ids.length < 3) ids.push((await cli<{ account_id: string }>(...open)).account_id);
