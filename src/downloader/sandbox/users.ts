@@ -3,8 +3,10 @@
  * lets uid 0 write to most of /proc, without a capability and from every namespace.
  */
 
+import { once } from 'node:events';
 import { existsSync, readFileSync } from 'node:fs';
 import { lchown, lstat, mkdir, readdir } from 'node:fs/promises';
+import { createServer, type Server } from 'node:net';
 import { join } from 'node:path';
 import { randomBits } from '../../system/clock-and-chance.ts';
 import { listPids } from '../../system/processes.ts';
@@ -37,33 +39,66 @@ function namedIds(): number[] {
   });
 }
 
+interface Owner {
+  id: number;
+  reserved: Server;
+}
+
 /**
+ * Takes an id for this process, whether or not it runs anything at the moment: by an abstract socket of that name, which the kernel
+ * removes with the process.
+ *
+ * @returns undefined where another process of this machine has it
+ */
+async function reserve(id: number): Promise<Server | undefined> {
+  const socket = createServer().listen(`\0reeltally-user-${String(id)}`);
+  socket.unref();
+  try {
+    await once(socket, 'listening');
+    return socket;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EADDRINUSE') return undefined;
+    throw error;
+  }
+}
+
+/**
+ * @param begin the first one of its ids that is tried: where two workers of one machine begin elsewhere, they find one soon
  * @returns undefined where this process is not root, and so cannot start processes of another user, and where no /proc shows
  *   whose processes still run (macOS)
  */
-export function openUsers(): Users | undefined {
+export function openUsers(begin = randomBits(2).readUInt16BE(0) % idCount): Users | undefined {
   if (process.getuid?.() !== 0 || listPids().length === 0) return undefined;
   const named = namedIds();
-  const owners = new Map<string, number>();
-  // Two workers of one machine begin with different ids.
-  let next = randomBits(2).readUInt16BE(0) % idCount;
-  const choose = (): number => {
-    for (const directory of owners.keys()) if (!existsSync(directory)) owners.delete(directory);
-    const taken = new Set([...named, ...owners.values(), ...readOwners().flatMap(({ ids }) => ids)]);
+  const owners = new Map<string, Promise<Owner>>();
+  let next = begin;
+  const choose = async (): Promise<Owner> => {
+    const taken = new Set([...named, ...readOwners().flatMap(({ ids }) => ids)]);
     for (let tried = 0; tried < idCount; tried += 1) {
       const id = firstId + next;
       next = (next + 1) % idCount;
-      if (!taken.has(id)) return id;
+      const reserved = taken.has(id) ? undefined : await reserve(id);
+      if (reserved) return { id, reserved };
     }
     throw new Error(`All users from ${firstId} on are taken.`);
   };
+  const forget = async (directory: string, owner: Promise<Owner>) => {
+    owners.delete(directory);
+    (await owner).reserved.close();
+  };
   return {
     async of(directory) {
-      const before = owners.get(directory);
-      const id = before ?? choose();
-      owners.set(directory, id);
-      await give(directory, id);
-      return { uid: id, gid: id };
+      for (const [known, owner] of owners) if (!existsSync(known)) await forget(known, owner);
+      const owner = owners.get(directory) ?? choose();
+      owners.set(directory, owner);
+      try {
+        const { id } = await owner;
+        await give(directory, id);
+        return { uid: id, gid: id };
+      } catch (error) {
+        await forget(directory, owner);
+        throw error;
+      }
     },
   };
 }

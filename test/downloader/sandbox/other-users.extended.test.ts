@@ -67,6 +67,14 @@ describe('children of other users', () => {
     expect(statSync(one)).toMatchObject({ uid: Number(uid), gid: Number(uid) });
   });
 
+  test('of two workers have different users, also where neither runs a child at the moment', async () => {
+    const directory = openDirectory();
+    const begin = 77;
+    const userOf = async (worker: string) => openUsers(begin)?.of(attemptIn(directory, worker));
+    const [one, other] = await Promise.all([userOf('one'), userOf('other')]);
+    expect(other?.uid).not.toBe(one?.uid);
+  });
+
   test('cannot signal, read or look into one another', async () => {
     const directory = openDirectory();
     const victim = attemptIn(directory, 'victim');
