@@ -29,8 +29,8 @@ function processesOn(directory: string): string[] {
 
 const step = (shown: string) => (screen: string) => screen.includes(shown);
 
-/** In one line or in two, as the name of the data folder leaves room. */
-const isReady = (screen: string) => /Ctrl-C\s+stops\s+it/.test(screen);
+/** The rest of its line begins another one where the data folder has a long name. */
+const isReady = step('is ready on');
 
 /** Says so once the terminal is its own: what is typed before would interrupt nobody. */
 const begun = ['sh', '-c', 'echo begun; exec "$@"', 'sh'];
