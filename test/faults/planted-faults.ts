@@ -117,6 +117,8 @@ export const plantedFaults: readonly PlantedFault[] = [
     'where (c.position, c.prepare_position) is not distinct from (n.expected, n.expected_prepare)\n       for',
     'for',
     'projections/runner',
+    'projections/usage-days',
+    'projections/charges-and-timelines',
   ),
   fault(
     'events that are applied twice',
