@@ -7,7 +7,7 @@ describe.skipIf(isWithoutBrowser)('a page that is settled', () => {
 
   test('has choices as wide as their longest option, however late its text came', async () => {
     const page = await browser.blank();
-    const widths = async (parts: readonly string[]): Promise<unknown> => {
+    const widthOf = async (parts: readonly string[]): Promise<unknown> => {
       await page.evaluate(`document.open()`);
       for (const part of parts)
         await page.evaluate(
@@ -20,6 +20,6 @@ describe.skipIf(isWithoutBrowser)('a page that is settled', () => {
     // The parts of an answer, on a slow machine or line.
     const choice = '<select><option>one</option><option>';
     const rest = 'a much longer one</option></select>';
-    expect(await widths([choice, rest])).toBe(await widths([choice + rest]));
+    expect(await widthOf([choice, rest])).toBe(await widthOf([choice + rest]));
   });
 });
