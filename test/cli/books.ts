@@ -7,7 +7,7 @@ import type { FailureReason } from '../../src/domain/failure-reasons.ts';
 import { type ChargedAccount, chargeDownloads, failDownload } from '../commands/charged-account.ts';
 import { type LogUnderTest, logUnderTest } from '../commands/log-under-test.ts';
 import { type UsageAccount, writersOf } from '../commands/usage-account.ts';
-import { readModelsOfFile, type TestReadModels } from '../projections/read-models-under-test.ts';
+import { readModelsOfFile, type TestReadModels, testSecret } from '../projections/read-models-under-test.ts';
 import { clockOffset } from '../support/clock-offset.ts';
 import { planFile } from '../support/plans.ts';
 import { type Environment, runCli } from '../support/service.ts';
@@ -45,7 +45,7 @@ export function booksOfFile({ feeCents = 0, ...settings }: { feeCents?: number; 
     ...settings,
     PLANS_FILE: plans,
     REELTALLY_DATA: directory,
-    REELTALLY_SECRET: 'a secret that is long enough for a test',
+    REELTALLY_SECRET: testSecret,
     EVENTSTORE_URL: log.url,
     DATABASE_URL: models.url,
     // Commands want its address, and do not connect to it.

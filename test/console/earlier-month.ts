@@ -11,11 +11,12 @@ import { defaultOptions } from '../../src/domain/download-options.ts';
 import type { FailureReason } from '../../src/domain/failure-reasons.ts';
 import { failQueued } from '../commands/charged-account.ts';
 import { ask, freshCause, writersOf } from '../commands/usage-account.ts';
-import { createReadModels, rememberingLogger, testSecret } from '../projections/read-models-under-test.ts';
+import { createReadModels, testSecret } from '../projections/read-models-under-test.ts';
 import { clockOffsetTo, nowWith } from '../support/clock-offset.ts';
 import { type Environment, type OpenedAccount, runCli } from '../support/service.ts';
 import { openEventStore } from '../support/shared-event-stores.ts';
 import { makeDataDirectory } from '../support/temporary-directory.ts';
+import { patienceMs } from '../support/wait-for.ts';
 
 /** How the sample platform's items fail. */
 const failures = {
@@ -55,8 +56,7 @@ export async function beginEarlierMonth(day: string): Promise<EarlierMonth> {
     EVENTSTORE_URL: eventStore.url,
     DATABASE_URL: models.url,
   };
-  const { logger } = rememberingLogger();
-  const store = connectEventStore({ url: eventStore.url, logger, readTimeoutMs: 60_000 });
+  const store = connectEventStore({ url: eventStore.url, readTimeoutMs: patienceMs });
   undo.defer(() => store.close());
   // Commands wait for these.
   const projectors = models.run(store, usageAndJobs, apiKeys);

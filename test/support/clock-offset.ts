@@ -9,6 +9,6 @@ export const clockOffset = (seconds: number): Environment => ({
 export const clockOffsetTo = (day: string): Environment =>
   clockOffset((Date.parse(`${day}T10:00:00Z`) - Date.now()) / 1_000);
 
-/** What a process with these settings tells as the time, in milliseconds. */
+/** The time of a process with these settings, in milliseconds. */
 export const nowWith = ({ REELTALLY_CLOCK_OFFSET_SECONDS: seconds = '0' }: Environment): number =>
   Date.now() + Number(seconds) * 1_000;

@@ -45,8 +45,7 @@ interface Owner {
 }
 
 /**
- * Takes an id for this process, whether or not it runs anything at the moment: by an abstract socket of that name, which the kernel
- * removes with the process.
+ * Takes an id for this process, whether or not one of its children runs. The kernel removes the socket with the process.
  *
  * @returns undefined where another process of this machine has it
  */
@@ -63,7 +62,7 @@ async function reserve(id: number): Promise<Server | undefined> {
 }
 
 /**
- * @param begin the first one of its ids that is tried: where two workers of one machine begin elsewhere, they find one soon
+ * @param begin the id that is tried first, counted from `firstId`: workers of one machine rarely try the same ones
  * @returns undefined where this process is not root, and so cannot start processes of another user, and where no /proc shows
  *   whose processes still run (macOS)
  */
@@ -82,23 +81,23 @@ export function openUsers(begin = randomBits(2).readUInt16BE(0) % idCount): User
     }
     throw new Error(`All users from ${firstId} on are taken.`);
   };
-  const forget = async (directory: string, owner: Promise<Owner>) => {
-    owners.delete(directory);
-    (await owner).reserved.close();
+  const chooseFor = (directory: string): Promise<Owner> => {
+    for (const [known, owner] of owners) {
+      if (existsSync(known)) continue;
+      owners.delete(known);
+      // Whoever asked for it has heard of its failure.
+      owner.then(({ reserved }) => reserved.close()).catch(() => undefined);
+    }
+    const owner = choose();
+    owners.set(directory, owner);
+    owner.catch(() => owners.delete(directory));
+    return owner;
   };
   return {
     async of(directory) {
-      for (const [known, owner] of owners) if (!existsSync(known)) await forget(known, owner);
-      const owner = owners.get(directory) ?? choose();
-      owners.set(directory, owner);
-      try {
-        const { id } = await owner;
-        await give(directory, id);
-        return { uid: id, gid: id };
-      } catch (error) {
-        await forget(directory, owner);
-        throw error;
-      }
+      const { id } = await (owners.get(directory) ?? chooseFor(directory));
+      await give(directory, id);
+      return { uid: id, gid: id };
     },
   };
 }
