@@ -14,11 +14,12 @@ import { temporaryDirectoryOfFile } from '../support/temporary-directory.ts';
 import { auditedAt, firstOpenedAt, writeAuditedHistory } from './audited-history.ts';
 import { forge, inCopyOf, project, withLog } from './copied-log.ts';
 import { keyActs } from './forged-keys.ts';
+import { ForgedLog } from './forged-log.ts';
 import { writeOlderInvoices } from './older-invoices.ts';
 import { Random } from './random.ts';
 import { RichHistory } from './rich-history.ts';
 import { anywhere } from './tampers-anywhere.ts';
-import { ofEvents } from './tampers-of-events.ts';
+import { type EventTamper, ofEvents } from './tampers-of-events.ts';
 import { comparedColumns, ofRows, withoutConstraints } from './tampers-of-rows.ts';
 import { ofOnePerson, ofStaff } from './tampers-of-staff.ts';
 import { ofStreams, onlyByCheckpoint } from './tampers-of-streams.ts';
@@ -54,11 +55,31 @@ function verify(
   });
 }
 
+/** Adds an account to a log: a few may not have lived through what a lie or an invoice needs. */
+const join = (directory: string) =>
+  withLog(directory, (store) => new RichHistory(store, random, firstOpenedAt).live(2, 40));
+
+/** Lies for which the log has no event. */
+function impossibleLies(directory: string): string[] {
+  const lies = [...ofEvents, ...ofStaff, ...ofOnePerson];
+  const isImpossible = ({ database }: ForgedLog, { tamper }: EventTamper) => {
+    database.exec('begin');
+    const told = tamper(new ForgedLog(database), random);
+    database.exec('rollback');
+    return !told;
+  };
+  return forge(directory, (log) => lies.filter((lie) => isImpossible(log, lie)).map(({ kind }) => kind));
+}
+
 beforeAll(async () => {
-  await withLog(original, async (store) => {
-    await writeAuditedHistory(store, random, { accounts });
-    await project(store, models);
-  });
+  await withLog(original, (store) => writeAuditedHistory(store, random, { accounts }));
+  let impossible = impossibleLies(original);
+  for (let joined = 0; joined < accounts && impossible.length > 0; joined += 1) {
+    await join(original);
+    impossible = impossibleLies(original);
+  }
+  expect(impossible).toEqual([]);
+  await withLog(original, (store) => project(store, models));
 });
 
 it('passes a log that nobody has touched', async () => {
@@ -91,9 +112,7 @@ it('passes over the streams of others', async () => {
 
 it('agrees on invoices from before, which have a line for each waiver', async () => {
   await inCopy(async (copy) => {
-    // A few accounts may have been waived nothing that was invoiced: others join them until one has.
-    while (forge(copy, writeOlderInvoices) === 0)
-      await withLog(copy, (store) => new RichHistory(store, random, firstOpenedAt).live(2, 40));
+    while (forge(copy, writeOlderInvoices) === 0) await join(copy);
     await using older = await createReadModels();
     await withLog(copy, (store) => project(store, older));
     expect(await verify(copy, {}, createReadModelQueries(older.pool))).toEqual([]);
@@ -108,7 +127,7 @@ it('names what nobody has done by now: periods that are over and not ended, ende
     `select case phase when 'open' then 'period_not_ended ' else 'period_not_closed ' end || right(stream, 8) as name
      from credits where phase <> 'closed' order by name`,
   );
-  expect(rows).toHaveLength(2 * accounts);
+  expect(rows.length).toBeGreaterThanOrEqual(2 * accounts);
   expect(named).toEqual(rows.map(({ name }) => name));
 });
 
@@ -166,16 +185,13 @@ it.each([
   ['makes one person of two members of staff', ofOnePerson],
 ])('names every lie that %s, by the rule that it breaks', async (_, lies) => {
   const told: Told[] = [];
-  const impossible: string[] = [];
   for (const { kind, rules: wanted, tamper } of some(lies)) {
     await inCopy(async (copy) => {
-      if (!forge(copy, (log) => tamper(log, random))) impossible.push(kind);
-      else told.push({ kind, rules: wanted, found: await verify(copy) });
+      if (!forge(copy, (log) => tamper(log, random))) throw new Error(`the history has no event for ${kind}`);
+      told.push({ kind, rules: wanted, found: await verify(copy) });
     });
   }
   expect(missed(told)).toEqual([]);
-  // The history has what each of them needs.
-  expect(impossible).toEqual([]);
 });
 
 it.each(keyActs)('judges what a key does %s, with the whole log and with its account alone', async (_, act, wanted) => {
