@@ -16,8 +16,6 @@ const changedFolder = join(tmpdir(), 'reeltally-changed-pictures');
 export const isAccepting = process.env['ACCEPT_PICTURES'] === '1';
 /** Another browser draws letters in its own way. */
 const isComparable = process.env['BROWSER_PATH'] === undefined;
-/** The share of a picture that may differ: the edges of letters on another processor, never a word. */
-const tolerance = 0.0005;
 
 /** @param comparer a page that compares them @returns what differs, for the person who looks into it */
 export async function differencesOf(page: Page, picture: string, comparer: Page): Promise<string[]> {
@@ -26,11 +24,7 @@ export async function differencesOf(page: Page, picture: string, comparer: Page)
   const shot = (await page.screenshot({ fullPage: true, animations: 'disabled' })).toString('base64');
   const accepted = join(acceptedFolder, `${picture}.png`);
   const kept = existsSync(accepted) ? readFileSync(accepted, 'base64') : undefined;
-  const different = await inPage(comparer, 'compare', {
-    shot,
-    mostChanged: tolerance,
-    ...(kept !== undefined && { kept }),
-  });
+  const different = await inPage(comparer, 'compare', { shot, ...(kept !== undefined && { kept }) });
   if (!different) return [];
   const { reduced, difference } = different;
   if (isAccepting) {

@@ -3,8 +3,6 @@ export interface Shown {
   shot: string;
   /** The picture that was accepted, if there is one. */
   kept?: string;
-  /** The share of its pixels that may differ. */
-  mostChanged: number;
 }
 
 /** A picture with few colours, as the parts of a PNG file. */

@@ -1,8 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { readReached } from '../../../projections/runner/checkpoints.ts';
-import type { Projection } from '../../../projections/runner/projection.ts';
+import { jobTimeline } from '../../../projections/job-timeline.ts';
+import { applyBatch } from '../../../projections/runner/apply-batch.ts';
+import { openCheckpoint, readReached } from '../../../projections/runner/checkpoints.ts';
+import type { Apply, Projection } from '../../../projections/runner/projection.ts';
 import { usageAndJobs } from '../../../projections/usage-and-jobs.ts';
 import { claimJob, readQueuedJob } from '../../../src/commands/record-job-progress.ts';
+import { positionOfEvent } from '../../../src/ports/log-position.ts';
 import { newUuid } from '../../../src/system/clock-and-chance.ts';
 import { logUnderTest } from '../../commands/log-under-test.ts';
 import {
@@ -11,12 +14,13 @@ import {
   freshToken,
   midNovember,
   openUsage,
+  queueAll,
   upFrom,
   writersOf,
 } from '../../commands/usage-account.ts';
 import { scaled } from '../../support/proof-scale.ts';
 import { patienceMs, waitFor } from '../../support/wait-for.ts';
-import { readModelsOfTest, type TestReadModels } from '../read-models-under-test.ts';
+import { createReadModels, readModelsOfTest, type TestReadModels } from '../read-models-under-test.ts';
 import { rowsOf, rowsOfQuietRunner } from './rebuilding.ts';
 
 const log = logUnderTest();
@@ -84,6 +88,28 @@ describe('every event is applied exactly once', () => {
     models.run(log.store, usageAndJobs);
     await models.caughtUp();
     expect(await rowsInAll(models)).toEqual(await rowsOfQuiet());
+  });
+
+  it('to read models of which one is ahead of the other', async () => {
+    await using models = await createReadModels();
+    const account = await openUsage(log.store);
+    await queueAll(writersOf(log.store), account, [1, 2]);
+    const events = await log.store.read(account.stream, 0);
+    const taken: string[][] = [];
+    const running = await Promise.all(
+      [usageAndJobs, jobTimeline].map(async (projection, index) => {
+        const ids: string[] = (taken[index] = []);
+        const checkpoint = await openCheckpoint(models.pool, projection.name);
+        const apply: Apply = async (applied) => void ids.push(...applied.map(({ id }) => id));
+        return { projection, apply, checkpoint, position: checkpoint?.position };
+      }),
+    );
+    const batchOf = (of: typeof events) => ({ events: of, position: positionOfEvent(of.at(-1)!.position) });
+    await applyBatch(models.pool, running.slice(0, 1), batchOf(events.slice(0, 1)));
+    await applyBatch(models.pool, running, batchOf(events));
+    const ids = events.map(({ id }) => id);
+    expect(ids.length).toBeGreaterThan(1);
+    expect(taken).toEqual([ids, ids]);
   });
 
   it.each([
