@@ -2,11 +2,9 @@ import { expect, it } from 'vitest';
 import { projections } from '../../projections/all.ts';
 import { createReadModelQueries } from '../../src/adapters/postgres/read-model-queries.ts';
 import { Verifier } from '../../src/audit/compare/verifier.ts';
-import { recordJobProgress } from '../../src/commands/record-job-progress.ts';
-import { newUuid } from '../../src/system/clock-and-chance.ts';
 import { logUnderTest } from '../commands/log-under-test.ts';
+import { recordStep } from '../commands/record-step.ts';
 import { readModelsOfFile } from '../projections/read-models-under-test.ts';
-import { patienceMs } from '../support/wait-for.ts';
 import { Random } from './random.ts';
 import { RichHistory } from './rich-history.ts';
 
@@ -24,13 +22,8 @@ it('an audit that goes on restores the jobs that it had forgotten when their fil
     "select token from jobs where status = 'done' and file_expired_at is null",
   );
   expect(rows.length).toBeGreaterThan(2);
-  for (const { token } of rows) {
-    const commandId = newUuid();
-    const actor = { type: 'system', id: 'file-expiry' } as const;
-    const cause = { correlationId: commandId, causationId: commandId, actor, timeoutMs: patienceMs };
-    const dependencies = { store: log.store, now: () => later, newUuid };
-    await recordJobProgress(dependencies, { kind: 'expire_file', token, completedUntil: later }, cause);
-  }
+  const dependencies = { store: log.store, now: () => later };
+  for (const { token } of rows) await recordStep(dependencies, { kind: 'expire_file', token, completedUntil: later });
   await models.caughtUp();
   await verifier.catchUp();
   const found = verifier.divergences.list().flatMap(({ divergences }) => divergences);

@@ -1,12 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import type { Cause } from '../../src/commands/handler/event-metadata.ts';
-import { type JobDependencies, recordJobProgress } from '../../src/commands/record-job-progress.ts';
+import type { JobDependencies } from '../../src/commands/record-job-progress.ts';
 import type { JobCommand } from '../../src/domain/download-job.ts';
 import type { Fault } from '../../src/domain/download-job-events.ts';
 import type { FailureReason } from '../../src/domain/failure-reasons.ts';
-import { isRefused } from '../../src/domain/refusals.ts';
-import { newId, newUuid } from '../../src/system/clock-and-chance.ts';
-import { patienceMs } from '../support/wait-for.ts';
+import { newId } from '../../src/system/clock-and-chance.ts';
+import { recordStep } from './record-step.ts';
 import { ask, downloadOf, freshCause, type UsageAccount, type writersOf } from './usage-account.ts';
 
 export interface ChargedAccount extends UsageAccount {
@@ -40,18 +39,13 @@ export async function failDownload(
 
 /** The same by the place of its DownloadQueued. */
 export async function failQueued(
-  { store, now }: Pick<JobDependencies, 'store' | 'now'>,
+  dependencies: Pick<JobDependencies, 'store' | 'now'>,
   queued: { accountId: string; usageStream: string; usageRevision: number; token: string },
   ending: { reason: FailureReason; fault: Fault },
 ): Promise<void> {
   const { token } = queued;
   const workerId = newId('wrk');
-  const cause = { ...freshCause(), actor: { type: 'system', id: workerId }, timeoutMs: patienceMs } as const;
-  const step = async (command: JobCommand) => {
-    const recorded = await recordJobProgress({ store, now, newUuid }, command, cause);
-    if (isRefused(recorded)) throw new Error(`${command.kind} was refused: ${recorded.refusal}`);
-    return recorded.revision;
-  };
+  const step = (command: JobCommand) => recordStep(dependencies, command, { type: 'system', id: workerId });
   const revision = await step({ kind: 'claim', workerId, ...queued });
   const claim = { workerId, revision };
   await step({ kind: 'start', token, claim });

@@ -5,7 +5,7 @@ import { type JobRow, readJob } from '../../projections/jobs.ts';
 import { usageAndJobs } from '../../projections/usage-and-jobs.ts';
 import type { ConnectedEventStore } from '../../src/adapters/event-store/event-store.ts';
 import { createJobQueue } from '../../src/adapters/nats/job-queue.ts';
-import { claimJob, readQueuedJob, recordJobProgress } from '../../src/commands/record-job-progress.ts';
+import { claimJob, readQueuedJob } from '../../src/commands/record-job-progress.ts';
 import { dispatchDownloads } from '../../src/dispatcher/dispatch-downloads.ts';
 import type { ClaimProof, JobCommand } from '../../src/domain/download-job.ts';
 import { isRefused } from '../../src/domain/refusals.ts';
@@ -13,7 +13,8 @@ import type { EndOfCatchUp } from '../../src/embedded/event-store/checkpoints.ts
 import type { JobMessage, JobQueue } from '../../src/ports/job-queue.ts';
 import { newUuid } from '../../src/system/clock-and-chance.ts';
 import { logUnderTest } from '../commands/log-under-test.ts';
-import { ask, downloadOf, freshCause, freshToken, openUsage, writersOf } from '../commands/usage-account.ts';
+import { recordStep } from '../commands/record-step.ts';
+import { ask, downloadOf, freshToken, openUsage, writersOf } from '../commands/usage-account.ts';
 import { readModelsOfFile, type TestReadModels } from '../projections/read-models-under-test.ts';
 import { connectTo, startNatsServer, type TestNatsServer } from '../support/nats.ts';
 import { patienceMs, waitFor } from '../support/wait-for.ts';
@@ -69,7 +70,7 @@ export async function claimOne(
 }
 
 export async function stepOne({ store }: Dispatching, command: JobCommand, now: string): Promise<void> {
-  await recordJobProgress({ store, now: () => now, newUuid }, command, { ...freshCause(), timeoutMs: patienceMs });
+  await recordStep({ store, now: () => now }, command);
 }
 
 /** The holder gives a job back, with a failure that may pass. */

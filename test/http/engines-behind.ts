@@ -2,11 +2,9 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type pg from 'pg';
 import { connectEventStore } from '../../src/adapters/event-store/event-store.ts';
-import { recordJobProgress } from '../../src/commands/record-job-progress.ts';
 import type { JobCommand } from '../../src/domain/download-job.ts';
-import { isRefused } from '../../src/domain/refusals.ts';
-import { newId, newUuid } from '../../src/system/clock-and-chance.ts';
-import { freshCause } from '../commands/usage-account.ts';
+import { newId } from '../../src/system/clock-and-chance.ts';
+import { recordStep } from '../commands/record-step.ts';
 import { withClient } from '../support/postgres.ts';
 import { readLog } from '../support/read-log.ts';
 import type { Started } from '../support/service.ts';
@@ -60,17 +58,14 @@ export async function takeJob(service: Started, token: string, { failing = false
   // Without a heart that has beaten lately, the sweeper would take the claim from it.
   await runSql(service, 'insert into worker_heartbeats (worker_id) values ($1)', [workerId]);
   const claim = { workerId, revision: 0 };
-  await recordStep(service, { kind: 'claim', token, workerId, accountId, usageStream, usageRevision });
-  if (failing) await recordStep(service, { kind: 'give_up', token, claim, reason: 'private_video', fault: 'video' });
+  await step(service, { kind: 'claim', token, workerId, accountId, usageStream, usageRevision });
+  if (failing) await step(service, { kind: 'give_up', token, claim, reason: 'private_video', fault: 'video' });
 }
 
-async function recordStep(service: Started, command: JobCommand): Promise<void> {
+async function step(service: Started, command: JobCommand): Promise<void> {
   const store = connectEventStore({ url: addressesOf(service).eventStoreUrl, readTimeoutMs: patienceMs });
   try {
-    const now = () => new Date().toISOString();
-    const cause = { ...freshCause(), actor: { type: 'system', id: 'test' }, timeoutMs: patienceMs } as const;
-    const recorded = await recordJobProgress({ store, now, newUuid }, command, cause);
-    if (isRefused(recorded)) throw new Error(`${command.kind} was refused: ${recorded.refusal}`);
+    await recordStep({ store, now: () => new Date().toISOString() }, command);
   } finally {
     await store.close();
   }
@@ -86,7 +81,7 @@ export async function waitForEnd(service: Started, token: string): Promise<void>
 
 /** Ends the time of a finished file, as the dispatcher would later on, and waits until that is projected. */
 export async function expireFile(service: Started, token: string): Promise<void> {
-  await recordStep(service, { kind: 'expire_file', token, completedUntil: new Date().toISOString() });
+  await step(service, { kind: 'expire_file', token, completedUntil: new Date().toISOString() });
   const text = 'select from jobs where token = $1 and file_expired_at is not null';
   await waitForRow(service, `the file of ${token} to expire`, { text, values: [token] });
 }

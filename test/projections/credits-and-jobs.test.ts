@@ -2,16 +2,15 @@ import { describe, expect, it } from 'vitest';
 import { readNewestCredits } from '../../projections/credits.ts';
 import { readJob } from '../../projections/jobs.ts';
 import { usageAndJobs } from '../../projections/usage-and-jobs.ts';
-import { recordJobProgress } from '../../src/commands/record-job-progress.ts';
 import type { JobCommand } from '../../src/domain/download-job.ts';
 import { defaultOptions } from '../../src/domain/download-options.ts';
 import type { UsageSnapshot } from '../../src/domain/usage-state.ts';
 import { newUuid } from '../../src/system/clock-and-chance.ts';
 import { logUnderTest } from '../commands/log-under-test.ts';
+import { recordStep } from '../commands/record-step.ts';
 import {
   ask,
   foldUsage,
-  freshCause,
   freshToken,
   midNovember,
   openUsage,
@@ -21,7 +20,6 @@ import {
   writersOf,
 } from '../commands/usage-account.ts';
 import { plan, queueDownload, video } from '../domain/usage-examples.ts';
-import { patienceMs } from '../support/wait-for.ts';
 import { believed, readModelsOfFile, testMacs } from './read-models-under-test.ts';
 
 const log = logUnderTest();
@@ -102,11 +100,8 @@ describe('the row of a job', () => {
   /** Each step at its own time of 14 November, and what the row says after all of them. */
   async function rowAfter(steps: readonly [time: string, command: (token: string) => JobCommand][]) {
     const { account, token } = await queuedJob();
-    for (const [time, command] of steps) {
-      const now = () => `2026-11-14T${time}.000Z`;
-      const cause = { ...freshCause(), timeoutMs: patienceMs };
-      await recordJobProgress({ store: log.store, now, newUuid }, command(token), cause);
-    }
+    for (const [time, command] of steps)
+      await recordStep({ store: log.store, now: () => `2026-11-14T${time}.000Z` }, command(token));
     await models.caughtUp();
     const row = (await readJob(models.pool, token))!;
     expect(row.revision).toBe(steps.length - 1);
