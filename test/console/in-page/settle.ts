@@ -11,7 +11,7 @@ export async function settle(): Promise<void> {
     [/(?<![\w-])[\w-]{30,}/g, (text) => 'x'.repeat(text.length)],
     [/127\.0\.0\.1:\d+/g, '127.0.0.1:8080'],
     [/localhost:\d+/g, 'localhost:8090'],
-    [/\b\d+\.\d{3} s\b|\b\d+ min \d+ s\b/g, '0.250 s'],
+    [/\b\d+\.\d{3} s\b|\b\d+ min \d+ s\b|\b(?:\d+ h \d+ min|\d+ days)(?= later)/g, '0.250 s'],
     [/\b\d+ h \d+ min\b/g, '23 h 59 min'],
     [/\b\d+(?= of 500\b)/g, '12'],
     [/\b\d+(?= times in the past hour)/g, '12'],
@@ -39,14 +39,17 @@ export async function settle(): Promise<void> {
   for (const input of document.querySelectorAll('input')) {
     if (input.type !== 'hidden' && settled(input.value) !== input.value) input.value = settled(input.value);
   }
+  // A bar that waits goes to and fro, and not by an animation of ours.
+  for (const bar of document.querySelectorAll('progress')) if (bar.position === -1) bar.value = bar.max / 2;
   // An earlier look went through the page by the keyboard.
   scrollTo(0, 0);
   for (const table of document.querySelectorAll('.scroll')) table.scrollLeft = 0;
-  // Chromium leaves a choice as narrow as it was drawn while the text of its longest option was still on its way.
-  for (const choice of document.querySelectorAll('select')) {
-    choice.style.display = 'none';
-    choice.getBoundingClientRect();
-    choice.style.display = '';
+  // Made anew: Chromium leaves a choice as narrow as it was drawn while the text of its longest option was still on its way, and
+  // draws the letters of what sticks to a place by where they stood at another width.
+  for (const each of document.querySelectorAll<HTMLElement>('select, .menu')) {
+    each.style.display = 'none';
+    each.getBoundingClientRect();
+    each.style.display = '';
   }
   await document.fonts.ready;
   // Plots are drawn anew after the frame in which their width has changed.
