@@ -44,6 +44,8 @@ const planFile = z.strictObject({
       planTerms.omit({ rate_version: true, warning_percents: true }).extend({
         name: z.string().min(1),
         note: z.string().optional(),
+        /** Owners may change to it by themselves. Otherwise staff put an account on it, once it is agreed. */
+        self_service: z.boolean().default(true),
         max_keys: planTerms.shape.max_keys.default(largestMaxKeys),
       }),
     )
@@ -53,16 +55,25 @@ const planFile = z.strictObject({
 
 export type PlanCatalogue = ReadonlyMap<string, PlanTerms>;
 
+export interface OfferedPlans {
+  plans: PlanCatalogue;
+  /** Names of those that owners may change to by themselves. */
+  selfServicePlans: ReadonlySet<string>;
+}
+
 /**
  * @param file parsed JSON of the plan file
  * @throws {z.ZodError} naming the field at fault
  */
-export function readPlanCatalogue(file: unknown): PlanCatalogue {
+export function readPlanFile(file: unknown): OfferedPlans {
   const { rate_version, warning_percents, plans } = planFile.parse(file);
-  return new Map(
-    plans.map(({ name: _name, note: _note, ...plan }) => [
-      plan.plan,
-      planTerms.parse({ ...plan, rate_version, warning_percents }),
-    ]),
-  );
+  return {
+    plans: new Map(
+      plans.map(({ name: _name, note: _note, self_service: _selfService, ...plan }) => [
+        plan.plan,
+        planTerms.parse({ ...plan, rate_version, warning_percents }),
+      ]),
+    ),
+    selfServicePlans: new Set(plans.filter((plan) => plan.self_service).map(({ plan }) => plan)),
+  };
 }

@@ -15,7 +15,7 @@ import { decideUsage, type UsageCommand } from '../../src/domain/decide-usage.ts
 import type { InvoiceLine } from '../../src/domain/invoice-events.ts';
 import { openingInvoice, periodInvoice } from '../../src/domain/invoice-lines.ts';
 import type { EventMetadata, ParsedEvent } from '../../src/domain/parse-event.ts';
-import { type PlanTerms, readPlanCatalogue } from '../../src/domain/plans.ts';
+import { type PlanTerms, readPlanFile } from '../../src/domain/plans.ts';
 import { isRefused, type Refused } from '../../src/domain/refusals.ts';
 import { staffRole } from '../../src/domain/staff-events.ts';
 import type { UsageEvent, UsageEventOf } from '../../src/domain/usage-events.ts';
@@ -29,7 +29,7 @@ import { sections } from '../tidy/markdown.ts';
 import { root } from '../tidy/source-files.ts';
 
 /** The numbers of docs/billing.md, done: each row of each table to an account of its own, with the plans of the plan file. */
-const plans = readPlanCatalogue(JSON.parse(readFileSync(join(root, 'deploy/plans.json'), 'utf8')));
+const { plans } = readPlanFile(JSON.parse(readFileSync(join(root, 'deploy/plans.json'), 'utf8')));
 const page = sections('docs/billing.md');
 const tables = page.flatMap(({ title, tables: found }) => found.map((rows, index) => ({ title, index, rows })));
 

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
-import { maxKeysOf, planTerms, readPlanCatalogue, terms } from '../../src/domain/plans.ts';
+import { maxKeysOf, planTerms, readPlanFile, terms } from '../../src/domain/plans.ts';
 import { plan as older } from './usage-examples.ts';
 
 interface PlanFile {
@@ -16,7 +16,7 @@ async function planFile(): Promise<PlanFile> {
 
 describe('the plan file that comes with the service', () => {
   it('says what the contract says: hourly limits, prices, allowances and overage rates', async () => {
-    const plans = readPlanCatalogue(await planFile());
+    const { plans } = readPlanFile(await planFile());
     const rows = [...plans.values()].map((terms) => [
       terms.plan,
       terms.hourly_limit,
@@ -37,6 +37,11 @@ describe('the plan file that comes with the service', () => {
     expect(new Set([...plans.values()].map(({ rate_version }) => rate_version))).toEqual(new Set(['2026-11']));
   });
 
+  it('lets owners choose every plan by themselves but the one that is agreed for each account', async () => {
+    const { plans, selfServicePlans } = readPlanFile(await planFile());
+    expect([...plans.keys()].filter((plan) => !selfServicePlans.has(plan))).toEqual(['enterprise']);
+  });
+
   it('marks the assumptions as such', async () => {
     const { plans } = await planFile();
     expect(plans.filter(({ note }) => String(note).includes('assumption')).map(({ plan }) => plan)).toEqual([
@@ -49,7 +54,7 @@ describe('the plan file that comes with the service', () => {
 it('a plan that says nothing of keys allows a thousand', async () => {
   const { rate_version, plans } = await planFile();
   const { max_keys: _none, ...silent } = plans[1] ?? {};
-  expect(readPlanCatalogue({ rate_version, plans: [silent] }).get('dev_100')).toMatchObject({ max_keys: 1_000 });
+  expect(readPlanFile({ rate_version, plans: [silent] }).plans.get('dev_100')).toMatchObject({ max_keys: 1_000 });
 });
 
 describe('a plan file that cannot be right is refused by the name of the field', () => {
@@ -70,17 +75,18 @@ describe('a plan file that cannot be right is refused by the name of the field',
     ['plan', { plan: '9dev' }],
     ['plan', { plan: 'dev-100' }],
     ['overage_cent', { overage_cent: 25 }],
+    ['self_service', { self_service: 'no' }],
   ])('%s in %j', async (field, change) => {
     const { rate_version, plans } = await planFile();
     const changed = { rate_version, plans: [plans[0], { ...plans[1], ...change }] };
-    expect(() => readPlanCatalogue(changed)).toThrow(field);
+    expect(() => readPlanFile(changed)).toThrow(field);
   });
 
   it('a plan named twice, no plan at all, no version of the rates', async () => {
     const { rate_version, plans } = await planFile();
-    expect(() => readPlanCatalogue({ rate_version, plans: [plans[0], plans[0]] })).toThrow('a plan is named twice');
-    expect(() => readPlanCatalogue({ rate_version, plans: [] })).toThrow('plans');
-    expect(() => readPlanCatalogue({ plans })).toThrow('rate_version');
+    expect(() => readPlanFile({ rate_version, plans: [plans[0], plans[0]] })).toThrow('a plan is named twice');
+    expect(() => readPlanFile({ rate_version, plans: [] })).toThrow('plans');
+    expect(() => readPlanFile({ plans })).toThrow('rate_version');
   });
 });
 
@@ -102,5 +108,5 @@ it('terms have a cap, or say that there is none', () => {
 
 it('a plan file that says nothing of warnings warns at 80 and 100 percent', async () => {
   const { rate_version, plans } = await planFile();
-  expect(readPlanCatalogue({ rate_version, plans }).get('dev_100')?.warning_percents).toEqual([80, 100]);
+  expect(readPlanFile({ rate_version, plans }).plans.get('dev_100')?.warning_percents).toEqual([80, 100]);
 });

@@ -1,7 +1,7 @@
 import type { AccountCache, AccountDependencies } from '../../commands/accounts.ts';
 import type { RequestTokens } from '../../commands/ids/request-token.ts';
 import type { WriterRegistry } from '../../commands/usage/writer-registry.ts';
-import type { PlanCatalogue } from '../../domain/plans.ts';
+import type { OfferedPlans } from '../../domain/plans.ts';
 import type { PendingVoids } from '../../ports/billing.ts';
 import type { ConsoleSessions, LookUpsOfForms, OwnerSessions, SignInLinks } from '../../ports/console-sessions.ts';
 import type { FileStore } from '../../ports/files.ts';
@@ -10,13 +10,12 @@ import type { MetadataProbe, ShortLinks } from '../../ports/videos.ts';
 import type { SharedDependencies } from '../site.ts';
 
 /** Dependencies of the console's pages and actions, which `page-routes.ts` lists. */
-export interface ConsoleDependencies extends SharedDependencies {
+export interface ConsoleDependencies extends SharedDependencies, OfferedPlans {
   /** The API's own: an account has one writer in each process. */
   writers: WriterRegistry;
   accounts: AccountDependencies;
   /** Holds the accounts whose live pages are open. */
   accountCache: AccountCache;
-  plans: PlanCatalogue;
   sessions: ConsoleSessions;
   links: SignInLinks;
   /** The keyed hashes of an e-mail address, under which people are found. */

@@ -50,6 +50,7 @@ export function addConsole(server: FastifyInstance, connections: Connections, sh
       return originsOf(publicUrl());
     },
     plans: config.plans,
+    selfServicePlans: config.selfServicePlans,
     sessions: createConsoleSessions(pool, { macs, storeOnStandby }),
     accountCache: newAccountCache(),
     lookUpsOfForms: createLookUpsOfForms(pool),

@@ -4,7 +4,7 @@ import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { z } from 'zod';
 import { printable } from '../../documents/text.ts';
-import { type PlanCatalogue, readPlanCatalogue } from '../../domain/plans.ts';
+import { type OfferedPlans, readPlanFile } from '../../domain/plans.ts';
 import { ConfigurationRefused } from './configuration-refused.ts';
 import { checkNames, isFromKubernetes, type Misspelt } from './misspelt-settings.ts';
 import { fileVariable, withSecretFiles } from './secret-files.ts';
@@ -119,12 +119,11 @@ export const secretSettings: readonly string[] = [
 
 type Environment = z.output<typeof environment>;
 
-export interface Config extends Readonly<Environment> {
+export interface Config extends Readonly<Environment>, OfferedPlans {
   /** Absolute. */
   dataDirectory: string;
   /** No address of a server is set: all of them are embedded. */
   allEmbedded: boolean;
-  plans: PlanCatalogue;
   /** Version of this service, from its package. */
   version: string;
   /** Variables that resemble settings. */
@@ -163,7 +162,7 @@ export function readConfig(variables: NodeJS.ProcessEnv = process.env): Config {
     ...settings,
     dataDirectory: resolve(settings.REELTALLY_DATA ?? join(projectDirectory, '.reeltally')),
     allEmbedded: !settings.EVENTSTORE_URL && !settings.DATABASE_URL && !settings.NATS_URL,
-    plans: readPlanFile(settings.PLANS_FILE),
+    ...loadPlans(settings.PLANS_FILE),
     version: readVersion(),
     similarNames: similar,
   };
@@ -171,10 +170,10 @@ export function readConfig(variables: NodeJS.ProcessEnv = process.env): Config {
 }
 
 /** Reads and checks the plans of an installation. @throws {ConfigurationRefused} telling why the file cannot be used */
-function readPlanFile(file: string): PlanCatalogue {
+function loadPlans(file: string): OfferedPlans {
   if (!existsSync(file)) throw new ConfigurationRefused(`PLANS_FILE: there is no file ${file}`);
   try {
-    return readPlanCatalogue(JSON.parse(readFileSync(file, 'utf8')));
+    return readPlanFile(JSON.parse(readFileSync(file, 'utf8')));
   } catch (error) {
     const why = error instanceof z.ZodError ? z.prettifyError(error) : String(error);
     throw new ConfigurationRefused(`PLANS_FILE: ${file} cannot be used:\n${why}`);

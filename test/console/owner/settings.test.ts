@@ -48,6 +48,19 @@ describe('a change of plan', () => {
     await owner.post(pathOf('dev_100'), { difference_cents: '0' });
     expect(await shown()).toMatchObject({ plan: 'studio_500', coming: { terms: { plan: 'dev_100' } } });
   });
+
+  it('is not made to a plan that is agreed for each account', async () => {
+    const before = await shown();
+    expect((await owner.get('/console/settings')).text).not.toContain(pathOf('enterprise'));
+    for (const refused of [
+      await owner.get(pathOf('enterprise')),
+      await owner.post(pathOf('enterprise'), { difference_cents: '44000' }),
+    ]) {
+      expect(refused.status).toBe(400);
+      expect(refused.text).toContain('The plan enterprise is agreed for each account.');
+    }
+    expect(await shown()).toEqual(before);
+  });
 });
 
 describe('the cap', () => {

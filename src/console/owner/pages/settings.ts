@@ -111,7 +111,7 @@ async function changeTerms(visit: OwnerVisit, dependencies: ConsoleDependencies,
   if (answer.outcome !== 'accepted') throw away();
 }
 
-function plans(usage: UsagePeriod, { plans: catalogue, now }: ConsoleDependencies): Html {
+function plans(usage: UsagePeriod, { plans: catalogue, selfServicePlans, now }: ConsoleDependencies): Html {
   const terms = termsAt(usage, now());
   const coming = isOverAt(usage, now()) ? undefined : usage.due?.plan;
   return html`<h2 id="plan">Plan</h2>
@@ -127,10 +127,11 @@ function plans(usage: UsagePeriod, { plans: catalogue, now }: ConsoleDependencie
       'Beyond, each': numberCell(({ overage_cents: cents }) => (cents === null ? 'none' : money(cents))),
       'Requests an hour': countCell((plan) => plan.hourly_limit),
       'API keys': countCell(maxKeysOf),
-      '': ({ plan }) =>
-        plan === terms.plan
-          ? tag('yours', 'good')
-          : html`<a data-row href="/console/settings/plan/${plan}">Change to it…</a>`,
+      '': ({ plan }) => {
+        if (plan === terms.plan) return tag('yours', 'good');
+        if (!selfServicePlans.has(plan)) return 'by agreement';
+        return html`<a data-row href="/console/settings/plan/${plan}">Change to it…</a>`;
+      },
     })}`;
 }
 
@@ -138,9 +139,19 @@ const describe = (terms: Terms | PlanTerms): string =>
   `${money(terms.fee_cents)} a month, ${count(terms.downloads_limit)} downloads` +
   (terms.overage_cents === null ? ' and none beyond' : `, ${money(terms.overage_cents)} for each beyond`);
 
-export async function confirmPlan(visit: OwnerVisit, dependencies: ConsoleDependencies): Promise<Answer> {
-  const terms = dependencies.plans.get(visit.params['plan'] ?? '');
+/** The plan that the path names. */
+function planOf(visit: OwnerVisit, { plans: catalogue, selfServicePlans }: ConsoleDependencies): PlanTerms {
+  const terms = catalogue.get(visit.params['plan'] ?? '');
   if (!terms) throw missing();
+  if (!selfServicePlans.has(terms.plan))
+    throw badInput(
+      `The plan ${terms.plan} is agreed for each account. Ask whoever sends you the invoices for it. Nothing was changed.`,
+    );
+  return terms;
+}
+
+export async function confirmPlan(visit: OwnerVisit, dependencies: ConsoleDependencies): Promise<Answer> {
+  const terms = planOf(visit, dependencies);
   const usage = inForceAt(await currentUsage(visit, dependencies), dependencies.now());
   const { effective } = resultOfPlanChange(usage, changeTo(terms));
   const differenceCents = differenceOf(usage, terms);
@@ -174,8 +185,7 @@ export async function confirmPlan(visit: OwnerVisit, dependencies: ConsoleDepend
 }
 
 export async function changePlan(visit: OwnerVisit, dependencies: ConsoleDependencies): Promise<Answer> {
-  const terms = dependencies.plans.get(visit.params['plan'] ?? '');
-  if (!terms) throw missing();
+  const terms = planOf(visit, dependencies);
   const usage = inForceAt(await currentUsage(visit, dependencies), dependencies.now());
   // Another person may have changed the plan since the price was shown.
   if (visit.form.get('difference_cents') !== String(differenceOf(usage, terms)))
