@@ -51,11 +51,11 @@ export async function pretendAdmitted(pool: Pool, { keyId }: TestKey, agoMs: rea
   );
 }
 
-/** How long ago each counted request was, to the second, and how old the row's base is. */
+/** The counted requests, in milliseconds from the row's base; how long ago each was, and how old the base is. */
 export async function readWindow(
   pool: Pool,
   { keyId }: TestKey,
-): Promise<{ agoSeconds: number[]; baseSeconds: number }> {
+): Promise<{ admittedMs: number[]; agoSeconds: number[]; baseSeconds: number }> {
   const { rows } = await pool.query<{ admitted_ms: number[]; base_ms: string }>(
     `select admitted_ms, extract(epoch from clock_timestamp() - base) * 1000 as base_ms
      from api_key_window where key_id = $1`,
@@ -64,6 +64,7 @@ export async function readWindow(
   const { admitted_ms: admittedMs, base_ms: base } = rows[0]!;
   const baseMs = Number(base);
   return {
+    admittedMs,
     agoSeconds: admittedMs.map((instant) => Math.round((baseMs - instant) / 1000)),
     baseSeconds: Math.round(baseMs / 1000),
   };

@@ -311,10 +311,9 @@ describe('a place that is given back', () => {
     const key = await insertKey(pool, { hourlyLimit: 10 });
     await pretendAdmitted(pool, key, [3_000_000, 2_000_000, 1_000_000]);
     const before = await readWindow(pool, key);
-    const place = await placeOf(key);
-    await placeOf(key);
+    const [place, later] = [await placeOf(key), await placeOf(key)];
     expect(await admissions.giveBack(place)).toBe(true);
-    expect((await readWindow(pool, key)).agoSeconds).toEqual([...before.agoSeconds, 0]);
+    expect((await readWindow(pool, key)).admittedMs).toEqual([...before.admittedMs, later.instantMs]);
   });
 
   it('is one of several that were counted at the same instant', async () => {
@@ -346,11 +345,11 @@ describe('a place that is given back', () => {
     const key = await insertKey(pool, { hourlyLimit: 5 });
     const place = await placeOf(key);
     await letTimePass(pool, key, 2 * hourMs);
-    await placeOf(key);
+    const later = await placeOf(key);
     // The row's clock was put back, and so is the place: else both requests might have the same millisecond.
     const earlier = { ...place, baseMs: String(Number(place.baseMs) - 2 * hourMs) };
     expect(await admissions.giveBack(earlier)).toBe(false);
-    expect((await readWindow(pool, key)).agoSeconds).toEqual([0]);
+    expect((await readWindow(pool, key)).admittedMs).toEqual([later.instantMs]);
   });
 
   it('over two processes, any number at once: what is left is what was not given back', async () => {
