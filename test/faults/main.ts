@@ -65,9 +65,9 @@ function passesWith(edit: Edit, tests: readonly string[]): boolean {
 }
 
 function requirePass(tests: readonly string[]): void {
-  const { status, stdout } = run(tests);
+  const { status, stdout, stderr } = run(tests);
   if (status === 0) return;
-  console.error(`${stdout}\nthese tests fail without a fault: ${tests.join(' ')}`);
+  console.error(`${stdout}\n${stderr}\nthese tests fail without a fault: ${tests.join(' ')}`);
   process.exit(1);
 }
 
