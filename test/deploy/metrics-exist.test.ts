@@ -4,7 +4,7 @@ import { failureReasonNames } from '../../src/domain/failure-reasons.ts';
 import { demoOf, shareService } from '../http/shared-service.ts';
 import { call } from '../support/client.ts';
 import { ended, queue } from '../support/downloads.ts';
-import { scrape } from '../support/scraped-metrics.ts';
+import { scrapeWhole } from '../support/scraped-metrics.ts';
 import { parsable, readExpression, type Selected } from './promql.ts';
 import { alerts, recordings } from './rules.ts';
 
@@ -32,7 +32,7 @@ beforeAll(async () => {
   const { request_token: token } = await queue(service.url, key, { url: service.sampleUrl('bars'), quality: '360' });
   await ended(service.url, key, token);
   await call(service.url, `/video/metadata?url=${encodeURIComponent(service.sampleUrl('bars'))}`, { key });
-  const { text } = await scrape(service.url);
+  const { text } = await scrapeWhole(service.url);
   series = text.split('\n').flatMap((line) => {
     const [, name, labels = ''] = /^(\w+)(?:\{(.*)\})? \S+$/.exec(line) ?? [];
     const pairs = [...labels.matchAll(/(\w+)="((?:[^"\\]|\\.)*)"/g)];

@@ -5,7 +5,7 @@ import { startMailServer, type TestMailServer, type Treatment } from '../support
 import { planFile } from '../support/plans.ts';
 import { withClient } from '../support/postgres.ts';
 import { scaled } from '../support/proof-scale.ts';
-import { readMetric, scrape, valueOf } from '../support/scraped-metrics.ts';
+import { readMetric, scrapeWhole, valueOf } from '../support/scraped-metrics.ts';
 import type { ServiceProcess } from '../support/service.ts';
 import { waitFor } from '../support/wait-for.ts';
 
@@ -117,7 +117,7 @@ describe('while the mail server is away', () => {
     const { accountId, key } = await warnedAccount();
     const failed = async () => (await countOf(dispatcher, 'reeltally_mail_failures_total')) > 0;
     await waitFor(failed, { what: 'an attempt in vain' });
-    const { metrics } = await scrape(dispatcher.url);
+    const { metrics } = await scrapeWhole(dispatcher.url);
     expect(valueOf(metrics, 'reeltally_mails_waiting', { about: 'warning' })).toBe(1);
     expect(valueOf(metrics, 'reeltally_oldest_waiting_mail_seconds', { about: 'warning' })).toBeGreaterThan(0);
     // A download is accepted and reaches the work queue all the same.

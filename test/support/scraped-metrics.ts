@@ -1,4 +1,5 @@
 import { sum } from './sum.ts';
+import { waitFor } from './wait-for.ts';
 
 /** What a process tells Prometheus, read from the text that it sends. */
 export interface ScrapedMetric {
@@ -12,6 +13,20 @@ export async function scrape(url: string): Promise<{ response: Response; text: s
   const response = await fetch(`${url}/metrics`);
   const text = await response.text();
   return { response, text, metrics: readMetrics(text) };
+}
+
+/** A scrape with all gauges of a process: on a busy machine some groups of them have no answer in time, and are left out. */
+export async function scrapeWhole(url: string): ReturnType<typeof scrape> {
+  const leftOut = ({ metrics }: Awaited<ReturnType<typeof scrape>>) =>
+    valueOf(metrics, 'reeltally_scrape_failures_total');
+  let scraped = await scrape(url);
+  const isWhole = async () => {
+    const before = scraped;
+    scraped = await scrape(url);
+    return leftOut(scraped) === leftOut(before);
+  };
+  await waitFor(isWhole, { what: 'a scrape with all gauges' });
+  return scraped;
 }
 
 /** Prometheus' text format 0.0.4. Of histograms the counts alone are kept, which have the same labels as the rest but `le`. */
