@@ -5,6 +5,7 @@ import { call } from '../support/client.ts';
 import { ended, queue } from '../support/downloads.ts';
 import { planFile } from '../support/plans.ts';
 import type { TestDatabase } from '../support/postgres.ts';
+import { readiness } from '../support/readiness.ts';
 import { type Service, startService } from '../support/service.ts';
 
 /** A role and a database of Postgres with other settings than the usual ones change nothing of what the service does. */
@@ -46,7 +47,7 @@ it('the service works under load, and its reports, invoices and audit are right'
   const { request_token: token } = await queue(service.url, account.key, { url: service.sampleUrl('bars') });
   expect(await ended(service.url, account.key, token)).toMatchObject({ status: 'done' });
   expect((await call(service.url, '/credits', account)).data).toMatchObject({ downloads: { used: 5 } });
-  expect(await (await fetch(`${service.url}/readyz`)).json()).toMatchObject({ postgres: 'ok' });
+  expect(await readiness(service.url)).toMatchObject({ postgres: 'ok' });
 
   const run = within({ REELTALLY_DATA: service.dataDirectory });
   const told = async (...words: string[]) => {

@@ -2,6 +2,7 @@ import { expect, test } from 'vitest';
 import { createApiClient } from '../../src/client/client.ts';
 import { installationOfFile } from '../support/installation.ts';
 import { jsonLines } from '../support/log-lines.ts';
+import { readiness } from '../support/readiness.ts';
 import type { ServiceProcess } from '../support/service.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { settablePostgresClock } from './postgres-clock.ts';
@@ -40,11 +41,12 @@ test('a clock that is set while processes work ends no period, until they are re
   await set(aheadSeconds);
   expect(await download()).toEqual([502, 'enqueue_failed']);
   expect((await client.GET('/credits')).response.status).toBe(503);
-  const ready = await fetch(`${api.url}/readyz`);
-  expect([ready.status, await ready.text()]).toEqual([
-    503,
-    expect.stringMatching(/Postgres's time jumped 40 days ahead .* restart this process, which accepts it/),
-  ]);
+  expect(await readiness(api.url)).toMatchObject({
+    httpStatus: 503,
+    postgres: expect.stringMatching(
+      /Postgres's time jumped 40 days ahead .* restart this process, which accepts it/,
+    ) as string,
+  });
   await waitFor(() => clockLines(dispatcher).length === 1, { what: 'a word of the dispatcher' });
   expect(await hasPeriodEnded()).toBe(false);
 

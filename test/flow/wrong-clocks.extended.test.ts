@@ -3,6 +3,7 @@ import { call } from '../support/client.ts';
 import { installationOfFile } from '../support/installation.ts';
 import { jsonLines } from '../support/log-lines.ts';
 import { isLongProof } from '../support/proof-scale.ts';
+import { readiness } from '../support/readiness.ts';
 import { runCommand, type ServiceProcess } from '../support/service.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { wrongClock } from './wrong-clock.ts';
@@ -35,10 +36,9 @@ describe('an API process', () => {
     for (const path of ['/credits', `/video/metadata?url=${encodeURIComponent(installation.sampleUrl('private'))}`])
       expect(await call(api.url, path, { key })).toMatchObject({ status: 503, code: 'unavailable' });
     expect(await call(api.url, '/auth/key', { key, method: 'POST' })).toMatchObject({ status: 503 });
-    const ready = await fetch(`${api.url}/readyz`);
-    expect({ status: ready.status, text: await ready.text() }).toEqual({
-      status: 503,
-      text: expect.stringContaining(`differ by ${String(seconds)} s`) as string,
+    expect(await readiness(api.url)).toMatchObject({
+      httpStatus: 503,
+      postgres: expect.stringContaining(`differ by ${String(seconds)} s`) as string,
     });
     await api.stop();
     expect(await installation.readLog()).toHaveLength(before);

@@ -19,7 +19,7 @@ describe('a client that has closed its writing side', () => {
   it.each([
     ['the API', '/api/v1/credits', 200],
     ['metadata, which takes longer', '/api/v1/video/metadata?url=', 200],
-    ['health', '/readyz', 200],
+    ['health', '/healthz', 200],
     ['the reference', '/openapi.json', 200],
     ['the console', '/console', 303],
   ])('is answered by %s', async (_listener, path, status) => {

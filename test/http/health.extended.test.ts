@@ -1,4 +1,5 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { readiness } from '../support/readiness.ts';
 import { spawnCommand } from '../support/service.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { shareService } from './shared-service.ts';
@@ -22,16 +23,13 @@ describe('health checks', () => {
     const said = () => screen.replaceAll(/\s+/g, ' ');
     await waitFor(() => said().includes('in MIN_FREE_DISK_MIB'), { what: 'all is said' });
     expect(said()).toMatch(new RegExp(`downloads ${why.source}`));
-    const response = await fetch(`${url}/readyz`);
-    expect([response.status, await response.json()]).toEqual([
-      200,
-      {
-        status: 'ready',
-        postgres: 'ok',
-        event_store: 'ok',
-        nats: 'ok',
-        downloads: expect.stringMatching(why) as string,
-      },
-    ]);
+    expect(await readiness(url)).toEqual({
+      httpStatus: 200,
+      status: 'ready',
+      postgres: 'ok',
+      event_store: 'ok',
+      nats: 'ok',
+      downloads: expect.stringMatching(why) as string,
+    });
   });
 });

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { clockOffset } from '../support/clock-offset.ts';
+import { readiness } from '../support/readiness.ts';
 import type { ServiceProcess } from '../support/service.ts';
 import { shareService } from './shared-service.ts';
 
@@ -19,14 +20,17 @@ describe('health checks', () => {
   });
 
   it('/readyz says what it depends on', async () => {
-    const response = await fetch(`${service.url}/readyz`);
-    expect([response.status, await response.json()]).toEqual([
-      200,
-      { status: 'ready', postgres: 'ok', event_store: 'ok', nats: 'ok' },
-    ]);
+    expect(await readiness(service.url)).toEqual({
+      httpStatus: 200,
+      status: 'ready',
+      postgres: 'ok',
+      event_store: 'ok',
+      nats: 'ok',
+    });
   });
 
   it('answer HEAD as GET, without a body, in every role', async () => {
+    for (const url of [service.url, projector.url]) await readiness(url);
     for (const address of [service.url, projector.url].flatMap((url) => [`${url}/healthz`, `${url}/readyz`])) {
       const [get, head] = [await fetch(address), await fetch(address, { method: 'HEAD' })];
       const told = ({ status, headers }: Response) => [
@@ -41,8 +45,7 @@ describe('health checks', () => {
   });
 
   it('a role without an API listens for them too, and shows a clock that was shifted', async () => {
-    const response = await fetch(`${projector.url}/readyz`);
-    expect(await response.json()).toMatchObject({ status: 'ready', clock_offset_seconds: '86400' });
+    expect(await readiness(projector.url)).toMatchObject({ status: 'ready', clock_offset_seconds: '86400' });
     const api = await fetch(`${projector.url}/api/v1/credits`);
     expect(api.status).toBe(404);
     await api.body?.cancel();

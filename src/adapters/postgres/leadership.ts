@@ -4,7 +4,7 @@ import { runInBackground } from '../../async/background.ts';
 import { sleep } from '../../async/sleep.ts';
 import { servicePart, type ServiceParts } from '../../ports/service-parts.ts';
 import { endInTime } from './pool.ts';
-import { beginSession } from './session.ts';
+import { beginSession, startPatienceMs } from './session.ts';
 
 /** The locks of roles that act in one process at a time. The numbers only have to differ from each other. */
 const lockIds = { projector: 7_325_002, dispatcher: 7_325_003 } as const;
@@ -31,12 +31,13 @@ export function leadWhenAlone(
 ) {
   const part = servicePart({ serviceParts, logger }, `the leadership of the ${role}`);
   let leading = false;
+  let connectionTimeoutMillis = startPatienceMs;
 
   const run = async (stopping: AbortSignal): Promise<void> => {
     do {
       const client = new Client({
         connectionString: url,
-        connectionTimeoutMillis: 3_000,
+        connectionTimeoutMillis,
         query_timeout: 3_000,
         keepAlive: true,
         application_name: 'reeltally',
@@ -46,6 +47,7 @@ export function leadWhenAlone(
       try {
         await client.connect();
         await beginSession(client);
+        connectionTimeoutMillis = 3_000;
         part.works();
         if (await acquire(client, lockIds[role], stopping)) {
           logger.info({ role }, 'leading');

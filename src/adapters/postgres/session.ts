@@ -92,8 +92,8 @@ const sharedSessions =
 
 const turns = 5;
 
-/** A busy machine may take longer to begin than a request should wait for its connection. */
-const startPatienceMs = 10_000;
+/** How long a start waits for its first connection: a busy machine may take longer to begin than a request should wait. */
+export const startPatienceMs = 10_000;
 
 async function firstConnection(pool: Pool): Promise<PoolClient> {
   const untilMs = performance.now() + startPatienceMs;

@@ -1,11 +1,13 @@
 import type pg from 'pg';
-import { pino } from 'pino';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { type Logger, pino } from 'pino';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { leadWhenAlone } from '../../../src/adapters/postgres/leadership.ts';
+import { openPatientPool } from '../../support/patient-pool.ts';
 import { connectClient, countRows, createDatabase, type TestDatabase } from '../../support/postgres.ts';
+import { startPostgresProxy } from '../../support/postgres-proxy.ts';
 import { waitFor } from '../../support/wait-for.ts';
 
-const logger = pino({ level: 'silent' });
+const silent: Logger = pino({ level: 'silent' });
 
 let database: TestDatabase;
 let administrator: pg.Client;
@@ -33,7 +35,12 @@ beforeEach(() => {
 });
 afterEach(() => Promise.all(candidates.map((candidate) => candidate.close())));
 
-function stand(name: string, role: 'projector' | 'dispatcher' = 'dispatcher', url = database.url): Candidate {
+function stand(
+  name: string,
+  role: 'projector' | 'dispatcher' = 'dispatcher',
+  url = database.url,
+  logger = silent,
+): Candidate {
   const candidate: Candidate = { name, terms: 0, close: () => holder.close() };
   const holder = leadWhenAlone(role, {
     url,
@@ -99,6 +106,25 @@ it('without Postgres nobody leads, and standing by ends at once', async () => {
   await candidate.close();
   expect(performance.now() - startedAtMs).toBeLessThan(900);
   expect(candidate.terms).toBe(0);
+});
+
+it('waits for a server that is slow at the start, and calls nothing lost', async () => {
+  await using proxy = await startPostgresProxy(database.url);
+  // As long as it waits for a server that it has had.
+  const other = openPatientPool(proxy.url, { max: 1, connectionTimeoutMs: 3_500 });
+  onTestFinished(() => other.end());
+  const lines: string[] = [];
+  proxy.setHeld(true);
+  const candidate = stand(
+    'slow',
+    'dispatcher',
+    proxy.url,
+    pino({ level: 'warn' }, { write: (line) => lines.push(line) }),
+  );
+  await expect(other.query('select')).rejects.toThrow('timeout');
+  proxy.setHeld(false);
+  await leads(candidate);
+  expect(lines).toEqual([]);
 });
 
 /** Connections that hold the lock or have asked for it. */
