@@ -82,6 +82,12 @@ describe('the sources', () => {
     expect(leftOut).toEqual([]);
   });
 
+  it('have no statement that orders by what it has selected as text: 9 comes behind 10 there', () => {
+    const ordersByText = /\b([a-z_]+)::text\b(?! as)[^'`]*\border by (?:[\w., ]+, )?\1\b/;
+    const found = sourceFiles('src', 'projections', 'test').filter(({ text }) => ordersByText.test(text));
+    expect(found.map(({ path }) => path)).toEqual([]);
+  });
+
   it('have no folder that could hold anything', () => {
     const folders = ['src', 'projections', 'test'].flatMap((top) =>
       readdirSync(join(root, top), { recursive: true, withFileTypes: true })

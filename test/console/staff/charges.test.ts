@@ -84,7 +84,7 @@ describe('the charges of a period', () => {
 
   it('behind the first page have the total that goes on from it', async () => {
     const text =
-      'select position::text from overage_ledger where account_id = $1 and cents > 0 order by position limit 1';
+      'select position::text from overage_ledger l where account_id = $1 and cents > 0 order by l.position limit 1';
     const [first] = await service.sql<{ position: string }>(text, [accountId]);
     const { rows } = await json(`?after=${first?.position ?? ''}`);
     expect(rows.map((row) => row.running_cents)).toEqual([2 * rateCents, 3 * rateCents, 2 * rateCents]);
