@@ -184,6 +184,7 @@ describe('GET /metrics', () => {
       expect(valueOf(metrics, 'reeltally_server_ready', { server }), server).toBe(1);
     for (const directory of ['files', 'work'])
       expect(valueOf(metrics, 'reeltally_disk_free_bytes', { directory }), directory).toBeGreaterThan(1e6);
+    expect(valueOf(metrics, 'reeltally_scrape_failures_total')).toBeGreaterThanOrEqual(0);
   });
 
   it('holds no key, account, token or address', async () => {

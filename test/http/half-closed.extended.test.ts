@@ -1,6 +1,7 @@
 import { get } from 'node:http';
 import { describe, expect, it } from 'vitest';
 import { ended, queue } from '../support/downloads.ts';
+import { readiness } from '../support/readiness.ts';
 import { readMetric } from '../support/scraped-metrics.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { halfClosedExchange } from './raw-request.ts';
@@ -19,11 +20,12 @@ describe('a client that has closed its writing side', () => {
   it.each([
     ['the API', '/api/v1/credits', 200],
     ['metadata, which takes longer', '/api/v1/video/metadata?url=', 200],
-    ['health', '/healthz', 200],
+    ['health', '/readyz', 200],
     ['the reference', '/openapi.json', 200],
     ['the console', '/console', 303],
   ])('is answered by %s', async (_listener, path, status) => {
     const { url, sampleUrl } = service;
+    await readiness(url);
     const asked = path.endsWith('url=') ? path + encodeURIComponent(sampleUrl('bars')) : path;
     const answer = await halfClosedExchange(url, requestFor(asked, { Authorization: `Bearer ${demoOf(service).key}` }));
     expect(answer.status, answer.text).toBe(status);

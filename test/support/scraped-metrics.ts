@@ -23,7 +23,7 @@ export async function scrapeWhole(url: string): ReturnType<typeof scrape> {
   const isWhole = async () => {
     const before = scraped;
     scraped = await scrape(url);
-    return leftOut(scraped) === leftOut(before);
+    return leftOut(scraped) !== undefined && leftOut(scraped) === leftOut(before);
   };
   await waitFor(isWhole, { what: 'a scrape with all gauges' });
   return scraped;
