@@ -45,8 +45,8 @@ async function serve(rows: (gone: AbortSignal) => AsyncGenerator<Row[]>, limits:
   // A request must be there soon; its answer may take its time.
   const listener = { logger, newUuid: () => 'id', trustedProxies: [] };
   const server = createListener(listener, {
-    requestTimeout: 100,
-    http: { headersTimeout: 100, connectionsCheckingInterval: 20 },
+    requestTimeout: 500,
+    http: { headersTimeout: 500, connectionsCheckingInterval: 20 },
     forceCloseConnections: true,
   });
   opened.push(server);
@@ -134,12 +134,12 @@ it('may take a quarter of an hour', () => {
 it('is whole, however long its source takes before each page', async () => {
   const { url } = await serve(
     async function* () {
-      await sleep(300);
+      await sleep(700);
       yield page(0);
-      await sleep(300);
+      await sleep(700);
       yield page(1_000);
     },
-    { stalledMs: 50 },
+    { stalledMs: 500 },
   );
   const csv = (await buffer(await answerTo(url))).toString();
   expect(csv.trimEnd().split('\n')).toHaveLength(2_001);
@@ -159,7 +159,7 @@ it('ends where its reader stops', async () => {
 
 it('ends after its limit, and does not look whole', async () => {
   const { rows, ended } = endless();
-  const { url } = await serve(rows, { wholeMs: 200 });
+  const { url } = await serve(rows, { wholeMs: 1_000 });
   const text = await untilCut(await answerTo(url, 'json'));
   expect(text).toContain('"number":1000');
   expect(() => JSON.parse(text) as unknown).toThrow();

@@ -132,9 +132,9 @@ describe('an outgoing proxy', () => {
     const echo = await listen(createListener((socket) => socket.on('error', () => undefined).pipe(socket)));
     onTestFinished(() => echo.close());
     const proxy = await startProxy({ leadTo: echo.port });
-    const { guard } = guardWith(() => through(proxy), { timeoutMs: 300 });
+    const { guard } = guardWith(() => through(proxy), { timeoutMs: 1_500 });
     const socket = await guard.connect('film.example', 443);
-    await new Promise((resolve) => AbortSignal.timeout(350).addEventListener('abort', resolve));
+    await new Promise((resolve) => AbortSignal.timeout(1_600).addEventListener('abort', resolve));
     socket.end('still there');
     expect(await said(socket)).toBe('still there');
   });
