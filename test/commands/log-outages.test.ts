@@ -6,6 +6,7 @@ import { lookUp, queueDownload, token } from '../domain/usage-examples.ts';
 import { deadUrl, portOf, startEventStore, type TestEventStore } from '../support/event-store.ts';
 import { withAdapter } from '../support/event-store-adapter.ts';
 import { EventStoreProxy } from '../support/event-store-proxy.ts';
+import { atMostMs } from '../support/proof-scale.ts';
 import { patienceMs, waitFor } from '../support/wait-for.ts';
 import {
   ask,
@@ -98,7 +99,7 @@ describe.each(silences)('when $what', ({ fall, end }) => {
         expect(await observer).toEqual({ outcome: 'not_stored' });
         expect(await sent).toMatchObject(unknown);
         expect(await looked).toMatchObject({ compensation: { charge: { kind: 'lookup', lookup_id: lookupId } } });
-        expect(performance.now() - startedAtMs).toBeLessThan(2500);
+        expect(performance.now() - startedAtMs).toBeLessThan(atMostMs(2_500));
       } finally {
         end();
       }
@@ -148,7 +149,7 @@ describe('when the log is away from the start', () => {
         ask(writersOf(store), account, { kind: 'query' }, { timeoutMs: 1000, snapshot: row }),
       ]);
       expect(answers).toEqual(Array.from({ length: 3 }, () => ({ outcome: 'not_stored' })));
-      expect(performance.now() - startedAtMs).toBeLessThan(2000);
+      expect(performance.now() - startedAtMs).toBeLessThan(atMostMs(2_000));
     });
     expect(await withAdapter({ url: own.url }, (store) => store.read(account.stream, 1))).toEqual([]);
   });

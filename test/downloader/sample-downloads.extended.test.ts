@@ -5,7 +5,7 @@ import type { DownloadProgress, VideoSource, WantedFile } from '../../src/ports/
 import { listProcesses, readProcessFile } from '../../src/system/processes.ts';
 import { refusedItems, undownloadableItems } from '../support/failing-items.ts';
 import { processesNaming } from '../support/processes-naming.ts';
-import { isLongProof } from '../support/proof-scale.ts';
+import { atMostMs, isLongProof } from '../support/proof-scale.ts';
 import { downloadFrom, platformOfFile } from '../support/sample-platform.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 import { waitFor } from '../support/wait-for.ts';
@@ -116,7 +116,7 @@ describe('a download under way', () => {
     const abortedMs = performance.now();
     abort.abort();
     expect(await result).toMatchObject({ ok: false, reason: 'internal_error' });
-    expect(performance.now() - abortedMs).toBeLessThan(2000);
+    expect(performance.now() - abortedMs).toBeLessThan(atMostMs(2_000));
     expect(processesNaming(directory)).toEqual([]);
     const percents = progress.map(({ percent }) => percent ?? -1);
     expect(percents).toEqual(percents.toSorted((left, right) => left - right));

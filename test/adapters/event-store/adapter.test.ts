@@ -6,6 +6,7 @@ import { EventStoreUnavailable, InvalidAppend } from '../../../src/ports/event-s
 import { deadUrl } from '../../support/event-store.ts';
 import { appendNumbers, eventToAppend, numberOf, openAdapter } from '../../support/event-store-adapter.ts';
 import { eventStoreUnderTest, freshStream } from '../../support/event-store-under-test.ts';
+import { atMostMs } from '../../support/proof-scale.ts';
 import { patienceMs } from '../../support/wait-for.ts';
 import { describeEventStorePort } from './port-contract.ts';
 
@@ -83,6 +84,6 @@ describe('closing a connection to a server', () => {
     await closed;
     const closedAtMs = performance.now();
     expect((await exited)[0]).toBe(0);
-    expect(performance.now() - closedAtMs).toBeLessThan(1500);
+    expect(performance.now() - closedAtMs).toBeLessThan(atMostMs(1_500));
   });
 });

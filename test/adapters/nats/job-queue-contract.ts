@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { type JobMessage, type JobQueue, messageId, type ReceivedJob } from '../../../src/ports/job-queue.ts';
+import { atMostMs } from '../../support/proof-scale.ts';
 import { waitFor } from '../../support/wait-for.ts';
 
 export interface JobQueueUnderTest {
@@ -142,7 +143,7 @@ export function jobQueueContract(underTest: () => JobQueueUnderTest): void {
       const stoppedAtMs = performance.now();
       stopping.abort();
       expect(await pulling).toBeUndefined();
-      expect(performance.now() - stoppedAtMs).toBeLessThan(2_000);
+      expect(performance.now() - stoppedAtMs).toBeLessThan(atMostMs(2_000));
     });
 
     it('that has stopped takes none any more', async () => {

@@ -6,7 +6,7 @@ import { newId } from '../../../src/system/clock-and-chance.ts';
 import type { ChargedAccount } from '../../commands/charged-account.ts';
 import { accepted } from '../../support/accepted.ts';
 import { queue } from '../../support/downloads.ts';
-import { isLongProof, scaled } from '../../support/proof-scale.ts';
+import { atMostMs, scaled } from '../../support/proof-scale.ts';
 import type { ServiceProcess } from '../../support/service.ts';
 import { patienceMs, waitFor } from '../../support/wait-for.ts';
 import type { Browser } from '../browser.ts';
@@ -21,7 +21,7 @@ const { installation } = service;
 const sql: typeof service.sql = (...given) => service.sql(...given);
 const tries = scaled(2, 15);
 /** A live page ends by itself after a minute; how fast a busy machine is, only the long proof says. */
-const longestMs = isLongProof ? 1_000 : 20_000;
+const longestMs = atMostMs(1_000);
 const measured = new Map<string, number[]>();
 
 let other: ServiceProcess;

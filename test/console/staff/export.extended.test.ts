@@ -18,7 +18,7 @@ import { staffSite } from '../../../src/console/staff/staff-site.ts';
 import type { StaffVisit } from '../../../src/console/visit.ts';
 import { createListener } from '../../../src/http/listener.ts';
 import { ServiceParts } from '../../../src/ports/service-parts.ts';
-import { isLongProof } from '../../support/proof-scale.ts';
+import { atMostMs } from '../../support/proof-scale.ts';
 import { waitFor } from '../../support/wait-for.ts';
 
 /** How files are sent, whatever they have: rows come from generators here. */
@@ -173,8 +173,7 @@ it('ends within a second of the end of the session, and does not look whole', as
   signOut();
   const sinceMs = performance.now();
   const text = await untilCut(answer);
-  // How fast a busy machine is, only the long proof says.
-  expect(performance.now() - sinceMs).toBeLessThan(isLongProof ? 1_000 : 20_000);
+  expect(performance.now() - sinceMs).toBeLessThan(atMostMs(1_000));
   expect(() => JSON.parse(text) as unknown).toThrow();
   await ended;
 });
