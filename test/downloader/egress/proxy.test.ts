@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { type AddressInfo, connect, createServer as createListener } from 'node:net';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
@@ -48,7 +49,7 @@ function admit(maxBytes = 1_000_000, to = proxy) {
   const { username, password, port } = new URL(pass.proxyUrl);
   const credentials = Buffer.from(`${username}:${password}`).toString('base64');
   const authorization = `Proxy-Authorization: Basic ${credentials}\r\n`;
-  return { pass, authorization, say: (text: string) => exchange(Number(port), text) };
+  return { pass, authorization, port: Number(port), say: (text: string) => exchange(Number(port), text) };
 }
 
 const close = 'Connection: close\r\n\r\n';
@@ -180,14 +181,19 @@ describe('the proxy', () => {
   });
 
   test('takes so many connections of an attempt and no more', async () => {
-    // Idle for long enough that all of them are open together, however slow the machine is.
-    const impatient = await startEgressProxy({ guard, idleMs: 3_000 });
-    const { authorization, say } = admit(undefined, impatient);
+    const { port, authorization } = admit();
     const request = `CONNECT ${host} HTTP/1.1\r\nHost: x\r\n${authorization}\r\n`;
-    const answers = await Promise.all(Array.from({ length: 40 }, () => say(request)));
-    expect(answers.filter((heard) => heard.startsWith('HTTP/1.1 200'))).toHaveLength(32);
-    expect(answers.filter((heard) => heard.startsWith('HTTP/1.1 429'))).toHaveLength(8);
-    await impatient.close();
+    // All of them stay open until each has its answer.
+    const sockets = Array.from({ length: 40 }, () => connect(port, '127.0.0.1'));
+    const answers = sockets.map(async (socket) => {
+      socket.write(request);
+      const [data] = (await once(socket, 'data')) as [Buffer];
+      return data.toString().slice(0, 12);
+    });
+    const heard = await Promise.all(answers);
+    for (const socket of sockets) socket.destroy();
+    expect(heard.filter((status) => status === 'HTTP/1.1 200')).toHaveLength(32);
+    expect(heard.filter((status) => status === 'HTTP/1.1 429')).toHaveLength(8);
   });
 
   test('says no to everything of an attempt that was refused a hundred times', async () => {
