@@ -1,4 +1,6 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
+import { patienceMs } from '../support/wait-for.ts';
 import { addCoverage, type Coverage } from './coverage.ts';
 import type { Edit } from './module-hooks.ts';
 import type { History } from './simulation.ts';
@@ -11,8 +13,9 @@ interface RunOptions {
   keepsLog?: boolean;
 }
 
-/** No history takes nearly as long, in milliseconds of real time. */
-const longestMs = 20_000;
+/** No history takes nearly as much of a processor, in milliseconds. On a busy machine that may last for minutes. */
+const mostCpuMs = 20_000;
+const lookEveryMs = 1_000;
 
 /** Runs histories in a thread of its own. */
 export class Runner {
@@ -39,16 +42,18 @@ export class Runner {
       else resolve(message);
     };
     const worker = this.#worker;
-    const hangs = setTimeout(() => {
+    const giveUp = () => {
       void worker.terminate();
       this.#worker = this.#start();
       const nothing = { requests: 0, events: 0, virtualMs: 0, faults: [], clients: [], traceHash: '' };
       resolve({ ...nothing, seed, violations: [{ rule: 'hangs', what: 'something repeats itself without a pause' }] });
-    }, longestMs);
+    };
+    const over = new AbortController();
+    void hangs(worker, over.signal).then((isHanging) => isHanging && !over.signal.aborted && giveUp());
     worker.on('message', take).once('error', reject);
     worker.postMessage({ seed, only, traces: print !== undefined, keepsLog } satisfies Order);
     return promise.finally(() => {
-      clearTimeout(hangs);
+      over.abort();
       worker.off('message', take).off('error', reject);
     });
   }
@@ -63,6 +68,21 @@ export class Runner {
   async end(): Promise<void> {
     await this.#worker.terminate();
   }
+}
+
+/** @returns true for a thread that goes on for too long, false once `over` is aborted */
+async function hangs(worker: Worker, over: AbortSignal): Promise<boolean> {
+  const startedMs = performance.now();
+  let before: NodeJS.CpuUsage | undefined;
+  while (!over.aborted) {
+    // A thread that is only starting has used nothing.
+    const used = await worker.cpuUsage(before).catch(() => undefined);
+    const usedMs = before && used ? (used.user + used.system) / 1_000 : 0;
+    if (usedMs > mostCpuMs || performance.now() - startedMs > patienceMs) return true;
+    before ??= used;
+    await delay(lookEveryMs, undefined, { signal: over }).catch(() => undefined);
+  }
+  return false;
 }
 
 export interface Totals {
