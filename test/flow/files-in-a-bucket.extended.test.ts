@@ -30,7 +30,7 @@ beforeAll(async () => {
   s3 = await startS3Server();
   const plans = planFile({ hourly_limit: 10_000 });
   service = await startService(
-    { ...settingsFor(s3.url), ATTEMPT_TIMEOUT_SECONDS: '20', PLANS_FILE: plans },
+    { ...settingsFor(s3.url), ATTEMPT_TIMEOUT_SECONDS: '60', PLANS_FILE: plans },
     { postgres: 'of the run' },
   );
   ({ key } = await service.openAccount('test'));
