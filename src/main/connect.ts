@@ -11,7 +11,7 @@ import { createClock } from '../adapters/postgres/business-clock.ts';
 import { keepMeasuring, measureClock } from '../adapters/postgres/measure-clock.ts';
 import { migrate } from '../adapters/postgres/migrations.ts';
 import { createPendingVoids, signOlderVoids } from '../adapters/postgres/pending-voids.ts';
-import { endInTime, openPool } from '../adapters/postgres/pool.ts';
+import { endInTime, openPool, startPatienceMs, waitAsRequestsDo } from '../adapters/postgres/pool.ts';
 import { createRowMacs } from '../adapters/postgres/row-macs.ts';
 import { requireOwnSessions } from '../adapters/postgres/session.ts';
 import { createStoreOnStandby } from '../adapters/postgres/store-on-standby.ts';
@@ -53,6 +53,7 @@ export async function connect(
     serviceParts,
     max: 10,
     queryTimeoutMs: 10_000,
+    connectionTimeoutMs: startPatienceMs,
   });
   try {
     return await connectBeside(pool, config, { ...options, addresses, serviceParts });
@@ -146,7 +147,7 @@ async function connectBeside(
     publicUrl: config.PUBLIC_URL ?? localUrl(config),
     /** The work that may have to wait, by name: each function tells the reason, or undefined while nothing waits. */
     waiting: new Map<string, () => Promise<string | undefined>>(),
-    /** False until everything works that a start promises; set by `serve`. */
+    /** False until everything works that a start promises; see `endStart`. */
     isStarted: false,
     close: async () => {
       // Side by side: a server that does not answer must not delay the other connections.
@@ -160,6 +161,12 @@ async function connectBeside(
       ]);
     },
   };
+}
+
+/** Everything works that a start promises: from now on, connections are for requests. */
+export function endStart(connections: Connections): void {
+  connections.isStarted = true;
+  waitAsRequestsDo(connections.pool);
 }
 
 /** Names this process in the pending voids that it records. */

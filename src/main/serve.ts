@@ -8,7 +8,7 @@ import { tellStory } from '../demo/tell-story.ts';
 import { lockDataDirectory } from '../embedded/data-directory.ts';
 import { newId, newUuid, randomBits } from '../system/clock-and-chance.ts';
 import { putPendingVoidsBack } from './backups/backups.ts';
-import { connect, type Connections } from './connect.ts';
+import { connect, type Connections, endStart } from './connect.ts';
 import { isDemo, isLocalDemo } from './downloader-sandbox.ts';
 import { startEmbeddedServers } from './embedded-servers.ts';
 import { orFullDisk } from './full-disk.ts';
@@ -141,7 +141,7 @@ async function startAll(
   shutdown.add('instance file', async () => removeInstance(config.dataDirectory));
   writeInstance(config.dataDirectory, { pid: process.pid, publicUrl: url ?? '', staffUrl, ...addresses });
   notices.push(...(await waitingNotices(connections)));
-  connections.isStarted = true;
+  endStart(connections);
   return { url, staffUrl, samplePlatformUrl: addresses.samplePlatformUrl, demo: prepared, notices };
 }
 
@@ -176,7 +176,7 @@ async function startOne(
   // A process of one role often has no screen: the notices go to its log.
   for (const notice of running.notices ?? []) log.logger.warn(notice);
   const { staffUrl = null } = running;
-  connections.isStarted = true;
+  endStart(connections);
   const started = { samplePlatformUrl, staffUrl, demo: null, notices: await waitingNotices(connections) };
   if (running.url !== undefined) return { ...started, url: running.url };
   const health = await startHealthServer(connections);

@@ -3,8 +3,8 @@ import type { Logger } from 'pino';
 import { runInBackground } from '../../async/background.ts';
 import { sleep } from '../../async/sleep.ts';
 import { servicePart, type ServiceParts } from '../../ports/service-parts.ts';
-import { endInTime } from './pool.ts';
-import { beginSession, startPatienceMs } from './session.ts';
+import { endInTime, startPatienceMs } from './pool.ts';
+import { beginSession } from './session.ts';
 
 /** The locks of roles that act in one process at a time. The numbers only have to differ from each other. */
 const lockIds = { projector: 7_325_002, dispatcher: 7_325_003 } as const;

@@ -14,17 +14,27 @@ export interface PoolOptions {
   /** Settings of its sessions, beside those that all have. */
   settings?: Readonly<Record<string, string>>;
   queryTimeoutMs: number;
+  /** Default: as long as a request waits. */
   connectionTimeoutMs?: number;
 }
 
 const serverPatienceMs = 1_000;
+/** How long a request waits for a connection. */
+const requestPatienceMs = 3_000;
+/** How long a start waits for one: a busy machine may take longer to begin it than a request should wait. */
+export const startPatienceMs = 10_000;
+
+/** Once a start is over. @param pool that was opened with the patience of a start */
+export function waitAsRequestsDo(pool: Pool): void {
+  pool.options.connectionTimeoutMillis = requestPatienceMs;
+}
 
 /**
  * A pool that never ends the process: errors of idle connections are logged, and a server that is away or silent makes the
  * current query fail.
  */
 export function openPool(url: string, { logger, serviceParts, name = 'Postgres', ...config }: PoolOptions): Pool {
-  const { queryTimeoutMs, connectionTimeoutMs = 3_000, settings, max } = config;
+  const { queryTimeoutMs, connectionTimeoutMs = requestPatienceMs, settings, max } = config;
   // The server gives up too: else a statement that waits for a lock would keep its connection and its own locks, and each
   // repetition one more. It does so later than the client, whose own error callers know as an outage.
   const session = { statementTimeoutMs: queryTimeoutMs + serverPatienceMs, ...(settings && { settings }) };

@@ -1,4 +1,4 @@
-import { type ClientBase, DatabaseError, type Pool, type PoolClient } from 'pg';
+import type { ClientBase, Pool, PoolClient } from 'pg';
 import { PostgresUnusable } from '../../ports/service-parts.ts';
 
 /**
@@ -92,21 +92,6 @@ const sharedSessions =
 
 const turns = 5;
 
-/** How long a start waits for its first connection: a busy machine may take longer to begin than a request should wait. */
-export const startPatienceMs = 10_000;
-
-async function firstConnection(pool: Pool): Promise<PoolClient> {
-  const untilMs = performance.now() + startPatienceMs;
-  for (;;)
-    try {
-      return await pool.connect();
-    } catch (error) {
-      // Whatever the server says, it does answer.
-      const isLate = error instanceof Error && !(error instanceof DatabaseError) && error.message.includes('timeout');
-      if (!isLate || performance.now() >= untilMs) throw error;
-    }
-}
-
 /**
  * Tries out whether each connection has a process of the server to itself, as every session setting, session lock and named
  * statement needs. Two connections ask in turn: a pooler that gives processes out by transaction or statement gives the second
@@ -117,7 +102,7 @@ async function firstConnection(pool: Pool): Promise<PoolClient> {
 export async function requireOwnSessions(pool: Pool): Promise<void> {
   const clients: PoolClient[] = [];
   try {
-    clients.push(await firstConnection(pool));
+    clients.push(await pool.connect());
     // One after the other: where the second one is refused, the first one is released.
     clients.push(await pool.connect());
     const seen = new Map<number, PoolClient>();

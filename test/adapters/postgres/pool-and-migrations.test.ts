@@ -6,9 +6,11 @@ import { pino } from 'pino';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { startHeartbeat } from '../../../src/adapters/postgres/heartbeat.ts';
 import { migrate } from '../../../src/adapters/postgres/migrations.ts';
+import { openPool, startPatienceMs, waitAsRequestsDo } from '../../../src/adapters/postgres/pool.ts';
 import { migrationsDirectory } from '../../../src/main/schema.ts';
 import { openPatientPool } from '../../support/patient-pool.ts';
 import { createDatabase } from '../../support/postgres.ts';
+import { startPostgresProxy } from '../../support/postgres-proxy.ts';
 import { atMostMs } from '../../support/proof-scale.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 import { patienceMs, waitFor } from '../../support/wait-for.ts';
@@ -128,6 +130,21 @@ describe('a pool', () => {
     await waitFor(async () => !(await hasAnswer(held)), { what: 'the lost connection' });
     held.release(true);
     await waitFor(() => hasAnswer(pool!), { what: 'a new connection' });
+  });
+
+  it('waits for a connection as long as a start does, and as long as a request once that is over', async () => {
+    await using database = await createDatabase();
+    await using proxy = await startPostgresProxy(database.url);
+    const openStarting = () =>
+      openPool(proxy.url, { logger, max: 2, queryTimeoutMs: patienceMs, connectionTimeoutMs: startPatienceMs });
+    const [pool, other] = [openStarting(), openStarting()];
+    for (const one of [pool, other]) onTestFinished(() => one.end());
+    waitAsRequestsDo(other);
+    proxy.setHeld(true);
+    const answer = pool.query('select 1');
+    await expect(other.query('select 1')).rejects.toThrow(/timeout/i);
+    proxy.setHeld(false);
+    await answer;
   });
 
   it('does not wait for ever for an answer', async () => {

@@ -5,7 +5,6 @@ import { requireOwnSessions, sessionSettings } from '../../../src/adapters/postg
 import { createBadlySetDatabase } from '../../support/badly-set-database.ts';
 import { openPatientPool } from '../../support/patient-pool.ts';
 import { createDatabase } from '../../support/postgres.ts';
-import { startPostgresProxy } from '../../support/postgres-proxy.ts';
 import { waitFor } from '../../support/wait-for.ts';
 import { root } from '../../tidy/source-files.ts';
 
@@ -68,17 +67,4 @@ it('a trial of sessions asks a server once that refuses it, whatever the reason 
   const attempts = vi.spyOn(pool, 'connect');
   await expect(requireOwnSessions(pool)).rejects.toThrow('unknown_timeout');
   expect(attempts).toHaveBeenCalledTimes(1);
-});
-
-it('a trial of sessions asks a server again that did not answer in time', async () => {
-  await using database = await createDatabase();
-  await using proxy = await startPostgresProxy(database.url);
-  await using stack = new AsyncDisposableStack();
-  const pool = openPatientPool(proxy.url, { max: 3, connectionTimeoutMs: 1_000 });
-  stack.defer(() => pool.end());
-  proxy.setHeld(true);
-  const trial = requireOwnSessions(pool);
-  await expect(pool.query('select')).rejects.toThrow('timeout');
-  proxy.setHeld(false);
-  await trial;
 });
