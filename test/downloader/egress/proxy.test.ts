@@ -46,10 +46,11 @@ afterAll(async () => {
 /** Admits an attempt, and speaks to the proxy byte by byte. */
 function admit(maxBytes = 1_000_000, to = proxy) {
   const pass = to.admit({ maxBytes });
-  const { username, password, port } = new URL(pass.proxyUrl);
+  const { username, password, port: digits } = new URL(pass.proxyUrl);
+  const port = Number(digits);
   const credentials = Buffer.from(`${username}:${password}`).toString('base64');
   const authorization = `Proxy-Authorization: Basic ${credentials}\r\n`;
-  return { pass, authorization, port: Number(port), say: (text: string) => exchange(Number(port), text) };
+  return { pass, authorization, port, say: (text: string) => exchange(port, text) };
 }
 
 const close = 'Connection: close\r\n\r\n';
