@@ -1,6 +1,8 @@
 import type { DatabaseSync } from 'node:sqlite';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { columns } from '../../src/audit/compare/columns.ts';
 import type { RecordedEvent } from '../../src/audit/rules/audited-log.ts';
+import { centsTaken } from '../../src/audit/rules/cents-taken.ts';
 import { type Divergence, Divergences } from '../../src/audit/rules/divergence.ts';
 import { Replay, type ReplayObserver } from '../../src/audit/rules/replay.ts';
 import type { Rule } from '../../src/audit/rules/rules.ts';
@@ -70,14 +72,21 @@ const forgetting = (replay: Replay): ReplayObserver => ({
   documentMailed: () => undefined,
 });
 
-/** The divergences that the rules find in the log as it is now. */
-async function audit(at = auditedAt): Promise<Divergence[]> {
+/**
+ * The divergences that the rules find in the log as it is now.
+ *
+ * @param more told of what the replay does, too
+ */
+async function audit(
+  at = auditedAt,
+  more: (replay: Replay) => Partial<ReplayObserver> = () => ({}),
+): Promise<Divergence[]> {
   const events = new ForgedLog(database).rows.map(recorded);
   const streams = Map.groupBy(events, ({ stream }) => stream);
   const divergences = new Divergences();
   const read = async (stream: string, from: number, most = Infinity) =>
     (streams.get(stream) ?? []).filter(({ revision }) => revision >= from).slice(0, most);
-  const replay = new Replay(read, divergences.report, forgetting);
+  const replay = new Replay(read, divergences.report, (each) => ({ ...forgetting(each), ...more(each) }));
   for (const event of events) await replay.apply(event);
   await replay.completeness.check(at, events.at(-1)?.position ?? -1n, () => true);
   return divergences.list().flatMap((account) => account.divergences);
@@ -115,6 +124,33 @@ it('find what nobody has done by now: periods that are over and not ended, ended
   ]);
 });
 
+it('fold what each billing period has used, and what is due in it', async () => {
+  const periods = new Map<string, string>();
+  const left = new Map<string, number>();
+  await audit(auditedAt, ({ completeness }) => ({
+    periodChanged: (period) => {
+      const { terms: _, last_hash: __, last_time: ___, ...shown } = columns.credits;
+      const row = Object.entries(shown).map(([name, valueOf]) => [name, valueOf({ period, completeness })] as const);
+      periods.set(period.stream, JSON.stringify(Object.fromEntries(row)));
+      // The ledger has what the period has.
+      expect(left.get(period.stream) ?? 0).toBe(period.totals.overage_cents);
+    },
+    usageChanged: (event, { stream }) => {
+      left.set(stream, (left.get(stream) ?? 0) + (centsTaken(event) ?? 0));
+    },
+  }));
+  expect([...periods.values()].join('\n')).toMatchSnapshot();
+});
+
+/** What is told of each, without values that are long. */
+function toldOf(found: readonly Divergence[]): string {
+  const told = found.map(({ rule, stream, revision, field, expected }) => {
+    const text = JSON.stringify(expected ?? null);
+    return `${rule} ${stream.split('-')[0] ?? ''} ${String(revision)} ${field}: ${text.length < 120 ? text : 'a long value'}`;
+  });
+  return [...new Set(told)].join('\n');
+}
+
 /** Rules of the comparison with the read models. */
 const byReadModels: readonly Rule[] = ['row_differs', 'row_surplus', 'idempotency_key'];
 
@@ -123,8 +159,11 @@ describe('find, by the rule that it breaks,', () => {
   const told = lies.filter(({ rules }) => !rules.some((rule) => byReadModels.includes(rule)));
 
   it.each(told)('$kind', async ({ tamper, rules }) => {
-    const found = rulesOf(await auditAfter((log) => tamper(log, new Random(seed))));
-    expect(rules.filter((rule) => found.includes(rule))).not.toEqual([]);
+    const found = await auditAfter((log) => tamper(log, new Random(seed)));
+    const broken = rulesOf(found);
+    expect(rules.filter((rule) => broken.includes(rule))).not.toEqual([]);
+    // All that is told of the lie: a change here is a change of what people read, or of what the rules see.
+    expect(toldOf(found)).toMatchSnapshot();
   });
 });
 
