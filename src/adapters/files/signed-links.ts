@@ -22,11 +22,11 @@ const pathPattern = /^\/files\/([A-Za-z0-9_-]{1,200})\/(0|[1-9]\d{0,14})\/([a-z0
 const parameterNames = ['download', 'key', 'expires', 'nonce', 'signature'] as const;
 
 /** The signed text: one line per part, since no encoded part contains a line break. */
-function sign(key: KeyObject, path: string, query: Readonly<Record<string, string>>): Buffer {
+function sign(key: KeyObject, path: string, query: Readonly<Record<string, string>>): string {
   const signed = parameterNames.slice(0, -1).map((name) => `${name}=${encodeURIComponent(query[name] ?? '')}`);
   return createHmac('sha256', key)
     .update([signatureVersion, 'GET', path, ...signed].join('\n'))
-    .digest();
+    .digest('base64url');
 }
 
 /** The link's parameters, if it has each of them once and no others. */
@@ -47,7 +47,7 @@ export function createSignedLinks({ downloadBaseUrl, signingKeys: { current, oth
       const path = `/files/${keyPath(key)}`;
       const expires = String(expiresAtSeconds);
       const query = { download: downloadName.toWellFormed(), key: current.id, expires, nonce: nonce() };
-      const signature = sign(current.key, path, query).toString('base64url');
+      const signature = sign(current.key, path, query);
       return `${downloadBaseUrl()}${path}?${new URLSearchParams({ ...query, signature }).toString()}`;
     },
     /** @returns the content of a genuine link. The signature is verified first: nothing in the URL is trusted before. */
@@ -56,11 +56,9 @@ export function createSignedLinks({ downloadBaseUrl, signingKeys: { current, oth
       const parameters = readQuery(query);
       const key = parameters === undefined ? undefined : keys.get(parameters.key);
       if (parameters === undefined || key === undefined || rest.length > 0) return undefined;
-      const expected = sign(key, path, parameters);
-      const given = Buffer.from(parameters.signature, 'base64url');
+      // As they are spelled: base64 can spell the same bytes in several ways, and only ours is a link that we issued.
+      const [expected, given] = [Buffer.from(sign(key, path, parameters)), Buffer.from(parameters.signature)];
       if (given.length !== expected.length || !timingSafeEqual(given, expected)) return undefined;
-      // Base64 can spell the same bytes in several ways; only our spelling is a link that we issued.
-      if (expected.toString('base64url') !== parameters.signature) return undefined;
       const [, token = '', revision = '', name = ''] = pathPattern.exec(path) ?? [];
       if (!isToken(token) || !isFileName(name)) return undefined;
       const { download: downloadName, expires, signature } = parameters;
