@@ -13,7 +13,7 @@ export default defineConfig({
     include: [
       '{usage-*,*-usage,change-*,closing-grace,correction-requests,failed-job-keeps-charge,plans}.unit.test.ts',
       '{billing-period,invoice,next-invoice,document-number,cents}.unit.test.ts',
-      'rules.unit.test.ts',
+      '{rules,period,invoices,invoice-lines,permitted-money}.unit.test.ts',
     ],
     testTimeout: 60_000,
   },

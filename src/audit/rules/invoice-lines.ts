@@ -18,13 +18,15 @@ export function feeLine(event: Link, period: Pick<Link['data'], 'terms' | 'perio
  *
  * @param most if there would be more ranges, one range covers everything from the first revision to the last
  */
-export function rangesOf(revisions: readonly number[], most: number): [number, number, number][] {
-  const ranges: [number, number, number][] = [];
+export function rangesOf(revisions: readonly number[], most: number): Range[] {
+  const ranges: Range[] = [];
   for (const revision of revisions) {
-    const [first, last, step] = ranges.at(-1) ?? [-1, -2, 0];
-    const isNext = first === last || revision - last === step;
-    if (isNext) ranges.splice(-1, 1, [first, revision, revision - last]);
+    const newest = ranges.at(-1);
+    if (newest && (newest[0] === newest[1] || revision - newest[1] === newest[2]))
+      ranges.splice(-1, 1, [newest[0], revision, revision - newest[1]]);
     else ranges.push([revision, revision, 1]);
   }
-  return ranges.length > most ? [[revisions[0] ?? 0, revisions.at(-1) ?? 0, 1]] : ranges;
+  return ranges.length > most ? [[...revisions.slice(0, 1), ...revisions.slice(-1), 1] as unknown as Range] : ranges;
 }
+
+type Range = [first: number, last: number, step: number];
