@@ -100,7 +100,11 @@ describe('the order of events', () => {
     expect(step('UsagePeriodEnded', {})).toEqual([]);
     expect(open()).toEqual([]);
     expect(period.phase).toBe('open');
-    expect(open()).toEqual(['period_order type one that may come while the period is open']);
+    const again = ['period_order type one that may come while the period is open'];
+    expect(open({ downloads_limit: 9 })).toEqual(again);
+    expect(period.terms.downloads_limit).toBe(9);
+    expect(step('JobClaimed', {})).toEqual(again);
+    expect(period.phase).toBe('open');
   });
 
   it('has each event in its phase alone', () => {
@@ -224,7 +228,9 @@ describe('a charge', () => {
   it('takes a credit while there is one, then the rate', () => {
     open();
     expect(credit('a')).toEqual([]);
-    expect(overage('b')).toEqual(['charge_due type a credit, while there is one']);
+    const other = { rate_cents: 30, rate_version: 'v2', cents: 30 };
+    expect(overage('b', other)).toEqual(['charge_due type a credit, while there is one']);
+    expect(period.terms).toMatchObject({ overage_cents: 25, rate_version: 'v1' });
     // From here on as if the credits were used.
     expect(overage('c')[0]).toMatch(/^append_whole type UsageWarningReached/);
     expect(period.credits.downloads).toBe(2);
@@ -381,6 +387,35 @@ describe('notices', () => {
     expect(step('OverageCapReached', { overage_cents: 25, overage_cap_cents: 30 })).toEqual([]);
   });
 
+  it('do not tell of a cap at the opening, however small it is', () => {
+    open({ downloads_limit: 0, overage_cap_cents: 0 });
+    expect(period.capReached).toBe(false);
+    expect(step('OverageCapSet', { effective: 'now', overage_cap_cents: 1 })).toEqual([]);
+    expect(step('OverageCapReached', { overage_cents: 0, overage_cap_cents: 1 })).toEqual([]);
+  });
+
+  it('do not tell of a cap below what was charged, where nothing more can be', () => {
+    used();
+    overage('c');
+    period.terms = { ...period.terms, overage_cents: null };
+    expect(step('OverageCapSet', { effective: 'now', overage_cap_cents: 0 })).toEqual([]);
+    expect(step('OverageCapRemoved', { effective: 'now' })).toEqual([]);
+  });
+
+  it('stay given after a change that leaves the limit as it is, though a void has made room', () => {
+    used();
+    const id = period.charges.get('b')?.id;
+    step('DownloadVoided', { token: 'b', charge_event_id: id, credits: 1, overage_downloads: 0, cents: 0 });
+    const change = (downloads_limit: number) =>
+      step('PlanChanged', {
+        effective: 'now',
+        terms: { plan: 'dev_100', fee_cents: 1_900, downloads_limit },
+        fee_difference_cents: 0,
+      });
+    expect(change(2)).toEqual([]);
+    expect([...period.warned]).toEqual(['downloads:80', 'downloads:100']);
+  });
+
   it('do not tell of a cap while there are credits, or without a rate, or in an append of a look-up', () => {
     open({ overage_cap_cents: 0 });
     expect(credit('a')).toEqual([]);
@@ -476,7 +511,9 @@ describe('a change of terms', () => {
   });
 
   it('says since when failures of the service are given back', () => {
-    open({ service_failures_returned: false });
+    open();
+    expect(period.returnsFailuresSince).toBe(100n);
+    change({ fee_difference_cents: 0 }, { service_failures_returned: false, fee_cents: 0 });
     expect(period.returnsFailuresSince).toBeUndefined();
     change({}, { service_failures_returned: true });
     const since = period.returnsFailuresSince;
@@ -549,6 +586,8 @@ describe('what is given back', () => {
       'correction_amount data.cents 25',
       'correction_amount data.reference service-failure-c',
     ]);
+    period.charges.get('c')!.leftCents = 25;
+    expect(waive('c', { reference: 'by staff' }, { actor: { ...staff, id: service.id } })).toEqual([]);
     period.charges.get('c')!.leftCents = 25;
     expect(waive('c', all, { actor: service })).toEqual([]);
     expect(returned('a')).toEqual([]);

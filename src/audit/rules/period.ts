@@ -59,6 +59,7 @@ export class Period extends Chain<string> {
   opened: Link | undefined;
   terms!: Terms;
   /** The time at which the phase began. */
+  // Stryker disable next-line StringLiteral: the opening sets it
   phaseSince = '';
   /** Position of the event since which the terms give failures of the service back; undefined while they do not. */
   returnsFailuresSince: bigint | undefined;
@@ -69,6 +70,7 @@ export class Period extends Chain<string> {
   readonly waivers: Waiver[] = [];
   readonly #references = new Set<string>();
   /** Invoice lines besides overage and waivers: fees, and the differences that upgrades added. */
+  // Stryker disable next-line ArrayDeclaration: a text is a line of no kind
   readonly lines: Line[] = [];
   /** The numbers of downloads and metadata requests so far, and of those that hold a credit. */
   readonly accepted = { downloads: 0, metadata: 0 };
@@ -122,6 +124,7 @@ export class Period extends Chain<string> {
     for (let awaited = this.awaited.shift(); awaited; awaited = this.awaited.shift()) {
       if (awaited.mayBeMissing === true && awaited.type !== event.type) continue;
       if (this.must('append_whole', awaited.type === event.type, event, 'type', awaited.type)) {
+        // Stryker disable next-line OptionalChaining: an append that has to go on has begun
         const { $correlationId, $causationId, time } = this.#leader?.metadata ?? event.metadata;
         this.mustEqual('append_whole', event, { $correlationId, $causationId, time }, 'metadata.');
         this.mustEqual('append_whole', event, awaited.data);
@@ -164,6 +167,7 @@ export class Period extends Chain<string> {
 
   /** Events of an open period must also lie within it by their time. */
   #requireTime(event: Link): void {
+    // Stryker disable next-line OptionalChaining: only an opened period comes here
     const { period_start, period_end } = this.opened?.data ?? event.data;
     const isWithin = this.time >= period_start && this.time < period_end;
     this.must('period_time', isWithin, event, 'metadata.time', `from ${period_start} on, before ${period_end}`);
@@ -181,6 +185,7 @@ export class Period extends Chain<string> {
     else this.due.set(name, change);
     if (name === 'plan') {
       this.planChanges += 1;
+      // Stryker disable next-line OptionalChaining: only an opened period comes here
       const feeCents = (this.opened?.data.terms.fee_cents ?? 0) + this.totals.fee_difference_cents;
       const cents = isNow ? Math.max(0, plan.fee_cents - feeCents) : 0;
       this.mustEqual('plan_change', event, { fee_difference_cents: cents });

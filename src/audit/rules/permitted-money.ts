@@ -38,19 +38,22 @@ export class PermittedMoney {
   }
 
   #match(event: Link, chain: Chain): void {
-    const permitted = this.#permitted.get(event.metadata.$causationId);
-    const isPermitted =
-      permitted !== undefined &&
-      !permitted.isJudged &&
-      permitted.request.chain.accountId === chain.accountId &&
-      permitted.permission.position < event.position &&
-      isGivenBackFor(permitted.request, event);
-    if (!chain.must('correction_permitted', isPermitted, event, 'metadata.$causationId', 'what permits it')) return;
-    if (!permitted) return;
+    const permitted = this.#permittedFor(event, chain);
+    if (!permitted) {
+      chain.wrong('correction_permitted', event, 'metadata.$causationId', 'what permits it');
+      return;
+    }
     permitted.givenCents += event.data.cents;
     const { cents } = permitted.request.asked.data;
     const isWithin = permitted.givenCents <= cents;
     chain.must('correction_permitted', isWithin, event, 'data.cents', `at most ${cents} in all`);
+  }
+
+  #permittedFor(event: Link, { accountId }: Chain): Permitted | undefined {
+    const permitted = this.#permitted.get(event.metadata.$causationId);
+    if (!permitted || permitted.isJudged || permitted.request.chain.accountId !== accountId) return undefined;
+    const isBehind = permitted.permission.position < event.position;
+    return isBehind && isGivenBackFor(permitted.request, event) ? permitted : undefined;
   }
 }
 
