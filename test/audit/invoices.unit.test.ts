@@ -320,7 +320,7 @@ describe('a credit note', () => {
 
 describe('a mail about a document', () => {
   const account = {
-    hadPerson: (personId: string) => personId !== 'stranger',
+    hadPerson: (personId: string) => personId !== 'foreign',
     hadRemoved: (personId: string) => personId === 'removed',
   } as unknown as Account;
   const address = (mail_to?: readonly string[], of: Account | undefined = account) =>
@@ -332,14 +332,14 @@ describe('a mail about a document', () => {
         of,
       ),
     );
-  const strangers = ['document_mailed data.mail_to people of this account'];
+  const foreign = ['document_mailed data.mail_to people of this account'];
   const notNamed = ['document_mailed data.person_id one whom the document names, once'];
 
   it('goes to people of the account whom the document names', () => {
     expect(address(['ada', 'bob'])).toEqual([]);
     expect(invoices.waiting.get('document 0')).toEqual(['ada', 'bob']);
-    expect(address(['ada', 'stranger'])).toEqual(strangers);
-    expect(saysOf(() => invoices.address(link('InvoiceIssued', { mail_to: ['ada'] }), undefined))).toEqual(strangers);
+    expect(address(['ada', 'foreign'])).toEqual(foreign);
+    expect(saysOf(() => invoices.address(link('InvoiceIssued', { mail_to: ['ada'] }), undefined))).toEqual(foreign);
     expect(address()).toEqual([]);
     expect(invoices.waiting.get('document 3')).toEqual([]);
   });
