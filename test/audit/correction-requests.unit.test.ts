@@ -97,6 +97,9 @@ describe('a request', () => {
     ['a line of another invoice', line, { ...line, invoice_number: 2 }, used],
     ['a charge beside a line', line, waiver('a'), []],
     ['a line beside a charge', waiver('a'), line, []],
+    ['a line that names another stream', { ...line, stream: 'a' }, { ...line, stream: 'b' }, used],
+    ['a line that names the charge', waiver('a'), { ...waiver('a'), kind: 'credit_line' }, []],
+    ['a charge that a line has named', { ...waiver('a'), kind: 'credit_line' }, waiver('a'), []],
     ['the same charge', waiver('a'), waiver('a'), used],
     ['another charge', waiver('a'), waiver('b'), []],
     ['a charge of the same token in another period', waiver('a'), waiver('a', 'usage-2'), []],
@@ -276,6 +279,7 @@ describe('money', () => {
     ['the line', line, () => credited(), true],
     ['another line', line, () => credited({ line: 2 }), false],
     ['a line, for a charge', waiver('a'), () => credited(), false],
+    ['a line, for a waiver that names it', { ...line, kind: 'waive_charge' }, () => credited(), false],
     [
       'the charge, under another reference',
       waiver('a'),

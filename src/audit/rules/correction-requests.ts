@@ -135,12 +135,10 @@ const namedBy = ({ data }: Link): Named => Object(data.correction) as Named;
 
 const tokensOf = ({ token, charges }: Named): unknown[] => charges?.map((charge) => charge.token) ?? [token];
 
-/**
- * One reference is for one credit note of an account, and for one waiver of each charge. A line of an invoice has neither stream
- * nor token.
- */
+/** One reference is for one credit note of an account, and for one waiver of each charge. */
 function overlaps(one: Link, other: Link): boolean {
   const [first, second] = [namedBy(one), namedBy(other)];
+  if (first.kind === 'credit_line' || second.kind === 'credit_line') return first.kind === second.kind;
   const tokens = tokensOf(first);
   return first.stream === second.stream && tokensOf(second).some((token) => tokens.includes(token));
 }
@@ -152,5 +150,5 @@ export function isGivenBackFor({ asked }: CorrectionFacts, { type, stream, data,
   if (type === 'ChargeWaived')
     return kind !== 'credit_line' && stream === named.stream && tokensOf(named).includes(data.token);
   const { invoice_number, line, charge_event_id } = data;
-  return isDeepStrictEqual(named, { invoice_number, line, charge_event_id });
+  return kind === 'credit_line' && isDeepStrictEqual(named, { invoice_number, line, charge_event_id });
 }
