@@ -1,8 +1,9 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { Corrections, isGivenBackFor } from '../../src/audit/rules/correction-requests.ts';
 import type { Link } from '../../src/audit/rules/event-schemas.ts';
+import { linkOf } from './link-of.ts';
 
-/** What staff ask for and decide, event by event: what the rules say of each. */
+/** The rules of what staff ask for and decide, event by event. */
 const finance = { type: 'staff', id: 'stf_finance00000000000', role: 'finance', reason: 'broken' };
 const support = { type: 'staff', id: 'stf_support00000000000', role: 'support', reason: 'broken' };
 const admin = { type: 'staff', id: 'stf_admin000000000000', role: 'admin', reason: 'broken' };
@@ -30,16 +31,8 @@ const at = (time: string) => `2024-03-${time}.000Z`;
 
 function link(type: string, data: object, { actor = finance, time = '10T12:00:00', causedBy = '' }: By = {}): Link {
   revision += 1;
-  const metadata = { actor, time: at(time), $causationId: causedBy, $correlationId: '', hash: '' };
-  return {
-    type,
-    stream: 'corrections-acc_a',
-    revision,
-    id: `event ${String(revision)}`,
-    position: 0n,
-    data,
-    metadata,
-  } as unknown as Link;
+  const metadata = { actor, time: at(time), $causationId: causedBy };
+  return linkOf(type, { stream: 'corrections-acc_a', revision, data, metadata });
 }
 
 const line = { kind: 'credit_line', invoice_number: 1, line: 1, charge_event_id: null };
@@ -63,7 +56,7 @@ const ask = (of: Partial<typeof asking> = {}, by: By = {}) =>
   corrections.check(link('CorrectionAsked', { ...asking, ...of }, by))!;
 const decide = (type: string, data: object, by: By = {}) =>
   corrections.check(link(type, { correction_id: 'c1', ...data }, by));
-/** What is told of the last event alone. */
+/** @returns the divergences of the last event alone */
 function saysOf(...work: readonly (() => unknown)[]): string[] {
   for (const each of work) {
     told.length = 0;

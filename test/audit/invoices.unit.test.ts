@@ -3,8 +3,9 @@ import type { Account } from '../../src/audit/rules/account.ts';
 import type { Link } from '../../src/audit/rules/event-schemas.ts';
 import { Invoices } from '../../src/audit/rules/invoices.ts';
 import type { Charge, Period } from '../../src/audit/rules/period.ts';
+import { linkOf } from './link-of.ts';
 
-/** Documents of an account, event by event, beside a period as the replay has it: what the rules say of each. */
+/** The rules of an account's documents, event by event, beside a period as the replay has it. */
 const staff = { type: 'staff', id: 'maria', role: 'operator' };
 const service = { type: 'system', id: 'service-failures' };
 const [start, end, nextEnd] = ['2024-01-31', '2024-02-29', '2024-03-31'].map((day) => `${day}T00:00:00.000Z`);
@@ -23,9 +24,8 @@ beforeEach(() => {
 
 function link(type: string, data: object, actor: object = staff): Link {
   revision += 1;
-  const metadata = { actor, time: end, $causationId: '', $correlationId: '', hash: '' };
-  const place = { stream: 'invoices-acc_a', revision, id: `document ${String(revision)}`, position: 0n };
-  return { ...place, type, data, metadata } as unknown as Link;
+  const id = `document ${String(revision)}`;
+  return linkOf(type, { stream: 'invoices-acc_a', revision, id, data, metadata: { actor, time: end } });
 }
 
 const dear = { rate_cents: 25, rate_version: 'dear' };

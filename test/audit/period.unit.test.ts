@@ -1,8 +1,8 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import type { Link } from '../../src/audit/rules/event-schemas.ts';
 import { anchorAfter, Period } from '../../src/audit/rules/period.ts';
+import { linkOf } from './link-of.ts';
 
-/** One billing period, event by event: what the rules say of each, and what they go on with. */
+/** The rules of one billing period, event by event, and what they go on with. */
 const [start, end, nextEnd] = ['2024-01-31', '2024-02-29', '2024-03-31'].map((day) => `${day}T00:00:00.000Z`) as [
   string,
   string,
@@ -44,9 +44,8 @@ interface By {
 function step(type: string, data: object, by: By = {}): string[] {
   const { actor = staff, time = '2024-02-10T12:00:00.000Z', request = 'one request', cause = 'one cause' } = by;
   revision += 1;
-  const metadata = { actor, time, $correlationId: request, $causationId: cause, hash: '' };
-  const place = { stream: period.stream, revision, id: `event ${String(revision)}`, position: BigInt(100 + revision) };
-  const event = { ...place, type, data, metadata } as unknown as Link;
+  const metadata = { actor, time, $correlationId: request, $causationId: cause };
+  const event = linkOf(type, { stream: period.stream, revision, position: BigInt(100 + revision), data, metadata });
   told.length = 0;
   period.time = time;
   period.check(event);

@@ -2,8 +2,9 @@ import { beforeEach, expect, it } from 'vitest';
 import { type CorrectionFacts, Corrections } from '../../src/audit/rules/correction-requests.ts';
 import type { Link } from '../../src/audit/rules/event-schemas.ts';
 import { PermittedMoney } from '../../src/audit/rules/permitted-money.ts';
+import { linkOf } from './link-of.ts';
 
-/** Money that was given back, beside the corrections that permit it: what the rules say of both. */
+/** The rules of money that was given back, beside the corrections that permit it. */
 const finance = { type: 'staff', id: 'stf_finance00000000000', role: 'finance', reason: 'broken' };
 let told: string[];
 let permitted: PermittedMoney;
@@ -21,15 +22,8 @@ function link(
   type: string,
   { data = {}, causedBy = '', position = 0 }: { data?: object; causedBy?: string; position?: number },
 ): Link {
-  const metadata = {
-    actor: finance,
-    time: '2024-03-10T12:00:00.000Z',
-    $causationId: causedBy,
-    $correlationId: '',
-    hash: '',
-  };
-  const place = { stream: 'usage-1', revision: position, id: `event ${String(position)}`, position: BigInt(position) };
-  return { ...place, type, data, metadata } as unknown as Link;
+  const metadata = { actor: finance, time: '2024-03-10T12:00:00.000Z', $causationId: causedBy };
+  return linkOf(type, { stream: 'usage-1', revision: position, data, metadata });
 }
 
 /** A request for up to ten cents of a charge, at position 5, where it is permitted too. */
@@ -118,10 +112,8 @@ it('an end comes within an hour of the permission, and is missed once', () => {
   const asked: unknown[] = [];
   const of = request();
   const isOver = (...what: unknown[]) => asked.push(what) > 0;
-  expect(saysOf({ of, isOver: isOver })).toEqual([
-    'correction_ended data.correction_id "an end within an hour" is missing',
-  ]);
+  expect(saysOf({ of, isOver })).toEqual(['correction_ended data.correction_id "an end within an hour" is missing']);
   expect(asked).toEqual([['2024-03-10T12:00:00.000Z', 3_600_000, 'correction event 5']]);
-  expect(saysOf({ of, isOver: isOver })).toEqual([]);
+  expect(saysOf({ of, isOver })).toEqual([]);
   expect(asked).toHaveLength(1);
 });

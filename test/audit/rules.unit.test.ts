@@ -142,7 +142,7 @@ it('fold what each billing period has used, and what is due in it', async () => 
   expect([...periods.values()].join('\n')).toMatchSnapshot();
 });
 
-/** What is told of each, without values that are long. */
+/** Each divergence in a line, without values that are long. */
 function toldOf(found: readonly Divergence[]): string {
   const told = found.map(({ rule, stream, revision, field, expected }) => {
     const text = JSON.stringify(expected ?? null);
