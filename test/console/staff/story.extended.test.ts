@@ -147,7 +147,7 @@ describe.skipIf(isWithoutBrowser)('staff', () => {
     await page.goBack();
     await hands.follow('Give back');
     await hands.fill('Amount in US dollars', '0.10');
-    await hands.fill('Reference', 'CASE-7');
+    await hands.fill('Reference', 'STORY-7');
     await hands.fill('Reason', 'the film was cut');
     await hands.press('Give it back');
     await says(page, '$0.10 is given back.');
@@ -158,8 +158,8 @@ describe.skipIf(isWithoutBrowser)('staff', () => {
       await hands.open(section);
       await says(page, text);
     };
-    await open('Corrections', 'CASE-7');
-    await row(page, 'CASE-7').getByRole('link', { name: 'within the limit' }).click();
+    await open('Corrections', 'STORY-7');
+    await row(page, 'STORY-7').getByRole('link', { name: 'within the limit' }).click();
     await says(page, '$0.10 is given back.');
     await open('Overage', 'Overage of 20');
     await main(page).getByLabel('only with overage').check();
@@ -167,7 +167,7 @@ describe.skipIf(isWithoutBrowser)('staff', () => {
     await hands.follow(complaint.accountId);
     await main(page).getByLabel('What is listed').selectOption('corrections');
     await hands.press('Show');
-    await says(page, 'CASE-7');
+    await says(page, 'STORY-7');
     await open('Months', /20\d\d-\d\d/);
     await hands.follow(/20\d\d-\d\d/);
     await says(page, 'Waive');
@@ -205,7 +205,7 @@ describe.skipIf(isWithoutBrowser)('staff', () => {
     const owner = await ownersPage(complaint);
     await owner.goto('/console/invoices/2');
     await row(owner, 'Charges waived').getByText('-$0.25').waitFor();
-    await row(owner, 'CASE-8').filter({ hasText: 'nothing was delivered' }).getByText('-$0.20').waitFor();
+    await row(owner, 'STORY-8').filter({ hasText: 'nothing was delivered' }).getByText('-$0.20').waitFor();
     await says(owner, '$19.00');
   });
 
@@ -232,7 +232,7 @@ describe.skipIf(isWithoutBrowser)('staff', () => {
     await says(support, 'Failed:');
     await says(support, '$0.25');
     await hands.follow('Give back');
-    await hands.fill('Reference', 'CASE-8');
+    await hands.fill('Reference', 'STORY-8');
     await support.keyboard.press('Tab');
     await support.keyboard.type('The video is private: nothing was delivered.');
     await hands.press('Ask to give it back');
@@ -242,7 +242,7 @@ describe.skipIf(isWithoutBrowser)('staff', () => {
     const finance = await pageOf(await service.invite('finance'));
     const second = handsOf(finance);
     await finance.goto('/staff');
-    await second.follow('CASE-8');
+    await second.follow('STORY-8');
     await second.fill('Reason', 'checked');
     await second.press('Approve and give back $0.20');
     await says(finance, '$0.20 is given back.');
