@@ -29,5 +29,6 @@ it('a worker that is ready has started its engine', async ({ skip }) => {
   await using service = await startService(noDownloads);
   if (service.notices.includes(weakSandboxNotice)) return skip('children are not forked here');
   const family = familyOf([service.pid], listProcesses());
-  expect(family.filter((pid) => readProcessFile(pid, 'cmdline')?.includes('reeltally:warm'))).not.toEqual([]);
+  const engines = family.filter((pid) => readProcessFile(pid, 'cmdline')?.includes('reeltally:warm'));
+  expect(engines, service.log()).not.toEqual([]);
 });

@@ -13,6 +13,7 @@ import { basename, dirname, join } from 'node:path';
 import { sleep } from '../../async/sleep.ts';
 import { makeTemporaryFolder } from '../../system/disk.ts';
 import { listPids } from '../../system/processes.ts';
+import { startTimeoutMs } from '../start-timeout.ts';
 import { launch, type Namespaces, type View } from './launch.ts';
 import { callFilter } from './system-calls.ts';
 import { openUsers, shareUser, type User, type Users } from './users.ts';
@@ -48,8 +49,6 @@ export interface SandboxOptions {
 const programDirectories = ['/usr/local/sbin', '/usr/local/bin', '/usr/sbin', '/usr/bin', '/sbin', '/bin'];
 /** Of a process that sees nothing of this one. */
 const apart = { cwd: '/', detached: true, env: { PATH: programDirectories.join(':') } };
-/** Only there for a start to end: on a busy machine a process of Node takes many seconds to say a word, and is allowed all the same. */
-const startTimeoutMs = 30_000;
 
 /**
  * Runs in the new network: opens a listening socket there, hands it over, and ends with its standard input, which its parent

@@ -12,6 +12,7 @@ import { makeTemporaryFolder } from '../../system/disk.ts';
 import { sendSignal } from '../../system/processes.ts';
 import { fileSha256 } from '../file-sha256.ts';
 import type { Reaper } from '../sandbox/child-reaper.ts';
+import { startTimeoutMs } from '../start-timeout.ts';
 import { installTree } from './installed-tree.ts';
 import { bundledYtDlpName, bundledYtDlpSha256 } from './programs.ts';
 
@@ -24,8 +25,6 @@ export interface YtDlpCommand {
 
 /** The `treeSha256` of the files that the pinned build unpacks. */
 const unpackedSha256 = '0517e87147eb43584b07995c6834328f331e4b0db81b6eb3d1cb8b7ce8c6ca5b';
-
-const unpackTimeoutMs = 20_000;
 
 /** Starts the packed yt-dlp so that it waits for its input, and moves its unpacked directory away. */
 async function unpack(packedPath: string, loader: string, target: string, reaper: Reaper) {
@@ -42,7 +41,7 @@ async function unpack(packedPath: string, loader: string, target: string, reaper
   // It prompts for its input only once everything is unpacked and Python runs.
   const asked = new Promise((resolve) => child.stderr.once('data', () => resolve('asked')));
   try {
-    const outcome = await withDeadline(Promise.race([asked, ended]), unpackTimeoutMs, () => 'too late');
+    const outcome = await withDeadline(Promise.race([asked, ended]), startTimeoutMs, () => 'too late');
     const unpacked = (await readdir(temporary)).find((name) => name.startsWith('_MEI'));
     if (outcome !== 'asked' || unpacked === undefined) throw new Error('The downloader did not unpack itself.');
     await rename(join(temporary, unpacked), target);

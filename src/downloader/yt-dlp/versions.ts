@@ -5,6 +5,7 @@ import { fileSha256 } from '../file-sha256.ts';
 import type { Reaper } from '../sandbox/child-reaper.ts';
 import type { Namespaces } from '../sandbox/launch.ts';
 import { runSandboxed } from '../sandbox/run-sandboxed.ts';
+import { startTimeoutMs } from '../start-timeout.ts';
 import { testedSha256Of } from './newer.ts';
 import { bundledYtDlpName, bundledYtDlpSha256, bundledYtDlpVersion, type DownloaderPrograms } from './programs.ts';
 import type { YtDlpCommand } from './unpack.ts';
@@ -12,7 +13,6 @@ import type { YtDlpCommand } from './unpack.ts';
 /** Platforms change, and yt-dlp follows within days. */
 export const oldEngineDays = 60;
 
-const timeoutMs = 30_000;
 const dayMs = 86_400_000;
 
 /** @returns days since the date of a yt-dlp version, such as 2026.07.14 or 2026.07.14.233956 */
@@ -45,7 +45,7 @@ async function firstWord(
     ...run,
     directory: own.path,
     searchPath: [],
-    timeoutMs,
+    timeoutMs: startTimeoutMs,
     namespaces,
     reaper,
     maxOutputBytes: 64 * 1024,

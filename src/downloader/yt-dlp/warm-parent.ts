@@ -15,9 +15,8 @@ import type { Reaper } from '../sandbox/child-reaper.ts';
 import type { Forked, Forker } from '../sandbox/hand-over.ts';
 import { type AllNamespaces, launchParent } from '../sandbox/launch.ts';
 import { runSandboxed } from '../sandbox/run-sandboxed.ts';
+import { startTimeoutMs } from '../start-timeout.ts';
 import type { YtDlpCommand } from './unpack.ts';
-
-const startTimeoutMs = 20_000;
 
 export interface WarmParent extends Forker {
   /** How many it has forked. */
@@ -77,14 +76,14 @@ interface Place {
   pluginsDirectory: string;
   namespaces: AllNamespaces;
   reaper: Reaper;
-  /** It is ended if a fork takes longer. */
+  /** It is ended if a fork takes longer. A metadata request, which has 20 s, still starts yt-dlp by itself then. */
   forkTimeoutMs?: number;
 }
 
 /** @throws with what it says when it does not start */
 export async function startWarmParent(
   ytDlp: YtDlpCommand,
-  { reaper, forkTimeoutMs = 5_000, ...place }: Place,
+  { reaper, forkTimeoutMs = 15_000, ...place }: Place,
 ): Promise<WarmParent> {
   const child = spawnParent(ytDlp, place);
   const ended = once(child, 'exit').catch((error: unknown) => [error]);
