@@ -1,3 +1,4 @@
+import { writeFileSync } from 'node:fs';
 import type { SerializedError } from 'vitest';
 import { DefaultReporter, type TestModule, type TestRunEndReason, type TestSpecification } from 'vitest/node';
 
@@ -53,6 +54,11 @@ export default class ProgressReporter extends DefaultReporter {
     reason: TestRunEndReason,
   ): void {
     clearInterval(this.#timer);
+    const failedFilesPath = process.env['FAILED_TEST_FILES'];
+    const failed = modules.filter((module) => !module.ok()).map((module) => module.moduleId);
+    // With an error that belongs to no file, the files are not all that failed.
+    if (failedFilesPath !== undefined && unhandledErrors.length === 0)
+      writeFileSync(failedFilesPath, failed.join('\n'));
     super.onTestRunEnd(modules, unhandledErrors, reason);
     const longest = modules
       .map((module) => ({ path: module.moduleId, ms: module.diagnostic().duration }))
