@@ -50,6 +50,7 @@ function snapshotFromRow(row: CreditsRow): UsageSnapshot {
       due: row.due,
       warned: row.warned,
       capReached: row.cap_reached,
+      keyUse: row.key_use,
       next: row.next,
     },
   };
@@ -221,6 +222,7 @@ function rowOf({ stream, revision, lastHash, lastTime }: Omit<UsageSnapshot, 'us
     due: usage.due,
     warned: usage.warned,
     cap_reached: usage.capReached,
+    key_use: usage.keyUse,
     next: usage.next,
   };
 }

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { storedBillingDetails } from './billing-details.ts';
 import type { EventOf } from './event-of.ts';
 import { instant } from './instant.ts';
+import { keyId } from './key-limits.ts';
 import { plainText, storedEmail, storedText } from './plain-text.ts';
 import { planTerms } from './plans.ts';
 
@@ -11,7 +12,6 @@ export const accountStream = (accountId: string) => `account-${accountId}`;
 /** No hyphen, so that stream names can be read back. */
 export const accountIdPattern = /^acc_[a-z0-9]{16,32}$/;
 export const accountId = z.string().regex(accountIdPattern);
-const keyId = z.string().regex(/^key_[a-z0-9]{16,32}$/);
 export const personId = z.string().regex(/^per_[a-z0-9]{16,32}$/);
 
 const longestLabel = 100;
@@ -45,6 +45,10 @@ export const accountEventSchemas = {
     personal: z.strictObject({ email: storedEmail }),
   }),
   PersonRemoved: z.strictObject({ account_id: accountId, person_id: personId }),
+  /** Somebody of the account wants it closed. Staff close it. */
+  ClosingRequested: z.strictObject({ account_id: accountId }),
+  /** After UsagePeriodEnded of its last period: its keys are revoked, and nobody signs in to it. */
+  AccountClosed: z.strictObject({ account_id: accountId }),
   /** All details that hold from here on. Documents find them here by their own place in the log. */
   BillingDetailsChanged: z.strictObject({ account_id: accountId, personal: storedBillingDetails }),
 };

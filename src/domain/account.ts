@@ -30,9 +30,20 @@ export interface Account {
   billing: BillingDetails;
   /** When they were changed: the last few times, oldest first. */
   billingChangedAt: readonly string[];
+  /** Somebody of the account has asked for its closing: when, UTC ISO-8601. */
+  closingRequestedAt: string | null;
+  /** Its keys are revoked, and nobody signs in. Its people stay, for the mails of its last documents. */
+  closed: boolean;
 }
 
-export const initialAccount: Account = { keys: new Map(), people: new Map(), billing: noDetails, billingChangedAt: [] };
+export const initialAccount: Account = {
+  keys: new Map(),
+  people: new Map(),
+  billing: noDetails,
+  billingChangedAt: [],
+  closingRequestedAt: null,
+  closed: false,
+};
 
 /** Changes of the billing details within an hour: every command on an account reads its whole stream. */
 export const maxBillingChanges = 20;
@@ -67,10 +78,17 @@ export function evolveAccount(state: Account, event: AccountEvent, at: { time: s
       const billingChangedAt = [...state.billingChangedAt, at.time].slice(-maxBillingChanges);
       return { ...state, billing: event.data.personal, billingChangedAt };
     }
+    case 'ClosingRequested':
+      return { ...state, closingRequestedAt: at.time };
+    case 'AccountClosed':
+      return { ...state, closed: true, keys: allRevoked(state.keys) };
     default:
       return event satisfies never;
   }
 }
+
+const allRevoked = (keys: Account['keys']): Account['keys'] =>
+  new Map([...keys].map(([keyId, key]) => [keyId, { ...key, revoked: true }]));
 
 const withPerson = (state: Account, person: Person): Account => ({
   ...state,
@@ -106,7 +124,11 @@ export type AccountCommand =
   | RevokeKey
   | InvitePerson
   | RemovePerson
-  | ChangeBillingDetails;
+  | ChangeBillingDetails
+  /** By somebody of the account. */
+  | { kind: 'request_closing'; accountId: string }
+  /** After the end of its last period. */
+  | { kind: 'close_account'; accountId: string };
 
 /**
  * @param now instant of the decision, UTC ISO-8601
@@ -115,6 +137,9 @@ export type AccountCommand =
 export function decideAccount(state: Account, command: AccountCommand, now: string): AccountEvent[] | Refused {
   if (command.kind === 'open_account') return state.opened ? [] : [openAccount(command, now)];
   if (!state.opened) return refuse('account_not_found');
+  if (command.kind === 'close_account') return state.closed ? [] : [accountEvent('AccountClosed', command)];
+  // Billing details stay open to staff: the last invoices may still need a name.
+  if (state.closed && command.kind !== 'change_billing_details') return refuse('account_closed');
   switch (command.kind) {
     case 'issue_key':
       return decideKey(state, command, now);
@@ -126,8 +151,15 @@ export function decideAccount(state: Account, command: AccountCommand, now: stri
       return decideRemoval(state.people, command);
     case 'change_billing_details':
       return decideBillingDetails(state, command, now);
+    case 'request_closing':
+      return state.closingRequestedAt === null ? [accountEvent('ClosingRequested', command)] : [];
   }
 }
+
+const accountEvent = (
+  type: 'ClosingRequested' | 'AccountClosed',
+  { accountId }: { accountId: string },
+): AccountEvent => ({ type, data: { account_id: accountId } });
 
 function decideBillingDetails(
   { billing, billingChangedAt }: Account,

@@ -26,6 +26,8 @@ export interface Charges {
 
 interface Charge {
   eventId: string;
+  /** The key whose limit counts it. */
+  ofKey: { key_id?: string };
   type: 'DownloadCreditDebited' | 'OverageCharged' | 'MetadataCreditDebited';
   /** The rest of it: a credit, or cents. */
   credits: number;
@@ -54,13 +56,13 @@ export function evolveCharges(state: Charges, event: UsageEvent, { id }: { id: s
   };
   switch (event.type) {
     case 'DownloadCreditDebited':
-      charges.set(event.data.token, newCharge(id, event.type, { credits: 1, cents: 0 }));
+      charges.set(event.data.token, newCharge(id, event, { credits: 1, cents: 0 }));
       return state;
     case 'OverageCharged':
-      charges.set(event.data.token, newCharge(id, event.type, { credits: 0, cents: event.data.cents }));
+      charges.set(event.data.token, newCharge(id, event, { credits: 0, cents: event.data.cents }));
       return state;
     case 'MetadataCreditDebited':
-      charges.set(event.data.lookup_id, newCharge(id, event.type, { credits: 1, cents: 0 }));
+      charges.set(event.data.lookup_id, newCharge(id, event, { credits: 1, cents: 0 }));
       return state;
     case 'DownloadConfirmed':
       change(event.data.token, () => ({ confirmed: true }));
@@ -88,6 +90,10 @@ export function evolveCharges(state: Charges, event: UsageEvent, { id }: { id: s
       return { ...state, closed: true };
     case 'OverageCapSet':
     case 'OverageCapRemoved':
+    case 'KeyLimitSet':
+    case 'KeyLimitRemoved':
+    case 'AccountSuspended':
+    case 'SuspensionLifted':
     case 'DownloadQueued':
     case 'UsageWarningReached':
     case 'UsageWarningMailed':
@@ -101,9 +107,14 @@ export function evolveCharges(state: Charges, event: UsageEvent, { id }: { id: s
   }
 }
 
-const newCharge = (eventId: string, type: Charge['type'], taken: Pick<Charge, 'credits' | 'cents'>): Charge => ({
+const newCharge = (
+  eventId: string,
+  { type, data }: UsageEventOf<Charge['type']>,
+  taken: Pick<Charge, 'credits' | 'cents'>,
+): Charge => ({
   eventId,
   type,
+  ofKey: 'key_id' in data && data.key_id !== undefined ? { key_id: data.key_id } : {},
   credits: taken.credits,
   cents: taken.cents,
   confirmed: false,
@@ -167,6 +178,7 @@ function voidDownload(
         credits: charge.credits,
         overage_downloads: charge.cents > 0 ? 1 : 0,
         cents: charge.cents,
+        ...charge.ofKey,
         ...(promised && { promised }),
       },
     },
@@ -227,6 +239,7 @@ const chargeWaived = (
     charge_event_id: charge.eventId,
     cents,
     overage_downloads: cents === charge.cents ? 1 : 0,
+    ...charge.ofKey,
   },
 });
 
@@ -242,5 +255,5 @@ function returnServiceFailure(
   if (isGivenBack || failedJobKeepsCharge('service', returnsServiceFailures)) return [];
   if (closed) return refuse('period_closed');
   if (charge.cents > 0) return [chargeWaived(charge, { reference, token, cents: charge.cents })];
-  return [{ type: 'DownloadCreditReturned', data: { token, charge_event_id: charge.eventId } }];
+  return [{ type: 'DownloadCreditReturned', data: { token, charge_event_id: charge.eventId, ...charge.ofKey } }];
 }

@@ -1,4 +1,4 @@
-import type { PlanTerms } from './plans.ts';
+import { planOf, type PlanTerms } from './plans.ts';
 import { refuse, type Refused } from './refusals.ts';
 import type { Effective, UsageEvent } from './usage-events.ts';
 import { comingTerms } from './usage-periods.ts';
@@ -32,8 +32,8 @@ export function resultOfPlanChange(state: UsagePeriod, change: PlanChange): { te
   const isLower = feeCents !== undefined && feeCents < state.terms.fee_cents;
   const effective = change.effective ?? (isLower ? 'next_period' : 'now');
   if (change.kind === 'change_plan') return { terms: change.terms, effective };
-  const { overage_cap_cents: _cap, ...base } = effective === 'now' ? state.terms : comingTerms(state);
-  return { terms: withChanges(base, change), effective };
+  const base = effective === 'now' ? state.terms : comingTerms(state);
+  return { terms: withChanges(planOf(base), change), effective };
 }
 
 function withChanges(base: PlanTerms, { changes, agreedAt }: ChangeOfTerms): PlanTerms {
@@ -54,18 +54,19 @@ export const maxPlanChanges = 100;
  * within a period costs nothing more.
  */
 export function changePlan(state: UsagePeriod, change: PlanChange): UsageEvent[] | Refused {
+  if (state.terms.suspended) return refuse('account_suspended');
   const { terms, effective } = resultOfPlanChange(state, change);
   const events = effective === 'now' ? changeNow(state, change, terms) : changeNext(state, terms);
   return state.planChanges + events.length > maxPlanChanges ? refuse('too_many_plan_changes') : events;
 }
 
 function changeNext(state: UsagePeriod, terms: PlanTerms): UsageEvent[] {
-  return sameTerms(state.due?.plan ?? currentPlan(state), terms) ? [] : [changed('next_period', terms)];
+  return sameTerms(state.due?.plan ?? planOf(state.terms), terms) ? [] : [changed('next_period', terms)];
 }
 
 /** Another plan takes the place of one that is due. Changed terms leave it due, and hold in it too. */
 function changeNow(state: UsagePeriod, change: PlanChange, terms: PlanTerms): UsageEvent[] {
-  const [current, due] = [currentPlan(state), state.due?.plan];
+  const [current, due] = [planOf(state.terms), state.due?.plan];
   const wanted = change.kind === 'change_terms' && due ? withChanges(due, change) : terms;
   const isInForce = sameTerms(current, terms);
   if (isInForce && sameTerms(due ?? current, wanted)) return [];
@@ -73,10 +74,6 @@ function changeNow(state: UsagePeriod, change: PlanChange, terms: PlanTerms): Us
   if (isInForce && staysDue.length > 0) return staysDue;
   // The newest change counts, and one of now ends what is due: that is said again behind it.
   return [changed('now', terms, Math.max(0, terms.fee_cents - state.feeCents)), ...staysDue];
-}
-
-function currentPlan({ terms: { overage_cap_cents: _cap, ...plan } }: UsagePeriod): PlanTerms {
-  return plan;
 }
 
 const changed = (effective: Effective, terms: PlanTerms, feeDifferenceCents = 0): UsageEvent => ({

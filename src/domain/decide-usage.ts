@@ -2,9 +2,11 @@ import { changePlan, type PlanChange } from './change-plan.ts';
 import type { DownloadOptions } from './download-options.ts';
 import { evolveUsage } from './evolve-usage.ts';
 import type { FailureReason } from './failure-reasons.ts';
-import { refuse, type Refused } from './refusals.ts';
-import type { Effective, UsageEvent } from './usage-events.ts';
+import { type AskingKey, isExpired, type KeyLimit, maxKeyLimits, noUse, withKeyLimit } from './key-limits.ts';
+import { isRefused, refuse, type Refused } from './refusals.ts';
+import type { Effective, UsageEvent, UsageEventOf } from './usage-events.ts';
 import { capReached, warningsReached } from './usage-notices.ts';
+import { endLastPeriod, isLastEnded } from './usage-periods.ts';
 import type { UsagePeriod } from './usage-state.ts';
 
 /** Decisions on an open billing period. All charges are decided here; changes of the plan in `change-plan.ts`. */
@@ -42,21 +44,43 @@ export type UsageCommand =
     }
   | PlanChange
   | { kind: 'set_overage_cap'; overageCapCents: number; effective: Effective }
-  | { kind: 'remove_overage_cap'; effective: Effective };
+  | { kind: 'remove_overage_cap'; effective: Effective }
+  | SetKeyLimit
+  | { kind: 'remove_key_limit'; keyId: string }
+  | { kind: 'suspend_account' }
+  | { kind: 'lift_suspension' }
+  /** Ends the last period. */
+  | { kind: 'close_account' };
+
+interface SetKeyLimit {
+  kind: 'set_key_limit';
+  keyId: string;
+  limit: KeyLimit;
+}
+
+interface Circumstances {
+  /** The key that asks, at the time that the events will carry. */
+  key?: AskingKey | undefined;
+  /** The download that the command may repeat; the caller finds it, because the state has no tokens. */
+  prior?: PriorDownload | undefined;
+}
 
 /**
  * Decides one command on an open period. The caller has rolled over to the current period before (`usage-periods.ts`).
  *
- * @param prior the download that the command may repeat; the caller finds it, because the state has no tokens
  * @returns the events of one append, warnings and OverageCapReached included; none if nothing changes
  */
 export function decideUsage(
   state: UsagePeriod,
   command: UsageCommand,
-  prior?: PriorDownload,
+  { key, prior }: Circumstances = {},
 ): readonly UsageEvent[] | Refused {
+  if (isLastEnded(state)) return command.kind === 'close_account' ? [] : refuse('account_closed');
+  if (command.kind === 'close_account') return [endLastPeriod(state)];
+  const refused = refuseKey(state, command, key);
+  if (refused) return refused;
   if (command.kind === 'queue_download' && prior && !prior.voided) return repeatDownload(command, prior);
-  const decided = decide(state, command);
+  const decided = decide(state, command, key);
   if ('refusal' in decided || decided.length === 0) return decided;
   const after = decided.reduce(evolveUsage, state) as UsagePeriod;
   const cap = command.kind === 'debit_metadata' ? [] : capReached(after);
@@ -70,10 +94,21 @@ export function decideUsage(
 // Stryker disable next-line ConditionalExpression: a change of the cap is decided alone, and has its place either way
 const isForLater = ({ type, data }: UsageEvent): boolean => type === 'PlanChanged' && data.effective === 'next_period';
 
-function decide(state: UsagePeriod, command: UsageCommand): UsageEvent[] | Refused {
+/** The requests of a key that is not in force. */
+function refuseKey({ terms }: UsagePeriod, command: UsageCommand, key: AskingKey | undefined): Refused | undefined {
+  if (command.kind !== 'queue_download' && command.kind !== 'debit_metadata') return undefined;
+  if (terms.suspended) return refuse('account_suspended');
+  return key && isExpired(terms, key) ? refuse('key_expired') : undefined;
+}
+
+function decide(
+  state: UsagePeriod,
+  command: Exclude<UsageCommand, { kind: 'close_account' }>,
+  key: AskingKey | undefined,
+): UsageEvent[] | Refused {
   switch (command.kind) {
     case 'queue_download':
-      return queueDownload(state, command);
+      return queueDownload(state, command, key);
     case 'debit_metadata':
       return debitMetadata(state, command);
     case 'change_plan':
@@ -83,6 +118,16 @@ function decide(state: UsagePeriod, command: UsageCommand): UsageEvent[] | Refus
       return changeCap(state, command.effective, command.overageCapCents);
     case 'remove_overage_cap':
       return changeCap(state, command.effective, null);
+    case 'set_key_limit':
+      return setKeyLimit(state, command);
+    case 'remove_key_limit':
+      return state.terms.key_limits?.[command.keyId]
+        ? [{ type: 'KeyLimitRemoved', data: { key_id: command.keyId } }]
+        : [];
+    case 'suspend_account':
+      return state.terms.suspended ? [] : [{ type: 'AccountSuspended', data: {} }];
+    case 'lift_suspension':
+      return liftSuspension(state);
   }
 }
 
@@ -92,10 +137,10 @@ function repeatDownload({ idempotency }: QueueDownload, prior: PriorDownload): U
   return prior.confirmed ? [] : [{ type: 'DownloadConfirmed', data: { token: prior.token } }];
 }
 
-function queueDownload(state: UsagePeriod, command: QueueDownload): UsageEvent[] | Refused {
+function queueDownload(state: UsagePeriod, command: QueueDownload, key: AskingKey | undefined): UsageEvent[] | Refused {
   const { token, video, format, quality, audioFormat, item, idempotency } = command;
-  const charge = chargeForDownload(state, token);
-  if ('refusal' in charge) return charge;
+  const charge = chargeOfKey(state, token, key);
+  if (isRefused(charge)) return charge;
   const queued: UsageEvent = {
     type: 'DownloadQueued',
     data: {
@@ -114,8 +159,23 @@ function queueDownload(state: UsagePeriod, command: QueueDownload): UsageEvent[]
   return [charge, queued];
 }
 
+type DownloadCharge = UsageEventOf<'DownloadCreditDebited' | 'OverageCharged'>;
+
+/** The charge within the limit of its key, if the key has one. */
+function chargeOfKey(state: UsagePeriod, token: string, key: AskingKey | undefined): DownloadCharge | Refused {
+  const charge = chargeForDownload(state, token);
+  const limit = key && state.terms.key_limits?.[key.id];
+  if (isRefused(charge) || !limit) return charge;
+  const use = state.keyUse[key.id] ?? noUse;
+  if (limit.downloads !== null && use.downloads >= limit.downloads) return refuse('key_downloads_reached');
+  const cents = charge.type === 'OverageCharged' ? charge.data.cents : 0;
+  if (limit.overage_cents !== null && cents > 0 && use.overage_cents + cents > limit.overage_cents)
+    return refuse('key_overage_reached');
+  return { ...charge, data: { ...charge.data, key_id: key.id } } as DownloadCharge;
+}
+
 /** Contract §8.3: a credit while there is one, then the overage rate up to the owner's cap, else a refusal. */
-function chargeForDownload(state: UsagePeriod, token: string): UsageEvent | Refused {
+function chargeForDownload(state: UsagePeriod, token: string): DownloadCharge | Refused {
   const ordinal = state.downloads + 1;
   const { downloads_limit, overage_cents: rateCents, overage_cap_cents: capCents, rate_version } = state.terms;
   if (state.downloadCredits < downloads_limit) return { type: 'DownloadCreditDebited', data: { token, ordinal } };
@@ -149,4 +209,22 @@ function changeCap({ terms, due }: UsagePeriod, effective: Effective, capCents: 
   if (!changesNow && coming === capCents) return [];
   if (capCents === null) return [{ type: 'OverageCapRemoved', data: { effective } }];
   return [{ type: 'OverageCapSet', data: { effective, overage_cap_cents: capCents } }];
+}
+
+function setKeyLimit(
+  { terms: { key_limits: limits } }: UsagePeriod,
+  { keyId, limit }: SetKeyLimit,
+): UsageEvent[] | Refused {
+  const before = limits?.[keyId];
+  const parts = ['downloads', 'overage_cents', 'until'] as const;
+  if (before && parts.every((part) => before[part] === limit[part])) return [];
+  const count = Object.keys(withKeyLimit(limits, keyId, limit) ?? {}).length;
+  if (count > maxKeyLimits) return refuse('too_many_key_limits');
+  return [{ type: 'KeyLimitSet', data: { key_id: keyId, limit } }];
+}
+
+function liftSuspension({ terms, feeCents }: UsagePeriod): UsageEvent[] {
+  if (!terms.suspended) return [];
+  const data = { plan: terms.plan, fee_difference_cents: Math.max(0, terms.fee_cents - feeCents) };
+  return [{ type: 'SuspensionLifted', data }];
 }

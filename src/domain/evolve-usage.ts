@@ -1,5 +1,7 @@
+import { type KeyLimit, noUse, withKeyLimit } from './key-limits.ts';
+import { feeOf } from './plans.ts';
 import type { UsageEvent, UsageEventOf } from './usage-events.ts';
-import { capIsReached, warnedAfterUpgrade, warningName } from './usage-notices.ts';
+import { capIsReached, warnedAfterKeyLimit, warnedAfterUpgrade, warningName } from './usage-notices.ts';
 import type { DueChanges, Usage, UsagePeriod } from './usage-state.ts';
 
 export function evolveUsage(state: Usage, event: UsageEvent): Usage {
@@ -13,11 +15,23 @@ export function evolveUsage(state: Usage, event: UsageEvent): Usage {
       return capChanged(state, event.data.effective, event.data.overage_cap_cents);
     case 'OverageCapRemoved':
       return capChanged(state, event.data.effective, null);
+    case 'KeyLimitSet':
+      return keyLimitChanged(state, event.data.key_id, event.data.limit);
+    case 'KeyLimitRemoved':
+      return keyLimitChanged(state, event.data.key_id, null);
+    case 'AccountSuspended':
+      return { ...state, terms: { ...state.terms, suspended: true } };
+    case 'SuspensionLifted':
+      return suspensionLifted(state, event.data.fee_difference_cents);
     case 'DownloadCreditDebited':
-      return { ...state, downloads: state.downloads + 1, downloadCredits: state.downloadCredits + 1 };
+      return {
+        ...usedByKey(state, event.data, { downloads: 1, cents: 0 }),
+        downloads: state.downloads + 1,
+        downloadCredits: state.downloadCredits + 1,
+      };
     case 'OverageCharged':
       return {
-        ...state,
+        ...usedByKey(state, event.data, { downloads: 1, cents: event.data.cents }),
         downloads: state.downloads + 1,
         overageDownloads: state.overageDownloads + 1,
         overageCents: state.overageCents + event.data.cents,
@@ -27,7 +41,10 @@ export function evolveUsage(state: Usage, event: UsageEvent): Usage {
     case 'ChargeWaived':
       return withRoom(givenBack(state, event.data));
     case 'DownloadCreditReturned':
-      return withRoom({ ...state, downloadCredits: state.downloadCredits - 1 });
+      return withRoom({
+        ...usedByKey(state, event.data, { downloads: -1, cents: 0 }),
+        downloadCredits: state.downloadCredits - 1,
+      });
     case 'MetadataCreditDebited':
       return { ...state, lookups: state.lookups + 1, metadataCredits: state.metadataCredits + 1 };
     case 'MetadataCreditVoided':
@@ -42,8 +59,9 @@ export function evolveUsage(state: Usage, event: UsageEvent): Usage {
     case 'OverageCapMailed':
       return state;
     case 'UsagePeriodEnded': {
-      const { period_start: start, period_end: end, terms } = event.data.next;
-      return { ...state, phase: 'ended', next: { period: { start, end }, terms } };
+      const { next } = event.data;
+      const following = next && { period: { start: next.period_start, end: next.period_end }, terms: next.terms };
+      return { ...state, phase: 'ended', next: following };
     }
     case 'UsagePeriodClosed':
       return { ...state, phase: 'closed' };
@@ -66,12 +84,13 @@ function openedUsage(data: UsageEventOf<'UsagePeriodOpened'>['data']): UsagePeri
     overageCents: 0,
     lookups: 0,
     metadataCredits: 0,
-    feeCents: data.terms.fee_cents,
+    feeCents: feeOf(data.terms),
     feeDifferenceCents: 0,
     planChanges: 0,
     due: null,
     warned: [],
     capReached: false,
+    keyUse: {},
     next: null,
   };
 }
@@ -83,7 +102,7 @@ function planChanged(state: UsagePeriod, { data }: UsageEventOf<'PlanChanged'>):
   const changed: UsagePeriod = {
     ...state,
     planChanges,
-    terms: { ...data.terms, overage_cap_cents: state.terms.overage_cap_cents },
+    terms: { ...ownTermsOf(state), ...data.terms },
     feeCents: state.feeCents + data.fee_difference_cents,
     feeDifferenceCents: state.feeDifferenceCents + data.fee_difference_cents,
     due: withoutDue(state.due, 'plan'),
@@ -105,9 +124,52 @@ function withoutDue(due: DueChanges | null, name: keyof DueChanges): DueChanges 
   return Object.keys(others).length === 0 ? null : others;
 }
 
-function givenBack(state: UsagePeriod, back: { overage_downloads: number; cents: number }): UsagePeriod {
+/** What stays when the plan changes. */
+function ownTermsOf({
+  terms: { overage_cap_cents, key_limits },
+}: UsagePeriod): Pick<UsagePeriod['terms'], 'overage_cap_cents' | 'key_limits'> {
+  return { overage_cap_cents, ...(key_limits && { key_limits }) };
+}
+
+function keyLimitChanged(state: UsagePeriod, keyId: string, limit: KeyLimit | null): UsagePeriod {
+  const { key_limits: before, ...others } = state.terms;
+  const limits = withKeyLimit(before, keyId, limit);
+  const changed = { ...state, terms: { ...others, ...(limits && { key_limits: limits }) } };
+  return { ...changed, warned: warnedAfterKeyLimit(changed, keyId) };
+}
+
+function suspensionLifted(state: UsagePeriod, feeDifferenceCents: number): UsagePeriod {
+  const { suspended: _suspended, ...terms } = state.terms;
   return {
     ...state,
+    terms,
+    feeCents: state.feeCents + feeDifferenceCents,
+    feeDifferenceCents: state.feeDifferenceCents + feeDifferenceCents,
+  };
+}
+
+/** @param used less than 0: given back */
+function usedByKey(
+  state: UsagePeriod,
+  { key_id: keyId }: { key_id?: string | undefined },
+  used: { downloads: number; cents: number },
+): UsagePeriod {
+  if (keyId === undefined) return state;
+  const { downloads, overage_cents } = state.keyUse[keyId] ?? noUse;
+  const use = { downloads: downloads + used.downloads, overage_cents: overage_cents + used.cents };
+  return { ...state, keyUse: { ...state.keyUse, [keyId]: use } };
+}
+
+interface GivenBack {
+  credits?: number;
+  overage_downloads: number;
+  cents: number;
+  key_id?: string | undefined;
+}
+
+function givenBack(state: UsagePeriod, back: GivenBack): UsagePeriod {
+  return {
+    ...usedByKey(state, back, { downloads: -((back.credits ?? 0) + back.overage_downloads), cents: -back.cents }),
     overageDownloads: state.overageDownloads - back.overage_downloads,
     overageCents: state.overageCents - back.cents,
   };

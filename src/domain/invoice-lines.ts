@@ -1,6 +1,7 @@
 import type { InvoiceDraft } from './invoice.ts';
 import type { InvoiceLine } from './invoice-events.ts';
 import type { ParsedEvent } from './parse-event.ts';
+import { feeOf } from './plans.ts';
 import type { UsageEvent, UsageEventOf } from './usage-events.ts';
 
 /** The lines of invoices, made from the events of a usage stream alone. None is of tax: amounts are without it. */
@@ -37,11 +38,10 @@ export function periodInvoice(events: readonly ParsedEvent<UsageEvent>[]): Invoi
   const voided = new Set(of('DownloadVoided').map(({ event }) => event.data.charge_event_id));
   const charges = of('OverageCharged').filter(({ id }) => !voided.has(id));
   const { account_id, period_start, period_end } = opened.event.data;
-  const { terms, ...next } = ended.event.data.next;
   const lines: InvoiceLine[] = [
     ...inRanges([...overageLines(charges), ...waiversLines(of('ChargeWaived'), charges)]),
-    ...of('PlanChanged').map(feeDifferenceLine),
-    { kind: 'fee', plan: terms.plan, ...next, cents: terms.fee_cents, event: sourceOf(ended) },
+    ...events.flatMap(feeDifferenceLines),
+    ...nextFeeLines(ended),
   ];
   return {
     account_id,
@@ -136,9 +136,19 @@ export function rangesOf(revisions: readonly number[]): Range[] {
   return ranges;
 }
 
-function feeDifferenceLine(changed: Parsed<'PlanChanged'>): InvoiceLine {
-  const { terms, fee_difference_cents: cents } = changed.event.data;
-  return { kind: 'fee_difference', plan: terms.plan, cents, event: sourceOf(changed) };
+function feeDifferenceLines(parsed: ParsedEvent<UsageEvent>): InvoiceLine[] {
+  const { type, data } = parsed.event;
+  if (type !== 'PlanChanged' && type !== 'SuspensionLifted') return [];
+  const plan = type === 'PlanChanged' ? data.terms.plan : data.plan;
+  return [{ kind: 'fee_difference', plan, cents: data.fee_difference_cents, event: sourceOf(parsed) }];
+}
+
+/** After an account's last period there is no next fee. */
+function nextFeeLines(ended: Parsed<'UsagePeriodEnded'>): InvoiceLine[] {
+  const { next } = ended.event.data;
+  if (!next) return [];
+  const { terms, ...period } = next;
+  return [{ kind: 'fee', plan: terms.plan, ...period, cents: feeOf(terms), event: sourceOf(ended) }];
 }
 
 const sourceOf = ({ stream, revision, id }: ParsedEvent) => ({ stream, revision, id });

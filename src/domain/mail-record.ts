@@ -52,6 +52,10 @@ export function evolveMailRecord(
     case 'PlanChanged':
     case 'OverageCapSet':
     case 'OverageCapRemoved':
+    case 'KeyLimitSet':
+    case 'KeyLimitRemoved':
+    case 'AccountSuspended':
+    case 'SuspensionLifted':
     case 'DownloadCreditDebited':
     case 'OverageCharged':
     case 'DownloadQueued':

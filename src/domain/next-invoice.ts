@@ -1,4 +1,5 @@
-import { comingTerms, isOverAt } from './usage-periods.ts';
+import { feeOf } from './plans.ts';
+import { comingTerms, isLastEnded, isOverAt } from './usage-periods.ts';
 import type { UsagePeriod } from './usage-state.ts';
 
 /** The next invoice of an account, as it would be if the billing period ended now. */
@@ -23,12 +24,12 @@ export type NextInvoiceLine =
  */
 export function nextInvoice(usage: UsagePeriod, now: string): NextInvoice {
   const { overageDownloads, overageCents, feeDifferenceCents } = usage;
-  const { plan, fee_cents } = comingTerms(usage);
+  const terms = comingTerms(usage);
   const lines: NextInvoiceLine[] = [];
   if (!isOverAt(usage, now)) {
     lines.push({ kind: 'overage', downloads: overageDownloads, cents: overageCents });
     if (feeDifferenceCents !== 0) lines.push({ kind: 'fee_difference', cents: feeDifferenceCents });
   }
-  lines.push({ kind: 'fee', plan, cents: fee_cents });
+  if (!isLastEnded(usage)) lines.push({ kind: 'fee', plan: terms.plan, cents: feeOf(terms) });
   return { lines, total_cents: lines.reduce((sum, { cents }) => sum + cents, 0) };
 }

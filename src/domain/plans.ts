@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { cents } from './cents.ts';
+import { keyLimits } from './key-limits.ts';
 
 /** Far beyond any plan, and within the range of the tables' columns. */
 export const largestAllowance = 1_000_000_000;
@@ -31,9 +32,29 @@ export type PlanTerms = z.infer<typeof planTerms>;
 
 export const maxKeysOf = ({ max_keys }: PlanTerms): number => max_keys ?? largestMaxKeys;
 
-/** The plan's terms and the cap that the account's owner has put on overage charges (null: none). */
-export const terms = planTerms.extend({ overage_cap_cents: cents.nullable() });
+/** The plan's terms, and what an account has besides its plan. */
+export const terms = planTerms.extend({
+  /** The cap that the account's owner has put on overage charges; null: none. */
+  overage_cap_cents: cents.nullable(),
+  /** Nothing is charged, no fee either. Missing if the account is not suspended. */
+  suspended: z.literal(true).optional(),
+  key_limits: keyLimits,
+});
 export type Terms = z.infer<typeof terms>;
+
+/** The terms without what is the account's own. */
+export function planOf({
+  overage_cap_cents: _cap,
+  suspended: _suspended,
+  key_limits: _limits,
+  ...plan
+}: Terms): PlanTerms {
+  return plan;
+}
+
+/** The fee of a period that opens with these terms, in cents. */
+export const feeOf = ({ suspended, fee_cents }: Pick<Terms, 'suspended' | 'fee_cents'>): number =>
+  suspended ? 0 : fee_cents;
 
 /** The plan file. Its terms count only when a plan is chosen. */
 const planFile = z.strictObject({

@@ -5,6 +5,7 @@ import { audioFormats, formats, maxItem, qualities } from './download-options.ts
 import type { EventOf } from './event-of.ts';
 import { failureReasonNames } from './failure-reasons.ts';
 import { instant } from './instant.ts';
+import { keyId, keyLimit } from './key-limits.ts';
 import { planTerms, terms } from './plans.ts';
 
 /** Streams `usage-{accountId}-{yyyymmdd}`, one per account and billing period (see `usageStream`). */
@@ -26,7 +27,14 @@ const pools = ['downloads', 'metadata'] as const;
 /** The process that told the client of the compensation, and when; missing in older events. */
 const promised = z.strictObject({ process: z.string().min(1).max(200), at: instant });
 export type Promised = z.infer<typeof promised>;
-const warning = { pool: z.enum(pools), threshold_percent: z.int().min(1).max(100) };
+/** With a key: of the limit of that key, which also has one of overage. */
+const warning = {
+  pool: z.enum([...pools, 'overage']),
+  threshold_percent: z.int().min(1).max(100),
+  key_id: keyId.optional(),
+};
+/** The key whose limit counts the charge; missing if its key has none. */
+const ofKey = { key_id: keyId.optional() };
 
 export const usageEventSchemas = {
   /** First event of each stream. */
@@ -46,8 +54,15 @@ export const usageEventSchemas = {
   }),
   OverageCapSet: z.strictObject({ effective, overage_cap_cents: cents }),
   OverageCapRemoved: z.strictObject({ effective }),
+  /** Takes the place of an earlier limit of the key. It counts from here on, and goes on in the periods that follow. */
+  KeyLimitSet: z.strictObject({ key_id: keyId, limit: keyLimit }),
+  KeyLimitRemoved: z.strictObject({ key_id: keyId }),
+  /** From here on, nothing is charged. The metadata says by whom and why. */
+  AccountSuspended: z.strictObject({}),
+  /** A period that has begun while the account was suspended has no fee; from here on it has one, as a whole. */
+  SuspensionLifted: z.strictObject({ plan: planTerms.shape.plan, fee_difference_cents: cents }),
   /** A download within the allowance. `ordinal` counts the downloads accepted in this period, credits and overage alike. */
-  DownloadCreditDebited: z.strictObject({ token: jobToken, ordinal }),
+  DownloadCreditDebited: z.strictObject({ token: jobToken, ordinal, ...ofKey }),
   /** A download beyond the allowance, at the rate that was in force. */
   OverageCharged: z.strictObject({
     token: jobToken,
@@ -55,6 +70,7 @@ export const usageEventSchemas = {
     cents,
     rate_cents: cents,
     rate_version: planTerms.shape.rate_version,
+    ...ofKey,
   }),
   /** Always directly after the charge of the same token, in the same append. */
   DownloadQueued: z.strictObject({
@@ -82,6 +98,7 @@ export const usageEventSchemas = {
     credits: z.int().min(0).max(1),
     overage_downloads: z.int().min(0).max(1),
     cents,
+    ...ofKey,
     promised: promised.optional(),
   }),
   MetadataCreditDebited: z.strictObject({
@@ -121,11 +138,15 @@ export const usageEventSchemas = {
     cents: cents.min(1),
     /** 1 if nothing is left of the charge. */
     overage_downloads: z.int().min(0).max(1),
+    ...ofKey,
   }),
   /** The service has failed the download: its credit is free again. The ordinal stays used, and nothing is rated again. */
-  DownloadCreditReturned: z.strictObject({ token: jobToken, charge_event_id: z.uuid() }),
-  /** The last event that charges can precede. It carries the terms of the next period. */
-  UsagePeriodEnded: z.strictObject({ ...period, next: z.strictObject({ ...period, terms }) }),
+  DownloadCreditReturned: z.strictObject({ token: jobToken, charge_event_id: z.uuid(), ...ofKey }),
+  /**
+   * The last event that charges can precede. It carries the terms of the next period; null if the account is closed with this
+   * one, which may then end before its time is over.
+   */
+  UsagePeriodEnded: z.strictObject({ ...period, next: z.strictObject({ ...period, terms }).nullable() }),
   /** No amount of the period changes any more, and money is given back by credit notes. The sums are charges less what was given back. */
   UsagePeriodClosed: z.strictObject({
     ...period,

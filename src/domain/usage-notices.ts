@@ -1,3 +1,4 @@
+import { noUse } from './key-limits.ts';
 import type { UsageEvent, UsageEventOf } from './usage-events.ts';
 import type { UsagePeriod } from './usage-state.ts';
 
@@ -16,11 +17,43 @@ export function warnedAfterUpgrade(before: UsagePeriod, after: UsagePeriod): rea
   const isLarger = (name: string) =>
     name.startsWith('downloads:')
       ? after.terms.downloads_limit > before.terms.downloads_limit
-      : after.terms.metadata_limit > before.terms.metadata_limit;
+      : name.startsWith('metadata:') && after.terms.metadata_limit > before.terms.metadata_limit;
   return before.warned.filter((name) => reached.includes(name) || !isLarger(name));
 }
 
-function reachedThresholds({ terms, downloadCredits, metadataCredits }: UsagePeriod) {
+/** The warnings that still count after the limit of a key has changed. */
+export function warnedAfterKeyLimit(after: UsagePeriod, keyId: string): readonly string[] {
+  const reached = reachedThresholds(after).map(warningName);
+  return after.warned.filter((name) => reached.includes(name) || !name.startsWith(`${keyId}:`));
+}
+
+function reachedThresholds(usage: UsagePeriod): UsageEventOf<'UsageWarningReached'>['data'][] {
+  return [...reachedOfPools(usage), ...reachedOfKeys(usage)];
+}
+
+/** As for the pools. All of a key's overage is used when no further charge fits. */
+function reachedOfKeys({ terms, keyUse }: UsagePeriod) {
+  const { key_limits: limits = {}, overage_cents: rateCents, warning_percents } = terms;
+  return Object.entries(limits).flatMap(([key_id, limit]) => {
+    const use = keyUse[key_id] ?? noUse;
+    const parts = [
+      { pool: 'downloads' as const, used: use.downloads, limit: limit.downloads ?? 0, step: 0 },
+      {
+        pool: 'overage' as const,
+        used: use.overage_cents,
+        limit: limit.overage_cents ?? 0,
+        step: (rateCents ?? 1) - 1,
+      },
+    ];
+    return parts.flatMap(({ pool, used, limit: most, step }) =>
+      warning_percents
+        .filter((percent) => most > 0 && (used * 100 >= most * percent || (percent === 100 && used + step >= most)))
+        .map((percent) => ({ pool, threshold_percent: percent, key_id, used: Math.min(used, most), limit: most })),
+    );
+  });
+}
+
+function reachedOfPools({ terms, downloadCredits, metadataCredits }: UsagePeriod) {
   const { downloads_limit, metadata_limit, warning_percents } = terms;
   const pools = [
     { pool: 'downloads' as const, used: Math.min(downloadCredits, downloads_limit), limit: downloads_limit },
@@ -33,10 +66,13 @@ function reachedThresholds({ terms, downloadCredits, metadataCredits }: UsagePer
   );
 }
 
-/** One pool and threshold, such as `downloads:80`. */
-export const warningName = (
-  warning: Pick<UsageEventOf<'UsageWarningReached'>['data'], 'pool' | 'threshold_percent'>,
-): string => `${warning.pool}:${String(warning.threshold_percent)}`;
+/** One pool and threshold, such as `downloads:80`, behind the key if it is of the key's limit. */
+export const warningName = ({
+  pool,
+  threshold_percent,
+  key_id,
+}: Pick<UsageEventOf<'UsageWarningReached'>['data'], 'pool' | 'threshold_percent' | 'key_id'>): string =>
+  `${key_id === undefined ? '' : `${key_id}:`}${pool}:${String(threshold_percent)}`;
 
 /** True if the allowance is used up and one more charge would not fit under the overage cap. */
 export function capIsReached({ terms, downloadCredits, overageCents }: UsagePeriod): boolean {

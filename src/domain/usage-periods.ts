@@ -1,5 +1,5 @@
 import { nextBillingPeriod } from './billing-period.ts';
-import type { Terms } from './plans.ts';
+import { feeOf, type Terms } from './plans.ts';
 import type { UsageEvent, UsageEventOf } from './usage-events.ts';
 import type { UsagePeriod } from './usage-state.ts';
 
@@ -18,6 +18,15 @@ export function endPeriod(state: UsagePeriod): UsageEvent {
   };
 }
 
+/** Ends an account's last period, at any time. */
+export function endLastPeriod({ period }: UsagePeriod): UsageEvent {
+  return { type: 'UsagePeriodEnded', data: { period_start: period.start, period_end: period.end, next: null } };
+}
+
+/** True once the account's last period has ended: the account is closed. */
+export const isLastEnded = ({ phase, next }: Pick<UsagePeriod, 'phase' | 'next'>): boolean =>
+  phase !== 'open' && next === null;
+
 /** The terms of the next period, as far as they are known. */
 export function comingTerms({ terms, due, next }: UsagePeriod): Terms {
   if (next) return next.terms;
@@ -35,7 +44,7 @@ export const isOverAt = ({ phase, period }: UsagePeriod, now: string): boolean =
 
 /** A closed period owes an invoice if anything is to be paid: its overage, fee differences, or the fee of the next period. */
 export function owesInvoice(state: UsagePeriod): boolean {
-  const nextFeeCents = state.next?.terms.fee_cents ?? 0;
+  const nextFeeCents = state.next ? feeOf(state.next.terms) : 0;
   return state.phase === 'closed' && state.overageCents + state.feeDifferenceCents + nextFeeCents > 0;
 }
 

@@ -1,4 +1,5 @@
 import type { BillingPeriod } from './billing-period.ts';
+import type { KeyUse } from './key-limits.ts';
 import type { PlanTerms, Terms } from './plans.ts';
 
 /**
@@ -6,7 +7,7 @@ import type { PlanTerms, Terms } from './plans.ts';
  *
  *     absent ──UsagePeriodOpened──▶ open ──UsagePeriodEnded──▶ ended ──UsagePeriodClosed──▶ closed
  *
- * An open period takes charges, lookups and changes of terms (`decide-usage.ts`). An ended one names the terms of the next
+ * After the last period of an account that is closed, no other opens. An open period takes charges, lookups and changes of terms (`decide-usage.ts`). An ended one names the terms of the next
  * (`usage-periods.ts`) and still takes changes of its charges (`change-charge.ts`). In a closed one (`closing-grace.ts`) no amount changes any more.
  */
 export interface UsagePeriod {
@@ -37,7 +38,9 @@ export interface UsagePeriod {
   warned: readonly string[];
   /** OverageCapReached is stored, and the cap has stayed reached since. */
   capReached: boolean;
-  /** Set by UsagePeriodEnded. */
+  /** What keys have used of their limits, by the key's id: counted from the limit's first setting on, and kept without one. */
+  keyUse: Readonly<Record<string, KeyUse>>;
+  /** Set by UsagePeriodEnded; null also in the last period of an account. */
   next: { period: BillingPeriod; terms: Terms } | null;
 }
 

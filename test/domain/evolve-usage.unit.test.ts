@@ -133,19 +133,19 @@ describe('a download that is there already', () => {
   const empty = given(opened(sandbox));
 
   it('is not charged again: it is confirmed, before any quota is looked at', () => {
-    expect(decideUsage(empty, keyed(2), prior)).toEqual([{ type: 'DownloadConfirmed', data: { token: token(1) } }]);
-    expect(decideUsage(empty, keyed(2), { ...prior, confirmed: true })).toEqual([]);
+    expect(decideUsage(empty, keyed(2), { prior })).toEqual([{ type: 'DownloadConfirmed', data: { token: token(1) } }]);
+    expect(decideUsage(empty, keyed(2), { prior: { ...prior, confirmed: true } })).toEqual([]);
   });
 
   it('is not what another request with its key asked for', () => {
     const other = { ...prior, fingerprint: 'c'.repeat(64) };
-    expect(decideUsage(given(opened()), keyed(2), other)).toEqual({ refusal: 'idempotency_key_reused' });
+    expect(decideUsage(given(opened()), keyed(2), { prior: other })).toEqual({ refusal: 'idempotency_key_reused' });
   });
 
   it('is found by its key alone', () => {
     const refused = { refusal: 'idempotency_key_reused' };
-    expect(decideUsage(given(opened()), queueDownload(2), { ...prior, fingerprint: null })).toEqual(refused);
-    expect(decideUsage(given(opened()), lookUp(lookupId), prior)).toEqual([lookedUp(1, lookupId)]);
+    expect(decideUsage(given(opened()), queueDownload(2), { prior: { ...prior, fingerprint: null } })).toEqual(refused);
+    expect(decideUsage(given(opened()), lookUp(lookupId), { prior })).toEqual([lookedUp(1, lookupId)]);
   });
 
   it('has its key from the first request on', () => {
@@ -157,7 +157,7 @@ describe('a download that is there already', () => {
   });
 
   it('frees its key when it is voided', () => {
-    const decision = decideUsage(given(opened()), keyed(2), { ...prior, voided: true });
+    const decision = decideUsage(given(opened()), keyed(2), { prior: { ...prior, voided: true } });
     expect(decision).toMatchObject([{ type: 'DownloadCreditDebited' }, { type: 'DownloadQueued' }]);
   });
 });

@@ -93,7 +93,7 @@ async function readPeriod(
 }
 
 function nextPeriodStart(event: ReturnType<typeof parseUsageEvent>['event']): string[] {
-  return event.type === 'UsagePeriodEnded' ? [event.data.next.period_start] : [];
+  return event.type === 'UsagePeriodEnded' && event.data.next ? [event.data.next.period_start] : [];
 }
 
 /** Counts rows of the ledger: what was charged, less what was given back. */

@@ -218,7 +218,7 @@ export class AccountWriter {
       // A key of an earlier period: answered here, without an append.
       batch = withoutFoundEarlier(cache, usage, batch);
       // Step 3.
-      const { decided, events, leftOver } = decideBatch(cache, usage, batch);
+      const { decided, events, leftOver } = decideBatch(cache, { usage, now }, batch);
       if (events.length === 0) {
         if (isCurrent) {
           this.#answerAll(decided, cache);

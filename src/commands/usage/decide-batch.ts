@@ -1,6 +1,7 @@
 import { decideUsage, type KeyedDownload, type PriorDownload, type UsageCommand } from '../../domain/decide-usage.ts';
 import { evolveUsage } from '../../domain/evolve-usage.ts';
 import { later } from '../../domain/instant.ts';
+import type { AskingKey } from '../../domain/key-limits.ts';
 import { isRefused, type Refusal } from '../../domain/refusals.ts';
 import type { UsageEvent } from '../../domain/usage-events.ts';
 import type { UsagePeriod, UsageSnapshot } from '../../domain/usage-state.ts';
@@ -111,9 +112,15 @@ export interface DecidedRequest {
  * Decides requests in order of arrival, each on the state that the ones before it leave. One request per idempotency key may
  * append in a batch. The others are left over: were its outcome unknown, theirs would be too.
  *
- * @param usage the cache's state, of an open period
+ * @param usage the cache's state, of the current period
+ * @param now UTC ISO-8601
  */
-export function decideBatch(cache: UsageCache, usage: UsagePeriod, batch: readonly PendingRequest[]) {
+export function decideBatch(
+  cache: UsageCache,
+  { usage, now }: { usage: UsagePeriod; now: string },
+  batch: readonly PendingRequest[],
+) {
+  const at = timeOfAppend(cache.snapshot, now);
   const decided: DecidedRequest[] = [];
   const events: CausedEvent[] = [];
   const leftOver: PendingRequest[] = [];
@@ -127,7 +134,10 @@ export function decideBatch(cache: UsageCache, usage: UsagePeriod, batch: readon
       continue;
     }
     const prior = livePriorOf(cache, request);
-    const decision = command.kind === 'query' || command.kind === 'roll_over' ? [] : decideUsage(usage, command, prior);
+    const decision =
+      command.kind === 'query' || command.kind === 'roll_over'
+        ? []
+        : decideUsage(usage, command, { key: keyOf(request, at), prior });
     if (isRefused(decision)) {
       decided.push({ request, events: [], refusal: decision.refusal, usage });
       continue;
@@ -145,6 +155,10 @@ export function decideBatch(cache: UsageCache, usage: UsagePeriod, batch: readon
     decided.push({ request, events: decision, repeated: prior, usage });
   }
   return { decided, events, leftOver };
+}
+
+function keyOf({ cause: { actor } }: PendingRequest, at: string): AskingKey | undefined {
+  return actor.type === 'api_key' ? { id: actor.id, at } : undefined;
 }
 
 export function answerAll(decided: readonly DecidedRequest[], { lastTime: time, revision }: UsageSnapshot): void {

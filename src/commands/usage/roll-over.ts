@@ -1,5 +1,5 @@
 import type { UsageEvent } from '../../domain/usage-events.ts';
-import { endPeriod, openNextPeriod } from '../../domain/usage-periods.ts';
+import { endPeriod, isLastEnded, openNextPeriod } from '../../domain/usage-periods.ts';
 import type { UsageSnapshot } from '../../domain/usage-state.ts';
 import type { Cause } from '../handler/event-metadata.ts';
 import { type CausedEvent, timeOfAppend } from './decide-batch.ts';
@@ -12,6 +12,8 @@ import { type CausedEvent, timeOfAppend } from './decide-batch.ts';
  * An account that was away for months takes several such steps. They are events of their own and never taken twice, whichever
  * process takes them; a crash between the two leaves the second one to the next request.
  *
+ * After the last period of an account that is closed, nothing is due any more.
+ *
  * @returns the event that is due; undefined in the current period
  */
 export function rollOverDue(
@@ -19,7 +21,7 @@ export function rollOverDue(
   now: string,
 ): { event: UsageEvent; opensNextPeriod: boolean } | undefined {
   const { usage } = snapshot;
-  if (usage.phase === 'absent') return undefined;
+  if (usage.phase === 'absent' || isLastEnded(usage)) return undefined;
   if (usage.phase !== 'open') return { event: openNextPeriod(usage), opensNextPeriod: true };
   // Decided by the time that the events will carry: no event of an open period has a time at or after its end.
   if (timeOfAppend(snapshot, now) < usage.period.end) return undefined;
