@@ -77,7 +77,8 @@ export function decideUsage(
 ): readonly UsageEvent[] | Refused {
   if (isLastEnded(state)) return command.kind === 'close_account' ? [] : refuse('account_closed');
   if (command.kind === 'close_account') return [endLastPeriod(state)];
-  const refused = refuseKey(state, command, key);
+  const isRequest = command.kind === 'queue_download' || command.kind === 'debit_metadata';
+  const refused = isRequest ? refuseRequest(state, key) : undefined;
   if (refused) return refused;
   if (command.kind === 'queue_download' && prior && !prior.voided) return repeatDownload(command, prior);
   const decided = decide(state, command, key);
@@ -94,11 +95,15 @@ export function decideUsage(
 // Stryker disable next-line ConditionalExpression: a change of the cap is decided alone, and has its place either way
 const isForLater = ({ type, data }: UsageEvent): boolean => type === 'PlanChanged' && data.effective === 'next_period';
 
-/** The requests of a key that is not in force. */
-function refuseKey({ terms }: UsagePeriod, command: UsageCommand, key: AskingKey | undefined): Refused | undefined {
-  if (command.kind !== 'queue_download' && command.kind !== 'debit_metadata') return undefined;
-  if (terms.suspended) return refuse('account_suspended');
-  return key && isExpired(terms, key) ? refuse('key_expired') : undefined;
+/**
+ * Refuses what an account that is closed or suspended asks for, or a key whose time is over.
+ *
+ * @param key undefined for a person's session
+ */
+export function refuseRequest(state: UsagePeriod, key: AskingKey | undefined): Refused | undefined {
+  if (isLastEnded(state)) return refuse('account_closed');
+  if (state.terms.suspended) return refuse('account_suspended');
+  return key && isExpired(state.terms, key) ? refuse('key_expired') : undefined;
 }
 
 function decide(

@@ -5,11 +5,14 @@ import { notBelieved } from '../../projections/credits-macs.ts';
 import type { PolledJob } from '../../projections/jobs.ts';
 import { hasApiKeyForm, hashApiKey } from '../commands/ids/api-key.ts';
 import type { RequestTokens } from '../commands/ids/request-token.ts';
+import { refuseRequest } from '../domain/decide-usage.ts';
+import type { AskingKey } from '../domain/key-limits.ts';
+import type { Usage } from '../domain/usage-state.ts';
 import { clientAddress } from '../requests/client-address.ts';
 import { admitSession, mayCarrySession, type SessionDependencies } from './authenticate-session.ts';
 import { callerOf, idempotencyKeyHashOf } from './caller.ts';
 import type { EndpointDependencies } from './endpoint.ts';
-import { ApiError } from './errors.ts';
+import { ApiError, errorOfAccount } from './errors.ts';
 import type { AddressWindows } from './limit-of-callers-without-key.ts';
 import { preferredWait } from './prefer.ts';
 import { rateLimitRetryAfterSeconds } from './retry-after.ts';
@@ -79,13 +82,21 @@ export function createAuthenticate(dependencies: AuthenticateDependencies) {
     if (admission.outcome === 'rate_limited') refuseBeyondLimit(reply, window, realNowMs());
     if (keyed === notBelieved) throw new ApiError(request.routeOptions.config.whenUnavailable ?? 'unavailable');
     // While the clock is wrong nothing is decided.
-    now();
+    const at = now();
     // The account is so new that it has no credits row yet. No endpoint can serve it, so each answers 503.
     if (!admission.usage) throw new ApiError('unavailable', { away: 'read_models' });
     const caller = { actor: { type: 'api_key', id: keyId } as const, keyHash, accountId, job, keyed };
     if (usage) request.caller = { ...caller, usage };
-    else await admitFromLog(request, caller, dependencies);
+    const read = usage?.usage ?? (await admitFromLog(request, caller, dependencies));
+    refuseOutOfForce(read, { id: keyId, at });
   };
+}
+
+/** The row may be a moment behind: what is charged, the append decides by the same rule. */
+function refuseOutOfForce(usage: Usage, key: AskingKey): void {
+  const refused = usage.phase === 'absent' ? undefined : refuseRequest(usage, key);
+  const error = refused && errorOfAccount(refused.refusal);
+  if (error) throw error;
 }
 
 type ReadAgainDependencies = Pick<AuthenticateDependencies, 'admissions' | 'serviceParts' | 'writers' | 'realNowMs'>;

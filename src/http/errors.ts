@@ -1,3 +1,4 @@
+import type { Refusal } from '../domain/refusals.ts';
 import type { ApiPart } from './retry-after.ts';
 
 /** Every error that the API answers: the contract's table (§7), then what it leaves open. */
@@ -49,4 +50,17 @@ export class ApiError extends Error {
   get status(): number {
     return apiErrors[this.code].status;
   }
+}
+
+const textsOfAccount = {
+  account_suspended:
+    "This account is suspended: its keys are refused, and nothing is charged. Its owner can ask the service's support to lift that",
+  account_closed: 'The account of this API key is closed',
+  key_expired: "This API key is no longer valid: its last day, which the account's owner has set, is over",
+};
+
+/** @returns the error for a request of an account or a key that is not in force; undefined for any other refusal */
+export function errorOfAccount(refusal: Refusal): ApiError | undefined {
+  if (!(refusal in textsOfAccount)) return undefined;
+  return new ApiError('unauthorized', textsOfAccount[refusal as keyof typeof textsOfAccount]);
 }

@@ -5,7 +5,7 @@ import { failureReasonNames } from '../domain/failure-reasons.ts';
 import { callerOf, causeOf, unansweredOf } from './caller.ts';
 import type { Endpoint } from './endpoint.ts';
 import { cutConnection, sendData } from './envelope.ts';
-import { ApiError } from './errors.ts';
+import { ApiError, errorOfAccount } from './errors.ts';
 import type { EndpointReference } from './reference/endpoint-reference.ts';
 import { canonicalUrl, platform, readInput, readVideoUrl, urlParameter, videoId } from './request-input.ts';
 
@@ -76,7 +76,7 @@ export const getVideoMetadata: Endpoint['handler'] = (dependencies) => async (re
       throw new ApiError('metadata_unavailable');
     case 'refused':
       partsAway.works('event_store');
-      throw new ApiError('metadata_quota_exceeded');
+      throw errorOfAccount(answer.refusal) ?? new ApiError('metadata_quota_exceeded');
     case 'found':
       outcomesOf(serviceParts).works();
       partsAway.works('event_store');

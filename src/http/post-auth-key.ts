@@ -50,7 +50,14 @@ export const postAuthKey: Endpoint['handler'] = (dependencies) => async (request
   const caller = callerOf(request);
   const { label } = readInput(body, readJsonBody(request.body, request.raw.headers['content-type']));
   const { accounts, keyInForce, now, partsAway } = dependencies;
-  const maxKeys = maxKeysOf(termsAt(await currentUsage(request, dependencies), now()));
+  const terms = termsAt(await currentUsage(request, dependencies), now());
+  // Else a key that has leaked would make one without a limit.
+  if (terms.key_limits?.[caller.actor.id])
+    throw new ApiError(
+      'invalid_request',
+      'this API key has a limit, and so issues no others: the owner does, in the console',
+    );
+  const maxKeys = maxKeysOf(terms);
   const issued = await issueApiKey(accounts, {
     accountId: caller.accountId,
     label,

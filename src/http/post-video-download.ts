@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { hasIdempotencyKeyForm } from '../commands/ids/idempotency-key-hash.ts';
 import { queueDownload } from '../commands/queue-download.ts';
 import { outcomesOf, recordPendingVoid } from '../commands/record-pending-void.ts';
+import { formatCents } from '../domain/cents.ts';
 import {
   audioFormats,
   defaultOptions,
@@ -12,13 +13,15 @@ import {
   misfit,
   qualities,
 } from '../domain/download-options.ts';
+import type { Refusal } from '../domain/refusals.ts';
+import type { UsagePeriod } from '../domain/usage-state.ts';
 import { summariseUsage } from '../domain/usage-summary.ts';
 import { noPlatformRules } from '../ports/platform-rules.ts';
 import { readJsonBody } from '../requests/json-body.ts';
 import { callerOf, causeOf, idempotencyKeyOf, unansweredOf } from './caller.ts';
 import type { Endpoint } from './endpoint.ts';
 import { cutConnection, sendData } from './envelope.ts';
-import { ApiError } from './errors.ts';
+import { ApiError, errorOfAccount } from './errors.ts';
 import type { EndpointReference } from './reference/endpoint-reference.ts';
 import { NotLookedUp, platform, readInput, readVideoUrl, urlParameter, videoId } from './request-input.ts';
 import { showCredits } from './usage-headers.ts';
@@ -149,7 +152,7 @@ export const postVideoDownload: Endpoint['handler'] = (dependencies) => async (r
         'Idempotency-Key: was used for another download; use a fresh key for this one',
       );
     }
-    throw new ApiError(answer.refusal === 'overage_cap_reached' ? 'overage_cap_reached' : 'download_quota_exceeded');
+    throw errorOfAccount(answer.refusal) ?? errorOfQuota(answer, caller.actor.id);
   }
   // Directly after this charge, whatever was charged together with it.
   if (answer.token === token) showCredits(request, summariseUsage(answer.usage, askedAt).downloads.remaining);
@@ -163,3 +166,20 @@ export const postVideoDownload: Endpoint['handler'] = (dependencies) => async (r
     overage: answer.overage,
   } satisfies z.infer<typeof queuedDownload>);
 };
+
+/** @param keyId the key that has asked */
+function errorOfQuota({ refusal, usage }: { refusal: Refusal; usage: UsagePeriod }, keyId: string): ApiError {
+  const limit = usage.terms.key_limits?.[keyId];
+  const ofKey = (amount: string) =>
+    `The limit that the account's owner has set for this API key is reached: ${amount} in this billing period`;
+  switch (refusal) {
+    case 'key_downloads_reached':
+      return new ApiError('download_quota_exceeded', ofKey(`${String(limit?.downloads)} downloads`));
+    case 'key_overage_reached':
+      return new ApiError('overage_cap_reached', ofKey(`${formatCents(limit?.overage_cents ?? 0)} of overage`));
+    case 'overage_cap_reached':
+      return new ApiError('overage_cap_reached');
+    default:
+      return new ApiError('download_quota_exceeded');
+  }
+}

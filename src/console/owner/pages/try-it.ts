@@ -209,6 +209,8 @@ async function readVideo(
 
 function pageRefusalFor(refusal: Refusal): PageRefusal {
   const texts: Partial<Record<Refusal, string>> = {
+    account_suspended: 'This account is suspended. Ask the support of this service why, and what lifts it.',
+    account_closed: 'This account is closed.',
     download_quota_exceeded:
       'All downloads of your plan are used, and it has none beyond. Change the plan in the settings, or wait for the next billing period.',
     overage_cap_reached:
