@@ -5,6 +5,7 @@ create table account_heads (
   account_id text not null,
   revision bigint not null,
   last_hash text not null,
+  closed boolean not null default false,
   constraint account_heads_pkey PRIMARY KEY (account_id)
 );
 
@@ -141,12 +142,14 @@ create table credits (
   period_invoice_due boolean not null default false,
   mac text,
   plan_changes integer not null default 0,
+  key_use jsonb not null default '{}'::jsonb,
   constraint credits_stream_key UNIQUE (stream),
   constraint credits_pkey PRIMARY KEY (account_id, period_start),
   constraint credits_phase_check CHECK ((phase = ANY (ARRAY['open'::text, 'ended'::text, 'closed'::text])))
 );
 CREATE INDEX credits_invoice_due ON credits USING btree (account_id) WHERE (opening_invoice_due OR period_invoice_due);
 CREATE INDEX credits_not_closed ON credits USING btree (period_end, account_id) WHERE (phase <> 'closed'::text);
+CREATE INDEX credits_of_last_periods ON credits USING btree (account_id) WHERE ((phase <> 'open'::text) AND ((next IS NULL) OR (next = 'null'::jsonb)));
 
 create table document_mails (
   event_id uuid not null,
@@ -563,11 +566,12 @@ create table usage_warnings (
   revision bigint not null,
   pool text,
   threshold_percent smallint,
-  used integer,
-  credit_limit integer,
+  used bigint,
+  credit_limit bigint,
   "time" timestamp with time zone not null,
   message_id text,
   type text not null default 'UsageWarningReached'::text,
+  limited_key_id text,
   constraint usage_warnings_pkey PRIMARY KEY (event_id),
   constraint usage_warnings_check CHECK ((num_nonnulls(pool, threshold_percent, used, credit_limit) =
 CASE type

@@ -43,6 +43,7 @@ export const apiKeys: RebuildableProjection = {
         limits.set(event.data.account_id, event.data.terms.hourly_limit);
       }
       await writeHeads(accountEvents, client);
+      await markClosed(accountEvents, client);
       const rows = [...limits].map(([account_id, hourly_limit]) => ({ account_id, hourly_limit }));
       await upsertRows(client, 'hourly_limits', { key: ['account_id'], rows });
       await writeKeys(accountEvents, client);
@@ -59,6 +60,12 @@ async function writeHeads(events: readonly ParsedEvent<AccountEvent>[], client: 
     ]),
   );
   await upsertRows(client, 'account_heads', { key: ['account_id'], rows: [...heads.values()] });
+}
+
+async function markClosed(events: readonly ParsedEvent<AccountEvent>[], client: PoolClient): Promise<void> {
+  const closed = events.flatMap(({ event }) => (event.type === 'AccountClosed' ? [event.data.account_id] : []));
+  if (closed.length === 0) return;
+  await client.query('update account_heads set closed = true where account_id = any($1)', [closed]);
 }
 
 /** The content that the MAC of a row of `api_key_window` covers: the key and its account. @param hash of the row, a UUID */
@@ -175,11 +182,13 @@ const waitForRow = (pool: Pool, query: { text: string; values: unknown[] }, time
 async function writeKeys(events: readonly ParsedEvent<AccountEvent>[], client: PoolClient): Promise<void> {
   const issued: object[] = [];
   const revoked = new Map<string, string>();
+  const closed = new Map<string, string>();
   for (const { event, metadata } of events) {
     if (event.type === 'ApiKeyIssued') {
       const { personal, ...key } = event.data;
       issued.push({ ...key, label: personal.label, created_at: metadata.time });
     } else if (event.type === 'ApiKeyRevoked') revoked.set(event.data.key_id, metadata.time);
+    else if (event.type === 'AccountClosed') closed.set(event.data.account_id, metadata.time);
   }
   await insertRows(client, 'api_keys', issued);
   if (revoked.size > 0) {
@@ -187,6 +196,14 @@ async function writeKeys(events: readonly ParsedEvent<AccountEvent>[], client: P
       `update api_keys k set revoked_at = r.revoked_at
        from unnest($1::text[], $2::timestamptz[]) r (key_id, revoked_at) where k.key_id = r.key_id`,
       [[...revoked.keys()], [...revoked.values()]],
+    );
+  }
+  if (closed.size > 0) {
+    await client.query(
+      `update api_keys k set revoked_at = c.closed_at
+       from unnest($1::text[], $2::timestamptz[]) c (account_id, closed_at)
+       where k.account_id = c.account_id and k.revoked_at is null`,
+      [[...closed.keys()], [...closed.values()]],
     );
   }
 }
@@ -204,14 +221,15 @@ async function writeWindows(
     event.type === 'ApiKeyIssued' ? [{ keyId: event.data.key_id, mac: signKey(event.data, macs) }] : [],
   );
   const revoked = events.flatMap(({ event }) => (event.type === 'ApiKeyRevoked' ? [event.data.key_id] : []));
-  if (issued.length === 0 && revoked.length === 0 && limits.size === 0) return;
+  const closed = events.flatMap(({ event }) => (event.type === 'AccountClosed' ? [event.data.account_id] : []));
+  if (issued.length === 0 && revoked.length === 0 && closed.length === 0 && limits.size === 0) return;
   await client.query(
     `with locked as materialized (
        select hash from api_key_window
-       where key_id = any($2) or account_id = any($3) order by hash for update
+       where key_id = any($2) or account_id = any($3) or account_id = any($5) order by hash for update
      ), changed as (
        update api_key_window w
-       set revoked = w.revoked or w.key_id = any($2),
+       set revoked = w.revoked or w.key_id = any($2) or w.account_id = any($5),
            hourly_limit = (select l.hourly_limit from hourly_limits l where l.account_id = w.account_id)
        from locked where w.hash = locked.hash
      )
@@ -219,6 +237,6 @@ async function writeWindows(
      select left(k.key_hash, 32)::uuid, k.key_id, k.account_id, l.hourly_limit, k.revoked_at is not null, i.mac
      from unnest($1::text[], $4::text[]) i (key_id, mac)
      join api_keys k using (key_id) join hourly_limits l using (account_id) order by 1`,
-    [issued.map(({ keyId }) => keyId), revoked, [...limits.keys()], issued.map(({ mac }) => mac)],
+    [issued.map(({ keyId }) => keyId), revoked, [...limits.keys()], issued.map(({ mac }) => mac), closed],
   );
 }

@@ -2,6 +2,7 @@ import type { PoolClient } from 'pg';
 import { periodOfUsageStream, usageStream } from '../src/domain/billing-period.ts';
 import type { CreditNoteIssued, InvoiceEvent, InvoiceIssued, InvoiceLine } from '../src/domain/invoice-events.ts';
 import { type ParsedEvent, parseInvoiceEvent, parseUsageEvent } from '../src/domain/parse-event.ts';
+import { feeOf } from '../src/domain/plans.ts';
 import type { UsageEvent, UsageEventOf } from '../src/domain/usage-events.ts';
 import type { UsagePeriod } from '../src/domain/usage-state.ts';
 import type { EventStore, RecordedEvent } from '../src/ports/event-store.ts';
@@ -92,6 +93,7 @@ type MoneyEvent = UsageEventOf<
   | 'DownloadVoided'
   | 'ChargeWaived'
   | 'PlanChanged'
+  | 'SuspensionLifted'
   | 'UsagePeriodEnded'
   | 'UsagePeriodClosed'
 >;
@@ -107,7 +109,7 @@ function changesOfUsage({ event, stream }: ParsedEvent<UsageEvent>): Change[] {
 function changeOf({ type, data }: MoneyEvent): Partial<Change> | undefined {
   switch (type) {
     case 'UsagePeriodOpened':
-      return { phase: 'open', plan: data.terms.plan, fee_cents: data.terms.fee_cents };
+      return { phase: 'open', plan: data.terms.plan, fee_cents: feeOf(data.terms) };
     case 'OverageCharged':
       return { charges: 1, charged_cents: data.cents };
     case 'DownloadVoided':
@@ -117,6 +119,8 @@ function changeOf({ type, data }: MoneyEvent): Partial<Change> | undefined {
     case 'PlanChanged':
       if (data.effective !== 'now') return undefined;
       return { plan: data.terms.plan, fee_difference_cents: data.fee_difference_cents };
+    case 'SuspensionLifted':
+      return { fee_difference_cents: data.fee_difference_cents };
     case 'UsagePeriodEnded':
       return { phase: 'ended' };
     case 'UsagePeriodClosed':

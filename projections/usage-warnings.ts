@@ -68,6 +68,7 @@ export async function listWaitingWarnings(
      where ${isWaiting} and event_id <> all($1::uuid[]) and not exists (
        select from usage_warnings h
        where h.message_id is null and (h.stream, h.pool, h.time) = (w.stream, w.pool, w.time)
+         and h.limited_key_id is not distinct from w.limited_key_id
          and h.threshold_percent > w.threshold_percent)
      order by time, stream, revision limit $2`,
     [except, limit],

@@ -27,7 +27,7 @@ export interface Charges {
 interface Charge {
   eventId: string;
   /** The key whose limit counts it. */
-  ofKey: { key_id?: string };
+  ofKey: { limited_key_id?: string };
   type: 'DownloadCreditDebited' | 'OverageCharged' | 'MetadataCreditDebited';
   /** The rest of it: a credit, or cents. */
   credits: number;
@@ -114,7 +114,7 @@ const newCharge = (
 ): Charge => ({
   eventId,
   type,
-  ofKey: 'key_id' in data && data.key_id !== undefined ? { key_id: data.key_id } : {},
+  ofKey: 'limited_key_id' in data && data.limited_key_id !== undefined ? { limited_key_id: data.limited_key_id } : {},
   credits: taken.credits,
   cents: taken.cents,
   confirmed: false,

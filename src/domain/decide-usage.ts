@@ -130,7 +130,7 @@ function decide(
         ? [{ type: 'KeyLimitRemoved', data: { key_id: command.keyId } }]
         : [];
     case 'suspend_account':
-      return state.terms.suspended ? [] : [{ type: 'AccountSuspended', data: {} }];
+      return state.terms.suspended ? [] : [{ type: 'AccountSuspended', data: { account_id: state.accountId } }];
     case 'lift_suspension':
       return liftSuspension(state);
   }
@@ -176,7 +176,7 @@ function chargeOfKey(state: UsagePeriod, token: string, key: AskingKey | undefin
   const cents = charge.type === 'OverageCharged' ? charge.data.cents : 0;
   if (limit.overage_cents !== null && cents > 0 && use.overage_cents + cents > limit.overage_cents)
     return refuse('key_overage_reached');
-  return { ...charge, data: { ...charge.data, key_id: key.id } } as DownloadCharge;
+  return { ...charge, data: { ...charge.data, limited_key_id: key.id } } as DownloadCharge;
 }
 
 /** Contract §8.3: a credit while there is one, then the overage rate up to the owner's cap, else a refusal. */

@@ -151,7 +151,7 @@ function suspensionLifted(state: UsagePeriod, feeDifferenceCents: number): Usage
 /** @param used less than 0: given back */
 function usedByKey(
   state: UsagePeriod,
-  { key_id: keyId }: { key_id?: string | undefined },
+  { limited_key_id: keyId }: { limited_key_id?: string | undefined },
   used: { downloads: number; cents: number },
 ): UsagePeriod {
   if (keyId === undefined) return state;
@@ -164,7 +164,7 @@ interface GivenBack {
   credits?: number;
   overage_downloads: number;
   cents: number;
-  key_id?: string | undefined;
+  limited_key_id?: string | undefined;
 }
 
 function givenBack(state: UsagePeriod, back: GivenBack): UsagePeriod {

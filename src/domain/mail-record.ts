@@ -91,10 +91,10 @@ export function decideMailRecord(
 function noticeMailed({ eventId, notice: { type, data } }: ReachedNotice, messageId: string): UsageEvent {
   if (type === 'OverageCapReached')
     return { type: 'OverageCapMailed', data: { cap_event_id: eventId, message_id: messageId } };
-  const { pool, threshold_percent } = data;
+  const { used: _used, limit: _limit, ...warning } = data;
   return {
     type: 'UsageWarningMailed',
-    data: { warning_event_id: eventId, pool, threshold_percent, message_id: messageId },
+    data: { warning_event_id: eventId, ...warning, message_id: messageId },
   };
 }
 
@@ -118,12 +118,15 @@ export function mailCoverage(
   };
 }
 
-/** Thresholds of a pool with the same time were reached in one append, or in the same millisecond. */
+/** Thresholds of a pool, or of a key's limit, with the same time were reached in one append, or in the same millisecond. */
 function isTogether(one: ReachedNotice, other: ReachedNotice): boolean {
   if (one.eventId === other.eventId) return true;
-  const [pool, otherPool] = [one, other].map(({ notice }) => ('pool' in notice.data ? notice.data.pool : undefined));
+  const [pool, otherPool] = [one, other].map(poolOf);
   return pool !== undefined && pool === otherPool && one.time === other.time;
 }
+
+const poolOf = ({ notice: { data } }: ReachedNotice): string | undefined =>
+  'pool' in data ? `${data.limited_key_id ?? ''}:${data.pool}` : undefined;
 
 const percentOf = ({ notice: { data } }: ReachedNotice): number =>
   'threshold_percent' in data ? data.threshold_percent : 0;

@@ -31,10 +31,10 @@ export type Promised = z.infer<typeof promised>;
 const warning = {
   pool: z.enum([...pools, 'overage']),
   threshold_percent: z.int().min(1).max(100),
-  key_id: keyId.optional(),
+  limited_key_id: keyId.optional(),
 };
 /** The key whose limit counts the charge; missing if its key has none. */
-const ofKey = { key_id: keyId.optional() };
+const ofKey = { limited_key_id: keyId.optional() };
 
 export const usageEventSchemas = {
   /** First event of each stream. */
@@ -58,7 +58,7 @@ export const usageEventSchemas = {
   KeyLimitSet: z.strictObject({ key_id: keyId, limit: keyLimit }),
   KeyLimitRemoved: z.strictObject({ key_id: keyId }),
   /** From here on, nothing is charged. The metadata says by whom and why. */
-  AccountSuspended: z.strictObject({}),
+  AccountSuspended: z.strictObject({ account_id: accountId }),
   /** A period that has begun while the account was suspended has no fee; from here on it has one, as a whole. */
   SuspensionLifted: z.strictObject({ plan: planTerms.shape.plan, fee_difference_cents: cents }),
   /** A download within the allowance. `ordinal` counts the downloads accepted in this period, credits and overage alike. */

@@ -34,24 +34,35 @@ function reachedThresholds(usage: UsagePeriod): UsageEventOf<'UsageWarningReache
 /** As for the pools. All of a key's overage is used when no further charge fits. */
 function reachedOfKeys({ terms, keyUse }: UsagePeriod) {
   const { key_limits: limits = {}, overage_cents: rateCents, warning_percents } = terms;
-  return Object.entries(limits).flatMap(([key_id, limit]) => {
-    const use = keyUse[key_id] ?? noUse;
-    const parts = [
-      { pool: 'downloads' as const, used: use.downloads, limit: limit.downloads ?? 0, step: 0 },
-      {
-        pool: 'overage' as const,
-        used: use.overage_cents,
-        limit: limit.overage_cents ?? 0,
-        step: (rateCents ?? 1) - 1,
-      },
-    ];
-    return parts.flatMap(({ pool, used, limit: most, step }) =>
-      warning_percents
-        .filter((percent) => most > 0 && (used * 100 >= most * percent || (percent === 100 && used + step >= most)))
-        .map((percent) => ({ pool, threshold_percent: percent, key_id, used: Math.min(used, most), limit: most })),
-    );
-  });
+  // In one order, whoever has written the limits: Postgres sorts them.
+  return Object.entries(limits)
+    .toSorted(byKey)
+    .flatMap(([limited_key_id, limit]) => {
+      const use = keyUse[limited_key_id] ?? noUse;
+      const parts = [
+        { pool: 'downloads' as const, used: use.downloads, limit: limit.downloads ?? 0, step: 0 },
+        {
+          pool: 'overage' as const,
+          used: use.overage_cents,
+          limit: limit.overage_cents ?? 0,
+          step: (rateCents ?? 1) - 1,
+        },
+      ];
+      return parts.flatMap(({ pool, used, limit: most, step }) =>
+        warning_percents
+          .filter((percent) => most > 0 && (used * 100 >= most * percent || (percent === 100 && used + step >= most)))
+          .map((percent) => ({
+            pool,
+            threshold_percent: percent,
+            limited_key_id,
+            used: Math.min(used, most),
+            limit: most,
+          })),
+      );
+    });
 }
+
+const byKey = ([one]: [string, unknown], [other]: [string, unknown]): number => (one < other ? -1 : 1);
 
 function reachedOfPools({ terms, downloadCredits, metadataCredits }: UsagePeriod) {
   const { downloads_limit, metadata_limit, warning_percents } = terms;
@@ -70,9 +81,9 @@ function reachedOfPools({ terms, downloadCredits, metadataCredits }: UsagePeriod
 export const warningName = ({
   pool,
   threshold_percent,
-  key_id,
-}: Pick<UsageEventOf<'UsageWarningReached'>['data'], 'pool' | 'threshold_percent' | 'key_id'>): string =>
-  `${key_id === undefined ? '' : `${key_id}:`}${pool}:${String(threshold_percent)}`;
+  limited_key_id,
+}: Pick<UsageEventOf<'UsageWarningReached'>['data'], 'pool' | 'threshold_percent' | 'limited_key_id'>): string =>
+  `${limited_key_id === undefined ? '' : `${limited_key_id}:`}${pool}:${String(threshold_percent)}`;
 
 /** True if the allowance is used up and one more charge would not fit under the overage cap. */
 export function capIsReached({ terms, downloadCredits, overageCents }: UsagePeriod): boolean {

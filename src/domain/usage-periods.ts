@@ -39,8 +39,9 @@ export function termsAt(state: UsagePeriod, now: string): Terms {
   return isOverAt(state, now) ? comingTerms(state) : state.terms;
 }
 
-/** True if the newest period is over; UsagePeriodEnded need not be stored yet. */
-export const isOverAt = ({ phase, period }: UsagePeriod, now: string): boolean => phase !== 'open' || now >= period.end;
+/** True if the newest period is over and another follows; UsagePeriodEnded need not be stored yet. */
+export const isOverAt = (state: UsagePeriod, now: string): boolean =>
+  !isLastEnded(state) && (state.phase !== 'open' || now >= state.period.end);
 
 /** A closed period owes an invoice if anything is to be paid: its overage, fee differences, or the fee of the next period. */
 export function owesInvoice(state: UsagePeriod): boolean {

@@ -1,5 +1,5 @@
 import { type BillingPeriod, billingPeriodAt } from './billing-period.ts';
-import { isOverAt, termsAt } from './usage-periods.ts';
+import { isLastEnded, isOverAt, termsAt } from './usage-periods.ts';
 import type { UsagePeriod } from './usage-state.ts';
 
 /** The content of GET /credits (contract §2.5): the pools and the overage of the period that `now` falls into. */
@@ -26,7 +26,9 @@ export function summariseUsage(state: UsagePeriod, now: string): UsageSummary {
     downloads: poolOf(terms.downloads_limit, over ? 0 : state.downloadCredits),
     metadata: poolOf(terms.metadata_limit, over ? 0 : state.metadataCredits),
     overage: over ? { downloads: 0, cents: 0 } : { downloads: state.overageDownloads, cents: state.overageCents },
-    period: billingPeriodAt(now, state.next?.period ?? state.period, state.anchorDay),
+    period: isLastEnded(state)
+      ? state.period
+      : billingPeriodAt(now, state.next?.period ?? state.period, state.anchorDay),
   };
 }
 

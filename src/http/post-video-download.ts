@@ -172,14 +172,9 @@ function errorOfQuota({ refusal, usage }: { refusal: Refusal; usage: UsagePeriod
   const limit = usage.terms.key_limits?.[keyId];
   const ofKey = (amount: string) =>
     `The limit that the account's owner has set for this API key is reached: ${amount} in this billing period`;
-  switch (refusal) {
-    case 'key_downloads_reached':
-      return new ApiError('download_quota_exceeded', ofKey(`${String(limit?.downloads)} downloads`));
-    case 'key_overage_reached':
-      return new ApiError('overage_cap_reached', ofKey(`${formatCents(limit?.overage_cents ?? 0)} of overage`));
-    case 'overage_cap_reached':
-      return new ApiError('overage_cap_reached');
-    default:
-      return new ApiError('download_quota_exceeded');
-  }
+  if (refusal === 'key_downloads_reached')
+    return new ApiError('download_quota_exceeded', ofKey(`${String(limit?.downloads)} downloads`));
+  if (refusal === 'key_overage_reached')
+    return new ApiError('overage_cap_reached', ofKey(`${formatCents(limit?.overage_cents ?? 0)} of overage`));
+  return new ApiError(refusal === 'overage_cap_reached' ? 'overage_cap_reached' : 'download_quota_exceeded');
 }

@@ -38,6 +38,7 @@ const charge = (revisionOf: number, of: Partial<Charge> = {}): Charge => ({
   confirmed: false,
   voided: false,
   key: null,
+  limitedKey: undefined,
   ...of,
 });
 

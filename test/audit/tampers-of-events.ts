@@ -178,11 +178,11 @@ export const ofEvents: readonly EventTamper[] = [
   ]),
   ...edits('UsagePeriodEnded', [
     ['a period ended too early', 'period_time', ({ meta }) => (meta.time = later(meta.time, -monthMs))],
-    ['other terms of the next period', 'period_follows', ({ fields }) => (fields.next.terms.fee_cents -= 1)],
+    ['other terms of the next period', 'period_follows', ({ fields: { next } }) => next && (next.terms.fee_cents -= 1)],
     [
       'a later next period',
       'period_follows',
-      ({ fields }) => (fields.next.period_end = later(fields.next.period_end, 86_400_000)),
+      ({ fields: { next } }) => next && (next.period_end = later(next.period_end, 86_400_000)),
     ],
   ]),
   ...edits('UsagePeriodOpened', [

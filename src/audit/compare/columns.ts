@@ -1,6 +1,7 @@
 import type { Account, ApiKey, Person } from '../rules/account.ts';
 import type { Completeness } from '../rules/completeness.ts';
 import type { Link } from '../rules/event-schemas.ts';
+import { feeOf } from '../rules/invoice-lines.ts';
 import type { Job } from '../rules/job.ts';
 import type { Charge, Period } from '../rules/period.ts';
 import { emptyJobDay, emptyUsageDay } from './days.ts';
@@ -70,6 +71,7 @@ export const columns = {
     account_id: ({ opened }) => opened?.data.account_id,
     revision: ({ revision }) => revision,
     last_hash: ({ lastHash }) => lastHash,
+    closed: ({ closed }) => closed !== undefined,
   }),
   api_keys: of<ApiKey>({
     ...fields(({ issued }: ApiKey) => issued.data, 'key_id', 'account_id', 'key_hash', 'key_prefix'),
@@ -109,9 +111,11 @@ export const columns = {
     metadata_credits: ({ period }) => period.credits.metadata,
     fee_difference_cents: ({ period }) => period.totals.fee_difference_cents,
     plan_changes: ({ period }) => period.planChanges,
-    fee_cents: ({ period: { opened, totals } }) => (opened?.data.terms.fee_cents ?? 0) + totals.fee_difference_cents,
+    fee_cents: ({ period: { opened, totals } }) =>
+      (opened ? feeOf(opened.data.terms) : 0) + totals.fee_difference_cents,
     due: ({ period: { due } }) => (due.size === 0 ? null : { plan: due.get('plan'), ...due.get('cap') }),
     warned: ({ period }) => [...period.warned.keys()],
+    key_use: ({ period }) => Object.fromEntries(period.keyUse),
     next: ({ period: { next } }) =>
       next ? { period: { start: next.period_start, end: next.period_end }, terms: next.terms } : null,
     opening_invoice_due: ({ period, completeness }) => completeness.openingIsDue(period),

@@ -1,4 +1,5 @@
 import type { Link } from '../rules/event-schemas.ts';
+import { feeOf } from '../rules/invoice-lines.ts';
 import type { ExpectedRows } from './expected-rows.ts';
 import { emptyMonth, emptyPeriod, type Money, noMoney, type PeriodMoney } from './subjects.ts';
 
@@ -30,12 +31,13 @@ export class MoneyRows {
     const change = (amounts: Partial<Money>, state: { phase?: string; plan?: string } = {}) => {
       this.#change(event, { accountId, start }, amounts, state);
     };
-    if (type === 'UsagePeriodOpened') change({ fee_cents: data.terms.fee_cents }, { plan: data.terms.plan });
+    if (type === 'UsagePeriodOpened') change({ fee_cents: feeOf(data.terms) }, { plan: data.terms.plan });
     if (type === 'OverageCharged') change({ charges: 1, charged_cents: data.cents });
     if (type === 'DownloadVoided') change({ voided_cents: data.cents });
     if (type === 'ChargeWaived') change({ waived_cents: data.cents });
     if (type === 'PlanChanged' && data.effective === 'now')
       change({ fee_difference_cents: data.fee_difference_cents }, { plan: data.terms.plan });
+    if (type === 'SuspensionLifted') change({ fee_difference_cents: data.fee_difference_cents });
     if (type === 'UsagePeriodEnded') change({}, { phase: 'ended' });
     if (type === 'UsagePeriodClosed') change({}, { phase: 'closed' });
   }

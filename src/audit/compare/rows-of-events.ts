@@ -58,6 +58,7 @@ export class RowsOfEvents implements ReplayObserver {
       this.#person(event, account, openerOf(account.accountId));
       return;
     }
+    if (type === 'AccountClosed') for (const key of account.keys.values()) this.#key(event, key, false);
     if (type.startsWith('Person')) {
       this.#person(event, account, data.person_id);
       return;

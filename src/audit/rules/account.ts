@@ -52,6 +52,9 @@ export class Account extends Chain<string> {
   asked: Link | undefined;
   /** The hourly requests of each key, by the terms in force. */
   hourlyLimit = 0;
+  /** The end of its last period. */
+  lastEnded: Link | undefined;
+  closed: Link | undefined;
   /** The newest download of each idempotency key. */
   readonly idempotencyKeys = new Map<string, Charge>();
 
@@ -65,9 +68,20 @@ export class Account extends Chain<string> {
       return;
     }
     this.mustEqual('account_events', event, { account_id: this.accountId });
-    if (event.type.startsWith('Person')) this.#person(event);
+    if (event.type === 'AccountClosed') this.#close(event);
+    else if (event.type === 'ClosingRequested')
+      this.mustEqual('account_closed', event, { type: 'owner' }, 'metadata.actor.');
+    else if (event.type.startsWith('Person')) this.#person(event);
     else if (event.type === 'BillingDetailsChanged') this.#details(event);
     else this.#key(event);
+  }
+
+  /** Once, and for the end of the last period. With it all keys are revoked. */
+  #close(event: Link): void {
+    const isDue = this.lastEnded !== undefined && !this.closed;
+    this.must('account_closed', isDue, event, 'type', 'one, after the end of the last period');
+    this.closed = event;
+    for (const key of this.keys.values()) key.revokedAt ??= this.time;
   }
 
   /** A program that holds a key downloads; it does not say who is billed. */
@@ -79,7 +93,7 @@ export class Account extends Chain<string> {
   #key(event: Link): void {
     const { type, data } = event;
     const key = this.keys.get(data.key_id);
-    const isNew = type === 'ApiKeyIssued' && !key;
+    const isNew = type === 'ApiKeyIssued' && !key && !this.closed;
     const isRevoked = type === 'ApiKeyRevoked' && key?.revokedAt === null;
     this.must('account_events', isNew || isRevoked, event, 'type', 'what this key allows');
     if (isNew) this.keys.set(data.key_id, { account: this, issued: event, revokedAt: null });
@@ -89,7 +103,7 @@ export class Account extends Chain<string> {
   #person(event: Link): void {
     const { type, data } = event;
     const person = this.people.get(data.person_id);
-    const isNew = type === 'PersonInvited' && !person;
+    const isNew = type === 'PersonInvited' && !person && !this.closed;
     const are = [...this.people.values()].filter(({ removedAt }) => removedAt === null).length;
     const isRemoved = type === 'PersonRemoved' && person?.removedAt === null && are > 1;
     this.must('account_events', isNew || isRemoved, event, 'type', 'what this person allows');
@@ -135,7 +149,8 @@ export class Account extends Chain<string> {
       this.next = undefined;
       this.hourlyLimit = data.terms.hourly_limit;
     } else if (type === 'UsagePeriodEnded') {
-      this.#ask(event, { previous_period_start: data.period_start, ...data.next });
+      if (data.next) this.#ask(event, { previous_period_start: data.period_start, ...data.next });
+      else this.lastEnded = event;
     } else if (type === 'PlanChanged' && data.effective === 'now') this.hourlyLimit = data.terms.hourly_limit;
   }
 

@@ -94,7 +94,9 @@ export class Completeness {
     const isOver = (since: string, ms: number, what: string) => Date.parse(since) + ms < nowMs && settled(what);
     for (const [stream, event] of this.#hidden) this.#reportHidden(stream, event);
     for (const account of this.#replayed.accounts.values()) {
-      const { asked, next } = account;
+      const { asked, next, lastEnded, closed } = account;
+      if (lastEnded && !closed && isOver(lastEnded.metadata.time, hourMs, `closed ${lastEnded.stream}`))
+        account.missing('account_closed', lastEnded, 'data.next', 'AccountClosed within an hour');
       if (!asked || !next || !isOver(asked.metadata.time, hourMs, `next ${asked.stream}`)) continue;
       const field = asked.type === 'AccountOpened' ? 'data.period_start' : 'data.next.period_start';
       account.missing('period_missing', asked, field, usageStream(account.accountId, next.period_start));

@@ -35,6 +35,14 @@ const metadata = part({
   hash: text,
 });
 
+/** Null: no limit. */
+const keyLimit = part({ downloads: nullable(count), overage_cents: nullable(count), until: nullable(instant) });
+/** Limits by the id of their key. */
+const byKey: Schema<Readonly<Record<string, ValueOf<typeof keyLimit>>>> = (value) =>
+  Object.entries(Object(value) as object)
+    .map(([id, limit]) => within(`.${id}`, keyLimit(limit)))
+    .find((wrong) => wrong !== undefined);
+
 const terms = part({
   plan: text,
   downloads_limit: count,
@@ -47,6 +55,8 @@ const terms = part({
   warning_percents: anything,
   service_failures_returned: optional(flag),
   overage_cap_cents: optional(nullable(count)),
+  suspended: optional(flag),
+  key_limits: optional(byKey),
 });
 
 const span = { period_start: instant, period_end: instant };
@@ -54,8 +64,10 @@ const nextPeriod = part({ ...span, terms });
 const idempotency = part({ key_hash: text, fingerprint: text });
 const promised = optional(part({ process: text, at: instant }));
 /** A download that was charged, or a change of its charge. */
-const charged = { token: text, ordinal: count };
-const changed = { token: text, charge_event_id: text };
+/** The key whose limit counts it. */
+const ofKey = { limited_key_id: optional(text) };
+const charged = { token: text, ordinal: count, ...ofKey };
+const changed = { token: text, charge_event_id: text, ...ofKey };
 const video = { platform: text, video_id: text };
 
 const schemas = {
@@ -64,6 +76,8 @@ const schemas = {
   ApiKeyRevoked: part({ account_id: text, key_id: text }),
   PersonInvited: part({ account_id: text, person_id: text, personal: anything }),
   PersonRemoved: part({ account_id: text, person_id: text }),
+  ClosingRequested: part({ account_id: text }),
+  AccountClosed: part({ account_id: text }),
   BillingDetailsChanged: part({ account_id: text, personal: anything }),
 
   UsagePeriodOpened: part({
@@ -76,6 +90,10 @@ const schemas = {
   PlanChanged: part({ effective: text, terms, fee_difference_cents: count }),
   OverageCapSet: part({ effective: text, overage_cap_cents: count }),
   OverageCapRemoved: part({ effective: text }),
+  KeyLimitSet: part({ key_id: text, limit: keyLimit }),
+  KeyLimitRemoved: part({ key_id: text }),
+  AccountSuspended: part({ account_id: text }),
+  SuspensionLifted: part({ plan: text, fee_difference_cents: count }),
   DownloadCreditDebited: part(charged),
   OverageCharged: part({ ...charged, cents: count, rate_cents: count, rate_version: text }),
   DownloadQueued: part({
@@ -98,13 +116,19 @@ const schemas = {
     download_refusal: optional(nullable(text)),
   }),
   MetadataCreditVoided: part({ lookup_id: text, charge_event_id: text, promised }),
-  UsageWarningReached: part({ pool: text, threshold_percent: count, used: count, limit: count }),
-  UsageWarningMailed: part({ warning_event_id: text, pool: text, threshold_percent: count, message_id: text }),
+  UsageWarningReached: part({ pool: text, threshold_percent: count, ...ofKey, used: count, limit: count }),
+  UsageWarningMailed: part({
+    warning_event_id: text,
+    pool: text,
+    threshold_percent: count,
+    ...ofKey,
+    message_id: text,
+  }),
   OverageCapReached: part({ overage_cents: count, overage_cap_cents: count }),
   OverageCapMailed: part({ cap_event_id: text, message_id: text }),
   DownloadCreditReturned: part(changed),
   ChargeWaived: part({ reference: text, ...changed, cents: count, overage_downloads: count }),
-  UsagePeriodEnded: part({ ...span, next: nextPeriod }),
+  UsagePeriodEnded: part({ ...span, next: nullable(nextPeriod) }),
   UsagePeriodClosed: part({
     ...span,
     downloads: count,
@@ -259,7 +283,7 @@ function within(name: string, wrong: WrongField | undefined): WrongField | undef
 export function withDefaults(event: Link): Link {
   const { type, data } = event;
   if (type === 'JobFailed') return data.fault === undefined ? { ...event, data: { ...data, fault: 'video' } } : event;
-  if (type === 'UsagePeriodEnded') {
+  if (type === 'UsagePeriodEnded' && data.next) {
     const next = { ...data.next, terms: termsOf(data.next.terms) };
     return { ...event, data: { ...data, next } };
   }

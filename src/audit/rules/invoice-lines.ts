@@ -1,4 +1,4 @@
-import type { Link } from './event-schemas.ts';
+import type { Link, Terms } from './event-schemas.ts';
 
 /** A line of an invoice. Its kind decides which further fields it has. */
 export type Line = { kind: string; cents: number } & Readonly<Record<string, unknown>>;
@@ -6,10 +6,13 @@ export type Line = { kind: string; cents: number } & Readonly<Record<string, unk
 /** How a line names the event that it comes from. */
 export const sourceOf = ({ stream, revision, id }: Link) => ({ stream, revision, id });
 
+/** Nothing is due for a period that begins while its account is suspended. */
+export const feeOf = ({ suspended, fee_cents }: Terms): number => (suspended === true ? 0 : fee_cents);
+
 /** The monthly fee of the period that an event opens or announces. */
 export function feeLine(event: Link, period: Pick<Link['data'], 'terms' | 'period_start' | 'period_end'>): Line {
   const { terms, period_start, period_end } = period;
-  return { kind: 'fee', plan: terms.plan, period_start, period_end, cents: terms.fee_cents, event: sourceOf(event) };
+  return { kind: 'fee', plan: terms.plan, period_start, period_end, cents: feeOf(terms), event: sourceOf(event) };
 }
 
 /**

@@ -1,6 +1,6 @@
 import { Chain } from './chain.ts';
 import type { Link, Terms } from './event-schemas.ts';
-import { feeLine, type Line, sourceOf } from './invoice-lines.ts';
+import { feeLine, feeOf, type Line, sourceOf } from './invoice-lines.ts';
 import { usageStream } from './streams.ts';
 
 /** The charge of one download or metadata request, and its remainder: cents at a rate, or a credit. */
@@ -11,6 +11,8 @@ export interface Charge extends Pick<Link, 'id' | 'revision'> {
   confirmed: boolean;
   voided: boolean;
   key: Link['data']['idempotency'];
+  /** The API key whose limit counts it. */
+  limitedKey: string | undefined;
 }
 
 interface Rate {
@@ -27,6 +29,8 @@ interface Waiver {
 
 const charges = ['DownloadCreditDebited', 'OverageCharged', 'MetadataCreditDebited'];
 const changes = ['PlanChanged', 'OverageCapSet', 'OverageCapRemoved'];
+/** Changes of what an account has besides its plan and its cap: always at once. */
+const ownChanges = ['KeyLimitSet', 'KeyLimitRemoved', 'AccountSuspended', 'SuspensionLifted'];
 const corrections = [
   'DownloadConfirmed',
   'DownloadVoided',
@@ -39,7 +43,7 @@ const mails = ['UsageWarningMailed', 'OverageCapMailed'];
 /** The events that an append may begin with. All other events stand behind the event that they follow from. */
 const mayCome = {
   absent: ['UsagePeriodOpened'],
-  open: [...charges, ...changes, ...corrections, ...mails, 'UsagePeriodEnded'],
+  open: [...charges, ...changes, ...ownChanges, ...corrections, ...mails, 'UsagePeriodEnded'],
   ended: [...corrections, ...mails, 'UsagePeriodClosed'],
   closed: mails,
 };
@@ -75,6 +79,8 @@ export class Period extends Chain<string> {
   /** The numbers of downloads and metadata requests so far, and of those that hold a credit. */
   readonly accepted = { downloads: 0, metadata: 0 };
   readonly credits = { downloads: 0, metadata: 0 };
+  /** By API key: what of its limit is used, since it was first set in this period or carried into it. */
+  readonly keyUse = new Map<string, { downloads: number; overage_cents: number }>();
   readonly totals = { overage_downloads: 0, overage_cents: 0, fee_difference_cents: 0 };
   planChanges = 0;
   /** Warnings that were given and still hold, such as `downloads:80`. */
@@ -86,7 +92,7 @@ export class Period extends Chain<string> {
   capReached = false;
   /** Events of the overage cap that are not mailed yet. */
   readonly #capsReached = new Set<string>();
-  /** The opening data of the next period, once this one has ended. */
+  /** The opening data of the next period, once this one has ended; null after an account's last one. */
   next: Link['data']['next'] | undefined;
   /** The events that must come next in the append, which the leader began. */
   awaited: { type: string; data: object; mayBeMissing?: boolean }[] = [];
@@ -105,6 +111,7 @@ export class Period extends Chain<string> {
     }
     if (charges.includes(type)) this.#charge(event);
     else if (changes.includes(type)) this.#changeTerms(event, data);
+    else if (ownChanges.includes(type)) this.#changeOwn(event);
     else if (corrections.includes(type)) this.#giveBack(event);
     else if (type === 'DownloadQueued') Object.assign(this.charges.get(data.token) ?? {}, { key: data.idempotency });
     else if (type === 'UsageWarningReached') {
@@ -116,7 +123,7 @@ export class Period extends Chain<string> {
     } else if (mails.includes(type)) this.#mailed(event);
     else this.#turn(event, type === 'UsagePeriodOpened' ? event : (this.opened ?? event));
     this.capReached &&= this.#isCapReached();
-    if (['DownloadQueued', 'MetadataCreditDebited', ...changes].includes(type)) this.#awaitNotices(type);
+    if (['DownloadQueued', 'MetadataCreditDebited', ...changes, ...ownChanges].includes(type)) this.#awaitNotices(type);
   }
 
   /** @returns whether the current append requires this event; reports required events that are missing before it */
@@ -153,7 +160,8 @@ export class Period extends Chain<string> {
     this.must('charge_once', !this.charges.has(name), event, 'data', 'a token or an id that has no charge yet');
     const rate = isOverage ? { rate_cents: data.rate_cents, rate_version: data.rate_version } : null;
     const left = { leftCents: rate ? data.cents : 0, leftCredits: rate ? 0 : 1 };
-    this.charges.set(name, { id, revision, rate, ...left, confirmed: false, voided: false, key: null });
+    const limitedKey = this.#checkKey(event, pool);
+    this.charges.set(name, { id, revision, rate, ...left, confirmed: false, voided: false, key: null, limitedKey });
     if (pool === 'downloads') this.awaited = [{ type: 'DownloadQueued', data: { token: name, overage: isOverage } }];
     if (!rate) return void (this.credits[pool] += 1);
     const isInForce = !dueRate || this.mustEqual('charge_rate', event, dueRate);
@@ -163,6 +171,38 @@ export class Period extends Chain<string> {
     this.totals.overage_cents += data.cents;
     const isWithin = this.totals.overage_cents <= (this.terms.overage_cap_cents ?? Infinity);
     this.must('overage_cap', isWithin, event, 'data.cents', 'within the overage cap');
+  }
+
+  /**
+   * A charge of a key that has a limit names the key, and stays within the limit. Nothing is charged while the account is
+   * suspended.
+   *
+   * @returns the key, if it has a limit
+   */
+  #checkKey(event: Link, pool: (typeof pools)[number]): string | undefined {
+    const { data, metadata } = event;
+    this.must('account_suspended', this.terms.suspended !== true, event, 'type', 'no charge of a suspended account');
+    const { id, type } = metadata.actor;
+    const limit = type === 'api_key' ? this.terms.key_limits?.[id] : undefined;
+    const isInTime = this.time < (limit?.until ?? '9');
+    this.must('key_limit', isInTime, event, 'metadata.time', `before ${limit?.until ?? ''}`);
+    if (pool === 'metadata') return undefined;
+    this.mustEqual('key_limit', event, { limited_key_id: limit && id });
+    if (!limit) return undefined;
+    const use = this.#useOf(id, 1, event.type === 'OverageCharged' ? data.cents : 0);
+    const isWithin = use.downloads <= (limit.downloads ?? Infinity);
+    this.must('key_limit', isWithin, event, 'type', `none beyond ${String(limit.downloads)} downloads of this key`);
+    const isAffordable = event.type !== 'OverageCharged' || use.overage_cents <= (limit.overage_cents ?? Infinity);
+    this.must('key_limit', isAffordable, event, 'data.cents', 'within the limit of this key');
+    return id;
+  }
+
+  /** @param downloads less than 0: given back */
+  #useOf(keyId: string, downloads: number, cents: number) {
+    const before = this.keyUse.get(keyId) ?? { downloads: 0, overage_cents: 0 };
+    const use = { downloads: before.downloads + downloads, overage_cents: before.overage_cents + cents };
+    this.keyUse.set(keyId, use);
+    return use;
   }
 
   /** Events of an open period must also lie within it by their time. */
@@ -178,6 +218,8 @@ export class Period extends Chain<string> {
     const isNow = effective === 'now';
     this.#requireTime(event);
     this.must('plan_change', isNow || effective === 'next_period', event, 'data.effective', 'now or next_period');
+    const isPlan = event.type === 'PlanChanged';
+    this.must('account_suspended', !isPlan || this.terms.suspended !== true, event, 'type', 'none while suspended');
     const name = event.type === 'PlanChanged' ? 'plan' : 'cap';
     const cap = { overage_cap_cents: event.type === 'OverageCapSet' ? overage_cap_cents : null };
     const change = name === 'plan' ? plan : cap;
@@ -185,11 +227,10 @@ export class Period extends Chain<string> {
     else this.due.set(name, change);
     if (name === 'plan') {
       this.planChanges += 1;
-      // Stryker disable next-line OptionalChaining: only an opened period comes here
-      const feeCents = (this.opened?.data.terms.fee_cents ?? 0) + this.totals.fee_difference_cents;
-      const cents = isNow ? Math.max(0, plan.fee_cents - feeCents) : 0;
+      const cents = isNow ? Math.max(0, plan.fee_cents - this.#feeCents()) : 0;
       this.mustEqual('plan_change', event, { fee_difference_cents: cents });
-      this.mustEqual('plan_change', event, { overage_cap_cents: undefined }, 'data.terms.');
+      const ofAccount = { overage_cap_cents: undefined, suspended: undefined, key_limits: undefined };
+      this.mustEqual('plan_change', event, ofAccount, 'data.terms.');
       const { fee_difference_cents: addedCents } = event.data;
       this.totals.fee_difference_cents += addedCents;
       this.lines.push({ kind: 'fee_difference', plan: plan.plan, cents: addedCents, event: sourceOf(event) });
@@ -199,6 +240,56 @@ export class Period extends Chain<string> {
     this.terms = { ...before, ...change };
     this.#noteReturns(event);
     for (const pool of pools) if (this.terms[`${pool}_limit`] > before[`${pool}_limit`]) this.#warnAnew(pool);
+  }
+
+  /** The fee of this period so far. */
+  #feeCents(): number {
+    return (this.opened ? feeOf(this.opened.data.terms) : 0) + this.totals.fee_difference_cents;
+  }
+
+  /** People of the account and staff set limits of keys, staff alone suspend; a program with a key does neither. */
+  #changeOwn(event: Link): void {
+    const { type, data, metadata } = event;
+    this.#requireTime(event);
+    if (type === 'AccountSuspended' || type === 'SuspensionLifted') {
+      this.mustEqual('account_suspended', event, { type: 'staff' }, 'metadata.actor.');
+      this.#suspend(event);
+      return;
+    }
+    this.must(
+      'key_limit_actor',
+      metadata.actor.type !== 'api_key',
+      event,
+      'metadata.actor.type',
+      'owner, staff or system',
+    );
+    const { key_limits: limits = {}, ...others } = this.terms;
+    const { [data.key_id]: before, ...kept } = limits;
+    if (type === 'KeyLimitRemoved')
+      this.must('key_limit', before !== undefined, event, 'data.key_id', 'a key with a limit');
+    const changed = type === 'KeyLimitSet' ? { ...kept, [data.key_id]: data.limit } : kept;
+    this.terms = (Object.keys(changed).length === 0 ? others : { ...others, key_limits: changed }) as Terms;
+    const reached = this.#thresholds().map(warningName);
+    for (const name of this.warned)
+      if (name.startsWith(`${data.key_id}:`) && !reached.includes(name)) this.warned.delete(name);
+  }
+
+  /** A period that began without a fee has one as soon as the suspension is lifted. */
+  #suspend(event: Link): void {
+    const { suspended, ...others } = this.terms;
+    const isLifted = event.type === 'SuspensionLifted';
+    this.must('account_suspended', (suspended === true) === isLifted, event, 'type', 'a change of what is so');
+    this.terms = (isLifted ? others : { ...others, suspended: true }) as Terms;
+    if (!isLifted) {
+      this.mustEqual('account_suspended', event, { account_id: this.accountId });
+      return;
+    }
+    const { plan, fee_cents } = this.terms;
+    const cents = Math.max(0, fee_cents - this.#feeCents());
+    this.mustEqual('account_suspended', event, { plan, fee_difference_cents: cents });
+    this.totals.fee_difference_cents += event.data.fee_difference_cents;
+    const line = { plan: event.data.plan, cents: event.data.fee_difference_cents, event: sourceOf(event) };
+    this.lines.push({ kind: 'fee_difference', ...line });
   }
 
   #noteReturns({ position }: Link): void {
@@ -233,6 +324,7 @@ export class Period extends Chain<string> {
     this.must('correction_charge', !charge.voided, event, 'type', 'nothing more about a charge that was voided');
     if (type === 'DownloadConfirmed') return void (charge.confirmed = true);
     this.mustEqual('correction_charge', event, { charge_event_id: charge.id });
+    if (type !== 'MetadataCreditVoided') this.mustEqual('key_limit', event, { limited_key_id: charge.limitedKey });
     if (type === 'ChargeWaived') this.#waive(event, charge);
     else if (type === 'DownloadCreditReturned') this.#returnCredit(event, charge);
     else this.#void(event, charge);
@@ -260,6 +352,7 @@ export class Period extends Chain<string> {
     this.#references.add(name);
     this.waivers.push({ event, charge, cents });
     charge.leftCents -= cents;
+    if (charge.limitedKey !== undefined) this.#useOf(charge.limitedKey, -overage_downloads, -cents);
     this.totals.overage_cents -= cents;
     this.totals.overage_downloads -= overage_downloads;
   }
@@ -269,6 +362,7 @@ export class Period extends Chain<string> {
     this.#requireReturns(event);
     this.must('correction_amount', charge.leftCredits === 1, event, 'data.token', 'a download that holds a credit');
     this.credits.downloads -= charge.leftCredits;
+    if (charge.limitedKey !== undefined) this.#useOf(charge.limitedKey, -1, 0);
     charge.leftCredits = 0;
   }
 
@@ -285,6 +379,7 @@ export class Period extends Chain<string> {
     if (event.type === 'MetadataCreditVoided') return void (this.credits.metadata -= 1);
     const taken = { credits: leftCredits, overage_downloads: leftCents > 0 ? 1 : 0, cents: leftCents };
     this.mustEqual('correction_amount', event, taken);
+    if (charge.limitedKey !== undefined) this.#useOf(charge.limitedKey, -credits - overage_downloads, -cents);
     this.credits.downloads -= credits;
     this.totals.overage_cents -= cents;
     this.totals.overage_downloads -= overage_downloads;
@@ -313,6 +408,11 @@ export class Period extends Chain<string> {
       this.opened = event;
       this.terms = opened.terms;
       this.#noteReturns(event);
+    } else if (event.type === 'UsagePeriodEnded' && event.data.next === null) {
+      this.mustEqual('period_follows', event, { period_start, period_end });
+      this.mustEqual('account_closed', event, { type: 'staff' }, 'metadata.actor.');
+      this.phase = 'ended';
+      this.next = null;
     } else if (event.type === 'UsagePeriodEnded') {
       this.must('period_time', this.time >= period_end, event, 'metadata.time', `at or after ${period_end}`);
       const terms = Object.assign({}, this.terms, ...this.due.values()) as Terms;
@@ -320,7 +420,7 @@ export class Period extends Chain<string> {
       this.mustEqual('period_follows', event, { period_start, period_end, next });
       this.phase = 'ended';
       this.next = event.data.next;
-      this.lines.push(feeLine(event, event.data.next));
+      if (event.data.next) this.lines.push(feeLine(event, event.data.next));
     } else if (event.type === 'UsagePeriodClosed') {
       const { downloads } = this.accepted;
       this.mustEqual('period_totals', event, { period_start, period_end, ...this.totals, downloads });
@@ -333,19 +433,49 @@ export class Period extends Chain<string> {
 
   /** Requires notices to the owner: for thresholds that a pool has reached, and when no further charge fits under the cap. */
   #awaitNotices(type: string): void {
-    for (const pool of pools) {
-      const limit = this.terms[`${pool}_limit`];
-      const used = Math.min(this.credits[pool], limit);
-      for (const threshold_percent of this.#reachedOf(pool)) {
-        const name = `${pool}:${threshold_percent}`;
-        if (this.warned.has(name)) continue;
-        const data = { pool, threshold_percent, used, limit };
-        this.awaited.push({ type: 'UsageWarningReached', data, mayBeMissing: this.#mayComeAgain.has(name) });
-      }
+    for (const data of this.#thresholds()) {
+      const name = warningName(data);
+      if (this.warned.has(name)) continue;
+      this.awaited.push({ type: 'UsageWarningReached', data, mayBeMissing: this.#mayComeAgain.has(name) });
     }
     if (this.capReached || type === 'MetadataCreditDebited' || !this.#isCapReached()) return;
     const data = { overage_cents: this.totals.overage_cents, overage_cap_cents: this.terms.overage_cap_cents };
     this.awaited.push({ type: 'OverageCapReached', data });
+  }
+
+  /** All thresholds that are reached: those of the pools, then those of keys in the order of their ids. */
+  #thresholds(): Threshold[] {
+    const ofPools = pools.flatMap((pool) => {
+      const limit = this.terms[`${pool}_limit`];
+      const used = Math.min(this.credits[pool], limit);
+      return this.#reachedOf(pool).map((threshold_percent) => ({ pool, threshold_percent, used, limit }));
+    });
+    const keys = Object.keys(this.terms.key_limits ?? {}).toSorted();
+    return [...ofPools, ...keys.flatMap((keyId) => this.#thresholdsOfKey(keyId))];
+  }
+
+  /** All of a key's overage is used when no further charge fits under its limit. */
+  #thresholdsOfKey(limited_key_id: string): Threshold[] {
+    const { downloads = null, overage_cents: most = null } = this.terms.key_limits?.[limited_key_id] ?? {};
+    const use = this.keyUse.get(limited_key_id) ?? { downloads: 0, overage_cents: 0 };
+    const percents = this.terms.warning_percents as number[];
+    const fits = most !== null && use.overage_cents + (this.terms.overage_cents ?? 1) <= most;
+    const reached = (pool: string, used: number, limit: number | null, isFull: boolean) =>
+      percents
+        .filter(
+          (percent) => limit !== null && limit > 0 && (used * 100 >= limit * percent || (percent === 100 && isFull)),
+        )
+        .map((threshold_percent) => ({
+          pool,
+          threshold_percent,
+          limited_key_id,
+          used: Math.min(used, limit ?? 0),
+          limit: limit ?? 0,
+        }));
+    return [
+      ...reached('downloads', use.downloads, downloads, false),
+      ...reached('overage', use.overage_cents, most, !fits),
+    ];
   }
 
   /** The allowance is used up, and one more charge would exceed the cap. */
@@ -356,7 +486,16 @@ export class Period extends Chain<string> {
   }
 }
 
-const warningName = ({ pool, threshold_percent }: Link['data']) => `${pool}:${threshold_percent}`;
+interface Threshold {
+  pool: string;
+  threshold_percent: number;
+  limited_key_id?: string | undefined;
+  used: number;
+  limit: number;
+}
+
+const warningName = ({ pool, threshold_percent, limited_key_id: keyId }: Omit<Threshold, 'used' | 'limit'>) =>
+  `${keyId === undefined ? '' : `${keyId}:`}${pool}:${threshold_percent}`;
 
 /** The end of a period: the same day of the next month, or that month's last day. */
 export function anchorAfter(start: string, anchorDay: number): string {

@@ -32,6 +32,12 @@ export const rules = {
   charge_once: 'a token is charged once',
   overage_cap: 'the sum of charges stays within the overage cap in force',
   plan_change: 'a change of plan says when it takes effect, and adds the difference to the higher fee, nothing else',
+  account_suspended:
+    'staff suspend an account and lift that; while it is suspended, nothing is charged, no fee either, and its plan stays',
+  account_closed:
+    'staff close an account: its last period ends, and within an hour its keys are revoked; its people may ask for it',
+  key_limit: 'the charges of an API key stay within the limit that it has, and name it',
+  key_limit_actor: 'limits of API keys are set by people of the account, staff or the service, never with a key',
   notice_mailed: 'a mail is recorded once, for a notice that was given',
   correction_charge: 'a correction names a charge of its period that is not voided',
   correction_amount: 'a correction gives back the charge, or less',

@@ -88,7 +88,7 @@ export async function waiveCommand(
   const [waiver] = await readWaivers(cli, { stream, reference, charges: [{ token, revision }] });
   if (!waiver) throw new Error(`the waiver ${reference} was accepted and is not there`);
   const data = { account_id, stream, ...waiver };
-  const { cents: waivedCents, key_id: _key, ...others } = data;
+  const { cents: waivedCents, limited_key_id: _key, ...others } = data;
   print(cli.output, data, `${formatCents(waivedCents)} is waived\n\n${facts(others)}`);
 }
 

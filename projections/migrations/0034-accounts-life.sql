@@ -1,0 +1,11 @@
+-- What keys have used of the limits that their owners have set, and accounts that are closed.
+alter table credits add column key_use jsonb not null default '{}';
+-- The MAC covers the new column too: rows are signed again as those of an older installation are.
+update credits set mac = null;
+
+alter table account_heads add column closed boolean not null default false;
+
+-- A warning of the limit of one key names it.
+alter table usage_warnings add column limited_key_id text;
+alter table usage_warnings alter column credit_limit type bigint, alter column used type bigint;
+create index credits_of_last_periods on credits (account_id) where phase <> 'open' and (next is null or next = 'null');
