@@ -166,6 +166,15 @@ export function waitForAccount(pool: Pool, accountId: string, timeoutMs: number)
   return waitForRow(pool, { text: sql, values: [accountId] }, timeoutMs);
 }
 
+/** Waits until every process refuses the keys of an account that is closed. */
+export function waitForClosing(pool: Pool, accountId: string, timeoutMs: number): Promise<boolean> {
+  return waitForRow(
+    pool,
+    { text: 'select from account_heads where account_id = $1 and closed', values: [accountId] },
+    timeoutMs,
+  );
+}
+
 /** Waits until an account's keys have the hourly limit of its terms, and its credits row exists. */
 export function waitForHourlyLimit(
   pool: Pool,

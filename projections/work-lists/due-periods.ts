@@ -28,7 +28,7 @@ export async function listPeriodsToRollOver(
   const { rows } = await pool.query<DuePeriod>(
     `select account_id, stream from credits c
      where phase <> 'closed' and period_end <= $1 and stream <> all($2)
-       and (phase = 'open' or not ${hasNext('c')})
+       and (phase = 'open' or not ${hasNext('c')} and not ${isLast('c')})
      order by period_end, account_id limit $3`,
     [now, except, limit],
   );
@@ -39,7 +39,8 @@ export async function listPeriodsToRollOver(
  * The first ended period of each account that is not closed. Periods are closed in the order of time, and only after everything
  * earlier is invoiced, so the numbers of invoices follow the periods.
  *
- * @param endedBefore UTC ISO-8601; a period that ends later is left alone
+ * @param endedBefore UTC ISO-8601; a period that ends later is left alone, unless its account was closed with it: its own event
+ *   says when it ended
  */
 export async function listPeriodsToClose(
   pool: Pool,
@@ -47,7 +48,8 @@ export async function listPeriodsToClose(
 ): Promise<DuePeriod[]> {
   const { rows } = await pool.query<DuePeriod>(
     `select account_id, stream from credits c
-     where phase = 'ended' and period_end <= $1 and stream <> all($2) and not opening_invoice_due and ${hasNext('c')}
+     where phase = 'ended' and stream <> all($2) and not opening_invoice_due
+       and (period_end <= $1 and ${hasNext('c')} or ${isLast('c')})
        and not exists (
          select from credits e where e.account_id = c.account_id and e.period_start < c.period_start
            and (e.phase <> 'closed' or e.opening_invoice_due or e.period_invoice_due))
@@ -62,12 +64,13 @@ export async function listPeriodsInGrace(
   pool: Pool,
   { now, graceSeconds }: { now: string; graceSeconds: number },
 ): Promise<{ stream: string; until: string }[]> {
-  const { rows } = await pool.query<{ stream: string; period_end: string }>(
-    `select stream, period_end from credits c
-     where phase = 'ended' and period_end > $1::timestamptz - $2 * interval '1 second' order by period_end, stream`,
+  const { rows } = await pool.query<{ stream: string; ended: string }>(
+    `select stream, ended from credits c, lateral (
+       select case when ${isLast('c')} then least(period_end, last_time) else period_end end as ended) at
+     where phase = 'ended' and ended > $1::timestamptz - $2 * interval '1 second' order by ended, stream`,
     [now, graceSeconds],
   );
-  return rows.map(({ stream, period_end: end }) => ({
+  return rows.map(({ stream, ended: end }) => ({
     stream,
     until: new Date(Date.parse(end) + graceSeconds * 1_000).toISOString(),
   }));
@@ -83,6 +86,21 @@ export async function listInvoicesDue(pool: Pool, { except, limit }: Wanted): Pr
   );
   return rows;
 }
+
+/** Last periods of accounts whose keys are not revoked yet: a crash has interrupted their closing. */
+export async function listAccountsToClose(pool: Pool, { except, limit }: Wanted): Promise<DuePeriod[]> {
+  const { rows } = await pool.query<DuePeriod>(
+    `select account_id, stream from credits c
+     where ${isLast('c')} and stream <> all($1)
+       and exists (select from account_heads h where h.account_id = c.account_id and not h.closed)
+     order by account_id limit $2`,
+    [except, limit],
+  );
+  return rows;
+}
+
+/** Written so that the index of last periods serves it. */
+const isLast = (alias: string) => `(${alias}.phase <> 'open' and (${alias}.next is null or ${alias}.next = 'null'))`;
 
 const hasNext = (alias: string) =>
   `exists (select from credits n where n.account_id = ${alias}.account_id and n.period_start = ${alias}.period_end)`;

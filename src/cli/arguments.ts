@@ -110,6 +110,12 @@ export const addByOptions = (command: Command): Command =>
     .option('--by <name>', 'who decides it (default: the user of this machine)', staffTextArgument)
     .option('--reason <text>', 'why', staffTextArgument);
 
+/** As `addByOptions`, for what people are told the reason of. */
+export const addReasonOptions = (command: Command): Command =>
+  command
+    .requiredOption('--reason <text>', 'why; the log keeps it', staffTextArgument)
+    .option('--by <name>', 'who decides it (default: the user of this machine)', staffTextArgument);
+
 /** Nobody signs in at the command line: the role says so. */
 export const operatorOf = (actor: Actor, { by = actor.id, reason = 'command line' }: DecidedBy) =>
   staffActor({ by, reason });

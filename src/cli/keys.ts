@@ -2,12 +2,25 @@ import type { Command } from 'commander';
 import { type KeyWithUse, listKeysWithUse } from '../../projections/admission/key-use.ts';
 import { waitForKey } from '../../projections/api-keys.ts';
 import { issueReferencedKey, openFirstPeriod, revokeApiKey } from '../commands/accounts.ts';
+import { ownCause } from '../commands/handler/event-metadata.ts';
+import { limitKey } from '../commands/limit-key.ts';
 import { facts } from '../documents/text.ts';
 import { keyLabel } from '../domain/account-events.ts';
-import { maxKeysOf } from '../domain/plans.ts';
+import { formatCents } from '../domain/cents.ts';
+import {
+  endOfDay,
+  type KeyLimit,
+  type KeyUse,
+  limitParts,
+  maxKeyLimits,
+  noLimit,
+  noUse,
+} from '../domain/key-limits.ts';
+import { largestAllowance, maxKeysOf } from '../domain/plans.ts';
 import { termsAt } from '../domain/usage-periods.ts';
-import { currentUsage, requireAccount } from './accounts/find-account-usage.ts';
-import { accountIdArgument, referenceArgument } from './arguments.ts';
+import { accepted } from './accounts/apply-change.ts';
+import { currentUsage, requireAccount, snapshotOf } from './accounts/find-account-usage.ts';
+import { accountIdArgument, centsOrNoneArgument, dayArgument, referenceArgument, wholeArgument } from './arguments.ts';
 import { type CliDependencies, requestOf, type RunCommand } from './dependencies.ts';
 import {
   type Columns,
@@ -18,7 +31,7 @@ import {
   rowsText,
   unlessRefused,
 } from './output.ts';
-import { notInForce, untilShown } from './wait-for-read-models.ts';
+import { commandTimeoutMs, notInForce, untilShown } from './wait-for-read-models.ts';
 
 interface IssueOptions {
   label: string;
@@ -54,6 +67,65 @@ export function addRevokeKey(keys: Command, run: RunCommand): void {
     .argument('<key_id>', 'key id; "keys list" shows it')
     .action((keyId: string) => run((cli) => revokeCommand(cli, keyId)));
 }
+
+export function addLimitKey(keys: Command, run: RunCommand): void {
+  keys
+    .command('limit')
+    .description('limit what a key may use in a billing period; what is not given stays as it is')
+    .argument('<key_id>', 'key id; "keys list" shows it')
+    .option('--downloads <number>', 'downloads, or none for no limit', downloadsArgument)
+    .option('--overage-cents <cents>', 'cents beyond the allowance, or none for no limit', centsOrNoneArgument)
+    .option('--until <day>', 'last day on which the key is valid, YYYY-MM-DD, or none', lastDayArgument)
+    .action((keyId: string, options: LimitOptions) => run((cli) => limitCommand(cli, keyId, options)));
+}
+
+interface LimitOptions {
+  downloads?: number | 'none';
+  overageCents?: number | 'none';
+  until?: string;
+}
+
+const downloadsArgument = (value: string) => (value === 'none' ? value : wholeArgument(0, largestAllowance)(value));
+const lastDayArgument = (value: string) => (value === 'none' ? value : dayArgument(value));
+
+async function limitCommand(
+  cli: CliDependencies,
+  keyId: string,
+  { downloads, overageCents, until }: LimitOptions,
+): Promise<void> {
+  if (downloads === undefined && overageCents === undefined && until === undefined)
+    throw new CommandFailed('nothing to change: give --downloads, --overage-cents or --until, or several of them');
+  const accountId = await accountOfKey(cli, keyId);
+  const before = (await currentUsage(cli, accountId)).terms.key_limits?.[keyId] ?? noLimit;
+  const changed: KeyLimit = {
+    downloads: orNull(downloads, before.downloads),
+    overage_cents: orNull(overageCents, before.overage_cents),
+    until: until === undefined ? before.until : until === 'none' ? null : endOfDay(until),
+  };
+  const limit = limitParts(changed).length === 0 ? null : changed;
+  const answer = await limitKey(cli, {
+    accountId,
+    keyId,
+    limit,
+    snapshot: await snapshotOf(cli, accountId),
+    cause: ownCause(cli.newUuid(), cli.actor),
+    timeoutMs: commandTimeoutMs,
+  });
+  const { events, usage } = accepted(answer, {
+    key_not_found: `the key ${keyId} is revoked`,
+    too_many_key_limits: `nothing was changed: ${String(maxKeyLimits)} keys of the account have a limit; remove those of keys that are revoked`,
+  });
+  const used = usage.keyUse[keyId] ?? noUse;
+  const data = { account_id: accountId, key_id: keyId, limit, used, changed: events.length > 0 };
+  const text = limit ? `may use ${limitParts(limit).join(', ')} in a billing period` : 'has no limit of its own';
+  print(cli.output, data, `${keyId} ${text}; used so far: ${useText(used)}`);
+}
+
+const orNull = (given: number | 'none' | undefined, before: number | null): number | null =>
+  given === undefined ? before : given === 'none' ? null : given;
+
+const useText = ({ downloads, overage_cents: cents }: KeyUse): string =>
+  `${String(downloads)} downloads, ${formatCents(cents)} of overage`;
 
 async function issueCommand(
   cli: CliDependencies,
@@ -93,16 +165,23 @@ const shownBefore = (revoked: boolean) =>
 
 async function listCommand(cli: CliDependencies, accountId: string): Promise<void> {
   await requireAccount(cli, accountId);
-  const keys = await listKeysWithUse(cli.pool, accountId);
+  const { terms, keyUse } = await currentUsage(cli, accountId);
+  const keys = (await listKeysWithUse(cli.pool, accountId)).map((key) => {
+    const limit = terms.key_limits?.[key.key_id] ?? null;
+    return { ...key, limit, used_of_limit: limit && (keyUse[key.key_id] ?? noUse) };
+  });
   print(cli.output, { account_id: accountId, keys }, rowsText(cli.output, keyColumns, keys));
 }
 
-const keyColumns: Columns<KeyWithUse> = {
+type LimitedKey = KeyWithUse & { limit: KeyLimit | null; used_of_limit: KeyUse | null };
+
+const keyColumns: Columns<LimitedKey> = {
   key_id: 'key_id',
   key_prefix: 'key_prefix',
   created_at: 'created_at',
   revoked_at: (key) => key.revoked_at ?? '-',
   label: 'label',
+  limit: ({ limit }) => (limit ? limitParts(limit).join(', ') : '-'),
 };
 
 async function revokeCommand(cli: CliDependencies, keyId: string): Promise<void> {

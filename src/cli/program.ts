@@ -1,5 +1,6 @@
 import { Command, Option } from 'commander';
 import { addFindAccounts, addListAccounts } from './accounts/find.ts';
+import { addCloseAccount, addLiftSuspension, addSuspendAccount } from './accounts/life.ts';
 import { addOpenAccount } from './accounts/open.ts';
 import { addShowAccount } from './accounts/show.ts';
 import { addAccountCap, addAccountPlan, addAccountTerms } from './accounts/terms.ts';
@@ -16,7 +17,7 @@ import { addIssueDueInvoices } from './invoices/issue-due.ts';
 import { addListInvoices } from './invoices/list.ts';
 import { addShowInvoice } from './invoices/show.ts';
 import { addListJobs, addShowJob, addTimeline } from './jobs.ts';
-import { addIssueKey, addListKeys, addRevokeKey } from './keys.ts';
+import { addIssueKey, addLimitKey, addListKeys, addRevokeKey } from './keys.ts';
 import { addAcknowledge } from './ledger/acknowledge.ts';
 import { addExportLedger } from './ledger/export.ts';
 import { addShowLedger } from './ledger/show.ts';
@@ -59,7 +60,7 @@ export function createProgram(dependencies: ProgramDependencies): Command {
   addServe(program, dependencies);
   addDownload(program, output, dependencies.openApiClient);
 
-  const accounts = group('accounts', 'open accounts, change their terms, show their usage');
+  const accounts = group('accounts', 'open accounts, change their terms, show their usage, close them');
   addOpenAccount(accounts, run);
   addListAccounts(accounts, run);
   addFindAccounts(accounts, run);
@@ -69,11 +70,15 @@ export function createProgram(dependencies: ProgramDependencies): Command {
   addAccountTerms(accounts, run);
   addAccountCap(accounts, run);
   addAccountBilling(accounts, run);
+  addSuspendAccount(accounts, run);
+  addLiftSuspension(accounts, run);
+  addCloseAccount(accounts, run);
 
-  const keys = group('keys', 'issue, list and revoke API keys');
+  const keys = group('keys', 'issue, list, limit and revoke API keys');
   addIssueKey(keys, run);
   addListKeys(keys, run);
   addRevokeKey(keys, run);
+  addLimitKey(keys, run);
 
   const people = group('people', 'invite, list and remove the people of an account');
   addInvitePerson(people, run);

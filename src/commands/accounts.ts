@@ -192,6 +192,21 @@ export async function changeBillingDetails(
   return isRefused(changed) ? changed : changed.billing;
 }
 
+/** By somebody of the account; staff then close it (`close-account.ts`). @returns when it was asked for first, UTC ISO-8601 */
+export async function requestClosing(
+  dependencies: AccountDependencies,
+  { accountId, ...request }: AccountRequest & { accountId: string },
+): Promise<string | null | Refused> {
+  const asked = await command(dependencies, { kind: 'request_closing', accountId }, request);
+  return isRefused(asked) ? asked : asked.closingRequestedAt;
+}
+
+/** The second step of closing an account: revokes its keys and signs its people out. */
+export const recordClosing = (
+  dependencies: Pick<AccountDependencies, keyof CommandDependencies>,
+  { accountId, ...request }: AccountRequest & { accountId: string },
+): Promise<Account | Refused> => command(dependencies, { kind: 'close_account', accountId }, request);
+
 /** Accounts as they were read last. */
 export type AccountCache = LRUCache<string, Loaded<Account>>;
 
@@ -210,7 +225,7 @@ export async function readAccount(store: EventStore, accountId: string, cache?: 
 }
 
 async function command(
-  dependencies: AccountDependencies,
+  dependencies: CommandDependencies,
   asked: AccountCommand,
   request: AccountRequest,
 ): Promise<Account | Refused> {

@@ -5,10 +5,7 @@ import type { UsageAnswer } from './usage/decide-batch.ts';
 import type { WriterRegistry } from './usage/writer-registry.ts';
 
 /** Changes the terms of an account. The change counts from its append on, for the next decision of every process. */
-export type TermsChange = Extract<
-  UsageCommand,
-  { kind: 'change_plan' | 'change_terms' | 'set_overage_cap' | 'remove_overage_cap' }
->;
+export type TermsChange = Exclude<UsageCommand, { kind: 'queue_download' | 'debit_metadata' }>;
 
 export function changeTerms(
   writers: WriterRegistry,

@@ -5,12 +5,14 @@ import { notBelieved } from '../../projections/credits-macs.ts';
 import {
   type DueInvoices,
   type DuePeriod,
+  listAccountsToClose,
   listInvoicesDue,
   listPeriodsToClose,
   listPeriodsToRollOver,
 } from '../../projections/work-lists/due-periods.ts';
 import { beginClosing } from '../../projections/work-lists/pending-void-gate.ts';
 import type { Background } from '../async/background.ts';
+import { recordClosing } from '../commands/accounts.ts';
 import { closePeriod, type ClosingRound } from '../commands/close-period.ts';
 import type { CommandDependencies } from '../commands/handler/dependencies.ts';
 import { ownCause } from '../commands/handler/event-metadata.ts';
@@ -75,6 +77,7 @@ export async function closePeriods(
   const endedBefore = new Date(Date.parse(look.now) - graceSeconds * 1_000).toISOString();
   const steps: [readonly DuePeriod[], (period: DuePeriod) => Promise<void>][] = [
     // Leftovers of a crash come first.
+    [await listAccountsToClose(pool, look), (period) => recordClosingOf(dependencies, period)],
     [await listInvoicesDue(pool, look), (period) => invoice(dependencies, period as DueInvoices, done)],
     [await listPeriodsToRollOver(pool, look), (period) => rollOver(dependencies, period, done)],
     [
@@ -115,6 +118,14 @@ async function eachAccount(
     }
   };
   await pMap(accounts, walk, { concurrency: accountsAtOnce });
+}
+
+async function recordClosingOf(
+  dependencies: ClosePeriodsDependencies,
+  { account_id: accountId }: DuePeriod,
+): Promise<void> {
+  const request = { correlationId: dependencies.newUuid(), actor, timeoutMs: stepTimeoutMs };
+  await recordClosing(dependencies, { accountId, ...request });
 }
 
 async function rollOver(

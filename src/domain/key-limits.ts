@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { cents } from './cents.ts';
+import { cents, formatCents } from './cents.ts';
 import { instant } from './instant.ts';
 
 /** Limits that an owner sets for one API key: if it leaks, it costs no more than this. They are terms of the account. */
@@ -14,6 +14,8 @@ export const keyLimit = z.strictObject({
   until: instant.nullable(),
 });
 export type KeyLimit = z.infer<typeof keyLimit>;
+
+export const noLimit: KeyLimit = { downloads: null, overage_cents: null, until: null };
 
 /** Each is a part of the terms, which stand in one event. */
 export const maxKeyLimits = 1_000;
@@ -36,6 +38,21 @@ export function withKeyLimit(limits: KeyLimits, id: string, limit: KeyLimit | nu
   const changed = limit ? { ...others, [id]: limit } : others;
   return Object.keys(changed).length === 0 ? undefined : changed;
 }
+
+const dayMs = 86_400_000;
+
+/** @param day the last day on which the key is valid, YYYY-MM-DD @returns `until` of its limit */
+export const endOfDay = (day: string): string => new Date(Date.parse(day) + dayMs).toISOString();
+
+/** The last day on which the key is valid, YYYY-MM-DD. @param until of its limit */
+export const lastDayOf = (until: string): string => new Date(Date.parse(until) - 1).toISOString().slice(0, 10);
+
+/** What a limit allows, one part each: `100 downloads`, `$5.00 of overage`, `valid through 2026-12-31`. */
+export const limitParts = ({ downloads, overage_cents: cents, until }: KeyLimit): string[] => [
+  ...(downloads === null ? [] : [`${String(downloads)} downloads`]),
+  ...(cents === null ? [] : [`${formatCents(cents)} of overage`]),
+  ...(until === null ? [] : [`valid through ${lastDayOf(until)}`]),
+];
 
 /** A key that asks for something, and when, UTC ISO-8601. */
 export interface AskingKey {

@@ -80,6 +80,8 @@ export class Account extends Chain<string> {
   #close(event: Link): void {
     const isDue = this.lastEnded !== undefined && !this.closed;
     this.must('account_closed', isDue, event, 'type', 'one, after the end of the last period');
+    const isByService = ['staff', 'system'].includes(event.metadata.actor.type);
+    this.must('account_closed', isByService, event, 'metadata.actor.type', 'staff or system');
     this.closed = event;
     for (const key of this.keys.values()) key.revokedAt ??= this.time;
   }

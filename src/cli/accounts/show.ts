@@ -42,6 +42,9 @@ async function showCommand(cli: CliDependencies, accountId: string): Promise<voi
     coming,
     active_keys: active,
     max_keys: maxKeysOf(terms),
+    suspended: terms.suspended === true,
+    closing_requested_at: account.closingRequestedAt,
+    closed: account.closed,
   };
   const text = facts({
     account_id: accountId,
@@ -55,6 +58,9 @@ async function showCommand(cli: CliDependencies, accountId: string): Promise<voi
     period: `${period.start} to ${period.end}`,
     ...(coming && { coming: comingText(coming) }),
     active_keys: usedText({ used: active, limit: data.max_keys }),
+    ...(data.suspended && { suspended: 'its keys are refused, and nothing is charged' }),
+    ...(data.closing_requested_at !== null && { closing_requested_at: data.closing_requested_at }),
+    ...(data.closed && { closed: 'nothing is charged any more' }),
   });
   print(cli.output, data, text);
 }

@@ -1,18 +1,16 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { waitForHourlyLimit } from '../../../projections/api-keys.ts';
-import { changeTerms, type TermsChange } from '../../commands/change-terms.ts';
-import { ownCause } from '../../commands/handler/event-metadata.ts';
+import type { TermsChange } from '../../commands/change-terms.ts';
 import { formatCents } from '../../domain/cents.ts';
-import { maxPlanChanges, resultOfPlanChange, type TermsChanges } from '../../domain/change-plan.ts';
+import { resultOfPlanChange, type TermsChanges } from '../../domain/change-plan.ts';
 import { largestAllowance, largestHourlyLimit, largestMaxKeys } from '../../domain/plans.ts';
-import type { Refusal } from '../../domain/refusals.ts';
 import type { Effective } from '../../domain/usage-events.ts';
 import { accountIdArgument, centsArgument, centsOrNoneArgument, wholeArgument } from '../arguments.ts';
 import type { CliDependencies, RunCommand } from '../dependencies.ts';
 import { CommandFailed, print } from '../output.ts';
-import { commandTimeoutMs, untilShown } from '../wait-for-read-models.ts';
+import { untilShown } from '../wait-for-read-models.ts';
+import { applyChange } from './apply-change.ts';
 import { describeTerms, planNamed } from './describe-terms.ts';
-import { currentUsage, snapshotOf } from './find-account-usage.ts';
 
 /** Changes of what an account pays for: in force from a moment on, or from the next billing period. */
 
@@ -192,32 +190,4 @@ async function changePlan(
 function effectOf({ events, time, usage }: Awaited<ReturnType<typeof applyChange>>, effective: Effective) {
   const from = effective === 'next_period' ? usage.period.end : events.length > 0 ? time : null;
   return { effective, in_force_from: from, changed: events.length > 0 };
-}
-
-const whyNot: Partial<Record<Refusal, string>> = {
-  too_many_plan_changes:
-    `nothing was changed: plan and terms have changed ${String(maxPlanChanges)} times in this billing period, ` +
-    'the most that an invoice can show; change them again once the next period has begun',
-};
-
-/** @returns no events where it was so already; the period before and after */
-async function applyChange(cli: CliDependencies, accountId: string, change: TermsChange) {
-  const before = await currentUsage(cli, accountId);
-  const answer = await changeTerms(cli.writers, {
-    accountId,
-    change,
-    snapshot: await snapshotOf(cli, accountId),
-    timeoutMs: commandTimeoutMs,
-    cause: ownCause(cli.newUuid(), cli.actor),
-  });
-  if (answer.outcome === 'refused') throw new CommandFailed(whyNot[answer.refusal] ?? answer.refusal);
-  if (answer.outcome === 'not_stored') {
-    throw new CommandFailed('nothing was changed: the log could not be written in time');
-  }
-  if (answer.outcome === 'unknown') {
-    throw new CommandFailed('the log has not answered in time: the change may be in force; see "accounts show"', 2);
-  }
-  if (answer.outcome !== 'accepted') throw new Error('only downloads have idempotency keys');
-  const { events, time, usage } = answer;
-  return { events, time, before, usage };
 }

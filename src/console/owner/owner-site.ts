@@ -36,7 +36,8 @@ export const ownerSite: Site<ConsoleSession, ConsoleDependencies> = {
   },
   mayOpen: () => true,
   isConfirmed: async ({ store, accountCache }, _access, { accountId, personId }) => {
-    const person = (await readAccount(store, accountId, accountCache)).people.get(personId);
-    return person !== undefined && !person.removed;
+    const { people, closed } = await readAccount(store, accountId, accountCache);
+    const person = people.get(personId);
+    return person !== undefined && !person.removed && !closed;
   },
 };

@@ -65,8 +65,9 @@ async function confirmedByLog(
 ): Promise<SignInChoice[]> {
   const confirmed = await Promise.all(
     choices.map(async (choice) => {
-      const person = (await readAccount(store, choice.accountId)).people.get(choice.personId);
-      if (!person || person.removed) return [];
+      const { people, closed } = await readAccount(store, choice.accountId);
+      const person = people.get(choice.personId);
+      if (!person || person.removed || closed) return [];
       return emailHashes(person.email).some((each) => ofLink.includes(each)) ? [choice] : [];
     }),
   );

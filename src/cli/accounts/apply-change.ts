@@ -1,0 +1,53 @@
+import { changeTerms, type TermsChange } from '../../commands/change-terms.ts';
+import { ownCause } from '../../commands/handler/event-metadata.ts';
+import type { UsageAnswer } from '../../commands/usage/decide-batch.ts';
+import { maxPlanChanges } from '../../domain/change-plan.ts';
+import { isRefused, type Refused } from '../../domain/refusals.ts';
+import type { CliDependencies } from '../dependencies.ts';
+import { CommandFailed, type RefusalTexts } from '../output.ts';
+import { commandTimeoutMs } from '../wait-for-read-models.ts';
+import { currentUsage, snapshotOf } from './find-account-usage.ts';
+
+/** What commands that change an account's terms have in common. */
+
+const whyNot: RefusalTexts = {
+  too_many_plan_changes:
+    `nothing was changed: plan and terms have changed ${String(maxPlanChanges)} times in this billing period, ` +
+    'the most that an invoice can show; change them again once the next period has begun',
+  account_suspended:
+    'nothing was changed: the account is suspended, so that it is charged nothing; lift that first with "accounts lift-suspension"',
+  account_closed: 'nothing was changed: the account is closed',
+};
+
+/** @param actor default: the user of this machine @returns no events where it was so already; the period before and after */
+export async function applyChange(cli: CliDependencies, accountId: string, change: TermsChange, actor = cli.actor) {
+  const before = await currentUsage(cli, accountId);
+  const answer = await changeTerms(cli.writers, {
+    accountId,
+    change,
+    snapshot: await snapshotOf(cli, accountId),
+    timeoutMs: commandTimeoutMs,
+    cause: ownCause(cli.newUuid(), actor),
+  });
+  const { events, time, usage } = accepted(answer);
+  return { events, time, before, usage };
+}
+
+/** @throws {CommandFailed} for an answer that is no change */
+export function accepted(
+  answer: UsageAnswer | Refused,
+  texts: RefusalTexts = {},
+): Extract<UsageAnswer, { outcome: 'accepted' }> {
+  if (isRefused(answer)) {
+    const { refusal } = answer;
+    throw new CommandFailed(texts[refusal] ?? whyNot[refusal] ?? refusal);
+  }
+  if (answer.outcome === 'not_stored') {
+    throw new CommandFailed('nothing was changed: the log could not be written in time');
+  }
+  if (answer.outcome === 'unknown') {
+    throw new CommandFailed('the log has not answered in time: the change may be in force; see "accounts show"', 2);
+  }
+  if (answer.outcome !== 'accepted') throw new Error('only downloads have idempotency keys');
+  return answer;
+}
