@@ -16,7 +16,7 @@ export async function writeAuditedHistory(
 ): Promise<void> {
   for (let account = 0; account < accounts; account += 1) {
     const history = new RichHistory(store, random, openedAt[account % openedAt.length] ?? firstOpenedAt);
-    await history.live(2, actsEach);
+    await history.live(2, actsEach, { closes: account % 2 === 1 });
     if (account > 0) continue;
     await history.acknowledge();
     await history.nameIssuer();

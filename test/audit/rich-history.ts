@@ -76,12 +76,15 @@ export class RichHistory {
     this.accountId = `acc_${random.hex(20)}`;
   }
 
-  /** Billing periods that end, each closed and invoiced; the last one stays open. */
-  async live(periods: number, requestsEach: number): Promise<void> {
+  /** Billing periods that end, each closed and invoiced; the last one stays open, unless the account is closed with it. */
+  async live(periods: number, requestsEach: number, { closes = false } = {}): Promise<void> {
     await this.#open();
     for (let period = 0; period < periods; period += 1) {
       const stream = this.#stream();
       await this.#use(requestsEach);
+      // A period that begins suspended has no fee until that is lifted.
+      if (period === 0) await this.#command({ kind: 'suspend_account' }, staff);
+      await this.#download();
       await this.#rollOver();
       await this.#correct(stream, 3);
       // The last one is not closed yet.
@@ -96,6 +99,18 @@ export class RichHistory {
       if (this.#random.below(4) > 0) await this.#mailDocuments();
     }
     await this.#use(requestsEach);
+    if (closes) await this.#close();
+  }
+
+  async #close(): Promise<void> {
+    const { accountId } = this;
+    await this.#account({ kind: 'request_closing', accountId }, this.#opener());
+    await this.#command({ kind: 'close_account' }, staff);
+    await this.#account({ kind: 'close_account', accountId });
+  }
+
+  #opener(): Actor {
+    return { type: 'owner', id: openerOf(this.accountId) };
   }
 
   async #open(): Promise<void> {
@@ -132,15 +147,15 @@ export class RichHistory {
     const personId = `per_${this.#random.hex(20)}`;
     await this.#account({ kind: 'invite_person', accountId, personId, email: 'ada@example.com' });
     await this.#account({ kind: 'remove_person', accountId, personId });
-    const opener: Actor = { type: 'owner', id: openerOf(accountId) };
     const details = { name: 'Ada Lovelace', address_lines: ['12 St James’s Square'], country: 'GB' };
-    await this.#account({ kind: 'change_billing_details', accountId, details }, opener);
+    await this.#account({ kind: 'change_billing_details', accountId, details }, this.#opener());
     this.#client = { type: 'api_key', id: keys[1] ?? '' };
     if (cap !== null) await this.#command({ kind: 'set_overage_cap', overageCapCents: cap, effective: 'now' });
   }
 
   async #use(requests: number): Promise<void> {
     const stream = this.#stream();
+    await this.#command({ kind: 'lift_suspension' }, staff);
     for (let request = 0; request < requests; request += 1) {
       this.#nowMs += this.#random.below(60_000);
       const what = this.#random.below(20);
@@ -215,6 +230,7 @@ export class RichHistory {
   async #changeTerms(): Promise<void> {
     const effective = this.#random.pick(['now', 'next_period'] as const);
     const more = 1 + this.#random.below(4);
+    const until = this.#random.pick([null, new Date(this.#nowMs + 3_600_000).toISOString()]);
     const larger = {
       ...small,
       plan: 'studio_500',
@@ -227,8 +243,11 @@ export class RichHistory {
         { kind: 'change_plan', terms: { ...larger, overage_cents: 10 * more }, effective },
         { kind: 'set_overage_cap', overageCapCents: 40 * more, effective },
         { kind: 'remove_overage_cap', effective },
+        { kind: 'set_key_limit', keyId: this.#client.id, limit: { downloads: more, overage_cents: null, until: null } },
+        { kind: 'set_key_limit', keyId: this.#client.id, limit: { downloads: null, overage_cents: 40 * more, until } },
+        { kind: 'remove_key_limit', keyId: this.#client.id },
       ]),
-      { type: 'owner', id: openerOf(this.accountId) },
+      this.#opener(),
     );
   }
 
@@ -299,9 +318,10 @@ export class RichHistory {
     await this.#give(await this.#ask(staff, { ...line, charge_event_id: charge.eventId }, 2), charge);
   }
 
-  async #command(command: UsageCommand, actor = this.#client): Promise<number> {
+  async #command(command: UsageCommand, actor: Actor = this.#client): Promise<number> {
     if (!this.#usage) throw new Error('no period is open');
-    const decided = decideUsage(this.#usage, command);
+    const key = actor.type === 'api_key' ? { id: actor.id, at: this.#now() } : undefined;
+    const decided = decideUsage(this.#usage, command, { key });
     if (isRefused(decided)) return 0;
     for (const event of decided) this.#usage = evolveUsage(this.#usage, event) as UsagePeriod;
     await this.#append(this.#stream(), decided, { actor });
@@ -336,7 +356,7 @@ export class RichHistory {
     await this.#append(`job-${command.token}`, decided);
   }
 
-  async #account(command: Parameters<typeof decideAccount>[1], actor = system): Promise<void> {
+  async #account(command: Parameters<typeof decideAccount>[1], actor: Actor = system): Promise<void> {
     const stream = `account-${this.accountId}`;
     const decided = decideAccount(this.#log.fold(stream, initialAccount, evolveAccount), command, this.#now());
     if (isRefused(decided)) throw new Error(`${command.kind} was refused: ${decided.refusal}`);
@@ -445,6 +465,7 @@ export class RichHistory {
   /** Downloads until so many charges of this period have cents left. */
   async #overage(wanted: number): Promise<{ token: string; revision: number }[]> {
     await this.#command({ kind: 'remove_overage_cap', effective: 'now' });
+    await this.#command({ kind: 'remove_key_limit', keyId: this.#client.id }, this.#opener());
     const terms = { ...small, rate_version: 'staff', overage_cents: 30 };
     await this.#command({ kind: 'change_plan', terms, effective: 'now' });
     for (;;) {

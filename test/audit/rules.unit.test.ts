@@ -13,6 +13,7 @@ import { auditedAt, writeAuditedHistory } from './audited-history.ts';
 import { keyActs } from './forged-keys.ts';
 import { bytesOf, ForgedLog, type Row, textOf } from './forged-log.ts';
 import { Random } from './random.ts';
+import { ofAccounts } from './tampers-of-accounts.ts';
 import { ofEvents } from './tampers-of-events.ts';
 import { ofOnePerson, ofStaff } from './tampers-of-staff.ts';
 
@@ -20,7 +21,7 @@ import { ofOnePerson, ofStaff } from './tampers-of-staff.ts';
  * The rules of the audit alone: a history with everything there is, in a file of the embedded log that no server serves, and
  * each lie told in it. `planted-lies.extended.test.ts` has the same lies with the read models, and the lies that only these show.
  */
-const seed = 20_261_121;
+const seed = 20261133;
 /** As small as has an event for each lie, because each test reads all of it. */
 const accounts = 2;
 const actsEach = 15;
@@ -120,7 +121,9 @@ it('find what nobody has done by now: periods that are over and not ended, ended
   const found = (await audit('2024-05-20T00:00:00.000Z')).map(({ rule }) => rule).sort();
   expect(found).toEqual([
     ...Array<Rule>(accounts).fill('period_not_closed'),
-    ...Array<Rule>(accounts).fill('period_not_ended'),
+    // The other account is closed: its last period ended with that, and was not closed.
+    'period_not_closed',
+    'period_not_ended',
   ]);
 });
 
@@ -155,7 +158,7 @@ function toldOf(found: readonly Divergence[]): string {
 const byReadModels: readonly Rule[] = ['row_differs', 'row_surplus', 'idempotency_key'];
 
 describe('find, by the rule that it breaks,', () => {
-  const lies = [...ofEvents, ...ofStaff, ...ofOnePerson];
+  const lies = [...ofEvents, ...ofAccounts, ...ofStaff, ...ofOnePerson];
   const told = lies.filter(({ rules }) => !rules.some((rule) => byReadModels.includes(rule)));
 
   it.each(told)('$kind', async ({ tamper, rules }) => {

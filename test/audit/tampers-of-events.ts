@@ -177,12 +177,20 @@ export const ofEvents: readonly EventTamper[] = [
     ['a lower cap', ['overage_cap', 'append_whole', 'row_differs'], ({ fields }) => (fields.overage_cap_cents = 1)],
   ]),
   ...edits('UsagePeriodEnded', [
-    ['a period ended too early', 'period_time', ({ meta }) => (meta.time = later(meta.time, -monthMs))],
-    ['other terms of the next period', 'period_follows', ({ fields: { next } }) => next && (next.terms.fee_cents -= 1)],
+    [
+      'a period ended too early',
+      'period_time',
+      ({ meta, fields }) => fields.next !== null && (meta.time = later(meta.time, -monthMs)),
+    ],
+    [
+      'other terms of the next period',
+      'period_follows',
+      ({ fields: { next } }) => next !== null && (next.terms.fee_cents -= 1),
+    ],
     [
       'a later next period',
       'period_follows',
-      ({ fields: { next } }) => next && (next.period_end = later(next.period_end, 86_400_000)),
+      ({ fields: { next } }) => next !== null && (next.period_end = later(next.period_end, 86_400_000)),
     ],
   ]),
   ...edits('UsagePeriodOpened', [
@@ -378,7 +386,12 @@ export const ofEvents: readonly EventTamper[] = [
   remove('an invitation taken out', 'account_events', 'PersonInvited'),
   remove('an opening taken out', ['account_events', 'period_order'], 'AccountOpened'),
   remove('the opening of a period taken out', 'period_order', 'UsagePeriodOpened'),
-  remove('the end of a period taken out', ['period_order', 'period_follows', 'period_not_ended'], 'UsagePeriodEnded'),
+  remove(
+    'the end of a period taken out',
+    ['period_order', 'period_follows', 'period_not_ended'],
+    'UsagePeriodEnded',
+    ({ fields }) => fields.next !== null,
+  ),
   remove('the close of a period taken out', 'invoice_due', 'UsagePeriodClosed'),
   remove('a claim taken out', 'job_order', 'JobClaimed'),
   remove('a first invoice taken out', 'invoice_missing', 'InvoiceIssued', ({ fields }) => fields.covers === 'opening'),
