@@ -1,5 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import type { PoolClient } from 'pg';
+import { until } from '../src/async/until.ts';
 import { evolveUsage } from '../src/domain/evolve-usage.ts';
 import { type ParsedEvent, parseUsageEvent } from '../src/domain/parse-event.ts';
 import type { UsageEvent } from '../src/domain/usage-events.ts';
@@ -72,6 +73,19 @@ export async function readNewestCredits(
   );
   return rows[0] && new CreditsMacs(macs).believed(signedUsageOf(rows[0]), accountId);
 }
+
+/** Waits until the row of a period has an event of its stream. @returns false when that takes longer than `timeoutMs` */
+export const waitForCredits = (
+  client: Queryable,
+  { stream, revision, timeoutMs }: { stream: string; revision: number; timeoutMs: number },
+): Promise<boolean> =>
+  until(
+    async () => {
+      const text = 'select from credits where stream = $1 and revision >= $2';
+      return ((await client.query({ text, values: [stream, revision] })).rowCount ?? 0) > 0;
+    },
+    { limitMs: timeoutMs, pollMs: 20 },
+  );
 
 /** The row of one period, with the same results. @param stream its usage stream */
 export async function readCredits(

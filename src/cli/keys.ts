@@ -18,7 +18,7 @@ import {
 } from '../domain/key-limits.ts';
 import { largestAllowance, maxKeysOf } from '../domain/plans.ts';
 import { termsAt } from '../domain/usage-periods.ts';
-import { accepted } from './accounts/apply-change.ts';
+import { accepted, untilInForce } from './accounts/apply-change.ts';
 import { currentUsage, requireAccount, snapshotOf } from './accounts/find-account-usage.ts';
 import { accountIdArgument, centsOrNoneArgument, dayArgument, referenceArgument, wholeArgument } from './arguments.ts';
 import { type CliDependencies, requestOf, type RunCommand } from './dependencies.ts';
@@ -111,10 +111,12 @@ async function limitCommand(
     cause: ownCause(cli.newUuid(), cli.actor),
     timeoutMs: commandTimeoutMs,
   });
-  const { events, usage } = accepted(answer, {
+  const change = accepted(answer, {
     key_not_found: `the key ${keyId} is revoked`,
     too_many_key_limits: `nothing was changed: ${String(maxKeyLimits)} keys of the account have a limit; remove those of keys that are revoked`,
   });
+  await untilInForce(cli, change, `the limit of ${keyId}`);
+  const { events, usage } = change;
   const used = usage.keyUse[keyId] ?? noUse;
   const data = { account_id: accountId, key_id: keyId, limit, used, changed: events.length > 0 };
   const text = limit ? `may use ${limitParts(limit).join(', ')} in a billing period` : 'has no limit of its own';

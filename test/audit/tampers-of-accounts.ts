@@ -1,4 +1,4 @@
-import { edit, edits, type EventTamper, type Parsed, remove, repeat } from './tampers-of-events.ts';
+import { edit, edits, type EventTamper, parse, type Parsed, remove, repeat, tamperWith } from './tampers-of-events.ts';
 
 /** Lies about accounts that are suspended or closed, and about the limits of keys. */
 
@@ -14,6 +14,9 @@ function countedAfter(set: Parsed, all: readonly Parsed[]): Parsed[] {
     ({ type, fields }) => (type === 'DownloadCreditDebited' || type === 'OverageCharged') && 'limited_key_id' in fields,
   );
 }
+
+const hasLimit = (fields: Parsed['fields']): boolean =>
+  'limit' in fields || ('terms' in fields && fields.terms.key_limits !== undefined);
 
 export const ofAccounts: readonly EventTamper[] = [
   ...edits('AccountSuspended', [
@@ -81,12 +84,13 @@ export const ofAccounts: readonly EventTamper[] = [
         countedAfter(event, all).length > 0 && Object.assign(event.fields.limit, { until: '2024-01-01T00:00:00.000Z' }),
     ],
   ]),
-  remove(
-    'a limit taken out',
-    'key_limit',
-    'KeyLimitSet',
-    ({ fields }) => limitIn({ fields } as Parsed).downloads !== null,
-  ),
+  tamperWith('a limit taken out', ['key_limit', 'period_follows', 'append_whole'], 'KeyLimitSet', (event, log) => {
+    const all = log.rows.map(parse);
+    const isFirst = !all.some(
+      ({ name, position, fields }) => name === event.name && position < event.position && hasLimit(fields),
+    );
+    return isFirst && countedAfter(event, all).length > 0 && log.remove(event);
+  }),
   repeat('a limit removed twice', 'key_limit', 'KeyLimitRemoved'),
   ...edits('DownloadCreditDebited', [
     [

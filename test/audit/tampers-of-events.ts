@@ -19,7 +19,7 @@ export interface EventTamper {
   tamper: (log: ForgedLog, random: Random) => boolean;
 }
 
-const parse = (row: Row): Parsed => ({
+export const parse = (row: Row): Parsed => ({
   ...row,
   fields: JSON.parse(textOf(row.data)) as Parsed['fields'],
   meta: JSON.parse(textOf(row.metadata)) as Parsed['meta'],

@@ -1,4 +1,5 @@
 import { expect } from 'vitest';
+import type { RebuildableProjection } from '../../projections/runner/projection.ts';
 import { usageAndJobs } from '../../projections/usage-and-jobs.ts';
 import type { ClosingRound } from '../../src/commands/close-period.ts';
 import { WriterRegistry } from '../../src/commands/usage/writer-registry.ts';
@@ -21,9 +22,10 @@ export interface Closing {
   models: TestReadModels;
 }
 
-export function closingUnderTest(): Closing {
+/** @param others read models besides that of credits */
+export function closingUnderTest(...others: readonly RebuildableProjection[]): Closing {
   const log = logUnderTest();
-  const models = readModelsOfFile(log, usageAndJobs);
+  const models = readModelsOfFile(log, usageAndJobs, ...others);
   return {
     models,
     get store() {

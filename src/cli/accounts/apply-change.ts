@@ -1,11 +1,14 @@
+import { waitForCredits } from '../../../projections/credits.ts';
 import { changeTerms, type TermsChange } from '../../commands/change-terms.ts';
 import { ownCause } from '../../commands/handler/event-metadata.ts';
 import type { UsageAnswer } from '../../commands/usage/decide-batch.ts';
 import { maxPlanChanges } from '../../domain/change-plan.ts';
+import { usageStream } from '../../domain/billing-period.ts';
 import { isRefused, type Refused } from '../../domain/refusals.ts';
+import type { UsagePeriod } from '../../domain/usage-state.ts';
 import type { CliDependencies } from '../dependencies.ts';
 import { CommandFailed, type RefusalTexts } from '../output.ts';
-import { commandTimeoutMs } from '../wait-for-read-models.ts';
+import { commandTimeoutMs, notInForce, untilShown } from '../wait-for-read-models.ts';
 import { currentUsage, snapshotOf } from './find-account-usage.ts';
 
 /** What commands that change an account's terms have in common. */
@@ -29,8 +32,19 @@ export async function applyChange(cli: CliDependencies, accountId: string, chang
     timeoutMs: commandTimeoutMs,
     cause: ownCause(cli.newUuid(), actor),
   });
-  const { events, time, usage } = accepted(answer);
-  return { events, time, before, usage };
+  const { events, time, usage, revision } = accepted(answer);
+  return { events, time, before, usage, revision };
+}
+
+/** Waits until requests are answered by a change, whose row is then there. @throws {CommandFailed} if that takes too long */
+export async function untilInForce(
+  cli: CliDependencies,
+  { usage, revision }: { usage: UsagePeriod; revision: number },
+  what: string,
+): Promise<void> {
+  const stream = usageStream(usage.accountId, usage.period);
+  const isShown = (timeoutMs: number) => waitForCredits(cli.pool, { stream, revision, timeoutMs });
+  if (!(await untilShown(cli, isShown))) throw notInForce(what);
 }
 
 /** @throws {CommandFailed} for an answer that is no change */

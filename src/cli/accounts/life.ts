@@ -6,7 +6,7 @@ import { accountIdArgument, addReasonOptions, operatorOf } from '../arguments.ts
 import { type CliDependencies, requestOf, type RunCommand } from '../dependencies.ts';
 import { print } from '../output.ts';
 import { notInForce, untilShown } from '../wait-for-read-models.ts';
-import { accepted, applyChange } from './apply-change.ts';
+import { accepted, applyChange, untilInForce } from './apply-change.ts';
 import { requireAccount, snapshotOf } from './find-account-usage.ts';
 
 /** An account is suspended, and that is lifted; or it is closed for good. */
@@ -48,12 +48,10 @@ export function addCloseAccount(accounts: Command, run: RunCommand): void {
 
 async function suspendCommand(cli: CliDependencies, accountId: string, decided: Decided): Promise<void> {
   await requireAccount(cli, accountId);
-  const { events, time } = await applyChange(
-    cli,
-    accountId,
-    { kind: 'suspend_account' },
-    operatorOf(cli.actor, decided),
-  );
+  const suspend = { kind: 'suspend_account' } as const;
+  const answer = await applyChange(cli, accountId, suspend, operatorOf(cli.actor, decided));
+  await untilInForce(cli, answer, `the suspension of ${accountId}`);
+  const { events, time } = answer;
   const changed = events.length > 0;
   print(
     cli.output,
@@ -67,7 +65,9 @@ async function suspendCommand(cli: CliDependencies, accountId: string, decided: 
 async function liftCommand(cli: CliDependencies, accountId: string, decided: Decided): Promise<void> {
   await requireAccount(cli, accountId);
   const lift = { kind: 'lift_suspension' } as const;
-  const { events } = await applyChange(cli, accountId, lift, operatorOf(cli.actor, decided));
+  const answer = await applyChange(cli, accountId, lift, operatorOf(cli.actor, decided));
+  await untilInForce(cli, answer, `the end of the suspension of ${accountId}`);
+  const { events } = answer;
   const cents = events.reduce(
     (sum, { type, data }) => sum + (type === 'SuspensionLifted' ? data.fee_difference_cents : 0),
     0,

@@ -1,0 +1,66 @@
+import { expect, it } from 'vitest';
+import { apiKeys } from '../../projections/api-keys.ts';
+import { openAccount, readAccount } from '../../src/commands/accounts.ts';
+import { changeTerms } from '../../src/commands/change-terms.ts';
+import { closeAccount } from '../../src/commands/close-account.ts';
+import { ownCause } from '../../src/commands/handler/event-metadata.ts';
+import { usageOrigin } from '../../src/commands/usage/usage-cache.ts';
+import { usageStream } from '../../src/domain/billing-period.ts';
+import { isRefused } from '../../src/domain/refusals.ts';
+import { newId, newUuid, randomBits } from '../../src/system/clock-and-chance.ts';
+import { writersOf } from '../commands/usage-account.ts';
+import { plan } from '../domain/usage-examples.ts';
+import { closingUnderTest, invoicesOf, roundAt } from './closing.ts';
+
+const parts = closingUnderTest(apiKeys);
+const openedAt = '2026-11-01T08:00:00.000Z';
+const closedAt = '2026-11-10T08:00:00.000Z';
+const finance = { type: 'staff', id: 'maria', role: 'operator', reason: 'the owner asked' } as const;
+const request = { correlationId: newUuid(), actor: finance, timeoutMs: 10_000 };
+
+async function openAt() {
+  const dependencies = { store: parts.store, now: () => openedAt, newUuid, newId, randomBits };
+  const opened = await openAccount(dependencies, {
+    email: 'owner@example.com',
+    terms: plan,
+    reference: undefined,
+    ...request,
+  });
+  if (isRefused(opened)) throw new Error(opened.refusal);
+  const stream = usageStream(opened.accountId, { start: '2026-11-01' });
+  return { accountId: opened.accountId, stream, snapshot: usageOrigin(stream) };
+}
+
+const typesIn = async (stream: string) => (await parts.store.read(stream, 0)).map(({ type }) => type);
+
+it('closes an account whose closing was interrupted, and its last period once the grace is over', async () => {
+  const { accountId, stream, snapshot } = await openAt();
+  const cause = ownCause(newUuid(), finance);
+  const change = { kind: 'close_account' } as const;
+  await changeTerms(
+    writersOf(parts.store, () => closedAt),
+    { accountId, change, snapshot, cause, timeoutMs: 10_000 },
+  );
+  expect((await readAccount(parts.store, accountId)).closed).toBe(false);
+
+  await roundAt(parts, { now: '2026-11-10T08:30:00.000Z' });
+  expect((await readAccount(parts.store, accountId)).closed).toBe(true);
+  expect(await typesIn(stream)).toEqual(['UsagePeriodOpened', 'UsagePeriodEnded']);
+  await roundAt(parts, { now: '2026-11-10T09:00:00.000Z' });
+  await roundAt(parts, { now: '2027-01-10T09:00:00.000Z' });
+  expect(await typesIn(stream)).toEqual(['UsagePeriodOpened', 'UsagePeriodEnded', 'UsagePeriodClosed']);
+  expect(await typesIn(`account-${accountId}`)).toEqual(['AccountOpened', 'AccountClosed']);
+  // Nothing was used, and no next fee is due: the first fee stands alone.
+  expect((await invoicesOf(parts, { accountId })).map(({ event }) => event.type)).toEqual(['InvoiceIssued']);
+});
+
+it('is done in both streams by the command, whoever repeats it', async () => {
+  const { accountId, stream, snapshot } = await openAt();
+  const at = { store: parts.store, now: () => closedAt, newUuid, newId, randomBits };
+  const close = () =>
+    closeAccount({ ...at, writers: writersOf(parts.store, () => closedAt) }, { accountId, snapshot, ...request });
+  await Promise.all([close(), close()]);
+  expect(await close()).toMatchObject({ outcome: 'accepted', events: [] });
+  expect(await typesIn(stream)).toEqual(['UsagePeriodOpened', 'UsagePeriodEnded']);
+  expect(await typesIn(`account-${accountId}`)).toEqual(['AccountOpened', 'AccountClosed']);
+});
