@@ -15,8 +15,10 @@ function countedAfter(set: Parsed, all: readonly Parsed[]): Parsed[] {
   );
 }
 
-const hasLimit = (fields: Parsed['fields']): boolean =>
-  'limit' in fields || ('terms' in fields && fields.terms.key_limits !== undefined);
+function hasLimit(event: Parsed): boolean {
+  if (event.type === 'KeyLimitSet') return true;
+  return event.type === 'UsagePeriodOpened' && event.fields.terms.key_limits !== undefined;
+}
 
 export const ofAccounts: readonly EventTamper[] = [
   ...edits('AccountSuspended', [
@@ -87,9 +89,11 @@ export const ofAccounts: readonly EventTamper[] = [
   tamperWith('a limit taken out', ['key_limit', 'period_follows', 'append_whole'], 'KeyLimitSet', (event, log) => {
     const all = log.rows.map(parse);
     const isFirst = !all.some(
-      ({ name, position, fields }) => name === event.name && position < event.position && hasLimit(fields),
+      (other) => other.name === event.name && other.position < event.position && hasLimit(other),
     );
-    return isFirst && countedAfter(event, all).length > 0 && log.remove(event);
+    if (!isFirst || countedAfter(event, all).length === 0) return false;
+    log.remove(event);
+    return true;
   }),
   repeat('a limit removed twice', 'key_limit', 'KeyLimitRemoved'),
   ...edits('DownloadCreditDebited', [
