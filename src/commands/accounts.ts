@@ -192,18 +192,15 @@ export async function changeBillingDetails(
   return isRefused(changed) ? changed : changed.billing;
 }
 
-/** By somebody of the account; staff then close it (`close-account.ts`). @returns when it was asked for first, UTC ISO-8601 */
-export async function requestClosing(
+/** By somebody of the account; staff then close it (`close-account.ts`). */
+export const requestClosing = (
   dependencies: AccountDependencies,
   { accountId, ...request }: AccountRequest & { accountId: string },
-): Promise<string | null | Refused> {
-  const asked = await command(dependencies, { kind: 'request_closing', accountId }, request);
-  return isRefused(asked) ? asked : asked.closingRequestedAt;
-}
+): Promise<Account | Refused> => command(dependencies, { kind: 'request_closing', accountId }, request);
 
 /** The second step of closing an account: revokes its keys and signs its people out. */
 export const recordClosing = (
-  dependencies: Pick<AccountDependencies, keyof CommandDependencies>,
+  dependencies: CommandDependencies,
   { accountId, ...request }: AccountRequest & { accountId: string },
 ): Promise<Account | Refused> => command(dependencies, { kind: 'close_account', accountId }, request);
 

@@ -1,13 +1,14 @@
 import type { Actor } from '../domain/parse-event.ts';
 import { isRefused, type Refused } from '../domain/refusals.ts';
 import type { UsageSnapshot } from '../domain/usage-state.ts';
-import { type AccountDependencies, type AccountRequest, recordClosing } from './accounts.ts';
+import { type AccountRequest, recordClosing } from './accounts.ts';
 import { changeTerms } from './change-terms.ts';
+import type { CommandDependencies } from './handler/dependencies.ts';
 import { ownCause } from './handler/event-metadata.ts';
 import type { UsageAnswer } from './usage/decide-batch.ts';
 import type { WriterRegistry } from './usage/writer-registry.ts';
 
-export interface CloseAccountDependencies extends AccountDependencies {
+export interface CloseAccountDependencies extends CommandDependencies {
   writers: WriterRegistry;
 }
 

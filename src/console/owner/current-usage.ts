@@ -1,28 +1,21 @@
-import { readNewestCredits } from '../../../projections/credits.ts';
-import { type NotBelieved, notBelieved } from '../../../projections/credits-macs.ts';
-import { usageFromLog } from '../../commands/usage/usage-from-log.ts';
+import type { NotBelieved } from '../../../projections/credits-macs.ts';
 import type { UsagePeriod, UsageSnapshot } from '../../domain/usage-state.ts';
+import { usageBudgetMs, usageSnapshot } from '../usage-snapshot.ts';
 import { away, type OwnerVisit } from '../visit.ts';
 import type { ConsoleDependencies } from './dependencies.ts';
 import { causeOf } from './owner-request.ts';
 
-const budgetMs = 5_000;
-
-/** The newest period's row, from which a decision goes on; without a row with a valid MAC, the place where the log begins. */
-export async function snapshotOf(
+/** @see usageSnapshot */
+export const snapshotOf = (
   visit: OwnerVisit,
   dependencies: ConsoleDependencies,
   row?: UsageSnapshot | NotBelieved,
-): Promise<UsageSnapshot> {
-  const { pool, macs, newUuid } = dependencies;
-  const { accountId } = visit.session;
-  const newest = row ?? (await readNewestCredits(pool, accountId, macs));
-  if (newest !== undefined && newest !== notBelieved) return newest;
-  const cause = causeOf(visit, newUuid());
-  const read = await usageFromLog(dependencies, accountId, { cause, deadlineMs: performance.now() + budgetMs });
-  if (!read) throw away();
-  return read.origin;
-}
+): Promise<UsageSnapshot> =>
+  usageSnapshot(dependencies, {
+    accountId: visit.session.accountId,
+    cause: causeOf(visit, dependencies.newUuid()),
+    row,
+  });
 
 /**
  * The newest billing period, from the read model's row and the stream's tail: never behind a change that somebody has been told
@@ -40,7 +33,7 @@ export async function currentUsage(
     command: { kind: 'query' },
     snapshot,
     cause: causeOf(visit, dependencies.newUuid()),
-    deadlineMs: performance.now() + budgetMs,
+    deadlineMs: performance.now() + usageBudgetMs,
   });
   if (answer.outcome !== 'accepted') throw away();
   return answer.usage;

@@ -6,6 +6,7 @@ import * as design from './pages/design.ts';
 import * as download from './pages/download.ts';
 import * as downloads from './pages/downloads.ts';
 import * as invoices from './pages/invoices.ts';
+import * as keyLimit from './pages/key-limit.ts';
 import * as keys from './pages/keys.ts';
 import * as overview from './pages/overview.ts';
 import * as people from './pages/people.ts';
@@ -35,6 +36,8 @@ export const pageRoutes: readonly Route<ConsoleSession, ConsoleDependencies>[] =
   signedIn('POST', '/keys', 'owner', keys.issue),
   signedIn('GET', '/keys/:key/revoke', 'owner', keys.confirmRevocation),
   signedIn('POST', '/keys/:key/revoke', 'owner', keys.revoke),
+  signedIn('GET', '/keys/:key/limit', 'owner', keyLimit.show),
+  signedIn('POST', '/keys/:key/limit', 'owner', keyLimit.change),
   signedIn('GET', '/invoices', 'owner', invoices.show),
   signedIn('GET', '/invoices/draft', 'owner', invoices.showDraft),
   signedIn('GET', '/invoices/:number', 'owner', invoices.showInvoice),
@@ -44,6 +47,7 @@ export const pageRoutes: readonly Route<ConsoleSession, ConsoleDependencies>[] =
   signedIn('POST', '/settings/billing', 'owner', billing.changeBilling),
   signedIn('GET', '/settings/plan/:plan', 'owner', settings.confirmPlan),
   signedIn('POST', '/settings/plan/:plan', 'owner', settings.changePlan),
+  signedIn('POST', '/settings/closing', 'owner', settings.requestClosing),
   signedIn('POST', '/people', 'owner', people.invite),
   signedIn('POST', '/people/:person/remove', 'owner', people.remove),
   signedIn('POST', '/sessions/end', 'owner', people.endSession),

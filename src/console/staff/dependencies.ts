@@ -1,6 +1,7 @@
 import type { Pool } from 'pg';
 import type { PolledJob } from '../../../projections/jobs.ts';
 import type { StaffDependencies as StaffCommands } from '../../commands/staff.ts';
+import type { WriterRegistry } from '../../commands/usage/writer-registry.ts';
 import type { StaffRole } from '../../domain/staff-events.ts';
 import type { IdentityProvider } from '../../ports/identity-provider.ts';
 import type { StaffLinks, StaffSessions } from '../../ports/staff-sessions.ts';
@@ -9,6 +10,7 @@ import type { RunningExports } from './export.ts';
 
 /** Dependencies of the staff console's pages, actions and endpoints, which `page-routes.ts` and `json-endpoints.ts` list. */
 export interface StaffDependencies extends SharedDependencies, StaffCommands {
+  writers: WriterRegistry;
   sessions: StaffSessions;
   links: StaffLinks;
   /** Mails the link of somebody who was invited; undefined without a mail server: then an operator makes it on the command line. @throws {MailNotTaken} */

@@ -3,6 +3,7 @@ import { type Route, routesBelow } from '../site.ts';
 import type { StaffDependencies } from './dependencies.ts';
 import * as account from './pages/account.ts';
 import * as accountDownloads from './pages/account-downloads.ts';
+import * as accountLife from './pages/account-life.ts';
 import * as charges from './pages/charges.ts';
 import * as correction from './pages/correction.ts';
 import * as corrections from './pages/corrections.ts';
@@ -43,6 +44,9 @@ export const pageRoutes: readonly Route<StaffSession, StaffDependencies>[] = [
   signedIn('POST', '/search', 'support', search.find),
   signedIn('GET', '/accounts/:account', 'support', account.show),
   signedIn('GET', '/accounts/:account/downloads', 'support', accountDownloads.show),
+  signedIn('POST', '/accounts/:account/suspend', 'finance', accountLife.suspend),
+  signedIn('POST', '/accounts/:account/lift-suspension', 'finance', accountLife.lift),
+  signedIn('POST', '/accounts/:account/close', 'finance', accountLife.close),
   signedIn('GET', '/downloads/:token', 'support', download.show),
   signedIn('GET', '/overage', 'support', overage.show),
   signedIn('GET', '/overage.csv', 'support', overage.files.csv),

@@ -6,6 +6,7 @@ import { endInTime, openPool } from '../../adapters/postgres/pool.ts';
 import { createStaffLinks } from '../../adapters/postgres/staff-links.ts';
 import { createStaffSessions } from '../../adapters/postgres/staff-sessions.ts';
 import { newStaffCache, readStaff } from '../../commands/staff.ts';
+import type { WriterRegistry } from '../../commands/usage/writer-registry.ts';
 import { registerSite } from '../../console/console.ts';
 import { LiveStreams } from '../../console/live/live-streams.ts';
 import { originsOf } from '../../console/origins.ts';
@@ -36,6 +37,7 @@ const maxExports = 2;
 
 /** The parts that the console shares with the API of its process. */
 interface Shared {
+  writers: WriterRegistry;
   files: FileStore;
   progress: (token: string) => DownloadProgress | undefined;
   waitingPolls: WaitingPolls;
@@ -144,6 +146,7 @@ function staffDependencies(
     provider: providerOf(config),
     mailInvitation: createStaffInvitations(config, now),
     pollAnswer: pollAnswers(connections, shared),
+    writers: shared.writers,
     streams: new LiveStreams(),
     waitForChange: (known, options) => shared.waitingPolls.wait(known, options),
     progress: shared.progress,

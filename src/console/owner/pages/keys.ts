@@ -3,16 +3,19 @@ import { waitForKey } from '../../../../projections/api-keys.ts';
 import { issueReferencedKey, revokeApiKey } from '../../../commands/accounts.ts';
 import { type Html, html, numberCell } from '../../../documents/html.ts';
 import { keyLabel } from '../../../domain/account-events.ts';
-import { maxKeysOf, type Terms } from '../../../domain/plans.ts';
+import { type KeyLimit, type KeyUse, limitParts, noUse } from '../../../domain/key-limits.ts';
+import { maxKeysOf } from '../../../domain/plans.ts';
 import { isRefused } from '../../../domain/refusals.ts';
 import { termsAt } from '../../../domain/usage-periods.ts';
+import type { UsagePeriod } from '../../../domain/usage-state.ts';
 import { doneNote, folded, formKeyField, formKeyOf, formTokenField, postForm } from '../../form-fields.ts';
 import { notYetInForce } from '../../in-force.ts';
-import { actionCell, count, empty, listTable, note, rowName, time } from '../../parts.ts';
+import { actionCell, count, empty, listTable, money, note, rowName, time } from '../../parts.ts';
 import { type Answer, badInput, missing, type OwnerVisit, page, PageRefusal, redirect } from '../../visit.ts';
 import { currentUsage } from '../current-usage.ts';
 import type { ConsoleDependencies } from '../dependencies.ts';
 import { requestOf } from '../owner-request.ts';
+import { suspendedNote } from '../suspended-note.ts';
 
 /** The API keys of the account: issued, watched and revoked. */
 
@@ -24,11 +27,12 @@ export async function show(visit: OwnerVisit, dependencies: ConsoleDependencies)
 
 async function content(visit: OwnerVisit, dependencies: ConsoleDependencies): Promise<Html> {
   const keys = await listKeysWithUse(dependencies.pool, visit.session.accountId);
-  const terms = termsAt(await currentUsage(visit, dependencies), dependencies.now());
+  const usage = await currentUsage(visit, dependencies);
+  const terms = termsAt(usage, dependencies.now());
   const active = keys.filter(({ revoked_at: revokedAt }) => revokedAt === null);
   const revoked = keys.filter(({ revoked_at: revokedAt }) => revokedAt !== null);
-  return html`${doneNote(visit, { revoked: 'The key is revoked. Every process refuses it from now on.' })}
-    ${list(active, terms)}
+  return html`${doneNote(visit, done)} ${terms.suspended && suspendedNote()}
+    ${list(active, { terms, keyUse: usage.keyUse })}
     <h2 id="issue">Issue a key</h2>
     ${
       active.length >= maxKeysOf(terms)
@@ -58,7 +62,12 @@ async function content(visit: OwnerVisit, dependencies: ConsoleDependencies): Pr
     }`;
 }
 
-const list = (keys: readonly KeyWithUse[], { hourly_limit: hourlyLimit }: Terms): Html =>
+const done = {
+  revoked: 'The key is revoked. Every process refuses it from now on.',
+  limited: 'The limit of the key is changed. It counts from now on.',
+};
+
+const list = (keys: readonly KeyWithUse[], { terms, keyUse }: Pick<UsagePeriod, 'terms' | 'keyUse'>): Html =>
   listTable(
     {
       name: 'Keys in force',
@@ -71,10 +80,21 @@ const list = (keys: readonly KeyWithUse[], { hourly_limit: hourlyLimit }: Terms)
         html`<a data-row href="/console/downloads?key=${id}"><code>${prefix}…</code></a>`,
       Issued: (key) => time(key.created_at),
       'Newest request': ({ last_used_at: at }) => (at === null ? html`<span class="soft">never</span>` : time(at)),
-      'Requests in the past hour': numberCell((key) => `${count(key.used_in_past_hour)} of ${count(hourlyLimit)}`),
-      Revoke: actionCell(({ key_id: id }) => html`<a href="/console/keys/${id}/revoke">Revoke…</a>`),
+      'Requests in the past hour': numberCell(
+        (key) => `${count(key.used_in_past_hour)} of ${count(terms.hourly_limit)}`,
+      ),
+      Limit: ({ key_id: id }) => limitOf(terms.key_limits?.[id], keyUse[id] ?? noUse),
+      Change: actionCell(
+        ({ key_id: id }) =>
+          html`<a href="/console/keys/${id}/limit">Limit…</a> <a href="/console/keys/${id}/revoke">Revoke…</a>`,
+      ),
     },
   );
+
+const limitOf = (limit: KeyLimit | undefined, used: KeyUse): Html | string =>
+  limit
+    ? html`${limitParts(limit).join(', ')}<br />used: ${count(used.downloads)}, ${money(used.overage_cents)}`
+    : html`<span class="soft">none</span>`;
 
 export async function issue(visit: OwnerVisit, dependencies: ConsoleDependencies): Promise<Answer> {
   const label = keyLabel.safeParse((visit.form.get('label') ?? '').trim());

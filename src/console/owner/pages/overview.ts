@@ -28,6 +28,7 @@ import { type Answer, missing, type OwnerVisit, page } from '../../visit.ts';
 import { currentUsage } from '../current-usage.ts';
 import type { ConsoleDependencies } from '../dependencies.ts';
 import { periodForecast } from '../forecast.ts';
+import { suspendedNote } from '../suspended-note.ts';
 
 /** Usage and money of one billing period: the current one, or an earlier one by its first day. */
 
@@ -55,7 +56,8 @@ export async function show(visit: OwnerVisit, dependencies: ConsoleDependencies)
     title: 'Overview',
     section: 'overview',
     islands: ['plot'],
-    content: html`${periodChoice(starts, shown)} ${figures(figuresOf(shown, usage, now))} ${plot(shown, days)}`,
+    content: html`${usage.terms.suspended && suspendedNote()} ${periodChoice(starts, shown)}
+    ${figures(figuresOf(shown, usage, now))} ${plot(shown, days)}`,
   });
 }
 

@@ -1,17 +1,19 @@
-import { readAccount } from '../../../commands/accounts.ts';
+import { readAccount, requestClosing as requestClosingOf } from '../../../commands/accounts.ts';
 import { changeTerms as changeTermsOf, type TermsChange } from '../../../commands/change-terms.ts';
 import { type Html, html, numberCell } from '../../../documents/html.ts';
+import type { Account } from '../../../domain/account.ts';
 import { changePlan as decidePlanChange, resultOfPlanChange } from '../../../domain/change-plan.ts';
-import { maxKeysOf, type PlanTerms, type Terms } from '../../../domain/plans.ts';
+import { feeOf, maxKeysOf, type PlanTerms, type Terms } from '../../../domain/plans.ts';
 import { isRefused } from '../../../domain/refusals.ts';
 import { comingTerms, isOverAt, termsAt } from '../../../domain/usage-periods.ts';
 import type { UsagePeriod } from '../../../domain/usage-state.ts';
-import { doneNote, formTokenField, readDollars } from '../../form-fields.ts';
-import { amountCell, count, countCell, day, facts, listTable, money, note, rowName, tag } from '../../parts.ts';
+import { doneNote, folded, formTokenField, postForm, readDollars } from '../../form-fields.ts';
+import { amountCell, count, countCell, day, facts, listTable, money, note, rowName, tag, time } from '../../parts.ts';
 import { type Answer, away, badInput, missing, outcomeUnknown, type OwnerVisit, page, redirect } from '../../visit.ts';
 import { currentUsage, snapshotOf } from '../current-usage.ts';
 import type { ConsoleDependencies } from '../dependencies.ts';
-import { causeOf } from '../owner-request.ts';
+import { causeOf, requestOf } from '../owner-request.ts';
+import { suspendedNote } from '../suspended-note.ts';
 import { billingForm } from './billing-details.ts';
 import { peopleAndSessions } from './people.ts';
 
@@ -26,6 +28,7 @@ const done = {
   invited: 'The person is invited, and can sign in with that address.',
   removed: 'The person is removed, and signed out everywhere.',
   ended: 'The session is ended.',
+  closing: 'Staff of this service know that you want the account closed.',
 };
 
 export async function show(visit: OwnerVisit, dependencies: ConsoleDependencies): Promise<Answer> {
@@ -35,9 +38,10 @@ export async function show(visit: OwnerVisit, dependencies: ConsoleDependencies)
   return page({
     title: 'Settings',
     section: 'settings',
-    content: html`${doneNote(visit, done)} ${cap(visit, usage, dependencies.now())} ${plans(usage, dependencies)}
-    ${billingForm(visit, account.billing)} ${warnings(termsAt(usage, dependencies.now()))}
-    ${peopleAndSessions(visit, account.people, sessions)}`,
+    content: html`${doneNote(visit, done)} ${usage.terms.suspended && suspendedNote()}
+    ${cap(visit, usage, dependencies.now())} ${plans(usage, dependencies)} ${billingForm(visit, account.billing)}
+    ${warnings(termsAt(usage, dependencies.now()))} ${peopleAndSessions(visit, account.people, sessions)}
+    ${closing(visit, account)}`,
   });
 }
 
@@ -106,7 +110,11 @@ async function changeTerms(visit: OwnerVisit, dependencies: ConsoleDependencies,
     timeoutMs: budgetMs,
   });
   if (answer.outcome === 'refused')
-    throw badInput('The plan was changed too often in this billing period. Wait for the next one.');
+    throw badInput(
+      answer.refusal === 'account_suspended'
+        ? 'This account is suspended: its plan stays until that is lifted. Ask the support of this service. Nothing was changed.'
+        : 'The plan was changed too often in this billing period. Wait for the next one.',
+    );
   if (answer.outcome === 'unknown') throw outcomeUnknown();
   if (answer.outcome !== 'accepted') throw away();
 }
@@ -200,7 +208,7 @@ const changeTo = (terms: PlanTerms) => ({ kind: 'change_plan', terms, effective:
 function inForceAt(usage: UsagePeriod, now: string): UsagePeriod {
   if (!isOverAt(usage, now)) return usage;
   const terms = comingTerms(usage);
-  return { ...usage, terms, feeCents: terms.fee_cents, due: null, planChanges: 0 };
+  return { ...usage, terms, feeCents: feeOf(terms), due: null, planChanges: 0 };
 }
 
 /** The cents that a change to a plan adds to the next invoice. */
@@ -208,6 +216,31 @@ function differenceOf(usage: UsagePeriod, terms: PlanTerms): number {
   const decided = decidePlanChange(usage, changeTo(terms));
   const [event] = isRefused(decided) ? [] : decided;
   return event?.type === 'PlanChanged' ? event.data.fee_difference_cents : 0;
+}
+
+/** Staff close accounts: what is still due, and whether whoever asks may, is looked at by a person. */
+function closing({ session }: OwnerVisit, { closingRequestedAt: askedAt }: Account): Html {
+  const title = html`<h2 id="closing">Closing the account</h2>`;
+  if (askedAt !== null)
+    return html`${title}
+      <p>
+        Its closing was asked for ${time(askedAt)}. Staff of this service carry it out; until then everything goes on.
+      </p>`;
+  return html`${title}
+    <p>
+      With the closing, the current billing period ends and is invoiced, all keys are revoked, and everybody is signed
+      out. Fees that are paid are not given back. Staff of this service carry it out.
+    </p>
+    ${folded(
+      'Ask for the closing of this account',
+      postForm(session, '/console/settings/closing', html`<button class="danger">Ask for the closing</button>`),
+    )}`;
+}
+
+export async function requestClosing(visit: OwnerVisit, dependencies: ConsoleDependencies): Promise<Answer> {
+  const asked = await requestClosingOf(dependencies.accounts, requestOf(visit));
+  if (isRefused(asked)) throw missing();
+  return redirect('/console/settings?done=closing#closing');
 }
 
 function warnings({ warning_percents: percents }: Terms): Html {

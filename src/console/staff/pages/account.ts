@@ -1,8 +1,9 @@
 import { formatDays } from '../../../documents/days.ts';
 import { type Html, html, numberCell } from '../../../documents/html.ts';
+import { limitParts } from '../../../domain/key-limits.ts';
 import { maxKeysOf } from '../../../domain/plans.ts';
 import { costText, videoCell } from '../../download-list.ts';
-import { folded } from '../../form-fields.ts';
+import { doneNote, folded } from '../../form-fields.ts';
 import {
   actorText,
   amountCell,
@@ -22,10 +23,12 @@ import {
   time,
   usedFigure,
 } from '../../parts.ts';
+import type { StaffVisit } from '../../visit.ts';
 import { accountPath, correctionPath, documentPath, downloadPath, eventPath } from '../addresses.ts';
 import { viewPage } from '../view.ts';
 import { account as accountView, type AccountShown } from '../views/account.ts';
 import { momentField } from './account-downloads.ts';
+import { accountLife, done } from './account-life.ts';
 import { correctionTag } from './corrections.ts';
 import { mailsTag } from './notices.ts';
 
@@ -38,6 +41,7 @@ export const show = viewPage(accountView, {
 });
 
 const partNames = {
+  life: 'Suspension and closing',
   downloads: 'Downloads',
   periods: 'Billing periods',
   terms: 'Terms',
@@ -51,11 +55,12 @@ const partNames = {
 
 const head = (part: keyof typeof partNames): Html => html`<h2 id="${part}">${partNames[part]}</h2>`;
 
-function content(account: AccountShown): Html {
+function content(account: AccountShown, visit: StaffVisit): Html {
   const { account_id: id, billing } = account;
   const { name, address_lines: lines, country, tax_id: taxId } = billing;
   const billedTo = [name ?? '', ...lines, country ?? '', taxId ?? ''].filter((line) => line !== '').join(', ');
-  return html`${facts([
+  return html`${doneNote(visit, done)}
+    ${facts([
       ['Account', html`<code>${id}</code>, opened ${time(account.opened_at)}`],
       name !== null && ['Billed to', billedTo],
     ])}
@@ -69,9 +74,9 @@ function content(account: AccountShown): Html {
       <a href="${accountPath(id)}/downloads">All downloads</a>
     </form>
     ${downloads(account)} ${head('periods')} ${periods(account)} ${head('terms')} ${termsHistory(account)}
-    ${head('keys')} ${keys(account)} ${head('people')} ${people(account)} ${head('documents')} ${documents(account)}
-    ${head('corrections')} ${corrections(account)} ${head('notices')} ${notices(account)} ${head('looks')}
-    ${accessRecords(account)}`;
+    ${head('life')} ${accountLife(account, visit)} ${head('keys')} ${keys(account)} ${head('people')} ${people(account)}
+    ${head('documents')} ${documents(account)} ${head('corrections')} ${corrections(account)} ${head('notices')}
+    ${notices(account)} ${head('looks')} ${accessRecords(account)}`;
 }
 
 function usageFigures({ terms, usage, keys: all }: AccountShown): Figure[] {
@@ -155,6 +160,7 @@ function keys({ keys: all, terms }: AccountShown): Html {
       Label: rowName(({ label }) => (label === '' ? html`<span class="soft">no label</span>` : label)),
       Key: (key) => html`<code>${key.key_prefix}…</code>`,
       Id: ({ key_id: id }) => html`<code id="${id}">${id}</code>`,
+      Limit: listed[0]?.revoked_at === null && (({ limit }) => limit !== null && limitParts(limit).join(', ')),
       Issued: (key) => time(key.created_at),
       'Newest request': ({ last_used_at: at }) => (at === null ? html`<span class="soft">never</span>` : time(at)),
       'Requests in the past hour':

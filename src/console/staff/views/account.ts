@@ -10,9 +10,11 @@ import { correctionStatuses } from '../../../domain/correction-requests.ts';
 import { documentNumber } from '../../../domain/document-number.ts';
 import { jobStatuses } from '../../../domain/download-job.ts';
 import { failureReasonNames } from '../../../domain/failure-reasons.ts';
+import { keyLimit, noUse } from '../../../domain/key-limits.ts';
 import { eventMetadata } from '../../../domain/parse-event.ts';
 import { terms } from '../../../domain/plans.ts';
 import { termsAt } from '../../../domain/usage-periods.ts';
+import type { UsagePeriod } from '../../../domain/usage-state.ts';
 import { summariseUsage } from '../../../domain/usage-summary.ts';
 import { missing } from '../../visit.ts';
 import { type JsonView, listOf, pick } from '../view.ts';
@@ -48,6 +50,9 @@ const shown = z.strictObject({
   opened_at: instant,
   people: z.array(z.strictObject({ person_id: z.string(), email: z.string(), since: instant, removed: z.boolean() })),
   billing: billingDetails,
+  suspended: z.boolean().describe('Its keys are refused, and nothing is charged.'),
+  closing_requested_at: instant.nullable().describe('When somebody of the account has asked for its closing.'),
+  closed: z.boolean(),
   terms: terms.nullable().describe('In force now; null while the read model has no period of the account.'),
   usage: z
     .strictObject({
@@ -81,6 +86,8 @@ const shown = z.strictObject({
       revoked_at: instant.nullable(),
       last_used_at: instant.nullable(),
       used_in_past_hour: z.int().describe('Of `hourly_limit` of the terms.'),
+      limit: keyLimit.nullable().describe('What the owner allows the key in a billing period.'),
+      used_of_limit: z.strictObject({ downloads: z.int(), overage_cents: z.int() }).nullable(),
     }),
   ),
   downloads: listOf('The newest 10.', download),
@@ -132,23 +139,34 @@ export const account: JsonView<z.infer<typeof input>, AccountShown> = {
     const periods = await pageAccountPeriods(client, { accountId, macs, limit: shownPeriods });
     const keys = await listKeysWithUse(client, accountId);
     const record = await readAccountRecord(client, accountId);
+    const newest = usageOfRow(periods[0]);
     return {
       account_id: accountId,
       // With its first person.
       opened_at: [...known.people.values()][0]?.since ?? '',
       billing: known.billing,
+      suspended: newest?.terms.suspended === true,
+      closing_requested_at: known.closingRequestedAt,
+      closed: known.closed,
       people: [...known.people.values()].map(({ personId, ...person }) => ({ person_id: personId, ...person })),
-      ...usageOf(periods[0], now()),
+      ...usageOf(newest, now()),
       terms_history: historyOf(periods),
-      keys: keys.map(({ account_id: _account, ...key }) => key),
+      keys: keys.map(({ account_id: _account, ...key }) => ({ ...key, ...limitOf(key.key_id, newest) })),
       ...listsOf(accountId, record),
     };
   },
   accessRecords: ({ account_id: accountId }) => [{ accountId, token: null, page: 'account' }],
 };
 
-function usageOf(newest: AccountPeriod | undefined, now: string): Pick<AccountShown, 'terms' | 'usage'> {
-  const usage = usageOfRow(newest);
+function limitOf(
+  keyId: string,
+  usage: UsagePeriod | undefined,
+): Pick<AccountShown['keys'][number], 'limit' | 'used_of_limit'> {
+  const limit = usage?.terms.key_limits?.[keyId] ?? null;
+  return { limit, used_of_limit: limit && (usage?.keyUse[keyId] ?? noUse) };
+}
+
+function usageOf(usage: UsagePeriod | undefined, now: string): Pick<AccountShown, 'terms' | 'usage'> {
   if (!usage) return { terms: null, usage: null };
   const { period, downloads, metadata, overage } = summariseUsage(usage, now);
   return {
