@@ -67,6 +67,12 @@ const table: Readonly<Record<string, Row>> = {
   'POST /keys': { fields: () => ({ label: 'another' }), answer: 200 },
   'GET /keys/:key/revoke': { path: ({ keyId }) => `/keys/${keyId}/revoke`, answer: 200 },
   'POST /keys/:key/revoke': { path: ({ keyId }) => `/keys/${keyId}/revoke`, answer: 303 },
+  'GET /keys/:key/limit': { path: ({ keyId }) => `/keys/${keyId}/limit`, answer: 200 },
+  'POST /keys/:key/limit': {
+    path: ({ keyId }) => `/keys/${keyId}/limit`,
+    fields: () => ({ downloads: '9', dollars: '', until: '' }),
+    answer: 303,
+  },
   'GET /invoices': { answer: 200 },
   'GET /invoices/draft': { answer: 200 },
   // Both accounts have an invoice with the number 1.
@@ -82,6 +88,7 @@ const table: Readonly<Record<string, Row>> = {
     answer: 303,
     toOthers: 303,
   },
+  'POST /settings/closing': { answer: 303 },
   'POST /people': { fields: () => ({ email: 'invited@example.com' }), answer: 303 },
   'POST /people/:person/remove': { path: ({ mate }) => `/people/${mate}/remove`, answer: 303 },
   'POST /sessions/end': { fields: ({ sessionId }) => ({ session: sessionId }), answer: 303 },

@@ -40,6 +40,11 @@ export const lookedAt: readonly LookedAt<'example' | 'busy', Lookers>[] = [
     by: 'example',
     show: (page, { console }) => page.goto(`/console/keys/${console.account.keyId}/revoke`),
   },
+  {
+    name: 'key-limit',
+    by: 'example',
+    show: (page, { console }) => page.goto(`/console/keys/${console.account.keyId}/limit`),
+  },
   { name: 'invoices', by: 'example', show: at('/console/invoices') },
   { name: 'draft', by: 'example', show: at('/console/invoices/draft') },
   { name: 'invoice', by: 'example', show: at('/console/invoices/2') },

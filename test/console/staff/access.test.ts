@@ -18,6 +18,8 @@ const service = staffOfRun(noDownloads);
 
 /** What pages are about. */
 let things: Things;
+/** It is suspended and closed here. */
+let endingAccountId: string;
 /** The forms of this file bring it along. */
 const reference = `CASE-${randomUUID()}`;
 const members: StaffMember[] = [];
@@ -32,6 +34,7 @@ const signedInAs = async (role: StaffRole) => service.newStaffSession(await invi
 
 beforeAll(async () => {
   things = await makeThings(service);
+  endingAccountId = await service.openAccount('ending@example.com');
 });
 
 interface Row {
@@ -63,6 +66,14 @@ function ofMoney(): Record<string, Row> {
     'GET /months/:month.json': row(`${month}.json`),
   };
 }
+
+/** Of an account that nothing else is about. */
+const ofLife = (what: string): Row => ({
+  role: 'finance',
+  path: () => `/accounts/${endingAccountId}/${what}`,
+  fields: () => ({ reason: 'a test' }),
+  answer: 303,
+});
 
 /** Of an account without any. */
 function ofInvoices(): Record<string, Row> {
@@ -111,6 +122,10 @@ const pages: Readonly<Record<string, Row>> = {
     path: () => `/accounts/${things.accountId}/downloads`,
     answer: 200,
   },
+  'POST /accounts/:account/suspend': ofLife('suspend'),
+  'POST /accounts/:account/lift-suspension': ofLife('lift-suspension'),
+  // The last one of these: what is closed takes nothing more.
+  'POST /accounts/:account/close': ofLife('close'),
   'GET /downloads/:token': { role: 'support', path: () => `/downloads/${things.token}`, answer: 200 },
   'GET /corrections': { role: 'support', answer: 200 },
   'GET /corrections/outage': { role: 'support', answer: 200 },
@@ -175,7 +190,7 @@ const changesNothing = (work: () => Promise<void>): Promise<void> =>
   expectNoChange(
     {
       log: service.commands.store,
-      names: () => [things.accountId, things.token, reference, ...members.map(({ staffId }) => staffId)],
+      names: () => [things.accountId, endingAccountId, things.token, reference, ...members.map(({ staffId }) => staffId)],
       rows: () =>
         // Any sign-in of another file removes sessions that are over.
         service.sql(
