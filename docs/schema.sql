@@ -544,6 +544,18 @@ create table staff_tokens (
 );
 CREATE INDEX staff_tokens_of_person ON staff_tokens USING btree (staff_id, created_at, token_id);
 
+create table usage_changes (
+  event_id uuid not null,
+  account_id text not null,
+  stream text not null,
+  revision bigint not null,
+  "position" numeric(20,0) not null,
+  "time" timestamp with time zone not null,
+  type text not null,
+  constraint usage_changes_pkey PRIMARY KEY (event_id)
+);
+CREATE INDEX usage_changes_of_account ON usage_changes USING btree (account_id, "position");
+
 create table usage_days (
   stream text not null,
   account_id text not null,

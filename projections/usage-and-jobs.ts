@@ -7,6 +7,7 @@ import { applyToJobDays } from './job-days.ts';
 import { applyToJobs } from './jobs.ts';
 import { applyToInvoicesDue } from './mark-invoices-due.ts';
 import type { RebuildableProjection } from './runner/projection.ts';
+import { applyToUsageChanges } from './usage-changes.ts';
 import { applyToUsageWarnings } from './usage-warnings.ts';
 
 /**
@@ -16,7 +17,7 @@ import { applyToUsageWarnings } from './usage-warnings.ts';
  */
 export const usageAndJobs: RebuildableProjection = {
   name: 'usage_and_jobs',
-  tables: ['credits', 'jobs', 'idempotency_keys', 'usage_warnings', 'job_days'],
+  tables: ['credits', 'jobs', 'idempotency_keys', 'usage_warnings', 'usage_changes', 'job_days'],
   signedTables: { credits: 'mac', idempotency_keys: 'mac' },
   streamPrefixes: ['usage-', 'job-', 'invoices-'],
   start: ({ store, macs }) => {
@@ -30,6 +31,7 @@ export const usageAndJobs: RebuildableProjection = {
       const running = usage.length > 0 ? await credits.apply(usage, client) : new Map<string, number>();
       await applyToIdempotencyKeys(usage, client, macs);
       await applyToUsageWarnings(usage, client);
+      await applyToUsageChanges(usage, client);
       await applyToInvoicesDue({ usage, invoices: invoiced.map(parseInvoiceEvent) }, client);
       const jobs = await applyToJobs(parsed, { client, store, running });
       await applyToJobDays(parsed.filter(isJob), jobs, client);

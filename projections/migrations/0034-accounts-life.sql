@@ -9,3 +9,15 @@ alter table account_heads add column closed boolean not null default false;
 alter table usage_warnings add column limited_key_id text;
 alter table usage_warnings alter column credit_limit type bigint, alter column used type bigint;
 create index credits_of_last_periods on credits (account_id) where phase <> 'open' and (next is null or next = 'null');
+
+-- Where the changes of an account's terms stand among its charges.
+create table usage_changes (
+  event_id uuid primary key,
+  account_id text not null,
+  stream text not null,
+  revision bigint not null,
+  position numeric(20) not null,
+  time timestamptz not null,
+  type text not null
+);
+create index usage_changes_of_account on usage_changes (account_id, position);

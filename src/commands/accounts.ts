@@ -198,6 +198,17 @@ export const requestClosing = (
   { accountId, ...request }: AccountRequest & { accountId: string },
 ): Promise<Account | Refused> => command(dependencies, { kind: 'request_closing', accountId }, request);
 
+/** Notes that somebody has signed in to the console. */
+export const recordSignIn = (
+  dependencies: CommandDependencies,
+  {
+    accountId,
+    personId,
+    browser,
+    ...request
+  }: AccountRequest & { accountId: string; personId: string; browser: string },
+): Promise<Account | Refused> => command(dependencies, { kind: 'sign_in', accountId, personId, browser }, request);
+
 /** The second step of closing an account: revokes its keys and signs its people out. */
 export const recordClosing = (
   dependencies: CommandDependencies,

@@ -45,6 +45,12 @@ export const accountEventSchemas = {
     personal: z.strictObject({ email: storedEmail }),
   }),
   PersonRemoved: z.strictObject({ account_id: accountId, person_id: personId }),
+  PersonSignedIn: z.strictObject({
+    account_id: accountId,
+    person_id: personId,
+    /** The browser, as it names itself. */
+    personal: z.strictObject({ browser: storedText(200) }),
+  }),
   /** Somebody of the account wants it closed. Staff close it. */
   ClosingRequested: z.strictObject({ account_id: accountId }),
   /** After UsagePeriodEnded of its last period: its keys are revoked, and nobody signs in to it. */

@@ -78,6 +78,9 @@ export function evolveAccount(state: Account, event: AccountEvent, at: { time: s
       const billingChangedAt = [...state.billingChangedAt, at.time].slice(-maxBillingChanges);
       return { ...state, billing: event.data.personal, billingChangedAt };
     }
+    // Only for people who look at the history.
+    case 'PersonSignedIn':
+      return state;
     case 'ClosingRequested':
       return { ...state, closingRequestedAt: at.time };
     case 'AccountClosed':
@@ -118,6 +121,13 @@ export interface ChangeBillingDetails {
   details: Change<BillingDetails>;
 }
 
+interface SignIn {
+  kind: 'sign_in';
+  accountId: string;
+  personId: string;
+  browser: string;
+}
+
 export type AccountCommand =
   | { kind: 'open_account'; accountId: string; email: string; terms: PlanTerms }
   | IssueKey
@@ -125,6 +135,7 @@ export type AccountCommand =
   | InvitePerson
   | RemovePerson
   | ChangeBillingDetails
+  | SignIn
   /** By somebody of the account. */
   | { kind: 'request_closing'; accountId: string }
   /** After the end of its last period. */
@@ -151,9 +162,18 @@ export function decideAccount(state: Account, command: AccountCommand, now: stri
       return decideRemoval(state.people, command);
     case 'change_billing_details':
       return decideBillingDetails(state, command, now);
+    case 'sign_in':
+      return decideSignIn(state, command);
     case 'request_closing':
       return state.closingRequestedAt === null ? [accountEvent('ClosingRequested', command)] : [];
   }
+}
+
+function decideSignIn({ people }: Account, { accountId, personId, browser }: SignIn): AccountEvent[] | Refused {
+  const person = people.get(personId);
+  if (!person || person.removed) return refuse('person_not_found');
+  const data = { account_id: accountId, person_id: personId, personal: { browser } };
+  return [{ type: 'PersonSignedIn', data }];
 }
 
 const accountEvent = (

@@ -25,7 +25,7 @@ export const staffScope = z.enum(staffScopes);
 export type StaffScope = z.infer<typeof staffScope>;
 
 /** The pages and answers that show personal data. */
-const personalPages = ['account', 'download', 'downloads', 'search'] as const;
+const personalPages = ['account', 'download', 'downloads', 'history', 'search'] as const;
 
 const tokenId = z.string().regex(/^stk_[a-z0-9]{16,32}$/);
 

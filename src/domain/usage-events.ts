@@ -193,3 +193,32 @@ export function centsOf({ type, data }: { type: string; data: object }): number 
 }
 
 export type DownloadQueued = UsageEventOf<'DownloadQueued'>['data'];
+
+/** The events that change an account's terms, close it, or stop its downloads. */
+export type TermsEvent = UsageEventOf<
+  | 'PlanChanged'
+  | 'OverageCapSet'
+  | 'OverageCapRemoved'
+  | 'OverageCapReached'
+  | 'KeyLimitSet'
+  | 'KeyLimitRemoved'
+  | 'AccountSuspended'
+  | 'SuspensionLifted'
+  | 'UsagePeriodEnded'
+>;
+
+const termsEvents: ReadonlySet<string> = new Set<TermsEvent['type']>([
+  'PlanChanged',
+  'OverageCapSet',
+  'OverageCapRemoved',
+  'OverageCapReached',
+  'KeyLimitSet',
+  'KeyLimitRemoved',
+  'AccountSuspended',
+  'SuspensionLifted',
+  'UsagePeriodEnded',
+]);
+
+/** The end of a period is one if the account is closed with it. */
+export const isTermsEvent = (event: UsageEvent): event is TermsEvent =>
+  termsEvents.has(event.type) && (event.type !== 'UsagePeriodEnded' || event.data.next === null);

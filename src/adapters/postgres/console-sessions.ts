@@ -29,7 +29,8 @@ export function createConsoleSessions(pool: Pool, { macs, storeOnStandby }: Depe
   const { find, findAlive } = sessionFinder<ConsoleSessionRow>(pool, macs, {
     table: 'console_sessions',
     columns: ['account_id', 'person_id'],
-    join: 'join people p on p.account_id = s.account_id and p.person_id = s.person_id and p.removed_at is null',
+    join: `join people p on p.account_id = s.account_id and p.person_id = s.person_id and p.removed_at is null
+           join account_heads h on h.account_id = s.account_id and not h.closed`,
     isAlive,
     textOf: sessionText,
   });

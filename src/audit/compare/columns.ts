@@ -53,6 +53,9 @@ interface KeyedDownload {
 /** The event of a notice, and the mail about it. */
 type NoticeRow = Link & { accountId: string; messageId: string | null };
 
+/** An event that changes the terms of an account. */
+type Change = Link & { accountId: string };
+
 /** A document, with the people whose mail is not recorded yet. */
 type DocumentRow = Link & { accountId: string; waiting: readonly string[] };
 
@@ -221,6 +224,12 @@ export const columns = {
     credit_limit: ({ data }) => data.limit,
     time: ({ metadata }) => metadata.time,
     message_id: ({ messageId }) => messageId,
+  }),
+  usage_changes: of<Change>({
+    event_id: ({ id }) => id,
+    account_id: ({ accountId }) => accountId,
+    ...fields((change: Change) => change, 'stream', 'revision', 'position', 'type'),
+    time: ({ metadata }) => metadata.time,
   }),
   period_money: allOf(emptyPeriod('', '')),
   month_money: allOf(emptyMonth('', '')),

@@ -8,6 +8,15 @@ import { dayOf, outcomeOf } from './days.ts';
 import { phases } from './period-money.ts';
 import { emailOf, isOfStaff } from './rows-of-staff.ts';
 
+const changes = [
+  ...['PlanChanged', 'OverageCapSet', 'OverageCapRemoved', 'OverageCapReached'],
+  ...['KeyLimitSet', 'KeyLimitRemoved', 'AccountSuspended', 'SuspensionLifted'],
+];
+
+/** True for an event that changes the terms of an account, ends it, or stops its downloads. */
+export const isChange = ({ type, data }: Link): boolean =>
+  changes.includes(type) || (type === 'UsagePeriodEnded' && data.next === null);
+
 type KeyOf = (event: Link) => string | undefined | null | false;
 
 const keyOf: Readonly<Record<Exclude<Table, 'month_money' | 'job_days'>, KeyOf>> = {
@@ -37,6 +46,7 @@ const keyOf: Readonly<Record<Exclude<Table, 'month_money' | 'job_days'>, KeyOf>>
   staff_tokens: ({ type, data }) => type === 'StaffTokenIssued' && data.token_id,
   staff_looks: ({ type, id }) => type === 'PersonalDataViewed' && id,
   corrections: ({ type, data }) => type === 'CorrectionAsked' && data.correction_id,
+  usage_changes: (event) => isChange(event) && event.id,
   usage_warnings: ({ type, id }) => (type === 'UsageWarningReached' || type === 'OverageCapReached') && id,
 };
 

@@ -11,6 +11,7 @@ import type { SubjectOf } from './columns.ts';
 import { countEvent, dayOf, emptyJobDay, emptyUsageDay, type JobDay, outcomeOf, type UsageDay } from './days.ts';
 import type { ExpectedRows } from './expected-rows.ts';
 import { MoneyRows } from './period-money.ts';
+import { isChange } from './row-keys.ts';
 
 /** The replay behind the rows. Finished periods and jobs are forgotten once their rows are compared. */
 interface Replayed {
@@ -59,7 +60,7 @@ export class RowsOfEvents implements ReplayObserver {
       return;
     }
     if (type === 'AccountClosed') for (const key of account.keys.values()) this.#key(event, key, false);
-    if (type.startsWith('Person')) {
+    if (type === 'PersonInvited' || type === 'PersonRemoved') {
       this.#person(event, account, data.person_id);
       return;
     }
@@ -108,6 +109,15 @@ export class RowsOfEvents implements ReplayObserver {
     this.#money.used(event, accountId);
     if (charge?.key) this.#keyed(event, { charge, period, account, keyHash: charge.key.key_hash });
     if (notices.includes(type)) this.#noticed(event, accountId);
+    if (isChange(event))
+      this.#rows.expect({
+        table: 'usage_changes',
+        accountId,
+        key: event.id,
+        subject: { ...event, accountId },
+        at: event,
+        isNew: true,
+      });
     const isLimit = type === 'UsagePeriodOpened' || (type === 'PlanChanged' && data.effective === 'now');
     if (isLimit) this.#limit(event, account, false);
     this.#timeline(event, accountId, taken);

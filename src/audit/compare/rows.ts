@@ -45,6 +45,7 @@ export const kept: Readonly<Record<Table, Kept>> = {
     revision: 'revision',
   },
   usage_warnings: { checkpoint: 'usage_and_jobs', key: ['event_id'], ...usageStream },
+  usage_changes: { checkpoint: 'usage_and_jobs', key: ['event_id'], ...usageStream },
   account_heads: { checkpoint: 'api_keys', key: ['account_id'], ...accountStream },
   api_keys: { checkpoint: 'api_keys', key: ['key_id'], ...accountStream },
   api_key_window: { checkpoint: 'api_keys', key: ['key_id'], ...accountStream },
@@ -88,7 +89,7 @@ export const kept: Readonly<Record<Table, Kept>> = {
 
 /** True if the rows of a table never change. */
 export const isFixed = (table: Table): boolean =>
-  ['overage_ledger', 'invoices', 'job_timeline', 'staff_looks'].includes(table);
+  ['overage_ledger', 'invoices', 'job_timeline', 'staff_looks', 'usage_changes'].includes(table);
 /** Large tables, of which a whole batch is first compared at once, with the types of their keys. */
 const areMany: Partial<Record<Table, readonly string[]>> = {
   overage_ledger: ['uuid'],

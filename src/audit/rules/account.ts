@@ -71,9 +71,17 @@ export class Account extends Chain<string> {
     if (event.type === 'AccountClosed') this.#close(event);
     else if (event.type === 'ClosingRequested')
       this.mustEqual('account_closed', event, { type: 'owner' }, 'metadata.actor.');
+    else if (event.type === 'PersonSignedIn') this.#signIn(event);
     else if (event.type.startsWith('Person')) this.#person(event);
     else if (event.type === 'BillingDetailsChanged') this.#details(event);
     else this.#key(event);
+  }
+
+  /** In their own name. */
+  #signIn(event: Link): void {
+    const own = { type: 'owner', id: event.data.person_id };
+    this.mustEqual('actor_person', event, own, 'metadata.actor.');
+    this.must('account_closed', !this.closed, event, 'type', 'none of a closed account');
   }
 
   /** Once, and for the end of the last period. With it all keys are revoked. */

@@ -76,6 +76,7 @@ const schemas = {
   ApiKeyRevoked: part({ account_id: text, key_id: text }),
   PersonInvited: part({ account_id: text, person_id: text, personal: anything }),
   PersonRemoved: part({ account_id: text, person_id: text }),
+  PersonSignedIn: part({ account_id: text, person_id: text, personal: anything }),
   ClosingRequested: part({ account_id: text }),
   AccountClosed: part({ account_id: text }),
   BillingDetailsChanged: part({ account_id: text, personal: anything }),

@@ -5,6 +5,7 @@ import * as billing from './pages/billing-details.ts';
 import * as design from './pages/design.ts';
 import * as download from './pages/download.ts';
 import * as downloads from './pages/downloads.ts';
+import * as history from './pages/history.ts';
 import * as invoices from './pages/invoices.ts';
 import * as keyLimit from './pages/key-limit.ts';
 import * as keys from './pages/keys.ts';
@@ -42,6 +43,7 @@ export const pageRoutes: readonly Route<ConsoleSession, ConsoleDependencies>[] =
   signedIn('GET', '/invoices/draft', 'owner', invoices.showDraft),
   signedIn('GET', '/invoices/:number', 'owner', invoices.showInvoice),
   signedIn('GET', '/credit-notes/:number', 'owner', invoices.showCreditNote),
+  signedIn('GET', '/history', 'owner', history.show),
   signedIn('GET', '/settings', 'owner', settings.show),
   signedIn('POST', '/settings/cap', 'owner', settings.changeCap),
   signedIn('POST', '/settings/billing', 'owner', billing.changeBilling),

@@ -1,13 +1,17 @@
-import { readAccount } from '../../commands/accounts.ts';
+import { readAccount, recordSignIn } from '../../commands/accounts.ts';
 import { type Html, html } from '../../documents/html.ts';
+import { isRefused } from '../../domain/refusals.ts';
 import type { ReadLink, SignInChoice } from '../../ports/console-sessions.ts';
 import { linkMinutes } from '../sign-in/asking-browser.ts';
 import { ownerCookies } from '../sign-in/cookies.ts';
 import { signInPages } from '../sign-in/sign-in-pages.ts';
 import { type Answer, type OwnerVisit, page, type Visit } from '../visit.ts';
+import { browserName } from './browser-name.ts';
 import type { ConsoleDependencies } from './dependencies.ts';
 
 /** Signing in by a mailed link: to one of the accounts that have its address. */
+
+const signInMs = 5_000;
 
 const pages = signInPages({
   base: '/console',
@@ -86,7 +90,17 @@ async function start(
   dependencies: ConsoleDependencies,
   { secret, ...choice }: SignInChoice & { secret: string },
 ): Promise<Answer> {
-  const session = await dependencies.links.use(secret, { ...choice, ...pages.browserOf(visit, dependencies) });
+  const { browser, replaces } = pages.browserOf(visit, dependencies);
+  // Before the link is used: while the log is away, it stays good.
+  const noted = await recordSignIn(dependencies.accounts, {
+    ...choice,
+    browser: browserName(browser),
+    correlationId: visit.request.id,
+    actor: { type: 'owner', id: choice.personId },
+    timeoutMs: signInMs,
+  });
+  if (isRefused(noted)) return pages.unusableLink();
+  const session = await dependencies.links.use(secret, { ...choice, browser, replaces });
   return session === undefined ? pages.unusableLink() : pages.signedIn(visit, dependencies, session);
 }
 

@@ -12,6 +12,7 @@ import * as download from './pages/download.ts';
 import * as event from './pages/event.ts';
 import * as followDownload from './pages/follow-download.ts';
 import * as giveBack from './pages/give-back.ts';
+import * as history from './pages/history.ts';
 import * as invoice from './pages/invoice.ts';
 import * as months from './pages/months.ts';
 import * as notices from './pages/notices.ts';
@@ -44,6 +45,7 @@ export const pageRoutes: readonly Route<StaffSession, StaffDependencies>[] = [
   signedIn('POST', '/search', 'support', search.find),
   signedIn('GET', '/accounts/:account', 'support', account.show),
   signedIn('GET', '/accounts/:account/downloads', 'support', accountDownloads.show),
+  signedIn('GET', '/accounts/:account/history', 'support', history.show),
   signedIn('POST', '/accounts/:account/suspend', 'finance', accountLife.suspend),
   signedIn('POST', '/accounts/:account/lift-suspension', 'finance', accountLife.lift),
   signedIn('POST', '/accounts/:account/close', 'finance', accountLife.close),

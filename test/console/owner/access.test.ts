@@ -78,6 +78,7 @@ const table: Readonly<Record<string, Row>> = {
   // Both accounts have an invoice with the number 1.
   'GET /invoices/:number': { path: ({ invoice }) => `/invoices/${invoice}`, answer: 200 },
   'GET /credit-notes/:number': { path: ({ creditNote }) => `/credit-notes/${creditNote}`, answer: 200 },
+  'GET /history': { answer: 200 },
   'GET /settings': { answer: 200 },
   'POST /settings/cap': { fields: () => ({ dollars: '12.50', effective: 'now' }), answer: 303 },
   'POST /settings/billing': { fields: () => ({ name: 'Films Ltd', address: 'Harbour 1', country: 'DE' }), answer: 303 },

@@ -122,6 +122,11 @@ const pages: Readonly<Record<string, Row>> = {
     path: () => `/accounts/${things.accountId}/downloads`,
     answer: 200,
   },
+  'GET /accounts/:account/history': {
+    role: 'support',
+    path: () => `/accounts/${things.accountId}/history`,
+    answer: 200,
+  },
   'POST /accounts/:account/suspend': ofLife('suspend'),
   'POST /accounts/:account/lift-suspension': ofLife('lift-suspension'),
   // The last one of these: what is closed takes nothing more.
@@ -190,7 +195,13 @@ const changesNothing = (work: () => Promise<void>): Promise<void> =>
   expectNoChange(
     {
       log: service.commands.store,
-      names: () => [things.accountId, endingAccountId, things.token, reference, ...members.map(({ staffId }) => staffId)],
+      names: () => [
+        things.accountId,
+        endingAccountId,
+        things.token,
+        reference,
+        ...members.map(({ staffId }) => staffId),
+      ],
       rows: () =>
         // Any sign-in of another file removes sessions that are over.
         service.sql(

@@ -110,6 +110,7 @@ const pages: Readonly<Record<string, () => string[]>> = {
   'GET ': () => [''],
   'GET /search': () => ['/search'],
   'GET /accounts/:account': () => [account()],
+  'GET /accounts/:account/history': () => [`${account()}/history`],
   'GET /accounts/:account/downloads': () => [
     ...[`${account()}/downloads`, `/accounts/${about.account}/downloads?at=2026-11-14T12:00&status=failed`],
   ],

@@ -9,6 +9,7 @@ import { formTokenField, postForm } from '../../form-fields.ts';
 import { untilInForce } from '../../in-force.ts';
 import { actionCell, count, listTable, rowName, tag, time } from '../../parts.ts';
 import { type Answer, badInput, missing, type OwnerVisit, redirect } from '../../visit.ts';
+import { browserName } from '../browser-name.ts';
 import type { ConsoleDependencies } from '../dependencies.ts';
 import { requestOf } from '../owner-request.ts';
 
@@ -56,17 +57,6 @@ export function peopleAndSessions({ session }: OwnerVisit, people: People, sessi
     <form method="post" action="/console/sessions/end-all">
       ${formTokenField(session)} <button class="second">Sign out everywhere</button>
     </form>`;
-}
-
-/** Enough of a browser's description to recognise it. */
-function browserName(description: string): string {
-  const browser = ['Edg', 'OPR', 'Firefox', 'Chrome', 'Safari'].find((name) => description.includes(`${name}/`));
-  const system = ['Android', 'iPhone', 'iPad', 'Windows', 'Mac OS X', 'Linux'].find((name) =>
-    description.includes(name),
-  );
-  const names: Readonly<Record<string, string>> = { Edg: 'Edge', OPR: 'Opera', 'Mac OS X': 'macOS' };
-  const shown = [browser, system].filter((part) => part !== undefined).map((part) => names[part] ?? part);
-  return shown.length === 0 ? 'a browser' : shown.join(' on ');
 }
 
 export async function invite(visit: OwnerVisit, dependencies: ConsoleDependencies): Promise<Answer> {

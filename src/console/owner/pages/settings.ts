@@ -38,10 +38,11 @@ export async function show(visit: OwnerVisit, dependencies: ConsoleDependencies)
   return page({
     title: 'Settings',
     section: 'settings',
-    content: html`${doneNote(visit, done)} ${usage.terms.suspended && suspendedNote()}
-    ${cap(visit, usage, dependencies.now())} ${plans(usage, dependencies)} ${billingForm(visit, account.billing)}
-    ${warnings(termsAt(usage, dependencies.now()))} ${peopleAndSessions(visit, account.people, sessions)}
-    ${closing(visit, account)}`,
+    content: html`<p class="pages"><a href="/console/history">History: what has changed, and who changed it</a></p>
+      ${doneNote(visit, done)} ${usage.terms.suspended && suspendedNote()} ${cap(visit, usage, dependencies.now())}
+      ${plans(usage, dependencies)} ${billingForm(visit, account.billing)}
+      ${warnings(termsAt(usage, dependencies.now()))} ${peopleAndSessions(visit, account.people, sessions)}
+      ${closing(visit, account)}`,
   });
 }
 

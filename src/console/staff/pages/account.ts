@@ -63,8 +63,15 @@ function content(account: AccountShown, visit: StaffVisit): Html {
     ${facts([
       ['Account', html`<code>${id}</code>, opened ${time(account.opened_at)}`],
       name !== null && ['Billed to', billedTo],
+      account.coming !== null && [
+        'Coming',
+        html`From ${day(account.coming.from)} on: ${account.coming.terms.plan}, ${money(account.coming.terms.fee_cents)}
+        a month, ${count(account.coming.terms.downloads_limit)} downloads, cap
+        ${moneyOr(account.coming.terms.overage_cap_cents, 'none')}`,
+      ],
     ])}
     ${figures(usageFigures(account))}
+    <p class="pages"><a href="${accountPath(id)}/history">History: who changed what</a></p>
     <nav class="pages" aria-label="Parts of this page">
       ${Object.entries(partNames).map(([part, name]) => html`<a href="#${part}">${name}</a>`)}
     </nav>

@@ -13,7 +13,7 @@ import { failureReasonNames } from '../../../domain/failure-reasons.ts';
 import { keyLimit, noUse } from '../../../domain/key-limits.ts';
 import { eventMetadata } from '../../../domain/parse-event.ts';
 import { terms } from '../../../domain/plans.ts';
-import { termsAt } from '../../../domain/usage-periods.ts';
+import { comingTerms, isOverAt, termsAt } from '../../../domain/usage-periods.ts';
 import type { UsagePeriod } from '../../../domain/usage-state.ts';
 import { summariseUsage } from '../../../domain/usage-summary.ts';
 import { missing } from '../../visit.ts';
@@ -54,6 +54,10 @@ const shown = z.strictObject({
   closing_requested_at: instant.nullable().describe('When somebody of the account has asked for its closing.'),
   closed: z.boolean(),
   terms: terms.nullable().describe('In force now; null while the read model has no period of the account.'),
+  coming: z
+    .strictObject({ from: instant, terms })
+    .nullable()
+    .describe('Terms that are due with the next billing period; null if there are none.'),
   usage: z
     .strictObject({
       period_start: instant,
@@ -166,11 +170,13 @@ function limitOf(
   return { limit, used_of_limit: limit && (usage?.keyUse[keyId] ?? noUse) };
 }
 
-function usageOf(usage: UsagePeriod | undefined, now: string): Pick<AccountShown, 'terms' | 'usage'> {
-  if (!usage) return { terms: null, usage: null };
+function usageOf(usage: UsagePeriod | undefined, now: string): Pick<AccountShown, 'terms' | 'coming' | 'usage'> {
+  if (!usage) return { terms: null, coming: null, usage: null };
+  const isDue = usage.due !== null && !isOverAt(usage, now);
   const { period, downloads, metadata, overage } = summariseUsage(usage, now);
   return {
     terms: termsAt(usage, now),
+    coming: isDue ? { from: usage.period.end, terms: comingTerms(usage) } : null,
     usage: {
       period_start: period.start,
       period_end: period.end,

@@ -1,0 +1,91 @@
+import pMap from 'p-map';
+import type { Pool } from 'pg';
+import { type AccountEvent, accountStream } from '../../src/domain/account-events.ts';
+import { type CorrectionEvent, correctionsStream } from '../../src/domain/correction-events.ts';
+import {
+  parseAccountEvent,
+  parseCorrectionEvent,
+  type ParsedEvent,
+  parseUsageEvent,
+} from '../../src/domain/parse-event.ts';
+import { isTermsEvent, type TermsEvent } from '../../src/domain/usage-events.ts';
+import type { EventStore } from '../../src/ports/event-store.ts';
+
+/** What has changed in an account, from the log: the read model only says where changes of the terms stand among the charges. */
+
+export type AccountChange = ParsedEvent<AccountEvent | TermsEvent | CorrectionEvent>;
+
+export const changeKinds = ['account', 'terms', 'keys', 'people', 'sign_ins', 'billing', 'corrections'] as const;
+export type ChangeKind = (typeof changeKinds)[number];
+
+const kinds: Readonly<Record<string, ChangeKind>> = {
+  AccountOpened: 'account',
+  ClosingRequested: 'account',
+  AccountClosed: 'account',
+  AccountSuspended: 'account',
+  SuspensionLifted: 'account',
+  UsagePeriodEnded: 'account',
+  ApiKeyIssued: 'keys',
+  ApiKeyRevoked: 'keys',
+  KeyLimitSet: 'keys',
+  KeyLimitRemoved: 'keys',
+  PersonInvited: 'people',
+  PersonRemoved: 'people',
+  PersonSignedIn: 'sign_ins',
+  BillingDetailsChanged: 'billing',
+};
+
+const kindOf = ({ event: { type } }: AccountChange): ChangeKind =>
+  type.startsWith('Correction') ? 'corrections' : (kinds[type] ?? 'terms');
+
+const readsAtOnce = 10;
+
+/**
+ * @param asked before: a position of the log in digits; kind: default all
+ * @returns the newest changes before it, newest first
+ * @throws {EventStoreUnavailable}
+ */
+export async function readAccountHistory(
+  { pool, store }: { pool: Pool; store: Pick<EventStore, 'read'> },
+  accountId: string,
+  { before, kind, limit }: { before?: bigint | undefined; kind?: ChangeKind | undefined; limit: number },
+): Promise<AccountChange[]> {
+  const [own, corrections, terms] = await Promise.all([
+    store.read(accountStream(accountId), 0),
+    store.read(correctionsStream(accountId), 0),
+    readTermsChanges({ pool, store }, accountId, { before, limit, kind }),
+  ]);
+  const all: AccountChange[] = [...own.map(parseAccountEvent), ...corrections.map(parseCorrectionEvent), ...terms];
+  return all
+    .filter(
+      (change) => (before === undefined || change.position < before) && (kind === undefined || kindOf(change) === kind),
+    )
+    .sort((one, other) => (one.position < other.position ? 1 : -1))
+    .slice(0, limit);
+}
+
+interface Place {
+  stream: string;
+  revision: number;
+}
+
+async function readTermsChanges(
+  { pool, store }: { pool: Pool; store: Pick<EventStore, 'read'> },
+  accountId: string,
+  { before, limit, kind }: { before: bigint | undefined; limit: number; kind: ChangeKind | undefined },
+): Promise<ParsedEvent<TermsEvent>[]> {
+  const types = Object.keys(kinds).filter((type) => kinds[type] === kind);
+  const { rows } = await pool.query<Place>(
+    `select stream, revision::float8 from usage_changes
+     where account_id = $1 and ($2::numeric is null or position < $2)
+       and ($3::text is null or case when $3 = 'terms' then type <> all($4) else type = any($4) end)
+     order by position desc limit $5`,
+    [accountId, before?.toString() ?? null, kind ?? null, kind === 'terms' ? Object.keys(kinds) : types, limit],
+  );
+  const read = async ({ stream, revision }: Place) =>
+    (await store.read(stream, revision, 1)).flatMap((recorded) => {
+      const { event, ...parsed } = parseUsageEvent(recorded);
+      return isTermsEvent(event) ? [{ ...parsed, event }] : [];
+    });
+  return (await pMap(rows, read, { concurrency: readsAtOnce })).flat();
+}

@@ -1,0 +1,39 @@
+import { z } from 'zod';
+import { html } from '../../../documents/html.ts';
+import { accountIdPattern } from '../../../domain/account-events.ts';
+import { type History, historyPage, readHistory } from '../../history.ts';
+import { actorText } from '../../parts.ts';
+import { type Answer, missing, page, type StaffVisit } from '../../visit.ts';
+import { accountLink, accountPath, eventPath } from '../addresses.ts';
+import type { StaffDependencies } from '../dependencies.ts';
+import { seeAs, type View } from '../view.ts';
+
+/** What has changed in an account, by whom, and why: with the event of each change. */
+
+const accountId = z.string().regex(accountIdPattern);
+
+export async function show(visit: StaffVisit, dependencies: StaffDependencies): Promise<Answer> {
+  const id = accountId.safeParse(visit.params['account']).data;
+  if (id === undefined) throw missing();
+  const view: View<object, History> = {
+    input: z.object({}),
+    read: async (own) => {
+      const history = await readHistory(own, id, visit.query);
+      if (!history.account.opened) throw missing();
+      return history;
+    },
+    accessRecords: () => [{ accountId: id, token: null, page: 'history' }],
+  };
+  const history = await seeAs(visit, view, dependencies);
+  return page({
+    title: 'History',
+    section: 'search',
+    content: html`<p>Account ${accountLink(id)}</p>
+      ${historyPage(history, {
+        path: `${accountPath(id)}/history`,
+        by: (actor) => html`${actorText(actor)}${actor.type === 'staff' && html`<br />${actor.reason}`}`,
+        eventOf: ({ event, revision, stream }) =>
+          html`<a data-row href="${eventPath(`${String(revision)}@${stream}`)}">${event.type}</a>`,
+      })}`,
+  });
+}

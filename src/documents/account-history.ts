@@ -1,0 +1,65 @@
+import type { AccountEvent } from '../domain/account-events.ts';
+import { formatCents } from '../domain/cents.ts';
+import type { CorrectionEvent } from '../domain/correction-events.ts';
+import { limitParts } from '../domain/key-limits.ts';
+import type { Effective, TermsEvent } from '../domain/usage-events.ts';
+
+/** The names of an account's keys and people, for texts. */
+export interface AccountNames {
+  key: (keyId: string) => string;
+  person: (personId: string) => string;
+}
+
+const from = (effective: Effective): string => (effective === 'now' ? 'at once' : 'from the next billing period on');
+
+/** One change of an account, as a person says it. */
+export function changeText({ type, data }: AccountEvent | TermsEvent | CorrectionEvent, names: AccountNames): string {
+  switch (type) {
+    case 'AccountOpened':
+      return `Account opened on the plan ${data.terms.plan}, for ${data.personal.email}`;
+    case 'ApiKeyIssued':
+      return `Key issued: ${names.key(data.key_id)}`;
+    case 'ApiKeyRevoked':
+      return `Key revoked: ${names.key(data.key_id)}`;
+    case 'PersonInvited':
+      return `Person invited: ${data.personal.email}`;
+    case 'PersonRemoved':
+      return `Person removed: ${names.person(data.person_id)}`;
+    case 'PersonSignedIn':
+      return `Signed in: ${names.person(data.person_id)}, with ${data.personal.browser}`;
+    case 'BillingDetailsChanged':
+      return `Billing details changed: ${[data.personal.name ?? '', ...data.personal.address_lines, data.personal.country ?? '', data.personal.tax_id ?? ''].filter((line) => line !== '').join(', ')}`;
+    case 'ClosingRequested':
+      return 'Closing of the account asked for';
+    case 'AccountClosed':
+      return 'Account closed: its keys are revoked, its people signed out';
+    case 'PlanChanged':
+      return `Plan and terms: ${data.terms.plan}, ${from(data.effective)}, ${formatCents(data.terms.fee_cents)} a month${data.fee_difference_cents > 0 ? `; ${formatCents(data.fee_difference_cents)} more for this period` : ''}`;
+    case 'OverageCapSet':
+      return `Overage cap set to ${formatCents(data.overage_cap_cents)}, ${from(data.effective)}`;
+    case 'OverageCapRemoved':
+      return `Overage cap removed, ${from(data.effective)}`;
+    case 'OverageCapReached':
+      return `Overage cap of ${formatCents(data.overage_cap_cents)} reached: downloads are refused with 402`;
+    case 'KeyLimitSet':
+      return `Limit of the key ${names.key(data.key_id)}: ${limitParts(data.limit).join(', ')}`;
+    case 'KeyLimitRemoved':
+      return `Limit of the key ${names.key(data.key_id)} removed`;
+    case 'AccountSuspended':
+      return 'Account suspended: its keys are refused, nothing is charged';
+    case 'SuspensionLifted':
+      return `Suspension lifted${data.fee_difference_cents > 0 ? `; the fee of ${formatCents(data.fee_difference_cents)} is due` : ''}`;
+    case 'UsagePeriodEnded':
+      return 'Last billing period ended';
+    case 'CorrectionAsked':
+      return `${formatCents(data.cents)} to give back asked for under ${data.reference}`;
+    case 'CorrectionApproved':
+      return 'Correction approved';
+    case 'CorrectionRefused':
+      return 'Correction refused';
+    case 'CorrectionMade':
+      return `${formatCents(data.cents)} given back`;
+    case 'CorrectionFailed':
+      return 'Correction not carried out: what it was about has changed since';
+  }
+}
