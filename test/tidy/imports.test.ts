@@ -56,7 +56,10 @@ const rooms: Readonly<Record<string, Room>> = {
       'src/requests',
       ...insideOfService,
       'projections/queries/account-downloads.ts',
+      'projections/queries/account-history.ts',
       'projections/api-keys.ts',
+      'projections/credits.ts',
+      'projections/credits-macs.ts',
       'projections/jobs.ts',
       'projections/queries/line-items.ts',
       'projections/runner',
@@ -161,7 +164,6 @@ const rooms: Readonly<Record<string, Room>> = {
 const readByOwners = [
   'readAccountDownload',
   'listAccountDownloads',
-  'readNewestCredits',
   'pageAccountPeriods',
   'usageOfRow',
   'listUsageDays',
