@@ -11,6 +11,7 @@ import type { Usage } from '../domain/usage-state.ts';
 import { clientAddress } from '../requests/client-address.ts';
 import { admitSession, mayCarrySession, type SessionDependencies } from './authenticate-session.ts';
 import { callerOf, idempotencyKeyHashOf } from './caller.ts';
+import { currentUsage } from './current-usage.ts';
 import type { EndpointDependencies } from './endpoint.ts';
 import { ApiError, errorOfAccount } from './errors.ts';
 import type { AddressWindows } from './limit-of-callers-without-key.ts';
@@ -88,15 +89,19 @@ export function createAuthenticate(dependencies: AuthenticateDependencies) {
     const caller = { actor: { type: 'api_key', id: keyId } as const, keyHash, accountId, job, keyed };
     if (usage) request.caller = { ...caller, usage };
     const read = usage?.usage ?? (await admitFromLog(request, caller, dependencies));
-    refuseOutOfForce(read, { id: keyId, at });
+    const asking = { id: keyId, at };
+    // The row may be behind the end of a suspension: only the log refuses.
+    if (errorOfRequest(read, asking)) {
+      const error = errorOfRequest(await currentUsage(request, dependencies), asking);
+      if (error) throw error;
+    }
   };
 }
 
-/** The row may be a moment behind: what is charged, the append decides by the same rule. */
-function refuseOutOfForce(usage: Usage, key: AskingKey): void {
+/** The error for whatever a key that is not in force asks for. What is charged, the append decides by the same rule. */
+function errorOfRequest(usage: Usage, key: AskingKey): ApiError | undefined {
   const refused = usage.phase === 'absent' ? undefined : refuseRequest(usage, key);
-  const error = refused && errorOfAccount(refused.refusal);
-  if (error) throw error;
+  return refused && errorOfAccount(refused.refusal);
 }
 
 type ReadAgainDependencies = Pick<AuthenticateDependencies, 'admissions' | 'serviceParts' | 'writers' | 'realNowMs'>;

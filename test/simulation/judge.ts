@@ -90,6 +90,7 @@ interface State {
   metadataCredits: number;
   overageDownloads: number;
   overageCents: number;
+  keyUse: ReadonlyMap<string, { downloads: number; overage_cents: number }>;
 }
 
 interface Charge {
@@ -192,11 +193,20 @@ function noteUsage(
     end: opened?.data.period_end ?? '',
     overageDownloads: totals.overage_downloads,
     overageCents: totals.overage_cents,
+    keyUse: new Map(period.keyUse),
   };
   const states = facts.states.get(accountId) ?? [];
   const before = states.at(-1);
   if (
-    ['PlanChanged', 'OverageCapSet', 'OverageCapRemoved'].includes(type) &&
+    [
+      'PlanChanged',
+      'OverageCapSet',
+      'OverageCapRemoved',
+      'KeyLimitSet',
+      'KeyLimitRemoved',
+      'AccountSuspended',
+      'SuspensionLifted',
+    ].includes(type) &&
     isDeepStrictEqual(before && termsOf(before), termsOf(after))
   )
     facts.violations.push({ rule: 'change_changes', what: `${type} of ${accountId} is what holds already` });
@@ -378,12 +388,26 @@ function checkRefusal({ world }: Evidence, call: Call, facts: Facts, report: Rep
     // A query does not open the period that has begun.
     if (code === 'metadata_quota_exceeded' && end <= latest && coming.metadata_limit === 0) return true;
     if (code === 'metadata_quota_exceeded') return metadataCredits >= metadata_limit;
+    if (isKeyUsedUp(state, code)) return true;
     if (downloadCredits < downloads_limit) return false;
     if (code === 'download_quota_exceeded') return rateCents === null;
     return rateCents !== null && overageCents + rateCents > (capCents ?? Infinity);
   });
   if (!isTrue) report('refusal_true', `${nameOf(call)} was told ${code ?? ''}, which was never true`);
 }
+
+/** A limit of one of the account's keys has no room for a download. */
+function isKeyUsedUp({ terms, keyUse }: State, code: string | undefined): boolean {
+  return Object.entries(terms.key_limits ?? {}).some(([id, { downloads, overage_cents: mostCents }]) => {
+    const use = keyUse.get(id) ?? { downloads: 0, overage_cents: 0 };
+    if (code === 'download_quota_exceeded') return downloads !== null && use.downloads >= downloads;
+    return mostCents !== null && use.overage_cents + (terms.overage_cents ?? 0) > mostCents;
+  });
+}
+
+/** The account of a call was suspended at some instant. */
+const wasSuspended = (facts: Facts, call: Call): boolean =>
+  statesDuring(facts, call).some(({ terms }) => terms.suspended === true);
 
 /** Its key has to have had another video's download at some instant. */
 function checkReuse(call: Call, { charges, shownWithinMs }: Facts, report: Report): void {
@@ -411,7 +435,10 @@ function ofMetadata(evidence: Evidence, facts: Facts, report: Report): void {
     if (answer.status !== 200 && isCharged)
       report('refused_is_not_charged', `${nameOf(call)} was told ${String(answer.status)}, and is charged`);
     if (answer.status === 402) checkRefusal(evidence, call, facts, report);
-    else if (answer.status !== 200 && !['metadata_unavailable', 'unavailable'].includes(answer.code ?? ''))
+    else if (
+      answer.status !== 200 &&
+      !['metadata_unavailable', 'unavailable', 'unauthorized'].includes(answer.code ?? '')
+    )
       report('answer_fits', `${nameOf(call)}: ${answer.code ?? ''}`);
   }
 }
@@ -476,7 +503,11 @@ function ofPolls(evidence: Evidence, { statuses }: Facts, report: Report): void 
     if (status === 404) report('poll_finds', `${nameOf(call)} was told that there is no ${token}`);
     else if (code === 'delivery_failed' && !isOutOfTime(evidence, call))
       report('file_is_given_out', `${nameOf(call)} was told that there is no file`);
-    else if (status !== 200 && !['unavailable', 'delivery_failed'].includes(code ?? '') && status !== 'cut')
+    else if (
+      status !== 200 &&
+      !['unavailable', 'delivery_failed', 'unauthorized'].includes(code ?? '') &&
+      status !== 'cut'
+    )
       report('answer_fits', `${nameOf(call)}: ${code ?? ''}`);
     else if (isLate(call) && data?.['download_url'] !== undefined)
       report('file_is_given_out', `${nameOf(call)} was given a link hours after the download`);
@@ -507,7 +538,8 @@ function ofMails({ world: { mails, log, accounts = [] } }: Evidence, _facts: Fac
     if (type === 'OverageCapMailed') recorded.set(about.cap_event_id, { messageId, atMs });
     if (type === 'DocumentMailed') recorded.set(`${about.document_event_id}-${about.person_id}`, { messageId, atMs });
     const { $correlationId } = metadata as Link['metadata'];
-    if (type === 'UsageWarningReached') together.set(id, `${stream} ${about.pool} ${$correlationId}`);
+    if (type === 'UsageWarningReached')
+      together.set(id, `${stream} ${about.limited_key_id ?? ''} ${about.pool} ${$correlationId}`);
   }
   const sent = new Map<string, TakenMail[]>();
   for (const mail of mails.taken) {
@@ -536,15 +568,17 @@ interface MailData {
   person_id: string;
   message_id?: string | null;
   pool: string;
+  limited_key_id?: string;
 }
 
 /** A key admits until its owner revokes it, and nobody once the owner was told that it is revoked. */
-function ofApiKeys({ calls, keys = [] }: Evidence, { charges }: Facts, report: Report): void {
+function ofApiKeys({ calls, keys = [] }: Evidence, facts: Facts, report: Report): void {
+  const { charges } = facts;
   const charged = new Set([...charges.values()].map(({ requestId }) => requestId));
   for (const call of calls) {
     const { answer, request, sentMs, answeredMs } = call;
     const { revokingMs = Infinity, revokedMs = Infinity } = keys.find(({ apiKey }) => apiKey === request.apiKey) ?? {};
-    if (answer?.status === 401 && answeredMs < revokingMs)
+    if (answer?.status === 401 && answeredMs < revokingMs && !wasSuspended(facts, call))
       report('key_in_force', `${nameOf(call)} was refused with a key that is in force`);
     const isAdmitted = typeof answer?.status === 'number' && answer.status < 500 && answer.status !== 401;
     if (sentMs > revokedMs && (isAdmitted || charged.has(request.id)))

@@ -86,9 +86,10 @@ async function order<Outcome>(
   return await Promise.race([given, process.ended.promise.then(() => undefined), sleepFor(30_000, undefined)]);
 }
 
-async function changeOf(client: Insider, what: string, change: TermsChange, actor: Actor): Promise<void> {
+/** @returns the outcome, if there is one */
+async function changeOf(client: Insider, what: string, change: TermsChange, actor: Actor): Promise<string | undefined> {
   const { accountId } = client.account;
-  await order(client, what, async (process) => {
+  return await order(client, what, async (process) => {
     const snapshot = await process.postgres.statement(({ readModels }) => readModels.newestOf(accountId)?.snapshot);
     if (!snapshot) return 'no row';
     const id = process.newUuid();
@@ -103,15 +104,28 @@ const drawTimes = (random: Random) => (random.chance(0.2) ? 2 : 1);
 /** A cap may be met to the cent, or be no multiple of a price. */
 const drawCap = (random: Random) => (random.chance(0.7) ? 25 * random.between(0, 5) : random.between(0, 120));
 
+function drawCapChange(random: Random): TermsChange {
+  const effective = random.chance(0.7) ? 'now' : 'next_period';
+  if (random.chance(0.25)) return { kind: 'remove_overage_cap', effective };
+  return { kind: 'set_overage_cap', overageCapCents: drawCap(random), effective };
+}
+
+function drawKeyLimit(random: Random, keyId: string): TermsChange {
+  if (random.chance(0.3)) return { kind: 'remove_key_limit', keyId };
+  const limit = {
+    downloads: random.chance(0.6) ? random.between(0, 6) : null,
+    overage_cents: random.chance(0.6) ? drawCap(random) : null,
+    until: null,
+  };
+  return { kind: 'set_key_limit', keyId, limit };
+}
+
 async function owner(client: Insider): Promise<void> {
   const { random, account } = client;
   for (let left = random.between(1, 3); left > 0; left -= 1) {
-    const effective = random.chance(0.7) ? 'now' : 'next_period';
-    const change: TermsChange = random.chance(0.25)
-      ? { kind: 'remove_overage_cap', effective }
-      : { kind: 'set_overage_cap', overageCapCents: drawCap(random), effective };
+    const change = random.chance(0.4) ? drawKeyLimit(random, account.keyId) : drawCapChange(random);
     for (let times = drawTimes(random); times > 0; times -= 1)
-      await changeOf(client, `${change.kind} ${effective}`, change, { type: 'owner', id: account.personId });
+      await changeOf(client, change.kind, change, { type: 'owner', id: account.personId });
     await pauseFor(random, 100, random.pick([200, 8_000]));
   }
 }
@@ -175,7 +189,14 @@ const staffActor = { type: 'staff', id: 'alice', role: 'finance', reason: 'simul
 
 async function staff(client: Insider): Promise<void> {
   const { random, scene } = client;
-  const orders = [changePlan, waive, waivePart, credit, ...(scene.world.parts.corrections ? [correct, correct] : [])];
+  const orders = [
+    changePlan,
+    suspendForAWhile,
+    waive,
+    waivePart,
+    credit,
+    ...(scene.world.parts.corrections ? [correct, correct] : []),
+  ];
   // Some do one thing, one after the other.
   const [mostly] = random.chance(0.4) ? [random.pick(orders)] : [];
   for (let left = random.between(1, mostly ? 5 : 3); left > 0; left -= 1) {
@@ -195,6 +216,15 @@ async function changePlan(client: Insider): Promise<void> {
     : { kind: 'change_terms', changes, effective, agreedAt: scene.world.now() };
   // Somebody who has got no answer orders it again.
   for (let times = random.between(1, 2); times > 0; times -= 1) await changeOf(client, change.kind, change, staffActor);
+}
+
+/** Whoever suspends an account sees to it that this ends. */
+async function suspendForAWhile(client: Insider): Promise<void> {
+  const { random } = client;
+  await changeOf(client, 'suspension', { kind: 'suspend_account' }, staffActor);
+  await pauseFor(random, 0, 6_000);
+  while ((await changeOf(client, 'end of a suspension', { kind: 'lift_suspension' }, staffActor)) !== 'accepted')
+    await pauseFor(random, 500, 3_000);
 }
 
 const tokenOf = ({ data }: StoredEvent) => (data as { token: string }).token;

@@ -58,6 +58,8 @@ export class ReadModels {
 
   /** By the SHA-256 of the key. */
   readonly keys = new Map<string, { accountId: string; keyId: string; isRevoked: boolean }>();
+  /** By account, of those whose own stream is there: true once it is closed. */
+  readonly closed = new Map<string, boolean>();
   /** By stream. */
   readonly corrections = new Map<string, CorrectionRequests>();
   /** Positions in the log of those that were asked for, by their ids. */
@@ -95,13 +97,16 @@ export class ReadModels {
     );
     type Waiting = (typeof waiting)[number];
     const thresholdOf = ({ notice }: Waiting) =>
-      notice.type === 'UsageWarningReached' ? notice.data : { pool: undefined, threshold_percent: 0 };
+      notice.type === 'UsageWarningReached'
+        ? notice.data
+        : { pool: undefined, threshold_percent: 0, limited_key_id: undefined };
     const isCovered = (one: Waiting) =>
       waiting.some(
         (other) =>
           other.stream === one.stream &&
           other.time === one.time &&
           thresholdOf(other).pool === thresholdOf(one).pool &&
+          thresholdOf(other).limited_key_id === thresholdOf(one).limited_key_id &&
           thresholdOf(other).threshold_percent > thresholdOf(one).threshold_percent,
       );
     const isNews = ({ notice, stream }: Waiting) =>
@@ -208,6 +213,10 @@ export class ReadModels {
       this.keys.set(keyHash, { accountId, keyId, isRevoked: false });
     } else if (event.type === 'ApiKeyRevoked') {
       for (const key of this.keys.values()) if (key.keyId === event.data.key_id) key.isRevoked = true;
+    } else if (event.type === 'AccountOpened') this.closed.set(event.data.account_id, false);
+    else if (event.type === 'AccountClosed') {
+      this.closed.set(event.data.account_id, true);
+      for (const key of this.keys.values()) if (key.accountId === event.data.account_id) key.isRevoked = true;
     }
   }
 }

@@ -14,6 +14,7 @@ import type * as ServiceFailures from '../../projections/work-lists/service-fail
 import type * as UnfinishedJobs from '../../projections/work-lists/unfinished-jobs.ts';
 import { until } from '../../src/async/until.ts';
 import type { CorrectionRequest } from '../../src/domain/correction-requests.ts';
+import { isLastEnded } from '../../src/domain/usage-periods.ts';
 import type { Turn, TurnWanted } from '../../src/ports/job-turns.ts';
 import type { Postgres } from './postgres.ts';
 import type { CreditsRow, JobRow } from './read-models.ts';
@@ -58,7 +59,7 @@ export const listPeriodsToRollOver: typeof DuePeriods.listPeriodsToRollOver = (p
   on(pool).statement((postgres) => {
     const isDue = (row: CreditsRow) => {
       const { phase, period } = usageOf(row);
-      return phase !== 'closed' && period.end <= now && (phase === 'open' || !hasNext(postgres, row));
+      return phase !== 'closed' && period.end <= now && (phase === 'open' || !(hasNext(postgres, row) || isLast(row)));
     };
     return rowsOf(postgres, { except, by: 'end' }).filter(isDue).slice(0, limit).map(periodOf);
   });
@@ -72,11 +73,21 @@ export const listPeriodsToClose: typeof DuePeriods.listPeriodsToClose = (pool, {
       const earlier = [...postgres.readModels.credits.values()].filter(
         (other) => other.accountId === row.accountId && usageOf(other).period.start < period.start,
       );
-      const isOver = phase === 'ended' && period.end <= endedBefore;
-      return isOver && !row.openingInvoiceDue && hasNext(postgres, row) && earlier.every(isDone);
+      const isOver = (period.end <= endedBefore && hasNext(postgres, row)) || isLast(row);
+      return phase === 'ended' && isOver && !row.openingInvoiceDue && earlier.every(isDone);
     };
     return rowsOf(postgres, { except, by: 'end' }).filter(isDue).slice(0, limit).map(periodOf);
   });
+
+const isLast = (row: CreditsRow) => isLastEnded(usageOf(row));
+
+export const listAccountsToClose: typeof DuePeriods.listAccountsToClose = (pool, { except, limit }) =>
+  on(pool).statement((postgres) =>
+    rowsOf(postgres, { except, by: 'start' })
+      .filter((row) => isLast(row) && postgres.readModels.closed.get(row.accountId) === false)
+      .slice(0, limit)
+      .map(periodOf),
+  );
 
 export const listInvoicesDue: typeof DuePeriods.listInvoicesDue = (pool, { except, limit }) =>
   on(pool).statement((postgres) =>
