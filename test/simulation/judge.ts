@@ -262,10 +262,10 @@ const callsOf = ({ calls }: Evidence, operation: string) =>
 /** Nobody can say what its client has been told. */
 const isUntold = ({ answer }: Call) => answer === undefined || answer.status === 'cut';
 
-/** When nothing fails any more, everything is answered in time, and nothing is put off. */
-function ofCalm({ calls }: Evidence, _facts: Facts, report: Report): void {
+/** When nothing fails any more, everything is answered in time, and nothing is put off, unless staff have suspended the account. */
+function ofCalm({ calls }: Evidence, facts: Facts, report: Report): void {
   for (const call of calls.filter(({ client }) => client.startsWith('last.')))
-    if (![200, 202, 402].includes(Number(call.answer?.status)))
+    if (![200, 202, 402].includes(Number(call.answer?.status)) && !wasSuspended(facts, call))
       report('calm_is_served', `${nameOf(call)} was told ${String(call.answer?.status)}`);
 }
 
