@@ -101,6 +101,26 @@ export interface paths {
     patch?: never;
     trace?: never;
   };
+  '/video/events': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    /**
+     * The downloads that have ended since
+     * @description Costs nothing. One request for all downloads of the account: up to 100 that have ended after a cursor, by any key. None is left out, and an answer that gets lost is repeated with the same cursor. A download whose file is no longer available is `done` with the error `delivery_failed` in place of a link. One that the service has not accepted in the end, and whose charge is given back, fails with `voided`.
+     */
+    get: operations['listDownloadEvents'];
+    put?: never;
+    post?: never;
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
 }
 export type webhooks = Record<string, never>;
 export interface components {
@@ -179,6 +199,16 @@ export interface components {
       started_at?: string;
       /** @description When it ended, in UTC; absent before that. */
       finished_at?: string;
+      /** @description What it was charged, and what was given back of it. For display: it may be a moment behind. Absent in the first moment after the `202`. */
+      charge?: components['schemas']['DownloadCharge'];
+    };
+    DownloadCharge: {
+      /** @description Credits of the allowance that it holds: 1; or 0 for overage, and for a credit that was given back. */
+      credits: number;
+      /** @description Its price beyond the allowance, in US cents, whatever was given back since. */
+      cents: number;
+      /** @description How much of that was given back since, in US cents. */
+      given_back_cents: number;
     };
     /** claimed */
     DownloadClaimed: {
@@ -194,6 +224,8 @@ export interface components {
       started_at?: string;
       /** @description When it ended, in UTC; absent before that. */
       finished_at?: string;
+      /** @description What it was charged, and what was given back of it. For display: it may be a moment behind. Absent in the first moment after the `202`. */
+      charge?: components['schemas']['DownloadCharge'];
     };
     /** running */
     DownloadRunning: {
@@ -209,6 +241,8 @@ export interface components {
       started_at?: string;
       /** @description When it ended, in UTC; absent before that. */
       finished_at?: string;
+      /** @description What it was charged, and what was given back of it. For display: it may be a moment behind. Absent in the first moment after the `202`. */
+      charge?: components['schemas']['DownloadCharge'];
       /** @description The last report of the worker; absent before the first. For display only. */
       progress?: {
         /** @description Share of the file that is downloaded, if its size is known. */
@@ -233,6 +267,8 @@ export interface components {
       started_at?: string;
       /** @description When it ended, in UTC; absent before that. */
       finished_at?: string;
+      /** @description What it was charged, and what was given back of it. For display: it may be a moment behind. Absent in the first moment after the `202`. */
+      charge?: components['schemas']['DownloadCharge'];
       /** @description A signed link to the file, another one at each poll. It asks for no key. */
       download_url: string;
       /**
@@ -259,6 +295,8 @@ export interface components {
       started_at?: string;
       /** @description When it ended, in UTC; absent before that. */
       finished_at?: string;
+      /** @description What it was charged, and what was given back of it. For display: it may be a moment behind. Absent in the first moment after the `202`. */
+      charge?: components['schemas']['DownloadCharge'];
       /** @enum {string} */
       error:
         | 'video_unavailable'
@@ -320,6 +358,37 @@ export interface components {
       label: string;
       /** @description When it was issued, in UTC. */
       created_at: string;
+    };
+    DownloadEvents: {
+      /** @description Each as its status says, with a new link, in the order in which they ended. */
+      events: components['schemas']['EndedDownload'][];
+      /** @description The `after` of the next request. Keep it once these events are handled. */
+      next: string;
+    };
+    EndedDownload:
+      | components['schemas']['DownloadDone']
+      | components['schemas']['DownloadWithoutFile']
+      | components['schemas']['DownloadFailed'];
+    /** done, and the file is no longer available */
+    DownloadWithoutFile: {
+      /** @constant */
+      status: 'done';
+      /** @description The token of the request. */
+      request_token: string;
+      /** @description The platform's own id for the video. */
+      video_id: string;
+      /** @description When it was queued, in UTC. */
+      queued_at: string;
+      /** @description When its latest attempt began, in UTC; absent before the first. */
+      started_at?: string;
+      /** @description When it ended, in UTC; absent before that. */
+      finished_at?: string;
+      /** @description What it was charged, and what was given back of it. For display: it may be a moment behind. Absent in the first moment after the `202`. */
+      charge?: components['schemas']['DownloadCharge'];
+      /** @constant */
+      error: 'delivery_failed';
+      /** @description Why there is no link, as text for people. */
+      message: string;
     };
   };
   responses: {
@@ -728,6 +797,41 @@ export interface operations {
             /** @constant */
             success: true;
             data: components['schemas']['IssuedKey'];
+          };
+        };
+      };
+      400: components['responses']['invalid_request'];
+      401: components['responses']['unauthorized'];
+      429: components['responses']['rate_limited'];
+      500: components['responses']['internal_error'];
+      503: components['responses']['unavailable'];
+    };
+  };
+  listDownloadEvents: {
+    parameters: {
+      query?: {
+        /** @description `next` of the answer before: only downloads that ended after those. Without it, the answer begins with the oldest download whose file is still kept; `now` begins with the next one that ends. */
+        after?: string;
+      };
+      header?: {
+        /** @description `wait=N` (RFC 7240): where nothing has ended, answer as soon as a download ends, or after N seconds, at most 60. `Preference-Applied` confirms it; if too many polls are waiting already, in all or of this account, the answer comes at once and without that header. A request that waits counts as one of the hour, unless it is the first to tell the end of its first download, or has waited 60 seconds in vain; nor does a full hour refuse it then. */
+        Prefer?: string;
+      };
+      path?: never;
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description The downloads that have ended after the cursor; none if the time is over. */
+      200: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': {
+            /** @constant */
+            success: true;
+            data: components['schemas']['DownloadEvents'];
           };
         };
       };

@@ -36,7 +36,7 @@ import { watchReaders, watchWaitingPolls } from '../gauges.ts';
 import { listen } from '../listen.ts';
 import { createReadiness } from '../readiness.ts';
 import { serverUnreachable } from '../server-unreachable.ts';
-import { createTokens } from '../settings/secrets.ts';
+import { createCursors, createTokens } from '../settings/secrets.ts';
 import { addConsole, createOwnerSessions } from './console.ts';
 import { metadataTimeoutMs, shortLinkTimeoutMs, type StartRole } from './role.ts';
 import { startStaffListener } from './staff.ts';
@@ -79,6 +79,7 @@ export const startApi: StartRole = async (connections, secrets) => {
       observer: observeAdmissions([metrics.registry]),
     }),
     requests: observeRequests([metrics.registry], Object.keys(apiErrors)),
+    cursors: createCursors(secrets),
     addresses: new AddressWindows(config.UNAUTHENTICATED_HOURLY_LIMIT, realNowMs),
     trustedProxies: config.TRUSTED_PROXIES,
     ownerSessions: createOwnerSessions(connections, publicUrl),
