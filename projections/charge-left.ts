@@ -1,3 +1,5 @@
+import { asText, type Queryable } from './runner/rows.ts';
+
 /** What is left of the charge of a download, for everybody who polls it: from `overage_ledger` and `invoices`. */
 export interface ChargeLeft {
   /** Credits of the allowance that it holds: 1; or 0 for overage, and for a credit that was given back. */
@@ -36,3 +38,17 @@ export const chargeLeftFromText = ([credits, givenBackCents]: readonly (string |
   credits: Number(credits),
   given_back_cents: Number(givenBackCents),
 });
+
+/** What is left of the charges of some downloads, by their tokens. */
+export async function listChargesLeft(
+  client: Queryable,
+  tokens: readonly string[],
+): Promise<ReadonlyMap<string, ChargeLeft>> {
+  const { rows } = await client.query<string[]>({
+    text: `select j.token, ${chargeLeftColumns.join(', ')} from jobs j ${chargeLeftJoin('j')} where j.token = any($1)`,
+    values: [tokens],
+    rowMode: 'array',
+    types: asText,
+  });
+  return new Map(rows.map(([token = '', ...values]) => [token, chargeLeftFromText(values)]));
+}

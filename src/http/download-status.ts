@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { ChargeLeft } from '../../projections/charge-left.ts';
 import type { PolledJob } from '../../projections/jobs.ts';
 import type { FileLinkDependencies } from '../commands/link-to-file.ts';
 import { failureReasonNames, failureReasons } from '../domain/failure-reasons.ts';
@@ -10,7 +11,7 @@ import { videoId } from './request-input.ts';
 
 /** The status of a download, for every answer that has one: its schemas, and the status by the download's row. */
 
-const times = {
+export const times = {
   queued_at: timestamp.describe('When it was queued, in UTC.'),
   started_at: timestamp.describe('When its latest attempt began, in UTC; absent before the first.').optional(),
   finished_at: timestamp.describe('When it ended, in UTC; absent before that.').optional(),
@@ -29,11 +30,12 @@ const charge = z
   .describe(
     'What it was charged, and what was given back of it. For display: it may be a moment behind. Absent in the first moment after the `202`.',
   );
+export const chargeField = charge.optional();
 const common = {
   request_token: z.string().describe('The token of the request.'),
   video_id: videoId,
   ...times,
-  charge: charge.optional(),
+  charge: chargeField,
 };
 const progress = z
   .strictObject({
@@ -135,7 +137,9 @@ export async function statusOfRow(
   }
 }
 
-function timesOf({ queued_at, started_at, finished_at }: PolledJob): Pick<VideoStatus, keyof typeof times> {
+type JobTimes = Pick<PolledJob, 'queued_at' | 'started_at' | 'finished_at'>;
+
+export function timesOf({ queued_at, started_at, finished_at }: JobTimes): Pick<VideoStatus, keyof typeof times> {
   return {
     queued_at: contractTimestamp(queued_at),
     ...(started_at !== null && { started_at: contractTimestamp(started_at) }),
@@ -144,6 +148,11 @@ function timesOf({ queued_at, started_at, finished_at }: PolledJob): Pick<VideoS
 }
 
 /** A row of an earlier version may not know its charge. */
-function chargeOf({ credits, cents, given_back_cents }: PolledJob): Pick<VideoStatus, 'charge'> {
-  return cents === null ? {} : { charge: { credits, cents, given_back_cents } };
+export function chargeOf({
+  credits,
+  cents,
+  given_back_cents,
+}: Pick<PolledJob, 'cents'> & Partial<ChargeLeft>): Pick<VideoStatus, 'charge'> {
+  if (cents === null || credits === undefined || given_back_cents === undefined) return {};
+  return { charge: { credits, cents, given_back_cents } };
 }

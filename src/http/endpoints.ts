@@ -1,5 +1,8 @@
 import type { Endpoint } from './endpoint.ts';
 import { creditsReference, getCredits } from './get-credits.ts';
+import { documentsReference, getDocuments } from './get-documents.ts';
+import { downloadsReference, getDownloads } from './get-downloads.ts';
+import { getUsage, usageReference } from './get-usage.ts';
 import { getVideoEvents, videoEventsReference } from './get-video-events.ts';
 import { getVideoMetadata, videoMetadataReference } from './get-video-metadata.ts';
 import { getVideoStatus, videoStatusReference } from './get-video-status.ts';
@@ -29,4 +32,7 @@ export const endpoints: readonly Endpoint[] = [
     reference: videoEventsReference,
     waitsForEnds: true,
   },
+  { method: 'GET', path: '/downloads', handler: getDownloads, reference: downloadsReference },
+  { method: 'GET', path: '/usage', handler: getUsage, reference: usageReference },
+  { method: 'GET', path: '/documents', handler: getDocuments, reference: documentsReference },
 ];

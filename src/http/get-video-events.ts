@@ -10,6 +10,7 @@ import { endedDownload, statusOfRow } from './download-status.ts';
 import type { Endpoint, EndpointDependencies } from './endpoint.ts';
 import { sendData } from './envelope.ts';
 import { ApiError } from './errors.ts';
+import { cursorField } from './paging.ts';
 import { countPolls, type Polled, waitIfPreferred } from './poll-places.ts';
 import { longestWaitSeconds } from './prefer.ts';
 import { readFor } from './read-for.ts';
@@ -22,14 +23,9 @@ const statusesAtOnce = 10;
 const fromNow = 'now';
 
 const query = z.object({
-  after: z
-    .string('must be a string')
-    .min(1, 'must not be empty')
-    .max(200, 'is too long')
-    .optional()
-    .describe(
-      `\`next\` of the answer before: only downloads that ended after those. Without it, the answer begins with the oldest download whose file is still kept; \`${fromNow}\` begins with the next one that ends.`,
-    ),
+  after: cursorField.describe(
+    `\`next\` of the answer before: only downloads that ended after those. Without it, the answer begins with the oldest download whose file is still kept; \`${fromNow}\` begins with the next one that ends.`,
+  ),
 });
 
 const headers = z.object({
