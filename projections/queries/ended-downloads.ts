@@ -37,18 +37,42 @@ export async function listEnded(
   });
 }
 
-/** The position of the last end before an instant, or of the last one of all. @param before UTC ISO-8601 */
-export async function readLastEnd(
+/** A download that has ended, and the position of its end. */
+export interface EndedDownload {
+  token: string;
+  position: bigint;
+}
+
+/** The last download that ended before an instant, or the last one of all. @param before UTC ISO-8601 */
+export async function readLastEnded(
   client: Queryable,
   { accountId, before = 'infinity' }: { accountId: string; before?: string },
-): Promise<bigint> {
-  const { rows } = await client.query<{ position: string }>(
-    `select ended_position::text as position from jobs
+): Promise<EndedDownload | undefined> {
+  const { rows } = await client.query<EndedRow>(
+    `select token, ended_position::text as position from jobs
      where account_id = $1 and ended_position is not null and finished_at < $2 order by ended_position desc limit 1`,
     [accountId, before],
   );
-  return rows[0] ? BigInt(rows[0].position) : beforeAllEnds;
+  return endedOf(rows[0]);
 }
+
+/** @returns undefined for a download that has not ended, that nobody knows, or that is of another account */
+export async function readEnded(
+  client: Queryable,
+  { accountId, token }: { accountId: string; token: string },
+): Promise<EndedDownload | undefined> {
+  const { rows } = await client.query<EndedRow>(
+    `select token, ended_position::text as position from jobs
+     where token = $1 and account_id = $2 and ended_position is not null`,
+    [token, accountId],
+  );
+  return endedOf(rows[0]);
+}
+
+type EndedRow = Record<keyof EndedDownload, string>;
+
+const endedOf = (row: EndedRow | undefined): EndedDownload | undefined =>
+  row && { token: row.token, position: BigInt(row.position) };
 
 /** Those of the places after which a download has ended. */
 export async function listPlacesPassed(client: Queryable, places: readonly EndPlace[]): Promise<EndPlace[]> {

@@ -2,7 +2,13 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import pMap from 'p-map';
 import { z } from 'zod';
 import type { PolledJob } from '../../projections/jobs.ts';
-import { type EndPlace, listEnded, readLastEnd } from '../../projections/queries/ended-downloads.ts';
+import {
+  beforeAllEnds,
+  type EndPlace,
+  listEnded,
+  readEnded,
+  readLastEnded,
+} from '../../projections/queries/ended-downloads.ts';
 import { plusSeconds } from '../domain/instant.ts';
 import { readAgain } from './authenticate.ts';
 import { callerOf } from './caller.ts';
@@ -68,18 +74,25 @@ export const videoEventsReference: EndpointReference = {
 export const getVideoEvents: Endpoint['handler'] = (dependencies) => {
   const counted = countPolls(dependencies);
   return async (request, reply) => {
-    const ended = await counted(request, reply, () => poll(request, reply, dependencies));
-    if (ended === 'gone') return reply.hijack();
-    // Links are signed once the request has its place.
-    const events = await pMap(ended.jobs, (job) => statusOfRow(job, dependencies), { concurrency: statusesAtOnce });
-    return sendData(reply, 200, { events, next: cursorAt(ended.place, dependencies) });
+    const data = await counted(request, reply, {
+      poll: () => poll(request, reply, dependencies),
+      // Links are signed once the request has its place.
+      answer: async ({ jobs, place }) => ({
+        events: await pMap(jobs, (job) => statusOfRow(job, dependencies), { concurrency: statusesAtOnce }),
+        next: cursorAt(place, dependencies),
+      }),
+    });
+    return data === 'gone' ? reply.hijack() : sendData(reply, 200, data);
   };
 };
+
+/** A place among the ends, with the download that ended there; undefined: before every end. */
+type Place = EndPlace & { token: string | undefined };
 
 interface Ended {
   jobs: PolledJob[];
   /** That of the last one, or of the request where there is none. */
-  place: EndPlace;
+  place: Place;
 }
 
 async function poll(
@@ -100,27 +113,35 @@ async function poll(
   return { data, toldEnd: data.jobs[0]?.token, waited };
 }
 
-async function endedAfter(place: EndPlace, dependencies: EndpointDependencies): Promise<Ended> {
+async function endedAfter(place: Place, dependencies: EndpointDependencies): Promise<Ended> {
   const ended = await readFor(dependencies, (pool) => listEnded(pool, { ...place, limit: maxEvents }));
-  const position = ended.at(-1)?.position ?? place.position;
-  return { jobs: ended.map(({ job }) => job), place: { ...place, position } };
+  const last = ended.at(-1);
+  return {
+    jobs: ended.map(({ job }) => job),
+    place: last ? { ...place, position: last.position, token: last.job.token } : place,
+  };
 }
 
 /** @throws {ApiError} invalid_request for a cursor that is none of this account */
-async function placeOf(request: FastifyRequest, dependencies: EndpointDependencies): Promise<EndPlace> {
+async function placeOf(request: FastifyRequest, dependencies: EndpointDependencies): Promise<Place> {
   const { cursors, fileRetentionSeconds, now } = dependencies;
-  const { accountId, usage } = callerOf(request);
+  const { accountId } = callerOf(request);
   const { after } = readInput(query, request.query);
+  const start = { accountId, position: beforeAllEnds, token: undefined };
   if (after === undefined || after === fromNow) {
     const since = after === fromNow ? {} : { before: plusSeconds(now(), -fileRetentionSeconds) };
-    const position = await readFor(dependencies, (pool) => readLastEnd(pool, { accountId, ...since }));
-    return { accountId, position };
+    return { ...start, ...(await readFor(dependencies, (pool) => readLastEnded(pool, { accountId, ...since }))) };
   }
-  const position = BigInt(cursors.read({ list: 'events', accountId }, after));
-  if (usage.coversUpTo !== undefined && position > usage.coversUpTo)
-    throw new ApiError('invalid_request', 'after: is a cursor of a log that was replaced since; begin without one');
-  return { accountId, position };
+  const token = cursors.read({ list: 'events', accountId }, after);
+  if (token === '') return start;
+  const ended = await readFor(dependencies, (pool) => readEnded(pool, { accountId, token }));
+  if (!ended)
+    throw new ApiError('invalid_request', 'after: names a download that is not there any more; begin without it');
+  return { accountId, ...ended };
 }
 
-const cursorAt = ({ accountId, position }: EndPlace, { cursors }: Pick<EndpointDependencies, 'cursors'>): string =>
-  cursors.write({ list: 'events', accountId }, String(position));
+/**
+ * The cursor names a download and not the position of its end: in another store, to which a log may be moved, positions are others.
+ */
+const cursorAt = ({ accountId, token = '' }: Place, { cursors }: Pick<EndpointDependencies, 'cursors'>): string =>
+  cursors.write({ list: 'events', accountId }, token);

@@ -51,7 +51,10 @@ const missBudgetMs = 5_000;
 export const getVideoStatus: Endpoint['handler'] = (dependencies) => {
   const counted = countPolls(dependencies);
   return async (request, reply) => {
-    const status = await counted(request, reply, () => poll(request, reply, dependencies));
+    const status = await counted(request, reply, {
+      poll: () => poll(request, reply, dependencies),
+      answer: (data) => data,
+    });
     return status === 'gone' ? reply.hijack() : sendData(reply, 200, status);
   };
 };

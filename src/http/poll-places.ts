@@ -23,7 +23,7 @@ const maxEndsTold = 100_000;
  * Counts each poll in the hourly window once its outcome says that it takes a place: the first to tell an end, and one that has
  * waited a minute in vain, take none (decision 59).
  *
- * @returns a function that runs a poll, and gives what it has found once the poll is counted; `gone` if nobody reads the answer
+ * @returns a function that runs a poll, and makes its answer once the poll is counted; `gone` if nobody reads the answer
  */
 export function countPolls(dependencies: EndpointDependencies) {
   const endsTold = new LRUCache<string, true>({ max: maxEndsTold });
@@ -33,11 +33,11 @@ export function countPolls(dependencies: EndpointDependencies) {
     endsTold.set(toldEnd, true);
     return isFirst;
   };
-  return async <Data>(
+  return async <Data, Answer>(
     request: FastifyRequest,
     reply: FastifyReply,
-    poll: () => Promise<Polled<Data> | 'gone'>,
-  ): Promise<Data | 'gone'> => {
+    { poll, answer }: { poll: () => Promise<Polled<Data> | 'gone'>; answer: (data: Data) => Promise<Answer> | Answer },
+  ): Promise<Answer | 'gone'> => {
     const polled = await poll().catch(async (error: unknown) => {
       await takeOpenPlace(request, reply, dependencies);
       throw error;
@@ -49,7 +49,13 @@ export function countPolls(dependencies: EndpointDependencies) {
     }
     // Decided for every poll: one that did not wait for the end has told it too.
     if (!isFree(polled)) await takeOpenPlace(request, reply, dependencies);
-    return polled.data;
+    try {
+      return await answer(polled.data);
+    } catch (error) {
+      // It was not told.
+      if (polled.toldEnd !== undefined) endsTold.delete(polled.toldEnd);
+      throw error;
+    }
   };
 }
 

@@ -2,7 +2,13 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { listChargesLeft } from '../../projections/charge-left.ts';
 import { invoices } from '../../projections/invoices.ts';
 import { overageLedger } from '../../projections/overage-ledger.ts';
-import { beforeAllEnds, listEnded, listPlacesPassed, readLastEnd } from '../../projections/queries/ended-downloads.ts';
+import {
+  beforeAllEnds,
+  listEnded,
+  listPlacesPassed,
+  readEnded,
+  readLastEnded,
+} from '../../projections/queries/ended-downloads.ts';
 import { usageAndJobs } from '../../projections/usage-and-jobs.ts';
 import { ownCause } from '../../src/commands/handler/event-metadata.ts';
 import { issueCreditNote } from '../../src/commands/issue-credit-note.ts';
@@ -127,9 +133,12 @@ describe('ended downloads', () => {
       position = page.at(-1)?.position ?? position;
     }
     expect(pages).toEqual([order.slice(0, 3), order.slice(3)]);
-    const last = await readLastEnd(models.pool, { accountId });
-    expect(last).toBe(all.at(-1)?.position);
-    expect(await readLastEnd(models.pool, { accountId, before: '2000-01-01T00:00:00.000Z' })).toBe(beforeAllEnds);
+    const last = all.at(-1)?.position ?? 0n;
+    expect(await readLastEnded(models.pool, { accountId })).toEqual({ token: order[3], position: last });
+    expect(await readLastEnded(models.pool, { accountId, before: '2000-01-01T00:00:00.000Z' })).toBeUndefined();
+    expect(await readEnded(models.pool, { accountId, token: order[3] ?? '' })).toMatchObject({ position: last });
+    for (const token of [foreign, account.tokens[2] ?? '', 'nobody'])
+      expect(await readEnded(models.pool, { accountId, token })).toBeUndefined();
     const places = [
       { accountId, position: last },
       { accountId, position: last - 1n },
