@@ -2,7 +2,7 @@ import { createHmac, type KeyObject, timingSafeEqual } from 'node:crypto';
 import { ApiError } from './errors.ts';
 
 /** The lists that go on from a cursor. A cursor of one is none of another. */
-export type PagedList = 'events' | 'downloads' | 'usage' | 'documents';
+type PagedList = 'events' | 'downloads' | 'usage' | 'documents';
 
 interface CursorOf {
   list: PagedList;
