@@ -266,24 +266,15 @@ export async function admit(
       window: { limit: 9, remaining: 9, resetAtSeconds: 0 },
       place: undefined,
       usage: postgres.believed(row && { ...row, coversUpTo: readModels.appliedUpTo }),
-      job: job && { ...polledJobOf(job), ...noCharge },
+      job: job && polledJobOf(job),
       keyed: idempotencyKeyHash === undefined ? undefined : readModels.keyedOf(accountId, idempotencyKeyHash),
     };
   });
 }
 
-/** The judge reads charges in the log: answers to polls show none here. */
-const noCharge = { cents: null, credits: 0, given_back_cents: 0 };
-
-export function polledJobOf({
-  accountId,
-  queued,
-  job,
-  startedAt,
-  finishedAt,
-  failureReason,
-  file,
-}: JobRow): Omit<PolledJob, keyof typeof noCharge> {
+/** What is given back of a charge comes from read models that are not simulated. */
+export function polledJobOf(row: JobRow): PolledJob {
+  const { accountId, queued, job, startedAt, finishedAt, failureReason, file, overageCents } = row;
   const { token, platform, videoId, at } = queued;
   return {
     token,
@@ -300,6 +291,9 @@ export function polledJobOf({
     file_mime: file?.mime ?? null,
     file_size_bytes: file?.sizeBytes ?? null,
     file_expired_at: file?.expiredAt ?? null,
+    cents: overageCents ?? 0,
+    credits: overageCents === null ? 1 : 0,
+    given_back_cents: 0,
   };
 }
 
