@@ -8,30 +8,27 @@ export interface ChargeLeft {
   given_back_cents: number;
 }
 
-/** The select list of `chargeLeftFromText`. */
-export const chargeLeftColumns = ['charge_left.credits', 'charge_left.given_back_cents'];
-
 /**
- * Stands behind a table of jobs in a query, one row for each job. Nearly no download has a correction, and the index has the others
- * alone: then it is one look into a small index.
+ * The select list of `chargeLeftFromText`. A credit costs one look into an index that holds corrections alone, of which nearly no
+ * download has one; a row without a job costs none.
  *
- * @param alias of the table in the query
+ * @param alias of the table of jobs in the query
  */
-export const chargeLeftJoin = (alias: string): string => `
-cross join lateral (
-  select case when ${alias}.overage or corrections.number > 0 then 0 else 1 end as credits,
-    corrections.cents + coalesce((
-      select sum(i.total_cents) from invoices i
-      where ${alias}.overage and i.type = 'CreditNoteIssued' and i.data->>'charge_event_id' = (
-        -- The charge stands directly before its download.
-        select c.event_id::text from overage_ledger c
-        where c.stream = ${alias}.usage_stream and c.revision = ${alias}.usage_revision - 1)
-    ), 0) as given_back_cents
-  from (
-    select count(*) as number, -coalesce(sum(l.cents), 0) as cents from overage_ledger l
-    where l.token = ${alias}.token and l.corrects is not null
-  ) corrections
-) charge_left`;
+export const chargeLeftColumns = (alias: string): string[] => [
+  // "exists" may be answered by a hash of all corrections.
+  `case when ${alias}.overage then 0 when ${alias}.token is not null then coalesce((
+     select 0 from overage_ledger l where l.token = ${alias}.token and l.corrects is not null limit 1
+   ), 1) end as credits`,
+  `case when ${alias}.overage then (
+     select -coalesce(sum(l.cents), 0) from overage_ledger l where l.token = ${alias}.token and l.corrects is not null
+   ) + (
+     select coalesce(sum(i.total_cents), 0) from invoices i
+     where i.type = 'CreditNoteIssued' and i.data->>'charge_event_id' = (
+       -- The charge stands directly before its download.
+       select c.event_id::text from overage_ledger c
+       where c.stream = ${alias}.usage_stream and c.revision = ${alias}.usage_revision - 1)
+   ) else 0 end as given_back_cents`,
+];
 
 /** @param values as Postgres writes them, in the order of `chargeLeftColumns` */
 export const chargeLeftFromText = ([credits, givenBackCents]: readonly (string | null)[]): ChargeLeft => ({
@@ -45,7 +42,7 @@ export async function listChargesLeft(
   tokens: readonly string[],
 ): Promise<ReadonlyMap<string, ChargeLeft>> {
   const { rows } = await client.query<string[]>({
-    text: `select j.token, ${chargeLeftColumns.join(', ')} from jobs j ${chargeLeftJoin('j')} where j.token = any($1)`,
+    text: `select j.token, ${chargeLeftColumns('j').join(', ')} from jobs j where j.token = any($1)`,
     values: [tokens],
     rowMode: 'array',
     types: asText,

@@ -101,10 +101,10 @@ const polledColumns = [
 ] as const;
 export type PolledJob = Pick<JobRow, (typeof polledColumns)[number]> & ChargeLeft;
 
-/** The select list of `polledJobFromText`, for a query that has `chargeLeftJoin` too. @param alias of the table in the query */
+/** The select list of `polledJobFromText`. @param alias of the table in the query */
 export const polledJobColumns = (alias: string): string[] => [
   ...polledColumns.map((column) => `${alias}.${column}`),
-  ...chargeLeftColumns,
+  ...chargeLeftColumns(alias),
 ];
 
 /**

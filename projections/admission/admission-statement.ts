@@ -5,7 +5,6 @@ import type { UsageSnapshot } from '../../src/domain/usage-state.ts';
 import type { MeasureTime } from '../../src/ports/clock.ts';
 import type { RowMacs } from '../../src/ports/row-macs.ts';
 import { keyText } from '../api-keys.ts';
-import { chargeLeftJoin } from '../charge-left.ts';
 import { creditsColumnIndex, creditsColumns, type CreditsRow, signedUsageOf } from '../credits.ts';
 import { CreditsMacs, type NotBelieved } from '../credits-macs.ts';
 import { keyedDownloadColumns, keyedDownloadFromText } from '../idempotency-keys.ts';
@@ -93,14 +92,13 @@ from granted g
 left join lateral (
   select * from credits where account_id = g.account_id order by period_start desc limit 1
 ) c on true
-left join jobs j on j.token = g.token
-${chargeLeftJoin('j')}`;
+left join jobs j on j.token = g.token`;
 
 /** Rows for further tokens of a key with several polls in one tick, from the same snapshot. */
 const furtherJobsSql = (further = '') => `
 union all
 select ${nulls(ownColumns.length)}, ${jobColumns.join(', ')}, ${nulls(creditsCount)}${further}
-from jobs j ${chargeLeftJoin('j')} where j.token = any($4)`;
+from jobs j where j.token = any($4)`;
 
 /**
  * Idempotency keys are read from the same snapshot as the credits row. If they were read earlier, a download that was queued

@@ -1,4 +1,3 @@
-import { chargeLeftJoin } from '../charge-left.ts';
 import { type PolledJob, polledJobColumns, polledJobFromText } from '../jobs.ts';
 import { asText, type Queryable } from '../runner/rows.ts';
 
@@ -25,7 +24,6 @@ export async function listEnded(
   const { rows } = await client.query<(string | null)[]>({
     text: `select j.ended_position, ${polledJobColumns('j').join(', ')}
      from (select * from jobs where account_id = $1 and ended_position > $2 order by ended_position limit $3) j
-     ${chargeLeftJoin('j')}
      order by j.ended_position`,
     values: [accountId, String(position), limit],
     rowMode: 'array',
