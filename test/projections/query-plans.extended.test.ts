@@ -39,6 +39,7 @@ import {
 import { listPeriodCharges } from '../../projections/queries/period-charges.ts';
 import { listPlatformOutage } from '../../projections/queries/platform-outage.ts';
 import { search } from '../../projections/queries/search-by-id-or-number.ts';
+import { listUsageOfKeys } from '../../projections/queries/usage-of-keys.ts';
 import { readWhatWaits } from '../../projections/queries/what-waits.ts';
 import { listStaffMembers, listStaffOfAddress, readStaffMember } from '../../projections/staff.ts';
 import { readStaffToken } from '../../projections/staff-tokens.ts';
@@ -380,6 +381,13 @@ describe('downloads that have ended', () => {
     expect(looked).toMatchObject({ whole: [], statements: 1 });
     expect(looked.rows).toBeLessThanOrEqual(300);
   });
+});
+
+it('the usage of keys looks at the downloads of its period alone', async () => {
+  const period = { start: queuedAt(0), end: queuedAt(300) };
+  const { looked } = await lookedAt((client) => listUsageOfKeys(client, { accountId: largest, period, limit: 100 }));
+  // Every third download is of this account.
+  expect(looked).toEqual({ whole: [], rows: 99, statements: 1 });
 });
 
 describe('a page of everybody’s overage', () => {
