@@ -551,13 +551,13 @@ export interface components {
         /** @description Metadata requests that took a credit. */
         metadata_requests: number;
         /** @description Download credits that were given back on this day. */
-        returned_credits: number;
+        given_back_credits: number;
         /** @description Downloads beyond the allowance of which nothing is left to pay. */
-        returned_overage_downloads: number;
+        given_back_overage_downloads: number;
         /** @description Cents of overage that were given back on this day. */
-        returned_cents: number;
+        given_back_cents: number;
         /** @description Metadata credits that were given back on this day. */
-        returned_metadata_credits: number;
+        given_back_metadata_credits: number;
       }[];
       /** @description The keys with downloads in the period, by their ids. */
       keys: {

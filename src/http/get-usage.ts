@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { readCredits } from '../../projections/credits.ts';
 import { notBelieved } from '../../projections/credits-macs.ts';
 import { listUsageOfKeys, type UsageOfKey } from '../../projections/queries/usage-of-keys.ts';
-import { listUsageDays } from '../../projections/usage-days.ts';
+import { listUsageDays, type UsageDay } from '../../projections/usage-days.ts';
 import { usageStream } from '../domain/billing-period.ts';
 import { summarisePeriod, summariseUsage, type UsageSummary } from '../domain/usage-summary.ts';
 import { callerOf } from './caller.ts';
@@ -31,10 +31,10 @@ const usageDay = z.strictObject({
   overage_downloads: count.describe('Those of them that were beyond the allowance.'),
   overage_cents: count.describe('Their price, in US cents.'),
   metadata_requests: count.describe('Metadata requests that took a credit.'),
-  returned_credits: count.describe('Download credits that were given back on this day.'),
-  returned_overage_downloads: count.describe('Downloads beyond the allowance of which nothing is left to pay.'),
-  returned_cents: count.describe('Cents of overage that were given back on this day.'),
-  returned_metadata_credits: count.describe('Metadata credits that were given back on this day.'),
+  given_back_credits: count.describe('Download credits that were given back on this day.'),
+  given_back_overage_downloads: count.describe('Downloads beyond the allowance of which nothing is left to pay.'),
+  given_back_cents: count.describe('Cents of overage that were given back on this day.'),
+  given_back_metadata_credits: count.describe('Metadata credits that were given back on this day.'),
 });
 
 const usageKey = z.strictObject({
@@ -89,11 +89,25 @@ export const getUsage: Endpoint['handler'] = (dependencies) => async (request, r
     overage,
     period_start: contractTimestamp(period.start),
     period_end: contractTimestamp(period.end),
-    days,
+    days: days.map(shownDay),
     keys: shown,
     next: last ? dependencies.cursors.write(list, last.key_id ?? '') : null,
   } satisfies z.infer<typeof usage>);
 };
+
+const shownDay = ({
+  returned_credits,
+  returned_overage_downloads,
+  returned_cents,
+  returned_metadata_credits,
+  ...used
+}: UsageDay): z.infer<typeof usageDay> => ({
+  ...used,
+  given_back_credits: returned_credits,
+  given_back_overage_downloads: returned_overage_downloads,
+  given_back_cents: returned_cents,
+  given_back_metadata_credits: returned_metadata_credits,
+});
 
 /** @throws {ApiError} invalid_request for a day on which no billing period of the account begins */
 async function summaryOf(

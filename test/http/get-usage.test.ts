@@ -41,10 +41,10 @@ describe('GET /usage, 200', () => {
         overage_downloads: 2,
         overage_cents: 50,
         metadata_requests: 1,
-        returned_credits: 0,
-        returned_overage_downloads: 0,
-        returned_cents: 0,
-        returned_metadata_credits: 0,
+        given_back_credits: 0,
+        given_back_overage_downloads: 0,
+        given_back_cents: 0,
+        given_back_metadata_credits: 0,
       },
     ]);
     const prefixOf = (raw: string) => keys.find(({ key_prefix: prefix }) => prefix !== null && raw.startsWith(prefix));
