@@ -546,7 +546,7 @@ export interface components {
         downloads: number;
         /** @description Those of them that were beyond the allowance. */
         overage_downloads: number;
-        /** @description Their price, in US cents. */
+        /** @description Their price, in US cents, before what was given back. */
         overage_cents: number;
         /** @description Metadata requests that took a credit. */
         metadata_requests: number;
@@ -573,6 +573,17 @@ export interface components {
         overage_downloads: number;
         /** @description Their price, in US cents, before what was given back. */
         overage_cents: number;
+        /** @description The days on which it queued downloads, in their order. */
+        days: {
+          /** @description The day in UTC, `YYYY-MM-DD`. */
+          day: string;
+          /** @description Downloads that were accepted, on a credit or beyond the allowance. */
+          downloads: number;
+          /** @description Those of them that were beyond the allowance. */
+          overage_downloads: number;
+          /** @description Their price, in US cents, before what was given back. */
+          overage_cents: number;
+        }[];
       }[];
       /** @description The `after` of the next page; null on the last one. */
       next: string | null;

@@ -17,7 +17,7 @@ import { readFor } from './read-for.ts';
 import type { EndpointReference } from './reference/endpoint-reference.ts';
 import { readInput } from './request-input.ts';
 
-const keysPerPage = 100;
+const keysPerPage = 50;
 
 const query = z.object({
   period: day.optional().describe('The first day of a billing period, `YYYY-MM-DD`. Default: the current one.'),
@@ -25,11 +25,16 @@ const query = z.object({
 });
 
 const count = z.int().min(0);
-const usageDay = z.strictObject({
-  day: z.string().describe('The day in UTC, `YYYY-MM-DD`.'),
+const downloadCounts = {
   downloads: count.describe('Downloads that were accepted, on a credit or beyond the allowance.'),
   overage_downloads: count.describe('Those of them that were beyond the allowance.'),
-  overage_cents: count.describe('Their price, in US cents.'),
+  overage_cents: count.describe('Their price, in US cents, before what was given back.'),
+};
+const dayField = z.string().describe('The day in UTC, `YYYY-MM-DD`.');
+
+const usageDay = z.strictObject({
+  day: dayField,
+  ...downloadCounts,
   metadata_requests: count.describe('Metadata requests that took a credit.'),
   given_back_credits: count.describe('Download credits that were given back on this day.'),
   given_back_overage_downloads: count.describe('Downloads beyond the allowance of which nothing is left to pay.'),
@@ -41,9 +46,10 @@ const usageKey = z.strictObject({
   key_id: z.string().nullable().describe('Id of the API key; null for downloads that a person queued in the console.'),
   key_prefix: z.string().nullable().describe('Leading part of the key.'),
   label: z.string().nullable().describe("The key's label."),
-  downloads: count.describe('Downloads that were accepted, on a credit or beyond the allowance.'),
-  overage_downloads: count.describe('Those of them that were beyond the allowance.'),
-  overage_cents: count.describe('Their price, in US cents, before what was given back.'),
+  ...downloadCounts,
+  days: z
+    .array(z.strictObject({ day: dayField, ...downloadCounts }))
+    .describe('The days on which it queued downloads, in their order.'),
 });
 
 const usage = z

@@ -48,12 +48,13 @@ describe('GET /usage, 200', () => {
       },
     ]);
     const prefixOf = (raw: string) => keys.find(({ key_prefix: prefix }) => prefix !== null && raw.startsWith(prefix));
-    expect(prefixOf(key)).toMatchObject({ key_id: keyId, downloads: 1, overage_downloads: 0, overage_cents: 0 });
+    const onCredit = { downloads: 1, overage_downloads: 0, overage_cents: 0 };
+    const beyond = { downloads: 2, overage_downloads: 2, overage_cents: 50 };
+    expect(prefixOf(key)).toMatchObject({ key_id: keyId, ...onCredit, days: [{ day: today, ...onCredit }] });
     expect(prefixOf(other)).toMatchObject({
       label: 'build server',
-      downloads: 2,
-      overage_downloads: 2,
-      overage_cents: 50,
+      ...beyond,
+      days: [{ day: today, ...beyond }],
     });
     expect([keys.length, next]).toEqual([2, null]);
     expect(await usageOf(key, { period: today })).toEqual(await usageOf(key));
