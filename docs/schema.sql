@@ -216,6 +216,7 @@ create table invoices (
   constraint invoices_type_check CHECK ((type = ANY (ARRAY['InvoiceIssued'::text, 'CreditNoteIssued'::text])))
 );
 CREATE INDEX credit_notes_by_time ON invoices USING btree ("position") WHERE (type = 'CreditNoteIssued'::text);
+CREATE INDEX credit_notes_of_charge ON invoices USING btree (((data ->> 'charge_event_id'::text))) WHERE (type = 'CreditNoteIssued'::text);
 CREATE INDEX invoices_of_reference ON invoices USING btree (((data ->> 'reference'::text)), "position") WHERE (type = 'CreditNoteIssued'::text);
 
 create table job_days (
@@ -274,9 +275,11 @@ create table jobs (
   key_id text,
   cents bigint,
   running_cents bigint,
+  ended_position numeric(20,0),
   constraint jobs_pkey PRIMARY KEY (token),
   constraint jobs_status_check CHECK ((status = ANY (ARRAY['queued'::text, 'claimed'::text, 'running'::text, 'done'::text, 'failed'::text])))
 );
+CREATE INDEX jobs_ended ON jobs USING btree (account_id, ended_position) WHERE (ended_position IS NOT NULL);
 CREATE INDEX jobs_failed ON jobs USING btree (finished_at, token) WHERE (status = 'failed'::text);
 CREATE INDEX jobs_failed_overage ON jobs USING btree (finished_at) WHERE ((status = 'failed'::text) AND overage);
 CREATE INDEX jobs_in_turn ON jobs USING btree (status, account_id, waiting_since) WHERE (status = ANY (ARRAY['queued'::text, 'claimed'::text, 'running'::text]));
@@ -349,6 +352,7 @@ create table overage_ledger (
 CREATE INDEX overage_ledger_account_id_period_start_position_idx ON overage_ledger USING btree (account_id, period_start, "position");
 CREATE INDEX overage_ledger_amounts ON overage_ledger USING btree (account_id, period_start, "position") WHERE (cents <> 0);
 CREATE INDEX overage_ledger_corrections ON overage_ledger USING btree (account_id, period_start, "position") WHERE (cents < 0);
+CREATE INDEX overage_ledger_corrections_of_download ON overage_ledger USING btree (token) WHERE (corrects IS NOT NULL);
 CREATE INDEX overage_ledger_given_back ON overage_ledger USING btree ("position") WHERE (type = ANY (ARRAY['ChargeWaived'::text, 'DownloadCreditReturned'::text]));
 CREATE INDEX overage_ledger_given_back_to ON overage_ledger USING btree (account_id, "position") WHERE (type = ANY (ARRAY['ChargeWaived'::text, 'DownloadCreditReturned'::text]));
 CREATE INDEX overage_ledger_of_reference ON overage_ledger USING btree (reference, "position") WHERE (reference IS NOT NULL);

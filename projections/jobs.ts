@@ -7,6 +7,7 @@ import { later } from '../src/domain/instant.ts';
 import { type ParsedEvent, parseUsageEvent } from '../src/domain/parse-event.ts';
 import { centsOf, type DownloadQueued, type UsageEvent } from '../src/domain/usage-events.ts';
 import type { EventStore } from '../src/ports/event-store.ts';
+import { type ChargeLeft, chargeLeftColumns, chargeLeftFromText } from './charge-left.ts';
 import { instantFromText, type Queryable, withInstants } from './runner/rows.ts';
 import { upsertRows } from './write-rows.ts';
 
@@ -44,6 +45,11 @@ function queuedRow(
     waiting_since: metadata.time,
     started_at: null as string | null,
     finished_at: null as string | null,
+    /**
+     * Commit position of the event that ended it, in digits, because it may exceed the safe integers; null before its end, and for a
+     * row from before the column.
+     */
+    ended_position: null as string | null,
     file_claim_revision: null as number | null,
     file_name: null as string | null,
     file_mime: null as string | null,
@@ -75,7 +81,7 @@ export const jobFromJson = (json: JobRow): JobRow =>
     'file_expired_at',
   );
 
-/** The columns of a job that the answer to a poll needs. */
+/** The columns of a job that the answer to a poll needs, beside what was given back of its charge. */
 const polledColumns = [
   'token',
   'account_id',
@@ -91,11 +97,15 @@ const polledColumns = [
   'file_mime',
   'file_size_bytes',
   'file_expired_at',
+  'cents',
 ] as const;
-export type PolledJob = Pick<JobRow, (typeof polledColumns)[number]>;
+export type PolledJob = Pick<JobRow, (typeof polledColumns)[number]> & ChargeLeft;
 
 /** The select list of `polledJobFromText`. @param alias of the table in the query */
-export const polledJobColumns = (alias: string): string[] => polledColumns.map((column) => `${alias}.${column}`);
+export const polledJobColumns = (alias: string): string[] => [
+  ...polledColumns.map((column) => `${alias}.${column}`),
+  ...chargeLeftColumns(alias),
+];
 
 /**
  * @param values as Postgres writes them, in the order of `polledJobColumns`, from a session in UTC
@@ -104,7 +114,7 @@ export const polledJobColumns = (alias: string): string[] => polledColumns.map((
 export function polledJobFromText(values: readonly (string | null)[]): PolledJob | undefined {
   const [token, account_id, platform, video_id, status, queued_at, started_at, finished_at, failure_reason, ...file] =
     values;
-  const [claimRevision, file_name = null, file_mime = null, sizeBytes, expired_at] = file;
+  const [claimRevision, file_name = null, file_mime = null, sizeBytes, expired_at, cents, ...charge] = file;
   if (!token || !account_id || !platform || !video_id || !status || !queued_at) return undefined;
   return {
     token,
@@ -121,11 +131,19 @@ export function polledJobFromText(values: readonly (string | null)[]): PolledJob
     file_mime,
     file_size_bytes: sizeBytes ? Number(sizeBytes) : null,
     file_expired_at: expired_at ? instantFromText(expired_at) : null,
+    cents: cents ? Number(cents) : null,
+    ...chargeLeftFromText(charge),
   };
 }
 
+/** A row of `jobs` as `JobRow`. @param alias of the table in the query */
+const jobJsonSql = (alias: string) =>
+  `to_jsonb(${alias}) || jsonb_build_object('ended_position', ${alias}.ended_position::text)`;
+
 async function select(client: Queryable, sql: string, values: readonly unknown[]): Promise<JobRow[]> {
-  const { rows } = await client.query<{ job: JobRow }>(`select to_jsonb(j) as job from jobs j ${sql}`, [...values]);
+  const { rows } = await client.query<{ job: JobRow }>(`select ${jobJsonSql('j')} as job from jobs j ${sql}`, [
+    ...values,
+  ]);
   return rows.map(({ job }) => jobFromJson(job));
 }
 
@@ -241,14 +259,15 @@ async function readJobsBefore(
   const tokens = events.map(({ event }) => (event.data as { token: string }).token);
   const missing = [...new Set(tokens)].filter((token) => !created.has(token));
   if (missing.length === 0) return new Map();
-  const { rows } = await client.query<{ job: JobRow }>('select to_jsonb(j) as job from jobs j where token = any($1)', [
-    missing,
-  ]);
+  const { rows } = await client.query<{ job: JobRow }>(
+    `select ${jobJsonSql('j')} as job from jobs j where token = any($1)`,
+    [missing],
+  );
   return new Map(rows.map(({ job }) => [job.token, job]));
 }
 
 function nextRow(jobs: ReadonlyMap<string, JobRow>, parsed: ParsedEvent<UsageEvent> | ParsedEvent<JobEvent>): JobRow {
-  const { event, revision, metadata, stream } = parsed as ParsedEvent<JobEvent>;
+  const { event, revision, metadata, stream, position } = parsed as ParsedEvent<JobEvent>;
   const row = jobs.get(event.data.token);
   if (row?.revision !== revision - 1)
     throw new Error(`${stream} stands at ${String(row?.revision)}, ${String(revision)} came next`);
@@ -268,6 +287,7 @@ function nextRow(jobs: ReadonlyMap<string, JobRow>, parsed: ParsedEvent<UsageEve
     waiting_since: event.type === 'JobReleased' ? later(time, event.data.not_before) : row.waiting_since,
     started_at: event.type === 'JobStarted' ? time : row.started_at,
     finished_at: finished ? (row.finished_at ?? time) : null,
+    ended_position: finished ? (row.ended_position ?? String(position)) : null,
     ...(event.type === 'JobCompleted' && {
       file_claim_revision: event.data.claim_revision,
       file_name: event.data.file_name,

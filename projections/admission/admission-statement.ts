@@ -11,7 +11,7 @@ import { keyedDownloadColumns, keyedDownloadFromText } from '../idempotency-keys
 import { type PolledJob, polledJobColumns, polledJobFromText } from '../jobs.ts';
 import { coveredEventFromText, coveredEventSql } from '../runner/checkpoints.ts';
 import { anyRefusedSql } from '../runner/refused-readers.ts';
-import { rowTypes } from '../runner/rows.ts';
+import { asText, rowTypes } from '../runner/rows.ts';
 import { usageAndJobs } from '../usage-and-jobs.ts';
 
 /** The statement behind `admission.ts`, and the reading of its rows. */
@@ -137,7 +137,6 @@ const statements = {
  * and of an account are mostly what they were, and their texts are turned into values only where they are not.
  */
 type TextRow = (string | null)[];
-const asText = { getTypeParser: () => (text: string) => text };
 const jsonb: number = pg.types.builtins.JSONB;
 const parserOf = rowTypes.getTypeParser as (dataTypeId: number) => (text: string) => unknown;
 const creditsFrom = ownColumns.length + jobColumns.length;

@@ -2,11 +2,12 @@ import type { Pool } from 'pg';
 import {
   type CreditNoteDocument,
   creditNoteDocument,
+  documentLine,
   type InvoiceDocument,
   invoiceDocument,
 } from '../../src/documents/invoice-document.ts';
 import { documentNumber } from '../../src/domain/document-number.ts';
-import { type InvoiceIssued, invoicesStream } from '../../src/domain/invoice-events.ts';
+import { type CreditNoteIssued, type InvoiceIssued, invoicesStream } from '../../src/domain/invoice-events.ts';
 import type { LineItem } from '../../src/domain/line-items.ts';
 import type { EventStore } from '../../src/ports/event-store.ts';
 import { type IssuedDocument, readInvoices } from '../invoices.ts';
@@ -27,13 +28,18 @@ export type ListedInvoice = Awaited<ReturnType<typeof listDocuments>>['invoices'
 /** As far as the read model has them, in the order of their numbers. */
 export async function listDocuments({ pool }: Pick<DocumentDependencies, 'pool'>, accountId: string) {
   const { invoices, creditNotes } = await readInvoices(pool, accountId);
-  const creditedOf = (wanted: number) =>
-    creditNotes.reduce((sum, { data }) => sum + (data.invoice_number === wanted ? data.cents : 0), 0);
   return {
     invoices: invoices.map(({ data, issuedAt }) => {
       const { number, covers, period_start, period_end, total_cents } = data;
       const named = { number, document_number: documentNumber('invoice', data), issued_at: issuedAt };
-      return { ...named, covers, period_start, period_end, total_cents, credited_cents: creditedOf(number) };
+      return {
+        ...named,
+        covers,
+        period_start,
+        period_end,
+        total_cents,
+        credited_cents: creditedOf(number, creditNotes),
+      };
     }),
     credit_notes: creditNotes.map(({ data, issuedAt }) => {
       const { number, invoice_number, line, reference, cents } = data;
@@ -42,6 +48,72 @@ export async function listDocuments({ pool }: Pick<DocumentDependencies, 'pool'>
     }),
   };
 }
+
+/**
+ * A page of an account's documents, the newest first, each with its lines.
+ *
+ * @param before commit position: only documents that were issued before
+ * @returns next: the `before` of the next page; undefined on the last one
+ */
+export async function pageDocuments(
+  { pool }: Pick<DocumentDependencies, 'pool'>,
+  { accountId, before, limit }: { accountId: string; before?: bigint | undefined; limit: number },
+) {
+  const { invoices, creditNotes } = await readInvoices(pool, accountId);
+  const all = [
+    ...invoices.map((issued) => ({ position: issued.position, document: pagedInvoice(issued, creditNotes) })),
+    ...creditNotes.map((issued) => ({ position: issued.position, document: pagedCreditNote(issued) })),
+  ]
+    .filter(({ position }) => before === undefined || position < before)
+    .sort((one, other) => (one.position > other.position ? -1 : 1));
+  const page = all.slice(0, limit);
+  return {
+    documents: page.map(({ document }) => document),
+    next: all.length > limit ? page.at(-1)?.position : undefined,
+  };
+}
+
+function pagedInvoice(
+  { data, issuedAt }: IssuedDocument<InvoiceIssued>,
+  creditNotes: readonly IssuedDocument<CreditNoteIssued>[],
+) {
+  const { number, covers, period_start, period_end, currency, lines, total_cents: net } = data;
+  const credited = creditedOf(number, creditNotes);
+  return {
+    type: 'invoice' as const,
+    document_number: documentNumber('invoice', data),
+    number,
+    issued_at: issuedAt,
+    currency,
+    covers,
+    period_start,
+    period_end,
+    lines: lines.map((each, index) => {
+      const { line, kind, description, quantity, rate_cents, cents } = documentLine(each, index + 1, undefined);
+      return { line, kind, description, quantity, rate_cents, cents };
+    }),
+    net_cents: net,
+    credited_cents: credited,
+    left_cents: net - credited,
+  };
+}
+
+function pagedCreditNote({ data, issuedAt }: IssuedDocument<CreditNoteIssued>) {
+  const { number, invoice_number, reference, currency, cents } = data;
+  return {
+    type: 'credit_note' as const,
+    document_number: documentNumber('credit_note', data),
+    number,
+    issued_at: issuedAt,
+    currency,
+    invoice_number,
+    reference,
+    net_cents: cents,
+  };
+}
+
+const creditedOf = (invoiceNumber: number, creditNotes: readonly IssuedDocument<CreditNoteIssued>[]): number =>
+  creditNotes.reduce((sum, { data }) => sum + (data.invoice_number === invoiceNumber ? data.cents : 0), 0);
 
 /**
  * @param wanted number: in the account; charges: those of overage lines are listed too, as the waivers always are

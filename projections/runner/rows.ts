@@ -23,6 +23,9 @@ export const rowTypes: CustomTypesConfig = {
   getTypeParser: (id: number, format?: string) => (id === timestamptz ? instantFromText : parserOf(id, format)),
 };
 
+/** Every value as the text that Postgres writes, for rows that are read by their place in the select list. */
+export const asText: CustomTypesConfig = { getTypeParser: () => (text: string) => text };
+
 /** The same for a row that Postgres has written as JSON. @param names of its instants, each of which may be null */
 export function withInstants<Row extends object>(row: Row, ...names: readonly (keyof Row)[]): Row {
   const read = { ...row } as Record<PropertyKey, unknown>;

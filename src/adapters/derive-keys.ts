@@ -15,6 +15,8 @@ export function deriveKeys(secret: string) {
     linkKey: createSecretKey(derive('link signature', 32)),
     /** Key of the MACs on rows that decisions start from. */
     rowKey: createSecretKey(derive('row check', 32)),
+    /** Key of the MACs on cursors of the API. */
+    cursorKey: createSecretKey(derive('cursor check', 32)),
     // Six bits, so that every token begins with a letter (see RequestTokens).
     tokenKey: { id: derive('token key id', 1).readUInt8(0) & 0x3f, key: createSecretKey(derive('token check', 32)) },
   };

@@ -101,6 +101,86 @@ export interface paths {
     patch?: never;
     trace?: never;
   };
+  '/video/events': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    /**
+     * The downloads that have ended since
+     * @description Costs nothing. One request for all downloads of the account: up to 100 that have ended after a cursor, by any key. None is left out, and an answer that gets lost is repeated with the same cursor. A download whose file is no longer available is `done` with the error `delivery_failed` in place of a link. One that the service has not accepted in the end, and whose charge is given back, fails with `voided`.
+     */
+    get: operations['listDownloadEvents'];
+    put?: never;
+    post?: never;
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  '/downloads': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    /**
+     * The account's downloads
+     * @description Costs nothing. The newest first, by any key of the account. A download appears a moment after its `202`. With a filter that matches rarely, a page may have few downloads or none while `next` goes on.
+     */
+    get: operations['listDownloads'];
+    put?: never;
+    post?: never;
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  '/usage': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    /**
+     * Usage of a billing period by day and by key
+     * @description Costs nothing. The pools are as `GET /credits` has them. Days and keys may be a moment behind. What is given back counts on the day on which that happens.
+     */
+    get: operations['getUsage'];
+    put?: never;
+    post?: never;
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  '/documents': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    /**
+     * The account's invoices and credit notes
+     * @description Costs nothing. The newest first; all amounts are integers in US cents, without tax. A document appears a moment after it was issued.
+     */
+    get: operations['listDocuments'];
+    put?: never;
+    post?: never;
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
 }
 export type webhooks = Record<string, never>;
 export interface components {
@@ -179,6 +259,16 @@ export interface components {
       started_at?: string;
       /** @description When it ended, in UTC; absent before that. */
       finished_at?: string;
+      /** @description What it was charged, and what was given back of it. For display: it may be a moment behind. Absent in the first moment after the `202`. */
+      charge?: components['schemas']['DownloadCharge'];
+    };
+    DownloadCharge: {
+      /** @description Credits of the allowance that it holds: 1; or 0 for overage, and for a credit that was given back. */
+      credits: number;
+      /** @description Its price beyond the allowance, in US cents, whatever was given back since. */
+      cents: number;
+      /** @description How much of that was given back since, in US cents. */
+      given_back_cents: number;
     };
     /** claimed */
     DownloadClaimed: {
@@ -194,6 +284,8 @@ export interface components {
       started_at?: string;
       /** @description When it ended, in UTC; absent before that. */
       finished_at?: string;
+      /** @description What it was charged, and what was given back of it. For display: it may be a moment behind. Absent in the first moment after the `202`. */
+      charge?: components['schemas']['DownloadCharge'];
     };
     /** running */
     DownloadRunning: {
@@ -209,6 +301,8 @@ export interface components {
       started_at?: string;
       /** @description When it ended, in UTC; absent before that. */
       finished_at?: string;
+      /** @description What it was charged, and what was given back of it. For display: it may be a moment behind. Absent in the first moment after the `202`. */
+      charge?: components['schemas']['DownloadCharge'];
       /** @description The last report of the worker; absent before the first. For display only. */
       progress?: {
         /** @description Share of the file that is downloaded, if its size is known. */
@@ -233,6 +327,8 @@ export interface components {
       started_at?: string;
       /** @description When it ended, in UTC; absent before that. */
       finished_at?: string;
+      /** @description What it was charged, and what was given back of it. For display: it may be a moment behind. Absent in the first moment after the `202`. */
+      charge?: components['schemas']['DownloadCharge'];
       /** @description A signed link to the file, another one at each poll. It asks for no key. */
       download_url: string;
       /**
@@ -259,6 +355,8 @@ export interface components {
       started_at?: string;
       /** @description When it ended, in UTC; absent before that. */
       finished_at?: string;
+      /** @description What it was charged, and what was given back of it. For display: it may be a moment behind. Absent in the first moment after the `202`. */
+      charge?: components['schemas']['DownloadCharge'];
       /** @enum {string} */
       error:
         | 'video_unavailable'
@@ -320,6 +418,240 @@ export interface components {
       label: string;
       /** @description When it was issued, in UTC. */
       created_at: string;
+    };
+    DownloadEvents: {
+      /** @description Each as its status says, with a new link, in the order in which they ended. */
+      events: components['schemas']['EndedDownload'][];
+      /** @description The `after` of the next request. Keep it once these events are handled. */
+      next: string;
+    };
+    EndedDownload:
+      | components['schemas']['DownloadDone']
+      | components['schemas']['DownloadWithoutFile']
+      | components['schemas']['DownloadFailed'];
+    /** done, and the file is no longer available */
+    DownloadWithoutFile: {
+      /** @constant */
+      status: 'done';
+      /** @description The token of the request. */
+      request_token: string;
+      /** @description The platform's own id for the video. */
+      video_id: string;
+      /** @description When it was queued, in UTC. */
+      queued_at: string;
+      /** @description When its latest attempt began, in UTC; absent before the first. */
+      started_at?: string;
+      /** @description When it ended, in UTC; absent before that. */
+      finished_at?: string;
+      /** @description What it was charged, and what was given back of it. For display: it may be a moment behind. Absent in the first moment after the `202`. */
+      charge?: components['schemas']['DownloadCharge'];
+      /** @constant */
+      error: 'delivery_failed';
+      /** @description Why there is no link, as text for people. */
+      message: string;
+    };
+    Downloads: {
+      /** @description The newest first. */
+      downloads: components['schemas']['Download'][];
+      /** @description The `after` of the next page; null on the last one. */
+      next: string | null;
+    };
+    Download: {
+      /** @description Identifies the download in status requests, which have the link to its file. */
+      request_token: string;
+      /** @enum {string} */
+      status: 'queued' | 'claimed' | 'running' | 'done' | 'failed';
+      /** @description The platform's name in lower case, such as `youtube`. */
+      platform: string;
+      /** @description The platform's own id for the video. */
+      video_id: string;
+      /** @description Canonical address of the video. */
+      url: string;
+      /** @enum {string} */
+      format: 'video' | 'audio';
+      /** @enum {string} */
+      quality: '360' | '480' | '720' | '1080' | '1440' | '2160' | 'best';
+      /** @description The API key that queued it; null if a person did, in the console. */
+      key_id: string | null;
+      /** @description When it was queued, in UTC. */
+      queued_at: string;
+      /** @description When its latest attempt began, in UTC; absent before the first. */
+      started_at?: string;
+      /** @description When it ended, in UTC; absent before that. */
+      finished_at?: string;
+      /** @description Size of the file; absent unless it is `done`. */
+      file_size_bytes?: number;
+      /** @description Media type of the file; absent unless it is `done`. */
+      file_mime?: string;
+      /**
+       * @description Why it has failed; absent unless it has.
+       * @enum {string}
+       */
+      error?:
+        | 'video_unavailable'
+        | 'private_video'
+        | 'login_required'
+        | 'age_restricted'
+        | 'geo_blocked'
+        | 'live_stream'
+        | 'too_large'
+        | 'too_long'
+        | 'drm_protected'
+        | 'unsupported_media'
+        | 'platform_error'
+        | 'rate_limited_by_platform'
+        | 'timed_out'
+        | 'voided'
+        | 'internal_error';
+      /** @description What it was charged, and what was given back of it. For display: it may be a moment behind. Absent in the first moment after the `202`. */
+      charge?: components['schemas']['DownloadCharge'];
+    };
+    Usage: {
+      /** @description The plan of the key's account. */
+      plan: string;
+      /** @description Download credits. */
+      downloads: {
+        /** @description The plan's allowance for the billing period. */
+        limit: number;
+        /** @description Credits taken, at most the limit. */
+        used: number;
+        /** @description Limit less used. */
+        remaining: number;
+      };
+      /** @description Metadata credits, a pool of their own. */
+      metadata: {
+        /** @description The plan's allowance for the billing period. */
+        limit: number;
+        /** @description Credits taken, at most the limit. */
+        used: number;
+        /** @description Limit less used. */
+        remaining: number;
+      };
+      /** @description Charges beyond the allowance in this billing period. */
+      overage: {
+        /** @description Downloads charged beyond the allowance. */
+        downloads: number;
+        /** @description Their price, in US cents. */
+        cents: number;
+      };
+      /** @description When the billing period began, in UTC. */
+      period_start: string;
+      /** @description When it ends and the next one begins, in UTC. */
+      period_end: string;
+      /** @description The days on which something was used or given back, in their order. */
+      days: {
+        /** @description The day in UTC, `YYYY-MM-DD`. */
+        day: string;
+        /** @description Downloads that were accepted, on a credit or beyond the allowance. */
+        downloads: number;
+        /** @description Those of them that were beyond the allowance. */
+        overage_downloads: number;
+        /** @description Their price, in US cents, before what was given back. */
+        overage_cents: number;
+        /** @description Metadata requests that took a credit. */
+        metadata_requests: number;
+        /** @description Download credits that were given back on this day. */
+        given_back_credits: number;
+        /** @description Downloads beyond the allowance of which nothing is left to pay. */
+        given_back_overage_downloads: number;
+        /** @description Cents of overage that were given back on this day. */
+        given_back_cents: number;
+        /** @description Metadata credits that were given back on this day. */
+        given_back_metadata_credits: number;
+      }[];
+      /** @description The keys with downloads in the period, by their ids. */
+      keys: {
+        /** @description Id of the API key; null for downloads that a person queued in the console. */
+        key_id: string | null;
+        /** @description Leading part of the key. */
+        key_prefix: string | null;
+        /** @description The key's label. */
+        label: string | null;
+        /** @description Downloads that were accepted, on a credit or beyond the allowance. */
+        downloads: number;
+        /** @description Those of them that were beyond the allowance. */
+        overage_downloads: number;
+        /** @description Their price, in US cents, before what was given back. */
+        overage_cents: number;
+        /** @description The days on which it queued downloads, in their order. */
+        days: {
+          /** @description The day in UTC, `YYYY-MM-DD`. */
+          day: string;
+          /** @description Downloads that were accepted, on a credit or beyond the allowance. */
+          downloads: number;
+          /** @description Those of them that were beyond the allowance. */
+          overage_downloads: number;
+          /** @description Their price, in US cents, before what was given back. */
+          overage_cents: number;
+        }[];
+      }[];
+      /** @description The `after` of the next page; null on the last one. */
+      next: string | null;
+    };
+    Documents: {
+      /** @description The newest first. */
+      documents: (components['schemas']['Invoice'] | components['schemas']['CreditNote'])[];
+      /** @description The `after` of the next page; null on the last one. */
+      next: string | null;
+    };
+    /** invoice */
+    Invoice: {
+      /** @constant */
+      type: 'invoice';
+      /** @description Unique among all documents of the issuer. */
+      document_number: string;
+      /** @description Its number among the invoices, or the credit notes, of the account. */
+      number: number;
+      /** @description When it was issued, in UTC. */
+      issued_at: string;
+      /** @constant */
+      currency: 'USD';
+      /**
+       * @description The first fee, or a period with the fee of the next one.
+       * @enum {string}
+       */
+      covers: 'opening' | 'period';
+      /** @description When its billing period began, in UTC. */
+      period_start: string;
+      /** @description When that ended, in UTC. */
+      period_end: string;
+      lines: {
+        /** @description Number of the line. */
+        line: number;
+        /** @enum {string} */
+        kind: 'fee' | 'fee_difference' | 'overage' | 'waivers' | 'waiver';
+        description: string;
+        quantity: number;
+        /** @description Unit price; null if the line is not a quantity of equal items. */
+        rate_cents: number | null;
+        /** @description Negative for what was waived. */
+        cents: number;
+      }[];
+      /** @description Its total without tax, in US cents. */
+      net_cents: number;
+      /** @description How much of that credit notes have given back since. */
+      credited_cents: number;
+      /** @description Net less credited. */
+      left_cents: number;
+    };
+    /** credit note */
+    CreditNote: {
+      /** @constant */
+      type: 'credit_note';
+      /** @description Unique among all documents of the issuer. */
+      document_number: string;
+      /** @description Its number among the invoices, or the credit notes, of the account. */
+      number: number;
+      /** @description When it was issued, in UTC. */
+      issued_at: string;
+      /** @constant */
+      currency: 'USD';
+      /** @description Number of the invoice that it gives back a part of. */
+      invoice_number: number;
+      /** @description Case or ticket. */
+      reference: string;
+      /** @description What it gives back, in US cents. */
+      net_cents: number;
     };
   };
   responses: {
@@ -728,6 +1060,147 @@ export interface operations {
             /** @constant */
             success: true;
             data: components['schemas']['IssuedKey'];
+          };
+        };
+      };
+      400: components['responses']['invalid_request'];
+      401: components['responses']['unauthorized'];
+      429: components['responses']['rate_limited'];
+      500: components['responses']['internal_error'];
+      503: components['responses']['unavailable'];
+    };
+  };
+  listDownloadEvents: {
+    parameters: {
+      query?: {
+        /** @description `next` of the answer before: only downloads that ended after those. Without it, the answer begins with the oldest download whose file is still kept; `now` begins with the next one that ends. */
+        after?: string;
+      };
+      header?: {
+        /** @description `wait=N` (RFC 7240): where nothing has ended, answer as soon as a download ends, or after N seconds, at most 60. `Preference-Applied` confirms it; if too many polls are waiting already, in all or of this account, the answer comes at once and without that header. A request that waits counts as one of the hour, unless it is the first to tell the end of its first download, or has waited 60 seconds in vain; nor does a full hour refuse it then. */
+        Prefer?: string;
+      };
+      path?: never;
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description The downloads that have ended after the cursor; none if the time is over. */
+      200: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': {
+            /** @constant */
+            success: true;
+            data: components['schemas']['DownloadEvents'];
+          };
+        };
+      };
+      400: components['responses']['invalid_request'];
+      401: components['responses']['unauthorized'];
+      429: components['responses']['rate_limited'];
+      500: components['responses']['internal_error'];
+      503: components['responses']['unavailable'];
+    };
+  };
+  listDownloads: {
+    parameters: {
+      query?: {
+        /** @description `next` of the page before; without it, the first page. */
+        after?: string;
+        /** @description Only downloads in this state. */
+        status?: 'queued' | 'claimed' | 'running' | 'done' | 'failed';
+        /** @description Only downloads of this API key. */
+        key_id?: string;
+        /** @description Only those queued on this day (UTC) or later. */
+        from?: string;
+        /** @description Only those queued before this day (UTC). */
+        to?: string;
+      };
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description A page of downloads. */
+      200: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': {
+            /** @constant */
+            success: true;
+            data: components['schemas']['Downloads'];
+          };
+        };
+      };
+      400: components['responses']['invalid_request'];
+      401: components['responses']['unauthorized'];
+      429: components['responses']['rate_limited'];
+      500: components['responses']['internal_error'];
+      503: components['responses']['unavailable'];
+    };
+  };
+  getUsage: {
+    parameters: {
+      query?: {
+        /** @description The first day of a billing period, `YYYY-MM-DD`. Default: the current one. */
+        period?: string;
+        /** @description `next` of the page before; without it, the first page. */
+        after?: string;
+      };
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description The usage of the billing period. */
+      200: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': {
+            /** @constant */
+            success: true;
+            data: components['schemas']['Usage'];
+          };
+        };
+      };
+      400: components['responses']['invalid_request'];
+      401: components['responses']['unauthorized'];
+      429: components['responses']['rate_limited'];
+      500: components['responses']['internal_error'];
+      503: components['responses']['unavailable'];
+    };
+  };
+  listDocuments: {
+    parameters: {
+      query?: {
+        /** @description `next` of the page before; without it, the first page. */
+        after?: string;
+      };
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description A page of documents. */
+      200: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': {
+            /** @constant */
+            success: true;
+            data: components['schemas']['Documents'];
           };
         };
       };

@@ -109,7 +109,7 @@ export function creditNoteDocument(issued: Issued<CreditNoteIssued>, invoice: In
 }
 
 /** @param number of the line, from 1; items: the waivers of such a line, or the charges of an overage line, where they are shown */
-function documentLine(line: InvoiceLine, number: number, items: LineItem[] | undefined) {
+export function documentLine(line: InvoiceLine, number: number, items: LineItem[] | undefined) {
   const isQuantity = line.kind === 'overage' || line.kind === 'waivers';
   const revisions = isQuantity ? line.revisions : [[line.event.revision, line.event.revision, 1] as Revisions];
   return {

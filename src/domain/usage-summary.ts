@@ -32,6 +32,18 @@ export function summariseUsage(state: UsagePeriod, now: string): UsageSummary {
   };
 }
 
+/** The same of the period of a state alone, such as one that has ended. */
+export function summarisePeriod(state: UsagePeriod): UsageSummary {
+  const { period, terms } = state;
+  return {
+    plan: terms.plan,
+    downloads: poolOf(terms.downloads_limit, state.downloadCredits),
+    metadata: poolOf(terms.metadata_limit, state.metadataCredits),
+    overage: { downloads: state.overageDownloads, cents: state.overageCents },
+    period,
+  };
+}
+
 /** Shows at most the limit as used: after a change to a smaller plan, more credits may be debited than it has. */
 export function poolOf(limit: number, debited: number): Pool {
   const used = Math.min(debited, limit);

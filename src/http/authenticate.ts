@@ -47,7 +47,7 @@ export function createAuthenticate(dependencies: AuthenticateDependencies) {
     const idempotencyKeyHash = idempotencyKeyHashOf(request);
     request.idempotencyKeyHash = idempotencyKeyHash;
     try {
-      request.isPlaceOpen = token !== undefined && waitsForEnd(request);
+      request.isPlaceOpen = waitsForEnd(request);
       const takesNoPlace = request.isPlaceOpen;
       const admission = await admissions.admit({ keyHash, token, idempotencyKeyHash, takesNoPlace });
       part.works();
@@ -163,9 +163,10 @@ function refuseBeyondLimit(reply: FastifyReply, { resetAtSeconds }: RateWindow, 
 }
 
 /** A poll that waits for the end takes no place if it tells it, so that a full window keeps nobody from a film (decision 59). */
-function waitsForEnd({ headers }: FastifyRequest): boolean {
+function waitsForEnd({ headers, pollToken, routeOptions: { config } }: FastifyRequest): boolean {
   const wait = preferredWait(headers['prefer']);
-  return wait !== undefined && wait.untilEnded && wait.seconds > 0;
+  if (wait === undefined || wait.seconds === 0) return false;
+  return config.waitsForEnds === true || (pollToken !== undefined && wait.untilEnded);
 }
 
 function bearerKey({ headers }: FastifyRequest): string | undefined {

@@ -1,4 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { Pool } from 'pg';
 import type { Admissions } from '../../projections/admission/admission.ts';
 import type { AccountDependencies } from '../commands/accounts.ts';
 import type { RequestTokens } from '../commands/ids/request-token.ts';
@@ -7,8 +8,10 @@ import type { PendingVoids } from '../ports/billing.ts';
 import type { EventStore } from '../ports/event-store.ts';
 import type { FileStore } from '../ports/files.ts';
 import type { PlatformRules } from '../ports/platform-rules.ts';
+import type { RowMacs } from '../ports/row-macs.ts';
 import type { ServiceParts } from '../ports/service-parts.ts';
 import type { DownloadProgress, MetadataProbe, ShortLinks } from '../ports/videos.ts';
+import type { Cursors } from './cursors.ts';
 import type { ApiErrorCode } from './errors.ts';
 import type { EndpointReference } from './reference/endpoint-reference.ts';
 import type { PartsAway } from './retry-after.ts';
@@ -17,6 +20,10 @@ import type { WaitingPolls } from './waiting-polls.ts';
 /** Dependencies of the handlers of endpoints, which `endpoints.ts` lists. */
 export interface EndpointDependencies {
   admissions: Admissions;
+  /** For what a request reads beside its admission. */
+  pool: Pool;
+  macs: RowMacs;
+  cursors: Cursors;
   writers: WriterRegistry;
   store: EventStore;
   pendingVoids: PendingVoids;
@@ -49,6 +56,8 @@ export interface Endpoint {
   reference: EndpointReference;
   /** Its query names a job whose row is wanted with the admission. */
   polls?: true;
+  /** It may wait for the end of a download, and takes no place in the hourly window if it tells one. */
+  waitsForEnds?: true;
   /** It takes a session of the console in place of a key. */
   takesSession?: true;
   /** It takes an Idempotency-Key, whose download is wanted with the admission. */
@@ -60,6 +69,7 @@ export interface Endpoint {
 declare module 'fastify' {
   interface FastifyContextConfig {
     polls?: true | undefined;
+    waitsForEnds?: true | undefined;
     takesSession?: true | undefined;
     takesIdempotencyKey?: true | undefined;
     whenUnavailable?: ApiErrorCode | undefined;

@@ -13,21 +13,22 @@ const pool = z.strictObject({
   remaining: count.describe('Limit less used.'),
 });
 
-const credits = z
-  .strictObject({
-    plan: z.string().describe("The plan of the key's account."),
-    downloads: pool.describe('Download credits.'),
-    metadata: pool.describe('Metadata credits, a pool of their own.'),
-    overage: z
-      .strictObject({
-        downloads: count.describe('Downloads charged beyond the allowance.'),
-        cents: count.describe('Their price, in US cents.'),
-      })
-      .describe('Charges beyond the allowance in this billing period.'),
-    period_start: timestamp.describe('When the billing period began, in UTC.'),
-    period_end: timestamp.describe('When it ends and the next one begins, in UTC.'),
-  })
-  .meta({ id: 'Credits' });
+/** The summary of a billing period. */
+export const creditFields = {
+  plan: z.string().describe("The plan of the key's account."),
+  downloads: pool.describe('Download credits.'),
+  metadata: pool.describe('Metadata credits, a pool of their own.'),
+  overage: z
+    .strictObject({
+      downloads: count.describe('Downloads charged beyond the allowance.'),
+      cents: count.describe('Their price, in US cents.'),
+    })
+    .describe('Charges beyond the allowance in this billing period.'),
+  period_start: timestamp.describe('When the billing period began, in UTC.'),
+  period_end: timestamp.describe('When it ends and the next one begins, in UTC.'),
+};
+
+const credits = z.strictObject(creditFields).meta({ id: 'Credits' });
 
 export const creditsReference: EndpointReference = {
   operationId: 'getCredits',

@@ -1,7 +1,8 @@
 import type { JobStatus } from '../../projections/jobs.ts';
+import type { EndPlace } from '../../projections/queries/ended-downloads.ts';
 import type { ServicePart } from '../ports/service-parts.ts';
 
-interface WaitOptions {
+export interface WaitOptions {
   seconds: number;
   /** Aborted when nobody waits for the answer any more. */
   gone: AbortSignal;
@@ -15,12 +16,16 @@ interface WaitOptions {
 
 interface Waiting extends Pick<WaitOptions, 'holder' | 'keyHash' | 'untilEnded'> {
   known: readonly JobStatus[];
+  /** Waits for any end after this place. */
+  after?: EndPlace;
   answer: (changed: readonly JobStatus[]) => void;
 }
 
 interface WaitingPollsOptions {
   /** @returns the jobs whose status has changed, with the new one */
   changedJobs: (known: readonly JobStatus[]) => Promise<JobStatus[]>;
+  /** @returns those of the places after which a download has ended */
+  placesPassed: (places: readonly EndPlace[]) => Promise<readonly EndPlace[]>;
   /** @returns those of the keys, by their hashes, that admit nobody any more */
   keysNotInForce: (keyHashes: readonly string[]) => Promise<ReadonlySet<string>>;
   part: ServicePart;
@@ -62,8 +67,21 @@ export class WaitingPolls {
    *
    * @returns the jobs that have changed, or none; no promise, at once, where no more polls can wait, in all or of this holder
    */
-  wait(
-    known: readonly JobStatus[],
+  wait(known: readonly JobStatus[], options: WaitOptions): Promise<readonly JobStatus[]> | undefined {
+    return this.#wait({ known }, options);
+  }
+
+  /**
+   * Waits until a download of the account has ended after this place, the time is over, the key is revoked, or the client is gone.
+   *
+   * @returns no promise where no more polls can wait, as `wait`
+   */
+  waitForEnd(after: EndPlace, options: WaitOptions): Promise<unknown> | undefined {
+    return this.#wait({ known: [], after }, options);
+  }
+
+  #wait(
+    awaited: Pick<Waiting, 'known' | 'after'>,
     { seconds, gone, holder, keyHash, untilEnded = false }: WaitOptions,
   ): Promise<readonly JobStatus[]> | undefined {
     const isFull = this.#waiting.size >= this.#maxWaiting || this.#placesOf(holder) >= this.#maxOfOne;
@@ -76,7 +94,7 @@ export class WaitingPolls {
         resolve(changed);
       };
       const answerGone = () => answer([]);
-      const waiting = { known, holder, untilEnded, ...(keyHash !== undefined && { keyHash }), answer };
+      const waiting: Waiting = { ...awaited, holder, untilEnded, ...(keyHash !== undefined && { keyHash }), answer };
       const timer = setTimeout(answerGone, seconds * 1_000);
       this.#waiting.add(waiting);
       this.#placesTaken.set(holder, this.#placesOf(holder) + 1);
@@ -109,18 +127,22 @@ export class WaitingPolls {
   }
 
   async #look(): Promise<void> {
-    const { changedJobs, keysNotInForce, part } = this.#options;
+    const { changedJobs, placesPassed, keysNotInForce, part } = this.#options;
     if (this.#waiting.size > 0) {
       try {
-        const known = new Map([...this.#waiting].flatMap((each) => each.known.map((job) => [textOf(job), job])));
-        const keyHashes = new Set([...this.#waiting].flatMap(({ keyHash }) => keyHash ?? []));
-        const [changed, notInForce] = await Promise.all([
-          changedJobs([...known.values()]),
+        const waiting = [...this.#waiting];
+        const known = new Map(waiting.flatMap((each) => each.known.map((job) => [textOf(job), job])));
+        const places = new Map(waiting.flatMap(({ after }) => (after ? [[placeText(after), after]] : [])));
+        const keyHashes = new Set(waiting.flatMap(({ keyHash }) => keyHash ?? []));
+        const [changed, passed, notInForce] = await Promise.all([
+          known.size === 0 ? [] : changedJobs([...known.values()]),
+          places.size === 0 ? [] : placesPassed([...places.values()]),
           keyHashes.size === 0 ? new Set<string>() : keysNotInForce([...keyHashes]),
         ]);
         part.works();
         this.#answerRevoked(notInForce);
         this.#answerChanged(new Map(changed.map((job) => [job.token, job])));
+        this.#answerPassed(new Set(passed.map(placeText)));
       } catch (error) {
         // They wait on: the status is read once more at the end of their time.
         part.failed('a look at jobs that are waited for', error);
@@ -133,6 +155,11 @@ export class WaitingPolls {
   #answerRevoked(notInForce: ReadonlySet<string>): void {
     if (notInForce.size === 0) return;
     for (const { keyHash, answer } of this.#waiting) if (keyHash !== undefined && notInForce.has(keyHash)) answer([]);
+  }
+
+  #answerPassed(passed: ReadonlySet<string>): void {
+    if (passed.size === 0) return;
+    for (const { after, answer } of this.#waiting) if (after && passed.has(placeText(after))) answer([]);
   }
 
   #answerChanged(current: ReadonlyMap<string, JobStatus>): void {
@@ -154,3 +181,4 @@ export const hasEnded = ({ status }: Pick<JobStatus, 'status'>): boolean => stat
 
 /** Pages of one account wait for the same jobs, each of which is asked for once. */
 const textOf = ({ token, status }: JobStatus): string => `${token} ${status}`;
+const placeText = ({ accountId, position }: EndPlace): string => `${accountId} ${String(position)}`;

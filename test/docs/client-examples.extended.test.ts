@@ -1,6 +1,8 @@
 import { spawn } from 'node:child_process';
+import { createHmac, randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { cpSync, existsSync, readdirSync, statSync } from 'node:fs';
+import { createServer } from 'node:http';
 import { dirname, join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import pMap from 'p-map';
@@ -9,8 +11,11 @@ import { installClient } from '../client/installed-client.ts';
 import { creditsOf, exhaust } from '../http/requests.ts';
 import { shareService } from '../http/shared-service.ts';
 import { call } from '../support/client.ts';
+import { queue } from '../support/downloads.ts';
+import { listen } from '../support/listen.ts';
 import { whyNoPython } from '../support/python.ts';
 import { temporaryDirectory, temporaryDirectoryOfFile } from '../support/temporary-directory.ts';
+import { waitFor } from '../support/wait-for.ts';
 import { root } from '../tidy/source-files.ts';
 import { startInterferingProxy } from './interfering-proxy.ts';
 
@@ -26,11 +31,14 @@ const interpreters: Readonly<Record<string, string>> = {
   ...(whyNoPython() === undefined && { 'python.py': 'python3' }),
 };
 
+/** It goes on until it is stopped, unlike the others. */
+const relay = 'relay-webhooks.ts';
+
 let installed: string;
 beforeAll(async () => {
   const client = await installClient(directory);
   installed = client.folder;
-  for (const name of Object.keys(interpreters)) cpSync(join(folder, name), join(installed, name));
+  for (const name of [...Object.keys(interpreters), relay]) cpSync(join(folder, name), join(installed, name));
 });
 
 interface Given {
@@ -54,7 +62,7 @@ const newKey = async (plan = 'dev_100') => (await service.openAccount(plan)).key
 it('each example is run here', () => {
   const programs = readdirSync(folder).filter((name) => name !== 'tsconfig.json');
   const leftOut = whyNoPython() === undefined ? [] : ['python.py'];
-  expect([...Object.keys(interpreters), ...leftOut].sort()).toEqual(programs.sort());
+  expect([...Object.keys(interpreters), relay, ...leftOut].sort()).toEqual(programs.sort());
 });
 
 describe.each(Object.keys(interpreters))('docs/examples/client/%s', (name) => {
@@ -152,5 +160,88 @@ describe.each(Object.keys(interpreters))('docs/examples/client/%s', (name) => {
       stderr: expect.stringMatching(/^usage: /) as string,
     });
     expect(await run(name, [bars(), 'film.mp4'], { key: '' })).toMatchObject({ code: 2 });
+  });
+});
+
+/** A receiver of webhooks as https://www.standardwebhooks.com wants it. @param refuses how many it does not take at first */
+async function startReceiver(secret: Buffer, refuses: number) {
+  const taken: { id: string; body: { type: string; timestamp: string; data: Record<string, unknown> } }[] = [];
+  const refused: string[] = [];
+  const server = createServer((request, response) => {
+    void text(request).then((body) => {
+      const [id, timestamp, signature] = ['id', 'timestamp', 'signature'].map((name) =>
+        String(request.headers[`webhook-${name}`]),
+      );
+      const own = createHmac('sha256', secret).update([id, timestamp, body].join('.')).digest('base64');
+      const isFresh = Math.abs(Date.now() / 1_000 - Number(timestamp)) < 300;
+      if (signature !== `v1,${own}` || !isFresh || refused.length < refuses) {
+        refused.push(String(id));
+        response.writeHead(500).end();
+        return;
+      }
+      taken.push({ id: String(id), body: JSON.parse(body) as (typeof taken)[number]['body'] });
+      response.writeHead(204).end();
+    });
+  });
+  const listening = await listen(server);
+  return { taken, refused, url: `http://127.0.0.1:${String(listening.port)}/hook`, listening };
+}
+
+describe(`docs/examples/client/${relay}`, () => {
+  const start = (words: readonly string[], environment: Record<string, string>) => {
+    const { PATH = '' } = process.env;
+    const child = spawn(process.execPath, [join(installed, relay), ...words], {
+      env: { PATH, ...environment },
+      stdio: ['ignore', 'ignore', 'inherit'],
+    });
+    return { closed: once(child, 'close') as Promise<[number | null]>, kill: () => child.kill() };
+  };
+
+  it('sends a signed webhook for each download that ends, again where it was not taken, and goes on after a stop', async () => {
+    const key = await newKey();
+    const secret = randomBytes(32);
+    const receiver = await startReceiver(secret, 1);
+    await using _ = receiver.listening;
+    const cursorFile = join(temporaryDirectory(), 'cursor');
+    const environment = {
+      REELTALLY_URL: service.url,
+      REELTALLY_KEY: key,
+      WEBHOOK_URL: receiver.url,
+      WEBHOOK_SECRET: `whsec_${secret.toString('base64')}`,
+    };
+    const queued = async (item: string) =>
+      (await queue(service.url, key, { url: service.sampleUrl(item), quality: '360' })).request_token;
+    const untilTaken = (token: string) =>
+      waitFor(() => receiver.taken.some(({ id }) => id === `download_${token}`), { what: `the webhook of ${token}` });
+
+    const first = start([cursorFile], environment);
+    const tokens = [await queued('bars'), await queued('private')];
+    for (const token of tokens) await untilTaken(token);
+    await waitFor(() => existsSync(cursorFile), { what: 'the cursor' });
+    first.kill();
+    await first.closed;
+    expect(receiver.refused).toHaveLength(1);
+    // Refused once, and with the same id when it was taken.
+    expect(receiver.taken.map(({ id }) => id)).toContain(receiver.refused[0]);
+    expect(receiver.taken.map(({ id }) => id).sort()).toEqual(tokens.map((token) => `download_${token}`).sort());
+    const done = receiver.taken.find(({ body }) => body.type === 'download.done')?.body;
+    expect(done?.timestamp).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
+    expect((await fetch(String(done?.data['download_url']))).status).toBe(200);
+    const failed = receiver.taken.find(({ body }) => body.type === 'download.failed')?.body;
+    expect(failed?.data).toMatchObject({ error: 'private_video', charge: { credits: 1 } });
+
+    const third = await queued('private');
+    const second = start([cursorFile], environment);
+    // One that was sent before its cursor was kept may come once more.
+    await untilTaken(third);
+    second.kill();
+    await second.closed;
+  });
+
+  it('says which words it needs, and ends where the key is refused', async () => {
+    const environment = { REELTALLY_URL: service.url, WEBHOOK_URL: 'http://127.0.0.1:1', WEBHOOK_SECRET: 'whsec_AAAA' };
+    expect(await start([], { ...environment, REELTALLY_KEY: 'x' }).closed).toEqual([2, null]);
+    const refused = start([join(temporaryDirectory(), 'cursor')], { ...environment, REELTALLY_KEY: 'x' });
+    expect(await refused.closed).toEqual([1, null]);
   });
 });

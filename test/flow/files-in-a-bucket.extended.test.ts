@@ -84,6 +84,24 @@ describe('a download', () => {
     expect([gone.status, gone.code]).toEqual([502, 'delivery_failed']);
   });
 
+  it('is an event among others, which fails with the bucket and not with one object', async () => {
+    const tokens = [await download(), await download()];
+    for (const token of tokens) await ended(service.url, key, token);
+    const events = () => call(service.url, '/video/events', { key });
+    const left = Number((await call(service.url, '/credits', { key })).headers.get('x-ratelimit-remaining'));
+    s3.failWith(503, ['HEAD']);
+    const away = await events();
+    expect([away.status, away.code]).toEqual([503, 'unavailable']);
+    expect(away.headers.get('x-ratelimit-remaining')).toBe(String(left));
+    s3.failWith(undefined);
+    s3.remove(objectOf(tokens[0] ?? ''));
+    const told = (await events()).data['events'] as Record<string, string>[];
+    expect(told.slice(-2)).toMatchObject([
+      { request_token: tokens[0], status: 'done', error: 'delivery_failed' },
+      { request_token: tokens[1], status: 'done', download_url: expect.stringContaining(tokens[1] ?? '') as string },
+    ]);
+  });
+
   it('whose upload takes longer than an attempt may is begun again, and charged once', async () => {
     s3.hold(true);
     const token = await download();

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import pMap from 'p-map';
 import type pg from 'pg';
 import { connectEventStore } from '../../src/adapters/event-store/event-store.ts';
 import type { JobCommand } from '../../src/domain/download-job.ts';
@@ -44,28 +45,46 @@ export const waitForJob = (service: Started, token: string): Promise<void> =>
   waitForRow(service, `job ${token} to be projected`, { text: 'select from jobs where token = $1', values: [token] });
 
 /** Takes a queued job as a worker would, and does no more with it, or gives it up for good. */
-export async function takeJob(service: Started, token: string, { failing = false } = {}): Promise<void> {
-  const row = await withPostgres(service, async (client) => {
-    const text = 'select account_id, usage_stream, usage_revision::float8 from jobs where token = $1';
-    const { rows } = await client.query<{ account_id: string; usage_stream: string; usage_revision: number }>(text, [
-      token,
-    ]);
-    if (!rows[0]) throw new Error(`there is no job ${token}`);
-    return rows[0];
+export const takeJob = (service: Started, token: string, how: { failing?: boolean } = {}): Promise<void> =>
+  takeJobs(service, [token], how);
+
+/** The same with several, some at a time. */
+export async function takeJobs(
+  service: Started,
+  tokens: readonly string[],
+  { failing = false }: { failing?: boolean } = {},
+): Promise<void> {
+  const rows = await withPostgres(service, async (client) => {
+    const text =
+      'select token, account_id, usage_stream, usage_revision::float8 from jobs j where token = any($1) order by usage_revision';
+    const query = await client.query<
+      Record<'token' | 'account_id' | 'usage_stream', string> & { usage_revision: number }
+    >(text, [tokens]);
+    if (query.rows.length < tokens.length) throw new Error(`there is no job of one of ${tokens.join()}`);
+    return query.rows;
   });
-  const { account_id: accountId, usage_stream: usageStream, usage_revision: usageRevision } = row;
   const workerId = newId('wrk');
   // Without a heart that has beaten lately, the sweeper would take the claim from it.
   await runSql(service, 'insert into worker_heartbeats (worker_id) values ($1)', [workerId]);
   const claim = { workerId, revision: 0 };
-  await step(service, { kind: 'claim', token, workerId, accountId, usageStream, usageRevision });
-  if (failing) await step(service, { kind: 'give_up', token, claim, reason: 'private_video', fault: 'video' });
+  await withSteps(service, async (step) => {
+    const take = async ({ token, account_id: accountId, ...usage }: (typeof rows)[number]) => {
+      const { usage_stream: usageStream, usage_revision: usageRevision } = usage;
+      await step({ kind: 'claim', token, workerId, accountId, usageStream, usageRevision });
+      if (failing) await step({ kind: 'give_up', token, claim, reason: 'private_video', fault: 'video' });
+    };
+    await pMap(rows, take, { concurrency: 8 });
+  });
 }
 
-async function step(service: Started, command: JobCommand): Promise<void> {
+/** Over one connection: a process may have no more to the log. */
+async function withSteps(
+  service: Started,
+  work: (step: (command: JobCommand) => Promise<unknown>) => Promise<void>,
+): Promise<void> {
   const store = connectEventStore({ url: addressesOf(service).eventStoreUrl, readTimeoutMs: patienceMs });
   try {
-    await recordStep({ store, now: () => new Date().toISOString() }, command);
+    await work((command) => recordStep({ store, now: () => new Date().toISOString() }, command));
   } finally {
     await store.close();
   }
@@ -81,7 +100,9 @@ export async function waitForEnd(service: Started, token: string): Promise<void>
 
 /** Ends the time of a finished file, as the dispatcher would later on, and waits until that is projected. */
 export async function expireFile(service: Started, token: string): Promise<void> {
-  await step(service, { kind: 'expire_file', token, completedUntil: new Date().toISOString() });
+  await withSteps(service, async (step) => {
+    await step({ kind: 'expire_file', token, completedUntil: new Date().toISOString() });
+  });
   const text = 'select from jobs where token = $1 and file_expired_at is not null';
   await waitForRow(service, `the file of ${token} to expire`, { text, values: [token] });
 }

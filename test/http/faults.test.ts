@@ -88,6 +88,31 @@ describe('while Postgres cannot admit anybody', () => {
   });
 });
 
+describe('while Postgres admits, and does not answer a read', () => {
+  it.each([
+    ['/video/events', 'jobs', 'ended_position'],
+    ['/usage', 'usage_days', 'day'],
+    ['/documents', 'invoices', 'revision'],
+  ])('503 unavailable for GET %s, whose place in the hour is given back', async (path, table, column) => {
+    const { url } = api;
+    const { key } = account;
+    const before = await call(url, '/credits', { key });
+    const left = Number(before.headers.get('x-ratelimit-remaining'));
+    const rename = (from: string, to: string) =>
+      books.models.pool.query(`alter table ${table} rename column ${from} to ${to}`);
+    await rename(column, 'away');
+    try {
+      const answer = await call(url, path, { key });
+      expect([answer.status, answer.code]).toEqual([503, 'unavailable']);
+      expect(answer.headers.get('retry-after')).toMatch(/^[12]?\d$/);
+      expect(answer.headers.get('x-ratelimit-remaining')).toBe(String(left));
+    } finally {
+      await rename('away', column);
+    }
+    expect((await call(url, path, { key })).status).toBe(200);
+  });
+});
+
 describe('X-Credits-Remaining of a lookup that comes to nothing', () => {
   it.each([
     ['402 metadata_quota_exceeded', '0'],

@@ -8,6 +8,7 @@ import { call, expectError } from '../support/client.ts';
 import { queue, statusOf } from '../support/downloads.ts';
 import { refusedItems, undownloadableItems } from '../support/failing-items.ts';
 import { isLongProof } from '../support/proof-scale.ts';
+import { waitFor } from '../support/wait-for.ts';
 import { expireFile, waitForChange, waitForEnd } from './engines-behind.ts';
 import { creditsOf, exhaust } from './requests.ts';
 import { demoOf, shareService } from './shared-service.ts';
@@ -17,7 +18,7 @@ const timestamp = expect.stringMatching(/^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3}$
 const path = (token: string) => `/video/status?token=${encodeURIComponent(token)}`;
 
 /** Additive fields; which of them there are depends on how far the job is. */
-const times = ['queued_at', 'started_at', 'finished_at', 'progress'];
+const times = ['queued_at', 'started_at', 'finished_at', 'progress', 'charge'];
 const contractFields = (data: object) => Object.fromEntries(Object.entries(data).filter(([k]) => !times.includes(k)));
 
 async function statusAtEnd(token: string): Promise<Record<string, unknown>> {
@@ -53,6 +54,24 @@ describe('GET /video/status, 200 of a job on its way', () => {
     const order = ['queued', 'claimed', 'running', 'done'];
     expect(seen).toEqual(order.filter((status) => seen.includes(status)));
     expect(seen.length).toBeGreaterThan(1);
+  });
+
+  it('says what the download was charged, and what was given back of it', async () => {
+    const { url, sampleUrl } = service;
+    const { key, accountId } = await service.openAccount('dev_100');
+    await service.cli('accounts', 'terms', accountId, '--downloads', '1');
+    const tokens: string[] = [];
+    for (const item of ['private', 'age']) tokens.push((await queue(url, key, { url: sampleUrl(item) })).request_token);
+    const [onCredit = '', overage = ''] = tokens;
+    for (const token of tokens) await waitForEnd(service, token);
+    const chargeOf = async (token: string) => (await statusOf(url, key, token)).data['charge'];
+    expect(await chargeOf(onCredit)).toEqual({ credits: 1, cents: 0, given_back_cents: 0 });
+    expect(await chargeOf(overage)).toEqual({ credits: 0, cents: 25, given_back_cents: 0 });
+    const by = ['--reference', 'CASE-1', '--reason', 'no sound', '--by', 'Ada'];
+    await service.cli('ledger', 'waive', overage, '--cents', '10', ...by);
+    const givenBack = async () => (await chargeOf(overage)) as { given_back_cents: number };
+    await waitFor(async () => (await givenBack()).given_back_cents > 0, { what: 'the waiver in the read model' });
+    expect(await givenBack()).toEqual({ credits: 0, cents: 25, given_back_cents: 10 });
   });
 
   it('costs no credit', async () => {

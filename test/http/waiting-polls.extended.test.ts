@@ -186,6 +186,71 @@ describe('a poll that waits for the end', () => {
   });
 });
 
+describe('a request for events that waits', () => {
+  const eventsPath = (after: string) => `/video/events?after=${after}`;
+  const askEvents = (url: string, { key, after }: { key: string; after: string }, prefer = 'wait=60') =>
+    call(url, eventsPath(after), { key, headers: { prefer } });
+  const now = async (key: string) => String((await call(service.url, eventsPath('now'), { key })).data['next']);
+
+  it('is answered at every process once any download of the account ends, and not by that of another account', async () => {
+    const { url, sampleUrl } = service;
+    await using other = await service.startRole('api');
+    const [own, foreign] = [await service.openAccount('dev_100'), await service.openAccount('dev_100')];
+    const tokens: string[] = [];
+    for (const { key } of [own, foreign]) {
+      const { request_token: token } = await queue(url, key, { url: sampleUrl('bars') });
+      await waitForJob(service, token);
+      tokens.push(token);
+    }
+    const after = await now(own.key);
+    const answers = [url, other.url].map((origin) => askEvents(origin, { key: own.key, after }));
+    await Promise.all([untilWaiting(url, 1), untilWaiting(other.url, 1)]);
+    await fail(tokens[1]!);
+    for (const status of ['queued', 'claimed']) await waitForChange(service, tokens[1]!, status);
+    expect(await waitingAt(url)).toBe(1);
+    await fail(tokens[0]!);
+    for (const answer of await Promise.all(answers)) {
+      expect([answer.status, applied(answer)]).toEqual([200, 'wait=60']);
+      expect(answer.data['events']).toMatchObject([{ request_token: tokens[0], status: 'failed' }]);
+    }
+  });
+
+  it('is answered 401 within a second after its key was revoked, and at once when its process is to stop', async () => {
+    const { key, keyId } = await service.openAccount('dev_100');
+    const after = await now(key);
+    const answer = askEvents(service.url, { key, after });
+    await untilWaiting(service.url, 1);
+    await service.cli('keys', 'revoke', keyId);
+    const sinceMs = performance.now();
+    await expectError(answer, '401 unauthorized');
+    expect(performance.now() - sinceMs).toBeLessThan(atMostMs(1_000));
+
+    const stopped = await service.openAccount('dev_100');
+    await using other = await service.startRole('api');
+    const last = askEvents(other.url, { key: stopped.key, after: await now(stopped.key) });
+    await untilWaiting(other.url, 1);
+    expect(await secondsOf(() => other.stop())).toBeLessThan(4);
+    expect((await last).data['events']).toEqual([]);
+  });
+
+  it('takes no place of the hour where it has waited a whole minute in vain, and one where its client goes away', async () => {
+    const { url } = service;
+    const { key } = await service.openAccount('dev_100');
+    const after = await now(key);
+    const left = leftOf(await call(url, eventsPath(after), { key }));
+    const answer = await askEvents(url, { key, after });
+    expect([answer.data, applied(answer), leftOf(answer)]).toEqual([{ events: [], next: after }, 'wait=60', left]);
+    const headers = { authorization: `Bearer ${key}`, prefer: 'wait=60' };
+    const sent = get(`${url}/api/v1${eventsPath(after)}`, { headers, agent: false }).on('error', () => undefined);
+    await untilWaiting(url, 1);
+    sent.destroy();
+    await untilWaiting(url, 0);
+    await waitFor(async () => leftOf(await call(url, eventsPath(after), { key })) < left - 1, {
+      what: 'the request of a client that went away to be counted',
+    });
+  });
+});
+
 describe('a preference', () => {
   it.each([
     ['wait=3600', 'wait=60'],
@@ -218,6 +283,7 @@ describe('places to wait', () => {
   it('are limited, and none is left once they are to stop', async () => {
     const none = {
       changedJobs: async () => [],
+      placesPassed: async () => [],
       keysNotInForce: async () => new Set<string>(),
       part: new ServicePart('the jobs of a test', undefined),
     };

@@ -1,9 +1,10 @@
 import { hash } from 'node:crypto';
-import type { Pool, QueryResult } from 'pg';
+import type { Pool, QueryConfig, QueryResult } from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { listAccessRecords } from '../../projections/access-records.ts';
 import { listKeysWithUse } from '../../projections/admission/key-use.ts';
 import { listApiKeys } from '../../projections/api-keys.ts';
+import { listChargesLeft } from '../../projections/charge-left.ts';
 import {
   listCorrections,
   listMadeEvents,
@@ -22,6 +23,7 @@ import { pageAccountPeriods } from '../../projections/queries/account-periods.ts
 import { readAccountRecord } from '../../projections/queries/account-record.ts';
 import { readBooks } from '../../projections/queries/books.ts';
 import { readDownloadRecord } from '../../projections/queries/download-record.ts';
+import { listEnded, listPlacesPassed, readEnded, readLastEnded } from '../../projections/queries/ended-downloads.ts';
 import { findEvent, findEventsAround } from '../../projections/queries/event-places.ts';
 import { listGivenBack } from '../../projections/queries/given-back.ts';
 import { listAccountCloses, readMonthClose } from '../../projections/queries/month-close.ts';
@@ -37,6 +39,7 @@ import {
 import { listPeriodCharges } from '../../projections/queries/period-charges.ts';
 import { listPlatformOutage } from '../../projections/queries/platform-outage.ts';
 import { search } from '../../projections/queries/search-by-id-or-number.ts';
+import { listUsageOfKeys } from '../../projections/queries/usage-of-keys.ts';
 import { readWhatWaits } from '../../projections/queries/what-waits.ts';
 import { listStaffMembers, listStaffOfAddress, readStaffMember } from '../../projections/staff.ts';
 import { readStaffToken } from '../../projections/staff-tokens.ts';
@@ -67,9 +70,10 @@ beforeAll(async () => {
   const account = "'acc_' || lpad(to_hex(n), 20, '0')";
   await pool.query(
     `insert into jobs (token, account_id, usage_stream, usage_revision, platform, video_id, url, format, quality, overage,
-       status, revision, attempts, queued_at, waiting_since, key_id, cents)
+       status, revision, attempts, queued_at, waiting_since, key_id, cents, finished_at, ended_position)
      select 'A' || md5(n::text), ${acc}, 'usage', n, 'youtube', n::text, 'https://youtube.com/' || n, 'video', 'best', false,
-       'done', 3, 1, timestamptz '2026-01-01T00:00Z' + n * interval '1 second', now(), 'key_' || n % 7, 0
+       'done', 3, 1, timestamptz '2026-01-01T00:00Z' + n * interval '1 second', now(), 'key_' || n % 7, 0,
+       timestamptz '2026-01-01T00:01Z' + n * interval '1 second', n
      from generate_series(1, $3::int) n`,
     [largest, accounts, jobs],
   );
@@ -262,7 +266,8 @@ async function lookedAt<Result>(
   work: (client: Pick<Pool, 'query'>) => Promise<Result>,
 ): Promise<{ result: Result; looked: Looked }> {
   const looked: Looked = { whole: [], rows: 0, statements: 0 };
-  const query = async (text: string, values: unknown[]): Promise<QueryResult> => {
+  const query = async (given: string | QueryConfig, more: unknown[] = []): Promise<QueryResult> => {
+    const { text, values = more } = typeof given === 'string' ? { text: given } : given;
     const explained = await models.pool.query<{ 'QUERY PLAN': { Plan: Plan }[] }>(
       `explain (analyze, format json) ${text}`,
       values,
@@ -281,7 +286,7 @@ async function lookedAt<Result>(
       }
     }
     looked.statements += 1;
-    return await models.pool.query(text, values);
+    return await models.pool.query(given, values);
   };
   return { result: await work({ query } as Pick<Pool, 'query'>), looked };
 }
@@ -340,6 +345,49 @@ describe('a page of downloads', () => {
     expect(foreign.result.downloads).toEqual([]);
     for (const { looked } of [own, foreign]) expect(looked).toEqual({ whole: [], rows: 1, statements: 1 });
   });
+});
+
+describe('downloads that have ended', () => {
+  it.each([
+    ['of a large account', largest],
+    ['of a small one', small],
+  ])('%s are read no further than the answer has', async (_name, accountId) => {
+    const last = await lookedAt((client) => readLastEnded(client, { accountId }));
+    expect(last.looked).toEqual({ whole: [], rows: 1, statements: 1 });
+    const { position = 0n, token = '' } = last.result ?? {};
+    const found = await lookedAt((client) => readEnded(client, { accountId, token }));
+    expect(found).toEqual({ result: last.result, looked: { whole: [], rows: 1, statements: 1 } });
+    // For the large account, 20 downloads ended later.
+    const since = queuedAt(jobs - (accountId === largest ? 60 : 0));
+    const before = await lookedAt((client) => readLastEnded(client, { accountId, before: since }));
+    expect(before.looked.rows).toBeLessThanOrEqual(130);
+    const page = await lookedAt((client) => listEnded(client, { accountId, position: 0n, limit: 10 }));
+    expect(page.result).toHaveLength(10);
+    expect(page.looked).toMatchObject({ whole: [], statements: 1 });
+    // Each with what is left of its charge.
+    expect(page.looked.rows).toBeLessThanOrEqual(40);
+    const places = [
+      { accountId, position },
+      { accountId, position: 0n },
+    ];
+    const passed = await lookedAt((client) => listPlacesPassed(client, places));
+    expect(passed).toEqual({ result: [places[1]], looked: { whole: [], rows: 1, statements: 1 } });
+  });
+
+  it('of many are charged without a look at whole tables', async () => {
+    const tokens = Array.from({ length: 100 }, (_, index) => `A${md5(String(index + 1))}`);
+    const { result, looked } = await lookedAt((client) => listChargesLeft(client, tokens));
+    expect(result.size).toBe(100);
+    expect(looked).toMatchObject({ whole: [], statements: 1 });
+    expect(looked.rows).toBeLessThanOrEqual(300);
+  });
+});
+
+it('the usage of keys looks at the downloads of its period alone', async () => {
+  const period = { start: queuedAt(0), end: queuedAt(300) };
+  const { looked } = await lookedAt((client) => listUsageOfKeys(client, { accountId: largest, period, limit: 100 }));
+  // Every third download is of this account.
+  expect(looked).toEqual({ whole: [], rows: 99, statements: 1 });
 });
 
 describe('a page of everybody’s overage', () => {

@@ -17,6 +17,8 @@ const aside = [
   /^src\/dispatcher\/document-mail-text\.ts$/,
   // Polls that wait, which are about connections.
   /^src\/http\/get-video-status\.ts$/,
+  // What programs read, which decides nothing.
+  /^src\/http\/get-(?:video-events|downloads|usage|documents)\.ts$/,
   // Traces, which are off.
   /^src\/commands\/handler\/trace-append\.ts$/,
 ];

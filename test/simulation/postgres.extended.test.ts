@@ -167,8 +167,10 @@ async function compareRows(both: BothPostgres): Promise<void> {
   expect(readModels.credits.size + readModels.jobs.size + readModels.keyed.size).toBe(rows[0]?.rows);
   for (const [token, row] of readModels.jobs) {
     const { queued, job, revision, waitingSince } = row;
+    // These two are computed for each poll.
+    const { credits: _credits, given_back_cents: _cents, ...columns } = polledJobOf(row);
     expect(await readJob(models.pool, token)).toMatchObject({
-      ...polledJobOf(row),
+      ...columns,
       usage_stream: queued.stream,
       usage_revision: queued.revision,
       revision,

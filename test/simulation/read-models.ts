@@ -33,6 +33,8 @@ export interface CreditsRow {
 export interface JobRow {
   accountId: string;
   queued: { token: string; stream: string; revision: number; platform: string; videoId: string; at: string };
+  /** Cents of its charge; null for a credit. */
+  overageCents: number | null;
   job: Job;
   revision: number;
   waitingSince: string;
@@ -65,6 +67,8 @@ export class ReadModels {
   /** Positions in the log of those that were asked for, by their ids. */
   readonly askedAt = new Map<string, bigint>();
   /** By usage stream. */
+  /** By the tokens of their downloads. */
+  readonly #overageCents = new Map<string, number>();
   readonly #notices = new Map<string, MailRecord>();
   /** Those that name people to mail, by the id of their event; and whose mails are not recorded. */
   readonly #documents = new Map<string, Omit<WaitingDocumentMail, 'mail_id' | 'person_id'> & { time: string }>();
@@ -143,12 +147,14 @@ export class ReadModels {
     this.credits.set(stream, { ...row, snapshot });
     const notices = this.#notices.get(stream) ?? newMailRecord();
     this.#notices.set(stream, evolveMailRecord(notices, event, { revision, id, time: metadata.time }));
+    if (event.type === 'OverageCharged') this.#overageCents.set(event.data.token, event.data.cents);
     if (event.type === 'DownloadQueued') {
       const { token, idempotency, overage, platform, video_id: videoId } = event.data;
       const at = metadata.time;
       this.jobs.set(token, {
         accountId,
         queued: { token, stream, revision, platform, videoId, at },
+        overageCents: this.#overageCents.get(token) ?? null,
         job: initialJob,
         revision: -1,
         waitingSince: at,

@@ -272,7 +272,9 @@ export async function admit(
   });
 }
 
-export function polledJobOf({ accountId, queued, job, startedAt, finishedAt, failureReason, file }: JobRow): PolledJob {
+/** What is given back of a charge comes from read models that are not simulated. */
+export function polledJobOf(row: JobRow): PolledJob {
+  const { accountId, queued, job, startedAt, finishedAt, failureReason, file, overageCents } = row;
   const { token, platform, videoId, at } = queued;
   return {
     token,
@@ -289,6 +291,9 @@ export function polledJobOf({ accountId, queued, job, startedAt, finishedAt, fai
     file_mime: file?.mime ?? null,
     file_size_bytes: file?.sizeBytes ?? null,
     file_expired_at: file?.expiredAt ?? null,
+    cents: overageCents ?? 0,
+    credits: overageCents === null ? 1 : 0,
+    given_back_cents: 0,
   };
 }
 

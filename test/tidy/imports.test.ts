@@ -45,6 +45,11 @@ const rooms: Readonly<Record<string, Room>> = {
       ...insideOfService,
       'projections',
       'projections/admission',
+      // Of one account each.
+      'projections/queries/account-documents.ts',
+      'projections/queries/account-downloads.ts',
+      'projections/queries/ended-downloads.ts',
+      'projections/queries/usage-of-keys.ts',
       'src/documents',
       'src/openapi',
     ],

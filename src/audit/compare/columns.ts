@@ -142,6 +142,7 @@ export const columns = {
     waiting_since: ({ waitingSince }) => waitingSince,
     started_at: ({ startedAt }) => startedAt,
     finished_at: ({ end }) => end?.metadata.time,
+    ended_position: ({ end }) => end?.position,
     failure_reason: ({ end }) => end?.data.reason,
     file_claim_revision: ({ end }) => end?.data.claim_revision,
     ...fields(({ end }: Job) => end?.data, 'file_name', 'file_mime', 'file_size_bytes'),

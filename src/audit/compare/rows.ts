@@ -110,7 +110,9 @@ export interface Difference {
 }
 
 /** Columns that are null in rows of older versions, until a rebuild fills them in. Nothing is decided by them. */
-const notInOlderRows: Partial<Record<Table, readonly string[]>> = { jobs: ['key_id', 'cents', 'running_cents'] };
+const notInOlderRows: Partial<Record<Table, readonly string[]>> = {
+  jobs: ['key_id', 'cents', 'running_cents', 'ended_position'],
+};
 
 /** Columns that nobody expects anything of when a job is restored from its own stream: they were compared when it ended. */
 const unknownOfRestored: Partial<Record<Table, readonly string[]>> = { jobs: ['running_cents'] };

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { PolledJob } from '../../../projections/jobs.ts';
 import { type FileLinkDependencies, linkToFile } from '../../commands/link-to-file.ts';
 import { linkSeconds } from '../../domain/link-and-file-lifetimes.ts';
-import { ApiError } from '../errors.ts';
+import { ApiError, apiErrors } from '../errors.ts';
 
 /** The link to a finished file: its name, and how long it is valid. The file store signs it. */
 
@@ -15,13 +15,18 @@ export const fileLink = z.strictObject({
 });
 type FileLink = z.infer<typeof fileLink>;
 
-/** @throws {ApiError} delivery_failed for a file that is no longer given out */
-export async function fileLinkOf(job: PolledJob, dependencies: FileLinkDependencies): Promise<FileLink> {
+/**
+ * @returns the reason, as text for people, if the file is no longer given out
+ * @throws {ApiError} unavailable while a file store cannot be asked
+ */
+export async function fileLinkOf(
+  job: PolledJob,
+  dependencies: FileLinkDependencies,
+): Promise<FileLink | { whyNone: string }> {
   const link = await linkToFile(job, dependencies);
-  if (link === 'gone') throw new ApiError('delivery_failed');
-  if (link !== 'away' && 'blocked' in link)
-    throw new ApiError('delivery_failed', `This video is blocked here: ${link.blocked}`);
+  if (link === 'gone') return { whyNone: apiErrors.delivery_failed.message };
   if (link === 'away') throw new ApiError('unavailable', { away: 'file_store' });
+  if ('blocked' in link) return { whyNone: `This video is blocked here: ${link.blocked}` };
   return {
     download_url: link.url,
     expires_in: linkSeconds,

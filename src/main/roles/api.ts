@@ -5,6 +5,7 @@ import { projections } from '../../../projections/all.ts';
 import { listKeysNotInForce, waitForKey } from '../../../projections/api-keys.ts';
 import { readNewestCredits } from '../../../projections/credits.ts';
 import { type JobStatus, listChangedJobs } from '../../../projections/jobs.ts';
+import { type EndPlace, listPlacesPassed } from '../../../projections/queries/ended-downloads.ts';
 import { dispatchCheckpoint } from '../../../projections/runner/checkpoints.ts';
 import { recordRefusals } from '../../../projections/runner/resume.ts';
 import type { LocalFileStore } from '../../adapters/files/local-file-store.ts';
@@ -35,7 +36,7 @@ import { watchReaders, watchWaitingPolls } from '../gauges.ts';
 import { listen } from '../listen.ts';
 import { createReadiness } from '../readiness.ts';
 import { serverUnreachable } from '../server-unreachable.ts';
-import { createTokens } from '../settings/secrets.ts';
+import { createCursors, createTokens } from '../settings/secrets.ts';
 import { addConsole, createOwnerSessions } from './console.ts';
 import { metadataTimeoutMs, shortLinkTimeoutMs, type StartRole } from './role.ts';
 import { startStaffListener } from './staff.ts';
@@ -78,6 +79,7 @@ export const startApi: StartRole = async (connections, secrets) => {
       observer: observeAdmissions([metrics.registry]),
     }),
     requests: observeRequests([metrics.registry], Object.keys(apiErrors)),
+    cursors: createCursors(secrets),
     addresses: new AddressWindows(config.UNAUTHENTICATED_HOURLY_LIMIT, realNowMs),
     trustedProxies: config.TRUSTED_PROXIES,
     ownerSessions: createOwnerSessions(connections, publicUrl),
@@ -147,8 +149,10 @@ function serveFiles(
 
 function openWaitingPolls({ pool, serviceParts, metrics }: Connections): WaitingPolls {
   const changedJobs = (known: readonly JobStatus[]) => listChangedJobs(pool, known);
+  const placesPassed = (places: readonly EndPlace[]) => listPlacesPassed(pool, places);
   const keysNotInForce = (keyHashes: readonly string[]) => listKeysNotInForce(pool, keyHashes);
-  const waitingPolls = new WaitingPolls({ changedJobs, keysNotInForce, part: serviceParts.of('waiting for jobs') });
+  const part = serviceParts.of('waiting for jobs');
+  const waitingPolls = new WaitingPolls({ changedJobs, placesPassed, keysNotInForce, part });
   watchWaitingPolls(metrics, waitingPolls);
   return waitingPolls;
 }

@@ -16,7 +16,7 @@ import { exportLimitMs, RunningExports } from '../../console/staff/export.ts';
 import { answerNoEndpoint, isOfStaffApi, registerStaffApi } from '../../console/staff/staff-api.ts';
 import { staffSite } from '../../console/staff/staff-site.ts';
 import { mailbox } from '../../domain/people.ts';
-import { pollAnswerOf } from '../../http/get-video-status.ts';
+import { pollAnswerOf } from '../../http/download-status.ts';
 import { AddressWindows } from '../../http/limit-of-callers-without-key.ts';
 import { createListener, requireTargets } from '../../http/listener.ts';
 import type { WaitingPolls } from '../../http/waiting-polls.ts';

@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { type DerivedKeys, deriveKeys } from '../../adapters/derive-keys.ts';
 import { RequestTokens } from '../../commands/ids/request-token.ts';
+import { Cursors } from '../../http/cursors.ts';
 import { randomBits } from '../../system/clock-and-chance.ts';
 import { readOrMakeSecret } from '../../system/private-files.ts';
 import type { Config } from './config.ts';
@@ -23,6 +24,13 @@ export function readSecrets(config: Config): Secrets {
   const current = REELTALLY_SECRET ?? readOrMakeSecret(join(dataDirectory, 'secret'));
   return { current: deriveKeys(current), others: REELTALLY_OLD_SECRETS.map(deriveKeys) };
 }
+
+/** Writes and reads the cursors of the API. */
+export const createCursors = ({ current, others }: Secrets): Cursors =>
+  new Cursors(
+    current.cursorKey,
+    others.map(({ cursorKey }) => cursorKey),
+  );
 
 /** Draws and verifies the tokens of downloads. */
 export function createTokens({ current, others }: Secrets): RequestTokens {

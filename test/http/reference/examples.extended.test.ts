@@ -3,7 +3,8 @@ import { endpoints } from '../../../src/http/endpoints.ts';
 import { examplesDirectory, readExamples } from '../../../src/http/reference/examples.ts';
 import { call } from '../../support/client.ts';
 import { ended, queue, underWay } from '../../support/downloads.ts';
-import { exhaust } from '../requests.ts';
+import { waitFor } from '../../support/wait-for.ts';
+import { exhaust, issueKey } from '../requests.ts';
 import { demoOf, ownService } from '../shared-service.ts';
 import { steady } from './steady.ts';
 
@@ -113,6 +114,37 @@ describe('the examples of the reference', () => {
       path: '/credits',
       key: poor,
     });
+  });
+
+  it('listDownloadEvents', async () => {
+    const { url, sampleUrl } = service;
+    const { key } = await service.openAccount('dev_100');
+    for (const item of ['bars', 'private'])
+      await ended(url, key, (await queue(url, key, { url: sampleUrl(item), quality: '360' })).request_token);
+    const asked = { method: 'GET', path: '/video/events', key: await issueKey(url, key) } as const;
+    await expectExample('listDownloadEvents.200', 'A film, and one that failed', asked);
+    const changed = { ...asked, query: { after: 'changed' } };
+    await expectExample('listDownloadEvents.400', 'A cursor that was changed', changed);
+  });
+
+  it('listDownloads and getUsage', async () => {
+    const { url, sampleUrl } = service;
+    const { key } = await service.openAccount('dev_100');
+    await ended(url, key, (await queue(url, key, { url: sampleUrl('private') })).request_token);
+    await waitFor(async () => (await call(url, '/usage', { key })).text.includes('"days":[{'), { what: 'its day' });
+    const asked = { method: 'GET', key: await issueKey(url, key) } as const;
+    await expectExample('listDownloads.200', 'One that failed', { ...asked, path: '/downloads' });
+    await expectExample('getUsage.200', 'After one download', { ...asked, path: '/usage' });
+  });
+
+  it('listDocuments', async () => {
+    const { key } = await service.openAccount('dev_100');
+    await service.cli('invoices', 'issue-due');
+    const isThere = async () => (await call(service.url, '/documents', { key })).text.includes('"type":"invoice"');
+    await waitFor(isThere, { what: 'the first invoice' });
+    const other = await issueKey(service.url, key);
+    const asked = { method: 'GET', path: '/documents', key: other } as const;
+    await expectExample('listDocuments.200', 'The invoice of the first fee', asked);
   });
 
   it('issueKey', async () => {

@@ -8,21 +8,26 @@ export function steady(example: object, addresses: Readonly<Record<string, strin
     text = text.replaceAll(address, name).replaceAll(encodeURIComponent(address), encodeURIComponent(name));
   }
   const instants = [...new Set(text.match(/\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3}/g))].sort();
-  for (const [index, instant] of instants.entries()) {
-    // Periods begin and end at midnight.
-    const other = instant.endsWith('00:00:00.000')
-      ? `2027-0${String(index + 1)}-01 00:00:00.000`
-      : `2027-01-21 09:30:0${String(index)}.000`;
-    text = text.replaceAll(instant, other);
-  }
+  // Periods begin and end at midnight.
+  const [midnights, others] = [true, false].map((is) =>
+    instants.filter((each) => each.endsWith('00:00:00.000') === is),
+  );
+  for (const [index, instant] of midnights?.entries() ?? [])
+    text = text.replaceAll(instant, `2027-0${String(index + 1)}-01 00:00:00.000`);
+  for (const [index, instant] of others?.entries() ?? [])
+    text = text.replaceAll(instant, `2027-01-21 09:30:0${String(index)}.000`);
   return JSON.parse(text, (name, value: unknown) => steadyValue(name, value)) as object;
 }
 
 const token = 'Ak3JvV0m7Qd2Zb8cXrY5nTg0example0';
+const daysForm = /\d+ \w+ \d{4} to \d+ \w+ \d{4}/;
 const tokenForm = /\b[A-P][\w-]{31}(?![\w-])/g;
 
 /** By the names of the fields that hold them. */
 const steadyValues: Readonly<Record<string, unknown>> = {
+  day: '2027-01-01',
+  document_number: 'INV-7H2K-9M4P-1Q8S-5T3V-EXAM-1',
+  key_id: 'key_7hq2exam0000example0',
   key: 'rtk_7Hq2exam0000example0000example0000example0000exam',
   key_prefix: 'rtk_7Hq2exam',
   percent: 42.5,
@@ -38,6 +43,9 @@ function steadyValue(name: string, value: unknown): unknown {
   if (name === 'download_url' && typeof value === 'string') return steadyLink(new URL(value.replace(tokenForm, token)));
   if ((name === 'token' || name === 'request_token') && typeof value === 'string')
     return value.replace(tokenForm, token);
+  if (name === 'next' && value !== null) return 'MTg0Mg_example_cursor_0000000000';
+  if (name === 'description' && typeof value === 'string')
+    return value.replace(daysForm, '1 January 2027 to 31 January 2027');
   return name in steadyValues ? steadyValues[name] : value;
 }
 

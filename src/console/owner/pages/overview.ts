@@ -7,7 +7,7 @@ import { nextInvoice } from '../../../domain/next-invoice.ts';
 import type { Terms } from '../../../domain/plans.ts';
 import { termsAt } from '../../../domain/usage-periods.ts';
 import type { UsagePeriod } from '../../../domain/usage-state.ts';
-import { poolOf, summariseUsage, type UsageSummary } from '../../../domain/usage-summary.ts';
+import { summarisePeriod, summariseUsage, type UsageSummary } from '../../../domain/usage-summary.ts';
 import { choices } from '../../form-fields.ts';
 import {
   amountCell,
@@ -65,15 +65,8 @@ function ofNow(usage: UsagePeriod, now: string): Shown {
   return { ...summariseUsage(usage, now), isCurrent: true, terms: termsAt(usage, now) };
 }
 
-function ofPeriod({ period, terms, ...usage }: UsagePeriod): Shown {
-  return {
-    period,
-    isCurrent: false,
-    terms,
-    downloads: poolOf(terms.downloads_limit, usage.downloadCredits),
-    metadata: poolOf(terms.metadata_limit, usage.metadataCredits),
-    overage: { downloads: usage.overageDownloads, cents: usage.overageCents },
-  };
+function ofPeriod(usage: UsagePeriod): Shown {
+  return { ...summarisePeriod(usage), isCurrent: false, terms: usage.terms };
 }
 
 function periodChoice(starts: readonly string[], { period, terms }: Shown): Html {

@@ -72,9 +72,11 @@ export const download: JsonView<z.infer<typeof input>, Download> = {
     const around = await store.read(stream, from, 4);
     const at = (wanted: number) => around.find((event) => event.revision === wanted);
     const charge = eventMetadata.safeParse(at(revision - 1)?.metadata).data;
-    const answer = await pollAnswer(record.download);
+    const facts = factsOf(record);
+    const credits = facts.overage || record.timeline.some(({ type }) => givesCreditBack.has(type)) ? 0 : 1;
+    const answer = await pollAnswer({ ...record.download, credits, given_back_cents: facts.given_back_cents });
     return {
-      ...factsOf(record),
+      ...facts,
       request_id: charge?.$correlationId ?? null,
       usage: { stream, before: placeOf(at(revision - 2)), after: placeOf(at(revision + 1)) },
       steps: stepsOf(record, charge),
@@ -83,6 +85,8 @@ export const download: JsonView<z.infer<typeof input>, Download> = {
   },
   accessRecords: ({ account_id: accountId, token }) => [{ accountId, token, page: 'download' }],
 };
+
+const givesCreditBack = new Set(['DownloadVoided', 'DownloadCreditReturned']);
 
 const placeOf = (event: RecordedEvent | undefined) => (event ? pick(event, place.shape) : null);
 
