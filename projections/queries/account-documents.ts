@@ -36,9 +36,9 @@ export async function listDocuments({ pool }: Pick<DocumentDependencies, 'pool'>
       return { ...named, covers, period_start, period_end, total_cents, credited_cents: creditedOf(number) };
     }),
     credit_notes: creditNotes.map(({ data, issuedAt }) => {
-      const { number, invoice_number, line, reference, cents } = data;
+      const { number, invoice_number, line, charges, reference, cents } = data;
       const named = { number, document_number: documentNumber('credit_note', data), issued_at: issuedAt };
-      return { ...named, invoice_number, line, reference, cents };
+      return { ...named, invoice_number, line, charges: charges.length, reference, cents };
     }),
   };
 }

@@ -33,15 +33,24 @@ export const invoiceFacts = (invoice: InvoiceDocument): readonly Fact[] => [
   ],
 ];
 
-/** @param invoicePath address of its invoice; more: what it gives back, said more exactly */
+/** @param invoicePath address of its invoice */
 export const givesBackFact = (
   { cents, invoice_number: invoice, line, line_description: description }: CreditNoteDocument,
-  { invoicePath, more }: { invoicePath: string; more?: Html | false },
+  { invoicePath }: { invoicePath: string },
 ): Fact => [
   'Gives back',
-  html`<strong>${money(cents)}</strong> of <a href="${invoicePath}">invoice ${invoice}</a>, line ${line}:
-    ${description}${more}`,
+  html`<strong>${money(cents)}</strong> of <a href="${invoicePath}">invoice ${invoice}</a>, line ${line}: ${description}`,
 ];
+
+/** The charges that a credit note gives back. @param pathOf address of a download, by its token */
+export const creditedTable = ({ charges }: CreditNoteDocument, pathOf: (token: string) => string): Html | false =>
+  charges.length > 0 &&
+  html`<h2>Charges given back</h2>
+    ${listTable('Charges given back', charges, {
+      Download: ({ token }) => html`<a data-row href="${pathOf(token)}"><code>${token}</code></a>`,
+      'Event of the charge': ({ charge_event_id: id }) => html`<code>${id}</code>`,
+      Amount: amountCell(({ cents }) => cents),
+    })}`;
 
 /** @param more columns behind those that every table of lines has */
 export const lineTable = <Line extends DocumentLine>(lines: readonly Line[], more: Columns<Line>): Html =>

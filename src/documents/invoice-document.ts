@@ -89,7 +89,7 @@ export function invoiceDocument(
 
 /** @param invoice the one that the note gives back a part of */
 export function creditNoteDocument(issued: Issued<CreditNoteIssued>, invoice: InvoiceIssued, parties: Parties) {
-  const { reference, invoice_number, line, charge_event_id, currency, cents } = issued.data;
+  const { reference, invoice_number, line, charges, currency, cents } = issued.data;
   const credited = invoice.lines[line - 1];
   if (!credited) throw new Error(`invoice ${String(invoice_number)} has no line ${String(line)}`);
   return {
@@ -101,7 +101,8 @@ export function creditNoteDocument(issued: Issued<CreditNoteIssued>, invoice: In
     invoice_document_number: documentNumber('invoice', invoice),
     line,
     line_description: describe(credited),
-    charge_event_id,
+    /** Those that it gives back; none: the line as a whole. */
+    charges,
     currency,
     cents,
     event: { stream: parties.stream, revision: issued.revision, id: issued.eventId },

@@ -58,8 +58,16 @@ export function invoiceText(invoice: InvoiceDocument, width: Width): string {
   return `${parts.join('\n\n')}\n`;
 }
 
-export function creditNoteText({ type: _type, event, cents, number, ...note }: CreditNoteDocument): string {
+export function creditNoteText(
+  { type: _type, event, cents, number, charges, ...note }: CreditNoteDocument,
+  width: Width,
+): string {
   const parties = { issuer: inOneLine(note.issuer), billed_to: inOneLine(note.billed_to) };
   const where = `${String(event.revision)} of ${event.stream}`;
-  return `${facts({ credit_note: number, ...note, ...parties, amount: formatCents(cents), event: where })}\n`;
+  const rows = charges.map((each) => [each.token, each.charge_event_id, formatCents(each.cents)]);
+  const parts = [
+    facts({ credit_note: number, ...note, ...parties, amount: formatCents(cents), event: where }),
+    ...(rows.length > 0 ? [table(width, ['token', 'charge', 'amount'], rows)] : []),
+  ];
+  return `${parts.join('\n\n')}\n`;
 }

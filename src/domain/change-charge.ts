@@ -1,5 +1,5 @@
 import { failedJobKeepsCharge } from './failed-job-keeps-charge.ts';
-import { isRefused, refuse, type Refused } from './refusals.ts';
+import { refuse, type Refused } from './refusals.ts';
 import type { Promised, UsageEvent, UsageEventOf } from './usage-events.ts';
 
 /**
@@ -24,8 +24,12 @@ export interface Charges {
   closed: boolean;
 }
 
-interface Charge {
+export interface Charge {
   eventId: string;
+  /** In the stream of its period. */
+  revision: number;
+  /** Of a download beyond the allowance. */
+  rate: { rate_cents: number; rate_version: string } | null;
   type: 'DownloadCreditDebited' | 'OverageCharged' | 'MetadataCreditDebited';
   /** The rest of it: a credit, or cents. */
   credits: number;
@@ -46,21 +50,35 @@ export const newCharges = (): Charges => ({
   closed: false,
 });
 
-export function evolveCharges(state: Charges, event: UsageEvent, { id }: { id: string }): Charges {
+export function evolveCharges(
+  state: Charges,
+  event: UsageEvent,
+  { id, revision }: { id: string; revision: number },
+): Charges {
   const { charges, waivers } = state;
+  const at = { eventId: id, revision };
   const change = (key: string, changed: (charge: Charge) => Partial<Charge>) => {
     const charge = charges.get(key);
     if (charge) charges.set(key, { ...charge, ...changed(charge) });
   };
   switch (event.type) {
     case 'DownloadCreditDebited':
-      charges.set(event.data.token, newCharge(id, event.type, { credits: 1, cents: 0 }));
+      charges.set(event.data.token, { ...at, ...unchanged, type: event.type, ...credit });
       return state;
-    case 'OverageCharged':
-      charges.set(event.data.token, newCharge(id, event.type, { credits: 0, cents: event.data.cents }));
+    case 'OverageCharged': {
+      const { token, cents, rate_cents, rate_version } = event.data;
+      charges.set(token, {
+        ...at,
+        ...unchanged,
+        type: event.type,
+        rate: { rate_cents, rate_version },
+        credits: 0,
+        cents,
+      });
       return state;
+    }
     case 'MetadataCreditDebited':
-      charges.set(event.data.lookup_id, newCharge(id, event.type, { credits: 1, cents: 0 }));
+      charges.set(event.data.lookup_id, { ...at, ...unchanged, type: event.type, ...credit });
       return state;
     case 'DownloadConfirmed':
       change(event.data.token, () => ({ confirmed: true }));
@@ -101,23 +119,15 @@ export function evolveCharges(state: Charges, event: UsageEvent, { id }: { id: s
   }
 }
 
-const newCharge = (eventId: string, type: Charge['type'], taken: Pick<Charge, 'credits' | 'cents'>): Charge => ({
-  eventId,
-  type,
-  credits: taken.credits,
-  cents: taken.cents,
-  confirmed: false,
-  voided: false,
-});
+const unchanged = { confirmed: false, voided: false };
+const credit = { rate: null, credits: 1, cents: 0 };
 
 export type ChargeCommand =
   | { kind: 'confirm_download'; token: string }
   | { kind: 'void_download'; token: string; promised?: Promised | undefined }
   | { kind: 'void_lookup'; lookupId: string; promised?: Promised | undefined }
-  /** Without an amount: all that is left of the charge. */
-  | { kind: 'waive_charge'; token: string; cents?: number | undefined; reference: string }
-  /** All that is left of each charge. A charge that does not exist or has nothing left is skipped. */
-  | { kind: 'waive_charges'; tokens: readonly string[]; reference: string }
+  /** So many cents of each charge, or what is left of it. A charge that does not exist or has nothing left is skipped. */
+  | { kind: 'waive_charges'; charges: readonly { token: string; cents: number }[]; reference: string }
   /** The service has failed the download; the terms of the period say whether its charge is given back. */
   | { kind: 'return_service_failure'; token: string; reference: string };
 
@@ -130,8 +140,6 @@ export function decideCharge(state: Charges, command: ChargeCommand): UsageEvent
       return voidDownload(state, command);
     case 'void_lookup':
       return voidLookup(state, command);
-    case 'waive_charge':
-      return waiveCharge(state, command);
     case 'waive_charges':
       return waiveCharges(state, command);
     case 'return_service_failure':
@@ -185,35 +193,17 @@ function voidLookup(
   return [{ type: 'MetadataCreditVoided', data }];
 }
 
-function waiveCharge(
-  { charges, waivers, closed }: Charges,
-  { token, cents, reference }: Omit<Extract<ChargeCommand, { kind: 'waive_charge' }>, 'kind'>,
-): UsageEvent[] | Refused {
-  const waived = waivers.get(waiverName({ reference, token }));
-  if (waived) return cents === undefined || cents === waived.cents ? [] : refuse('reference_reused');
-  const charge = charges.get(token);
-  if (!charge) return refuse('charge_not_found');
-  if (closed) return refuse('period_closed');
-  if (charge.cents === 0) return refuse('nothing_to_give_back');
-  const amountCents = cents ?? charge.cents;
-  if (amountCents > charge.cents) return refuse('exceeds_charge');
-  return [chargeWaived(charge, { reference, token, cents: amountCents })];
-}
-
 function waiveCharges(
-  state: Charges,
-  { tokens, reference }: Extract<ChargeCommand, { kind: 'waive_charges' }>,
+  { charges, waivers, closed }: Charges,
+  { charges: wanted, reference }: Extract<ChargeCommand, { kind: 'waive_charges' }>,
 ): UsageEvent[] | Refused {
-  // A charge that was voided since, or is waived by this very command, has nothing left that the close could keep.
-  const left = tokens.filter((token) => state.charges.get(token)?.cents);
-  const waivers: UsageEvent[] = [];
-  for (const token of left) {
-    const decided = waiveCharge(state, { token, reference });
-    // Only a closed period refuses what is left of a charge.
-    if (isRefused(decided)) return decided;
-    waivers.push(...decided);
-  }
-  return waivers;
+  const waived = wanted.flatMap(({ token, cents }) => {
+    const charge = charges.get(token);
+    // This very command may have waived a part of it before.
+    if (!charge?.cents || waivers.has(waiverName({ reference, token }))) return [];
+    return [chargeWaived(charge, { reference, token, cents: Math.min(cents, charge.cents) })];
+  });
+  return closed && waived.length > 0 ? refuse('period_closed') : waived;
 }
 
 const chargeWaived = (

@@ -12,6 +12,7 @@ import { summariseUsage } from '../../../domain/usage-summary.ts';
 import {
   billedToFact,
   coversText,
+  creditedTable,
   documentFact,
   givesBackFact,
   invoiceFacts,
@@ -174,4 +175,4 @@ const noteContent = (note: CreditNoteDocument): Html =>
     ['Reason', note.reason],
     ['Reference', note.reference],
   ])}
-  ${forms()} ${eventOf(note)}`;
+  ${creditedTable(note, (token) => `/console/downloads/${token}`)} ${forms()} ${eventOf(note)}`;

@@ -1,8 +1,16 @@
 import { type Html, html, numberCell } from '../../../documents/html.ts';
 import type { CreditNoteDocument, InvoiceDocument } from '../../../documents/invoice-document.ts';
-import { billedToFact, documentFact, givesBackFact, invoiceFacts, lineTable, noteTable } from '../../invoice-parts.ts';
+import {
+  billedToFact,
+  creditedTable,
+  documentFact,
+  givesBackFact,
+  invoiceFacts,
+  lineTable,
+  noteTable,
+} from '../../invoice-parts.ts';
 import { actionCell, type Fact, facts, money, time } from '../../parts.ts';
-import { accountLink, creditNotePath, eventAtPath, eventPath, invoicePath } from '../addresses.ts';
+import { accountLink, creditNotePath, downloadPath, eventAtPath, eventPath, invoicePath } from '../addresses.ts';
 import { viewPage } from '../view.ts';
 import {
   creditNote as creditNoteView,
@@ -61,15 +69,13 @@ export const showCreditNote = viewPage(creditNoteView, {
   title: ({ number }) => `Credit note ${String(number)}`,
   section: 'search',
   content: (note) =>
-    facts([
+    html`${facts([
       ...factsOf(note),
-      givesBackFact(note, {
-        invoicePath: invoicePath(note.account_id, note.invoice_number),
-        more: note.charge_event_id !== null && html`, of <a href="${eventPath(note.charge_event_id)}">one charge</a>`,
-      }),
+      givesBackFact(note, { invoicePath: invoicePath(note.account_id, note.invoice_number) }),
       ['Issued by', html`<code>${note.issued_by}</code>`],
       ['Reason', note.reason],
       ['Reference', note.reference],
       eventFact(note),
-    ]),
+    ])}
+    ${creditedTable(note, downloadPath)}`,
 });

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { findCreditNote, findInvoice } from '../../../../projections/queries/account-documents.ts';
-import { readLinesLeft } from '../../../commands/issue-credit-note.ts';
+import { readLinesLeft } from '../../../commands/what-is-left.ts';
 import type { CreditNoteDocument } from '../../../documents/invoice-document.ts';
 import { accountIdPattern } from '../../../domain/account-events.ts';
 import { isRefused } from '../../../domain/refusals.ts';
