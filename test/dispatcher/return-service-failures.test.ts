@@ -25,6 +25,7 @@ import {
   type UsageAccount,
   writersOf,
 } from '../commands/usage-account.ts';
+import { waiveCommand } from '../domain/usage-examples.ts';
 import { believed, silent, testMacs } from '../projections/read-models-under-test.ts';
 import { countRows } from '../support/postgres.ts';
 import { patienceMs, waitFor } from '../support/wait-for.ts';
@@ -186,8 +187,8 @@ describe('a failure of the service', () => {
     await fail(used, 2);
     await fail(used, 3);
     const [{ store }, { stream }] = [parts, used.account];
-    await correct(store, stream, { kind: 'waive_charge', token: second, reference: 'CASE-1' });
-    await correct(store, stream, { kind: 'waive_charge', token: third, cents: 10, reference: 'CASE-1' });
+    await correct(store, stream, waiveCommand(second, 'CASE-1'));
+    await correct(store, stream, waiveCommand(third, 'CASE-1', 10));
     await giveBack();
     const ours = (await correctionsOf(used)).map(({ event }) => event.data).slice(2);
     expect(ours).toMatchObject([{ token: third, cents: 15, reference: reference(3, used) }]);

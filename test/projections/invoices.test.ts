@@ -19,7 +19,7 @@ import {
   type UsageAccount,
   writersOf,
 } from '../commands/usage-account.ts';
-import { plan, token } from '../domain/usage-examples.ts';
+import { plan, token, waiveCommand } from '../domain/usage-examples.ts';
 import { patienceMs } from '../support/wait-for.ts';
 import { readModelsOfTest, type TestReadModels } from './read-models-under-test.ts';
 import { rebuildOn, rowsOf } from './runner/rebuilding.ts';
@@ -76,7 +76,7 @@ describe('what is due', () => {
     const [back, risen] = [await openUsage(log.store, given), await openUsage(log.store, given)];
     await queueAll(writersOf(log.store), back, [1, 2]);
     await correct(log.store, back.stream, { kind: 'void_download', token: token(1) });
-    await correct(log.store, back.stream, { kind: 'waive_charge', token: token(2), reference: 'CASE-1' });
+    await correct(log.store, back.stream, waiveCommand(token(2), 'CASE-1'));
     const { fee_cents: _fee, ...others } = plan;
     const change = (fee_cents: number, effective: 'now' | 'next_period') =>
       ask(writersOf(log.store), risen, { kind: 'change_plan', terms: { ...others, fee_cents }, effective });

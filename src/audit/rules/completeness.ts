@@ -170,10 +170,7 @@ export class Completeness {
     for (const { event, chain } of givenBack) {
       const failure = this.#failures.get(event.metadata.$causationId);
       const tokens = chargesGiven(event).map(({ token }) => token);
-      const isFor =
-        failure !== undefined &&
-        tokens.join(' ') === failure.event.data.token &&
-        failure.event.position < event.position;
+      const isFor = failure?.event.data.token === tokens.join(' ') && failure.event.position < event.position;
       const expected = 'a failure of the service, given back once';
       if (isFor && !failure.isReturned) failure.isReturned = true;
       else chain.wrong('service_failure_unfounded', event, 'metadata.$causationId', expected);
