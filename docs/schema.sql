@@ -101,7 +101,7 @@ create table corrections (
   made_cents bigint,
   why text,
   constraint corrections_pkey PRIMARY KEY (correction_id),
-  constraint corrections_kind_check CHECK ((kind = ANY (ARRAY['waive_charge'::text, 'waive_charges'::text, 'credit_line'::text]))),
+  constraint corrections_kind_check CHECK ((kind = ANY (ARRAY['charges'::text, 'credit_line'::text]))),
   constraint corrections_status_check CHECK ((status = ANY (ARRAY['asked'::text, 'permitted'::text, 'refused'::text, 'made'::text, 'failed'::text])))
 );
 CREATE INDEX corrections_asked_event ON corrections USING btree (asked_event_id);

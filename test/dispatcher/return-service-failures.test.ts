@@ -1,7 +1,7 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { readCredits } from '../../projections/credits.ts';
 import { ownCause } from '../../src/commands/handler/event-metadata.ts';
-import { issueCreditNote } from '../../src/commands/issue-credit-note.ts';
+import { issueCreditNotes } from '../../src/commands/issue-credit-note.ts';
 import { issueInvoice } from '../../src/commands/issue-invoice.ts';
 import { dispatchDownloads } from '../../src/dispatcher/dispatch-downloads.ts';
 import { startReturningServiceFailures } from '../../src/dispatcher/return-service-failures.ts';
@@ -201,10 +201,10 @@ describe('a failure of the service', () => {
     await close(used);
     await issue(used);
     const note = { account_id: used.account.accountId, reference: 'CASE-1', invoice_number: 1, line: 1, cents: 40 };
-    await issueCreditNote(
+    await issueCreditNotes(
       { store: parts.store, now: () => december },
       {
-        note: { ...note, charge_event_id: null },
+        credit: note,
         cause: ownCause(newUuid(), { type: 'staff', id: 'Ada', role: 'operator', reason: 'outage' }),
         timeoutMs: patienceMs,
       },

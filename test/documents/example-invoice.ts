@@ -64,7 +64,10 @@ const note: CreditNoteIssued = {
   line: 1,
   currency: 'USD',
   cents: 25,
-  charge_event_id: event(23).id,
+  charges: [
+    { token: '-token-23', charge_event_id: event(23).id, cents: 20 },
+    { token: '-token-24', charge_event_id: event(24).id, cents: 5 },
+  ],
 };
 
 const at = { eventId: event(60).id, actor: { type: 'system', id: 'billing-period' } };
