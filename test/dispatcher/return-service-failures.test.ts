@@ -169,7 +169,7 @@ describe('a failure of the service', () => {
         reference: reference(2, used),
         invoice_number: 1,
         line: 1,
-        charge_event_id: charge?.id,
+        charges: [{ token: expect.any(String) as unknown, charge_event_id: charge?.id, cents: 25 }],
         currency: 'USD',
         cents: 25,
         // The account was never opened: it has no people.
