@@ -57,6 +57,11 @@ function ofMoney(): Record<string, Row> {
     'GET /overage/:account/:day/events.csv': row(`${charges}/events.csv`, 404),
     'GET /overage/:account/:day/events.json': row(`${charges}/events.json`, 404),
     'GET /overage/:account/:day.json': row(`${charges}.json`, 404),
+    'GET /overage/:account/:day/give-back': row(`${charges}/give-back?charge=1`, 404),
+    'POST /overage/:account/:day/give-back': {
+      ...row(`${charges}/give-back`, 404),
+      fields: () => ({ correction_id: randomUUID(), charge: '1', amount: '1', reference, reason: 'a test' }),
+    },
     'GET /months': row('/months'),
     'GET /months/:month': row(month, 404),
     'GET /months/:month.csv': row(`${month}.csv`),

@@ -37,7 +37,7 @@ const corrections = () => service.installation.readLog('corrections-');
 const waivers = async ({ stream }: ChargedAccount) =>
   (await service.installation.readLog(stream)).filter(({ type }) => type === 'ChargeWaived');
 
-it('is shown before anything is changed: charges and sums by account and period, closed books apart', async () => {
+it('is shown before anything is changed: charges and sums by account and period', async () => {
   expect(textOf(await finance.get('/staff/corrections/outage'))).toContain('Nothing is changed before');
   const page = textOf(await finance.get(`/staff/corrections/outage?${query()}`));
   expect(page).toMatch(/\$1\.25 for 5 charges in 2 periods\./);

@@ -133,7 +133,11 @@ const pages: Readonly<Record<string, () => string[]>> = {
   'GET /accounts/:account/invoices/:number': () => [invoice()],
   'GET /accounts/:account/credit-notes/:number': () => [`/accounts/${about.invoiced}/credit-notes/1`],
   'GET /accounts/:account/invoices/:number/lines/:line/credit': () => [`${invoice()}/lines/1/credit`],
+  'GET /overage/:account/:day/give-back': () => [
+    `/overage/${about.account}/${day}/give-back?${[1, 3, 5, 7, 9].map((revision) => `charge=${String(revision)}`).join('&')}`,
+  ],
   'GET /overage/:account/:day': () => [
+    `/overage/${about.account}/${day}?job=failed&on=2026-11-14&search=https%3A%2F%2Fyoutu.be%2FdQw4w9WgXcQ`,
     ...[`/overage/${about.account}/${day}`, `/overage/${about.account}/${day}?only=corrections`],
     // Behind the last charge: nothing on the page knows the total before it.
     `/overage/${about.account}/${day}?after=9000000000000000000`,
