@@ -78,7 +78,7 @@ function list(
   );
   return html`<h2>Charges and corrections</h2>
     <form method="get" action="${chargesPath(period)}" class="filters">
-      ${choiceField('Listed', 'only', only, [['', 'charges and corrections'], 'charges', 'corrections'])}
+      ${choiceField('What is listed', 'only', only, [['', 'charges and corrections'], 'charges', 'corrections'])}
       ${choiceField('Download', 'job', job, [['', 'in any state'], ...jobStatuses])}
       <label>Address, video id or token <input name="search" value="${search ?? ''}" maxlength="2048" /></label>
       <label>Day (UTC) <input type="date" name="on" value="${on ?? ''}" /></label>
