@@ -20,6 +20,7 @@ import * as people from './pages/people.ts';
 import * as person from './pages/person.ts';
 import * as platformOutage from './pages/platform-outage.ts';
 import * as reference from './pages/reference.ts';
+import * as salesBook from './pages/sales-book.ts';
 import * as search from './pages/search-by-id-or-number.ts';
 import * as start from './pages/start.ts';
 import * as work from './pages/work.ts';
@@ -70,6 +71,9 @@ export const pageRoutes: readonly Route<StaffSession, StaffDependencies>[] = [
   signedIn('GET', '/months/:month', 'support', months.show),
   signedIn('GET', '/months/:month.csv', 'support', months.files.csv),
   signedIn('GET', '/months/:month.json', 'support', months.files.json),
+  signedIn('GET', '/sales-book', 'finance', salesBook.show),
+  signedIn('GET', '/sales-book.csv', 'finance', salesBook.files.csv),
+  signedIn('GET', '/sales-book.json', 'finance', salesBook.files.json),
   signedIn('GET', '/downloads/:token/live', 'support', followDownload.follow),
   signedIn('GET', '/events/:id', 'support', event.show),
 
