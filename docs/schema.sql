@@ -213,6 +213,8 @@ create table invoices (
   constraint invoices_type_check CHECK ((type = ANY (ARRAY['InvoiceIssued'::text, 'CreditNoteIssued'::text])))
 );
 CREATE INDEX credit_notes_by_time ON invoices USING btree ("position") WHERE (type = 'CreditNoteIssued'::text);
+CREATE INDEX documents_by_place ON invoices USING btree ("position");
+CREATE INDEX documents_by_time ON invoices USING btree ("time", "position");
 CREATE INDEX invoices_of_reference ON invoices USING btree (((data ->> 'reference'::text)), "position") WHERE (type = 'CreditNoteIssued'::text);
 
 create table job_days (

@@ -1,9 +1,35 @@
 import { formatDays } from '../documents/days.ts';
 import { type Columns, type Html, html, numberCell } from '../documents/html.ts';
-import type { CreditNoteDocument, DocumentLine, InvoiceDocument } from '../documents/invoice-document.ts';
+import {
+  type CreditNoteDocument,
+  type DocumentLine,
+  type InvoiceDocument,
+  taxSentences,
+} from '../documents/invoice-document.ts';
+import { renderDocument } from '../documents/render-document.ts';
 import { amountCell, count, type Fact, listTable, money, rowName, time } from './parts.ts';
+import type { Answer } from './visit.ts';
 
 /** Parts of the pages of invoices and credit notes that owners and staff see alike. */
+
+const mediaTypes = { csv: 'text/csv; charset=utf-8', json: 'application/json' } as const;
+
+/** A document as the address asks for it: as a page to print, as CSV or as JSON; undefined: as one of the console's pages. */
+export function documentAs(document: InvoiceDocument | CreditNoteDocument, as: string | null): Answer | undefined {
+  if (as === 'print') return { kind: 'document', html: renderDocument(document, 'html') };
+  if (as !== 'csv' && as !== 'json') return undefined;
+  const fileName = `${document.type}-${document.document_number}.${as}`;
+  return { kind: 'file', body: renderDocument(document, as), mediaType: mediaTypes[as], fileName };
+}
+
+/** Whether a form of an invoice lists the charges of its overage lines. */
+export const hasCharges = (as: string | null): boolean => as === 'csv' || as === 'json';
+
+export const documentForms = (): Html =>
+  html`<p class="pages">
+    <a class="button" href="?as=print">Print or save</a> <a href="?as=csv" download>CSV</a>
+    <a href="?as=json" download>JSON</a>
+  </p>`;
 
 export const coversText = ({
   covers,
@@ -12,9 +38,10 @@ export const coversText = ({
 }: Pick<InvoiceDocument, 'covers' | 'period_start' | 'period_end'>): string =>
   covers === 'opening' ? 'the first fee' : formatDays(start, end);
 
-export const documentFact = ({ document_number: name, issued_at: at }: InvoiceDocument | CreditNoteDocument): Fact => [
+export const documentFact = (document: InvoiceDocument | CreditNoteDocument): Fact => [
   'Document',
-  html`<code>${name}</code>, issued ${time(at)}`,
+  html`<code>${document.document_number}</code>, issued ${time(document.issued_at)}
+    <div class="soft">${taxSentences(document)}</div>`,
 ];
 
 export const billedToFact = ({ billed_to: { name, email } }: InvoiceDocument | CreditNoteDocument): Fact => [

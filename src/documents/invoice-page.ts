@@ -1,7 +1,13 @@
 import { formatCents } from '../domain/cents.ts';
 import { formatDay, formatDays } from './days.ts';
 import { columnTable, Html, html, numberCell } from './html.ts';
-import type { BilledTo, CreditNoteDocument, DocumentLine, InvoiceDocument } from './invoice-document.ts';
+import {
+  type BilledTo,
+  type CreditNoteDocument,
+  type DocumentLine,
+  type InvoiceDocument,
+  taxSentences,
+} from './invoice-document.ts';
 import { invoicePageStyle } from './invoice-page-style.ts';
 import { formatRevisions } from './revisions.ts';
 
@@ -63,6 +69,7 @@ export function creditNotePage(note: CreditNoteDocument): string {
     creditedCharges(note),
     html`<footer>
       ${questions(note)}
+      <p>${taxSentences(note)}</p>
       <p>This credit note is event ${event.revision} of <code>${event.stream}</code>, <code>${event.id}</code>.</p>
     </footer>`,
   ]);
@@ -194,6 +201,7 @@ function trace(invoice: InvoiceDocument): Html {
         <code>reeltally ledger show ${accountId} --period ${start.slice(0, 10)}</code>
       </p>
       <p>This invoice is event ${event.revision} of <code>${event.stream}</code>, <code>${event.id}</code>.</p>
+      <p>${taxSentences(invoice)}</p>
       <p>Days begin and end at midnight UTC. Amounts are in US dollars.</p>
     </footer>`;
 }

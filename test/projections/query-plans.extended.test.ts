@@ -434,16 +434,16 @@ describe('the other queries of staff', () => {
       async (client) => (await listPlatformOutage(client, outageOfOneHour, { maxCharges: 80 })).periods,
     ],
     ['warnings and mails', 100, (client) => listNotices(client, { limit: 50 })],
-    // Each with its download.
-    ['charges', 102, async (client) => (await listPeriodCharges(client, { ...charged, limit: 50 })).rows],
+    // Each with its download, and with what was given back of it.
+    ['charges', 300, async (client) => (await listPeriodCharges(client, { ...charged, limit: 50 })).rows],
     [
       'charges behind a place',
-      102,
+      300,
       async (client) => (await listPeriodCharges(client, { ...charged, after: '1002500', limit: 50 })).rows,
     ],
     [
       'corrections of a period',
-      102,
+      120,
       async (client) => (await listPeriodCharges(client, { ...charged, only: 'corrections', limit: 50 })).rows,
     ],
     // Each with the period before it.

@@ -98,6 +98,8 @@ const unbounded: Readonly<Record<string, string>> = {
   'GET /overage/:account/:day/events.csv': 'read from the log',
   'GET /overage/:account/:day/events.json': 'read from the log',
   'GET /months/:month.csv': 'read page by page',
+  'GET /sales-book.csv': 'read page by page',
+  'GET /sales-book.json': 'read page by page',
   'GET /months/:month.json': 'read page by page',
   'GET /downloads/:token/live': 'reads again at each change',
 };
@@ -133,6 +135,7 @@ const pages: Readonly<Record<string, () => string[]>> = {
   'GET /accounts/:account/invoices/:number': () => [invoice()],
   'GET /accounts/:account/credit-notes/:number': () => [`/accounts/${about.invoiced}/credit-notes/1`],
   'GET /accounts/:account/invoices/:number/lines/:line/credit': () => [`${invoice()}/lines/1/credit`],
+  'GET /sales-book': () => ['/sales-book', '/sales-book?period=2026-11&state=open', '/sales-book?issued=2026-12'],
   'GET /overage/:account/:day/give-back': () => [
     `/overage/${about.account}/${day}/give-back?${[1, 3, 5, 7, 9].map((revision) => `charge=${String(revision)}`).join('&')}`,
   ],
