@@ -92,7 +92,7 @@ describe('the sales book', () => {
         ).toEqual(rows.map((row) => row.event_id).sort());
       for (const [index, filter] of parts.entries()) {
         const ofPart = found[index] ?? [];
-        const credits = ofPart.filter(({ type }) => type === 'credit_note').map((row) => -row.net_cents);
+        const credits = ofPart.filter(({ type }) => type === 'credit_note').map((row) => 0 - row.net_cents);
         expect(await readSalesSums(dependencies(), filter)).toEqual({
           documents: ofPart.length,
           invoiced_cents: sum(invoiced(ofPart).map((row) => row.net_cents)),
@@ -109,7 +109,7 @@ describe('the sales book', () => {
     const rows = await allOf();
     for (const invoice of invoiced(rows)) {
       const notes = rows.filter((row) => row.invoice_document_number === invoice.document_number);
-      const credited = -sum(notes.map((row) => row.net_cents));
+      const credited = sum(notes.map((row) => 0 - row.net_cents));
       expect([invoice.credited_cents, invoice.left_cents]).toEqual([credited, invoice.net_cents - credited]);
     }
     // The first invoice is issued before the account has billing details.

@@ -138,6 +138,28 @@ describe('invoices', () => {
     expect(await show('2')).toMatchObject({ credited_cents: 50 });
   });
 
+  it('sales-book lists the documents of all accounts, with sums', async () => {
+    interface Book {
+      sums: { documents: number; invoiced_cents: number; result_cents: number };
+      rows: { account_id: string; net_cents: number; type: string }[];
+    }
+    const book = await cli<Book>('invoices', 'sales-book', '--state', 'partly_credited');
+    expect(book.rows).toMatchObject([{ account_id: account, type: 'invoice', net_cents: 1950, left_cents: 1900 }]);
+    expect(book.sums).toMatchObject({ documents: 1, invoiced_cents: 1950, result_cents: 1950 });
+    const all = await run('invoices', 'sales-book');
+    expectText(all, /^issued +document +customer +country +tax_id +lines +net +credited +left\n[^]* CN-.* -\$0\.25 /);
+    expectText(all, /\n\n\d+ documents: \$[\d.]+ invoiced, \$0\.50 credited, \$[\d.]+ in all\n$/);
+    const csv = await run('invoices', 'sales-book', '--csv', '--state', 'credit_note');
+    expectText(csv, /^issued_at,type,document_number,[^]*,credit_note,CN-.*,overage,-25,0,0,[0-9a-f-]{36}\n/);
+    for (const words of [
+      ['--issued', '2026-13'],
+      ['--period', 'x'],
+      ['--country', 'de'],
+      ['--state', 'x'],
+    ])
+      expect((await run('invoices', 'sales-book', ...words)).code).toBe(1);
+  });
+
   it('refuse what there is not', async () => {
     const nobody = 'acc_aaaaaaaaaaaaaaaaaaaa';
     for (const [words, message] of [
