@@ -107,7 +107,7 @@ describe('an invoice as CSV', () => {
 
   it('of a credit note names its charges as text and as a page, where it has some', () => {
     expect(creditNoteText(exampleNote(), { columns: undefined })).toMatch(
-      /token +charge +amount\n.*-token-23 .*\$0\.20\n.*\$0\.05\n$/,
+      /token +charge +amount\n.*-token-23 .*\$0\.20\n.*\$0\.05\n\nAmounts are without tax\.\n$/,
     );
     expect(creditNoteText({ ...exampleNote(), charges: [] }, { columns: undefined })).not.toContain('token');
     expect(textOf(creditNotePage(exampleNote()))).toMatch(/2 charges.*Charges given back.*-token-24/);
@@ -116,6 +116,23 @@ describe('an invoice as CSV', () => {
 });
 
 const textOf = (page: string) => page.replaceAll(/<style>[^]*<\/style>|<[^>]+>/g, ' ').replaceAll(/\s+/g, ' ');
+
+it.each([
+  [{}, 'Amounts are without tax.'],
+  [{ tax_id: null }, "Amounts are without tax. This is no tax document: it lacks the issuer's tax ID."],
+  [
+    { address_lines: [], country: null, tax_id: null },
+    "Amounts are without tax. This is no tax document: it lacks the issuer's address, country and tax ID.",
+  ],
+])('a document says what its issuer lacks of a tax document: %j', (changed, says) => {
+  const lacking = exampleInvoice(false, changed);
+  expect(renderDocument(lacking, 'text')).toContain(`\n${says}\n`);
+  expect(textOf(renderDocument(lacking, 'html')).replaceAll('&#39;', "'")).toContain(says);
+  expect(JSON.parse(renderDocument(lacking, 'json'))).toMatchObject({
+    amounts: 'without tax',
+    issuer_lacks: Object.keys(changed).map((name) => name.replace('_lines', '')),
+  });
+});
 
 describe('an invoice as a page', () => {
   const pages = [invoicePage(exampleInvoice()), invoicePage(exampleInvoice(true)), creditNotePage(exampleNote())];

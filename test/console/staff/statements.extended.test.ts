@@ -169,6 +169,7 @@ const programs: Readonly<Record<string, () => string[]>> = {
   'GET /corrections/{id}': () => [`/corrections/${about.correction}`],
   'GET /overage/{account}/{day}': () => [`/overage/${about.account}/${day}`],
   'GET /months/{month}': () => ['/months/2020-03'],
+  'GET /sales-book': () => ['/sales-book', '/sales-book?period=2026-11'],
   'GET /operation': () => ['/operation'],
 };
 
