@@ -72,17 +72,8 @@ export async function listAccountDownloads(
   const direction = before ? 'asc' : 'desc';
   const order = `queued_at ${direction}, token ${direction}`;
   // One match more shows that there is another page. The row at which the search ends comes along, whether it matches or not.
-  const account = of(accountId);
   const { rows } = await client.query<Looked>(
-    `with credited as materialized (
-       select c->>'token' as token, sum((c->>'cents')::int) as cents
-       from invoices i, json_array_elements(i.data->'charges') c
-       where i.account_id = ${account} and i.type = 'CreditNoteIssued'
-       group by 1
-     )
-     select to_jsonb(l.j) as job, matches, is_last,
-            (coalesce((select -sum(t.cents) from job_timeline t where t.token = l.token and t.cents < 0), 0)
-             + coalesce((select c.cents from credited c where c.token = l.token), 0))::float8 as given_back_cents
+    `select to_jsonb(l.j) as job, matches, is_last
      from (
        select j, queued_at, token, ${matchSql(filter, of)} as matches,
               row_number() over (order by ${order}) = ${of(maxLooked)} as is_last
@@ -97,7 +88,6 @@ export async function listAccountDownloads(
 
 interface Looked {
   job: JobRow;
-  given_back_cents: number;
   /** Null for a row that does not know the column. */
   matches: boolean | null;
   /** Nothing behind this row was looked at. */
@@ -105,11 +95,7 @@ interface Looked {
 }
 
 function pageOf(rows: readonly Looked[], { limit, isReversed }: { limit: number; isReversed: boolean }) {
-  const looked = rows.map((row) => ({
-    ...row,
-    /** With the cents that were given back of its charge: before the close, and by credit notes. */
-    job: { ...jobFromJson(row.job), given_back_cents: row.given_back_cents },
-  }));
+  const looked = rows.map((row) => ({ ...row, job: jobFromJson(row.job) }));
   const matching = looked.filter(({ matches }) => matches);
   const downloads = matching.slice(0, limit).map(({ job }) => job);
   const isFull = matching.length > limit;

@@ -107,11 +107,11 @@ export function filterForm(
   </form>`;
 }
 
-/** @param none what stands in the place of an account's first downloads */
+/** @param none what stands in the place of an account's first downloads; givenBack: cents, by the tokens of the downloads */
 export function downloadList(
   { downloads, next, lookedTo }: DownloadPage,
   keys: readonly ApiKeyRow[],
-  { query, none, ...place }: ListPlace & { query: URLSearchParams; none: Html },
+  { query, none, ...place }: ListPlace & { query: URLSearchParams; none: Html; givenBack: ReadonlyMap<string, number> },
 ): Html {
   const addressOf = (after: string | undefined) => addressWith(place.list, query, after);
   const goOn =
@@ -138,7 +138,10 @@ function addressWith(list: string, query: URLSearchParams, after: string | undef
   return `${list}?${changed.toString()}`;
 }
 
-function columnsOf(keys: readonly ApiKeyRow[], { download }: ListPlace): Columns<DownloadPage['downloads'][number]> {
+function columnsOf(
+  keys: readonly ApiKeyRow[],
+  { download, givenBack }: ListPlace & { givenBack: ReadonlyMap<string, number> },
+): Columns<JobRow> {
   const labels = new Map(keys.map(({ key_id: id, key_prefix: prefix, label }) => [id, label === '' ? prefix : label]));
   return {
     Queued: (job) => timeToTheSecond(job.queued_at),
@@ -154,7 +157,8 @@ function columnsOf(keys: readonly ApiKeyRow[], { download }: ListPlace): Columns
     Cost: numberCell(
       (job) =>
         html`${costText(job)}${
-          job.given_back_cents > 0 && html`<div class="soft">${money(job.given_back_cents)} given back</div>`
+          (givenBack.get(job.token) ?? 0) > 0 &&
+          html`<div class="soft">${money(givenBack.get(job.token) ?? 0)} given back</div>`
         }`,
     ),
   };

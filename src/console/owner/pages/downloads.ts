@@ -2,6 +2,7 @@ import type { FastifyReply } from 'fastify';
 import { listApiKeys } from '../../../../projections/api-keys.ts';
 import type { JobRow } from '../../../../projections/jobs.ts';
 import { listAccountDownloads } from '../../../../projections/queries/account-downloads.ts';
+import { readGivenBackOf } from '../../../../projections/queries/given-back.ts';
 import { type Html, html } from '../../../documents/html.ts';
 import {
   downloadList,
@@ -33,12 +34,14 @@ export async function show(visit: OwnerVisit, dependencies: ConsoleDependencies)
     }),
     listApiKeys(pool, accountId),
   ]);
+  const tokens = downloads.downloads.map(({ token }) => token);
+  const givenBack = await readGivenBackOf(pool, { accountId, tokens });
   return page({
     title: 'Downloads',
     section: 'downloads',
     islands: ['live'],
     content: html`${filterForm(filters, keys, { ...place, first: searchField(filters) })}
-    ${downloadList(downloads, keys, { ...place, query: visit.query, none })}`,
+    ${downloadList(downloads, keys, { ...place, query: visit.query, none, givenBack })}`,
   });
 }
 
