@@ -34,8 +34,8 @@ export async function show(visit: OwnerVisit, dependencies: ConsoleDependencies)
     }),
     listApiKeys(pool, accountId),
   ]);
-  const tokens = downloads.downloads.map(({ token }) => token);
-  const givenBack = await readGivenBackOf(pool, { accountId, tokens });
+  const listed = downloads.downloads.map(({ token }) => token);
+  const givenBack = await readGivenBackOf(pool, { accountId, tokens: listed });
   return page({
     title: 'Downloads',
     section: 'downloads',
