@@ -124,7 +124,8 @@ async function addDocuments(pool: Pool): Promise<void> {
        select account_id, type, case type when 'InvoiceIssued' then n else n / 10 end, gen_random_uuid(), 2 * n + at, '',
               3000000000 + row_number() over (order by n, at), period_start + interval '1 month',
               case type when 'InvoiceIssued' then 'period' end, case type when 'InvoiceIssued' then period_start end, 1900,
-              case type when 'InvoiceIssued' then '{}' else json_build_object('invoice_number', n, 'reference', 'note-' || account_id) end,
+              case type when 'InvoiceIssued' then '{}' else json_build_object('invoice_number', n, 'line', 1, 'charges', json_build_array(),
+                'reference', 'note-' || account_id) end,
               '{"type":"system","id":"bench"}'
        from (select account_id, min(n) / ${perMonth} + 1 as n, period_start from charged group by account_id, period_start) c,
             (values (0, 'InvoiceIssued'), (1, 'CreditNoteIssued')) e(at, type)
