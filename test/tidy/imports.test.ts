@@ -161,6 +161,7 @@ const rooms: Readonly<Record<string, Room>> = {
 const readByOwners = [
   'readAccountDownload',
   'listAccountDownloads',
+  'readGivenBackOf',
   'readNewestCredits',
   'pageAccountPeriods',
   'usageOfRow',

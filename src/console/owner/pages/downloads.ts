@@ -1,8 +1,7 @@
 import type { FastifyReply } from 'fastify';
 import { listApiKeys } from '../../../../projections/api-keys.ts';
 import type { JobRow } from '../../../../projections/jobs.ts';
-import { listAccountDownloads } from '../../../../projections/queries/account-downloads.ts';
-import { readGivenBackOf } from '../../../../projections/queries/given-back.ts';
+import { listAccountDownloads, readGivenBackOf } from '../../../../projections/queries/account-downloads.ts';
 import { type Html, html } from '../../../documents/html.ts';
 import {
   downloadList,

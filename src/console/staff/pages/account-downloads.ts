@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import { listApiKeys } from '../../../../projections/api-keys.ts';
-import { listAccountDownloads } from '../../../../projections/queries/account-downloads.ts';
-import { readGivenBackOf } from '../../../../projections/queries/given-back.ts';
+import { listAccountDownloads, readGivenBackOf } from '../../../../projections/queries/account-downloads.ts';
 import { type Html, html } from '../../../documents/html.ts';
 import { accountIdPattern } from '../../../domain/account-events.ts';
 import { downloadList, filterForm, filterOf, perPage, readCursor, readFilters } from '../../download-list.ts';
