@@ -102,7 +102,7 @@ create table corrections (
   made_cents bigint,
   why text,
   constraint corrections_pkey PRIMARY KEY (correction_id),
-  constraint corrections_kind_check CHECK ((kind = ANY (ARRAY['waive_charge'::text, 'waive_charges'::text, 'credit_line'::text]))),
+  constraint corrections_kind_check CHECK ((kind = ANY (ARRAY['charges'::text, 'credit_line'::text]))),
   constraint corrections_status_check CHECK ((status = ANY (ARRAY['asked'::text, 'permitted'::text, 'refused'::text, 'made'::text, 'failed'::text])))
 );
 CREATE INDEX corrections_asked_event ON corrections USING btree (asked_event_id);
@@ -216,7 +216,9 @@ create table invoices (
   constraint invoices_type_check CHECK ((type = ANY (ARRAY['InvoiceIssued'::text, 'CreditNoteIssued'::text])))
 );
 CREATE INDEX credit_notes_by_time ON invoices USING btree ("position") WHERE (type = 'CreditNoteIssued'::text);
-CREATE INDEX credit_notes_of_charge ON invoices USING btree (((data ->> 'charge_event_id'::text))) WHERE (type = 'CreditNoteIssued'::text);
+CREATE INDEX credit_notes_of_charges ON invoices USING gin ((((data)::jsonb -> 'charges'::text)) jsonb_path_ops) WHERE (type = 'CreditNoteIssued'::text);
+CREATE INDEX documents_by_place ON invoices USING btree ("position");
+CREATE INDEX documents_by_time ON invoices USING btree ("time", "position");
 CREATE INDEX invoices_of_reference ON invoices USING btree (((data ->> 'reference'::text)), "position") WHERE (type = 'CreditNoteIssued'::text);
 
 create table job_days (

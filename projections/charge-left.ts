@@ -22,11 +22,11 @@ export const chargeLeftColumns = (alias: string): string[] => [
   `case when ${alias}.overage then (
      select -coalesce(sum(l.cents), 0) from overage_ledger l where l.token = ${alias}.token and l.corrects is not null
    ) + (
-     select coalesce(sum(i.total_cents), 0) from invoices i
-     where i.type = 'CreditNoteIssued' and i.data->>'charge_event_id' = (
-       -- The charge stands directly before its download.
-       select c.event_id::text from overage_ledger c
-       where c.stream = ${alias}.usage_stream and c.revision = ${alias}.usage_revision - 1)
+     -- Of the notes that name the download, only its own part.
+     select coalesce(sum((c->>'cents')::bigint), 0) from invoices i, json_array_elements(i.data->'charges') c
+     where i.type = 'CreditNoteIssued'
+       and (i.data::jsonb -> 'charges') @> jsonb_build_array(jsonb_build_object('token', ${alias}.token))
+       and c->>'token' = ${alias}.token
    ) else 0 end as given_back_cents`,
 ];
 

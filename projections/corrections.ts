@@ -165,27 +165,23 @@ export interface MadeEvent {
 /** The events by which a correction has given money back, the oldest first. */
 export async function listMadeEvents(
   client: Queryable,
-  { account_id: accountId, reference, asked_by: askedBy, kind, correction }: CorrectionRow,
+  { account_id: accountId, reference, asked_by: askedBy, correction }: CorrectionRow,
 ): Promise<MadeEvent[]> {
-  const tokens =
-    correction.kind === 'waive_charges'
-      ? correction.charges.map(({ token }) => token)
-      : correction.kind === 'waive_charge'
-        ? [correction.token]
-        : [];
-  const ofLedger = `select l.type, l.event_id, l.time, -l.cents::float8 as cents, l.token, null::int as number
-     from overage_ledger l
-     where l.reference = $1 and l.account_id = $2 and l.actor::jsonb = $3::jsonb and l.type = 'ChargeWaived'
-       and l.token = any($4::text[])
-     order by l.position`;
-  const ofInvoices = `select i.type, i.event_id, i.time, i.total_cents::float8 as cents, null as token, i.number
-     from invoices i
-     where i.type = 'CreditNoteIssued' and i.data->>'reference' = $1 and i.account_id = $2 and i.actor::jsonb = $3::jsonb`;
-  const { rows } = await client.query<MadeEvent>(kind === 'credit_line' ? ofInvoices : ofLedger, [
-    reference,
-    accountId,
-    JSON.stringify(askedBy),
-    ...(kind === 'credit_line' ? [] : [tokens]),
-  ]);
-  return rows;
+  const tokens = correction.kind === 'charges' ? correction.charges.map(({ token }) => token) : [];
+  const { rows } = await client.query<MadeEvent>(
+    `select made.* from (
+       (select l.type, l.event_id, l.time, -l.cents::float8 as cents, l.token, null::int as number, l.position
+        from overage_ledger l
+        where l.reference = $1 and l.account_id = $2 and l.actor::jsonb = $3::jsonb and l.type = 'ChargeWaived'
+          and l.token = any($4::text[]))
+       union all
+       (select i.type, i.event_id, i.time, i.total_cents::float8, null, i.number, i.position
+        from invoices i
+        where i.type = 'CreditNoteIssued' and i.data->>'reference' = $1 and i.account_id = $2 and i.actor::jsonb = $3::jsonb
+          and (select case count(*) when 0 then $4::text[] = '{}' else bool_or(c->>'token' = any($4::text[])) end
+               from json_array_elements(i.data->'charges') c))
+     ) made order by made.position`,
+    [reference, accountId, JSON.stringify(askedBy), tokens],
+  );
+  return rows.map(({ type, event_id, time, cents, token, number }) => ({ type, event_id, time, cents, token, number }));
 }

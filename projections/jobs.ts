@@ -151,6 +151,9 @@ export async function readJob(client: Queryable, token: string): Promise<JobRow 
   return (await select(client, 'where token = $1', [token]))[0];
 }
 
+export const readJobs = (client: Queryable, tokens: readonly string[]): Promise<JobRow[]> =>
+  select(client, 'where token = any($1::text[])', [tokens]);
+
 export interface JobFilter {
   account?: string;
   status?: JobRow['status'];

@@ -42,9 +42,9 @@ export async function listDocuments({ pool }: Pick<DocumentDependencies, 'pool'>
       };
     }),
     credit_notes: creditNotes.map(({ data, issuedAt }) => {
-      const { number, invoice_number, line, reference, cents } = data;
+      const { number, invoice_number, line, charges, reference, cents } = data;
       const named = { number, document_number: documentNumber('credit_note', data), issued_at: issuedAt };
-      return { ...named, invoice_number, line, reference, cents };
+      return { ...named, invoice_number, line, charges: charges.length, reference, cents };
     }),
   };
 }

@@ -155,3 +155,22 @@ export async function readAccountDownload(
   if (download?.account_id !== accountId) return undefined;
   return { download, timeline: await readTimeline(client, token) };
 }
+
+/** What was given back of the charges of an account's downloads, in cents by their tokens: before the close, and by credit notes. */
+export async function readGivenBackOf(
+  client: Queryable,
+  { accountId, tokens }: { accountId: string; tokens: readonly string[] },
+): Promise<ReadonlyMap<string, number>> {
+  const { rows } = await client.query<{ token: string; cents: number }>(
+    `select g.token, sum(g.cents)::float8 as cents
+     from (
+       select t.token, -t.cents as cents from job_timeline t where t.token = any($2::text[]) and t.cents < 0
+       union all
+       select c->>'token', (c->>'cents')::int
+       from invoices i, json_array_elements(i.data->'charges') c
+       where i.account_id = $1 and i.type = 'CreditNoteIssued' and c->>'token' = any($2::text[])
+     ) g group by g.token`,
+    [accountId, [...tokens]],
+  );
+  return new Map(rows.map(({ token, cents }) => [token, cents]));
+}

@@ -24,6 +24,7 @@ interface ChargeCredited {
   event_id: string;
   number: number;
   invoice_number: number;
+  /** Of this charge; the note may be about others too. */
   cents: number;
   reference: string;
   /** UTC ISO-8601. */
@@ -39,26 +40,26 @@ export async function readDownloadRecord(client: Queryable, token: string): Prom
   const download = await readJob(client, token);
   if (!download) return undefined;
   const timeline = await readTimeline(client, token);
-  const charge = timeline.find(({ cents }) => cents !== null)?.event_id ?? null;
   const corrected = timeline.flatMap(({ cents, event_id: id }) => (cents !== null && cents < 0 ? [id] : []));
   const { rows } = await client.query<Around>(
     `select
        (select coalesce(json_agg(${correctionJsonSql('c')} order by c.position), '[]') from (
           select * from corrections where account_id = $2
-            and (correction->>'token' = $1 or correction->'charges' @> jsonb_build_array(jsonb_build_object('token', $1::text))
-                 or correction->>'charge_event_id' = $3)
+            and correction->'charges' @> jsonb_build_array(jsonb_build_object('token', $1::text))
           order by position desc limit ${String(maxCorrections)}
         ) c) as corrections,
        (select coalesce(json_agg(json_build_object(
-                 'event_id', event_id, 'number', number, 'invoice_number', (data->>'invoice_number')::int, 'cents', total_cents,
-                 'reference', data->>'reference', 'time', time, 'actor', actor) order by position), '[]')
-        from invoices where account_id = $2 and type = 'CreditNoteIssued' and data->>'charge_event_id' = $3) as credit_notes,
+                 'event_id', i.event_id, 'number', i.number, 'invoice_number', (i.data->>'invoice_number')::int,
+                 'cents', (c->>'cents')::int, 'reference', i.data->>'reference', 'time', i.time, 'actor', i.actor)
+                 order by i.position), '[]')
+        from invoices i, json_array_elements(i.data->'charges') c
+        where i.account_id = $2 and i.type = 'CreditNoteIssued' and c->>'token' = $1) as credit_notes,
        (select coalesce(json_agg(json_build_object(
                  'event_id', event_id, 'staff_id', staff_id, 'page', page, 'time', time) order by position desc), '[]') from (
           select * from staff_looks where token = $1 order by position desc limit ${String(maxAccessRecords)}
         ) l) as access_records,
        (select coalesce(json_object_agg(event_id, cents), '{}') from (${periodAfterSql}) p) as period_after`,
-    [token, download.account_id, charge, corrected],
+    [token, download.account_id, corrected],
   );
   const around = onlyRow(rows);
   return {
@@ -86,4 +87,4 @@ const periodAfterSql = `
       and l.position < c.position
     order by l.position desc limit 1
   ) charge on true
-  where c.event_id = any($4::uuid[]) and (charge.position is null or charge.total is not null)`;
+  where c.event_id = any($3::uuid[]) and (charge.position is null or charge.total is not null)`;

@@ -12,8 +12,10 @@ export interface GivenBack {
   type: 'ChargeWaived' | 'DownloadCreditReturned' | 'CreditNoteIssued';
   event_id: string;
   account_id: string;
-  /** The download; null for a credit note about a whole line. */
+  /** The download; null for a credit note about a whole line or about several charges. */
   token: string | null;
+  /** How many charges it names; 0 for a credit note about a whole line. */
+  charges: number;
   /** The credit note; null for a correction of the ledger. */
   number: number | null;
   /** UTC ISO-8601. */
@@ -43,15 +45,16 @@ export async function listGivenBack(
     `${accountId === undefined ? '' : `and ${alias}.account_id = $3`} and ${alias}.position < coalesce($1::numeric, 'infinity')
      order by ${alias}.position desc limit $2`;
   const { rows } = await client.query<GivenBack>(
-    `select g.position::text, g.type, g.event_id, g.account_id, g.token, g.number, g.time, g.cents::float8, g.reference, g.actor,
+    `select g.position::text, g.type, g.event_id, g.account_id, g.token, g.charges, g.number, g.time, g.cents::float8, g.reference, g.actor,
             c.correction
      from (
-       (select l.position, l.type, l.event_id, l.account_id, l.token, null::int as number, l.time, -l.cents as cents,
+       (select l.position, l.type, l.event_id, l.account_id, l.token, 1 as charges, null::int as number, l.time, -l.cents as cents,
                l.reference, l.actor
         from overage_ledger l where l.type in ('ChargeWaived', 'DownloadCreditReturned') ${where('l')})
        union all
        (select i.position, i.type, i.event_id, i.account_id,
-               (select l.token from overage_ledger l where l.event_id = (i.data->>'charge_event_id')::uuid), i.number, i.time,
+               case json_array_length(i.data->'charges') when 1 then i.data->'charges'->0->>'token' end,
+               json_array_length(i.data->'charges'), i.number, i.time,
                i.total_cents, i.data->>'reference', i.actor
         from invoices i where i.type = 'CreditNoteIssued' ${where('i')})
        order by position desc limit $2

@@ -30,18 +30,26 @@ export async function listPlatformOutage(
   { maxCharges }: { maxCharges: number },
 ): Promise<{ periods: PlatformOutagePeriod[]; isMore: boolean }> {
   const { rows } = await client.query<Omit<PlatformOutagePeriod, 'is_closed'> & { phase: string | null }>(
-    `select f.account_id, f.stream, c.phase, (count(*) filter (where f.cents > 0))::int as left,
-            coalesce(sum(f.cents), 0)::float8 as cents,
-            json_agg(json_build_object('token', f.token, 'revision', f.revision) order by f.revision) as charges
-     from (
+    `with f as materialized (
        select j.token, j.account_id, j.usage_stream as stream, j.usage_revision - 1 as revision,
               (select sum(t.cents) from job_timeline t where t.token = j.token) as cents
        from jobs j
        where j.status = 'failed' and j.overage and j.finished_at >= $1 and j.finished_at < $2
          and j.platform = $3 and j.failure_reason <> 'voided' and ($4::text is null or j.failure_reason = $4)
        order by j.finished_at limit $5
-     ) f
-     left join credits c on c.stream = f.stream
+     ), credited as materialized (
+       select c->>'token' as token, sum((c->>'cents')::int) as cents
+       from invoices i, json_array_elements(i.data->'charges') c
+       where i.type = 'CreditNoteIssued' and i.account_id in (select account_id from f)
+       group by 1
+     ), failed as (
+       select f.token, f.account_id, f.stream, f.revision, f.cents - coalesce(c.cents, 0) as cents
+       from f left join credited c on c.token = f.token
+     )
+     select f.account_id, f.stream, c.phase, (count(*) filter (where f.cents > 0))::int as left,
+            coalesce(sum(f.cents), 0)::float8 as cents,
+            json_agg(json_build_object('token', f.token, 'revision', f.revision) order by f.revision) as charges
+     from failed f left join credits c on c.stream = f.stream
      group by f.account_id, f.stream, c.phase
      order by cents desc, f.stream`,
     [from, to, platform, reason ?? null, maxCharges + 1],

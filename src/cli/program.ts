@@ -15,6 +15,7 @@ import { help } from './help.ts';
 import { addCreditInvoice } from './invoices/credit.ts';
 import { addIssueDueInvoices } from './invoices/issue-due.ts';
 import { addListInvoices } from './invoices/list.ts';
+import { addSalesBook } from './invoices/sales-book.ts';
 import { addShowInvoice } from './invoices/show.ts';
 import { addListJobs, addShowJob, addTimeline } from './jobs.ts';
 import { addIssueKey, addLimitKey, addListKeys, addRevokeKey } from './keys.ts';
@@ -109,6 +110,7 @@ export function createProgram(dependencies: ProgramDependencies): Command {
 
   const invoices = group('invoices', 'issue, list and show invoices and credit notes');
   addListInvoices(invoices, run);
+  addSalesBook(invoices, run);
   addShowInvoice(invoices, run);
   addIssueDueInvoices(invoices, run);
   addCreditInvoice(invoices, run);

@@ -1,12 +1,14 @@
 import { type CorrectionRequest, decideCorrectionRequest } from '../domain/correction-requests.ts';
-import { parseUsageEvent } from '../domain/parse-event.ts';
-import { isRefused, type Refusal, refuse, type Refused } from '../domain/refusals.ts';
+import type { LineNote } from '../domain/invoice.ts';
+import { type InvoiceEvent, invoicesStream } from '../domain/invoice-events.ts';
+import { type ParsedEvent, parseInvoiceEvent, parseUsageEvent } from '../domain/parse-event.ts';
+import { isRefused, refuse, type Refused } from '../domain/refusals.ts';
+import type { UsageEvent } from '../domain/usage-events.ts';
 import { changeCharge } from './change-charge.ts';
 import { correctionRequests, readCorrectionRequests } from './correct.ts';
 import type { CommandDependencies } from './handler/dependencies.ts';
-import type { Cause } from './handler/event-metadata.ts';
 import { handle } from './handler/handle-command.ts';
-import { issueCreditNote } from './issue-credit-note.ts';
+import { type ChargesToCredit, issueCreditNotes } from './issue-credit-note.ts';
 
 interface CarryOutOrder {
   accountId: string;
@@ -22,7 +24,8 @@ const service = { type: 'system', id: 'corrections' } as const;
  * Gives back the money of a correction that is permitted, then records the end of the request. It may be interrupted anywhere and
  * repeated by any process: what an earlier attempt has given back names the permission as its cause, and counts as given.
  *
- * @returns the request as it ended: `made`, or `failed` because the charge or the period has changed since
+ * @returns the request as it ended: `made`, or `failed` because nothing is left of what it is about; `permitted` still, if the books
+ *   of its charges are closed and not invoiced yet
  * @throws {NotStored} {OutcomeUnknown} {EventStoreUnavailable}; then the command may be repeated
  */
 export async function carryOutCorrection(
@@ -35,7 +38,9 @@ export async function carryOutCorrection(
   if (request.status === 'made' || request.status === 'failed') return request;
   if (request.status !== 'permitted' || request.permittedBy === null) return refuse('correction_not_permitted');
   const permission = request.permittedBy;
-  const given = await waiveOrCredit(dependencies, request, { permission, mails, timeoutMs });
+  const given = await giveBackMoney(dependencies, request, { permission, mails, timeoutMs });
+  // The books of its charges are closed, and the invoice that a credit note is about comes next.
+  if (isRefused(given) && given.refusal === 'invoice_not_found') return request;
   const ended = isRefused(given)
     ? { kind: 'failed' as const, correctionId, why: given.refusal }
     : { kind: 'made' as const, correctionId, cents: given.cents };
@@ -54,42 +59,40 @@ interface Permitted extends Pick<CarryOutOrder, 'mails' | 'timeoutMs'> {
   permission: string;
 }
 
-async function waiveOrCredit(
+/** Waives charges while the books of their period are open, else credits them. @returns the cents given back, by any attempt */
+async function giveBackMoney(
   dependencies: CommandDependencies,
-  request: CorrectionRequest,
+  { correctionId, accountId, correction, reference, cents, askedBy: actor }: CorrectionRequest,
   { permission, mails, timeoutMs }: Permitted,
 ): Promise<{ cents: number } | Refused> {
   const { store, newUuid } = dependencies;
-  const { correctionId, correction, reference, cents, askedBy: actor } = request;
   const cause = { commandId: newUuid(), correlationId: correctionId, causationId: permission, actor };
-  if (correction.kind === 'credit_line') return credit(dependencies, request, { cause, mails, timeoutMs });
-  const { stream } = correction;
-  const fromRevision =
-    correction.kind === 'waive_charge'
-      ? correction.revision
-      : Math.min(...correction.charges.map(({ revision }) => revision));
-  const command =
-    correction.kind === 'waive_charge'
-      ? ({ kind: 'waive_charge', token: correction.token, cents, reference } as const)
-      : ({ kind: 'waive_charges', tokens: correction.charges.map(({ token }) => token), reference } as const);
-  const handled = await changeCharge(dependencies, { stream, command, cause, fromRevision, timeoutMs });
-  if (isRefused(handled)) return handled;
-  const none: Refusal = correction.kind === 'waive_charge' ? 'reference_reused' : 'nothing_to_give_back';
-  const waived = (await store.read(stream, fromRevision))
-    .map(parseUsageEvent)
-    .filter(({ metadata }) => metadata.$causationId === permission)
-    .reduce((sum, { event }) => sum + (event.type === 'ChargeWaived' ? event.data.cents : 0), 0);
-  return waived > 0 ? { cents: waived } : refuse(none);
+  const credit = async (given: LineNote | ChargesToCredit) => {
+    const handled = await issueCreditNotes(dependencies, { credit: given, cause, mails, timeoutMs });
+    if (isRefused(handled)) return handled;
+    return givenBy(permission, (await store.read(invoicesStream(accountId), 0)).map(parseInvoiceEvent));
+  };
+  if (correction.kind === 'credit_line') {
+    const { invoice_number, line } = correction;
+    return credit({ account_id: accountId, reference, invoice_number, line, cents });
+  }
+  const { stream, charges } = correction;
+  const fromRevision = Math.min(...charges.map(({ revision }) => revision));
+  const command = { kind: 'waive_charges', charges, reference } as const;
+  const waived = await changeCharge(dependencies, { stream, command, cause, fromRevision, timeoutMs });
+  if (!isRefused(waived)) return givenBy(permission, (await store.read(stream, fromRevision)).map(parseUsageEvent));
+  return waived.refusal === 'period_closed' ? credit({ accountId, reference, stream, charges }) : waived;
 }
 
-async function credit(
-  dependencies: CommandDependencies,
-  { accountId, reference, correction, cents }: CorrectionRequest,
-  { cause, mails, timeoutMs }: Pick<CarryOutOrder, 'mails' | 'timeoutMs'> & { cause: Cause },
-): Promise<{ cents: number } | Refused> {
-  if (correction.kind !== 'credit_line') throw new Error('only a line is credited');
-  const { invoice_number, line, charge_event_id } = correction;
-  const note = { account_id: accountId, reference, invoice_number, line, charge_event_id, cents };
-  const answer = await issueCreditNote(dependencies, { note, cause, mails, timeoutMs });
-  return isRefused(answer) ? answer : { cents };
+/** What these events have given back because of a permission. */
+function givenBy(
+  permission: string,
+  events: readonly ParsedEvent<UsageEvent | InvoiceEvent>[],
+): { cents: number } | Refused {
+  const cents = events
+    .filter(({ metadata }) => metadata.$causationId === permission)
+    .reduce((sum, { event }) => sum + (gives(event) ? event.data.cents : 0), 0);
+  return cents > 0 ? { cents } : refuse('nothing_to_give_back');
 }
+
+const gives = (event: UsageEvent | InvoiceEvent) => event.type === 'ChargeWaived' || event.type === 'CreditNoteIssued';

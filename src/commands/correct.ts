@@ -1,10 +1,11 @@
 import { periodOfUsageStream } from '../domain/billing-period.ts';
-import { type Charges, evolveCharges, newCharges, waiverName } from '../domain/change-charge.ts';
 import {
+  type ChargesCorrection,
   type Correction,
   type CorrectionEvent,
   correctionsStream,
   maxChargesOfCorrection,
+  type WantedCorrection,
 } from '../domain/correction-events.ts';
 import {
   type Asker,
@@ -17,14 +18,14 @@ import {
   newCorrectionRequests,
   type Operator,
 } from '../domain/correction-requests.ts';
-import { type Actor, parseCorrectionEvent, parseUsageEvent } from '../domain/parse-event.ts';
+import { type Actor, parseCorrectionEvent } from '../domain/parse-event.ts';
 import { isRefused, refuse, type Refused } from '../domain/refusals.ts';
 import { maybeSamePerson } from '../domain/staff.ts';
 import type { EventStore } from '../ports/event-store.ts';
 import { ownCause } from './handler/event-metadata.ts';
 import { type Aggregate, handle, load } from './handler/handle-command.ts';
-import { readCreditLeft } from './issue-credit-note.ts';
 import { actingStaff, readStaff, type StaffDependencies } from './staff.ts';
+import { readChargesLeft, readLineLeft } from './what-is-left.ts';
 
 export type CorrectDependencies = Pick<StaffDependencies, 'store' | 'now' | 'newUuid' | 'staffCache'>;
 
@@ -41,9 +42,7 @@ interface CorrectionOrder {
 export interface AskedCorrection extends Omit<CorrectionOrder, 'by'> {
   by: CorrectionOrder['by'] | { operator: Operator };
   reference: string;
-  correction: Correction;
-  /** Not for `waive_charges`, which gives back the rest of each. Default: all that is left. */
-  cents?: number | undefined;
+  correction: WantedCorrection;
   /** What one person may give back to one account within 24 hours without a second person. */
   limitCents: number;
 }
@@ -57,7 +56,7 @@ export interface AskedCorrection extends Omit<CorrectionOrder, 'by'> {
  */
 export async function askCorrection(
   dependencies: CorrectDependencies,
-  { reference, correction, cents, limitCents, ...order }: AskedCorrection,
+  { reference, correction, limitCents, ...order }: AskedCorrection,
 ): Promise<CorrectionRequest | Refused> {
   const { accountId, correctionId } = order;
   const by = 'operator' in order.by ? order.by.operator : await actingStaff(dependencies, order.by);
@@ -65,12 +64,10 @@ export async function askCorrection(
   const known = (await readCorrectionRequests(dependencies.store, accountId)).get(correctionId);
   // Asked again, its money may be given back already, so that nothing is left.
   if (known) return isSameRequest(known, { by, reference, correction }) ? known : refuse('reference_reused');
-  const left = await readLeft(dependencies.store, { accountId, reference, correction });
-  if (isRefused(left)) return left;
-  const asked = { correctionId, accountId, reference, correction: left.correction };
-  const amount = { cents: cents ?? left.cents, limitCents };
-  if (amount.cents > left.cents) return refuse('exceeds_charge');
-  return decideAsPerson(dependencies, { kind: 'ask', ...asked, ...amount, by }, { ...order, by });
+  const asked = await readAsked(dependencies.store, { accountId, reference, correction });
+  if (isRefused(asked)) return asked;
+  const command = { kind: 'ask', correctionId, accountId, reference, ...asked, limitCents, by } as const;
+  return decideAsPerson(dependencies, command, { ...order, by });
 }
 
 /** By a second person of finance. The request is then carried out by `carryOutCorrection`. */
@@ -166,52 +163,48 @@ async function decide(
 interface Wanted {
   accountId: string;
   reference: string;
-  correction: Correction;
+  correction: WantedCorrection;
 }
 
-interface Left {
+interface Asked {
   cents: number;
-  /** Without the charges of which nothing is left. */
+  /** With the amounts that are asked, and without charges of which nothing is left. */
   correction: Correction;
 }
 
-/** What may be given back now, as the log says. */
-async function readLeft(store: EventStore, { accountId, reference, correction }: Wanted): Promise<Left | Refused> {
+/** What is asked for, within what may be given back now, as the log says. */
+async function readAsked(store: EventStore, { accountId, reference, correction }: Wanted): Promise<Asked | Refused> {
   if (correction.kind === 'credit_line') {
-    const left = await readCreditLeft(store, { account_id: accountId, ...correction });
+    const { invoice_number, line } = correction;
+    const left = await readLineLeft(store, { accountId, reference, invoice_number, line });
     if (isRefused(left)) return left;
-    if (left.references.has(reference)) return refuse('reference_reused');
-    return left.cents > 0 ? { cents: left.cents, correction } : refuse('nothing_to_give_back');
+    const cents = within(correction.cents, left.cents);
+    return isRefused(cents) ? cents : { cents: cents.cents, correction: { kind: 'credit_line', invoice_number, line } };
   }
   const { stream } = correction;
   if (periodOfUsageStream(stream).accountId !== accountId) return refuse('charge_not_found');
-  const wanted = correction.kind === 'waive_charge' ? [correction] : correction.charges;
+  const wanted = [...new Map(correction.charges.map((each) => [each.token, each])).values()];
   if (wanted.length > maxChargesOfCorrection)
     throw new Error(`a correction has at most ${String(maxChargesOfCorrection)} charges`);
-  const { state, revisions } = await readFromFirst(store, stream, wanted);
-  if (wanted.some(({ token, revision }) => revisions.get(token) !== revision)) return refuse('charge_not_found');
-  if (state.closed) return refuse('period_closed');
-  const { charges, waivers } = state;
-  if (wanted.some(({ token }) => waivers.has(waiverName({ reference, token })))) return refuse('reference_reused');
-  const left = wanted.filter(({ token }) => charges.get(token)?.cents);
-  if (left.length === 0) return refuse('nothing_to_give_back');
-  const cents = left.reduce((sum, { token }) => sum + (charges.get(token)?.cents ?? 0), 0);
-  return { cents, correction: correction.kind === 'waive_charge' ? correction : { ...correction, charges: left } };
+  const left = await readChargesLeft(store, { accountId, reference, stream, charges: wanted });
+  if (isRefused(left)) return left;
+  const charges: ChargesCorrection['charges'] = [];
+  for (const { token, revision, cents } of wanted) {
+    const leftCents = left.get(token) ?? 0;
+    // Of several, those of which nothing is left are passed over.
+    if (leftCents === 0 && wanted.length > 1) continue;
+    const asked = within(cents, leftCents);
+    if (isRefused(asked)) return asked;
+    charges.push({ token, revision, ...asked });
+  }
+  if (charges.length === 0) return refuse('nothing_to_give_back');
+  return { cents: sumOf(charges), correction: { kind: 'charges', stream, charges } };
 }
 
-/** The charges of a period from the first wanted one on, and where each stands in the stream. */
-async function readFromFirst(
-  store: EventStore,
-  stream: string,
-  wanted: readonly { revision: number }[],
-): Promise<{ state: Charges; revisions: ReadonlyMap<string, number> }> {
-  const from = Math.min(...wanted.map(({ revision }) => revision));
-  const revisions = new Map<string, number>();
-  let state = newCharges();
-  for (const { event, id, revision } of (await store.read(stream, from)).map(parseUsageEvent)) {
-    state = evolveCharges(state, event, { id });
-    const isCharge = event.type === 'OverageCharged' || event.type === 'DownloadCreditDebited';
-    if (isCharge) revisions.set(event.data.token, revision);
-  }
-  return { state, revisions };
+/** @param wanted default: all that is left */
+function within(wanted: number | undefined, leftCents: number): { cents: number } | Refused {
+  if (leftCents <= 0) return refuse('nothing_to_give_back');
+  return (wanted ?? 0) > leftCents ? refuse('exceeds_charge') : { cents: wanted ?? leftCents };
 }
+
+const sumOf = (parts: readonly { cents: number }[]): number => parts.reduce((sum, { cents }) => sum + cents, 0);

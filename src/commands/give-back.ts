@@ -1,4 +1,4 @@
-import { type Correction, maxChargesOfCorrection } from '../domain/correction-events.ts';
+import { maxChargesOfCorrection, type WantedCorrection } from '../domain/correction-events.ts';
 import type { CorrectionRequest, Operator } from '../domain/correction-requests.ts';
 import { isRefused, type Refusal, refuse, type Refused } from '../domain/refusals.ts';
 import { carryOutCorrection } from './carry-out-correction.ts';
@@ -16,9 +16,7 @@ interface OperatorOrder {
 }
 
 export interface GivenBack extends OperatorOrder {
-  correction: Correction;
-  /** Not for `waive_charges`. Default: all that is left. */
-  cents?: number | undefined;
+  correction: WantedCorrection;
   /** As in `CreditNoteRequest`. */
   mails?: boolean;
 }
@@ -27,7 +25,8 @@ export interface GivenBack extends OperatorOrder {
  * Gives something back by order of the operator: it is asked like every correction, and carried out at once. The same order gives
  * back once, however often it is repeated; after a crash the dispatcher carries out what is asked.
  *
- * @returns the correction, which is made
+ * @returns the correction, which is made; or `invoice_not_found` while the books of the charges are closed and not invoiced yet: what
+ *   is permitted already then follows the invoice
  * @throws {NotStored} {OutcomeUnknown} {EventStoreUnavailable}; then the command may be repeated
  */
 export async function giveBack(
@@ -39,7 +38,8 @@ export async function giveBack(
   const asked = await askCorrection(dependencies, { ...order, correctionId, by: { operator } });
   if (isRefused(asked)) return asked;
   const ended = await carryOutCorrection(dependencies, { accountId, correctionId, mails, timeoutMs });
-  return isRefused(ended) || ended.status === 'made' ? ended : refuse(ended.why as Refusal);
+  if (isRefused(ended) || ended.status === 'made') return ended;
+  return refuse(ended.status === 'failed' ? (ended.why as Refusal) : 'invoice_not_found');
 }
 
 const chargesAtOnce = maxChargesOfCorrection;
@@ -62,7 +62,7 @@ export interface ChargesToGiveBack extends OperatorOrder {
  * with what was asked before, and passes over charges of which nothing is left.
  *
  * @param progress called after each correction with the number of charges processed so far
- * @returns undefined when all is given back; a refusal if the period was closed before
+ * @returns undefined when all is given back; `invoice_not_found` as `giveBack` does
  * @throws {NotStored} {OutcomeUnknown} {EventStoreUnavailable}; then the command may be repeated
  */
 export async function giveBackCharges(
@@ -74,7 +74,7 @@ export async function giveBackCharges(
   const left = charges.filter(({ token }) => !earlier.has(token));
   let done = charges.length - left.length;
   for (const part of chargesByCorrection(left)) {
-    const correction = { kind: 'waive_charges', stream, charges: part } as const;
+    const correction = { kind: 'charges', stream, charges: part } as const;
     const given = await giveBack(dependencies, { ...order, correction });
     if (isRefused(given) && given.refusal !== 'nothing_to_give_back') return given;
     done += part.length;
@@ -94,7 +94,7 @@ async function carryOutEarlier(
     const isEarlier = request.reference === reference && request.askedBy.role === 'operator' && status !== 'failed';
     if (!isEarlier || correction.kind === 'credit_line' || correction.stream !== stream) continue;
     if (status === 'permitted') await carryOutCorrection(dependencies, { accountId, correctionId, timeoutMs });
-    for (const { token } of correction.kind === 'waive_charge' ? [correction] : correction.charges) tokens.add(token);
+    for (const { token } of correction.charges) tokens.add(token);
   }
   return tokens;
 }

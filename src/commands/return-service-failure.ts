@@ -1,17 +1,14 @@
 import { periodOfUsageStream } from '../domain/billing-period.ts';
 import { jobStream } from '../domain/download-job-events.ts';
 import { isServiceFailure } from '../domain/failed-job-keeps-charge.ts';
-import { decideInvoices } from '../domain/invoice.ts';
-import { parseJobEvent, parseUsageEvent } from '../domain/parse-event.ts';
+import { parseJobEvent } from '../domain/parse-event.ts';
 import { isRefused, type Refusal } from '../domain/refusals.ts';
 import type { UsageSnapshot } from '../domain/usage-state.ts';
 import type { EventStore } from '../ports/event-store.ts';
 import { changeCharge, readCharges } from './change-charge.ts';
-import { mailRecipients } from './handler/account-aggregate.ts';
 import type { CommandDependencies } from './handler/dependencies.ts';
 import type { Cause } from './handler/event-metadata.ts';
-import { handle } from './handler/handle-command.ts';
-import { accountInvoices } from './issue-invoice.ts';
+import { issueCreditNotes } from './issue-credit-note.ts';
 
 export interface ReturnDependencies extends CommandDependencies {
   /** The read model's state of a usage stream; undefined if it has none that is believed. */
@@ -87,27 +84,18 @@ async function readServiceFailure(store: EventStore, token: string): Promise<Ser
 
 /** Gives back the remaining cents. A credit of a closed period has no value any more. */
 async function creditNote(
-  { store, now }: ReturnDependencies,
+  dependencies: ReturnDependencies,
   of: { token: string; reference: string; failure: ServiceFailure; cause: Cause; timeoutMs: number },
 ): Promise<Returned> {
   const { token, reference, failure, cause, timeoutMs } = of;
   const { stream, charge: revision } = failure;
-  const { accountId, start: periodStart } = periodOfUsageStream(stream);
-  const left = (await readCharges(store, stream, revision)).charges.get(token);
-  const [recorded] = await store.read(stream, revision, 1);
-  const charged = recorded && parseUsageEvent(recorded).event;
-  if (!left || charged?.type !== 'OverageCharged' || left.cents === 0) return 'nothing';
-  const { rate_cents, rate_version } = charged.data;
-  const charge = { eventId: left.eventId, stream, revision, rate_cents, rate_version, cents: left.cents };
-  const mailTo = await mailRecipients(store, accountId);
-  const handled = await handle(store, accountInvoices(accountId), {
-    decide: (state) =>
-      decideInvoices(state, { kind: 'return_service_failure', accountId, reference, periodStart, charge, mailTo }),
-    cause,
-    now,
-    timeoutMs,
-  });
+  const { accountId } = periodOfUsageStream(stream);
+  const cents = (await readCharges(dependencies.store, stream, revision)).charges.get(token)?.cents;
+  if (!cents) return 'nothing';
+  const credit = { accountId, reference, stream, charges: [{ token, revision, cents }] };
+  const handled = await issueCreditNotes(dependencies, { credit, cause, timeoutMs });
   if (!isRefused(handled)) return handled.events.length > 0 ? 'credit_note' : 'nothing';
+  if (handled.refusal === 'nothing_to_give_back') return 'nothing';
   if (handled.refusal === 'invoice_not_found') return 'not_invoiced';
   throw refusedError(token, handled.refusal);
 }

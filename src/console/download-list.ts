@@ -14,7 +14,7 @@ import { failureReasons } from '../domain/failure-reasons.ts';
 import { type PlatformConfiguration, platformNames } from '../domain/platforms/platforms.ts';
 import { type Choice, choiceField } from './form-fields.ts';
 import { isUnfinished } from './live/live-downloads.ts';
-import { empty, listTable, money, note, statusTag, time } from './parts.ts';
+import { empty, listTable, money, note, statusTag, time, timeToTheSecond } from './parts.ts';
 import { badInput } from './visit.ts';
 
 /** Lists of an account's downloads, the newest first, by filters that stand in the address: for its owner, and for staff. */
@@ -107,11 +107,11 @@ export function filterForm(
   </form>`;
 }
 
-/** @param none what stands in the place of an account's first downloads */
+/** @param none what stands in the place of an account's first downloads; givenBack: cents, by the tokens of the downloads */
 export function downloadList(
   { downloads, next, lookedTo }: DownloadPage,
   keys: readonly ApiKeyRow[],
-  { query, none, ...place }: ListPlace & { query: URLSearchParams; none: Html },
+  { query, none, ...place }: ListPlace & { query: URLSearchParams; none: Html; givenBack: ReadonlyMap<string, number> },
 ): Html {
   const addressOf = (after: string | undefined) => addressWith(place.list, query, after);
   const goOn =
@@ -138,17 +138,29 @@ function addressWith(list: string, query: URLSearchParams, after: string | undef
   return `${list}?${changed.toString()}`;
 }
 
-function columnsOf(keys: readonly ApiKeyRow[], { download }: ListPlace): Columns<JobRow> {
+function columnsOf(
+  keys: readonly ApiKeyRow[],
+  { download, givenBack }: ListPlace & { givenBack: ReadonlyMap<string, number> },
+): Columns<JobRow> {
   const labels = new Map(keys.map(({ key_id: id, key_prefix: prefix, label }) => [id, label === '' ? prefix : label]));
   return {
-    Queued: (job) => time(job.queued_at),
-    Video: (job) => videoCell(job, `${download}${job.token}`),
+    Queued: (job) => timeToTheSecond(job.queued_at),
+    Video: (job) =>
+      html`${videoCell(job, `${download}${job.token}`)}
+        <div class="soft">${job.url}</div>
+        <code>${job.token}</code>`,
     Format: ({ format, quality }) => (format === 'video' ? html`video <span class="soft">${quality}</span>` : format),
     State: {
       cell: (job) => html`<td ${isUnfinished(job) && html`data-live="${job.token}"`}>${statusTag(job.status)}</td>`,
     },
     'API key': ({ key_id: id }) => id !== null && (labels.get(id) ?? id),
-    Cost: numberCell(costText),
+    Cost: numberCell(
+      (job) =>
+        html`${costText(job)}${
+          (givenBack.get(job.token) ?? 0) > 0 &&
+          html`<div class="soft">${money(givenBack.get(job.token) ?? 0)} given back</div>`
+        }`,
+    ),
   };
 }
 

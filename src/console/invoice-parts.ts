@@ -1,9 +1,35 @@
 import { formatDays } from '../documents/days.ts';
 import { type Columns, type Html, html, numberCell } from '../documents/html.ts';
-import type { CreditNoteDocument, DocumentLine, InvoiceDocument } from '../documents/invoice-document.ts';
+import {
+  type CreditNoteDocument,
+  type DocumentLine,
+  type InvoiceDocument,
+  taxSentences,
+} from '../documents/invoice-document.ts';
+import { renderDocument } from '../documents/render-document.ts';
 import { amountCell, count, type Fact, listTable, money, rowName, time } from './parts.ts';
+import type { Answer } from './visit.ts';
 
 /** Parts of the pages of invoices and credit notes that owners and staff see alike. */
+
+const mediaTypes = { csv: 'text/csv; charset=utf-8', json: 'application/json' } as const;
+
+/** A document as the address asks for it: as a page to print, as CSV or as JSON; undefined: as one of the console's pages. */
+export function documentAs(document: InvoiceDocument | CreditNoteDocument, as: string | null): Answer | undefined {
+  if (as === 'print') return { kind: 'document', html: renderDocument(document, 'html') };
+  if (as !== 'csv' && as !== 'json') return undefined;
+  const fileName = `${document.type}-${document.document_number}.${as}`;
+  return { kind: 'file', body: renderDocument(document, as), mediaType: mediaTypes[as], fileName };
+}
+
+/** Whether a form of an invoice lists the charges of its overage lines. */
+export const hasCharges = (as: string | null): boolean => as === 'csv' || as === 'json';
+
+export const documentForms = (): Html =>
+  html`<p class="pages">
+    <a class="button" href="?as=print">Print or save</a> <a href="?as=csv" download>CSV</a>
+    <a href="?as=json" download>JSON</a>
+  </p>`;
 
 export const coversText = ({
   covers,
@@ -12,9 +38,10 @@ export const coversText = ({
 }: Pick<InvoiceDocument, 'covers' | 'period_start' | 'period_end'>): string =>
   covers === 'opening' ? 'the first fee' : formatDays(start, end);
 
-export const documentFact = ({ document_number: name, issued_at: at }: InvoiceDocument | CreditNoteDocument): Fact => [
+export const documentFact = (document: InvoiceDocument | CreditNoteDocument): Fact => [
   'Document',
-  html`<code>${name}</code>, issued ${time(at)}`,
+  html`<code>${document.document_number}</code>, issued ${time(document.issued_at)}
+    <div class="soft">${taxSentences(document)}</div>`,
 ];
 
 export const billedToFact = ({ billed_to: { name, email } }: InvoiceDocument | CreditNoteDocument): Fact => [
@@ -33,15 +60,24 @@ export const invoiceFacts = (invoice: InvoiceDocument): readonly Fact[] => [
   ],
 ];
 
-/** @param invoicePath address of its invoice; more: what it gives back, said more exactly */
+/** @param invoicePath address of its invoice */
 export const givesBackFact = (
   { cents, invoice_number: invoice, line, line_description: description }: CreditNoteDocument,
-  { invoicePath, more }: { invoicePath: string; more?: Html | false },
+  { invoicePath }: { invoicePath: string },
 ): Fact => [
   'Gives back',
-  html`<strong>${money(cents)}</strong> of <a href="${invoicePath}">invoice ${invoice}</a>, line ${line}:
-    ${description}${more}`,
+  html`<strong>${money(cents)}</strong> of <a href="${invoicePath}">invoice ${invoice}</a>, line ${line}: ${description}`,
 ];
+
+/** The charges that a credit note gives back. @param pathOf address of a download, by its token */
+export const creditedTable = ({ charges }: CreditNoteDocument, pathOf: (token: string) => string): Html | false =>
+  charges.length > 0 &&
+  html`<h2>Charges given back</h2>
+    ${listTable('Charges given back', charges, {
+      Download: ({ token }) => html`<a data-row href="${pathOf(token)}"><code>${token}</code></a>`,
+      'Event of the charge': ({ charge_event_id: id }) => html`<code>${id}</code>`,
+      Amount: amountCell(({ cents }) => cents),
+    })}`;
 
 /** @param more columns behind those that every table of lines has */
 export const lineTable = <Line extends DocumentLine>(lines: readonly Line[], more: Columns<Line>): Html =>

@@ -9,6 +9,10 @@ import type { Actor } from '../domain/parse-event.ts';
 export const time = (instant: string): Html =>
   html`<time datetime="${instant}">${instant.slice(0, 16).replace('T', ' ')} UTC</time>`;
 
+/** To the second, for lists in which many things happen within a minute. @param instant UTC ISO-8601 */
+export const timeToTheSecond = (instant: string): Html =>
+  html`<time datetime="${instant}">${instant.slice(0, 19).replace('T', ' ')} UTC</time>`;
+
 /** To the millisecond, for people who compare events. @param instant UTC ISO-8601 */
 export const exactTime = (instant: string): Html =>
   html`<time datetime="${instant}">${instant.slice(0, 23).replace('T', ' ')} UTC</time>`;

@@ -24,7 +24,7 @@ import type { UsageAnswer, WriterCommand } from '../commands/usage/decide-batch.
 import { usageOrigin } from '../commands/usage/usage-cache.ts';
 import { WriterRegistry } from '../commands/usage/writer-registry.ts';
 import { type BillingPeriod, usageStream } from '../domain/billing-period.ts';
-import type { Correction } from '../domain/correction-events.ts';
+import type { WantedCorrection } from '../domain/correction-events.ts';
 import type { Actor } from '../domain/parse-event.ts';
 import { findPerson, openerOf } from '../domain/people.ts';
 import { maxKeysOf, type PlanCatalogue, type PlanTerms } from '../domain/plans.ts';
@@ -225,13 +225,11 @@ class CustomerTeller {
 
   async #waive({ reference, reason }: Extract<Step, { what: 'charge waived' }>): Promise<void> {
     const { token, usageStream: stream, usageRevision } = await this.#newestDownload();
-    return this.#giveBack({ kind: 'waive_charge', stream, token, revision: usageRevision - 1 }, { reference, reason });
+    const charges = [{ token, revision: usageRevision - 1 }];
+    return this.#giveBack({ kind: 'charges', stream, charges }, { reference, reason });
   }
 
-  #giveBack(
-    correction: Correction,
-    { reason, ...order }: { cents?: number; reference: string; reason: string },
-  ): Promise<void> {
+  #giveBack(correction: WantedCorrection, { reason, ...order }: { reference: string; reason: string }): Promise<void> {
     const from = { accountId: this.#accountId, operator: staff(reason), limitCents: approvalCents, timeoutMs };
     const dependencies = { ...this.#accounts, staffCache: newStaffCache() };
     return requireDone(giveBack(dependencies, { ...from, ...order, correction, mails: false }));
@@ -252,8 +250,8 @@ class CustomerTeller {
     const { state } = await load(this.#telling.store, accountInvoices(this.#accountId));
     const invoice = state.invoices.find(({ covers }) => covers === 'period');
     const line = 1 + (invoice?.lines.findIndex(({ kind }) => kind === 'overage') ?? -1);
-    const about = { invoice_number: invoice?.number ?? 0, line, charge_event_id: null };
-    return this.#giveBack({ kind: 'credit_line', ...about }, { cents, reference, reason });
+    const about = { invoice_number: invoice?.number ?? 0, line };
+    return this.#giveBack({ kind: 'credit_line', ...about, cents }, { reference, reason });
   }
 
   async #followNotices(usage: UsagePeriod | undefined): Promise<void> {

@@ -21,15 +21,13 @@ export function correctionFacts<Row extends CorrectionRow>({
   ...facts
 }: Row) {
   const isCredit = correction.kind === 'credit_line';
-  const tokens = isCredit ? [] : correction.kind === 'waive_charge' ? [correction] : correction.charges;
   return {
     ...facts,
-    charges: tokens.length,
-    token: tokens.length === 1 ? (tokens[0]?.token ?? null) : null,
+    charges: isCredit ? 0 : correction.charges.length,
+    token: isCredit || correction.charges.length > 1 ? null : (correction.charges[0]?.token ?? null),
     stream: isCredit ? null : correction.stream,
     invoice_number: isCredit ? correction.invoice_number : null,
     line: isCredit ? correction.line : null,
-    charge_event_id: isCredit ? correction.charge_event_id : null,
     asked_by: actorFacts(askedBy),
     decided_by: decidedBy && actorFacts(decidedBy),
   };

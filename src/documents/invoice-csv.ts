@@ -15,26 +15,30 @@ export function invoiceCsv(document: InvoiceDocument): string {
   return csv(rows);
 }
 
+/** A row for each charge that the note gives back, or one for the line as a whole: the cents of the rows add up to the note's. */
 export function creditNoteCsv({ number, event, cents, ...note }: CreditNoteDocument): string {
   const { document_number, account_id, issued_at, reference, reason, issued_by, line, line_description } = note;
-  const { invoice_number, invoice_document_number, charge_event_id, currency } = note;
+  const { invoice_number, invoice_document_number, charges, currency } = note;
   const about = { credit_note_number: number, document_number, account_id, issued_at, ...partiesOf(note) };
-  const given = { invoice_number, invoice_document_number, line, line_description, charge_event_id };
-  return csv([
-    {
+  const given = { invoice_number, invoice_document_number, line, line_description };
+  const parts = charges.length > 0 ? charges : [{ token: null, charge_event_id: null, cents }];
+  return csv(
+    parts.map((part) => ({
       ...about,
       ...given,
+      token: part.token,
+      charge_event_id: part.charge_event_id,
       reference,
       reason,
       issued_by,
-      cents,
-      dollars: dollars(cents),
+      cents: part.cents,
+      dollars: dollars(part.cents),
       currency,
       stream: event.stream,
       revision: event.revision,
       event_id: event.id,
-    },
-  ]);
+    })),
+  );
 }
 
 const partiesOf = ({ issuer, billed_to: billedTo }: Pick<InvoiceDocument, 'issuer' | 'billed_to'>) => ({

@@ -7,7 +7,8 @@ import { formatDays } from './days.ts';
 /**
  * An invoice or a credit note as it is shown: every form (JSON, CSV, text, page) is made from this alone, and this from stored
  * events alone, so that the same log gives the same bytes wherever and whenever it is asked. What was credited since, and an
- * issuer's name that comes from the settings, are all that may differ later. It shows tax IDs, and no VAT: amounts are without tax.
+ * issuer's name that comes from the settings, are all that may differ later. It shows tax IDs, and no VAT: amounts are without tax,
+ * and it says so, and what the issuer has to state before it is a tax document.
  */
 export type InvoiceDocument = ReturnType<typeof invoiceDocument>;
 export type CreditNoteDocument = ReturnType<typeof creditNoteDocument>;
@@ -54,7 +55,30 @@ const headOf = <Type extends 'invoice' | 'credit_note'>(
   account_id: data.account_id,
   number: data.number,
   issued_at: issuedAt,
+  amounts: 'without tax' as const,
+  /** What the issuer had not stated yet, without which it is no tax document. */
+  issuer_lacks: lacksOf(issuer),
 });
+
+function lacksOf({
+  address_lines: lines,
+  country,
+  tax_id: taxId,
+}: IssuerDetails): ('address' | 'country' | 'tax_id')[] {
+  const lacks = { address: lines.length === 0, country: country === null, tax_id: taxId === null };
+  return (Object.keys(lacks) as (keyof typeof lacks)[]).filter((name) => lacks[name]);
+}
+
+const namesOfDetails = { address: 'address', country: 'country', tax_id: 'tax ID' } as const;
+
+/** The sentences about tax that every document has. */
+export function taxSentences({ issuer_lacks: lacks }: Pick<InvoiceDocument, 'issuer_lacks'>): string {
+  const without = 'Amounts are without tax.';
+  if (lacks.length === 0) return without;
+  const names = lacks.map((name) => namesOfDetails[name]);
+  const listed = names.length === 1 ? names.join('') : `${names.slice(0, -1).join(', ')} and ${names.at(-1) ?? ''}`;
+  return `${without} This is no tax document: it lacks the issuer's ${listed}.`;
+}
 
 /** @param items those to show, by the number of their line */
 export function invoiceDocument(
@@ -89,7 +113,7 @@ export function invoiceDocument(
 
 /** @param invoice the one that the note gives back a part of */
 export function creditNoteDocument(issued: Issued<CreditNoteIssued>, invoice: InvoiceIssued, parties: Parties) {
-  const { reference, invoice_number, line, charge_event_id, currency, cents } = issued.data;
+  const { reference, invoice_number, line, charges, currency, cents } = issued.data;
   const credited = invoice.lines[line - 1];
   if (!credited) throw new Error(`invoice ${String(invoice_number)} has no line ${String(line)}`);
   return {
@@ -101,7 +125,8 @@ export function creditNoteDocument(issued: Issued<CreditNoteIssued>, invoice: In
     invoice_document_number: documentNumber('invoice', invoice),
     line,
     line_description: describe(credited),
-    charge_event_id,
+    /** Those that it gives back; none: the line as a whole. */
+    charges,
     currency,
     cents,
     event: { stream: parties.stream, revision: issued.revision, id: issued.eventId },

@@ -1,7 +1,13 @@
 import { formatCents } from '../domain/cents.ts';
 import { formatDay, formatDays } from './days.ts';
 import { columnTable, Html, html, numberCell } from './html.ts';
-import type { BilledTo, CreditNoteDocument, DocumentLine, InvoiceDocument } from './invoice-document.ts';
+import {
+  type BilledTo,
+  type CreditNoteDocument,
+  type DocumentLine,
+  type InvoiceDocument,
+  taxSentences,
+} from './invoice-document.ts';
 import { invoicePageStyle } from './invoice-page-style.ts';
 import { formatRevisions } from './revisions.ts';
 
@@ -36,7 +42,7 @@ export function invoicePage(invoice: InvoiceDocument): string {
 
 export function creditNotePage(note: CreditNoteDocument): string {
   const { account_id, issued_at, line, line_description, currency, billed_to } = note;
-  const { reference, reason, charge_event_id: charge, cents, event } = note;
+  const { reference, reason, charges, cents, event } = note;
   return page('Credit note', note, [
     facts({
       'Issued to': addressOf(billed_to),
@@ -51,7 +57,7 @@ export function creditNotePage(note: CreditNoteDocument): string {
       Description: () =>
         html`${line_description}
           <div class="detail">${reason}</div>
-          ${charge !== null && html`<div class="detail">the charge <code>${charge}</code></div>`}`,
+          ${charges.length > 0 && html`<div class="detail">${chargesText(charges.length)}</div>`}`,
       Amount: numberCell(() => money(cents)),
     }),
     html`<table class="totals">
@@ -60,11 +66,27 @@ export function creditNotePage(note: CreditNoteDocument): string {
         <td class="number">${money(cents)}</td>
       </tr>
     </table>`,
+    creditedCharges(note),
     html`<footer>
       ${questions(note)}
+      <p>${taxSentences(note)}</p>
       <p>This credit note is event ${event.revision} of <code>${event.stream}</code>, <code>${event.id}</code>.</p>
     </footer>`,
   ]);
+}
+
+const chargesText = (count: number): string => (count === 1 ? 'one charge' : `${String(count)} charges`);
+
+function creditedCharges({ charges }: CreditNoteDocument): Html {
+  if (charges.length === 0) return html``;
+  return html`<section class="items">
+    <h2>Charges given back</h2>
+    ${columnTable(charges, {
+      Download: ({ token }) => html`<code>${token}</code>`,
+      'Event of the charge': ({ charge_event_id: id }) => html`<code>${id}</code>`,
+      Amount: numberCell(({ cents }) => money(cents)),
+    })}
+  </section>`;
 }
 
 function page(title: string, shown: InvoiceDocument | CreditNoteDocument, parts: Html[]): string {
@@ -179,6 +201,7 @@ function trace(invoice: InvoiceDocument): Html {
         <code>reeltally ledger show ${accountId} --period ${start.slice(0, 10)}</code>
       </p>
       <p>This invoice is event ${event.revision} of <code>${event.stream}</code>, <code>${event.id}</code>.</p>
+      <p>${taxSentences(invoice)}</p>
       <p>Days begin and end at midnight UTC. Amounts are in US dollars.</p>
     </footer>`;
 }

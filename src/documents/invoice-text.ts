@@ -1,7 +1,7 @@
 import type { IssuerDetails } from '../domain/billing-details.ts';
 import { formatCents } from '../domain/cents.ts';
 import { formatDays } from './days.ts';
-import type { BilledTo, CreditNoteDocument, InvoiceDocument } from './invoice-document.ts';
+import { type BilledTo, type CreditNoteDocument, type InvoiceDocument, taxSentences } from './invoice-document.ts';
 import { formatRevisions } from './revisions.ts';
 import { facts, table, type Width } from './text.ts';
 
@@ -54,12 +54,22 @@ export function invoiceText(invoice: InvoiceDocument, width: Width): string {
         remains: formatCents(totalCents - creditedCents),
       }),
     }),
+    taxSentences(invoice),
   ];
   return `${parts.join('\n\n')}\n`;
 }
 
-export function creditNoteText({ type: _type, event, cents, number, ...note }: CreditNoteDocument): string {
+export function creditNoteText(
+  { type: _type, amounts: _amounts, issuer_lacks: lacks, event, cents, number, charges, ...note }: CreditNoteDocument,
+  width: Width,
+): string {
   const parties = { issuer: inOneLine(note.issuer), billed_to: inOneLine(note.billed_to) };
   const where = `${String(event.revision)} of ${event.stream}`;
-  return `${facts({ credit_note: number, ...note, ...parties, amount: formatCents(cents), event: where })}\n`;
+  const rows = charges.map((each) => [each.token, each.charge_event_id, formatCents(each.cents)]);
+  const parts = [
+    facts({ credit_note: number, ...note, ...parties, amount: formatCents(cents), event: where }),
+    ...(rows.length > 0 ? [table(width, ['token', 'charge', 'amount'], rows)] : []),
+    taxSentences({ issuer_lacks: lacks }),
+  ];
+  return `${parts.join('\n\n')}\n`;
 }

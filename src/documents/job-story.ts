@@ -19,7 +19,7 @@ export interface StoryEvent {
 
 /** A credit note of the account. */
 export interface StoryCreditNote {
-  data: Pick<CreditNoteIssued, 'charge_event_id' | 'cents' | 'number' | 'invoice_number' | 'reference'>;
+  data: Pick<CreditNoteIssued, 'charges' | 'number' | 'invoice_number' | 'reference'>;
   issuedAt: string;
   actor: Actor;
 }
@@ -98,15 +98,17 @@ export function chargeChanges(rows: readonly StoryEvent[], notes: readonly Story
   const inPeriod = rows
     .filter(({ type }) => changesOfCharges.includes(type))
     .map((row) => ({ time: row.time, cents: -(row.cents ?? 0), text: eventSentence(row) }));
-  const charges = rows.filter(({ cents }) => (cents ?? 0) > 0).map((row) => row.event_id);
-  const credited = notes
-    .filter(({ data }) => data.charge_event_id !== null && charges.includes(data.charge_event_id))
-    .map(({ data, issuedAt, actor }) => ({
-      time: issuedAt,
-      cents: data.cents,
-      text:
-        `Credited ${formatCents(data.cents)} by credit note ${String(data.number)} of invoice ${String(data.invoice_number)} ` +
-        `under ${data.reference}${byWhom(actor)}`,
-    }));
+  const charged = rows.filter(({ cents }) => (cents ?? 0) > 0).map((row) => row.event_id);
+  const credited = notes.flatMap(({ data: { charges, number, invoice_number: invoice, reference }, issuedAt, actor }) =>
+    charges
+      .filter(({ charge_event_id: id }) => charged.includes(id))
+      .map(({ cents }) => ({
+        time: issuedAt,
+        cents,
+        text:
+          `Credited ${formatCents(cents)} by credit note ${String(number)} of invoice ${String(invoice)} ` +
+          `under ${reference}${byWhom(actor)}`,
+      })),
+  );
   return [...inPeriod, ...credited];
 }

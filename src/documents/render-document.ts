@@ -22,6 +22,6 @@ export function renderDocument(
     case 'html':
       return isNote ? creditNotePage(document) : invoicePage(document);
     case 'text':
-      return isNote ? creditNoteText(document) : invoiceText(document, width);
+      return isNote ? creditNoteText(document, width) : invoiceText(document, width);
   }
 }

@@ -1,5 +1,5 @@
 import { failedJobKeepsCharge } from './failed-job-keeps-charge.ts';
-import { isRefused, refuse, type Refused } from './refusals.ts';
+import { refuse, type Refused } from './refusals.ts';
 import type { Promised, UsageEvent, UsageEventOf } from './usage-events.ts';
 
 /**
@@ -24,10 +24,14 @@ export interface Charges {
   closed: boolean;
 }
 
-interface Charge {
+export interface Charge {
   eventId: string;
   /** The key whose limit counts it. */
   ofKey: { limited_key_id?: string };
+  /** In the stream of its period. */
+  revision: number;
+  /** Of a download beyond the allowance. */
+  rate: { rate_cents: number; rate_version: string } | null;
   type: 'DownloadCreditDebited' | 'OverageCharged' | 'MetadataCreditDebited';
   /** The rest of it: a credit, or cents. */
   credits: number;
@@ -48,21 +52,36 @@ export const newCharges = (): Charges => ({
   closed: false,
 });
 
-export function evolveCharges(state: Charges, event: UsageEvent, { id }: { id: string }): Charges {
+export function evolveCharges(
+  state: Charges,
+  event: UsageEvent,
+  { id, revision }: { id: string; revision: number },
+): Charges {
   const { charges, waivers } = state;
+  const at = { eventId: id, revision };
   const change = (key: string, changed: (charge: Charge) => Partial<Charge>) => {
     const charge = charges.get(key);
     if (charge) charges.set(key, { ...charge, ...changed(charge) });
   };
   switch (event.type) {
     case 'DownloadCreditDebited':
-      charges.set(event.data.token, newCharge(id, event, { credits: 1, cents: 0 }));
+      charges.set(event.data.token, { ...at, ...unchanged, type: event.type, ...credit, ofKey: limitedBy(event.data) });
       return state;
-    case 'OverageCharged':
-      charges.set(event.data.token, newCharge(id, event, { credits: 0, cents: event.data.cents }));
+    case 'OverageCharged': {
+      const { token, cents, rate_cents, rate_version } = event.data;
+      charges.set(token, {
+        ...at,
+        ...unchanged,
+        type: event.type,
+        rate: { rate_cents, rate_version },
+        credits: 0,
+        cents,
+        ofKey: limitedBy(event.data),
+      });
       return state;
+    }
     case 'MetadataCreditDebited':
-      charges.set(event.data.lookup_id, newCharge(id, event, { credits: 1, cents: 0 }));
+      charges.set(event.data.lookup_id, { ...at, ...unchanged, type: event.type, ...credit, ofKey: {} });
       return state;
     case 'DownloadConfirmed':
       change(event.data.token, () => ({ confirmed: true }));
@@ -107,28 +126,18 @@ export function evolveCharges(state: Charges, event: UsageEvent, { id }: { id: s
   }
 }
 
-const newCharge = (
-  eventId: string,
-  { type, data }: UsageEventOf<Charge['type']>,
-  taken: Pick<Charge, 'credits' | 'cents'>,
-): Charge => ({
-  eventId,
-  type,
-  ofKey: 'limited_key_id' in data && data.limited_key_id !== undefined ? { limited_key_id: data.limited_key_id } : {},
-  credits: taken.credits,
-  cents: taken.cents,
-  confirmed: false,
-  voided: false,
-});
+const unchanged = { confirmed: false, voided: false };
+const credit = { rate: null, credits: 1, cents: 0 };
+
+const limitedBy = ({ limited_key_id }: { limited_key_id?: string | undefined }): Charge['ofKey'] =>
+  limited_key_id === undefined ? {} : { limited_key_id };
 
 export type ChargeCommand =
   | { kind: 'confirm_download'; token: string }
   | { kind: 'void_download'; token: string; promised?: Promised | undefined }
   | { kind: 'void_lookup'; lookupId: string; promised?: Promised | undefined }
-  /** Without an amount: all that is left of the charge. */
-  | { kind: 'waive_charge'; token: string; cents?: number | undefined; reference: string }
-  /** All that is left of each charge. A charge that does not exist or has nothing left is skipped. */
-  | { kind: 'waive_charges'; tokens: readonly string[]; reference: string }
+  /** So many cents of each charge, or what is left of it. A charge that does not exist or has nothing left is skipped. */
+  | { kind: 'waive_charges'; charges: readonly { token: string; cents: number }[]; reference: string }
   /** The service has failed the download; the terms of the period say whether its charge is given back. */
   | { kind: 'return_service_failure'; token: string; reference: string };
 
@@ -141,8 +150,6 @@ export function decideCharge(state: Charges, command: ChargeCommand): UsageEvent
       return voidDownload(state, command);
     case 'void_lookup':
       return voidLookup(state, command);
-    case 'waive_charge':
-      return waiveCharge(state, command);
     case 'waive_charges':
       return waiveCharges(state, command);
     case 'return_service_failure':
@@ -197,35 +204,17 @@ function voidLookup(
   return [{ type: 'MetadataCreditVoided', data }];
 }
 
-function waiveCharge(
-  { charges, waivers, closed }: Charges,
-  { token, cents, reference }: Omit<Extract<ChargeCommand, { kind: 'waive_charge' }>, 'kind'>,
-): UsageEvent[] | Refused {
-  const waived = waivers.get(waiverName({ reference, token }));
-  if (waived) return cents === undefined || cents === waived.cents ? [] : refuse('reference_reused');
-  const charge = charges.get(token);
-  if (!charge) return refuse('charge_not_found');
-  if (closed) return refuse('period_closed');
-  if (charge.cents === 0) return refuse('nothing_to_give_back');
-  const amountCents = cents ?? charge.cents;
-  if (amountCents > charge.cents) return refuse('exceeds_charge');
-  return [chargeWaived(charge, { reference, token, cents: amountCents })];
-}
-
 function waiveCharges(
-  state: Charges,
-  { tokens, reference }: Extract<ChargeCommand, { kind: 'waive_charges' }>,
+  { charges, waivers, closed }: Charges,
+  { charges: wanted, reference }: Extract<ChargeCommand, { kind: 'waive_charges' }>,
 ): UsageEvent[] | Refused {
-  // A charge that was voided since, or is waived by this very command, has nothing left that the close could keep.
-  const left = tokens.filter((token) => state.charges.get(token)?.cents);
-  const waivers: UsageEvent[] = [];
-  for (const token of left) {
-    const decided = waiveCharge(state, { token, reference });
-    // Only a closed period refuses what is left of a charge.
-    if (isRefused(decided)) return decided;
-    waivers.push(...decided);
-  }
-  return waivers;
+  const waived = wanted.flatMap(({ token, cents }) => {
+    const charge = charges.get(token);
+    // This very command may have waived a part of it before.
+    if (!charge?.cents || waivers.has(waiverName({ reference, token }))) return [];
+    return [chargeWaived(charge, { reference, token, cents: Math.min(cents, charge.cents) })];
+  });
+  return closed && waived.length > 0 ? refuse('period_closed') : waived;
 }
 
 const chargeWaived = (

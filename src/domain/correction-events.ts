@@ -19,26 +19,33 @@ const correctionId = z.uuid();
 
 /** What is given back, with the amount as it was when it was asked. */
 const correction = z.discriminatedUnion('kind', [
-  /** A part of one charge, before the books of its period are closed. */
-  z.strictObject({ kind: z.literal('waive_charge'), stream: usageStreamName, token: jobToken, revision }),
-  /** All that is left of several charges of one period. `revision` is that of the charge. */
+  /**
+   * Charges of one period: waived while its books are open, credited afterwards. `revision` is that of the charge, `cents` the most
+   * that is given back of it.
+   */
   z.strictObject({
-    kind: z.literal('waive_charges'),
+    kind: z.literal('charges'),
     stream: usageStreamName,
     charges: z
-      .array(z.strictObject({ token: jobToken, revision }))
+      .array(z.strictObject({ token: jobToken, revision, cents: cents.min(1) }))
       .min(1)
-      .max(maxChargesOfCorrection),
+      .max(maxChargesOfCorrection)
+      .refine((charges) => new Set(charges.map(({ token }) => token)).size === charges.length, 'names a charge twice'),
   }),
-  /** A part of an invoice's line, or of one of its charges. */
-  z.strictObject({
-    kind: z.literal('credit_line'),
-    invoice_number: z.int().min(1),
-    line: z.int().min(1),
-    charge_event_id: z.uuid().nullable(),
-  }),
+  /** A part of an invoice's line, and of none of its charges in particular. */
+  z.strictObject({ kind: z.literal('credit_line'), invoice_number: z.int().min(1), line: z.int().min(1) }),
 ]);
 export type Correction = z.infer<typeof correction>;
+export type ChargesCorrection = Extract<Correction, { kind: 'charges' }>;
+
+/** A correction that somebody wants. Without an amount, it is all that is left. */
+export type WantedCorrection =
+  | {
+      kind: 'charges';
+      stream: string;
+      charges: readonly { token: string; revision: number; cents?: number | undefined }[];
+    }
+  | { kind: 'credit_line'; invoice_number: number; line: number; cents?: number | undefined };
 
 export const correctionEventSchemas = {
   /** The metadata says who asks, in which role and why. */
@@ -47,7 +54,7 @@ export const correctionEventSchemas = {
     account_id: accountId,
     reference: caseReference,
     correction,
-    /** The most that it may give back. */
+    /** The most that it may give back: of charges, the sum of theirs. */
     cents: cents.min(1),
     /**
      * What one person may give back to one account within 24 hours without a second person, as it was set then. Above it, and

@@ -1,4 +1,4 @@
-import type { Correction, CorrectionEvent } from './correction-events.ts';
+import type { Correction, CorrectionEvent, WantedCorrection } from './correction-events.ts';
 import { aDayBefore } from './instant.ts';
 import type { Actor } from './parse-event.ts';
 import { refuse, type Refused } from './refusals.ts';
@@ -198,7 +198,7 @@ function centsOfADay(standing: readonly CorrectionRequest[], ids: ReadonlySet<st
  */
 export const isSameRequest = (
   known: CorrectionRequest,
-  asked: { by: Asker; reference: string; correction: Correction },
+  asked: { by: Asker; reference: string; correction: WantedCorrection },
 ): boolean =>
   isSameAsker(known.askedBy, asked.by) &&
   known.reference === asked.reference &&
@@ -209,17 +209,14 @@ export const isSameRequest = (
 const isSameAsker = (one: Asker, other: Asker): boolean =>
   one.role === 'operator' ? other.role === 'operator' : one.id === other.id;
 
-/** Two corrections under one reference may not touch the same charge; an account's credit notes each have a reference of their own. */
-function overlaps(one: Correction, other: Correction): boolean {
-  // Stryker disable next-line ConditionalExpression,LogicalOperator,StringLiteral: a credit note has no stream, so that it also differs there
+/** Two corrections under one reference may not touch the same charge, nor both credit a line. */
+function overlaps(one: Correction, other: WantedCorrection): boolean {
+  // Stryker disable next-line ConditionalExpression,LogicalOperator,StringLiteral: a line has no stream, so that it also differs there
   if (one.kind === 'credit_line' || other.kind === 'credit_line') return one.kind === other.kind;
   if (one.stream !== other.stream) return false;
-  const tokens = new Set(tokensOf(one));
-  return tokensOf(other).some((token) => tokens.has(token));
+  const tokens = new Set(one.charges.map(({ token }) => token));
+  return other.charges.some(({ token }) => tokens.has(token));
 }
-
-const tokensOf = (correction: Exclude<Correction, { kind: 'credit_line' }>): string[] =>
-  correction.kind === 'waive_charge' ? [correction.token] : correction.charges.map(({ token }) => token);
 
 function approve(
   request: CorrectionRequest,

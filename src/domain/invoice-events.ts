@@ -1,10 +1,11 @@
 import { z } from 'zod';
 import { accountId, personId } from './account-events.ts';
 import { cents } from './cents.ts';
+import { maxChargesOfCorrection } from './correction-events.ts';
 import type { EventOf } from './event-of.ts';
 import { instant } from './instant.ts';
 import { planTerms } from './plans.ts';
-import { caseReference } from './usage-events.ts';
+import { caseReference, jobToken } from './usage-events.ts';
 
 /** Stream `invoices-{accountId}`: the account's invoices and credit notes. */
 export const invoicesStream = (accountId: string) => `invoices-${accountId}`;
@@ -81,8 +82,10 @@ export const invoiceEventSchemas = {
     invoice_number: z.int().min(1),
     /** Number of the line in the invoice, from 1. */
     line: z.int().min(1),
-    /** The one charge of an overage line; null: the whole line. */
-    charge_event_id: z.uuid().nullable(),
+    /** The charges of an overage line that it gives back, each with its part of the amount; none: the line as a whole. */
+    charges: z
+      .array(z.strictObject({ token: jobToken, charge_event_id: z.uuid(), cents: cents.min(1) }))
+      .max(maxChargesOfCorrection),
     currency: z.literal('USD'),
     cents: cents.min(1),
     mail_to: mailTo,

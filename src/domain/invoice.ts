@@ -1,3 +1,5 @@
+import { periodOfUsageStream } from './billing-period.ts';
+import type { Charge } from './change-charge.ts';
 import { nextNumber } from './document-number.ts';
 import type { CreditNoteIssued, InvoiceEvent, InvoiceIssued, InvoiceLine } from './invoice-events.ts';
 import { isRefused, refuse, type Refused } from './refusals.ts';
@@ -35,30 +37,26 @@ export type InvoiceCommand = Asked & { mailTo: readonly string[] };
 
 type Asked =
   | { kind: 'issue_invoice'; draft: InvoiceDraft }
-  | {
-      kind: 'issue_credit_note';
-      note: Note;
-      charge?: CreditedCharge | undefined;
-    }
-  /** Credits all that is left of the charge of a download that the service has failed. */
-  | {
-      kind: 'return_service_failure';
-      accountId: string;
-      reference: string;
-      periodStart: string;
-      charge: CreditedCharge;
-    };
+  | { kind: 'credit_line'; note: LineNote }
+  | ({ kind: 'credit_charges'; accountId: string; reference: string } & CreditedCharges);
 
-export type Note = Omit<CreditNoteIssued, 'number' | 'currency' | 'mail_to'>;
+/** A credit note about a line as a whole, without its number. */
+export type LineNote = Omit<Note, 'charges'>;
 
-/** The one charge of an overage line that a credit note names, as it is in its period. */
-export interface CreditedCharge {
-  eventId: string;
+type Note = Omit<CreditNoteIssued, 'number' | 'currency' | 'mail_to'>;
+
+/** Charges of a period whose books are closed. */
+export interface CreditedCharges {
+  /** Usage stream of the period. */
   stream: string;
-  revision: number;
-  rate_cents: number;
-  rate_version: string;
-  /** The rest of it after waivers. */
+  charges: readonly CreditedCharge[];
+}
+
+export interface CreditedCharge {
+  token: string;
+  /** The charge as it is in its period. */
+  charge: Pick<Charge, 'eventId' | 'revision' | 'rate' | 'cents'>;
+  /** The most that is credited of it. */
   cents: number;
 }
 
@@ -67,10 +65,10 @@ export function decideInvoices(state: Invoices, command: InvoiceCommand): Invoic
   switch (command.kind) {
     case 'issue_invoice':
       return issueInvoice(state, command);
-    case 'issue_credit_note':
-      return issueCreditNote(state, command);
-    case 'return_service_failure':
-      return returnServiceFailure(state, command);
+    case 'credit_line':
+      return creditLine(state, command);
+    case 'credit_charges':
+      return creditCharges(state, command);
   }
 }
 
@@ -97,77 +95,105 @@ function issueInvoice(
   ];
 }
 
-function issueCreditNote(
+function creditLine(
   state: Invoices,
-  { note, charge, mailTo }: Extract<InvoiceCommand, { kind: 'issue_credit_note' }>,
+  { note, mailTo }: Extract<InvoiceCommand, { kind: 'credit_line' }>,
 ): InvoiceEvent[] | Refused {
-  const same = noteWith(state, note.reference);
+  const same = state.creditNotes.find(({ reference, charges }) => reference === note.reference && charges.length === 0);
   if (same) return isSameNote(same, note) ? [] : refuse('reference_reused');
-  const left = creditLeft(state, note, charge);
+  const left = lineLeft(state, note);
   if (isRefused(left)) return left;
-  return note.cents > left.cents ? refuse('exceeds_charge') : [creditNote(state, note, mailTo)];
+  return note.cents > left.cents ? refuse('exceeds_charge') : [creditNote(state, { ...note, charges: [] }, mailTo)];
 }
 
-/** What of an invoice's line, or of one of its charges, a credit note may still give back. */
-export function creditLeft(
-  state: Invoices,
-  about: Pick<Note, 'invoice_number' | 'line' | 'charge_event_id'>,
-  charge: CreditedCharge | undefined,
-): { cents: number } | Refused {
+/** What of an invoice's line a credit note may still give back. */
+export function lineLeft(state: Invoices, about: Pick<Note, 'invoice_number' | 'line'>): { cents: number } | Refused {
   const invoice = state.invoices.find(({ number }) => number === about.invoice_number);
-  const line = invoice?.lines[about.line - 1];
-  if (!invoice || !line) return refuse('invoice_not_found');
-  const isOfLine = charge?.eventId === about.charge_event_id && line.kind === 'overage' && names(line, charge);
-  if (about.charge_event_id !== null && !isOfLine) return refuse('charge_not_found');
-  return { cents: leftCents(state, { invoice, line: about.line, charge }) };
+  if (!invoice?.lines[about.line - 1]) return refuse('invoice_not_found');
+  return { cents: leftCents(state, invoice, about.line) };
 }
 
-/** The line of an invoice that charges a download; undefined while no invoice has one. */
-export function lineOfCharge(
-  { invoices }: Invoices,
-  charge: CreditedCharge,
-): { invoice_number: number; line: number } | undefined {
-  for (const { number, lines } of invoices) {
-    const line = 1 + lines.findIndex((each) => each.kind === 'overage' && names(each, charge));
-    if (line > 0) return { invoice_number: number, line };
-  }
-  return undefined;
+type CreditCharges = Extract<Asked, { kind: 'credit_charges' }>;
+
+function creditCharges(state: Invoices, command: CreditCharges & { mailTo: readonly string[] }) {
+  const tokens = new Set(command.charges.map(({ token }) => token));
+  if (tokensCredited(state, command.reference).some((token) => tokens.has(token))) return [];
+  const notes = creditNotesFor(state, command);
+  return isRefused(notes) || notes.length > 0 ? notes : refuse('nothing_to_give_back');
 }
 
-function returnServiceFailure(
+/** The downloads whose charges were credited under a reference. */
+export const tokensCredited = ({ creditNotes }: Invoices, reference: string): string[] =>
+  creditNotes.flatMap((note) => (note.reference === reference ? note.charges.map(({ token }) => token) : []));
+
+/** A credit note for each line that has some of the charges: of each charge so many cents, or what is left of it. */
+export function creditNotesFor(
   state: Invoices,
-  command: Extract<InvoiceCommand, { kind: 'return_service_failure' }>,
-): InvoiceEvent[] | Refused {
-  const { accountId, reference, periodStart, charge, mailTo } = command;
-  if (noteWith(state, reference)) return [];
-  const invoice = state.invoices.find(
-    ({ covers, period_start: start }) => covers === 'period' && start === periodStart,
-  );
+  {
+    accountId: account_id,
+    reference,
+    stream,
+    charges: wanted,
+    mailTo,
+  }: Omit<CreditCharges, 'kind'> & { mailTo: readonly string[] },
+): CreditNote[] | Refused {
+  const { start } = periodOfUsageStream(stream);
+  const invoice = state.invoices.find(({ covers, period_start }) => covers === 'period' && period_start === start);
   if (!invoice) return refuse('invoice_not_found');
-  const line = 1 + invoice.lines.findIndex((each) => each.kind === 'overage' && names(each, charge));
-  if (line === 0) return refuse('charge_not_found');
-  // An earlier credit note may have credited the line.
-  const cents = leftCents(state, { invoice, line, charge });
-  if (cents <= 0) return [];
-  const about = { invoice_number: invoice.number, line, charge_event_id: charge.eventId };
-  return [creditNote(state, { account_id: accountId, reference, ...about, cents }, mailTo)];
+  // A charge that was voided stands on no invoice.
+  const left = wanted.filter(({ charge }) => charge.cents > 0);
+  const byLine = Map.groupBy(left, ({ charge }) => 1 + invoice.lines.findIndex((line) => hasCharge(line, charge)));
+  if (byLine.has(0)) return refuse('charge_not_found');
+  const credited = creditedByCharge(state);
+  let after = state;
+  const notes: CreditNote[] = [];
+  for (const [line, ofLine] of byLine) {
+    const parts = ofLine.map(({ token, charge: { eventId, cents: chargeCents }, cents }) => ({
+      token,
+      charge_event_id: eventId,
+      cents: Math.min(cents, chargeCents - (credited.get(eventId) ?? 0)),
+    }));
+    const charges = withinCents(parts, leftCents(after, invoice, line));
+    if (charges.length === 0) continue;
+    const about = { account_id, reference, invoice_number: invoice.number, line };
+    const note = creditNote(after, { ...about, charges, cents: sumOf(charges) }, mailTo);
+    notes.push(note);
+    // The lines of an invoice share what is left of it.
+    after = evolveInvoices(after, note);
+  }
+  return notes;
 }
 
-const noteWith = ({ creditNotes }: Invoices, wanted: string) =>
-  creditNotes.find(({ reference }) => reference === wanted);
+/** Cents that credit notes have given back of each charge, by the id of its event. */
+function creditedByCharge({ creditNotes }: Invoices): Map<string, number> {
+  const credited = new Map<string, number>();
+  for (const { charge_event_id: id, cents } of creditNotes.flatMap(({ charges }) => charges))
+    credited.set(id, (credited.get(id) ?? 0) + cents);
+  return credited;
+}
 
-const creditNote = ({ creditNotes }: Invoices, note: Note, mailTo: readonly string[]): InvoiceEvent => ({
+/** The first of them that come to so many cents together. */
+function withinCents<Part extends { cents: number }>(parts: readonly Part[], cents: number): Part[] {
+  let left = cents;
+  return parts.flatMap((part) => {
+    const given = Math.min(part.cents, left);
+    if (given <= 0) return [];
+    left -= given;
+    return [{ ...part, cents: given }];
+  });
+}
+
+type CreditNote = Extract<InvoiceEvent, { type: 'CreditNoteIssued' }>;
+
+const creditNote = ({ creditNotes }: Invoices, note: Note, mailTo: readonly string[]): CreditNote => ({
   type: 'CreditNoteIssued',
   data: { number: nextNumber(creditNotes), ...note, currency: 'USD', mail_to: [...mailTo] },
 });
 
 const overageKinds = new Set<InvoiceLine['kind'] | undefined>(['overage', 'waivers', 'waiver']);
 
-/** The cents that may still be credited: of the invoice, of the line less its waivers, and of the one charge. */
-function leftCents(
-  { creditNotes }: Invoices,
-  { invoice, line: number, charge }: { invoice: InvoiceIssued; line: number; charge?: CreditedCharge | undefined },
-): number {
+/** The cents that may still be credited: of the invoice, and of the line less its waivers. @param number of the line, from 1 */
+function leftCents({ creditNotes }: Invoices, invoice: InvoiceIssued, number: number): number {
   const notes = creditNotes.filter(({ invoice_number }) => invoice_number === invoice.number);
   const credited = (isAbout: (note: CreditNoteIssued) => boolean) => sumOf(notes.filter(isAbout));
   const line = invoice.lines[number - 1];
@@ -183,7 +209,6 @@ function leftCents(
     // Stryker disable next-line OptionalChaining: a credit note names a line that there is
     bounds.push(overageCents - credited((note) => isOverage(invoice.lines[note.line - 1]?.kind)));
   }
-  if (charge) bounds.push(charge.cents - credited((note) => note.charge_event_id === charge.eventId));
   return Math.min(...bounds);
 }
 
@@ -198,24 +223,14 @@ function lessWaivers({ lines }: InvoiceIssued, line: InvoiceLine): number {
 
 const sumOf = (parts: readonly { cents: number }[]): number => parts.reduce((sum, { cents }) => sum + cents, 0);
 
-function isSameNote(same: CreditNoteIssued, note: Note): boolean {
-  return (
-    same.invoice_number === note.invoice_number &&
-    same.line === note.line &&
-    same.cents === note.cents &&
-    same.charge_event_id === note.charge_event_id
-  );
-}
+const isSameNote = (same: CreditNoteIssued, note: LineNote): boolean =>
+  same.invoice_number === note.invoice_number && same.line === note.line && same.cents === note.cents;
 
 /** Compares the rate too: one range for all charges of a line may include charges of other lines. */
-function names(line: Extract<InvoiceLine, { kind: 'overage' }>, charge: CreditedCharge): boolean {
-  const isOfRate = line.rate_cents === charge.rate_cents && line.rate_version === charge.rate_version;
-  return (
-    isOfRate &&
-    charge.stream === line.stream &&
-    line.revisions.some(
-      ([first, last, step]) =>
-        charge.revision >= first && charge.revision <= last && (charge.revision - first) % step === 0,
-    )
+const hasCharge = (line: InvoiceLine, { revision, rate }: CreditedCharge['charge']): boolean =>
+  line.kind === 'overage' &&
+  line.rate_cents === rate?.rate_cents &&
+  line.rate_version === rate.rate_version &&
+  line.revisions.some(
+    ([first, last, step]) => revision >= first && revision <= last && (revision - first) % step === 0,
   );
-}

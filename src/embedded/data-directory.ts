@@ -8,7 +8,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { writePrivateFile } from '../system/private-files.ts';
 
 /** Raised whenever an older version could not read the folder, or this one cannot read what an older version wrote. */
-export const dataFormat = 5;
+export const dataFormat = 6;
 
 const lockFile = 'lock.sqlite';
 const holderFile = 'holder.pid';

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import { Corrections, isGivenBackFor } from '../../src/audit/rules/correction-requests.ts';
+import { centsAskedOf, Corrections, isGivenBackFor } from '../../src/audit/rules/correction-requests.ts';
 import type { Link } from '../../src/audit/rules/event-schemas.ts';
 import { linkOf } from './link-of.ts';
 
@@ -35,13 +35,14 @@ function link(type: string, data: object, { actor = finance, time = '10T12:00:00
   return linkOf(type, { stream: 'corrections-acc_a', revision, data, metadata });
 }
 
-const line = { kind: 'credit_line', invoice_number: 1, line: 1, charge_event_id: null };
-const waiver = (token: string, stream = 'usage-1') => ({ kind: 'waive_charge', stream, token, revision: 1 });
-const waivers = (...tokens: string[]) => ({
-  kind: 'waive_charges',
-  stream: 'usage-1',
-  charges: tokens.map((token) => ({ token, revision: 1 })),
+const line = { kind: 'credit_line', invoice_number: 1, line: 1 };
+/** Ten cents in all. */
+const charges = (tokens: readonly string[], stream = 'usage-1') => ({
+  kind: 'charges',
+  stream,
+  charges: tokens.map((token, index) => ({ token, revision: 1, cents: index === 0 ? 11 - tokens.length : 1 })),
 });
+const charge = (token: string, stream?: string) => charges([token], stream);
 const asking = {
   correction_id: 'c1',
   account_id: 'acc_a',
@@ -88,17 +89,17 @@ describe('a request', () => {
   const used = ['correction_reference data.reference "a new one for these charges"'];
   it.each<[string, object, object, string[]]>([
     ['a line of another invoice', line, { ...line, invoice_number: 2 }, used],
-    ['a charge beside a line', line, waiver('a'), []],
-    ['a line beside a charge', waiver('a'), line, []],
+    ['a charge beside a line', line, charge('a'), []],
+    ['a line beside a charge', charge('a'), line, []],
     ['a line that names another stream', { ...line, stream: 'a' }, { ...line, stream: 'b' }, used],
-    ['a line that names the charge', waiver('a'), { ...waiver('a'), kind: 'credit_line' }, []],
-    ['a charge that a line has named', { ...waiver('a'), kind: 'credit_line' }, waiver('a'), []],
-    ['the same charge', waiver('a'), waiver('a'), used],
-    ['another charge', waiver('a'), waiver('b'), []],
-    ['a charge of the same token in another period', waiver('a'), waiver('a', 'usage-2'), []],
-    ['several, of which one is the same', waivers('a', 'b'), waivers('b', 'c'), used],
-    ['several, of which none is the same', waivers('a', 'b'), waivers('c', 'd'), []],
-    ['one of several', waivers('a', 'b'), waiver('b'), used],
+    ['a line that names the charge', charge('a'), { ...charge('a'), kind: 'credit_line' }, []],
+    ['a charge that a line has named', { ...charge('a'), kind: 'credit_line' }, charge('a'), []],
+    ['the same charge', charge('a'), charge('a'), used],
+    ['another charge', charge('a'), charge('b'), []],
+    ['a charge of the same token in another period', charge('a'), charge('a', 'usage-2'), []],
+    ['several, of which one is the same', charges(['a', 'b']), charges(['b', 'c']), used],
+    ['several, of which none is the same', charges(['a', 'b']), charges(['c', 'd']), []],
+    ['one of several', charges(['a', 'b']), charge('b'), used],
   ])('with a reference that was used before, about %s', (_, first, second, says) => {
     const again = { correction_id: 'c2', correction: second };
     expect(
@@ -253,33 +254,51 @@ describe('a decision', () => {
   });
 });
 
+it('a request about charges names each once, and comes to their sum', () => {
+  const notSum = ['correction_sum data.cents "the sum of its charges, each named once"'];
+  expect(saysOf(() => ask({ correction: charges(['a', 'b', 'c']) }))).toEqual([]);
+  expect(saysOf(() => ask({ correction_id: 'c2', correction: charges(['d', 'e']), cents: 11 }))).toEqual(notSum);
+  expect(saysOf(() => ask({ correction_id: 'c3', correction: charges(['f', 'f']) }))).toEqual(notSum);
+  const { charges: _, ...none } = charge('g');
+  expect(saysOf(() => ask({ correction_id: 'c4', correction: none }))).toEqual(notSum);
+  expect(centsAskedOf(ask({ correction_id: 'c5', correction: charges(['h', 'i']) }), 'h')).toBe(9);
+  expect(centsAskedOf(ask({ correction_id: 'c6', correction: charge('j') }), 'i')).toBeUndefined();
+  expect(centsAskedOf(ask({ correction_id: 'c7', reference: 'line' }), 'i')).toBeUndefined();
+});
+
 describe('money', () => {
   const given = (type: string, data: object, by: By & { stream?: string } = {}) => ({
     ...link(type, { reference: 'case-1', cents: 10, ...data }, by),
     stream: by.stream ?? 'usage-1',
   });
   const waived = (token: string, by: By & { stream?: string } = {}) => given('ChargeWaived', { token }, by);
-  const credited = (data: object = {}) =>
-    given('CreditNoteIssued', { invoice_number: 1, line: 1, charge_event_id: null, ...data });
+  const credited = (data: object = {}, ...tokens: string[]) => {
+    const named = tokens.map((token) => ({ token, charge_event_id: token, cents: 1 }));
+    return given('CreditNoteIssued', { invoice_number: 1, line: 1, charges: named, ...data }, { stream: 'invoices-a' });
+  };
 
   it.each<[string, object, () => Link, boolean]>([
-    ['the charge', waiver('a'), () => waived('a'), true],
-    ['another charge', waiver('a'), () => waived('b'), false],
-    ['a charge of another period', waiver('a'), () => waived('a', { stream: 'usage-2' }), false],
-    ['one of several charges', waivers('a', 'b'), () => waived('b'), true],
+    ['the charge', charge('a'), () => waived('a'), true],
+    ['another charge', charge('a'), () => waived('b'), false],
+    ['a charge of another period', charge('a'), () => waived('a', { stream: 'usage-2' }), false],
+    ['one of several charges', charges(['a', 'b']), () => waived('b'), true],
     ['a charge, for a line', line, () => waived('a'), false],
-    ['a charge, for a line that names one', { ...line, stream: 'usage-1', token: 'a' }, () => waived('a'), false],
     ['the line', line, () => credited(), true],
     ['another line', line, () => credited({ line: 2 }), false],
-    ['a line, for a charge', waiver('a'), () => credited(), false],
-    ['a line, for a waiver that names it', { ...line, kind: 'waive_charge' }, () => credited(), false],
+    ['a line of another invoice', line, () => credited({ invoice_number: 2 }), false],
+    ['a line, for a charge', charge('a'), () => credited(), false],
+    ['a line, for charges that name it', { ...line, kind: 'charges' }, () => credited(), false],
+    ['the charge, by a credit note', charge('a'), () => credited({}, 'a'), true],
+    ['several charges, by a credit note', charges(['a', 'b', 'c']), () => credited({ line: 9 }, 'c', 'a'), true],
+    ['one that was not asked for, beside others', charges(['a', 'b']), () => credited({}, 'a', 'c'), false],
+    ['charges, for a line', line, () => credited({}, 'a'), false],
     [
       'the charge, under another reference',
-      waiver('a'),
+      charge('a'),
       () => given('ChargeWaived', { token: 'a', reference: 'x' }),
       false,
     ],
-    ['the charge, by another person', waiver('a'), () => waived('a', { actor: admin }), false],
+    ['the charge, by another person', charge('a'), () => waived('a', { actor: admin }), false],
   ])('is given back for a request: %s', (_, correction, event, is) => {
     expect(isGivenBackFor(ask({ correction }), event())).toBe(is);
   });

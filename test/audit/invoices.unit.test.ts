@@ -224,7 +224,7 @@ describe('a credit note', () => {
     reference: 'case-1',
     invoice_number: 1,
     line: 1,
-    charge_event_id: null as string | null,
+    charges: [] as object[],
     currency: 'USD',
     cents: 10,
   };
@@ -232,6 +232,11 @@ describe('a credit note', () => {
     of: Partial<typeof note> = {},
     { period = periodOf(), actor = staff }: { period?: Period | undefined; actor?: object } = {},
   ) => saysOf(() => invoices.credit(link('CreditNoteIssued', { ...note, ...of }, actor), period));
+  /** Cents of the charge of a download, by its event. */
+  const named = (token: string, id: string, cents: number) => ({
+    charges: [{ token, charge_event_id: id, cents }],
+    cents,
+  });
   const atMost = (cents: number) => [`credit_note_amount data.cents at most ${String(cents)}`];
   beforeEach(() => {
     issue();
@@ -279,28 +284,60 @@ describe('a credit note', () => {
     expect(credit({ number: 5, reference: 'case-5', invoice_number: 2, cents: 1_900 })).toEqual([]);
   });
 
-  it('may name a charge of its line', () => {
-    const named = { charge_event_id: 'charge 5' };
-    expect(credit({ ...named, cents: 20 })).toEqual([]);
-    expect(invoices.creditedOf('charge 5')).toBe(20);
-    expect(invoices.creditedOf('charge 3')).toBe(0);
-    expect(credit({ ...named, number: 2, reference: 'case-2', cents: 1 })).toEqual(atMost(0));
-    const notOfLine = ['credit_note_line data.charge_event_id a charge of the line'];
-    for (const [index, id] of ['charge 7', 'charge 9', 'charge 1', 'another'].entries())
-      expect(credit({ charge_event_id: id, number: 3 + index, reference: `case ${id}` })).toEqual(notOfLine);
-    expect(
-      saysOf(() =>
-        invoices.credit(link('CreditNoteIssued', { ...note, ...named, number: 7, reference: 'x' }), undefined),
-      ),
-    ).toEqual(notOfLine);
-    const dearer = periodOf({
-      charges: new Map([['a', charge(3, { rate: { rate_cents: 26, rate_version: 'dear' } })]]),
-    });
-    expect(credit({ charge_event_id: 'charge 3', number: 8, reference: 'y' }, { period: dearer })).toEqual(notOfLine);
-    const other = periodOf({
-      charges: new Map([['a', charge(3, { rate: { rate_cents: 25, rate_version: 'other' } })]]),
-    });
-    expect(credit({ charge_event_id: 'charge 3', number: 9, reference: 'z' }, { period: other })).toEqual(notOfLine);
+  it('may name charges of its line', () => {
+    const two = [...named('b', 'charge 5', 15).charges, ...named('a', 'charge 3', 25).charges];
+    expect(credit({ charges: two, cents: 40 })).toEqual([]);
+    expect(invoices.creditedOf('charge 5')).toBe(15);
+    expect(invoices.creditedOf('charge 3')).toBe(25);
+    expect(invoices.creditedOf('charge 11')).toBe(0);
+    expect(credit({ ...named('b', 'charge 5', 6), number: 2, reference: 'case-2' })).toEqual(atMost(5));
+    expect(credit({ ...named('a', 'charge 3', 1), number: 3, reference: 'case-3' })).toEqual(atMost(0));
+  });
+
+  it.each([
+    ['a voided one', 'voided', 'charge 7'],
+    ['one at another rate', 'cheap', 'charge 9'],
+    ['a credit', 'credit', 'charge 1'],
+    ['one that is not there', 'x', 'another'],
+    ['the event of another download', 'a', 'charge 5'],
+  ])('names no charge but those: %s', (_, token, id) => {
+    const notOfLine = ['credit_note_line data.charges charges of the line'];
+    expect(credit(named(token, id, 1))).toEqual(notOfLine);
+    const after = { ...named('c', 'charge 11', 1), number: 2, reference: 'case-2' };
+    expect(credit({ ...after, charges: [...after.charges, ...named(token, id, 1).charges], cents: 2 })).toEqual(
+      notOfLine,
+    );
+  });
+
+  it('names no charges of a period that is not there, nor at a rate of nearly the same', () => {
+    const notOfLine = ['credit_note_line data.charges charges of the line'];
+    const of = named('a', 'charge 3', 1);
+    expect(saysOf(() => invoices.credit(link('CreditNoteIssued', { ...note, ...of }), undefined))).toEqual(notOfLine);
+    for (const [index, rate] of [
+      { rate_cents: 26, rate_version: 'dear' },
+      { rate_cents: 25, rate_version: 'other' },
+    ].entries()) {
+      const period = periodOf({ charges: new Map([['a', charge(3, { rate })]]) });
+      expect(credit({ ...of, number: 2 + index, reference: `case-${String(index)}x` }, { period })).toEqual(notOfLine);
+    }
+  });
+
+  it('comes to the sum of its charges, each named once', () => {
+    const notSum = ['correction_sum data.cents the sum of its charges, each named once'];
+    expect(credit({ ...named('a', 'charge 3', 5), cents: 6 })).toEqual(notSum);
+    const twice = [...named('b', 'charge 5', 1).charges, ...named('b', 'charge 5', 2).charges];
+    expect(credit({ charges: twice, cents: 3, number: 2, reference: 'case-2' })).toEqual(notSum);
+  });
+
+  it('has a reference that gave back none of its charges, and may share it with others', () => {
+    const used = ['correction_reference data.reference a new one'];
+    expect(credit(named('a', 'charge 3', 1))).toEqual([]);
+    expect(credit({ ...named('b', 'charge 5', 1), number: 2 })).toEqual([]);
+    expect(credit({ number: 3 })).toEqual([]);
+    expect(credit({ number: 4, line: 4 })).toEqual(used);
+    const more = [...named('c', 'charge 11', 1).charges, ...named('a', 'charge 3', 1).charges];
+    expect(credit({ charges: more, cents: 2, number: 5 })).toEqual(used);
+    expect(credit({ ...named('a', 'charge 3', 1), number: 6, reference: 'case-2' })).toEqual([]);
   });
 
   it('is without the charges where the period is not there', () => {
@@ -308,11 +345,10 @@ describe('a credit note', () => {
   });
 
   it('of the service, for a failure of its own, has the reference of the download', () => {
-    const named = { charge_event_id: 'charge 5', cents: 20 };
-    expect(credit({ ...named, reference: 'service-failure-b' }, { actor: service })).toEqual([]);
-    expect(credit({ ...named, number: 2, charge_event_id: 'charge 3', reference: 'case' }, { actor: service })).toEqual(
-      ['correction_reference data.reference service-failure-a'],
-    );
+    expect(credit({ ...named('b', 'charge 5', 20), reference: 'service-failure-b' }, { actor: service })).toEqual([]);
+    expect(credit({ ...named('a', 'charge 3', 20), number: 2, reference: 'case' }, { actor: service })).toEqual([
+      'correction_reference data.reference service-failure-a',
+    ]);
     expect(credit({ number: 3, reference: 'of none' }, { actor: service })).toEqual([
       'correction_reference data.reference service-failure-',
     ]);

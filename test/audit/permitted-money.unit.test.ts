@@ -2,6 +2,7 @@ import { beforeEach, expect, it } from 'vitest';
 import { type CorrectionFacts, Corrections } from '../../src/audit/rules/correction-requests.ts';
 import type { Link } from '../../src/audit/rules/event-schemas.ts';
 import { PermittedMoney } from '../../src/audit/rules/permitted-money.ts';
+import { sum } from '../support/sum.ts';
 import { linkOf } from './link-of.ts';
 
 /** The rules of money that was given back, beside the corrections that permit it. */
@@ -26,10 +27,14 @@ function link(
   return linkOf(type, { stream: 'usage-1', revision: position, data, metadata });
 }
 
-/** A request for up to ten cents of a charge, at position 5, where it is permitted too. */
-function request(of: Partial<CorrectionFacts> = {}): CorrectionFacts {
-  const correction = { kind: 'waive_charge', stream: 'usage-1', token: 'a', revision: 1 };
-  const asked = link('CorrectionAsked', { position: 5, data: { reference: 'case-1', cents: 10, correction } });
+/** A request for up to ten cents of a charge, or of several, at position 5, where it is permitted too. */
+function request(of: Partial<CorrectionFacts> = {}, ...more: [token: string, cents: number][]): CorrectionFacts {
+  const charges = [['a', 10] as const, ...more].map(([token, cents]) => ({ token, revision: 1, cents }));
+  const correction = { kind: 'charges', stream: 'usage-1', charges };
+  const asked = link('CorrectionAsked', {
+    position: 5,
+    data: { reference: 'case-1', cents: 10 + sum(more.map(([, cents]) => cents)), correction },
+  });
   return { asked, chain: chainOf('acc_a'), permission: asked, ended: undefined, ...of };
 }
 
@@ -85,10 +90,30 @@ it.each<[string, Parameters<typeof saysOf>[0]]>([
 });
 
 it('money stays within what was asked for, in all', () => {
-  const atMost = ['correction_permitted data.cents "at most 10 in all"'];
   const of = request();
   expect(saysOf({ of, given: [waived(10)] })).toEqual([]);
-  expect(saysOf({ given: [waived(1)] })).toEqual(atMost);
+  expect(saysOf({ given: [waived(1)] })).toEqual([
+    'correction_permitted data.cents "at most 10 in all"',
+    'correction_permitted data "at most 10 of a"',
+  ]);
+});
+
+it('money stays within what was asked for of each charge, by waivers and credit notes together', () => {
+  const of = request({}, ['b', 5]);
+  const credited = (...charges: [token: string, cents: number][]) =>
+    link('CreditNoteIssued', {
+      causedBy: 'event 5',
+      position: 8,
+      data: {
+        reference: 'case-1',
+        charges: charges.map(([token, cents]) => ({ token, charge_event_id: token, cents })),
+        cents: sum(charges.map(([, cents]) => cents)),
+      },
+    });
+  expect(saysOf({ of, given: [waived(4), credited(['a', 6], ['b', 4])] })).toEqual([]);
+  expect(saysOf({ given: [credited(['b', 1])] })).toEqual([]);
+  permitted = new PermittedMoney();
+  expect(saysOf({ of, given: [credited(['a', 4], ['b', 6])] })).toEqual(['correction_permitted data "at most 5 of b"']);
 });
 
 it('an end says what was given back, and is judged once', () => {

@@ -2,7 +2,7 @@ import { decideAccount, evolveAccount, initialAccount } from '../../src/domain/a
 import { usageStream } from '../../src/domain/billing-period.ts';
 import { type ChargeCommand, decideCharge, evolveCharges, newCharges } from '../../src/domain/change-charge.ts';
 import { decideClosing, evolveClosing, initialClosing } from '../../src/domain/closing-grace.ts';
-import type { Correction } from '../../src/domain/correction-events.ts';
+import type { ChargesCorrection, Correction } from '../../src/domain/correction-events.ts';
 import {
   type Asker,
   type CorrectionRequestCommand,
@@ -18,13 +18,7 @@ import { decideDocumentMail, evolveDocumentMails, initialDocumentMails } from '.
 import { decideJob, evolveJob, initialJob, type JobCommand } from '../../src/domain/download-job.ts';
 import { defaultOptions } from '../../src/domain/download-options.ts';
 import { evolveUsage } from '../../src/domain/evolve-usage.ts';
-import {
-  type CreditedCharge,
-  decideInvoices,
-  evolveInvoices,
-  initialInvoices,
-  type InvoiceCommand,
-} from '../../src/domain/invoice.ts';
+import { decideInvoices, evolveInvoices, initialInvoices, type InvoiceCommand } from '../../src/domain/invoice.ts';
 import { openingInvoice, periodInvoice } from '../../src/domain/invoice-lines.ts';
 import { decideMailRecord, evolveMailRecord, newMailRecord } from '../../src/domain/mail-record.ts';
 import { type Actor, type DomainEvent, parseUsageEvent } from '../../src/domain/parse-event.ts';
@@ -90,11 +84,14 @@ export class RichHistory {
       // The last one is not closed yet.
       if (period === periods - 1) continue;
       // Longer than the grace.
+      const waiting = await this.#askForCharges(stream);
       this.#nowMs += 3_600_000;
       const closed = decideClosing(this.#log.fold(stream, initialClosing, evolveClosing), 60, this.#now());
       await this.#store(stream, closed);
       await this.#mail(stream);
       await this.#invoice({ kind: 'issue_invoice', draft: periodInvoice(this.#log.read(stream).map(parseUsageEvent)) });
+      // Asked before the close, and given back behind it.
+      if (waiting !== undefined) await this.#give(waiting);
       await this.#creditNotes();
       if (this.#random.below(4) > 0) await this.#mailDocuments();
     }
@@ -273,12 +270,29 @@ export class RichHistory {
 
   /** By the operator. @param cents default: all that is left */
   async #waive(stream: string, token: string, cents?: number): Promise<void> {
-    const left = this.#log.fold(stream, newCharges(), evolveCharges).charges.get(token)?.cents ?? 0;
-    if (left === 0) return;
-    const isCharge = ({ type, data }: { type: string; data: unknown }) =>
-      type === 'OverageCharged' && (data as { token: string }).token === token;
-    const revision = this.#log.read(stream).findIndex(isCharge);
-    await this.#give(await this.#ask(staff, { kind: 'waive_charge', stream, token, revision }, cents ?? left));
+    const charge = this.#chargesOf(stream).find((each) => each.token === token);
+    if (charge) await this.#give(await this.#askFor(staff, stream, [{ ...charge, cents: cents ?? charge.cents }]));
+  }
+
+  /** The operator asks for a part of two charges. @returns the id of the request; undefined if there are no two */
+  async #askForCharges(stream: string): Promise<string | undefined> {
+    const [one, two] = this.#chargesOf(stream);
+    if (!one || !two) return undefined;
+    return await this.#askFor(staff, stream, [
+      { ...one, cents: 1 },
+      { ...two, cents: 2 },
+    ]);
+  }
+
+  /** Charges of a period that have something left. */
+  #chargesOf(stream: string): { token: string; revision: number; cents: number }[] {
+    return [...this.#log.fold(stream, newCharges(), evolveCharges).charges].flatMap(([token, { revision, cents }]) =>
+      cents > 0 ? [{ token, revision, cents }] : [],
+    );
+  }
+
+  #askFor(by: Asker, stream: string, charges: ChargesCorrection['charges']): Promise<string> {
+    return this.#ask(by, { kind: 'charges', stream, charges }, sum(charges.map(({ cents }) => cents)));
   }
 
   async #mail(stream: string): Promise<void> {
@@ -304,18 +318,12 @@ export class RichHistory {
     const stream = `invoices-${this.accountId}`;
     const { invoices } = this.#log.fold(stream, initialInvoices, evolveInvoices);
     const invoice = invoices.at(-1);
-    const overage = invoice?.lines.find((line) => line.kind === 'overage');
     if (!invoice) return;
-    const line = { kind: 'credit_line', invoice_number: invoice.number, line: 1 } as const;
-    await this.#give(await this.#ask(staff, { ...line, charge_event_id: null }, 1));
+    await this.#give(await this.#ask(staff, { kind: 'credit_line', invoice_number: invoice.number, line: 1 }, 1));
+    const overage = invoice.lines.find((line) => line.kind === 'overage');
     if (overage?.kind !== 'overage') return;
-    const revision = overage.revisions[0]?.[0] ?? 0;
-    const charged = this.#log.read(overage.stream)[revision];
-    const { token } = (charged?.data ?? {}) as { token: string };
-    const rate = { rate_cents: overage.rate_cents, rate_version: overage.rate_version };
-    const cents = this.#log.fold(overage.stream, newCharges(), evolveCharges).charges.get(token)?.cents ?? 0;
-    const charge = { eventId: charged?.id ?? '', stream: overage.stream, revision, ...rate, cents };
-    await this.#give(await this.#ask(staff, { ...line, charge_event_id: charge.eventId }, 2), charge);
+    const [charge] = this.#chargesOf(overage.stream);
+    if (charge) await this.#give(await this.#askFor(staff, overage.stream, [{ ...charge, cents: 2 }]));
   }
 
   async #command(command: UsageCommand, actor: Actor = this.#client): Promise<number> {
@@ -443,38 +451,31 @@ export class RichHistory {
   async #correctInConsole({ support, finance, admin }: Record<StaffRole, StaffActor>): Promise<void> {
     const stream = this.#stream();
     const [one, two, three, four, five] = await this.#overage(5);
-    const waive = (token = '', revision = 0) => ({ kind: 'waive_charge', stream, token, revision }) as const;
-    const credit = { kind: 'credit_line', invoice_number: 1, line: 1, charge_event_id: null } as const;
-    const charges = [two, three].map((charge) => ({ token: charge?.token ?? '', revision: charge?.revision ?? 0 }));
-    await this.#give(await this.#ask(finance, waive(one?.token, one?.revision), 5));
-    const all = await this.#ask(support, { kind: 'waive_charges', stream, charges }, 1_000);
-    await this.#decideRequest({ kind: 'approve', correctionId: all, by: admin });
-    await this.#give(all);
+    const credit = { kind: 'credit_line', invoice_number: 1, line: 1 } as const;
+    await this.#give(await this.#askFor(finance, stream, [{ ...one!, cents: 5 }]));
+    const both = await this.#askFor(support, stream, [two!, three!]);
+    await this.#decideRequest({ kind: 'approve', correctionId: both, by: admin });
+    await this.#give(both);
     await this.#give(await this.#ask(finance, credit, 10));
     const large = await this.#ask(finance, credit, 90);
     await this.#decideRequest({ kind: 'approve', correctionId: large, by: admin });
     await this.#give(large);
-    const taken = await this.#ask(admin, waive(four?.token, four?.revision), 1);
-    await this.#waive(stream, four?.token ?? '');
+    const taken = await this.#askFor(admin, stream, [{ ...four!, cents: 1 }]);
+    await this.#waive(stream, four!.token);
     await this.#give(taken);
-    const refused = await this.#ask(support, waive(five?.token, five?.revision), 5);
+    const refused = await this.#askFor(support, stream, [{ ...five!, cents: 5 }]);
     await this.#decideRequest({ kind: 'refuse', correctionId: refused, by: finance });
-    await this.#ask(support, waive(five?.token, five?.revision), 5);
+    await this.#askFor(support, stream, [{ ...five!, cents: 5 }]);
   }
 
   /** Downloads until so many charges of this period have cents left. */
-  async #overage(wanted: number): Promise<{ token: string; revision: number }[]> {
+  async #overage(wanted: number): Promise<ChargesCorrection['charges']> {
     await this.#command({ kind: 'remove_overage_cap', effective: 'now' });
     await this.#command({ kind: 'remove_key_limit', keyId: this.#client.id }, this.#opener());
     const terms = { ...small, rate_version: 'staff', overage_cents: 30 };
     await this.#command({ kind: 'change_plan', terms, effective: 'now' });
     for (;;) {
-      const { charges } = this.#log.fold(this.#stream(), newCharges(), evolveCharges);
-      const left = this.#log.read(this.#stream()).flatMap(({ type, data, revision }) => {
-        const { token } = data as { token: string };
-        const cents = type === 'OverageCharged' ? (charges.get(token)?.cents ?? 0) : 0;
-        return cents >= 10 ? [{ token, revision }] : [];
-      });
+      const left = this.#chargesOf(this.#stream()).filter(({ cents }) => cents >= 10);
       if (left.length >= wanted) return left.slice(0, wanted);
       await this.#download();
     }
@@ -502,29 +503,30 @@ export class RichHistory {
   }
 
   /** Carries out what is permitted, as far as the rules let it. */
-  async #give(correctionId: string, charge?: CreditedCharge): Promise<void> {
+  async #give(correctionId: string): Promise<void> {
     const request = this.#requests().get(correctionId);
     if (!request?.permittedBy) throw new Error(`${correctionId} is not permitted`);
+    const { accountId } = this;
     const { correction, reference, cents, askedBy: actor, permittedBy: causationId } = request;
-    const target = correction.kind === 'credit_line' ? `invoices-${this.accountId}` : correction.stream;
+    const by = { actor, causationId };
+    const stream = correction.kind === 'charges' ? correction.stream : '';
+    const { charges, closed } = this.#log.fold(stream, newCharges(), evolveCharges);
+    const target = correction.kind === 'charges' && !closed ? stream : `invoices-${accountId}`;
     const before = this.#log.read(target).length;
     if (correction.kind === 'credit_line') {
-      const { kind: _kind, ...about } = correction;
-      const note = { account_id: this.accountId, reference, ...about, cents };
-      await this.#invoice({ kind: 'issue_credit_note', note, ...(charge && { charge }) }, { actor, causationId });
-    } else {
-      const command: ChargeCommand =
-        correction.kind === 'waive_charge'
-          ? { kind: 'waive_charge', token: correction.token, cents, reference }
-          : { kind: 'waive_charges', tokens: correction.charges.map(({ token }) => token), reference };
-      await this.#correctCharge(correction.stream, command, { actor, causationId });
-    }
+      const { invoice_number, line } = correction;
+      const note = { account_id: accountId, reference, invoice_number, line, cents };
+      await this.#invoice({ kind: 'credit_line', note }, by);
+    } else if (closed) {
+      const wanted = correction.charges.map((each) => ({ ...each, charge: charges.get(each.token)! }));
+      await this.#invoice({ kind: 'credit_charges', accountId, reference, stream, charges: wanted }, by);
+    } else await this.#correctCharge(stream, { kind: 'waive_charges', charges: correction.charges, reference }, by);
     const given = this.#log.read(target).slice(before);
     const givenCents = sum(given.map(({ data }) => (data as { cents: number }).cents));
     await this.#decideRequest(
       givenCents > 0
         ? { kind: 'made', correctionId, cents: givenCents }
-        : { kind: 'failed', correctionId, why: 'exceeds_charge' },
+        : { kind: 'failed', correctionId, why: 'nothing_to_give_back' },
     );
   }
 

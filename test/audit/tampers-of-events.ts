@@ -88,9 +88,24 @@ function isReturnable({ fields: { token } }: Parsed, all: readonly Parsed[]): bo
   const isGivenBack = all.some(
     ({ type, fields }) =>
       (['ChargeWaived', 'DownloadVoided'].includes(type) && fields.token === token) ||
-      (type === 'CreditNoteIssued' && fields.charge_event_id === charge.id),
+      (type === 'CreditNoteIssued' && fields.charges.some(({ token: credited }) => credited === token)),
   );
   return terms.every(({ fields }) => fields.terms.service_failures_returned) && !isGivenBack;
+}
+
+interface Named {
+  token: string;
+  cents: number;
+}
+
+const isAboutCharges = ({ correction }: Parsed['fields']) => (correction as { kind: string }).kind === 'charges';
+
+/** @param change of what a credit note names; returns false where this note will not do */
+function ofCharges(
+  { charges }: Parsed['fields'],
+  change: (charges: (Named & { charge_event_id: string })[]) => unknown,
+): unknown {
+  return charges.length > 0 && change(charges as never) !== false;
 }
 
 const systemActor = { type: 'system', id: 'test' };
@@ -369,7 +384,78 @@ export const ofEvents: readonly EventTamper[] = [
     [
       'a credit note about another charge',
       'credit_note_line',
-      ({ fields }, all) => fields.charge_event_id !== null && (fields.charge_event_id = all[0]!.id),
+      ({ fields }, all) => ofCharges(fields, ([first]) => (first!.charge_event_id = all[0]!.id)),
+    ],
+    [
+      'a credit note about the charge of another download',
+      'credit_note_line',
+      ({ fields }) => ofCharges(fields, ([first]) => (first!.token = 'f'.repeat(24))),
+    ],
+    [
+      'a credit note that gives back more of a charge than it says in all',
+      'correction_sum',
+      ({ fields }) => ofCharges(fields, ([first]) => (first!.cents += 1)),
+    ],
+    [
+      'a credit note of more of a charge than was asked for',
+      'correction_permitted',
+      ({ fields }) =>
+        ofCharges(fields, ([first]) => {
+          first!.cents += 1;
+          fields.cents += 1;
+        }),
+    ],
+    [
+      'a credit note that names a charge twice',
+      'correction_sum',
+      ({ fields }) =>
+        ofCharges(fields, (charges) => {
+          charges.push({ ...charges[0]! });
+          fields.cents += charges[0]!.cents;
+        }),
+    ],
+    [
+      'a credit note that moves cents from one charge to another',
+      'correction_permitted',
+      ({ fields }) =>
+        ofCharges(fields, ([one, other]) => {
+          if (!other || other.cents < 2) return false;
+          one!.cents += 1;
+          other.cents -= 1;
+          return true;
+        }),
+    ],
+    [
+      'a credit note about charges that names none',
+      'correction_permitted',
+      ({ fields }) => ofCharges(fields, (charges) => charges.splice(0)),
+    ],
+    [
+      'a credit note without a list of charges',
+      'event_form',
+      ({ fields }) => delete (fields as Partial<typeof fields>).charges,
+    ],
+    [
+      'a credit note whose charge has no amount',
+      'event_form',
+      ({ fields }) => ofCharges(fields, ([first]) => delete (first as Partial<typeof first>)!.cents),
+    ],
+  ]),
+  ...edits('CorrectionAsked', [
+    [
+      'a request of more than its charges',
+      'correction_sum',
+      ({ fields }) => isAboutCharges(fields) && (fields.cents += 1),
+    ],
+    [
+      'a request that names a charge twice',
+      'correction_sum',
+      ({ fields }) => {
+        if (!isAboutCharges(fields)) return false;
+        const { charges } = fields.correction as { charges: Named[] };
+        fields.cents += charges[0]!.cents;
+        return charges.push({ ...charges[0]! });
+      },
     ],
   ]),
   ...edits('DivergenceAcknowledged', [

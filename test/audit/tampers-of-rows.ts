@@ -20,7 +20,7 @@ const closed: Partial<Record<string, string>> = {
   'period_money.phase': `case when phase = 'open' then 'ended' else 'open' end`,
   'staff.role': `case when role = 'admin' then 'finance' else 'admin' end`,
   'corrections.status': `case when status = 'asked' then 'made' else 'asked' end`,
-  'corrections.kind': `case when kind = 'credit_line' then 'waive_charge' else 'credit_line' end`,
+  'corrections.kind': `case when kind = 'credit_line' then 'charges' else 'credit_line' end`,
   'invoices.type': `case when type = 'InvoiceIssued' then 'CreditNoteIssued' else 'InvoiceIssued' end`,
 };
 

@@ -124,7 +124,8 @@ async function addDocuments(pool: Pool): Promise<void> {
        select account_id, type, case type when 'InvoiceIssued' then n else n / 10 end, gen_random_uuid(), 2 * n + at, '',
               3000000000 + row_number() over (order by n, at), period_start + interval '1 month',
               case type when 'InvoiceIssued' then 'period' end, case type when 'InvoiceIssued' then period_start end, 1900,
-              case type when 'InvoiceIssued' then '{}' else json_build_object('invoice_number', n, 'reference', 'note-' || account_id) end,
+              case type when 'InvoiceIssued' then '{}' else json_build_object('invoice_number', n, 'line', 1, 'charges', json_build_array(),
+                'reference', 'note-' || account_id) end,
               '{"type":"system","id":"bench"}'
        from (select account_id, min(n) / ${perMonth} + 1 as n, period_start from charged group by account_id, period_start) c,
             (values (0, 'InvoiceIssued'), (1, 'CreditNoteIssued')) e(at, type)
@@ -148,8 +149,9 @@ async function addRecords(pool: Pool): Promise<void> {
     `insert into corrections (correction_id, account_id, position, status, revision, kind, correction, reference, cents, limit_cents,
        needs_approval, asked_event_id, asked_at, asked_by, decided_event_id, made_cents)
      select gen_random_uuid(), account_id, 4000000000 + row_number() over (order by n, account_id),
-            case when n = 1 and account_id < 'acc_1' then 'asked' else 'made' end, n, 'waive_charge',
-            json_build_object('kind', 'waive_charge', 'stream', 'usage', 'token', token, 'revision', n), 'ask-' || token, 25, 100, true,
+            case when n = 1 and account_id < 'acc_1' then 'asked' else 'made' end, n, 'charges',
+            json_build_object('kind', 'charges', 'stream', 'usage', 'charges',
+              json_build_array(json_build_object('token', token, 'revision', n, 'cents', 25))), 'ask-' || token, 25, 100, true,
             gen_random_uuid(), period_start + interval '4 days', json_build_object('type', 'staff', 'id', 'stf_bench' || n % 100,
             'role', 'support', 'reason', 'bench'), gen_random_uuid(), 25
      from charged where n < 2`,

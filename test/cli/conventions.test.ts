@@ -32,10 +32,10 @@ describe('the command line', () => {
     const { code, stdout, stderr } = await run(...words.split(' '));
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
     expect(stdout).toContain(
-      'Usage: reeltally ledger waive [options] --reason <text> --reference <reference> --by <name> [token]\n',
+      'Usage: reeltally ledger waive [options] --reason <text> --reference <reference> --by <name> [tokens...]\n',
     );
-    expect(stdout).toMatch(/--reason <text> +reason for the waiver \(required\)\n/);
-    expect(stdout).toMatch(/--failed +instead of one token: .*(?<!\(required\))\n/);
+    expect(stdout).toMatch(/--reason <text> +reason for giving it back \(required\)\n/);
+    expect(stdout).toMatch(/--failed +instead of tokens: .*(?<!\(required\))\n/);
   });
 
   it('says that there is no such command', async () => {

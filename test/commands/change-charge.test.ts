@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { changeCharge } from '../../src/commands/change-charge.ts';
 import { isRefused } from '../../src/domain/refusals.ts';
-import { token } from '../domain/usage-examples.ts';
+import { token, waiveCommand } from '../domain/usage-examples.ts';
 import { scaled } from '../support/proof-scale.ts';
 import { patienceMs, pauseOfClient } from '../support/wait-for.ts';
 import { logUnderTest } from './log-under-test.ts';
@@ -40,7 +40,7 @@ it('a charge is changed though downloads are charged in the same stream all the 
       { store: log.store, now: () => midNovember },
       {
         stream: account.stream,
-        command: { kind: 'waive_charge', token: token(number), reference: `case-${String(number)}` },
+        command: waiveCommand(token(number), `case-${String(number)}`),
         cause: { ...freshCause(), actor: { type: 'staff', id: 'Ada', role: 'operator', reason: 'busy' } },
         timeoutMs: patienceMs,
       },

@@ -1,11 +1,11 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { issueInvoice } from '../../src/commands/issue-invoice.ts';
 import { recordSignIn, removeStaff } from '../../src/commands/staff.ts';
-import { type Correction, maxChargesOfCorrection } from '../../src/domain/correction-events.ts';
+import { maxChargesOfCorrection, type WantedCorrection } from '../../src/domain/correction-events.ts';
 import { parseUsageEvent } from '../../src/domain/parse-event.ts';
 import type { EventStore } from '../../src/ports/event-store.ts';
 import { newId, newUuid } from '../../src/system/clock-and-chance.ts';
-import { token } from '../domain/usage-examples.ts';
+import { token, waiveCommand } from '../domain/usage-examples.ts';
 import { accepted } from '../support/accepted.ts';
 import { sum } from '../support/sum.ts';
 import { endAndClose } from './close-books.ts';
@@ -47,23 +47,20 @@ const centsOf = (events: readonly { event: { data: object } }[]) =>
 async function invoicedAccount(): Promise<UsageAccount> {
   const account = await chargedAccount(log.store, 3);
   await endAndClose(log.store, account, december);
-  const invoice = {
-    stream: account.stream,
-    covers: 'period',
-    actor: { type: 'system', id: 'test' },
-    timeoutMs,
-  } as const;
-  await issueInvoice({ store: log.store, now: () => december, newUuid }, invoice);
+  await invoice(account);
   return account;
 }
 
-const credit = (changed: object = {}): Correction => ({
-  kind: 'credit_line',
-  invoice_number: 1,
-  line: 1,
-  charge_event_id: null,
-  ...changed,
-});
+const invoice = ({ stream }: UsageAccount) =>
+  issueInvoice(
+    { store: log.store, now: () => december, newUuid },
+    { stream, covers: 'period', actor: { type: 'system', id: 'test' }, timeoutMs },
+  );
+
+const notesOf = async (account: UsageAccount) =>
+  (await documentsOf(log.store, account)).filter(({ event }) => event.type === 'CreditNoteIssued');
+
+const credit = (): WantedCorrection => ({ kind: 'credit_line', invoice_number: 1, line: 1 });
 
 describe('what finance asks for within the limit', () => {
   it('is given back at once: the waiver names who asked, and the request as its cause', async () => {
@@ -88,7 +85,7 @@ describe('what finance asks for within the limit', () => {
 
   it('without an amount is all that is left; more than that is refused', async () => {
     const account = await chargedAccount(log.store, 2);
-    await correct(log.store, account.stream, { kind: 'waive_charge', token: token(1), cents: 10, reference: 'OTHER' });
+    await correct(log.store, account.stream, waiveCommand(token(1), 'OTHER', 10));
     const { ask } = desk(log.store, account);
     expect(await ask(team.fay, { correction: waive(account, 1), cents: 16 })).toEqual({ refusal: 'exceeds_charge' });
     expect(accepted(await ask(team.fay, { correction: waive(account, 1) })).cents).toBe(15);
@@ -97,10 +94,18 @@ describe('what finance asks for within the limit', () => {
   it('of several charges takes what is left of each, in one append', async () => {
     const account = await chargedAccount(log.store, 4);
     await correct(log.store, account.stream, { kind: 'void_download', token: token(1) });
-    await correct(log.store, account.stream, { kind: 'waive_charge', token: token(2), cents: 5, reference: 'OTHER' });
+    await correct(log.store, account.stream, waiveCommand(token(2), 'OTHER', 5));
     const { ask, carryOut } = desk(log.store, account);
     const asked = accepted(await ask(team.fay, { correction: waiveAll(account, [1, 2, 3]) }));
-    expect(asked).toMatchObject({ cents: 45, correction: { charges: [chargeOf(2), chargeOf(3)] } });
+    expect(asked).toMatchObject({
+      cents: 45,
+      correction: {
+        charges: [
+          { ...chargeOf(2), cents: 20 },
+          { ...chargeOf(3), cents: 25 },
+        ],
+      },
+    });
     expect(accepted(await carryOut(asked.correctionId))).toMatchObject({ status: 'made', madeCents: 45 });
     expect(centsOf(await waivedIn(account))).toEqual([5, 20, 25]);
   });
@@ -133,20 +138,20 @@ describe('what finance asks for within the limit', () => {
     expect(accepted(await ask(team.flo, other)).cents).toBe(5);
   });
 
-  it.each<[string, (account: UsageAccount) => Correction, string]>([
+  it.each<[string, (account: UsageAccount) => WantedCorrection, string]>([
     [
       'a charge that is not there',
-      ({ stream }) => ({ kind: 'waive_charge', stream, token: token(9), revision: 1 }),
+      ({ stream }) => ({ kind: 'charges', stream, charges: [{ token: token(9), revision: 1 }] }),
       'charge_not_found',
     ],
     [
       'a charge that stands elsewhere',
-      ({ stream }) => ({ kind: 'waive_charge', stream, token: token(1), revision: 3 }),
+      ({ stream }) => ({ kind: 'charges', stream, charges: [{ token: token(1), revision: 3 }] }),
       'charge_not_found',
     ],
     [
       'a charge of another account',
-      () => ({ kind: 'waive_charge', stream: 'usage-acc_bbbbbbbbbbbbbbbb-20261101', ...chargeOf(1) }),
+      () => ({ kind: 'charges', stream: 'usage-acc_bbbbbbbbbbbbbbbb-20261101', charges: [chargeOf(1)] }),
       'charge_not_found',
     ],
     ['an invoice that is not there', () => credit(), 'invoice_not_found'],
@@ -156,16 +161,26 @@ describe('what finance asks for within the limit', () => {
     expect(await correctionsOf(log.store, account)).toEqual([]);
   });
 
-  it('is refused for what is given back already, or closed', async () => {
+  it('is refused for what is given back already', async () => {
     const account = await chargedAccount(log.store, 2);
     const { ask } = desk(log.store, account);
-    await correct(log.store, account.stream, { kind: 'waive_charge', token: token(1), reference: 'CASE-1' });
+    await correct(log.store, account.stream, waiveCommand(token(1), 'CASE-1'));
     expect(await ask(team.fay, { correction: waive(account, 1) })).toEqual({ refusal: 'reference_reused' });
     expect(await ask(team.fay, { correction: waive(account, 1), reference: 'CASE-2' })).toEqual({
       refusal: 'nothing_to_give_back',
     });
+  });
+
+  it('waits, while the books of its charges are closed, for their invoice', async () => {
+    const account = await chargedAccount(log.store, 2);
+    const { ask, carryOut } = desk(log.store, account);
+    const { correctionId } = accepted(await ask(team.fay, { correction: waive(account, 1) }));
     await endAndClose(log.store, account, december);
-    expect(await ask(team.fay, { correction: waive(account, 2) })).toEqual({ refusal: 'period_closed' });
+    expect(await ask(team.fay, { correction: waive(account, 2) })).toEqual({ refusal: 'invoice_not_found' });
+    expect(accepted(await carryOut(correctionId))).toMatchObject({ status: 'permitted' });
+    await invoice(account);
+    expect(accepted(await carryOut(correctionId))).toMatchObject({ status: 'made', madeCents: 25 });
+    expect(await notesOf(account)).toMatchObject([{ event: { data: { cents: 25, charges: [{ token: token(1) }] } } }]);
   });
 });
 
@@ -326,25 +341,83 @@ it('the same form sent twice asks once, and gives back once', async () => {
 });
 
 describe('what has changed since', () => {
-  it('fails, with the refusal as the reason, and leaves room for another request', async () => {
+  it('leaves less to give back, or nothing: then it has failed, and leaves room for another request', async () => {
     const account = await chargedAccount(log.store, 2);
     const { ask, carryOut } = desk(log.store, account);
     const one = accepted(await ask(team.fay, { correction: waive(account, 1) }));
     const both = accepted(await ask(team.fay, { correction: waiveAll(account, [1, 2]), reference: 'CASE-2' }));
-    await correct(log.store, account.stream, { kind: 'waive_charge', token: token(1), cents: 5, reference: 'OTHER' });
-    expect(accepted(await carryOut(one.correctionId))).toMatchObject({ status: 'failed', why: 'exceeds_charge' });
-    await endAndClose(log.store, account, december);
-    expect(accepted(await carryOut(both.correctionId))).toMatchObject({ status: 'failed', why: 'period_closed' });
-    expect(accepted(await carryOut(both.correctionId))).toMatchObject({ status: 'failed' });
-    expect(centsOf(await waivedIn(account))).toEqual([5]);
+    const again = accepted(await ask(team.fay, { correction: waive(account, 2), reference: 'CASE-3' }));
+    await correct(log.store, account.stream, waiveCommand(token(1), 'OTHER', 5));
+    expect(accepted(await carryOut(one.correctionId))).toMatchObject({ status: 'made', cents: 25, madeCents: 20 });
+    expect(accepted(await carryOut(both.correctionId))).toMatchObject({ status: 'made', cents: 50, madeCents: 25 });
+    const failed = { status: 'failed', why: 'nothing_to_give_back' };
+    expect(accepted(await carryOut(again.correctionId))).toMatchObject(failed);
+    expect(accepted(await carryOut(again.correctionId))).toMatchObject(failed);
+    expect(centsOf(await waivedIn(account))).toEqual([5, 20, 25]);
   });
 
   it('was given back at the command line under the same reference: that does not count as given', async () => {
     const account = await chargedAccount(log.store, 1);
     const { ask, carryOut } = desk(log.store, account);
     const { correctionId } = accepted(await ask(team.fay, { correction: waive(account, 1) }));
-    await correct(log.store, account.stream, { kind: 'waive_charge', token: token(1), reference: 'CASE-1' });
-    expect(accepted(await carryOut(correctionId))).toMatchObject({ status: 'failed', why: 'reference_reused' });
+    await correct(log.store, account.stream, waiveCommand(token(1), 'CASE-1'));
+    expect(accepted(await carryOut(correctionId))).toMatchObject({ status: 'failed', why: 'nothing_to_give_back' });
+  });
+
+  it('is the close of the books: what waits for approval then is credited, each charge by its name', async () => {
+    const account = await chargedAccount(log.store, 4);
+    const { ask, approve, carryOut } = desk(log.store, account);
+    const three = waiveAll(account, [1, 3, 4]);
+    const { correctionId } = accepted(await ask(team.sue, { correction: three, cents: 20 }));
+    await correct(log.store, account.stream, waiveCommand(token(3), 'OTHER', 10));
+    await correct(log.store, account.stream, { kind: 'void_download', token: token(4) });
+    await endAndClose(log.store, account, december);
+    await invoice(account);
+    accepted(await approve(team.flo, correctionId));
+    expect(accepted(await carryOut(correctionId))).toMatchObject({ status: 'made', cents: 60, madeCents: 35 });
+    const charges = (await log.store.read(account.stream, 0)).filter(({ type }) => type === 'OverageCharged');
+    const [, approved] = await correctionsOf(log.store, account);
+    expect(await notesOf(account)).toMatchObject([
+      {
+        event: {
+          data: {
+            reference: 'CASE-1',
+            invoice_number: 1,
+            line: 1,
+            charges: [
+              { token: token(1), charge_event_id: charges[0]?.id, cents: 20 },
+              { token: token(3), charge_event_id: charges[2]?.id, cents: 15 },
+            ],
+            cents: 35,
+          },
+        },
+        metadata: { actor: { id: team.sue, role: 'support' }, $causationId: approved?.id },
+      },
+    ]);
+  });
+});
+
+describe('charges of closed books', () => {
+  it('are credited by one note for all, within what is left of each', async () => {
+    const account = await invoicedAccount();
+    const { ask, carryOut } = desk(log.store, account);
+    const exceeds = { refusal: 'exceeds_charge' };
+    expect(await ask(team.fay, { correction: waiveAll(account, [1, 2]), cents: 26 })).toEqual(exceeds);
+    const two = accepted(await ask(team.fay, { correction: waiveAll(account, [1, 2]), cents: 10 }));
+    expect(accepted(await carryOut(two.correctionId))).toMatchObject({ status: 'made', madeCents: 20 });
+    const reused = { refusal: 'reference_reused' };
+    expect(await ask(team.fay, { correction: waiveAll(account, [2, 3]) })).toEqual(reused);
+    expect(await ask(team.fay, { correction: waive(account, 1), cents: 16, reference: 'CASE-2' })).toEqual(exceeds);
+    const all = accepted(await ask(team.fay, { correction: waiveAll(account, [1, 2, 3]), reference: 'CASE-2' }));
+    expect(all.cents).toBe(55);
+    expect(accepted(await carryOut(all.correctionId)).madeCents).toBe(55);
+    expect(await ask(team.fay, { correction: waive(account, 1), reference: 'CASE-3' })).toEqual({
+      refusal: 'nothing_to_give_back',
+    });
+    expect((await notesOf(account)).map(({ event }) => event.data)).toMatchObject([
+      { number: 1, cents: 20, charges: [{ cents: 10 }, { cents: 10 }] },
+      { number: 2, cents: 55, charges: [{ cents: 15 }, { cents: 15 }, { cents: 25 }] },
+    ]);
   });
 });
 
@@ -361,7 +434,7 @@ function killedAt(stream: string, when: 'before' | 'after'): EventStore {
 }
 
 describe('a process that is killed', () => {
-  const kinds: [string, () => Promise<{ account: UsageAccount; correction: Correction; money: string }>][] = [
+  const kinds: [string, () => Promise<{ account: UsageAccount; correction: WantedCorrection; money: string }>][] = [
     [
       'a waiver',
       async () => {
@@ -374,6 +447,13 @@ describe('a process that is killed', () => {
       async () => {
         const account = await chargedAccount(log.store, 3);
         return { account, correction: waiveAll(account, [1, 3]), money: account.stream };
+      },
+    ],
+    [
+      'a credit note about charges',
+      async () => {
+        const account = await invoicedAccount();
+        return { account, correction: waiveAll(account, [1, 3]), money: `invoices-${account.accountId}` };
       },
     ],
     [
@@ -399,11 +479,11 @@ describe('a process that is killed', () => {
         const killed = killedAt(where === 'money' ? money : `corrections-${account.accountId}`, when);
         await expect(desk(killed, account).carryOut(asked.correctionId)).rejects.toThrow(Killed);
         // A close in between takes nothing back, and a repeated attempt finds what was given.
-        if (correction.kind !== 'credit_line' && !(where === 'money' && when === 'before'))
-          await endAndClose(log.store, account, december);
+        const isWaived = money === account.stream;
+        if (isWaived && !(where === 'money' && when === 'before')) await endAndClose(log.store, account, december);
         const ended = accepted(await desk(log.store, account).carryOut(asked.correctionId));
         expect(ended).toMatchObject({ status: 'made', madeCents: asked.cents });
-        const given_ = correction.kind === 'credit_line' ? await notesOf(account) : await waivedIn(account);
+        const given_ = isWaived ? await waivedIn(account) : await notesOf(account);
         expect(sum(centsOf(given_))).toBe(asked.cents);
         expect((await correctionsOf(log.store, account)).map(({ event }) => event.type)).toEqual([
           'CorrectionAsked',
@@ -412,9 +492,6 @@ describe('a process that is killed', () => {
       }
     },
   );
-
-  const notesOf = async (account: UsageAccount) =>
-    (await documentsOf(log.store, account)).filter(({ event }) => event.type === 'CreditNoteIssued');
 });
 
 it('the limit of a day holds for a person and an account, over all requests at once', async () => {

@@ -1,19 +1,23 @@
 import { beforeAll, expect, it } from 'vitest';
 import { NotStored, OutcomeUnknown } from '../../src/commands/handler/handle-command.ts';
-import type { Correction } from '../../src/domain/correction-events.ts';
+import { issueInvoice } from '../../src/commands/issue-invoice.ts';
+import type { WantedCorrection } from '../../src/domain/correction-events.ts';
 import type { StaffActor } from '../../src/domain/correction-requests.ts';
 import { parseUsageEvent } from '../../src/domain/parse-event.ts';
 import { isRefused } from '../../src/domain/refusals.ts';
 import { EventStoreUnavailable } from '../../src/ports/event-store.ts';
 import { newUuid } from '../../src/system/clock-and-chance.ts';
 import { Random } from '../audit/random.ts';
+import { waiveCommand } from '../domain/usage-examples.ts';
 import { scaled } from '../support/proof-scale.ts';
 import { sum } from '../support/sum.ts';
+import { patienceMs } from '../support/wait-for.ts';
 import { endAndClose } from './close-books.ts';
 import {
   chargedAccount,
   correctionsOf,
   desk,
+  documentsOf,
   hireTeam,
   limitCents,
   type Team,
@@ -27,8 +31,8 @@ import { readUsage, upFrom, type UsageAccount } from './usage-account.ts';
 
 /**
  * Everybody at once: staff of each role, one of them under two ids, ask for the same charges, approve, refuse and carry out, each as a process of its own;
- * the command line waives, the period is closed. Whatever the order is, a charge gives back at most what it took, what is
- * permitted ends, and nobody gives back more than the limit without a second person.
+ * the command line waives, the period is closed and invoiced. Whatever the order is, a charge gives back at most what it took, by
+ * waivers and credit notes together, what is permitted ends, and nobody gives back more than the limit without a second person.
  */
 const races = scaled(15, 1_000);
 const seed = Number(process.env['PROOF_SEED'] ?? 1);
@@ -49,7 +53,7 @@ const personOf = (staffId: string) => (staffId === team.fayAgain ? team.fay : st
 interface Form {
   by: string;
   correctionId: string;
-  correction: Correction;
+  correction: WantedCorrection;
   reference: string;
 }
 
@@ -88,15 +92,12 @@ async function race(random: Random, account: UsageAccount): Promise<void> {
     ...[...forms, ...forms, ...forms].map((form) => () => send(form).then(() => decideOn(form))),
   ];
   if (random.below(2) === 0)
-    steps.push(() =>
-      correct(log.store, account.stream, {
-        kind: 'waive_charge',
-        token: tokenOf(forms),
-        cents: 7,
-        reference: 'CASE-1',
-      }),
-    );
-  if (random.below(3) === 0) steps.push(() => endAndClose(log.store, account, december));
+    steps.push(() => correct(log.store, account.stream, waiveCommand(tokenOf(forms), 'CASE-1', 7)));
+  if (random.below(2) === 0)
+    steps.push(async () => {
+      await endAndClose(log.store, account, december);
+      await invoice(account);
+    });
   // A step that a busy log has cut off is as good as one of a process that was killed.
   const isCutOff = (error: unknown) =>
     [EventStoreUnavailable, NotStored, OutcomeUnknown].some((kind) => error instanceof kind);
@@ -108,21 +109,30 @@ async function race(random: Random, account: UsageAccount): Promise<void> {
 
 function tokenOf([form]: readonly Form[]): string {
   const { correction } = form!;
-  if (correction.kind === 'waive_charge') return correction.token;
-  return correction.kind === 'waive_charges' ? correction.charges[0]!.token : '';
+  return correction.kind === 'charges' ? correction.charges[0]!.token : '';
 }
+
+const invoice = ({ stream }: UsageAccount) =>
+  issueInvoice(
+    { store: log.store, now: () => december, newUuid },
+    { stream, covers: 'period', actor: { type: 'system', id: 'test' }, timeoutMs: patienceMs },
+  );
 
 it(`gives back once or not at all, never above the charge, in ${String(races)} races`, async () => {
   const random = new Random(seed);
   const types: string[] = [];
   for (let round = 0; round < races; round += 1) types.push(...(await runRace(random)));
   // The races have been about something.
-  for (const type of ['CorrectionMade', 'CorrectionFailed', 'CorrectionRefused']) expect(types).toContain(type);
+  for (const type of ['CorrectionMade', 'CorrectionFailed', 'CorrectionRefused', 'ChargeWaived', 'CreditNoteIssued'])
+    expect(types).toContain(type);
 });
 
 async function runRace(random: Random): Promise<string[]> {
   const account = await chargedAccount(log.store, downloads);
   await race(random, account);
+  const isClosed = (await log.store.read(account.stream, 0)).some(({ type }) => type === 'UsagePeriodClosed');
+  // The race may have cut the invoice off.
+  if (isClosed) await invoice(account);
   // What the dispatcher does with those that nobody has carried out.
   for (const { event } of await correctionsOf(log.store, account))
     if (event.type === 'CorrectionAsked') await desk(log.store, account).carryOut(event.data.correction_id);
@@ -134,14 +144,20 @@ async function judge(account: UsageAccount): Promise<string[]> {
   await readUsage(log.store, account.stream);
   const usage = (await log.store.read(account.stream, 0)).map(parseUsageEvent);
   const requests = await correctionsOf(log.store, account);
-  const waivers = usage.flatMap((parsed) =>
-    parsed.event.type === 'ChargeWaived' ? [{ ...parsed, data: parsed.event.data }] : [],
+  const waivers = usage.flatMap(({ event, id, metadata }) =>
+    event.type === 'ChargeWaived' ? [{ type: event.type, id, metadata, ...event.data, charges: [event.data] }] : [],
   );
-  for (const token of new Set(waivers.map(({ data }) => data.token))) {
-    const ofCharge = waivers.filter(({ data }) => data.token === token);
-    expect(sum(ofCharge.map(({ data }) => data.cents))).toBeLessThanOrEqual(25);
-    expect(new Set(ofCharge.map(({ data }) => data.reference)).size).toBe(ofCharge.length);
+  const notes = (await documentsOf(log.store, account)).flatMap(({ event, id, metadata }) =>
+    event.type === 'CreditNoteIssued' ? [{ type: event.type, id, metadata, ...event.data }] : [],
+  );
+  const givenBack = [...waivers, ...notes];
+  const parts = givenBack.flatMap(({ reference, charges }) => charges.map((charge) => ({ ...charge, reference })));
+  for (const token of new Set(parts.map((part) => part.token))) {
+    const ofCharge = parts.filter((part) => part.token === token);
+    expect(sum(ofCharge.map(({ cents }) => cents))).toBeLessThanOrEqual(25);
+    expect(new Set(ofCharge.map(({ reference }) => reference)).size).toBe(ofCharge.length);
   }
+  for (const { cents, charges } of notes) expect(cents).toBe(sum(charges.map((charge) => charge.cents)));
   const free = new Map<string, number>();
   const explained = new Set<string>();
   for (const { event, id, metadata } of requests) {
@@ -160,12 +176,14 @@ async function judge(account: UsageAccount): Promise<string[]> {
       expect(personOf(actor.id)).not.toBe(personOf(asker.id));
       expect(['finance', 'admin']).toContain(actor.role);
     }
-    const given = waivers.filter((waiver) => permission !== undefined && waiver.metadata.$causationId === permission);
-    for (const waiver of given) {
-      explained.add(waiver.id);
-      expect(waiver.metadata.actor).toEqual(asker);
+    const given = givenBack.filter((each) => permission !== undefined && each.metadata.$causationId === permission);
+    // All of it in one of the two ways.
+    expect(new Set(given.map(({ type }) => type)).size).toBeLessThanOrEqual(1);
+    for (const each of given) {
+      explained.add(each.id);
+      expect(each.metadata.actor).toEqual(asker);
     }
-    const givenCents = sum(given.map(({ data }) => data.cents));
+    const givenCents = sum(given.map((each) => each.cents));
     expect(givenCents).toBeLessThanOrEqual(cents);
     // Permitted, it has ended; what it gave back is what its end says.
     if (permission !== undefined) expect(['CorrectionMade', 'CorrectionFailed']).toContain(ended?.event.type);
@@ -175,8 +193,8 @@ async function judge(account: UsageAccount): Promise<string[]> {
     if (isDone && !needs_approval) free.set(person, (free.get(person) ?? 0) + cents);
   }
   for (const cents of free.values()) expect(cents).toBeLessThanOrEqual(limitCents);
-  const atCommandLine = waivers.filter(({ id }) => !explained.has(id));
+  const atCommandLine = givenBack.filter(({ id }) => !explained.has(id));
   expect(atCommandLine.every(({ metadata }) => metadata.actor.type !== 'staff')).toBe(true);
   expect(free.has(team.sue)).toBe(false);
-  return requests.map(({ event }) => event.type);
+  return [...requests.map(({ event }) => event.type), ...givenBack.map(({ type }) => type)];
 }

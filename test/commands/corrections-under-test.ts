@@ -5,7 +5,7 @@ import {
   type CorrectDependencies,
   refuseCorrection,
 } from '../../src/commands/correct.ts';
-import type { Correction } from '../../src/domain/correction-events.ts';
+import type { WantedCorrection } from '../../src/domain/correction-events.ts';
 import type { InvoiceEvent } from '../../src/domain/invoice-events.ts';
 import { parseCorrectionEvent, type ParsedEvent, parseInvoiceEvent } from '../../src/domain/parse-event.ts';
 import type { EventStore } from '../../src/ports/event-store.ts';
@@ -27,16 +27,15 @@ export async function chargedAccount(store: EventStore, downloads: number): Prom
 /** A download that is queued n-th is charged at revision 2n − 1. */
 export const chargeOf = (number: number) => ({ token: token(number), revision: 2 * number - 1 });
 
-export const waive = ({ stream }: UsageAccount, number: number): Correction => ({
-  kind: 'waive_charge',
-  stream,
-  ...chargeOf(number),
-});
-export const waiveAll = ({ stream }: UsageAccount, numbers: readonly number[]): Correction => ({
-  kind: 'waive_charges',
+type WantedCharges = Extract<WantedCorrection, { kind: 'charges' }>;
+
+/** All that is left of these charges. */
+export const waiveAll = ({ stream }: UsageAccount, numbers: readonly number[]): WantedCharges => ({
+  kind: 'charges',
   stream,
   charges: numbers.map(chargeOf),
 });
+export const waive = (account: UsageAccount, number: number): WantedCharges => waiveAll(account, [number]);
 
 export interface Team {
   sue: string;
@@ -53,12 +52,18 @@ export const hireTeam = async (store: EventStore): Promise<Team> => ({
 });
 
 export interface Asking {
-  correction: Correction;
+  correction: WantedCorrection;
+  /** Of a line, or of each charge. */
   cents?: number;
   reference?: string;
   correctionId?: string;
   reason?: string;
 }
+
+const withCents = (correction: WantedCorrection, cents: number | undefined): WantedCorrection =>
+  correction.kind === 'credit_line'
+    ? { ...correction, cents }
+    : { ...correction, charges: correction.charges.map((charge) => ({ ...charge, cents })) };
 
 /** The corrections of one account, as one process serves them. */
 export const desk = (store: EventStore, { accountId }: UsageAccount, dependencies?: CorrectDependencies) => {
@@ -70,8 +75,13 @@ export const desk = (store: EventStore, { accountId }: UsageAccount, dependencie
     timeoutMs,
   });
   return {
-    ask: (staffId: string, { reference = 'CASE-1', correctionId = newUuid(), reason, ...asked }: Asking) =>
-      askCorrection(process, { ...order(staffId, correctionId, reason), reference, limitCents, ...asked }),
+    ask: (staffId: string, { reference = 'CASE-1', correctionId = newUuid(), reason, correction, cents }: Asking) =>
+      askCorrection(process, {
+        ...order(staffId, correctionId, reason),
+        reference,
+        limitCents,
+        correction: withCents(correction, cents),
+      }),
     approve: (staffId: string, correctionId: string) => approveCorrection(process, order(staffId, correctionId)),
     refuse: (staffId: string, correctionId: string) => refuseCorrection(process, order(staffId, correctionId)),
     carryOut: (correctionId: string) => carryOutCorrection(process, { accountId, correctionId, timeoutMs }),

@@ -5,11 +5,11 @@ import { newStaffCache } from '../../src/commands/staff.ts';
 import { maxChargesOfCorrection } from '../../src/domain/correction-events.ts';
 import type { EventStore } from '../../src/ports/event-store.ts';
 import { newUuid } from '../../src/system/clock-and-chance.ts';
-import { token } from '../domain/usage-examples.ts';
+import { token, waiveCommand } from '../domain/usage-examples.ts';
 import { accepted } from '../support/accepted.ts';
 import { patienceMs } from '../support/wait-for.ts';
 import { endAndClose } from './close-books.ts';
-import { chargeOf, correctionsOf, desk } from './corrections-under-test.ts';
+import { chargeOf, correctionsOf, desk, documentsOf } from './corrections-under-test.ts';
 import { correct } from './keyed-downloads.ts';
 import { logUnderTest } from './log-under-test.ts';
 import { appendingBy } from './noted-reads.ts';
@@ -97,7 +97,7 @@ describe('an operator who gives back many charges', () => {
 
   it('passes over what nothing is left of', async () => {
     const account = await chargedAccount(3);
-    const waiver = { kind: 'waive_charge', token: token(1), cents: 2, reference: 'PART' } as const;
+    const waiver = waiveCommand(token(1), 'PART', 2);
     await correct(log.store, account.stream, waiver);
     await correct(log.store, account.stream, { kind: 'void_download', token: token(2) });
     expect(await waive(log.store, account, [1, 2, 3])).toBeUndefined();
@@ -108,18 +108,35 @@ describe('an operator who gives back many charges', () => {
     ]);
   });
 
-  it('is refused once the books are closed, with what was done before that', async () => {
-    const account = await chargedAccount(2);
+  it('credits them once the books are closed, in as many notes, and waits for the invoice', async () => {
+    const count = maxChargesOfCorrection + 2;
+    const account = await chargedAccount(count);
     await endAndClose(log.store, account, december);
-    expect(await waive(log.store, account, [1, 2])).toEqual({ refusal: 'period_closed' });
+    const numbers = upFrom(1, count);
+    expect(await waive(log.store, account, numbers)).toEqual({ refusal: 'invoice_not_found' });
+    await issueInvoice(
+      { store: log.store, now: () => december, newUuid },
+      { stream: account.stream, covers: 'period', actor: { type: 'system', id: 'test' }, timeoutMs: patienceMs },
+    );
+    for (let time = 0; time < 2; time += 1) {
+      expect(await waive(log.store, account, numbers)).toBeUndefined();
+      const notes = (await documentsOf(log.store, account)).flatMap(({ event }) =>
+        event.type === 'CreditNoteIssued' ? [event.data] : [],
+      );
+      expect(notes.map(({ reference, charges, cents }) => [reference, charges.length, cents])).toEqual([
+        ['CASE-1', maxChargesOfCorrection, 5 * maxChargesOfCorrection],
+        ['CASE-1', 2, 10],
+      ]);
+      expect(notes.flatMap(({ charges }) => charges.map((each) => each.token))).toEqual(numbers.map(token));
+    }
   });
 
   it('leaves an invoice that fits, however many they are', async () => {
     const account = await chargedAccount(4_600);
-    const tokens = upFrom(1, 4_600).map(token);
-    for (let first = 0; first < tokens.length; first += 460) {
-      const some = tokens.slice(first, first + 460);
-      await correct(log.store, account.stream, { kind: 'waive_charges', tokens: some, reference: 'CASE-1' });
+    const charges = upFrom(1, 4_600).map((number) => ({ token: token(number), cents: 5 }));
+    for (let first = 0; first < charges.length; first += 460) {
+      const some = charges.slice(first, first + 460);
+      await correct(log.store, account.stream, { kind: 'waive_charges', charges: some, reference: 'CASE-1' });
     }
     await endAndClose(log.store, account, december);
     const invoice = await issueInvoice(
@@ -142,8 +159,8 @@ describe('an operator who gives something back', () => {
     const { accountId, stream } = account;
     const give = (changed: { cents?: number; reference?: string; by?: string } = {}) => {
       const { cents, reference = 'CASE-1', by = 'Ada' } = changed;
-      const correction = { kind: 'waive_charge', stream, ...chargeOf(1) } as const;
-      const order = { accountId, reference, correction, cents, limitCents: 0, timeoutMs: patienceMs };
+      const correction = { kind: 'charges', stream, charges: [{ ...chargeOf(1), cents }] } as const;
+      const order = { accountId, reference, correction, limitCents: 0, timeoutMs: patienceMs };
       const dependencies = { store, now, newUuid, staffCache: newStaffCache() };
       return giveBack(dependencies, { ...order, operator: { ...operator, id: by } });
     };
@@ -187,7 +204,7 @@ describe('an operator who gives something back', () => {
     await give();
     const fay = await hire(log.store, 'finance');
     const asked = await desk(log.store, account).ask(fay, {
-      correction: { kind: 'waive_charge', stream: account.stream, ...chargeOf(2) },
+      correction: { kind: 'charges', stream: account.stream, charges: [chargeOf(2)] },
       cents: 5,
     });
     expect(accepted(asked)).toMatchObject({ status: 'permitted', needsApproval: false });

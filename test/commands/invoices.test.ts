@@ -1,11 +1,14 @@
 import { describe, expect, it } from 'vitest';
 import { openAccount, openFirstPeriod } from '../../src/commands/accounts.ts';
 import { ownCause } from '../../src/commands/handler/event-metadata.ts';
-import { type CreditNoteRequest, issueCreditNote } from '../../src/commands/issue-credit-note.ts';
+import { issueCreditNotes } from '../../src/commands/issue-credit-note.ts';
 import { issueInvoice } from '../../src/commands/issue-invoice.ts';
+import type { LineNote } from '../../src/domain/invoice.ts';
+import type { CreditNoteIssued } from '../../src/domain/invoice-events.ts';
 import { isRefused } from '../../src/domain/refusals.ts';
 import { newId, newUuid, randomBits } from '../../src/system/clock-and-chance.ts';
-import { plan, token } from '../domain/usage-examples.ts';
+import { plan, token, waiveCommand } from '../domain/usage-examples.ts';
+import { sum } from '../support/sum.ts';
 import { patienceMs } from '../support/wait-for.ts';
 import { endAndClose, endPeriods } from './close-books.ts';
 import { correct } from './keyed-downloads.ts';
@@ -26,7 +29,7 @@ const issue = (stream: string, covers: 'opening' | 'period') =>
 async function closedAccount(): Promise<UsageAccount> {
   const account = await openUsage(log.store, { fee_cents: 0 });
   await queueAll(writersOf(log.store), account, upFrom(1, 5));
-  const waiver = { kind: 'waive_charge', token: token(5), cents: 10, reference: 'EARLY' } as const;
+  const waiver = waiveCommand(token(5), 'EARLY', 10);
   await correct(log.store, account.stream, waiver);
   await endAndClose(log.store, account, december);
   return account;
@@ -100,29 +103,33 @@ describe('a credit note', () => {
     const account = await closedAccount();
     await issue(account.stream, 'period');
     const { accountId, stream } = account;
-    const charges = (await log.store.read(stream, 0)).filter(({ type }) => type === 'OverageCharged');
-    const credit = (note: Partial<CreditNoteRequest['note']>) =>
-      issueCreditNote(dependencies(), {
-        note: {
-          account_id: accountId,
-          reference: 'CASE-1',
-          invoice_number: 1,
-          line: 1,
-          cents: 25,
-          charge_event_id: null,
-          ...note,
-        },
-        cause: ownCause(newUuid(), staff),
-        timeoutMs: patienceMs,
+    const order = () => ({ cause: ownCause(newUuid(), staff), timeoutMs: patienceMs });
+    const credit = (note: Partial<LineNote>) =>
+      issueCreditNotes(dependencies(), {
+        credit: { account_id: accountId, reference: 'CASE-1', invoice_number: 1, line: 1, cents: 25, ...note },
+        ...order(),
       });
-    return { accountId, charges: charges.map(({ id }) => id), credit };
+    /** @param charges by the numbers of their downloads */
+    const creditCharges = (reference: string, ...charges: [number: number, cents: number][]) =>
+      issueCreditNotes(dependencies(), {
+        credit: {
+          accountId,
+          reference,
+          stream,
+          charges: charges.map(([number, cents]) => ({ token: token(number), revision: 2 * number - 1, cents })),
+        },
+        ...order(),
+      });
+    return { accountId, credit, creditCharges };
   }
+
+  const isIssued = (answer: object) => !isRefused(answer) && (answer as { events: object[] }).events.length > 0;
 
   it('is issued once for its reference, however often and at once it is asked for', async () => {
     const { accountId, credit } = await invoicedAccount();
     const answers = await Promise.all(upFrom(0, 8).map(() => credit({})));
-    expect(answers.filter((answer) => !isRefused(answer) && answer.issued)).toHaveLength(1);
-    expect(answers.every((answer) => !isRefused(answer) && answer.note.number === 1)).toBe(true);
+    expect(answers.filter(isIssued)).toHaveLength(1);
+    expect(answers.some(isRefused)).toBe(false);
     expect(await credit({ cents: 24 })).toEqual({ refusal: 'reference_reused' });
     const [, note, ...more] = await invoicesOf(accountId);
     expect(more).toEqual([]);
@@ -133,22 +140,39 @@ describe('a credit note', () => {
     });
   });
 
-  it('never gives back more than the line, the invoice or the one charge came to', async () => {
-    const { charges, credit } = await invoicedAccount();
+  it('never gives back more than the line or the invoice came to, nor than is left of a charge', async () => {
+    const { accountId, credit, creditCharges } = await invoicedAccount();
     const exceeds = { refusal: 'exceeds_charge' };
     expect(await credit({ cents: 66 })).toEqual(exceeds);
     // Cents that were waived before the close are not given back once more.
-    expect(await credit({ charge_event_id: charges[2] ?? '', cents: 16 })).toEqual(exceeds);
-    expect(await credit({ charge_event_id: charges[2] ?? '', cents: 15 })).toMatchObject({ issued: true });
-    expect(await credit({ charge_event_id: charges[2] ?? '', cents: 1, reference: 'CASE-2' })).toEqual(exceeds);
-    expect(await credit({ charge_event_id: newUuid(), cents: 1, reference: 'CASE-3' })).toEqual({
-      refusal: 'charge_not_found',
-    });
+    expect(isIssued(await creditCharges('CASE-1', [5, 16], [9, 1]))).toBe(true);
+    expect(await creditCharges('CASE-2', [5, 1])).toEqual({ refusal: 'nothing_to_give_back' });
+    expect(await creditCharges('CASE-3', [9, 1])).toEqual({ refusal: 'nothing_to_give_back' });
     const raced = await Promise.all(upFrom(1, 10).map((number) => credit({ cents: 10, reference: `RACE-${number}` })));
     expect(raced.filter((answer) => !isRefused(answer))).toHaveLength(5);
     expect(await credit({ cents: 1, reference: 'LAST' })).toEqual(exceeds);
+    expect(await creditCharges('LAST', [3, 25])).toEqual({ refusal: 'nothing_to_give_back' });
     expect(await credit({ line: 2, cents: 1, reference: 'WAIVER' })).toEqual(exceeds);
     expect(await credit({ line: 3, cents: 1, reference: 'NONE' })).toEqual({ refusal: 'invoice_not_found' });
     expect(await credit({ invoice_number: 2, reference: 'NONE' })).toEqual({ refusal: 'invoice_not_found' });
+    const [, ofCharge] = await invoicesOf(accountId);
+    expect(ofCharge?.data).toMatchObject({ cents: 15, charges: [{ token: token(5), cents: 15 }] });
+  });
+
+  it('about charges never gives back one of them twice, however many ask at once', async () => {
+    const { accountId, creditCharges } = await invoicedAccount();
+    const answers = await Promise.all(
+      upFrom(1, 8).map((number) => creditCharges(`CASE-${String(number)}`, [3, 20], [4, 20], [5, 20])),
+    );
+    expect(answers.filter(isIssued).length).toBeGreaterThan(0);
+    const notes = (await invoicesOf(accountId)).slice(1).map(({ data }) => data as CreditNoteIssued);
+    const ofCharge = (number: number) =>
+      sum(
+        notes
+          .flatMap(({ charges }) => charges.filter((each) => each.token === token(number)))
+          .map((each) => each.cents),
+      );
+    expect([3, 4, 5].map(ofCharge)).toEqual([25, 25, 15]);
+    expect(notes.every(({ cents, charges }) => cents === sum(charges.map((each) => each.cents)))).toBe(true);
   });
 });

@@ -9,7 +9,7 @@ import { correct } from '../commands/keyed-downloads.ts';
 import { logUnderTest } from '../commands/log-under-test.ts';
 import { changedLog, noteReads } from '../commands/noted-reads.ts';
 import { midNovember } from '../commands/usage-account.ts';
-import { token } from '../domain/usage-examples.ts';
+import { token, waiveCommand } from '../domain/usage-examples.ts';
 import { readModelsOfFile, rememberingLogger, silent } from '../projections/read-models-under-test.ts';
 import { accepted } from '../support/accepted.ts';
 import { waitFor } from '../support/wait-for.ts';
@@ -35,7 +35,7 @@ it('what a crash left after the permission is carried out once, also by two at a
   accepted(await approve(team.flo, approved.correctionId));
   accepted(await ask(team.sue, { correction: waive(account, 3) }));
   accepted(await ask(team.fay, { correction: waive(account, 4) }));
-  await correct(log.store, account.stream, { kind: 'waive_charge', token: token(4), reference: 'OTHER' });
+  await correct(log.store, account.stream, waiveCommand(token(4), 'OTHER'));
   await models.caughtUp();
   start();
   start();

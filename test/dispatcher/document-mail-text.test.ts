@@ -52,7 +52,7 @@ Questions about it: billing@example.com
       reference: 'CASE-1',
       invoice_number: 7,
       line: 1,
-      charge_event_id: null,
+      charges: [],
       currency: 'USD',
       cents: 25,
     };

@@ -1,7 +1,7 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { readCredits } from '../../projections/credits.ts';
 import { ownCause } from '../../src/commands/handler/event-metadata.ts';
-import { issueCreditNote } from '../../src/commands/issue-credit-note.ts';
+import { issueCreditNotes } from '../../src/commands/issue-credit-note.ts';
 import { issueInvoice } from '../../src/commands/issue-invoice.ts';
 import { dispatchDownloads } from '../../src/dispatcher/dispatch-downloads.ts';
 import { startReturningServiceFailures } from '../../src/dispatcher/return-service-failures.ts';
@@ -25,6 +25,7 @@ import {
   type UsageAccount,
   writersOf,
 } from '../commands/usage-account.ts';
+import { waiveCommand } from '../domain/usage-examples.ts';
 import { believed, silent, testMacs } from '../projections/read-models-under-test.ts';
 import { countRows } from '../support/postgres.ts';
 import { patienceMs, waitFor } from '../support/wait-for.ts';
@@ -168,7 +169,7 @@ describe('a failure of the service', () => {
         reference: reference(2, used),
         invoice_number: 1,
         line: 1,
-        charge_event_id: charge?.id,
+        charges: [{ token: expect.any(String) as unknown, charge_event_id: charge?.id, cents: 25 }],
         currency: 'USD',
         cents: 25,
         // The account was never opened: it has no people.
@@ -186,8 +187,8 @@ describe('a failure of the service', () => {
     await fail(used, 2);
     await fail(used, 3);
     const [{ store }, { stream }] = [parts, used.account];
-    await correct(store, stream, { kind: 'waive_charge', token: second, reference: 'CASE-1' });
-    await correct(store, stream, { kind: 'waive_charge', token: third, cents: 10, reference: 'CASE-1' });
+    await correct(store, stream, waiveCommand(second, 'CASE-1'));
+    await correct(store, stream, waiveCommand(third, 'CASE-1', 10));
     await giveBack();
     const ours = (await correctionsOf(used)).map(({ event }) => event.data).slice(2);
     expect(ours).toMatchObject([{ token: third, cents: 15, reference: reference(3, used) }]);
@@ -200,10 +201,10 @@ describe('a failure of the service', () => {
     await close(used);
     await issue(used);
     const note = { account_id: used.account.accountId, reference: 'CASE-1', invoice_number: 1, line: 1, cents: 40 };
-    await issueCreditNote(
+    await issueCreditNotes(
       { store: parts.store, now: () => december },
       {
-        note: { ...note, charge_event_id: null },
+        credit: note,
         cause: ownCause(newUuid(), { type: 'staff', id: 'Ada', role: 'operator', reason: 'outage' }),
         timeoutMs: patienceMs,
       },

@@ -4,7 +4,7 @@ import { rebuild } from '../../projections/runner/rebuild.ts';
 import { invitePerson, removePerson } from '../../src/commands/accounts.ts';
 import { addMetadata, ownCause } from '../../src/commands/handler/event-metadata.ts';
 import { firstPreviousHash } from '../../src/commands/handler/hash-chain.ts';
-import { issueCreditNote } from '../../src/commands/issue-credit-note.ts';
+import { issueCreditNotes } from '../../src/commands/issue-credit-note.ts';
 import { changeIssuerDetails } from '../../src/commands/issuer.ts';
 import type { InvoiceIssued } from '../../src/domain/invoice-events.ts';
 import { openingInvoice } from '../../src/domain/invoice-lines.ts';
@@ -34,14 +34,14 @@ const remove = ({ accountId }: UsageAccount, personId: string) =>
   removePerson(dependencies(), { accountId, personId, ...request() });
 
 async function credit({ accountId }: UsageAccount, reference = 'CASE-1', mails?: boolean): Promise<void> {
-  const note = { account_id: accountId, reference, invoice_number: 1, line: 1, cents: 1, charge_event_id: null };
+  const note = { account_id: accountId, reference, invoice_number: 1, line: 1, cents: 1 };
   const asked = {
-    note,
+    credit: note,
     cause: ownCause(newUuid(), staff),
     timeoutMs: patienceMs,
     ...(mails !== undefined && { mails }),
   };
-  expect(isRefused(await issueCreditNote(dependencies(), asked))).toBe(false);
+  expect(isRefused(await issueCreditNotes(dependencies(), asked))).toBe(false);
 }
 
 interface Recorded {

@@ -22,7 +22,7 @@ import type { UsageEvent, UsageEventOf } from '../../src/domain/usage-events.ts'
 import { endPeriod } from '../../src/domain/usage-periods.ts';
 import type { UsagePeriod } from '../../src/domain/usage-state.ts';
 import { summariseUsage } from '../../src/domain/usage-summary.ts';
-import { accountId, lookUp, queueDownload, token } from '../domain/usage-examples.ts';
+import { accountId, lookUp, queueDownload, token, waiveCommand } from '../domain/usage-examples.ts';
 import { numberedUuid } from '../support/numbered-uuid.ts';
 import { sum } from '../support/sum.ts';
 import { sections } from '../tidy/markdown.ts';
@@ -56,12 +56,7 @@ class ExampleAccount {
     const [, number] = /of download (\d+)$/.exec(what) ?? [];
     if (what.startsWith('void ')) return this.#correct({ kind: 'void_download', token: token(Number(number)) });
     if (what.startsWith('waive '))
-      return this.#correct({
-        kind: 'waive_charge',
-        token: token(Number(number)),
-        cents: cents(what),
-        reference: what.replaceAll(' ', '-'),
-      });
+      return this.#correct(waiveCommand(token(Number(number)), what.replaceAll(' ', '-'), cents(what)));
     if (what === 'end') {
       this.#store([endPeriod(this.#usage)]);
       return `next fee ${formatCents(this.#usage.next?.terms.fee_cents ?? 0)}`;
@@ -144,7 +139,7 @@ class ExampleAccount {
       const revision = this.#events.length;
       const id = numberedUuid(revision);
       this.#events.push({ event, id, revision, stream: 'usage', position: 0n, metadata: {} as EventMetadata });
-      this.#corrections = evolveCharges(this.#corrections, event, { id });
+      this.#corrections = evolveCharges(this.#corrections, event, { id, revision });
       this.#closing = evolveClosing(this.#closing, event, { time: dates.end });
     }
   }
@@ -240,7 +235,11 @@ describe('docs/billing.md', () => {
       const by: StaffActor = { type: 'staff', id: name, role: staffRole.parse(role), reason: 'as the page says' };
       const cents = Math.round(Number(row['for']?.slice(1)) * 100);
       dayCents.set(name, (dayCents.get(name) ?? 0) + cents);
-      const correction = { kind: 'waive_charge', stream: '', token: token(index), revision: 0 } as const;
+      const correction = {
+        kind: 'charges' as const,
+        stream: '',
+        charges: [{ token: token(index), revision: 0, cents }],
+      };
       const about = { correctionId: String(index), accountId, reference: 'CASE-1', correction };
       const ask = { kind: 'ask', ...about, cents, limitCents: 5_000, by } as const;
       const time = '2026-11-21T10:00:00.000Z';

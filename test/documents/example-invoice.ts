@@ -4,6 +4,7 @@ import {
   type InvoiceDocument,
   invoiceDocument,
 } from '../../src/documents/invoice-document.ts';
+import type { IssuerDetails } from '../../src/domain/billing-details.ts';
 import type { CreditNoteIssued, InvoiceIssued } from '../../src/domain/invoice-events.ts';
 import type { LineItem } from '../../src/domain/line-items.ts';
 import { accountId } from '../domain/usage-examples.ts';
@@ -64,7 +65,10 @@ const note: CreditNoteIssued = {
   line: 1,
   currency: 'USD',
   cents: 25,
-  charge_event_id: event(23).id,
+  charges: [
+    { token: '-token-23', charge_event_id: event(23).id, cents: 20 },
+    { token: '-token-24', charge_event_id: event(24).id, cents: 5 },
+  ],
 };
 
 const at = { eventId: event(60).id, actor: { type: 'system', id: 'billing-period' } };
@@ -100,9 +104,10 @@ const waivers: readonly [number, LineItem[]][] = [
   [3, [waiver(42, -10), waiver(43, -5)]],
 ];
 
-export const exampleInvoice = (withCharges = false): InvoiceDocument => {
+/** @param issuer changes of its details */
+export const exampleInvoice = (withCharges = false, issuer: Partial<IssuerDetails> = {}): InvoiceDocument => {
   const items = new Map([...(withCharges ? [[1, charges] as const] : []), ...waivers]);
-  return invoiceDocument(issued, [noted], { ...parties, items });
+  return invoiceDocument(issued, [noted], { ...parties, issuer: { ...parties.issuer, ...issuer }, items });
 };
 
 /** One with more charges than a page lists. */

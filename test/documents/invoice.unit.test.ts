@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { formatDay, formatDays } from '../../src/documents/days.ts';
 import { creditNoteCsv, invoiceCsv } from '../../src/documents/invoice-csv.ts';
 import { creditNotePage, invoicePage } from '../../src/documents/invoice-page.ts';
+import { creditNoteText } from '../../src/documents/invoice-text.ts';
 import { renderDocument } from '../../src/documents/render-document.ts';
 import { formatRevisions } from '../../src/documents/revisions.ts';
 import { sum } from '../support/sum.ts';
@@ -85,7 +86,7 @@ describe('an invoice as CSV', () => {
     }
   });
 
-  it('of a credit note is one row', () => {
+  it('of a credit note has a row for each charge, and their cents add up to its own', () => {
     expect(rowsOf(creditNoteCsv(exampleNote()))).toMatchObject([
       {
         credit_note_number: '2',
@@ -93,15 +94,45 @@ describe('an invoice as CSV', () => {
         invoice_document_number: 'INV-AAAA-AAAA-AAAA-AAAA-7',
         invoice_number: '7',
         line: '1',
-        cents: '25',
-        dollars: '0.25',
+        token: "'-token-23",
+        cents: '20',
+        dollars: '0.20',
         issued_by: 'R. Example',
       },
+      { credit_note_number: '2', token: "'-token-24", cents: '5', dollars: '0.05' },
     ]);
+    const wholeLine = { ...exampleNote(), charges: [] };
+    expect(rowsOf(creditNoteCsv(wholeLine))).toMatchObject([{ token: '', charge_event_id: '', cents: '25' }]);
+  });
+
+  it('of a credit note names its charges as text and as a page, where it has some', () => {
+    expect(creditNoteText(exampleNote(), { columns: undefined })).toMatch(
+      /token +charge +amount\n.*-token-23 .*\$0\.20\n.*\$0\.05\n\nAmounts are without tax\.\n$/,
+    );
+    expect(creditNoteText({ ...exampleNote(), charges: [] }, { columns: undefined })).not.toContain('token');
+    expect(textOf(creditNotePage(exampleNote()))).toMatch(/2 charges.*Charges given back.*-token-24/);
+    expect(textOf(creditNotePage({ ...exampleNote(), charges: [] }))).not.toContain('Charges given back');
   });
 });
 
 const textOf = (page: string) => page.replaceAll(/<style>[^]*<\/style>|<[^>]+>/g, ' ').replaceAll(/\s+/g, ' ');
+
+it.each([
+  [{}, 'Amounts are without tax.'],
+  [{ tax_id: null }, "Amounts are without tax. This is no tax document: it lacks the issuer's tax ID."],
+  [
+    { address_lines: [], country: null, tax_id: null },
+    "Amounts are without tax. This is no tax document: it lacks the issuer's address, country and tax ID.",
+  ],
+])('a document says what its issuer lacks of a tax document: %j', (changed, says) => {
+  const lacking = exampleInvoice(false, changed);
+  expect(renderDocument(lacking, 'text')).toContain(`\n${says}\n`);
+  expect(textOf(renderDocument(lacking, 'html')).replaceAll('&#39;', "'")).toContain(says);
+  expect(JSON.parse(renderDocument(lacking, 'json'))).toMatchObject({
+    amounts: 'without tax',
+    issuer_lacks: Object.keys(changed).map((name) => name.replace('_lines', '')),
+  });
+});
 
 describe('an invoice as a page', () => {
   const pages = [invoicePage(exampleInvoice()), invoicePage(exampleInvoice(true)), creditNotePage(exampleNote())];

@@ -62,17 +62,17 @@ describe('a download, in words', () => {
     for (const reason of releaseReasons) expect(reasonText(reason)).toMatch(/\.$/);
   });
 
-  it('has what was given back: in the period, and by credit notes of this charge', () => {
-    const note = (charge: string | null, number: number) => ({
+  it('has what was given back: in the period, and by credit notes, of this charge alone', () => {
+    const note = (number: number, ...named: string[]) => ({
       data: {
         number,
         account_id: 'acc',
         reference: 'CASE-8',
         invoice_number: 2,
         line: 1,
-        charge_event_id: charge,
+        charges: named.map((id, index) => ({ token: id, charge_event_id: id, cents: 5 + index })),
         currency: 'USD' as const,
-        cents: 5,
+        cents: 100,
       },
       eventId: 'note',
       revision: 1,
@@ -84,12 +84,12 @@ describe('a download, in words', () => {
       row('OverageCharged', { ordinal: 4, cents: 25 }, { cents: 25 }),
       row('ChargeWaived', { cents: 20, reference: 'case-7' }, { cents: -20, actor: ada, event_id: 'waiver' }),
     ];
-    expect(chargeChanges(rows, [note('charge', 1), note('another', 2), note(null, 3)])).toEqual([
+    expect(chargeChanges(rows, [note(1, 'another', 'charge'), note(2, 'another'), note(3)])).toEqual([
       { time, cents: 20, text: 'Waived $0.20 under case-7 by Ada: the film was cut' },
       {
         time,
-        cents: 5,
-        text: 'Credited $0.05 by credit note 1 of invoice 2 under CASE-8 by Ada: the film was cut',
+        cents: 6,
+        text: 'Credited $0.06 by credit note 1 of invoice 2 under CASE-8 by Ada: the film was cut',
       },
     ]);
   });

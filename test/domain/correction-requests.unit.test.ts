@@ -30,13 +30,13 @@ const fay = person('fay', 'finance');
 const flo = person('flo', 'finance');
 const ada = person('ada', 'admin');
 
-const waive = (number: number): Correction => ({ kind: 'waive_charge', stream, token: token(number), revision: 1 });
 const waiveAll = (...numbers: number[]): Correction => ({
-  kind: 'waive_charges',
+  kind: 'charges',
   stream,
-  charges: numbers.map((number) => ({ token: token(number), revision: 2 * number - 1 })),
+  charges: numbers.map((number) => ({ token: token(number), revision: 2 * number - 1, cents: 25 })),
 });
-const credit = (line: number): Correction => ({ kind: 'credit_line', invoice_number: 1, line, charge_event_id: null });
+const waive = (number: number): Correction => waiveAll(number);
+const credit = (line: number): Correction => ({ kind: 'credit_line', invoice_number: 1, line });
 
 const ask = (number: number, changed: Partial<AskCorrection> = {}): AskCorrection => ({
   kind: 'ask',
@@ -235,17 +235,16 @@ describe('an operator', () => {
 });
 
 it('a request is the same only with a correction of the same kind', () => {
-  expect(decide(after(ask(1)), ask(1, { correction: waiveAll(1) }))).toEqual({ refusal: 'reference_reused' });
+  expect(decide(after(ask(1)), ask(1, { correction: credit(1) }))).toEqual({ refusal: 'reference_reused' });
 });
 
 it('another reference may be about the same charge, and the same reference about a charge of another period', () => {
   const asked = [{ type: 'CorrectionAsked' }];
   expect(decide(after(ask(1)), ask(2, { correction: waive(1) }))).toMatchObject(asked);
   const ofOctober: Correction = {
-    kind: 'waive_charge',
+    kind: 'charges',
     stream: `usage-${accountId}-20261001`,
-    token: token(1),
-    revision: 1,
+    charges: [{ token: token(1), revision: 1, cents: 25 }],
   };
   expect(decide(after(ask(1)), ask(2, { reference: 'CASE-1', correction: ofOctober }))).toMatchObject(asked);
 });

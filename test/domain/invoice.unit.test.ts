@@ -1,19 +1,20 @@
 import { describe, expect, it } from 'vitest';
 import {
   type CreditedCharge,
-  creditLeft,
   decideInvoices,
   evolveInvoices,
   initialInvoices,
   type InvoiceDraft,
   type Invoices,
-  lineOfCharge,
-  type Note,
+  lineLeft,
+  type LineNote,
 } from '../../src/domain/invoice.ts';
 import type { CreditNoteIssued, InvoiceEvent, InvoiceLine } from '../../src/domain/invoice-events.ts';
 import { openingInvoice, periodInvoice, rangesOf } from '../../src/domain/invoice-lines.ts';
+import { isRefused } from '../../src/domain/refusals.ts';
 import type { UsageEvent } from '../../src/domain/usage-events.ts';
 import { periodClosed } from '../../src/domain/usage-periods.ts';
+import { sum } from '../support/sum.ts';
 import {
   accountId,
   charge,
@@ -26,6 +27,7 @@ import {
   parsed,
   planChanged,
   queued,
+  token,
   voidOf,
   waiverOf,
 } from './usage-examples.ts';
@@ -182,29 +184,28 @@ describe('an invoice', () => {
   });
 });
 
-describe('a credit note', () => {
-  const note: Note = {
-    account_id: accountId,
-    reference: 'CASE-9',
-    invoice_number: 1,
-    line: 1,
-    charge_event_id: null,
-    cents: 60,
-  };
-  const credited = (number: number, changed: Partial<typeof note> = {}): InvoiceEvent => ({
-    type: 'CreditNoteIssued',
-    data: { number, ...note, ...changed, currency: 'USD', mail_to: mailTo },
-  });
-  const decide = (state: Invoices, changed: Partial<typeof note> = {}, chargeOf?: CreditedCharge) =>
-    decideInvoices(state, { kind: 'issue_credit_note', note: { ...note, ...changed }, charge: chargeOf, mailTo });
+/** What is credited of a charge, by the revision of its event. */
+const part = (revision: number, cents: number) => ({
+  token: token(revision),
+  charge_event_id: idOf(revision),
+  cents,
+});
+/** A charge of which so many cents were left at the close, and the most that shall be credited of it. */
+const charged = (revision: number, leftCents: number, cents = leftCents): CreditedCharge => ({
+  token: token(revision),
+  charge: { eventId: idOf(revision), revision, rate, cents: leftCents },
+  cents,
+});
+const noteOf = (number: number, data: LineNote & Partial<CreditNoteIssued>): InvoiceEvent => ({
+  type: 'CreditNoteIssued',
+  data: { number, charges: [], ...data, currency: 'USD', mail_to: mailTo },
+});
 
-  const charged = (revision: number, cents: number): CreditedCharge => ({
-    eventId: idOf(revision),
-    stream,
-    revision,
-    ...rate,
-    cents,
-  });
+describe('a credit note', () => {
+  const note: LineNote = { account_id: accountId, reference: 'CASE-9', invoice_number: 1, line: 1, cents: 60 };
+  const credited = (number: number, changed: Partial<typeof note> = {}) => noteOf(number, { ...note, ...changed });
+  const decide = (state: Invoices, changed: Partial<typeof note> = {}) =>
+    decideInvoices(state, { kind: 'credit_line', note: { ...note, ...changed }, mailTo });
 
   it('gives back a part of a line, under a number of its own', () => {
     expect(decide(invoiced(issued(1)))).toEqual([credited(1)]);
@@ -213,6 +214,15 @@ describe('a credit note', () => {
   it('of the same reference is issued once, and means one thing', () => {
     expect(decide(invoiced(issued(1), credited(1)))).toEqual([]);
     expect(decide(invoiced(issued(1), credited(1)), { cents: 61 })).toEqual({ refusal: 'reference_reused' });
+    expect(decide(invoiced(issued(1), issued(2), credited(1)), { invoice_number: 2 })).toEqual({
+      refusal: 'reference_reused',
+    });
+    expect(decide(invoiced(issued(1), credited(1)), { line: 2 })).toEqual({ refusal: 'reference_reused' });
+  });
+
+  it('may have the reference of one about charges', () => {
+    const ofCharges = noteOf(1, { ...note, cents: 25, charges: [part(3, 25)] });
+    expect(decide(invoiced(issued(1), ofCharges))).toEqual([credited(2)]);
   });
 
   it('never gives back more than the line or the invoice has', () => {
@@ -234,41 +244,10 @@ describe('a credit note', () => {
   });
 
   it('never gives back of a line what was waived of that line, though the invoice has other overage', () => {
-    const lines: InvoiceLine[] = [
-      ...draft.lines.slice(0, 1),
-      { kind: 'overage', ...newRate, quantity: 10, cents: 120, stream, revisions: [[9, 18, 1]] },
-      { kind: 'waivers', ...rate, quantity: 2, cents: -50, stream, revisions: [[20, 21, 1]] },
-    ];
-    const invoice = issued(1, { lines });
-    if (invoice.type === 'InvoiceIssued') invoice.data.total_cents = 170;
+    const invoice = twoRates(50);
     expect(decide(invoiced(invoice), { cents: 50 })).toHaveLength(1);
     expect(decide(invoiced(invoice), { cents: 51 })).toEqual({ refusal: 'exceeds_charge' });
     expect(decide(invoiced(invoice), { line: 2, cents: 120 })).toHaveLength(1);
-  });
-
-  it('about one charge never gives back more than is left of that charge', () => {
-    const about = { charge_event_id: idOf(3) };
-    const left = charged(3, 15);
-    expect(decide(invoiced(issued(1)), { ...about, cents: 15 }, left)).toEqual([credited(1, { ...about, cents: 15 })]);
-    expect(decide(invoiced(issued(1)), { ...about, cents: 16 }, left)).toEqual({ refusal: 'exceeds_charge' });
-    const again = invoiced(issued(1), credited(1, { ...about, cents: 10 }));
-    expect(decide(again, { ...about, reference: 'CASE-10', cents: 6 }, left)).toEqual({ refusal: 'exceeds_charge' });
-  });
-
-  it('is about a charge that its line names', () => {
-    const about = { charge_event_id: idOf(4), cents: 1 };
-    expect(decide(invoiced(issued(1)), about, charged(4, 25))).toEqual({
-      refusal: 'charge_not_found',
-    });
-    expect(decide(invoiced(issued(1)), about)).toEqual({ refusal: 'charge_not_found' });
-  });
-
-  it('is not about a charge of another rate, though it stands among those of the line', () => {
-    const about = { charge_event_id: idOf(3), cents: 1 };
-    for (const other of [{ rate_cents: 12 }, { rate_version: 'v2' }])
-      expect(decide(invoiced(issued(1)), about, { ...charged(3, 25), ...other })).toEqual({
-        refusal: 'charge_not_found',
-      });
   });
 
   it('needs an invoice and a line', () => {
@@ -277,75 +256,113 @@ describe('a credit note', () => {
   });
 });
 
-describe('a failure of the service, after the close', () => {
-  const reference = 'service-failure-1';
-  const giveBack = (state: Invoices, cents: number, revision = 3) =>
-    decideInvoices(state, {
-      kind: 'return_service_failure',
-      accountId,
-      reference,
-      periodStart: period.period_start,
-      charge: { eventId: idOf(revision), stream, revision, ...rate, cents },
-      mailTo,
+/** An invoice of charges at two rates: four at 25 cents, of which some were waived, and ten at 12. */
+function twoRates(waivedCents: number): InvoiceEvent {
+  const lines: InvoiceLine[] = [
+    ...draft.lines.slice(0, 1),
+    { kind: 'overage', ...newRate, quantity: 10, cents: 120, stream, revisions: [[9, 18, 1]] },
+    { kind: 'waivers', ...rate, quantity: 2, cents: -waivedCents, stream, revisions: [[20, 21, 1]] },
+  ];
+  const invoice = issued(1, { lines });
+  if (invoice.type === 'InvoiceIssued') invoice.data.total_cents = 220 - waivedCents;
+  return invoice;
+}
+
+describe('a credit note about charges', () => {
+  const reference = 'CASE-9';
+  const about = { account_id: accountId, reference, invoice_number: 1, line: 1 };
+  const decide = (state: Invoices, charges: CreditedCharge[], changed: { reference?: string; stream?: string } = {}) =>
+    decideInvoices(state, { kind: 'credit_charges', accountId, reference, stream, charges, mailTo, ...changed });
+  const credited = (number: number, charges: ReturnType<typeof part>[], changed: Partial<LineNote> = {}) =>
+    noteOf(number, { ...about, charges, cents: sum(charges.map(({ cents }) => cents)), ...changed });
+
+  it('names each of them with what it gives back of it: so much, or what is left', () => {
+    expect(decide(invoiced(issued(1)), [charged(1, 25), charged(3, 15, 10), charged(5, 25, 40)])).toEqual([
+      credited(1, [part(1, 25), part(3, 10), part(5, 25)]),
+    ]);
+  });
+
+  it('gives back what earlier ones have left, and passes over charges that have nothing', () => {
+    const state = invoiced(issued(1), credited(1, [part(1, 25), part(3, 10)], { reference: 'CASE-1' }));
+    const charges = [charged(1, 25), charged(3, 25), charged(5, 0)];
+    expect(decide(state, charges)).toEqual([credited(2, [part(3, 15)])]);
+    expect(decide(state, [charged(1, 25)])).toEqual({ refusal: 'nothing_to_give_back' });
+    expect(decide(state, [charged(5, 0)])).toEqual({ refusal: 'nothing_to_give_back' });
+  });
+
+  it('is issued once under its reference, for any of its charges; one about others may have the same', () => {
+    const state = invoiced(issued(1), credited(1, [part(1, 10)]));
+    expect(decide(state, [charged(1, 25)])).toEqual([]);
+    expect(decide(state, [charged(1, 25), charged(3, 25)])).toEqual([]);
+    expect(decide(state, [charged(3, 25)])).toEqual([credited(2, [part(3, 25)])]);
+    expect(decide(invoiced(issued(1), credited(1, [], { cents: 10 })), [charged(3, 25)])).toHaveLength(1);
+    expect(decide(state, [charged(1, 25)], { reference: 'CASE-2' })).toEqual([
+      credited(2, [part(1, 15)], { reference: 'CASE-2' }),
+    ]);
+  });
+
+  it('is issued for each line that has some of them, and all stay within the invoice', () => {
+    const ofNewRate = (revision: number): CreditedCharge => ({
+      ...charged(revision, 12),
+      charge: { ...charged(revision, 12).charge, rate: newRate },
     });
-  const note = (cents: number, changed: Partial<CreditNoteIssued> = {}): InvoiceEvent => ({
-    type: 'CreditNoteIssued',
-    data: {
-      number: 1,
-      account_id: accountId,
-      reference,
-      invoice_number: 1,
-      line: 1,
-      charge_event_id: idOf(3),
-      currency: 'USD',
-      cents,
-      mail_to: mailTo,
-      ...changed,
-    },
+    const charges = [charged(1, 25), ofNewRate(9), charged(3, 25), ofNewRate(18)];
+    expect(decide(invoiced(twoRates(0)), charges)).toEqual([
+      credited(1, [part(1, 25), part(3, 25)]),
+      credited(2, [part(9, 12), part(18, 12)], { line: 2 }),
+    ]);
+    const invoice = twoRates(0);
+    if (invoice.type === 'InvoiceIssued') invoice.data.total_cents = 60;
+    expect(decide(invoiced(invoice), charges)).toEqual([
+      credited(1, [part(1, 25), part(3, 25)]),
+      credited(2, [part(9, 10)], { line: 2 }),
+    ]);
   });
 
-  it('is credited with all that is left of its charge, once', () => {
-    expect(giveBack(invoiced(issued(1)), 25)).toEqual([note(25)]);
-    expect(giveBack(invoiced(issued(1), note(25)), 25)).toEqual([]);
+  it('gives back no more than its line has left, the first of them first', () => {
+    const state = invoiced(issued(1), credited(1, [], { cents: 60, reference: 'CASE-1' }));
+    expect(decide(state, [charged(1, 25), charged(3, 25), charged(5, 25)])).toEqual([
+      credited(2, [part(1, 25), part(3, 5)]),
+    ]);
+    const all = invoiced(issued(1), credited(1, [], { cents: 90, reference: 'CASE-1' }));
+    expect(decide(all, [charged(1, 25)])).toEqual({ refusal: 'nothing_to_give_back' });
   });
 
-  it('is credited with no more than the line has left', () => {
-    const credited = note(80, { reference: 'CASE-1', charge_event_id: null });
-    expect(giveBack(invoiced(issued(1), credited), 25)).toEqual([note(10, { number: 2 })]);
-    const all = note(90, { reference: 'CASE-1', charge_event_id: null });
-    expect(giveBack(invoiced(issued(1), all), 25)).toEqual([]);
+  it('waits for the invoice of their period', () => {
+    const refused = { refusal: 'invoice_not_found' };
+    expect(decide(initialInvoices, [charged(1, 25)])).toEqual(refused);
+    expect(decide(invoiced(issued(1, { covers: 'opening' })), [charged(1, 25)])).toEqual(refused);
+    expect(decide(invoiced(issued(1)), [charged(1, 25)], { stream: `usage-${accountId}-20261201` })).toEqual(refused);
   });
 
-  it('waits for the invoice', () => {
-    expect(giveBack(initialInvoices, 25)).toEqual({ refusal: 'invoice_not_found' });
-    expect(giveBack(invoiced(issued(1, { covers: 'opening' })), 25)).toEqual({ refusal: 'invoice_not_found' });
-  });
-
-  it('must be of a charge that the invoice names', () => {
-    expect(giveBack(invoiced(issued(1)), 25, 4)).toEqual({ refusal: 'charge_not_found' });
+  it('is about charges that its line names by their revisions and their rate', () => {
+    const refused = { refusal: 'charge_not_found' };
+    for (const revision of [2, 8, 9]) expect(decide(invoiced(issued(1)), [charged(revision, 25)])).toEqual(refused);
+    expect(decide(invoiced(issued(1)), [charged(1, 25), charged(2, 25)])).toEqual(refused);
+    for (const other of [{ rate_cents: 12 }, { rate_version: 'v2' }]) {
+      const { charge: of, ...wanted } = charged(3, 25);
+      expect(decide(invoiced(issued(1)), [{ ...wanted, charge: { ...of, rate: { ...rate, ...other } } }])).toEqual(
+        refused,
+      );
+      expect(decide(invoiced(issued(1)), [{ ...wanted, charge: { ...of, rate: null } }])).toEqual(refused);
+    }
+    // A line whose range has the revision, and that is none of charges.
+    const waivers: InvoiceLine = { kind: 'waivers', ...rate, quantity: 1, cents: -10, stream, revisions: [[1, 9, 1]] };
+    expect(decide(invoiced(issued(1, { lines: [waivers] })), [charged(2, 25)])).toEqual(refused);
   });
 });
 
 describe('several invoices', () => {
   const october = { period_start: '2026-10-01T00:00:00.000Z', period_end: '2026-11-01T00:00:00.000Z' };
   const fee: InvoiceLine = { kind: 'fee', plan: 'dev_100', ...october, cents: 10, event: sourceOf(0) };
-  const creditOf = (invoice_number: number, cents: number, reference = 'CASE-9'): Note => ({
+  const creditOf = (invoice_number: number, cents: number, reference = 'CASE-9'): LineNote => ({
     account_id: accountId,
     reference,
     invoice_number,
     line: 1,
-    charge_event_id: null,
     cents,
   });
-  const decide = (state: Invoices, note: Note, chargeOf?: CreditedCharge) =>
-    decideInvoices(state, { kind: 'issue_credit_note', note, charge: chargeOf, mailTo });
-  const credited = (note: Note): InvoiceEvent => ({
-    type: 'CreditNoteIssued',
-    data: { number: 1, ...note, currency: 'USD', mail_to: mailTo },
-  });
-  const third: CreditedCharge = { eventId: idOf(3), stream, revision: 3, ...rate, cents: 25 };
-  /** A line whose range has the revision of a charge, and that is none of charges. */
-  const waivers: InvoiceLine = { kind: 'waivers', ...rate, quantity: 1, cents: -10, stream, revisions: [[1, 9, 1]] };
+  const decide = (state: Invoices, note: LineNote) => decideInvoices(state, { kind: 'credit_line', note, mailTo });
 
   it('are each of a period of their own', () => {
     const state = invoiced(issued(1, october));
@@ -355,42 +372,28 @@ describe('several invoices', () => {
   it('are each credited by themselves', () => {
     const state = invoiced(issued(1, { ...october, lines: [fee] }), issued(2));
     expect(decide(state, creditOf(2, 90))).toHaveLength(1);
-    const after = evolveInvoices(state, credited(creditOf(1, 10, 'CASE-1')));
+    const after = evolveInvoices(state, noteOf(1, creditOf(1, 10, 'CASE-1')));
     expect(decide(after, creditOf(2, 90))).toHaveLength(1);
   });
 
   it('are never credited beyond their total, whatever their lines say', () => {
-    const state = invoiced(issued(1, { lines: draft.lines.slice(0, 1) }), credited(creditOf(1, 60, 'CASE-1')));
+    const state = invoiced(issued(1, { lines: draft.lines.slice(0, 1) }), noteOf(1, creditOf(1, 60, 'CASE-1')));
     expect(decide(state, creditOf(1, 30))).toHaveLength(1);
     expect(decide(state, creditOf(1, 31))).toEqual({ refusal: 'exceeds_charge' });
   });
 
-  it('have one line that charges a download', () => {
+  it('are credited for a charge by the one of its period, in the line of the charge', () => {
+    const waivers: InvoiceLine = { kind: 'waivers', ...rate, quantity: 1, cents: -10, stream, revisions: [[1, 9, 1]] };
     const state = invoiced(issued(1, { ...october, lines: [fee] }), issued(2, { lines: [waivers, ...draft.lines] }));
-    expect(lineOfCharge(state, third)).toEqual({ invoice_number: 2, line: 2 });
-    expect(lineOfCharge(state, { ...third, revision: 4 })).toBeUndefined();
-    expect(lineOfCharge(initialInvoices, third)).toBeUndefined();
-    const about = { ...creditOf(2, 1), charge_event_id: third.eventId };
-    expect(decide(state, about, third)).toEqual({ refusal: 'charge_not_found' });
-  });
-
-  it('are credited for a failure of the service by the one of its period, in the line of its charge, once', () => {
-    const reference = 'service-failure-1';
-    const command = { kind: 'return_service_failure', accountId, reference, charge: third, mailTo } as const;
-    const giveBack = (state: Invoices) => decideInvoices(state, { ...command, periodStart: period.period_start });
-    expect(giveBack(invoiced(issued(1, october)))).toEqual({ refusal: 'invoice_not_found' });
-    const state = invoiced(issued(1, { lines: [waivers, ...draft.lines] }));
-    expect(giveBack(state)).toMatchObject([{ data: { line: 2, cents: 25 } }]);
-    const note = { ...creditOf(1, 10, reference), line: 2, charge_event_id: third.eventId };
-    expect(giveBack(evolveInvoices(state, credited(note)))).toEqual([]);
-  });
-
-  it('have one credit note for a reference, which means one thing', () => {
-    const state = invoiced(issued(1), issued(2), credited(creditOf(1, 10)));
-    const reused = { refusal: 'reference_reused' };
-    expect(decide(state, creditOf(2, 10))).toEqual(reused);
-    expect(decide(state, { ...creditOf(1, 10), line: 2 })).toEqual(reused);
-    expect(decide(state, { ...creditOf(1, 10), charge_event_id: idOf(3) }, third)).toEqual(reused);
+    const command = {
+      kind: 'credit_charges',
+      accountId,
+      reference: 'CASE-1',
+      stream,
+      charges: [charged(3, 25)],
+      mailTo,
+    } as const;
+    expect(decideInvoices(state, command)).toMatchObject([{ data: { invoice_number: 2, line: 2, cents: 25 } }]);
   });
 
   it('are as they were when their mails are recorded', () => {
@@ -421,16 +424,11 @@ describe('the lines of an invoice', () => {
       data: { number: 1, ...draft, lines, currency: 'USD', total_cents, mail_to: mailTo },
     };
   };
-  const noteOf = (line: number, cents: number, reference = 'CASE-9', charge_event_id: string | null = null): Note => {
-    return { account_id: accountId, reference, invoice_number: 1, line, charge_event_id, cents };
-  };
-  const credited = (line: number, cents: number): InvoiceEvent => ({
-    type: 'CreditNoteIssued',
-    data: { number: 1, ...noteOf(line, cents, 'CASE-1'), currency: 'USD', mail_to: mailTo },
-  });
+  const credited = (line: number, cents: number): InvoiceEvent =>
+    noteOf(1, { account_id: accountId, reference: 'CASE-1', invoice_number: 1, line, cents });
   /** The most that may be credited of a line. */
   const mostOf = (state: Invoices, line: number): number => {
-    const left = creditLeft(state, noteOf(line, 1), undefined);
+    const left = lineLeft(state, { invoice_number: 1, line });
     return 'cents' in left ? left.cents : Number.NaN;
   };
 
@@ -457,7 +455,7 @@ describe('the lines of an invoice', () => {
     expect([mostOf(state, 1), mostOf(state, 2)]).toEqual([100, 40]);
   });
 
-  it('name their charges by stream and by the revisions of their ranges', () => {
+  it('name their charges by the revisions of their ranges', () => {
     const line: InvoiceLine = {
       kind: 'overage',
       ...rate,
@@ -470,10 +468,12 @@ describe('the lines of an invoice', () => {
       ],
     };
     const state = invoiced(invoiceOf(line));
-    const lineOf = (revision: number, ofStream = stream) =>
-      lineOfCharge(state, { eventId: idOf(revision), stream: ofStream, revision, ...rate, cents: 25 })?.line;
-    expect([4, 7, 10, 20].map((revision) => lineOf(revision))).toEqual([1, 1, 1, 1]);
-    expect([1, 5, 13, 19, 21].map((revision) => lineOf(revision))).toEqual(Array(5).fill(undefined));
-    expect(lineOf(4, `usage-${accountId}-20261201`)).toBeUndefined();
+    const about = { kind: 'credit_charges', accountId, reference: 'CASE-9', stream, mailTo } as const;
+    const isNamed = (revision: number) => {
+      const decided = decideInvoices(state, { ...about, charges: [charged(revision, 25)] });
+      return !isRefused(decided) && decided.length === 1;
+    };
+    expect([4, 7, 10, 20].map(isNamed)).toEqual(Array(4).fill(true));
+    expect([1, 5, 13, 19, 21].map(isNamed)).toEqual(Array(5).fill(false));
   });
 });

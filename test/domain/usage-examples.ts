@@ -192,6 +192,10 @@ export const credited = (...ordinals: number[]): UsageEvent[] =>
 export const charged = (...ordinals: number[]): UsageEvent[] =>
   ordinals.flatMap((ordinal) => [charge(ordinal), queued(ordinal, true)]);
 
+/** Waives a part of a charge, or all that is left of it. */
+export const waiveCommand = (of: string, reference: string, cents = 1_000_000) =>
+  ({ kind: 'waive_charges', charges: [{ token: of, cents }], reference }) as const;
+
 /** A part of a charge that is given back. @param revision of the charge */
 export const waiverOf = (
   ordinal: number,

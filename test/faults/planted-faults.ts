@@ -55,18 +55,12 @@ export const plantedFaults: readonly PlantedFault[] = [
     'if (charge.confirmed)',
     'domain',
   ),
-  fault(
-    'more waived than was charged',
-    charges,
-    "if (amountCents > charge.cents) return refuse('exceeds_charge');\n",
-    '',
-    'domain',
-  ),
+  fault('more waived than was charged', charges, 'cents: Math.min(cents, charge.cents)', 'cents', 'domain'),
   fault(
     'a waiver of a closed period',
     charges,
-    "if (closed) return refuse('period_closed');\n  if (charge.cents === 0)",
-    'if (charge.cents === 0)',
+    "return closed && waived.length > 0 ? refuse('period_closed') : waived;",
+    'return waived;',
     'domain',
   ),
   // Invoices.

@@ -6,7 +6,7 @@ import { ItemsMissing } from '../../projections/queries/line-items.ts';
 import { usageAndJobs } from '../../projections/usage-and-jobs.ts';
 import { changeBillingDetails } from '../../src/commands/accounts.ts';
 import { ownCause } from '../../src/commands/handler/event-metadata.ts';
-import { issueCreditNote } from '../../src/commands/issue-credit-note.ts';
+import { issueCreditNotes } from '../../src/commands/issue-credit-note.ts';
 import { issueInvoice } from '../../src/commands/issue-invoice.ts';
 import { changeIssuerDetails } from '../../src/commands/issuer.ts';
 import { defaultOptions } from '../../src/domain/download-options.ts';
@@ -16,7 +16,7 @@ import { correct } from '../commands/keyed-downloads.ts';
 import { logUnderTest } from '../commands/log-under-test.ts';
 import { ask, freshToken, type UsageAccount, writersOf } from '../commands/usage-account.ts';
 import { openOwned } from '../dispatcher/mailing.ts';
-import { plan, video } from '../domain/usage-examples.ts';
+import { plan, video, waiveCommand } from '../domain/usage-examples.ts';
 import { readModelsOfTest, type TestReadModels } from '../projections/read-models-under-test.ts';
 import { patienceMs } from '../support/wait-for.ts';
 
@@ -46,7 +46,7 @@ async function invoicedAccount() {
   await ask(writersOf(log.store), account, { kind: 'change_plan', terms: cheaper, effective: 'now' });
   const cheap = [await download(account), await download(account)];
   const waive = (token: string, reference: string, cents: number) =>
-    correct(log.store, account.stream, { kind: 'waive_charge', token, reference, cents }, { actor: staff });
+    correct(log.store, account.stream, waiveCommand(token, reference, cents), { actor: staff });
   await waive(dear[0]!, 'CASE-1', 5);
   await waive(cheap[0]!, 'CASE-2', 10);
   await waive(dear[1]!, 'CASE-3', 20);
@@ -118,8 +118,8 @@ describe('names and addresses', () => {
       await changeIssuerDetails(early, { name: 'By Setting', details: { name: `${name}’s issuer` }, ...request() });
     };
     const credit = (reference: string) =>
-      issueCreditNote(dependencies(), {
-        note: { account_id: accountId, reference, invoice_number: 1, line: 1, cents: 1, charge_event_id: null },
+      issueCreditNotes(dependencies(), {
+        credit: { account_id: accountId, reference, invoice_number: 1, line: 1, cents: 1 },
         cause: ownCause(newUuid(), staff),
         timeoutMs: patienceMs,
       });

@@ -19,7 +19,7 @@ import {
   type UsageAccount,
   writersOf,
 } from '../commands/usage-account.ts';
-import { lookUp, video } from '../domain/usage-examples.ts';
+import { lookUp, video, waiveCommand } from '../domain/usage-examples.ts';
 import { sum } from '../support/sum.ts';
 import { patienceMs, waitFor } from '../support/wait-for.ts';
 import { createReadModels, readModelsOfFile } from './read-models-under-test.ts';
@@ -105,7 +105,7 @@ describe('the ledger', () => {
     await ask(writersOf(log.store), account, lookUp(lookup));
     const staff = { type: 'staff', id: 'Ada', role: 'operator', reason: 'the file was broken' } as const;
     await correct(account, { kind: 'void_download', token: credited });
-    await correct(account, { kind: 'waive_charge', token: waived, cents: 10, reference: 'case-1' }, { actor: staff });
+    await correct(account, waiveCommand(waived, 'case-1', 10), { actor: staff });
     await correct(account, { kind: 'void_download', token: waived });
     await correct(account, { kind: 'void_lookup', lookupId: lookup });
     await models.caughtUp();
@@ -171,7 +171,7 @@ describe('a timeline', () => {
     const [confirmed, voided] = [freshToken(), freshToken()];
     for (const token of [confirmed, voided]) await download(account, token);
     await correct(account, { kind: 'confirm_download', token: confirmed });
-    await correct(account, { kind: 'waive_charge', token: confirmed, cents: 2, reference: 'case-1' });
+    await correct(account, waiveCommand(confirmed, 'case-1', 2));
     await correct(account, { kind: 'void_download', token: voided });
     await models.caughtUp();
     const eventsOf = async (token: string) =>

@@ -15,7 +15,7 @@ import { initialUsage, type UsagePeriod } from '../../src/domain/usage-state.ts'
 import type { EventStore } from '../../src/ports/event-store.ts';
 import { ChainedLog } from '../audit/chained-log.ts';
 import type { Random } from '../audit/random.ts';
-import { plan, video } from '../domain/usage-examples.ts';
+import { plan, video, waiveCommand } from '../domain/usage-examples.ts';
 
 const staff: Actor = { type: 'staff', id: 'maria', role: 'finance', reason: 'the platform was down' };
 const system: Actor = { type: 'system', id: 'test' };
@@ -99,12 +99,7 @@ export async function storeCorrectedAccount(
   async function waiveEach(waived: readonly string[]): Promise<void> {
     const state = log.fold(stream, newCharges(), evolveCharges);
     const events = waived.map((token, index) => {
-      const command = {
-        kind: 'waive_charge',
-        token,
-        cents: waivedOf(index),
-        reference: `case-${String(index)}`,
-      } as const;
+      const command = waiveCommand(token, `case-${String(index)}`, waivedOf(index));
       const decided = decideCharge(state, command);
       if (isRefused(decided)) throw new Error(`refused: ${decided.refusal}`);
       return decided;
@@ -114,11 +109,11 @@ export async function storeCorrectedAccount(
 
   async function creditEach(): Promise<void> {
     let state = log.fold(invoices, initialInvoices, evolveInvoices);
-    const about = { account_id: accountId, invoice_number: 2, line, charge_event_id: null, cents: 1 };
+    const about = { account_id: accountId, invoice_number: 2, line, cents: 1 };
     const notes: DomainEvent[] = [];
     for (let index = 0; index < corrections; index += 1) {
       const note = { ...about, reference: `note-${String(index)}` };
-      const decided = decideInvoices(state, { kind: 'issue_credit_note', note, charge: undefined, mailTo });
+      const decided = decideInvoices(state, { kind: 'credit_line', note, mailTo });
       if (isRefused(decided)) throw new Error(`refused: ${decided.refusal}`);
       for (const event of decided) state = evolveInvoices(state, event);
       notes.push(...decided);

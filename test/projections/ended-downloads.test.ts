@@ -11,7 +11,7 @@ import {
 } from '../../projections/queries/ended-downloads.ts';
 import { usageAndJobs } from '../../projections/usage-and-jobs.ts';
 import { ownCause } from '../../src/commands/handler/event-metadata.ts';
-import { issueCreditNote } from '../../src/commands/issue-credit-note.ts';
+import { issueCreditNotes } from '../../src/commands/issue-credit-note.ts';
 import { issueInvoice } from '../../src/commands/issue-invoice.ts';
 import { defaultOptions } from '../../src/domain/download-options.ts';
 import { parseUsageEvent } from '../../src/domain/parse-event.ts';
@@ -44,10 +44,10 @@ async function download(account: UsageAccount): Promise<string> {
 /** With one credit, and 25 cents for each download more. */
 const openAccount = () => openOwned(log.store, { downloads_limit: 1, overage_cents: 25, fee_cents: 1900 });
 
-const chargeEventOf = async ({ stream }: UsageAccount, token: string): Promise<string> => {
+const chargeRevisionOf = async ({ stream }: UsageAccount, token: string): Promise<number> => {
   const events = (await log.store.read(stream, 0)).map(parseUsageEvent);
   const charge = events.find(({ event }) => event.type === 'OverageCharged' && event.data.token === token);
-  return charge?.id ?? '';
+  return charge?.revision ?? 0;
 };
 
 describe('the charge of a download', () => {
@@ -82,7 +82,12 @@ describe('the charge of a download', () => {
       await download(account),
     ] as const;
     const waive = (token: string, reference: string, cents: number) =>
-      correct(log.store, account.stream, { kind: 'waive_charge', token, reference, cents }, { actor: staff });
+      correct(
+        log.store,
+        account.stream,
+        { kind: 'waive_charges', charges: [{ token, cents }], reference },
+        { actor: staff },
+      );
     await waive(waived, 'CASE-1', 5);
     await waive(waived, 'CASE-2', 7);
     await waive(voided, 'CASE-3', 5);
@@ -92,11 +97,11 @@ describe('the charge of a download', () => {
     const dependencies = { store: log.store, now: () => january, newUuid };
     const actor = { type: 'system', id: 'test' } as const;
     await issueInvoice(dependencies, { stream: account.stream, covers: 'period', actor, timeoutMs: patienceMs });
-    const chargeEventId = await chargeEventOf(account, credited);
+    const revision = await chargeRevisionOf(account, credited);
     for (const [reference, cents] of [['CASE-5', 4] as const, ['CASE-6', 6] as const]) {
-      const about = { account_id: account.accountId, invoice_number: 2, line: 1, charge_event_id: chargeEventId };
-      const note = { ...about, reference, cents };
-      await issueCreditNote(dependencies, { note, cause: ownCause(newUuid(), staff), timeoutMs: patienceMs });
+      const { accountId, stream } = account;
+      const credit = { accountId, stream, reference, charges: [{ token: credited, revision, cents }] };
+      await issueCreditNotes(dependencies, { credit, cause: ownCause(newUuid(), staff), timeoutMs: patienceMs });
     }
     expect(await leftOf(onCredit, kept, waived, voided, credited)).toEqual([
       { credits: 1, given_back_cents: 0 },

@@ -119,7 +119,7 @@ export class GeneratedAccount {
   /** A cent of that invoice given back. */
   credit(number: number): Append {
     const note = { number, account_id: this.accountId, reference: `case-${number}`, invoice_number: 1, line: 1 };
-    const data = { ...note, charge_event_id: null, currency: 'USD', cents: 1 } as const;
+    const data = { ...note, charges: [], currency: 'USD' as const, cents: 1 };
     const mail_to = [openerOf(this.accountId)];
     return this.#append(invoicesStream(this.accountId), [{ type: 'CreditNoteIssued', data: { ...data, mail_to } }]);
   }
@@ -146,11 +146,10 @@ export class GeneratedAccount {
   /** Somebody asks to give a charge back. */
   ask(): Append {
     const correction = {
-      kind: 'waive_charge',
+      kind: 'charges' as const,
       stream: this.#usageStream,
-      token: generatedToken(),
-      revision: 1,
-    } as const;
+      charges: [{ token: generatedToken(), revision: 1, cents: rateCents }],
+    };
     const data = { correction_id: newUuid(), account_id: this.accountId, reference: `ask-${newUuid()}`, correction };
     const limit = { cents: rateCents, limit_cents: 0, needs_approval: true };
     return this.#append(correctionsStream(this.accountId), [{ type: 'CorrectionAsked', data: { ...data, ...limit } }]);

@@ -3,7 +3,7 @@ import { invoices, readInvoices } from '../../projections/invoices.ts';
 import { usageAndJobs } from '../../projections/usage-and-jobs.ts';
 import { listInvoicesDue } from '../../projections/work-lists/due-periods.ts';
 import { ownCause } from '../../src/commands/handler/event-metadata.ts';
-import { issueCreditNote } from '../../src/commands/issue-credit-note.ts';
+import { issueCreditNotes } from '../../src/commands/issue-credit-note.ts';
 import { issueInvoice } from '../../src/commands/issue-invoice.ts';
 import type { RecordedEvent } from '../../src/ports/event-store.ts';
 import { newUuid } from '../../src/system/clock-and-chance.ts';
@@ -19,7 +19,7 @@ import {
   type UsageAccount,
   writersOf,
 } from '../commands/usage-account.ts';
-import { plan, token } from '../domain/usage-examples.ts';
+import { plan, token, waiveCommand } from '../domain/usage-examples.ts';
 import { patienceMs } from '../support/wait-for.ts';
 import { readModelsOfTest, type TestReadModels } from './read-models-under-test.ts';
 import { rebuildOn, rowsOf } from './runner/rebuilding.ts';
@@ -76,7 +76,7 @@ describe('what is due', () => {
     const [back, risen] = [await openUsage(log.store, given), await openUsage(log.store, given)];
     await queueAll(writersOf(log.store), back, [1, 2]);
     await correct(log.store, back.stream, { kind: 'void_download', token: token(1) });
-    await correct(log.store, back.stream, { kind: 'waive_charge', token: token(2), reference: 'CASE-1' });
+    await correct(log.store, back.stream, waiveCommand(token(2), 'CASE-1'));
     const { fee_cents: _fee, ...others } = plan;
     const change = (fee_cents: number, effective: 'now' | 'next_period') =>
       ask(writersOf(log.store), risen, { kind: 'change_plan', terms: { ...others, fee_cents }, effective });
@@ -100,9 +100,9 @@ describe('the read model of invoices', () => {
     await issue(account, 'opening', midNovember);
     const note = { account_id: accountId, reference: 'CASE-7', invoice_number: 1, line: 1, cents: 40 };
     const staff = { type: 'staff', id: 'R. Example', role: 'operator', reason: 'half a day away' } as const;
-    await issueCreditNote(
+    await issueCreditNotes(
       { store: log.store, now: () => december },
-      { note: { ...note, charge_event_id: null }, cause: ownCause(newUuid(), staff), timeoutMs: patienceMs },
+      { credit: note, cause: ownCause(newUuid(), staff), timeoutMs: patienceMs },
     );
     await models.caughtUp();
     const recorded = await log.store.read(`invoices-${accountId}`, 0);

@@ -162,7 +162,7 @@ async function fillForStaff(pool: Pool): Promise<void> {
   await pool.query(
     `insert into corrections
      select md5('x' || n)::uuid, ${account}, n, (array['asked', 'permitted', 'made', 'refused', 'failed'])[1 + least(n % 40, 4)], 1,
-       'waive_charge', '{}', 'ask-' || n, 1, 1, true, md5('a' || n)::uuid, now(), jsonb_build_object('id', 'stf_' || n % 100)
+       'charges', '{}', 'ask-' || n, 1, 1, true, md5('a' || n)::uuid, now(), jsonb_build_object('id', 'stf_' || n % 100)
      from generate_series(1, $1::int) n`,
     [accounts],
   );
@@ -482,16 +482,16 @@ describe('the other queries of staff', () => {
       async (client) => (await listPlatformOutage(client, outageOfOneHour, { maxCharges: 80 })).periods,
     ],
     ['warnings and mails', 100, (client) => listNotices(client, { limit: 50 })],
-    // Each with its download.
-    ['charges', 102, async (client) => (await listPeriodCharges(client, { ...charged, limit: 50 })).rows],
+    // Each with its download, and with what was given back of it.
+    ['charges', 300, async (client) => (await listPeriodCharges(client, { ...charged, limit: 50 })).rows],
     [
       'charges behind a place',
-      102,
+      300,
       async (client) => (await listPeriodCharges(client, { ...charged, after: '1002500', limit: 50 })).rows,
     ],
     [
       'corrections of a period',
-      102,
+      120,
       async (client) => (await listPeriodCharges(client, { ...charged, only: 'corrections', limit: 50 })).rows,
     ],
     // Each with the period before it.
@@ -574,8 +574,14 @@ describe('what is small, and what is counted up to a limit', () => {
 
   it('what a correction has given back is found by its reference', async () => {
     const asked = await readCorrection(models.pool, uuidOf('x7'));
-    for (const kind of ['waive_charge', 'credit_line'] as const) {
-      const { looked } = await lookedAt((client) => listMadeEvents(client, { ...asked!, reference: 'case-50', kind }));
+    const charges = [{ token: 'A' + md5('7'), revision: 1, cents: 1 }];
+    for (const correction of [
+      { kind: 'charges' as const, stream: 'usage', charges },
+      { kind: 'credit_line' as const, invoice_number: 1, line: 1 },
+    ]) {
+      const { looked } = await lookedAt((client) =>
+        listMadeEvents(client, { ...asked!, reference: 'case-50', correction }),
+      );
       expect(looked).toMatchObject({ whole: [], statements: 1 });
       expect(looked.rows).toBeLessThanOrEqual(2);
     }

@@ -147,7 +147,7 @@ describe('corrections', () => {
     expect(await readCorrection(models.pool, newUuid())).toBeUndefined();
     expect(await listCorrections(models.pool, { before: newest.position, limit: 20 })).toEqual(all.slice(1));
     const failed = all.find(({ status }) => status === 'failed');
-    expect(failed).toMatchObject({ why: 'exceeds_charge', decided_by: null, made_cents: null });
+    expect(failed).toMatchObject({ why: 'nothing_to_give_back', decided_by: null, made_cents: null });
   });
 });
 

@@ -17,7 +17,7 @@ import {
   type UsageAccount,
   writersOf,
 } from '../commands/usage-account.ts';
-import { lookUp } from '../domain/usage-examples.ts';
+import { lookUp, waiveCommand } from '../domain/usage-examples.ts';
 import { sum } from '../support/sum.ts';
 import { readModelsOfFile, testMacs } from './read-models-under-test.ts';
 
@@ -101,11 +101,10 @@ it('a correction belongs to its own day, also after the period, and the days add
   await correct(account, returned, { now: at(5), actor: serviceFailures });
   await correct(account, { kind: 'void_download', token: voided }, { now: at(5) });
   await correct(account, { kind: 'void_lookup', lookupId: lookup }, { now: at(5) });
-  const waive = { kind: 'waive_charge', token: waived } as const;
-  await correct(account, { ...waive, cents: 10, reference: 'case-1' }, { now: at(6), actor: staff });
+  await correct(account, waiveCommand(waived, 'case-1', 10), { now: at(6), actor: staff });
   // The next period begins, and the books of this one are still open.
   await download(account, '2026-12-02T12:00:00.000Z');
-  await correct(account, { ...waive, reference: 'case-2' }, { now: '2026-12-02T13:00:00.000Z', actor: staff });
+  await correct(account, waiveCommand(waived, 'case-2'), { now: '2026-12-02T13:00:00.000Z', actor: staff });
   const days = await daysOf(account);
   expect(days).toEqual([
     { ...none, day: '2026-11-03', downloads: 4, overage_downloads: 2, overage_cents: 50, metadata_requests: 1 },

@@ -102,9 +102,9 @@ export const explanations: readonly Explanation[] = [
     text: /^: refuse\('reference_reused'\)/,
   },
   {
-    why: 'parts of one charge of an invoice are credited only by the console, which asks what is left of it',
-    path: /credit-note|domain\/invoice\.ts|invoice-lines/,
-    text: /^(?:async )?function (?:readLinesLeft|readChargeCredit|readClosedCharge|lineOfCharge)|line\??\.kind|^&& names|isOfLine|^return (?:left|readClosedCharge)|^\? left|^: (?:\[\]|0)/,
+    why: 'what is left of each line of an invoice is asked only by the console',
+    path: /what-is-left|credit-note|domain\/invoice\.ts|invoice-lines/,
+    text: /^(?:async )?function readLinesLeft|line\??\.kind|^return left|^\? left|^: (?:\[\]|0)/,
   },
   { why: 'a repeated note or line of nothing', path: /domain\/invoice(?:-lines)?\.ts/, text: /^return \[\];/ },
   {
@@ -114,7 +114,7 @@ export const explanations: readonly Explanation[] = [
   },
   {
     why: 'a correction whose charge or period has become another while two people decided: see correction-races.extended.test.ts',
-    path: /commands\/(?:correct|carry-out-correction|give-back)\.ts|domain\/(?:charges|correction-requests)\.ts|carry-out-corrections/,
+    path: /commands\/(?:correct|carry-out-correction|give-back|what-is-left)\.ts|domain\/(?:charges|correction-requests)\.ts|carry-out-corrections/,
     text: /^return (?:handled|left|false|refuse)|^return \{ waived|^(?:: |\?|&& one)|period_closed/,
   },
   {

@@ -6,8 +6,9 @@ import { changeTerms, type TermsChange } from '../../src/commands/change-terms.t
 import { approveCorrection, askCorrection, refuseCorrection } from '../../src/commands/correct.ts';
 import { giveBack, giveBackCharges } from '../../src/commands/give-back.ts';
 import type { TermsChanges } from '../../src/domain/change-plan.ts';
-import type { Correction } from '../../src/domain/correction-events.ts';
+import type { WantedCorrection } from '../../src/domain/correction-events.ts';
 import type { CorrectionRequest } from '../../src/domain/correction-requests.ts';
+import type { CreditNoteIssued } from '../../src/domain/invoice-events.ts';
 import type { Actor } from '../../src/domain/parse-event.ts';
 import type { PlanTerms } from '../../src/domain/plans.ts';
 import { isRefused, type Refused } from '../../src/domain/refusals.ts';
@@ -260,22 +261,36 @@ async function waive(client: Insider): Promise<void> {
       const refused = await giveBackCharges(process, { stream, charges: waived, reference, ...byOperator(client) });
       return { refused };
     });
-    if (told && !told.refused) for (const { token } of waived) expectWaived(client, { token, reference });
+    if (told && !told.refused) for (const { token } of waived) expectGivenBack(client, { token, reference });
   }
 }
 
-/** What staff are told to be waived has to be, by this reference; a charge of which nothing is left needs no waiver. */
-function expectWaived({ scene: { world }, name }: Insider, of: { token: string; reference: string; cents?: number }) {
+/**
+ * What staff are told to be given back has to be, by this reference: by a waiver, or by a credit note that names the charge. A charge
+ * of which nothing is left needs neither.
+ */
+function expectGivenBack(
+  { scene: { world }, name }: Insider,
+  of: { token: string; reference: string; cents?: number },
+) {
   const about = world.log.events.filter(({ data }) => (data as { token?: string }).token === of.token);
-  const isWaived = about.some(
-    ({ type, data }) => type === 'ChargeWaived' && isDeepStrictEqual({ ...(data as object), ...of }, data),
-  );
-  const leftCents = about.reduce((left, { type, data }) => {
+  const credited = world.log.events.flatMap(({ type, data }) => {
+    if (type !== 'CreditNoteIssued') return [];
+    const { charges, reference } = data as CreditNoteIssued;
+    return charges.filter(({ token }) => token === of.token).map((charge) => ({ ...charge, reference }));
+  });
+  const waived = about.flatMap(({ type, data }) => (type === 'ChargeWaived' ? [data as object] : []));
+  const isGiven = [...waived, ...credited].some((given) => isDeepStrictEqual({ ...given, ...of }, given));
+  const takenCents = about.reduce((left, { type, data }) => {
     const { cents = 0 } = data as { cents?: number };
     return type === 'OverageCharged' ? left + cents : left - cents;
   }, 0);
-  if (!isWaived && (leftCents > 0 || of.cents !== undefined))
-    world.violations.push({ rule: 'waiver_is_there', what: `${name} was told that ${JSON.stringify(of)} is waived` });
+  const leftCents = credited.reduce((left, { cents }) => left - cents, takenCents);
+  if (!isGiven && (leftCents > 0 || of.cents !== undefined))
+    world.violations.push({
+      rule: 'given_back_is_there',
+      what: `${name} was told that ${JSON.stringify(of)} is given back`,
+    });
 }
 
 /** Gives back a part of one charge. */
@@ -283,13 +298,12 @@ async function waivePart(client: Insider): Promise<void> {
   const [charge] = drawCharges(client) ?? [];
   if (!charge) return;
   const { stream, revision } = charge;
-  const of = { token: tokenOf(charge), cents: client.random.between(1, 30), reference: 'part' };
-  const { token, ...amount } = of;
-  const correction = { kind: 'waive_charge', stream, token, revision } as const;
+  const [token, reference] = [tokenOf(charge), 'part'];
+  const charges = [{ token, revision, cents: client.random.between(1, 30) }];
   const told = await order(client, 'waiver of a part', (process) =>
-    giveBack(process, { correction, ...amount, ...byOperator(client) }),
+    giveBack(process, { correction: { kind: 'charges', stream, charges }, reference, ...byOperator(client) }),
   );
-  if (told && !isRefused(told)) expectWaived(client, of);
+  if (told && !isRefused(told)) expectGivenBack(client, { token, reference, cents: told.madeCents ?? 0 });
 }
 
 /** Gives back a part of a line of an invoice. */
@@ -297,23 +311,24 @@ async function credit(client: Insider): Promise<void> {
   const line = drawLine(client);
   const { random } = client;
   if (!line) return;
-  const correction = { kind: 'credit_line', ...line, charge_event_id: null } as const;
-  await creditLine(client, correction, { cents: random.between(1, 600), reference: drawReference(random) });
+  const correction = { kind: 'credit_line', ...line, cents: random.between(1, 600) } as const;
+  await giveByOperator(client, correction, drawReference(random));
 }
 
-async function creditLine(client: Insider, correction: Correction, amount: { cents: number; reference: string }) {
-  await order(client, 'credit note', (process) => giveBack(process, { correction, ...amount, ...byOperator(client) }));
-}
+const giveByOperator = (client: Insider, correction: WantedCorrection, reference: string) =>
+  order(client, 'giving back', (process) => giveBack(process, { correction, reference, ...byOperator(client) }));
 
-function drawCorrection(client: Insider): Correction | undefined {
+/** A line, one charge or many: a part of each, or all that is left. */
+function drawCorrection(client: Insider): WantedCorrection | undefined {
+  const { random } = client;
   const [first, ...others] = drawCharges(client) ?? [];
   const line = drawLine(client);
-  if (line && (!first || client.random.chance(0.3))) return { kind: 'credit_line', ...line, charge_event_id: null };
+  const cents = random.chance(0.5) ? random.between(1, 60) : undefined;
+  if (line && (!first || random.chance(0.3))) return { kind: 'credit_line', ...line, cents: cents ?? 60 };
   if (!first) return undefined;
-  const charges = [first, ...others].map((charge) => ({ token: tokenOf(charge), revision: charge.revision }));
-  const { stream, revision } = first;
-  if (client.random.chance(0.5)) return { kind: 'waive_charge', stream, token: tokenOf(first), revision };
-  return { kind: 'waive_charges', stream, charges };
+  const drawn = random.chance(0.5) ? [first] : [first, ...others];
+  const charges = drawn.map((charge) => ({ token: tokenOf(charge), revision: charge.revision, cents }));
+  return { kind: 'charges', stream: first.stream, charges };
 }
 
 /** Asks in the console to give something back; others, or the same person, approve or refuse it. Each form may be sent twice. */
@@ -323,14 +338,7 @@ async function correct(client: Insider): Promise<void> {
   const correction = drawCorrection(client);
   if (!correction) return;
   const about = { accountId: account.accountId, correctionId: random.uuid(), timeoutMs: 5_000 };
-  const cents = random.between(1, 60);
-  const asked = {
-    ...about,
-    reference: drawReference(random),
-    correction,
-    limitCents,
-    ...(correction.kind !== 'waive_charges' && { cents }),
-  };
+  const asked = { ...about, reference: drawReference(random), correction, limitCents };
   const send = async (what: string, decide: (by: ServiceProcess, staffId: string) => Promise<CorrectionAnswer>) => {
     const staffId = random.pick(people) ?? '';
     for (let times = random.between(1, 2); times > 0; times -= 1) {
@@ -348,8 +356,7 @@ async function correct(client: Insider): Promise<void> {
   for (let left = random.between(0, 2); left > 0; left -= 1) {
     await pauseFor(random, 0, 3_000);
     // Somebody gives back at the command line what was asked for in the console.
-    if (correction.kind === 'credit_line' && random.chance(0.3))
-      await creditLine(client, correction, { cents, reference: asked.reference });
+    if (random.chance(0.3)) await giveByOperator(client, correction, asked.reference);
     if (random.chance(0.8)) await send('approval', (process, staffId) => approveCorrection(process, by(staffId)));
     else await send('refusal', (process, staffId) => refuseCorrection(process, by(staffId)));
   }

@@ -517,8 +517,8 @@ export const plantedBugs: readonly PlantedBug[] = [
     'only-own-append-counts',
     'a correction has given back what this attempt has given back',
     'commands/carry-out-correction.ts',
-    '.filter(({ metadata }) => metadata.$causationId === permission)',
-    '.filter(({ metadata }) => metadata.$causationId === permission && handled.events.length > 0)',
+    'if (!isRefused(waived)) return givenBy(permission,',
+    "if (!isRefused(waived)) return givenBy(waived.events.length > 0 ? permission : '',",
   ),
   bug(
     'reference-of-two',
@@ -652,13 +652,6 @@ export const plantedBugs: readonly PlantedBug[] = [
     'end: nextAnchor(period.end, dayOf(period.end)) }',
   ),
   bug('one-waiver-per-reference', 'a reference waives one charge', charges, '`${reference} ${token}`', 'reference'),
-  bug(
-    'another-amount-is-waived',
-    'a waiver whose reference is known is made, whatever its amount',
-    charges,
-    "cents === waived.cents ? [] : refuse('reference_reused')",
-    'cents !== undefined ? [] : []',
-  ),
   {
     name: 'grace-from-the-clock',
     what: 'the grace begins as the time of a period is over, not as its end is recorded',

@@ -169,6 +169,7 @@ const rooms: Readonly<Record<string, Room>> = {
 const readByOwners = [
   'readAccountDownload',
   'listAccountDownloads',
+  'readGivenBackOf',
   'pageAccountPeriods',
   'usageOfRow',
   'listUsageDays',

@@ -1,6 +1,7 @@
 import type { Account } from './account.ts';
 import type { RecordedEvent } from './audited-log.ts';
 import type { Chain } from './chain.ts';
+import { chargesGiven } from './correction-requests.ts';
 import type { Report } from './divergence.ts';
 import type { Link } from './event-schemas.ts';
 import { type Invoices, linesOf } from './invoices.ts';
@@ -170,9 +171,8 @@ export class Completeness {
     this.#givenBack = [];
     for (const { event, chain } of givenBack) {
       const failure = this.#failures.get(event.metadata.$causationId);
-      const token = event.type === 'CreditNoteIssued' ? failure?.job.queued.data.token : event.data.token;
-      const isFor =
-        failure !== undefined && failure.event.data.token === token && failure.event.position < event.position;
+      const tokens = chargesGiven(event).map(({ token }) => token);
+      const isFor = failure?.event.data.token === tokens.join(' ') && failure.event.position < event.position;
       const expected = 'a failure of the service, given back once';
       if (isFor && !failure.isReturned) failure.isReturned = true;
       else chain.wrong('service_failure_unfounded', event, 'metadata.$causationId', expected);

@@ -7,11 +7,9 @@ import { isBySignedIn, roleOf } from './staff.ts';
 interface Named {
   kind?: unknown;
   stream?: unknown;
-  token?: unknown;
-  charges?: readonly { token?: unknown }[];
+  charges?: readonly { token: string; cents: number }[];
   invoice_number?: unknown;
   line?: unknown;
-  charge_event_id?: unknown;
 }
 
 export interface CorrectionFacts {
@@ -55,6 +53,9 @@ export class Corrections extends Chain<string> {
       ({ asked }) => asked.data.reference === data.reference && overlaps(asked, event),
     );
     this.must('correction_reference', !isUsed, event, 'data.reference', 'a new one for these charges');
+    const { kind, charges = [] } = namedBy(event);
+    const isSum = kind === 'credit_line' || isSumOf(data.cents, charges);
+    this.must('correction_sum', isSum, event, 'data.cents', 'the sum of its charges, each named once');
     const permission = data.needs_approval ? undefined : event;
     const request: CorrectionFacts = { asked: event, chain: this, permission, ended: undefined };
     this.#requests.set(data.correction_id, request);
@@ -133,9 +134,14 @@ function centsOfADay(
 
 const namedBy = ({ data }: Link): Named => Object(data.correction) as Named;
 
-const tokensOf = ({ token, charges }: Named): unknown[] => charges?.map((charge) => charge.token) ?? [token];
+const tokensOf = ({ charges = [] }: Named): string[] => charges.map(({ token }) => token);
 
-/** One reference is for one credit note of an account, and for one waiver of each charge. */
+/** Whether an amount is the sum of charges, each of which is named once. */
+export const isSumOf = (cents: number, charges: readonly { token: string; cents: number }[]): boolean =>
+  cents === charges.reduce((sum, charge) => sum + charge.cents, 0) &&
+  new Set(charges.map(({ token }) => token)).size === charges.length;
+
+/** One reference is for one credit note of a line, and gives back each charge once. */
 function overlaps(one: Link, other: Link): boolean {
   const [first, second] = [namedBy(one), namedBy(other)];
   if (first.kind === 'credit_line' || second.kind === 'credit_line') return first.kind === second.kind;
@@ -146,9 +152,20 @@ function overlaps(one: Link, other: Link): boolean {
 /** Whether money was given back for what a correction names, under its reference, by the person who asked for it. */
 export function isGivenBackFor({ asked }: CorrectionFacts, { type, stream, data, metadata }: Link): boolean {
   if (data.reference !== asked.data.reference || !isDeepStrictEqual(metadata.actor, asked.metadata.actor)) return false;
-  const { kind, ...named } = namedBy(asked);
-  if (type === 'ChargeWaived')
-    return kind !== 'credit_line' && stream === named.stream && tokensOf(named).includes(data.token);
-  const { invoice_number, line, charge_event_id } = data;
-  return kind === 'credit_line' && isDeepStrictEqual(named, { invoice_number, line, charge_event_id });
+  const { kind, invoice_number, line, ...named } = namedBy(asked);
+  const parts = chargesGiven({ type, data });
+  if (parts.length === 0) return kind === 'credit_line' && data.invoice_number === invoice_number && data.line === line;
+  const isOfStream = type === 'CreditNoteIssued' || stream === named.stream;
+  return isOfStream && parts.every(({ token }) => tokensOf(named).includes(token));
 }
+
+/** What an event gives back of single charges; a credit note about a line as a whole names none. */
+export const chargesGiven = ({
+  type,
+  data,
+}: Pick<Link, 'type' | 'data'>): readonly { token: string; cents: number }[] =>
+  type === 'CreditNoteIssued' ? data.charges : [data];
+
+/** The most that a correction gives back of a charge. */
+export const centsAskedOf = ({ asked }: CorrectionFacts, token: string): number | undefined =>
+  namedBy(asked).charges?.find((charge) => charge.token === token)?.cents;

@@ -42,6 +42,17 @@ export const ids = schema<readonly string[]>(
 /** Present, but checked elsewhere or not at all. */
 export const anything = schema<unknown>((value) => value !== undefined);
 
+export function listOf<Value>(inner: Schema<Value>): Schema<readonly Value[]> {
+  return (value) => {
+    if (!Array.isArray(value)) return wrong;
+    for (const [index, each] of value.entries()) {
+      const found = inner(each);
+      if (found) return { path: `.${String(index)}${found.path}`, isSurplus: found.isSurplus };
+    }
+    return undefined;
+  };
+}
+
 export function nullable<Value>(inner: Schema<Value>): Schema<Value | null> {
   return (value) => (value === null ? undefined : inner(value));
 }

@@ -1,5 +1,6 @@
 import type { Account } from './account.ts';
 import { Chain } from './chain.ts';
+import { isSumOf } from './correction-requests.ts';
 import { differingFields } from './divergence.ts';
 import type { Link } from './event-schemas.ts';
 import { feeLine, type Line, rangesOf, sourceOf } from './invoice-lines.ts';
@@ -21,7 +22,8 @@ export class Invoices extends Chain<string> {
 
   /** Cents of a charge that credit notes have given back. */
   creditedOf(chargeEventId: string): number {
-    return sum(this.#notes.filter((note) => note.charge_event_id === chargeEventId));
+    const named = this.#notes.flatMap(({ charges }) => charges);
+    return sum(named.filter(({ charge_event_id: id }) => id === chargeEventId));
   }
 
   /** Each period is invoiced once, when it is closed; the first fee is invoiced when the account is opened. */
@@ -45,16 +47,16 @@ export class Invoices extends Chain<string> {
     this.must('invoice_lines', sum(lines) > 0, event, 'data.total_cents', 'more than nothing');
   }
 
-  /** A credit note stays within the invoice, the line and the charge. */
+  /** A credit note stays within the invoice, the line and each charge that it names. */
   credit(event: Link, period: Period | undefined): void {
-    const { reference, invoice_number, line, charge_event_id, cents } = event.data;
+    const { invoice_number, line, charges, cents } = event.data;
     const lines = this.linesOf(invoice_number);
     const of = lines[line - 1];
-    const charge = chargeOf(period, charge_event_id);
-    this.#requireActor(event, charge?.token);
+    this.#requireActor(event);
     this.mustEqual('credit_note_line', event, { account_id: this.accountId, currency: 'USD' });
-    const isNew = !this.#notes.some((note) => note.reference === reference);
-    this.must('correction_reference', isNew, event, 'data.reference', 'a new one');
+    this.must('correction_reference', !this.#isUsed(event.data), event, 'data.reference', 'a new one');
+    const isSum = charges.length === 0 || isSumOf(cents, charges);
+    this.must('correction_sum', isSum, event, 'data.cents', 'the sum of its charges, each named once');
     this.mustEqual('invoice_number', event, { number: this.#lastNote + 1 });
     this.#lastNote = event.data.number;
     this.#notes.push(event.data);
@@ -63,17 +65,25 @@ export class Invoices extends Chain<string> {
       return;
     }
     const left = this.#leftOf(event.data, { lines, of, period });
-    if (charge_event_id !== null) {
+    for (const { token, charge_event_id: id } of charges) {
+      const charge = period?.charges.get(token);
       // An overage line has all charges of its period at its rate.
-      const isOfLine = charge && isAtRate(of)(charge.charge);
-      if (!isOfLine) {
-        this.wrong('credit_note_line', event, 'data.charge_event_id', 'a charge of the line');
+      if (charge?.id !== id || charge.voided || !isAtRate(of)(charge)) {
+        this.wrong('credit_note_line', event, 'data.charges', 'charges of the line');
         return;
       }
-      left.push(charge.charge.leftCents - this.creditedOf(charge_event_id));
+      left.push(charge.leftCents - this.creditedOf(id));
     }
     const isWithin = cents > 0 && Math.min(...left) >= 0;
     this.must('credit_note_amount', isWithin, event, 'data.cents', `at most ${cents + Math.min(...left)}`);
+  }
+
+  /** One reference gives back each charge once, and credits one line as a whole. */
+  #isUsed({ reference, charges }: Link['data']): boolean {
+    const tokens = charges.map(({ token }) => token);
+    const isAbout = (note: Link['data']) =>
+      tokens.length === 0 ? note.charges.length === 0 : note.charges.some(({ token }) => tokens.includes(token));
+    return this.#notes.some((note) => note.reference === reference && isAbout(note));
   }
 
   /** A document names the people whom it is mailed to. One who is removed while it is issued may still be named. */
@@ -98,10 +108,10 @@ export class Invoices extends Chain<string> {
     );
   }
 
-  #requireActor(event: Link, token: string | undefined): void {
+  #requireActor(event: Link): void {
     if (isServiceFailure(event)) {
-      const reference = serviceFailureReference(token ?? '');
-      this.mustEqual('correction_reference', event, { reference });
+      const tokens = event.data.charges.map(({ token }) => token).join(' ');
+      this.mustEqual('correction_reference', event, { reference: serviceFailureReference(tokens) });
     } else this.mustEqual('correction_actor', event, { type: 'staff' }, 'metadata.actor.');
   }
 
@@ -133,14 +143,6 @@ const isAtRate =
   (line: Line) =>
   ({ rate }: Charge): boolean =>
     rate !== null && rate.rate_cents === line['rate_cents'] && rate.rate_version === line['rate_version'];
-
-function chargeOf(period: Period | undefined, eventId: string | null): { token: string; charge: Charge } | undefined {
-  if (!period) return undefined;
-  for (const [token, charge] of period.charges) {
-    if (charge.id === eventId && !charge.voided) return { token, charge };
-  }
-  return undefined;
-}
 
 const sum = (parts: readonly { cents: number }[]) => parts.reduce((total, { cents }) => total + cents, 0);
 

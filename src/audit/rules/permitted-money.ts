@@ -1,11 +1,13 @@
 import type { Chain } from './chain.ts';
-import { type CorrectionFacts, isGivenBackFor } from './correction-requests.ts';
+import { centsAskedOf, chargesGiven, type CorrectionFacts, isGivenBackFor } from './correction-requests.ts';
 import type { Link } from './event-schemas.ts';
 
 interface Permitted {
   request: CorrectionFacts;
   permission: Link;
   givenCents: number;
+  /** Cents of each charge, by token. */
+  givenOf: Map<string, number>;
   /** Its end was compared with what it has given back. */
   isJudged: boolean;
 }
@@ -21,7 +23,7 @@ export class PermittedMoney {
   follow(request: CorrectionFacts): void {
     const { permission } = request;
     if (!permission || this.#permitted.has(permission.id)) return;
-    this.#permitted.set(permission.id, { request, permission, givenCents: 0, isJudged: false });
+    this.#permitted.set(permission.id, { request, permission, givenCents: 0, givenOf: new Map(), isJudged: false });
   }
 
   /** A waiver or a credit note by staff. */
@@ -47,6 +49,12 @@ export class PermittedMoney {
     const { cents } = permitted.request.asked.data;
     const isWithin = permitted.givenCents <= cents;
     chain.must('correction_permitted', isWithin, event, 'data.cents', `at most ${cents} in all`);
+    for (const { token, cents: givenCents } of chargesGiven(event)) {
+      const allCents = (permitted.givenOf.get(token) ?? 0) + givenCents;
+      permitted.givenOf.set(token, allCents);
+      const asked = centsAskedOf(permitted.request, token) ?? 0;
+      chain.must('correction_permitted', allCents <= asked, event, 'data', `at most ${asked} of ${token}`);
+    }
   }
 
   #permittedFor(event: Link, { accountId }: Chain): Permitted | undefined {

@@ -56,7 +56,7 @@ export const rules = {
   invoice_lines: 'the lines of an invoice are the sums of the events of its period',
   invoice_missing: 'every amount due is invoiced within an hour',
   credit_note_amount: 'credit notes and waivers stay within the charge, the line and the invoice',
-  credit_note_line: 'a credit note names a line of an invoice, and a charge of that line',
+  credit_note_line: 'a credit note names a line of an invoice, and charges of that line',
   staff_events:
     'a member of staff is invited or comes by a provider, is removed once, and does nothing afterwards; tokens are issued once and revoked once',
   staff_managed:
@@ -65,6 +65,7 @@ export const rules = {
   correction_order: 'a correction is asked for, then approved or refused where it needs that, and ends once',
   correction_approval:
     'support, and anybody beyond the limit of 24 hours, needs the approval of another person of finance, also where somebody is staff under two ids',
+  correction_sum: 'a correction or a credit note about charges names each once, and comes to their sum',
   correction_permitted:
     'money that staff give back follows from a permitted correction, names what it names and stays within it',
   correction_ended: 'a permitted correction ends within an hour, with what it has given back',

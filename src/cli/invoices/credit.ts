@@ -1,4 +1,4 @@
-import { type Command, InvalidArgumentError } from 'commander';
+import type { Command } from 'commander';
 import { giveBack } from '../../commands/give-back.ts';
 import { load } from '../../commands/handler/handle-command.ts';
 import { accountInvoices } from '../../commands/issue-invoice.ts';
@@ -19,29 +19,22 @@ import { commandTimeoutMs } from '../wait-for-read-models.ts';
 export function addCreditInvoice(invoices: Command, run: RunCommand): void {
   const command = invoices
     .command('credit')
-    .description('give back a part of an invoice with a credit note, once for each reference')
+    .description(
+      'give back a part of a line of an invoice with a credit note, once for each reference; "ledger waive" does it for charges',
+    )
     .argument('<account>', 'account id', accountIdArgument)
     .argument('<number>', 'number of the invoice', fromOneArgument)
     .requiredOption('--line <number>', 'line of the invoice, from 1', fromOneArgument)
     .requiredOption('--cents <cents>', 'amount in whole cents', amountArgument);
-  addDecisionOptions(command, 'reason for the credit note')
-    .option('--charge <event_id>', 'event id of one charge of an overage line (default: the whole line)', uuidArgument)
-    .action((account: string, number: number, options: CreditOptions) =>
+  addDecisionOptions(command, 'reason for the credit note').action(
+    (account: string, number: number, options: CreditOptions) =>
       run((cli) => creditCommand(cli, account, number, options)),
-    );
-}
-
-function uuidArgument(value: string): string {
-  if (!/^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(value)) {
-    throw new InvalidArgumentError('an event id is a UUID; "invoices show --charges" lists them');
-  }
-  return value;
+  );
 }
 
 interface CreditOptions extends StaffDecision {
   line: number;
   cents: number;
-  charge?: string;
 }
 
 /** Issues a credit note, once for each reference. */
@@ -49,17 +42,16 @@ async function creditCommand(
   cli: CliDependencies,
   accountId: string,
   invoiceNumber: number,
-  { line, cents, reference, reason, by, charge }: CreditOptions,
+  { line, cents, reference, reason, by }: CreditOptions,
 ): Promise<void> {
   if (reason.trim() === '' || by.trim() === '')
     throw new CommandFailed('say who gives this back (--by) and why (--reason)');
-  const about = { invoice_number: invoiceNumber, line, charge_event_id: charge ?? null };
+  const about = { invoice_number: invoiceNumber, line };
   const before = await findNote(cli, accountId, reference);
   const answer = await giveBack(cli, {
     accountId,
     reference,
-    correction: { kind: 'credit_line', ...about },
-    cents,
+    correction: { kind: 'credit_line', ...about, cents },
     operator: staffActor({ by, reason }),
     limitCents: cli.approvalCents,
     timeoutMs: commandTimeoutMs,
@@ -67,7 +59,7 @@ async function creditCommand(
   unlessRefused(answer, refusalTexts({ ...about, accountId, reference, cents }));
   const note = before ?? (await findNote(cli, accountId, reference));
   if (!note) throw new Error(`the credit note ${reference} was issued and is not there`);
-  const { mail_to: _mailTo, ...issued } = note;
+  const { mail_to: _mailTo, charges: _charges, ...issued } = note;
   const { number } = issued;
   const text = before
     ? `credit note ${String(number)} was issued before with this reference; nothing was written`
@@ -77,7 +69,7 @@ async function creditCommand(
 
 async function findNote({ store }: CliDependencies, accountId: string, reference: string) {
   const { state } = await load(store, accountInvoices(accountId));
-  return state.creditNotes.find((note) => note.reference === reference);
+  return state.creditNotes.find((note) => note.reference === reference && note.charges.length === 0);
 }
 
 interface RefusedCredit {
@@ -85,28 +77,18 @@ interface RefusedCredit {
   reference: string;
   invoice_number: number;
   line: number;
-  charge_event_id: string | null;
   cents: number;
 }
 
-function refusalTexts({
-  accountId,
-  reference,
-  invoice_number: invoice,
-  line,
-  charge_event_id: charge,
-  cents,
-}: RefusedCredit): RefusalTexts {
+function refusalTexts({ accountId, reference, invoice_number: invoice, line, cents }: RefusedCredit): RefusalTexts {
   const where = `line ${String(line)} of invoice ${String(invoice)} of ${accountId}`;
-  const ofCharge = charge === null ? '' : ', or of that charge';
   const tooMuch =
-    `${formatCents(cents)} is more than is left of ${where}, of the whole invoice${ofCharge}; ` +
+    `${formatCents(cents)} is more than is left of ${where}, or of the whole invoice; ` +
     '"invoices show" lists the credits so far';
   return {
     invoice_not_found: `there is no ${where}; see "invoices list" and "invoices show"`,
     nothing_to_give_back: tooMuch,
     exceeds_charge: tooMuch,
-    charge_not_found: `${where} has no charge ${charge ?? ''}; "invoices show --charges" lists its charges`,
     reference_reused: `another credit note has the reference ${reference}: nothing was written; use another reference`,
   };
 }

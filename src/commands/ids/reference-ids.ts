@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import canonicalize from 'canonicalize';
-import type { Correction } from '../../domain/correction-events.ts';
+import type { WantedCorrection } from '../../domain/correction-events.ts';
 import type { StaffRole } from '../../domain/staff-events.ts';
 
 /** Ids that follow from what others call a thing, so a repeated command finds the same account, key or person. */
@@ -27,17 +27,15 @@ export const tokenIdOf = (staffId: string, formKey: string): string =>
 interface CorrectionParts {
   accountId: string;
   reference: string;
-  correction: Correction;
-  /** Default: all that is left. */
-  cents?: number | undefined;
+  correction: WantedCorrection;
 }
 
 /**
  * A correction whose parts make it: the same form, sent twice, or the same command asks once. Another part is another correction,
  * also under the same reference.
  */
-export function correctionIdOf({ accountId, reference, correction, cents }: CorrectionParts): string {
-  const digits = hash('sha256', canonicalize(['reeltally', accountId, reference, correction, cents ?? null]) ?? '');
+export function correctionIdOf({ accountId, reference, correction }: CorrectionParts): string {
+  const digits = hash('sha256', canonicalize(['reeltally', accountId, reference, correction]) ?? '');
   // Version 8 of RFC 9562, with its variant.
   const variant = ((parseInt(digits.charAt(16), 16) & 3) | 8).toString(16);
   return [

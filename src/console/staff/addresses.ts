@@ -60,7 +60,7 @@ export type FileEnding = '' | '.csv' | '.json';
 /** Charges and corrections of a billing period. */
 export const chargesPath = (
   { account_id: accountId, period_start: start }: { account_id: string; period_start: string },
-  fields: { only?: 'charges' | 'corrections' | undefined; after?: string | undefined } = {},
+  fields: Readonly<Record<string, string | undefined>> = {},
   as: FileEnding = '',
 ) => withQuery(`/staff/overage/${accountId}/${start.slice(0, 10)}${as}`, fields);
 

@@ -3,7 +3,7 @@ import { corrections as correctionsModel } from '../../../projections/correction
 import { carryOutCorrection } from '../../commands/carry-out-correction.ts';
 import { askCorrection, readCorrectionRequests } from '../../commands/correct.ts';
 import { type Html, html } from '../../documents/html.ts';
-import type { Correction } from '../../domain/correction-events.ts';
+import type { WantedCorrection } from '../../domain/correction-events.ts';
 import type { CorrectionRequest } from '../../domain/correction-requests.ts';
 import { isRefused, type Refusal } from '../../domain/refusals.ts';
 import { caseReference } from '../../domain/usage-events.ts';
@@ -14,7 +14,6 @@ import { money } from '../parts.ts';
 import { type Answer, badInput, PageRefusal, redirect, type StaffVisit } from '../visit.ts';
 import type { StaffDependencies } from './dependencies.ts';
 import { orderOf, reasonField } from './staff-request.ts';
-import { seeAs, type View } from './view.ts';
 
 /** What every form asks that gives money back, and what becomes of it. */
 
@@ -24,26 +23,34 @@ interface CorrectionForm {
   cents: number;
   /** What the button says, such as `give it back`. */
   deed: string;
+  /** Fields that say what it is about, where the address does not: of several things, all that is left is given back. */
+  about?: Html | undefined;
 }
 
 /** A form about money, and who has to agree. Its id draws the correction: the same form, sent twice, asks once. */
 export const correctionForm = (
   visit: StaffVisit,
   { newUuid, approvalCents }: StaffDependencies,
-  { action, cents, deed }: CorrectionForm,
-): Html =>
-  html`${postForm(
+  { action, cents, deed, about }: CorrectionForm,
+): Html => {
+  const amount = (cents / 100).toFixed(2);
+  return html`${postForm(
       visit.session,
       action,
       html`<input type="hidden" name="correction_id" value="${newUuid()}" />
-        <label
-          >Amount in US dollars
-          <input name="amount" inputmode="decimal" value="${(cents / 100).toFixed(2)}" required maxlength="14"
-        /></label>
+        ${
+          about
+            ? html`${about}<input type="hidden" name="amount" value="${amount}" />`
+            : html`<label
+                >Amount in US dollars
+                <input name="amount" inputmode="decimal" value="${amount}" required maxlength="14"
+              /></label>`
+        }
         ${whyFields()}
         <button>${deedOf(visit, deed)}</button>`,
     )}
     <p class="soft">${whoDecides(visit, approvalCents)}</p>`;
+};
 
 /** Support asks, and others do it. */
 export const deedOf = ({ session }: StaffVisit, deed: string): string =>
@@ -79,33 +86,29 @@ export function readReference(form: URLSearchParams): string {
 }
 
 /**
- * The action of a form about what a view shows: asks, gives back at once what needs nobody else, and leads to the page that says
- * which.
+ * The action of such a form: asks, gives back at once what needs nobody else, and leads to the page that says which.
  *
- * @param correctionOf undefined: nothing can be given back any more
+ * @param correctionOf the correction by the amount that the form says; it may throw what pages throw
  */
-export const askAction =
-  <Input, Shown extends { account_id: string }>(
-    view: View<Input, Shown>,
-    correctionOf: (shown: Shown) => Correction | undefined,
-  ) =>
-  async (visit: StaffVisit, dependencies: StaffDependencies): Promise<Answer> => {
-    const fields = readCorrectionFields(visit);
-    const shown = await seeAs(visit, view, dependencies);
-    const about = { accountId: shown.account_id, correctionId: fields.correctionId };
-    const order = orderOf(visit);
-    const earlier = (await readCorrectionRequests(dependencies.store, about.accountId)).get(about.correctionId);
-    // The form may have been sent before: what it asks may be given back already.
-    if (earlier?.askedBy.id !== visit.session.staffId) {
-      const correction = correctionOf(shown);
-      if (!correction) throw badInput(refusalText('nothing_to_give_back'));
-      const { approvalCents: limitCents } = dependencies;
-      const asked = await askCorrection(dependencies, { ...about, ...order, ...fields, correction, limitCents });
-      if (isRefused(asked)) throw pageRefusalFor(asked.refusal);
-    }
-    await carryOut(dependencies, about);
-    return await toCorrection(dependencies, about.correctionId);
-  };
+export async function askAndShow(
+  visit: StaffVisit,
+  dependencies: StaffDependencies,
+  { accountId, correctionOf }: { accountId: string; correctionOf: (cents: number) => WantedCorrection },
+): Promise<Answer> {
+  const { correctionId, cents, reference } = readCorrectionFields(visit);
+  const order = orderOf(visit);
+  const about = { accountId, correctionId };
+  const earlier = (await readCorrectionRequests(dependencies.store, accountId)).get(correctionId);
+  // The form may have been sent before: what it asks may be given back already.
+  if (earlier?.askedBy.id !== visit.session.staffId) {
+    const { approvalCents: limitCents } = dependencies;
+    const correction = correctionOf(cents);
+    const asked = await askCorrection(dependencies, { ...about, ...order, reference, correction, limitCents });
+    if (isRefused(asked)) throw pageRefusalFor(asked.refusal);
+  }
+  await carryOut(dependencies, about);
+  return await toCorrection(dependencies, correctionId);
+}
 
 const carryOutMs = 10_000;
 
@@ -142,12 +145,12 @@ const refusalTexts: Partial<Record<Refusal, string>> = {
   staff_not_found: 'You are not a member of staff.',
   role_too_low: 'Your role does not allow this.',
   charge_not_found: 'The log has no such charge.',
-  period_closed: 'The books of the period were closed meanwhile. Open the form again: it then credits the invoice.',
   nothing_to_give_back: 'Nothing is left to give back.',
   exceeds_charge: 'That is more than is left. Open the form again to see what is left now.',
   reference_reused:
     'This reference has given something back of it already. Nothing was changed; use another reference.',
-  invoice_not_found: 'There is no such invoice or line.',
+  invoice_not_found:
+    'There is no such invoice or line. If the books of the period were closed just now, its invoice comes within a minute.',
   correction_not_found: 'There is no such correction.',
   own_request:
     'Nobody approves what they have asked for themselves. Somebody else has to, and the identity provider must have named an e-mail address of both at a sign-in: without one, nobody knows that they are two.',

@@ -9,6 +9,7 @@ import { event } from './views/event.ts';
 import { monthClose } from './views/months.ts';
 import { operation } from './views/operation.ts';
 import { overage } from './views/overage.ts';
+import { salesBook } from './views/sales-book.ts';
 import { search } from './views/search-by-id-or-number.ts';
 
 /** A view for programs, below `/staff/v1`. */
@@ -46,6 +47,7 @@ export const jsonEndpoints: readonly Endpoint[] = [
   endpoint('GET', '/corrections/{id}', 'money', correction),
   endpoint('GET', '/overage/{account}/{day}', 'money', charges),
   endpoint('GET', '/months/{month}', 'money', monthClose),
+  endpoint('GET', '/sales-book', 'money', salesBook),
   endpoint('GET', '/operation', 'operation', operation),
 ];
 

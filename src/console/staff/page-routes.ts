@@ -22,6 +22,7 @@ import * as people from './pages/people.ts';
 import * as person from './pages/person.ts';
 import * as platformOutage from './pages/platform-outage.ts';
 import * as reference from './pages/reference.ts';
+import * as salesBook from './pages/sales-book.ts';
 import * as search from './pages/search-by-id-or-number.ts';
 import * as start from './pages/start.ts';
 import * as work from './pages/work.ts';
@@ -59,8 +60,8 @@ export const pageRoutes: readonly Route<StaffSession, StaffDependencies>[] = [
   signedIn('GET', '/corrections/:id', 'support', correction.show),
   signedIn('POST', '/corrections/:id/approve', 'finance', correction.approve),
   signedIn('POST', '/corrections/:id/refuse', 'support', correction.refuse),
-  signedIn('GET', '/downloads/:token/correct', 'support', giveBack.show),
-  signedIn('POST', '/downloads/:token/correct', 'support', giveBack.ask),
+  signedIn('GET', '/downloads/:token/correct', 'support', giveBack.showOfDownload),
+  signedIn('POST', '/downloads/:token/correct', 'support', giveBack.askOfDownload),
   signedIn('GET', '/accounts/:account/invoices/:number', 'support', invoice.show),
   signedIn('GET', '/accounts/:account/credit-notes/:number', 'support', invoice.showCreditNote),
   signedIn('GET', '/accounts/:account/invoices/:number/lines/:line/credit', 'support', creditLine.show),
@@ -68,12 +69,17 @@ export const pageRoutes: readonly Route<StaffSession, StaffDependencies>[] = [
   signedIn('GET', '/overage/:account/:day', 'support', charges.show),
   signedIn('GET', '/overage/:account/:day.csv', 'support', charges.files.csv),
   signedIn('GET', '/overage/:account/:day.json', 'support', charges.files.json),
+  signedIn('GET', '/overage/:account/:day/give-back', 'support', giveBack.showTicked),
+  signedIn('POST', '/overage/:account/:day/give-back', 'support', giveBack.askTicked),
   signedIn('GET', '/overage/:account/:day/events.csv', 'support', charges.filesOfEvents.csv),
   signedIn('GET', '/overage/:account/:day/events.json', 'support', charges.filesOfEvents.json),
   signedIn('GET', '/months', 'support', months.list),
   signedIn('GET', '/months/:month', 'support', months.show),
   signedIn('GET', '/months/:month.csv', 'support', months.files.csv),
   signedIn('GET', '/months/:month.json', 'support', months.files.json),
+  signedIn('GET', '/sales-book', 'finance', salesBook.show),
+  signedIn('GET', '/sales-book.csv', 'finance', salesBook.files.csv),
+  signedIn('GET', '/sales-book.json', 'finance', salesBook.files.json),
   signedIn('GET', '/downloads/:token/live', 'support', followDownload.follow),
   signedIn('GET', '/events/:id', 'support', event.show),
 

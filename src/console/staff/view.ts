@@ -102,7 +102,7 @@ export const seeAs = <Input, Shown>(
 ): Promise<Shown> =>
   see(view, { staffId: visit.session.staffId, correlationId: visit.request.id }, dependencies, given);
 
-type StaffHandler = Handler<StaffVisit, StaffDependencies>;
+export type StaffHandler = Handler<StaffVisit, StaffDependencies>;
 
 interface ViewPage<Input, Shown> extends Pick<Page, 'section' | 'islands'> {
   title: string | ((shown: Shown) => string);

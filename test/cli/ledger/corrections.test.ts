@@ -15,7 +15,7 @@ const countEvents = async (stream: string) => (await books.log.store.read(stream
 const day = async (accountId: string) =>
   (await cli<{ period_start: string }>('accounts', 'show', accountId)).period_start.slice(0, 10);
 
-const waive = (token: string, ...more: string[]) => ['ledger', 'waive', token, '--by', 'Ada', ...more];
+const waive = (...words: string[]) => ['ledger', 'waive', '--by', 'Ada', ...words];
 const because = (reference: string) => ['--reason', 'the file was broken', '--reference', reference];
 
 describe('ledger waive', () => {
@@ -23,12 +23,11 @@ describe('ledger waive', () => {
     const { accountId, stream, tokens } = await chargedAccount(1);
     const [, charged = ''] = tokens;
     const first = await cli(...waive(charged, '--cents', '10', ...because('case-1')));
-    expect(first).toMatchObject({
+    expect(first).toEqual({
       account_id: accountId,
-      token: charged,
-      cents: 10,
       reference: 'case-1',
-      overage_downloads: 0,
+      cents: 10,
+      charges: [{ token: charged, stream, cents: 10, credit_note: null }],
     });
     const events = await countEvents(stream);
     expect(await cli(...waive(charged, '--cents', '10', ...because('case-1')))).toEqual(first);
@@ -36,14 +35,20 @@ describe('ledger waive', () => {
 
     expectRefusal(
       await run(...waive(charged, '--cents', '16', ...because('case-2'))),
-      /the amount exceeds the rest of the charge/,
+      /the amount exceeds the rest of the charge for /,
     );
     expectRefusal(
       await run(...waive(charged, '--cents', '11', ...because('case-1'))),
-      /another waiver of this charge has the reference case-1/,
+      /the reference case-1 has given something back of the charge for .* before/,
     );
-    expectText(await run(...waive(charged, ...because('case-2'))), /^\$0\.15 is waived\n\naccount_id +acc_/);
-    expectRefusal(await run(...waive(charged, ...because('case-3'))), /nothing is left to waive/);
+    expectText(
+      await run(...waive(charged, ...because('case-2'))),
+      /^\$0\.15 is given back, of 1 charge\n\ntoken +stream +cents +credit_note\n/,
+    );
+    expectRefusal(
+      await run(...waive(charged, ...because('case-3'))),
+      /nothing is left to give back of the charge for /,
+    );
     expectRefusal(
       await run(...waive('ATokenThatNobodyEverHadBefore0000', ...because('c'))),
       /there is no download ATok/,
@@ -89,22 +94,57 @@ describe('ledger waive', () => {
       ...more,
     ];
     const ours = bulk('--failure-reason', 'internal_error');
-    expect(await cli(...ours)).toMatchObject({ waived: 2, cents: 50, tokens: [broken, gone] });
-    expect(await cli(...ours)).toMatchObject({ failed_charges: 2, waived: 0, cents: 0, tokens: [] });
+    const given = await cli<{ charges: { token: string }[] }>(...ours);
+    expect(given).toMatchObject({ failed_charges: 2, cents: 50, behind: false });
+    expect(given.charges.map((charge) => charge.token)).toEqual([broken, gone]);
+    expect(await cli(...ours)).toEqual(given);
     const { stdout, stderr, code } = await run(...bulk());
-    expect(stdout).toBe('1 charge waived, $0.25 in all; 2 more had nothing left to waive\n');
-    expect([code, stderr]).toEqual([0, expect.stringMatching(/^waived +100 % +3 events /)]);
+    expect(stdout).toMatch(/^\$0\.75 is given back, of 3 charges\n\ntoken /);
+    expect([code, stderr]).toEqual([0, expect.stringMatching(/^given back +100 % +3 events /)]);
     const ledger = await cli<{ rows: Record<string, unknown>[] }>('ledger', 'show', accountId);
     const waived = ledger.rows.filter(({ type }) => type === 'ChargeWaived').map(({ token }) => token);
     expect(waived).toEqual([broken, gone, other]);
     expect(waived).not.toContain(stays);
   });
 
+  it('takes back many charges at once, from the command line and from a file, and passes over those with nothing left', async () => {
+    const { accountId, stream, tokens } = await chargedAccount(3);
+    const [included = '', one = '', two = '', three = ''] = tokens;
+    const file = join(temporaryDirectory(), 'tokens.txt');
+    writeFileSync(file, `${two}\n\n  ${three}\n${one}\n`);
+    const many = ['ledger', 'waive', included, one, '--file', file, '--by', 'Ada', ...because('case-9')];
+    const given = await cli<{ charges: { token: string }[] }>(...many);
+    expect(given).toMatchObject({ account_id: accountId, reference: 'case-9', cents: 75 });
+    expect(given.charges.map(({ token }) => token)).toEqual([one, two, three]);
+    expect(await cli(...many)).toEqual(given);
+    expectText(await run(...many), /^\$0\.75 is given back, of 3 charges; 1 more had nothing left\n\ntoken /);
+    const asked = await books.log.store.read(`corrections-${accountId}`, 0);
+    expect(asked.map(({ type }) => type)).toEqual(['CorrectionAsked', 'CorrectionMade']);
+    expect((await books.log.store.read(stream, 0)).filter(({ type }) => type === 'ChargeWaived')).toHaveLength(3);
+    const other = await chargedAccount(1);
+    expectRefusal(
+      await run(...waive(one, other.tokens[1] ?? '', ...because('case-10'))),
+      /the downloads are of several accounts/,
+    );
+    expectRefusal(
+      await run(...waive(one, two, '--cents', '1', ...because('case-11'))),
+      /--cents is an amount of one charge/,
+    );
+    expectRefusal(
+      await run(...waive(one, two, ...because('case-12'))),
+      /nothing is left to give back of these charges/,
+    );
+    expectRefusal(
+      await run(...waive(one, '--file', `${file}.none`, ...because('case-13'))),
+      /tokens\.txt\.none cannot be read: ENOENT/,
+    );
+  });
+
   it.concurrent.each([
     [['--failed', '--account', 'acc_aaaaaaaaaaaaaaaa'], /--failed takes --account and --period/],
     [['token', '--failed', '--period', '2026-11-01'], /--failed takes --account and --period/],
-    [['token', '--period', '2026-11-01'], /give one token; or --failed with --account and --period/],
-    [[], /give one token; or --failed with --account and --period/],
+    [['token', '--period', '2026-11-01'], /give request tokens; or --failed with --account and --period/],
+    [[], /give request tokens; or --failed with --account and --period/],
   ])('refuses %j', async (words, message) => {
     expectRefusal(await run('ledger', 'waive', ...words, '--by', 'Ada', ...because('case-1')), message);
   });

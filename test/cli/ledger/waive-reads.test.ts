@@ -35,7 +35,7 @@ it('a waiver reads its period from the charge on, however much stands before', a
     output: { json: true, terminal: false, columns: undefined, tell: () => undefined, write: () => undefined },
   };
   const why = { reason: 'the file was broken', reference: 'CASE-1', by: 'Ada' };
-  await waiveCommand(cli, token(18), { ...why, cents: 1 });
+  await waiveCommand(cli, [token(18)], { ...why, cents: 1 });
   expect(new Set(reads(stream))).toEqual(new Set([35]));
   await models.caughtUp();
   await waiveFailedCommand(cli, { ...why, account: accountId, period: '2026-11-01' });

@@ -133,7 +133,7 @@ describe('the charges of a period', () => {
       `attachment; filename="overage-${accountId}-${path.slice(-10)}.csv"`,
     );
     expect(csv.text.trimEnd().split('\n')).toHaveLength(5);
-    expect(csv.text).toContain(`,-${String(rateCents)},,,${String(2 * rateCents)},case-7,`);
+    expect(csv.text).toContain(`,-${String(rateCents)},,,${String(2 * rateCents)},0,0,0,case-7,`);
     expect(csv.text).toContain("staff,somebody,operator,'=a test,");
     const file = JSON.parse((await browser.get(`${path}.json?only=corrections`)).text) as {
       rows: Row[];

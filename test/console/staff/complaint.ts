@@ -73,7 +73,7 @@ export async function askFor(service: Staff, { accountId, failed }: Complaint): 
       limitCents: 5_000,
       timeoutMs: patienceMs,
       by: { staffId, reason: 'the customer is right' },
-      correction: { kind: 'waive_charge', stream: job?.usage_stream ?? '', ...charge },
+      correction: { kind: 'charges', stream: job?.usage_stream ?? '', charges: [charge] },
     }),
   );
   const isThere = async () =>

@@ -40,7 +40,7 @@ describe('a charge whose books are open', () => {
     const { accountId, tokens, stream } = await chargedAccount(service, 1);
     const path = `/staff/downloads/${tokens[0]}/correct`;
     const form = await finance.get(path);
-    expect(textOf(form)).toMatch(/Charged \$0\.25.*Left \$0\.25.*it is waived, and never stands on an invoice/);
+    expect(textOf(form)).toMatch(/Left \$0\.25.*kept \$0\.25 \$0\.25.*it is waived, and never stands on an invoice/);
     expect(form.text).toContain('value="0.25"');
     const fields = asking({ amount: '0.10' });
     const page = await follow(finance, await finance.post(path, fields));
@@ -51,7 +51,7 @@ describe('a charge whose books are open', () => {
     expect(waived[0]?.metadata).toMatchObject({
       actor: { type: 'staff', id: fay.staffId, role: 'finance', reason: 'the file was broken' },
     });
-    expect(textOf(await finance.get(path))).toMatch(/Given back so far \$0\.10 Left \$0\.15/);
+    expect(textOf(await finance.get(path))).toMatch(/Left \$0\.15/);
     // The same form once more.
     expect(await follow(finance, await finance.post(path, fields))).toContain('$0.10 is given back.');
     expect(await logOf(`corrections-${accountId}`)).toHaveLength(2);
@@ -107,19 +107,132 @@ describe('a charge whose books are open', () => {
   });
 });
 
-it('a charge whose books are closed is credited: the line of its invoice, and that charge', async () => {
+it('a charge whose books are closed is credited by a note that names it', async () => {
   const account = await chargedAccount(service, 2);
   await closeAndInvoice(service, account);
   const path = `/staff/downloads/${account.tokens[1]}/correct`;
-  expect(textOf(await finance.get(path))).toMatch(/Left \$0\.25.*a credit note gives it back, of line 1 of invoice 1/);
+  expect(textOf(await finance.get(path))).toMatch(/Left \$0\.25.*a credit note gives it back, and names each/);
   const page = await follow(finance, await finance.post(path, asking({ amount: '0.20' })));
   expect(page).toMatch(/\$0\.20 is given back\..*CreditNoteIssued.*credit note 1/);
   const notes = (await logOf(`invoices-${account.accountId}`)).filter(({ type }) => type === 'CreditNoteIssued');
   const charges = (await logOf(account.stream)).filter(({ type }) => type === 'OverageCharged');
   expect(notes).toMatchObject([
-    { data: { invoice_number: 1, line: 1, charge_event_id: charges[1]?.id, cents: 20, reference: 'CASE-1' } },
+    {
+      data: {
+        invoice_number: 1,
+        line: 1,
+        cents: 20,
+        reference: 'CASE-1',
+        charges: [{ token: account.tokens[1], charge_event_id: charges[1]?.id, cents: 20 }],
+      },
+    },
   ]);
   expect(textOf(await finance.get(path))).toContain('Left $0.05');
+});
+
+describe('ticked charges', () => {
+  const day = '2026-11-01';
+  const pathOf = ({ accountId }: { accountId: string }) => `/staff/overage/${accountId}/${day}`;
+  const boxesOf = (text: string) =>
+    [...text.matchAll(/name="charge"\s+value="(\d+)"/g)].map(([, value]) => value ?? '');
+  /** As a browser sends it: one field for each box. */
+  const postTicked = (browser: Browser, account: { accountId: string }, charges: readonly string[], amount: string) =>
+    browser.send({
+      method: 'POST',
+      path: `${pathOf(account)}/give-back`,
+      fields: new URLSearchParams([
+        ...Object.entries({ form_token: browser.formToken ?? '', ...asking({ amount }) }),
+        ...charges.map((charge) => ['charge', charge] as [string, string]),
+      ]).toString(),
+    });
+
+  it('are one request under one reference, which one other person approves, and are waived in one append', async () => {
+    const account = await chargedAccount(service, 4);
+    const list = await support.get(`${pathOf(account)}?ticked=all`);
+    const boxes = boxesOf(list.text);
+    expect(boxes).toEqual(['1', '3', '5', '7']);
+    const three = boxes.slice(0, 3);
+    const page = await support.get(`${pathOf(account)}/give-back?${three.map((box) => `charge=${box}`).join('&')}`);
+    expect(textOf(page)).toMatch(/Left \$0\.75 of 3 charges/);
+    expect(boxesOf(page.text)).toEqual(three);
+    for (const token of account.tokens.slice(0, 3)) expect(page.text).toContain(token);
+    const asked = await postTicked(support, account, three, '0.75');
+    expect(await follow(support, asked)).toContain('it waits for another person, of finance');
+    const path = asked.headers['location'] ?? '';
+    // Whoever approves sees what it is about.
+    const shown = textOf(await finance.get(path));
+    for (const token of account.tokens.slice(0, 3)) expect(shown).toContain(token);
+    expect(shown).not.toContain(account.tokens[3]);
+    const approved = await follow(finance, await finance.post(`${path}/approve`, { reason: 'checked' }));
+    expect(approved).toContain('$0.75 is given back.');
+    const log = await logOf(account.stream);
+    expect(
+      log.filter(({ type }) => type === 'ChargeWaived').map(({ data }) => (data as { token: string }).token),
+    ).toEqual(account.tokens.slice(0, 3));
+    expect(await logOf(`corrections-${account.accountId}`)).toHaveLength(3);
+    const waived = async () => boxesOf((await support.get(pathOf(account))).text).length === 1;
+    await waitFor(waived, { what: 'the waivers in the list' });
+    expect(textOf(await support.get(pathOf(account)))).toMatch(/waived.*kept/);
+  });
+
+  it('are credited by one note that names them, if the books close while the request waits', async () => {
+    const account = await chargedAccount(service, 3);
+    const asked = await postTicked(support, account, ['1', '5'], '0.50');
+    await closeAndInvoice(service, account);
+    const path = asked.headers['location'] ?? '';
+    const approved = await follow(finance, await finance.post(`${path}/approve`, { reason: 'checked' }));
+    expect(approved).toMatch(/\$0\.50 is given back\..*CreditNoteIssued.*credit note 1/);
+    const notes = (await logOf(`invoices-${account.accountId}`)).filter(({ type }) => type === 'CreditNoteIssued');
+    const [one, , three] = account.tokens;
+    expect(notes).toMatchObject([{ data: { cents: 50, charges: [{ token: one }, { token: three }] } }]);
+    const shown = textOf(await finance.get(`/staff/accounts/${account.accountId}/credit-notes/1`));
+    expect(shown).toMatch(new RegExp(`Charges given back .*${one ?? ''}.*${three ?? ''}`));
+    expect(textOf(await finance.get(pathOf(account)))).toMatch(/credited.*kept.*credited/);
+  });
+
+  it('are given back as they were shown, or not at all', async () => {
+    const account = await chargedAccount(service, 2);
+    await follow(
+      finance,
+      await finance.post(`/staff/downloads/${account.tokens[0]}/correct`, asking({ amount: '0.10', reference: 'X' })),
+    );
+    const answer = await postTicked(finance, account, ['1', '3'], '0.50');
+    expect([answer.status, textOf(answer)]).toEqual([
+      409,
+      expect.stringContaining('It has changed since it was shown'),
+    ]);
+    for (const [query, status] of [
+      ['', 400],
+      ['?charge=x', 400],
+      ['?charge=2', 404],
+      ['?charge=1&charge=99', 404],
+      [`?${Array.from({ length: 201 }, (_, index) => `charge=${String(index)}`).join('&')}`, 400],
+    ] as const)
+      expect([query.slice(0, 20), (await finance.get(`${pathOf(account)}/give-back${query}`)).status]).toEqual([
+        query.slice(0, 20),
+        status,
+      ]);
+  });
+
+  it('are found by the state of their download, by its address and by a day', async () => {
+    const account = await chargedAccount(service, 3);
+    await failDownloads(service, account, { which: account.tokens.slice(1, 2) });
+    const [job] = await service.sql<{ url: string; day: string }>(
+      `select url, to_char(queued_at at time zone 'utc', 'YYYY-MM-DD') as day from jobs where token = $1`,
+      [account.tokens[2]],
+    );
+    const list = async (query: string) => boxesOf((await support.get(`${pathOf(account)}?${query}`)).text);
+    expect(await list('job=failed')).toEqual(['3']);
+    expect(await list(`search=${account.tokens[2] ?? ''}`)).toEqual(['5']);
+    expect(await list(`search=${encodeURIComponent(job?.url ?? '')}`)).toContain('5');
+    expect(await list('search=nothing')).toEqual([]);
+    expect(await list(`on=${job?.day ?? ''}`)).toEqual(['1', '3', '5']);
+    expect(await list('on=2026-11-30')).toEqual([]);
+    expect((await support.get(`${pathOf(account)}?job=x`)).status).toBe(400);
+    const shown = textOf(await support.get(`${pathOf(account)}?job=failed`));
+    expect(shown).toMatch(/\d\d:\d\d:\d\d UTC/);
+    expect(shown).toContain(`private_video`);
+  });
 });
 
 it('a download that took a credit has nothing to give back in money', async () => {

@@ -80,7 +80,7 @@ describe('a line of an invoice', () => {
     const [note, ...others] = await notesOf(accountId);
     expect(others).toEqual([]);
     expect(note).toMatchObject({
-      data: { invoice_number: 1, line: 1, charge_event_id: null, cents: 20, reference: 'CASE-1' },
+      data: { invoice_number: 1, line: 1, charges: [], cents: 20, reference: 'CASE-1' },
       metadata: { actor: { type: 'staff', id: fay.staffId, role: 'finance', reason: 'the file was broken' } },
     });
     expect(textOf(await finance.get(path))).toMatch(

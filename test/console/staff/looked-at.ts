@@ -45,8 +45,10 @@ export const lookedAt: readonly LookedAt<By, ExampleOfStaff>[] = [
   { name: 'staff-correction-made', by: 'finance', show: at(({ corrections }) => corrections.made) },
   { name: 'staff-overage', by: 'finance', show: at('/staff/overage?overage=yes') },
   { name: 'staff-charges', by: 'finance', show: at(({ accountId }) => `/staff/overage/${accountId}/2027-02-20`) },
+  { name: 'staff-give-back-many', by: 'finance', show: giveBackTicked },
   { name: 'staff-months', by: 'finance', show: verifiedAt('/staff/months') },
   { name: 'staff-month', by: 'finance', show: verifiedAt('/staff/months/2027-01') },
+  { name: 'staff-sales-book', by: 'finance', show: at('/staff/sales-book?issued=2027-02') },
   { name: 'staff-operation', by: 'admin', show: showBooks },
   { name: 'staff-work', by: 'admin', show: showWork },
   { name: 'staff-notices', by: 'admin', show: showNotices },
@@ -76,6 +78,12 @@ async function showAccount(page: Page, { accountId }: ExampleOfStaff): Promise<v
     '#notices + .scroll td:nth-child(2) a': '80 % of downloads used',
   });
   await page.evaluate(`document.querySelector('.figure:last-child rect').setAttribute('width', '2.4%')`);
+}
+
+async function giveBackTicked(page: Page, { accountId }: ExampleOfStaff): Promise<void> {
+  await page.goto(`/staff/overage/${accountId}/2027-02-20?ticked=all`);
+  await page.getByRole('button', { name: 'Give back the ticked charges' }).click();
+  await page.getByRole('heading', { level: 1, name: 'Give back' }).waitFor();
 }
 
 /** What the verification says changes with each event and second. */

@@ -37,13 +37,13 @@ const corrections = () => service.installation.readLog('corrections-');
 const waivers = async ({ stream }: ChargedAccount) =>
   (await service.installation.readLog(stream)).filter(({ type }) => type === 'ChargeWaived');
 
-it('is shown before anything is changed: charges and sums by account and period, closed books apart', async () => {
+it('is shown before anything is changed: charges and sums by account and period', async () => {
   expect(textOf(await finance.get('/staff/corrections/outage'))).toContain('Nothing is changed before');
   const page = textOf(await finance.get(`/staff/corrections/outage?${query()}`));
-  expect(page).toMatch(/\$1\.25 for 5 charges in 2 periods\./);
-  expect(page).toContain('The books of 1 more period are closed');
+  expect(page).toMatch(/\$1\.50 for 6 charges in 3 periods\./);
+  expect(page).toContain('The books of 1 period are closed: credit notes give their charges back.');
   expect(page).toMatch(new RegExp(`${three.accountId} .* 3 3 \\$0\\.75 open .*${two.accountId} .* 2 2 \\$0\\.50 open`));
-  expect(textOf(await finance.get(`/staff/corrections/outage?${query({ failure: '' })}`))).toContain('6 charges');
+  expect(textOf(await finance.get(`/staff/corrections/outage?${query({ failure: '' })}`))).toContain('7 charges');
   expect(textOf(await finance.get(`/staff/corrections/outage?${query({ platform: 'vimeo' })}`))).toContain(
     'has failed so',
   );
@@ -79,22 +79,19 @@ const moveAll = () =>
     `${time.from}Z`,
   ]);
 
-it('gives nothing back that was not shown: failures and closed books that came in between are shown first', async () => {
+it('gives nothing back that was not shown: failures that came in between are shown first, and closed books change nothing', async () => {
   const fields = await look();
   const late = await chargedAccount(service, 1);
   await failDownloads(service, late);
   await moveAll();
   const answer = await finance.post('/staff/corrections/outage', fields);
   expect(answer.status).toBe(409);
-  expect(textOf(answer)).toMatch(/It has changed since it was shown\. Nothing was given back.*\$1\.50 for 6 charges/);
+  expect(textOf(answer)).toMatch(/It has changed since it was shown\. Nothing was given back.*\$1\.75 for 7 charges/);
   // What was typed is kept.
   expect(answer.text).toContain('value="OUTAGE-1"');
   expect(answer.text).toContain('the platform was away</textarea>');
   const again = fieldsOf(answer);
   await closeAndInvoice(service, late);
-  const closedSince = await finance.post('/staff/corrections/outage', again);
-  expect(closedSince.status).toBe(409);
-  expect(textOf(closedSince)).toMatch(/\$1\.25 for 5 charges in 2 periods\. The books of 2 more periods are closed/);
   expect((await finance.post('/staff/corrections/outage', { ...again, shown: '' })).status).toBe(409);
   expect(await corrections()).toEqual([]);
 });
@@ -108,7 +105,13 @@ it('is given back by one correction for each account and period, once under one 
   expect(await waivers(two)).toHaveLength(2);
   expect(await waivers(three)).toHaveLength(0);
   const stored = await corrections();
-  expect(stored.filter(({ type }) => type === 'CorrectionAsked')).toHaveLength(2);
+  expect(stored.filter(({ type }) => type === 'CorrectionAsked')).toHaveLength(4);
+  // Of closed books.
+  const notes = (await service.installation.readLog('invoices-')).filter(({ type }) => type === 'CreditNoteIssued');
+  expect(notes.map(({ data }) => data)).toMatchObject([
+    { reference: 'OUTAGE-1', cents: 25, charges: [{ cents: 25 }] },
+    { reference: 'OUTAGE-1', cents: 25, charges: [{ cents: 25 }] },
+  ]);
 
   const again = textOf(await finance.post('/staff/corrections/outage', fields));
   expect(again).toMatch(new RegExp(`${two.accountId} .* 2 \\$0\\.50 given back`));

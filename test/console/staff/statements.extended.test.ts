@@ -98,6 +98,8 @@ const unbounded: Readonly<Record<string, string>> = {
   'GET /overage/:account/:day/events.csv': 'read from the log',
   'GET /overage/:account/:day/events.json': 'read from the log',
   'GET /months/:month.csv': 'read page by page',
+  'GET /sales-book.csv': 'read page by page',
+  'GET /sales-book.json': 'read page by page',
   'GET /months/:month.json': 'read page by page',
   'GET /downloads/:token/live': 'reads again at each change',
 };
@@ -134,7 +136,12 @@ const pages: Readonly<Record<string, () => string[]>> = {
   'GET /accounts/:account/invoices/:number': () => [invoice()],
   'GET /accounts/:account/credit-notes/:number': () => [`/accounts/${about.invoiced}/credit-notes/1`],
   'GET /accounts/:account/invoices/:number/lines/:line/credit': () => [`${invoice()}/lines/1/credit`],
+  'GET /sales-book': () => ['/sales-book', '/sales-book?period=2026-11&state=open', '/sales-book?issued=2026-12'],
+  'GET /overage/:account/:day/give-back': () => [
+    `/overage/${about.account}/${day}/give-back?${[1, 3, 5, 7, 9].map((revision) => `charge=${String(revision)}`).join('&')}`,
+  ],
   'GET /overage/:account/:day': () => [
+    `/overage/${about.account}/${day}?job=failed&on=2026-11-14&search=https%3A%2F%2Fyoutu.be%2FdQw4w9WgXcQ`,
     ...[`/overage/${about.account}/${day}`, `/overage/${about.account}/${day}?only=corrections`],
     // Behind the last charge: nothing on the page knows the total before it.
     `/overage/${about.account}/${day}?after=9000000000000000000`,
@@ -163,6 +170,7 @@ const programs: Readonly<Record<string, () => string[]>> = {
   'GET /corrections/{id}': () => [`/corrections/${about.correction}`],
   'GET /overage/{account}/{day}': () => [`/overage/${about.account}/${day}`],
   'GET /months/{month}': () => ['/months/2020-03'],
+  'GET /sales-book': () => ['/sales-book', '/sales-book?period=2026-11'],
   'GET /operation': () => ['/operation'],
 };
 

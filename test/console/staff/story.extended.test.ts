@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { text as textOf } from 'node:stream/consumers';
 import type { Locator, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -69,7 +70,7 @@ describe.skipIf(isWithoutBrowser)('staff', () => {
     await says(page, eventId);
     await says(page, 'follows');
     await page.goBack();
-    const listed = await cellsOf(charges, [3, 5, 6]);
+    const listed = await cellsOf(charges, [5, 7, 9]);
     expect(listed.at(-1)).toEqual(['5', '$0.25', '$1.00']);
     expect(await csvOf(page, ['ordinal', 'cents', 'running_cents'])).toEqual(listed);
     expect(await csvOf(page, ['event_id'])).toContainEqual([eventId]);
@@ -184,6 +185,58 @@ describe.skipIf(isWithoutBrowser)('staff', () => {
     await expectDraft(complaint);
   });
 
+  test('twelve disputed charges take at most 20 actions in all, of support and of finance', async () => {
+    const { accountId, email } = await disputedAccount();
+    let actions = 0;
+    const counted = (page: Page): Hands => {
+      const hands = clicking(page);
+      const count =
+        <Given extends unknown[]>(act: (...given: Given) => Promise<void>) =>
+        (...given: Given) => {
+          actions += 1;
+          return act(...given);
+        };
+      return {
+        open: count(hands.open),
+        fill: count(hands.fill),
+        press: count(hands.press),
+        follow: count(hands.follow),
+      };
+    };
+    const support = await pageOf(await service.invite('support'));
+    const hands = counted(support);
+    await support.goto('/staff');
+    await hands.fill('What do you know?', email);
+    await hands.press('Find');
+    await support.waitForURL(/\/staff\/accounts\//);
+    await hands.follow(/^20\d\d-\d\d-\d\d$/);
+    await support.getByRole('heading', { name: 'Charges and corrections' }).waitFor();
+    await hands.fill('Address, video id or token', installation.sampleUrl('private'));
+    await hands.press('Show');
+    await hands.follow('Tick all that are shown');
+    expect(await main(support).getByRole('checkbox').count()).toBe(12);
+    await hands.press('Give back the ticked charges');
+    await says(support, '$3.00');
+    await hands.fill('Reference', 'STORY-12');
+    await hands.fill('Reason', 'The video is private: nothing was delivered.');
+    await hands.press('Ask to give back $3.00');
+    await says(support, 'it waits for another person, of finance');
+
+    const finance = await pageOf(await service.invite('finance'));
+    const second = counted(finance);
+    await finance.goto('/staff');
+    await second.follow('STORY-12');
+    expect(await main(finance).getByRole('region', { name: 'Charges', exact: true }).locator('tbody tr').count()).toBe(
+      12,
+    );
+    await second.fill('Reason', 'checked');
+    await second.press('Approve and give back $3.00');
+    await says(finance, '$3.00 is given back.');
+    expect(actions).toBe(13);
+    const waived = (await installation.readLog(`usage-${accountId}`)).filter(({ type }) => type === 'ChargeWaived');
+    expect(waived).toHaveLength(12);
+  });
+
   // The last one: its dispatcher ends the month of every account.
   test('a complaint takes six clicks, and is on the next invoice', async () => {
     const complaint = await makeComplaint(service);
@@ -276,6 +329,21 @@ async function overageAccount(charged: number): Promise<string> {
       .length === 1;
   await waitFor(isKnown, { what: 'the charges in the read model' });
   return accountId;
+}
+
+/** Twelve downloads of one video failed, and each was charged; two of another video were charged too. */
+async function disputedAccount(): Promise<{ accountId: string; email: string }> {
+  const { cli, sampleUrl } = installation;
+  const email = `disputed-${randomUUID().slice(0, 8)}@example.com`;
+  const accountId = await service.openAccount(email, 'dev_100');
+  await cli(['accounts', 'terms', accountId, '--downloads', '0', '--hourly', '500']);
+  const { key } = await cli<{ key: string }>(['keys', 'issue', accountId]);
+  const videos = ['bars', ...Array<string>(12).fill('private'), 'bars'];
+  for (const video of videos) await queue(service.api.url, key, { url: sampleUrl(video) });
+  const areCharged = async () =>
+    (await service.sql('select from period_money where account_id = $1 and charges = 14', [accountId])).length === 1;
+  await waitFor(areCharged, { what: 'the charges in the read model' });
+  return { accountId, email };
 }
 
 /** The minute of the failed download, as somebody names it who complains. */

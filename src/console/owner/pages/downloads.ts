@@ -1,7 +1,7 @@
 import type { FastifyReply } from 'fastify';
 import { listApiKeys } from '../../../../projections/api-keys.ts';
 import type { JobRow } from '../../../../projections/jobs.ts';
-import { listAccountDownloads } from '../../../../projections/queries/account-downloads.ts';
+import { listAccountDownloads, readGivenBackOf } from '../../../../projections/queries/account-downloads.ts';
 import { type Html, html } from '../../../documents/html.ts';
 import {
   downloadList,
@@ -33,12 +33,14 @@ export async function show(visit: OwnerVisit, dependencies: ConsoleDependencies)
     }),
     listApiKeys(pool, accountId),
   ]);
+  const listed = downloads.downloads.map(({ token }) => token);
+  const givenBack = await readGivenBackOf(pool, { accountId, tokens: listed });
   return page({
     title: 'Downloads',
     section: 'downloads',
     islands: ['live'],
     content: html`${filterForm(filters, keys, { ...place, first: searchField(filters) })}
-    ${downloadList(downloads, keys, { ...place, query: visit.query, none })}`,
+    ${downloadList(downloads, keys, { ...place, query: visit.query, none, givenBack })}`,
   });
 }
 

@@ -6,14 +6,17 @@ import {
 } from '../../../../projections/queries/account-documents.ts';
 import { type Html, html, numberCell } from '../../../documents/html.ts';
 import type { CreditNoteDocument, DocumentLine, InvoiceDocument } from '../../../documents/invoice-document.ts';
-import { renderDocument } from '../../../documents/render-document.ts';
 import { nextInvoice, type NextInvoiceLine } from '../../../domain/next-invoice.ts';
 import { summariseUsage } from '../../../domain/usage-summary.ts';
 import {
   billedToFact,
   coversText,
+  creditedTable,
+  documentAs,
   documentFact,
+  documentForms,
   givesBackFact,
+  hasCharges,
   invoiceFacts,
   lineTable,
   noteTable,
@@ -93,11 +96,11 @@ const chargesAddress = (start: string, end: string) =>
 export async function showInvoice(visit: OwnerVisit, dependencies: ConsoleDependencies): Promise<Answer> {
   const { accountId } = visit.session;
   const as = visit.query.get('as');
-  const wanted = { accountId, number: numberOf(visit), charges: as === 'csv' || as === 'json' };
+  const wanted = { accountId, number: numberOf(visit), charges: hasCharges(as) };
   const invoice = await findInvoice(dependencies, wanted);
   if (!invoice) throw missing();
   const title = `Invoice ${String(invoice.number)}`;
-  return inForm(invoice, as) ?? page({ title, section: 'invoices', content: invoiceContent(invoice) });
+  return documentAs(invoice, as) ?? page({ title, section: 'invoices', content: invoiceContent(invoice) });
 }
 
 export async function showCreditNote(visit: OwnerVisit, dependencies: ConsoleDependencies): Promise<Answer> {
@@ -105,32 +108,17 @@ export async function showCreditNote(visit: OwnerVisit, dependencies: ConsoleDep
   const note = await findCreditNote(dependencies, { accountId, number: numberOf(visit) });
   if (!note) throw missing();
   const title = `Credit note ${String(note.number)}`;
-  return inForm(note, visit.query.get('as')) ?? page({ title, section: 'invoices', content: noteContent(note) });
+  return documentAs(note, visit.query.get('as')) ?? page({ title, section: 'invoices', content: noteContent(note) });
 }
 
 const numberOf = ({ params }: OwnerVisit): number =>
   /^\d{1,9}$/.test(params['number'] ?? '') ? Number(params['number']) : 0;
 
-const mediaTypes = { csv: 'text/csv; charset=utf-8', json: 'application/json' } as const;
-
-function inForm(document: InvoiceDocument | CreditNoteDocument, as: string | null): Answer | undefined {
-  if (as === 'print') return { kind: 'document', html: renderDocument(document, 'html') };
-  if (as !== 'csv' && as !== 'json') return undefined;
-  const fileName = `${document.type}-${document.document_number}.${as}`;
-  return { kind: 'file', body: renderDocument(document, as), mediaType: mediaTypes[as], fileName };
-}
-
-const forms = (): Html =>
-  html`<p class="pages">
-    <a class="button" href="?as=print">Print or save</a> <a href="?as=csv" download>CSV</a>
-    <a href="?as=json" download>JSON</a>
-  </p>`;
-
 const eventOf = ({ event }: InvoiceDocument | CreditNoteDocument): Html =>
   html`<p class="soft">Event ${event.revision} of <code>${event.stream}</code>, <code>${event.id}</code>.</p>`;
 
 const invoiceContent = (invoice: InvoiceDocument): Html =>
-  html`${facts([documentFact(invoice), billedToFact(invoice), ...invoiceFacts(invoice)])} ${forms()}
+  html`${facts([documentFact(invoice), billedToFact(invoice), ...invoiceFacts(invoice)])} ${documentForms()}
     <h2>Lines</h2>
     ${lineTable(invoice.lines, { 'Where it comes from': (line) => sourceOf(line, invoice) })}
     ${invoice.lines.map(waivers)}
@@ -174,4 +162,4 @@ const noteContent = (note: CreditNoteDocument): Html =>
     ['Reason', note.reason],
     ['Reference', note.reference],
   ])}
-  ${forms()} ${eventOf(note)}`;
+  ${creditedTable(note, (token) => `/console/downloads/${token}`)} ${documentForms()} ${eventOf(note)}`;

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { listApiKeys } from '../../../../projections/api-keys.ts';
-import { listAccountDownloads } from '../../../../projections/queries/account-downloads.ts';
+import { listAccountDownloads, readGivenBackOf } from '../../../../projections/queries/account-downloads.ts';
 import { type Html, html } from '../../../documents/html.ts';
 import { accountIdPattern } from '../../../domain/account-events.ts';
 import { downloadList, filterForm, filterOf, perPage, readCursor, readFilters } from '../../download-list.ts';
@@ -34,11 +34,13 @@ export async function show(visit: StaffVisit, dependencies: StaffDependencies): 
         after: readCursor(visit.query.get('after')),
         before: readCursor(visit.query.get('before')),
       });
-      return { downloads, keys: await listApiKeys(pool, accountId) };
+      const tokens = downloads.downloads.map(({ token }) => token);
+      const givenBack = await readGivenBackOf(pool, { accountId, tokens });
+      return { downloads, givenBack, keys: await listApiKeys(pool, accountId) };
     },
     accessRecords: (): AccessRecord[] => [{ accountId, token: null, page: 'downloads' }],
   };
-  const { downloads, keys } = await seeAs(visit, view, dependencies);
+  const { downloads, givenBack, keys } = await seeAs(visit, view, dependencies);
   const first = momentField(moment?.slice(0, 16) ?? '');
   return page({
     title: 'Downloads',
@@ -47,7 +49,7 @@ export async function show(visit: StaffVisit, dependencies: StaffDependencies): 
         Account ${accountLink(accountId)}${moment !== undefined && ': its downloads around that time and before it'}
       </p>
       ${filterForm(filters, keys, { ...place, first })}
-      ${downloadList(downloads, keys, { ...place, query: visit.query, none: html`<p>No download yet.</p>` })}`,
+      ${downloadList(downloads, keys, { ...place, query: visit.query, givenBack, none: html`<p>No download yet.</p>` })}`,
   });
 }
 

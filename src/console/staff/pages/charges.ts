@@ -1,6 +1,20 @@
 import { type Columns, type Html, html, numberCell } from '../../../documents/html.ts';
-import { choices } from '../../form-fields.ts';
-import { amountCell, count, day, empty, facts, figures, listTable, money, tag, time } from '../../parts.ts';
+import { jobStatuses } from '../../../domain/download-job.ts';
+import { choiceField } from '../../form-fields.ts';
+import {
+  actionCell,
+  amountCell,
+  count,
+  day,
+  empty,
+  facts,
+  figures,
+  listTable,
+  money,
+  statusTag,
+  tag,
+  timeToTheSecond,
+} from '../../parts.ts';
 import { accountLink, chargesPath, fileLinks, pageLinks } from '../addresses.ts';
 import { exportHandlers, viewPage } from '../view.ts';
 import {
@@ -19,7 +33,8 @@ import { overageAddress, overageFigures, phaseTags, rowsOfSums } from './overage
 export const show = viewPage(charges, {
   title: 'Overage of an account',
   section: 'overage',
-  content: (shown, _visit, _dependencies, input) => html`${ofPeriod(shown.period)} ${list(shown, input)}`,
+  content: (shown, { query }, _dependencies, input) =>
+    html`${ofPeriod(shown.period)} ${list(shown, input, { isTicked: query.get('ticked') === 'all' })}`,
 });
 
 export const files = exportHandlers(exportCharges);
@@ -46,21 +61,76 @@ function ofPeriod(period: OverageRow): Html {
   ${figures(overageFigures(period, (sort) => (sort === 'difference' ? undefined : rows[sort])))}`;
 }
 
-function list({ period, rows, next }: Charges, { only, after }: ChargesInput): Html {
-  const none = empty(
-    html`<p>Nothing was charged beyond the allowance${only === 'corrections' && ', or nothing given back'}.</p>`,
+/** @param isTicked whether all boxes of the page are ticked */
+function list(
+  { period, rows, next }: Charges,
+  { after, ...given }: ChargesInput,
+  { isTicked }: { isTicked: boolean },
+): Html {
+  const { only, job, search, on } = given;
+  const filters = { only, job, search, on };
+  const isFiltered = Object.values(filters).some((value) => value !== undefined);
+  const none = empty(html`<p>${isFiltered ? 'Nothing matches.' : 'Nothing was charged beyond the allowance.'}</p>`);
+  const table = listTable(
+    { name: 'Charges and corrections', none },
+    rows,
+    columnsOf({ isWhole: !isFiltered, isTicked }),
   );
   return html`<h2>Charges and corrections</h2>
-    <div class="pages">
-      <form method="get" action="${chargesPath(period)}" class="filters">
-        ${choices('only', only, [['', 'charges and corrections'], 'charges', 'corrections'], 'What is listed')}
-        <button class="second">Show</button>
-      </form>
-      ${fileLinks('rows', (as) => chargesPath(period, { only }, as))}
-    </div>
-    ${listTable({ name: 'Charges and corrections', none }, rows, columnsOf(only === undefined))}
-    ${pageLinks((from) => chargesPath(period, { only, after: from }), { after, next })}`;
+    <form method="get" action="${chargesPath(period)}" class="filters">
+      ${choiceField('What is listed', 'only', only, [['', 'charges and corrections'], 'charges', 'corrections'])}
+      ${choiceField('Download', 'job', job, [['', 'in any state'], ...jobStatuses])}
+      <label>Address, video id or token <input name="search" value="${search ?? ''}" maxlength="2048" /></label>
+      <label>Day (UTC) <input type="date" name="on" value="${on ?? ''}" /></label>
+      <button class="second">Show</button>
+      ${isFiltered && html`<a href="${chargesPath(period)}">All</a>`}
+    </form>
+    ${fileLinks('rows', (as) => chargesPath(period, filters, as))}
+    ${
+      rows.some((row) => leftCents(row) > 0)
+        ? html`<form method="get" action="${chargesPath(period)}/give-back">
+            <p class="pages">
+              <button>Give back the ticked charges…</button>
+              <a href="${chargesPath(period, { ...filters, after, ...(isTicked ? {} : { ticked: 'all' }) })}"
+                >${isTicked ? 'Tick none' : 'Tick all that are shown'}</a
+              >
+            </p>
+            ${table}
+          </form>`
+        : table
+    }
+    ${pageLinks((from) => chargesPath(period, { ...filters, after: from }), { after, next })}`;
 }
+
+/** What may still be given back of a charge, as far as the read models have it; 0 for a correction. */
+export const leftCents = (row: ChargeRow): number =>
+  row.type === 'OverageCharged' ? row.cents - row.voided_cents - row.waived_cents - row.credited_cents : 0;
+
+/** What became of a charge. */
+export function chargeTag(row: ChargeRow): Html | false {
+  const { type, voided_cents: voided, waived_cents: waived, credited_cents: credited } = row;
+  if (type !== 'OverageCharged') return false;
+  if (voided > 0) return tag('voided', 'info');
+  if (waived + credited === 0) return tag('kept');
+  const how = [waived > 0 && 'waived', credited > 0 && 'credited'].filter((each) => each !== false).join(' and ');
+  const left = leftCents(row);
+  return left > 0
+    ? html`${tag(`partly ${how}`, 'info')} <span class="soft">${money(left)} left</span>`
+    : tag(how, 'info');
+}
+
+/** The download of a charge: its page, its token and the address of its video. */
+export const downloadCell = ({ token, url, platform, video_id: videoId, event_id: id }: ChargeRow): Html | false =>
+  token !== null &&
+  html`<a href="/staff/downloads/${token}?at=${id}"
+      >${videoId === null ? 'a download' : `${platform ?? ''} ${videoId}`}</a
+    >
+    <div class="soft">${url ?? ''}</div>
+    <div><code>${token}</code></div>`;
+
+/** The state of its download, and why it has failed. */
+export const jobCell = ({ job_status: status, failure_reason: reason }: ChargeRow): Html | false =>
+  status !== null && html`${statusTag(status)} ${reason !== null && html`<div class="soft">${reason}</div>`}`;
 
 const names: Readonly<Record<string, string>> = {
   OverageCharged: 'Charged',
@@ -68,22 +138,31 @@ const names: Readonly<Record<string, string>> = {
   ChargeWaived: 'Waived',
 };
 
-const columnsOf = (isWhole: boolean): Columns<ChargeRow> => ({
-  Time: (row) => time(row.time),
+const columnsOf = ({ isWhole, isTicked }: { isWhole: boolean; isTicked: boolean }): Columns<ChargeRow> => ({
+  'Give back': actionCell(
+    (row) =>
+      leftCents(row) > 0 &&
+      html`<input
+        type="checkbox"
+        name="charge"
+        value="${row.revision}"
+        aria-label="Give back ${row.token ?? ''}"
+        ${isTicked && html`checked`}
+      />`,
+  ),
+  Time: (row) => timeToTheSecond(row.time),
   Event: ({ type, event_id: id, corrects }) =>
     html`<a data-row href="/staff/events/${id}">${names[type] ?? type}</a> ${
         corrects !== null && html`<br /><span class="soft">of <a href="/staff/events/${corrects}">its charge</a></span>`
       }`,
-  Download: ({ token, platform, video_id: videoId, event_id: id }) =>
-    token !== null &&
-    html`<a href="/staff/downloads/${token}?at=${id}"
-      >${videoId === null ? html`<code>${token}</code>` : `${platform ?? ''} ${videoId}`}</a
-    >`,
+  Download: downloadCell,
+  State: jobCell,
   'No. in period': numberCell(({ ordinal }) => (ordinal === null ? '' : count(ordinal))),
   Rate: numberCell(({ rate_cents: rate, rate_version: version }) =>
     rate === null ? '' : html`<span title="${version ?? ''}">${money(rate)}</span>`,
   ),
   Amount: amountCell((row) => row.cents),
+  Charge: chargeTag,
   'Running total': isWhole && numberCell(({ running_cents: cents }) => (cents === null ? '' : money(cents))),
   By: by,
 });

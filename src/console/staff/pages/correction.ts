@@ -3,7 +3,7 @@ import { type Html, html } from '../../../documents/html.ts';
 import { isRefused, type Refusal, refusals } from '../../../domain/refusals.ts';
 import { hasRole } from '../../../domain/staff.ts';
 import { postForm } from '../../form-fields.ts';
-import { amountCell, facts, listTable, money, note, time } from '../../parts.ts';
+import { amountCell, facts, listTable, money, note, time, timeToTheSecond } from '../../parts.ts';
 import type { Answer, StaffVisit } from '../../visit.ts';
 import { accountLink, correctionPath, creditNotePath, eventPath } from '../addresses.ts';
 import { carryOut, pageRefusalFor, refusalText, toCorrection } from '../ask-correction.ts';
@@ -11,6 +11,7 @@ import type { StaffDependencies } from '../dependencies.ts';
 import { orderOf, reasonField } from '../staff-request.ts';
 import { seeAs, viewPage } from '../view.ts';
 import { correction as correctionView, type CorrectionStory, type ShownActor } from '../views/corrections.ts';
+import { chargeTag, downloadCell, jobCell } from './charges.ts';
 import { correctionTag, whatOf, who } from './corrections.ts';
 
 /** One correction: who asked, who decided, and the events by which the money went back. */
@@ -50,9 +51,22 @@ function content(story: CorrectionStory, visit: StaffVisit): Html {
       ['Reference', html`<a href="/staff/corrections?reference=${encodeURIComponent(reference)}">${reference}</a>`],
       ['Correction', html`<code>${id}</code>`],
     ])}
+    ${charges(story)}
     <h2>History</h2>
     ${timeline(story, visit)} ${decision(story, visit)} ${made(story)}`;
 }
+
+const charges = ({ charge_rows: rows }: CorrectionStory): Html | false =>
+  rows.length > 0 &&
+  html`<h2>Charges</h2>
+    ${listTable('Charges', rows, {
+      Time: (row) => timeToTheSecond(row.time),
+      Download: downloadCell,
+      State: jobCell,
+      Charge: chargeTag,
+      Charged: amountCell((row) => row.cents),
+      Asked: amountCell((row) => row.asked_cents),
+    })}`;
 
 const partOf = ({ made_cents: made, cents }: CorrectionStory): string =>
   made !== null && made < cents ? ` of ${money(cents)} that were asked: the rest was given back otherwise` : '';

@@ -1,7 +1,7 @@
 import { type Html, html, numberCell } from '../../../documents/html.ts';
 import type { CorrectionStatus } from '../../../domain/correction-requests.ts';
 import { choiceField } from '../../form-fields.ts';
-import { amountCell, empty, listTable, money, tag, time } from '../../parts.ts';
+import { amountCell, count, empty, listTable, money, tag, time } from '../../parts.ts';
 import type { StaffVisit } from '../../visit.ts';
 import { accountLink, correctionPath, eventPath, olderLink } from '../addresses.ts';
 import { viewPage } from '../view.ts';
@@ -74,9 +74,7 @@ export function whatOf(given: ShownCorrection): Html {
   const { kind, account_id: accountId, token, charges, stream, invoice_number: invoice, line } = given;
   if (kind === 'credit_line')
     return html`line ${line ?? ''} of
-      <a href="/staff/accounts/${accountId}/invoices/${invoice ?? ''}">invoice ${invoice ?? ''}</a>${
-        given.charge_event_id !== null && html`, one charge`
-      }`;
+      <a href="/staff/accounts/${accountId}/invoices/${invoice ?? ''}">invoice ${invoice ?? ''}</a>`;
   if (token !== null) return html`charge of <a href="/staff/downloads/${token}">a download</a>`;
   return html`${charges} charges of <code>${stream ?? ''}</code>`;
 }
@@ -107,10 +105,10 @@ const givenBack = (rows: Corrections['given_back'], { session }: StaffVisit): Ht
   listTable({ name: 'Given back', none: empty(html`<p>Nothing was given back.</p>`) }, rows, {
     Time: (row) => html`<a data-row href="${eventPath(row.event_id)}">${time(row.time)}</a>`,
     Account: (row) => accountLink(row.account_id),
-    What: ({ type, number, token }) =>
+    What: ({ type, number, token, charges }) =>
       html`${typeNames[type]}${number !== null && ` ${String(number)}`}${
         token !== null && html`, <a href="/staff/downloads/${token}">download</a>`
-      }`,
+      }${charges > 1 && `, ${count(charges)} charges`}`,
     Amount: numberCell(({ cents }) => (cents === 0 ? '1 credit' : money(cents))),
     By: (row) => who(row.by, session.staffId),
     'Approved by': (row) => approval(row, session.staffId),

@@ -1,21 +1,23 @@
 import { type Html, html } from '../../../documents/html.ts';
 import { facts, money, note } from '../../parts.ts';
-import type { StaffVisit } from '../../visit.ts';
+import type { Answer, StaffVisit } from '../../visit.ts';
 import { accountLink, invoicePath } from '../addresses.ts';
-import { askAction, correctionForm } from '../ask-correction.ts';
+import { askAndShow, correctionForm } from '../ask-correction.ts';
 import type { StaffDependencies } from '../dependencies.ts';
-import { viewPage } from '../view.ts';
+import { seeAs, viewPage } from '../view.ts';
 import { invoiceLine, type LineLeft } from '../views/invoice.ts';
 
 /** Credits a line of an invoice, or a part of it. */
 
 export const show = viewPage(invoiceLine, { title: 'Credit a line', section: 'search', content });
 
-export const ask = askAction(invoiceLine, ({ invoice, line }) =>
-  line.left_cents > 0
-    ? { kind: 'credit_line', invoice_number: invoice.number, line: line.line, charge_event_id: null }
-    : undefined,
-);
+export async function ask(visit: StaffVisit, dependencies: StaffDependencies): Promise<Answer> {
+  const { account_id: accountId, invoice, line } = await seeAs(visit, invoiceLine, dependencies);
+  return await askAndShow(visit, dependencies, {
+    accountId,
+    correctionOf: (cents) => ({ kind: 'credit_line', invoice_number: invoice.number, line: line.line, cents }),
+  });
+}
 
 function content({ invoice, line }: LineLeft, visit: StaffVisit, dependencies: StaffDependencies): Html {
   const { account_id: accountId, number } = invoice;
@@ -31,8 +33,8 @@ function content({ invoice, line }: LineLeft, visit: StaffVisit, dependencies: S
     line.left_cents === 0
       ? note('info', 'Nothing of this line can be credited any more.')
       : html`<p>
-            A credit note gives it back. Is it about one download? Then credit its charge, on the page of the download:
-            the credit note names it.
+            A credit note gives it back, and names no download. Is it about downloads? Then tick their charges in the
+            list of the period: the credit note names them.
           </p>
           ${correctionForm(visit, dependencies, { action, cents: line.left_cents, deed: 'credit it' })}`
   }`;

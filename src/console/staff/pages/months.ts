@@ -1,5 +1,6 @@
 import { type OpenReason, openReasons } from '../../../../projections/queries/month-close.ts';
 import { type Columns, type Html, html, number, numberCell } from '../../../documents/html.ts';
+import { hasRole } from '../../../domain/staff.ts';
 import {
   amountCell,
   count,
@@ -32,8 +33,11 @@ import { amountLink, overageAddress, phaseTags } from './overage.ts';
 export const list = viewPage(months, {
   title: 'Months',
   section: 'months',
-  content: (shown) =>
-    html`<p>Each billing period counts for the month in which it begins.</p>
+  content: (shown, { session }) =>
+    html`<p>
+        Each billing period counts for the month in which it begins.
+        ${hasRole(session.role, 'finance') && html`<a href="/staff/sales-book">Sales book</a>`}
+      </p>
       ${verdictNote(shown.verification)}
       ${listTable({ name: 'Months', none: empty(html`<p>No billing period has begun yet.</p>`) }, shown.months, {
         Month: rowName(({ month }) => html`<a data-row href="${addressOf(month)}">${month}</a>`),

@@ -106,19 +106,18 @@ function previewOf(
   { approvalCents }: StaffDependencies,
 ): Html {
   if (periods.length === 0) return empty(html`<p>No download that was charged beyond the plan has failed so.</p>`);
-  const open = periods.filter(({ is_closed: isClosed }) => !isClosed);
-  const closed = periods.length - open.length;
-  const charges = open.reduce((sum, { left }) => sum + left, 0);
+  const closed = periods.filter(({ is_closed: isClosed }) => isClosed).length;
+  const charges = periods.reduce((sum, { left }) => sum + left, 0);
   return html`<h2>What it would give back</h2>
     <p class="lead">
-      <strong>${money(sumOf(open))}</strong> for ${count(charges)} ${charges === 1 ? 'charge' : 'charges'} in
-      ${count(open.length)} ${open.length === 1 ? 'period' : 'periods'}.
+      <strong>${money(sumOf(periods))}</strong> for ${count(charges)} ${charges === 1 ? 'charge' : 'charges'} in
+      ${count(periods.length)} ${periods.length === 1 ? 'period' : 'periods'}.
     </p>
     ${
       closed > 0 &&
       note(
-        'warn',
-        `The books of ${count(closed)} more ${closed === 1 ? 'period' : 'periods'} are closed: credit these charges one by one from the account's invoice.`,
+        'info',
+        `The books of ${count(closed)} ${closed === 1 ? 'period are' : 'periods are'} closed: credit notes give their charges back.`,
       )
     }
     ${listTable('Accounts and periods', periods, {
@@ -127,14 +126,14 @@ function previewOf(
       'Failed charges': countCell((row) => row.charges.length),
       'Still charged': countCell(({ left }) => left),
       Sum: amountCell(({ cents }) => cents),
-      Books: (row) => (row.is_closed ? 'closed: not included' : 'open'),
+      Books: (row) => (row.is_closed ? 'closed' : 'open'),
     })}
     ${
       charges > 0 &&
       html`${formAgain(visit, given, periods, {
           reference: given.get('reference') ?? '',
           reason: given.get('reason') ?? '',
-          button: `${deedOf(visit, 'give back')} ${money(sumOf(open))}`,
+          button: `${deedOf(visit, 'give back')} ${money(sumOf(periods))}`,
         })}
         <p class="soft">${whoDecides(visit, approvalCents)} The same reference gives nothing back twice.</p>`
     }`;
@@ -157,15 +156,14 @@ const formAgain = (
   );
 
 /**
- * Names what was shown: the charges, and whose books are open. A failure that the read model learns of later, or a close, must not
- * make the same form mean something else. What is given back of them meanwhile changes nothing: it is not given back again.
+ * Names what was shown: the charges. A failure that the read model learns of later must not make the same form mean something else. What is given back of them meanwhile changes nothing: it is not given back again.
  */
 const nameOf = (periods: readonly PlatformOutagePeriod[]): string =>
   hash(
     'sha256',
     JSON.stringify(
       periods
-        .map(({ stream, is_closed: isClosed, charges }) => [stream, isClosed, ...charges.map(({ token }) => token)])
+        .map(({ stream, charges }) => [stream, ...charges.map(({ token }) => token)])
         .sort(([one], [other]) => (String(one) < String(other) ? -1 : 1)),
     ),
     'base64url',
@@ -214,7 +212,7 @@ async function askAll(
   dependencies: StaffDependencies,
   { periods, reference }: { periods: readonly PlatformOutagePeriod[]; reference: string },
 ): Promise<{ done: Asked[]; left: number }> {
-  const corrections = periods.filter(({ is_closed: isClosed }) => !isClosed).flatMap(correctionsOf);
+  const corrections = periods.flatMap(correctionsOf);
   const deadlineMs = performance.now() + budgetMs;
   const done: Asked[] = [];
   for (const correction of corrections) {
@@ -234,7 +232,7 @@ async function askAll(
 const correctionsOf = ({ account_id: accountId, stream, charges: all }: PlatformOutagePeriod) =>
   chargesByCorrection(all).map((charges) => ({
     accountId,
-    correction: { kind: 'waive_charges' as const, stream, charges },
+    correction: { kind: 'charges' as const, stream, charges },
   }));
 
 async function askOne(

@@ -1,6 +1,7 @@
 import type { PoolClient } from 'pg';
 import { z } from 'zod';
 import {
+  type CorrectionRow,
   listCorrections,
   listMadeEvents,
   listWaitingCorrections,
@@ -8,11 +9,13 @@ import {
   readCorrection,
 } from '../../../../projections/corrections.ts';
 import { listGivenBack } from '../../../../projections/queries/given-back.ts';
+import { readChargesAt } from '../../../../projections/queries/period-charges.ts';
 import { inSnapshot } from '../../../../projections/runner/transaction.ts';
 import { actorFacts, correctionFacts } from '../../../documents/correction-facts.ts';
 import { correctionStatuses } from '../../../domain/correction-requests.ts';
 import { missing } from '../../visit.ts';
 import { firstRows, type JsonView } from '../view.ts';
+import { chargeRow, chargeRowOf } from './charges.ts';
 
 const actor = z.strictObject({ type: z.string(), id: z.string(), role: z.string(), reason: z.string() });
 export type ShownActor = z.infer<typeof actor>;
@@ -24,13 +27,12 @@ const shownCorrection = z.strictObject({
   status: z
     .enum(correctionStatuses)
     .describe('Asked: it waits for a second person. Permitted: it is about to be given back.'),
-  kind: z.enum(['waive_charge', 'waive_charges', 'credit_line']),
-  charges: z.int().describe('Charges that it waives; 0 for a credit note.'),
+  kind: z.enum(['charges', 'credit_line']),
+  charges: z.int().describe('How many charges it gives back; 0 for a line as a whole.'),
   token: z.string().nullable().describe('The download of a single charge.'),
   stream: z.string().nullable().describe('Usage stream of the charges.'),
   invoice_number: z.int().nullable(),
   line: z.int().nullable(),
-  charge_event_id: z.string().nullable(),
   reference: z.string(),
   cents: z.int().describe('The most that it gives back.'),
   limit_cents: z.int(),
@@ -56,7 +58,13 @@ const made = z.strictObject({
   number: z.int().nullable().describe('The credit note.'),
 });
 
-const shownStory = shownCorrection.extend({ made: z.array(made).describe('The events that have given money back.') });
+const shownCharge = chargeRow.extend({ asked_cents: z.int().describe('The most that is given back of it.') });
+export type CorrectedCharge = z.infer<typeof shownCharge>;
+
+const shownStory = shownCorrection.extend({
+  charge_rows: z.array(shownCharge).describe('Its charges, as the read models have them, in the order of the log.'),
+  made: z.array(made).describe('The events that have given money back.'),
+});
 export type CorrectionStory = z.infer<typeof shownStory>;
 
 export const correction: JsonView<{ id: string }, CorrectionStory> = {
@@ -69,9 +77,20 @@ export const correction: JsonView<{ id: string }, CorrectionStory> = {
       const row = z.uuid().safeParse(id).success ? await readCorrection(client, id) : undefined;
       if (!row) throw missing();
       const events: MadeEvent[] = row.status === 'made' ? await listMadeEvents(client, row) : [];
-      return { ...correctionFacts(row), made: events };
+      return { ...correctionFacts(row), charge_rows: await readCharges(client, row), made: events };
     }),
 };
+
+async function readCharges(
+  client: Pick<PoolClient, 'query'>,
+  { account_id: accountId, correction: asked }: CorrectionRow,
+): Promise<CorrectedCharge[]> {
+  if (asked.kind === 'credit_line') return [];
+  const { stream, charges } = asked;
+  const askedOf = new Map(charges.map(({ revision, cents }) => [revision, cents]));
+  const rows = await readChargesAt(client, { accountId, stream, revisions: [...askedOf.keys()] });
+  return rows.map((row) => ({ ...chargeRowOf(row), asked_cents: askedOf.get(row.revision) ?? 0 }));
+}
 
 const position = z.string().regex(/^\d{1,20}$/, 'is no position in the log');
 /** An empty field of a form means anything. */
@@ -95,6 +114,7 @@ const givenBack = z.strictObject({
   event_id: z.string(),
   account_id: z.string(),
   token: z.string().nullable(),
+  charges: z.int().describe('How many charges it names; 0 for a credit note about a whole line.'),
   number: z.int().nullable().describe('The credit note.'),
   time: z.iso.datetime(),
   cents: z.int().describe('0 for a credit of the plan.'),

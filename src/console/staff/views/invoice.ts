@@ -1,9 +1,10 @@
 import { z } from 'zod';
 import { findCreditNote, findInvoice } from '../../../../projections/queries/account-documents.ts';
-import { readLinesLeft } from '../../../commands/issue-credit-note.ts';
-import type { CreditNoteDocument } from '../../../documents/invoice-document.ts';
+import { readLinesLeft } from '../../../commands/what-is-left.ts';
+import type { CreditNoteDocument, InvoiceDocument } from '../../../documents/invoice-document.ts';
 import { accountIdPattern } from '../../../domain/account-events.ts';
 import { isRefused } from '../../../domain/refusals.ts';
+import { hasCharges } from '../../invoice-parts.ts';
 import { missing } from '../../visit.ts';
 import type { StaffDependencies } from '../dependencies.ts';
 import type { AccessRecord, View } from '../view.ts';
@@ -16,6 +17,7 @@ const ordinal = z
   .transform(Number);
 const input = z.object({ account: z.string().regex(accountIdPattern, 'is not the id of an account'), number: ordinal });
 const lineInput = input.extend({ line: ordinal });
+const fileInput = input.extend({ as: z.string() });
 
 const accessRecords = ({ account_id: accountId }: { account_id: string }): AccessRecord[] => [
   { accountId, token: null, page: 'account' },
@@ -32,6 +34,17 @@ async function readInvoice(dependencies: StaffDependencies, { account: accountId
 }
 
 export const invoice: View<z.infer<typeof input>, InvoiceLeft> = { input, read: readInvoice, accessRecords };
+
+/** As its owner can print or save it. */
+export const invoiceFile: View<z.infer<typeof fileInput>, InvoiceDocument> = {
+  input: fileInput,
+  read: async (dependencies, { account: accountId, number, as }) => {
+    const found = await findInvoice(dependencies, { accountId, number, charges: hasCharges(as) });
+    if (!found) throw missing();
+    return found;
+  },
+  accessRecords,
+};
 
 export type LineLeft = Awaited<ReturnType<typeof readLine>>;
 
