@@ -67,6 +67,11 @@ function rateEvent(model: UsageModel, event: LoggedEvent): void {
       period.closed = true;
       break;
     }
+    case 'KeyLimitSet':
+    case 'KeyLimitRemoved':
+    case 'AccountSuspended':
+    case 'SuspensionLifted':
+      throw new Error(`${at}: the plain model has no ${type}`);
     // No job is worked on here, so that none of these changes what is charged.
     case 'DownloadQueued':
     case 'DownloadConfirmed':
