@@ -182,8 +182,8 @@ const keyColumns: Columns<LimitedKey> = {
   key_prefix: 'key_prefix',
   created_at: 'created_at',
   revoked_at: (key) => key.revoked_at ?? '-',
-  label: 'label',
   limit: ({ limit }) => (limit ? limitParts(limit).join(', ') : '-'),
+  label: 'label',
 };
 
 async function revokeCommand(cli: CliDependencies, keyId: string): Promise<void> {

@@ -41,6 +41,8 @@ describe('keys issue, list and revoke', () => {
         revoked_at: revokedAt,
         last_used_at: isUsed ? instant : null,
         used_in_past_hour: isUsed ? 1 : 0,
+        limit: null,
+        used_of_limit: null,
       };
     };
     const first = row(firstKeyId, 'test', expect.stringMatching(/^rtk_/), null);
@@ -56,7 +58,7 @@ describe('keys issue, list and revoke', () => {
     expectText(await run('keys', 'revoke', keyId), /is revoked; every process refuses it\n$/);
 
     const listed = await run('keys', 'list', accountId);
-    expectText(listed, /^key_id +key_prefix +created_at +revoked_at +label\n/);
+    expectText(listed, /^key_id +key_prefix +created_at +revoked_at +limit +label\n/);
     expect(listed.stdout.split('\n')).toContainEqual(expect.stringMatching(/ - +test$/));
     expect(listed.stdout).not.toContain(key);
     expect(await cli('accounts', 'show', accountId)).toMatchObject({ active_keys: 1 });

@@ -142,6 +142,7 @@ it('a rebuild makes the same rows', async () => {
     ['jobs', 0, 0],
     ['idempotency_keys', 0, 0],
     ['usage_warnings', 0, 0],
+    ['usage_changes', 0, 0],
     ['job_days', 0, 0],
   ]);
   const { rows } = await models.pool.query(

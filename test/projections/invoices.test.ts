@@ -63,6 +63,7 @@ describe('what is due', () => {
       { name: 'jobs', missing: 0, surplus: 0 },
       { name: 'idempotency_keys', missing: 0, surplus: 0 },
       { name: 'usage_warnings', missing: 0, surplus: 0 },
+      { name: 'usage_changes', missing: 0, surplus: 0 },
       { name: 'job_days', missing: 0, surplus: 0 },
     ]);
     expect(await dueOf(account)).toEqual(atClose);

@@ -96,7 +96,8 @@ async function replayLog(): Promise<void> {
     Object.assign(expectedOf(accountId, start), {
       overage,
       phase,
-      due: terms.fee_cents + totals.fee_difference_cents + overage,
+      // Nothing is due for a period that begins while its account is suspended.
+      due: (terms.suspended ? 0 : terms.fee_cents) + totals.fee_difference_cents + overage,
     });
   }
 }

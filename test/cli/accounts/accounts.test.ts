@@ -40,6 +40,9 @@ describe('accounts open', () => {
       coming: null,
       active_keys: 0,
       max_keys: 5,
+      suspended: false,
+      closing_requested_at: null,
+      closed: false,
     });
   });
 
