@@ -12,7 +12,7 @@ type Told = Pick<LoggedWarning, 'eventId' | 'notice' | 'usage' | 'time'>;
 export function warningMail({ eventId, notice, usage, time }: Told, to: readonly string[]): Mail {
   const { period } = usage;
   const { subject, text, last } =
-    notice.type === 'OverageCapReached' ? capReached(notice.data, usage) : poolRunsOut(notice.data, usage);
+    notice.type === 'OverageCapReached' ? capReached(notice.data, usage) : runsOut(notice.data, usage);
   const lines = [
     ...text,
     '',
@@ -30,6 +30,36 @@ interface Text {
   subject: string;
   text: string[];
   last: string;
+}
+
+const runsOut = (warning: Of<'UsageWarningReached'>, usage: UsagePeriod): Text =>
+  warning.limited_key_id === undefined ? poolRunsOut(warning, usage) : keyRunsOut(warning, usage);
+
+/** A key has used much of the limit that its owner has set. */
+function keyRunsOut(
+  { pool, threshold_percent: percent, limited_key_id: keyId = '', used, limit }: Of<'UsageWarningReached'>,
+  { accountId }: UsagePeriod,
+): Text {
+  const isFull = percent === 100;
+  const amounts =
+    pool === 'overage'
+      ? `${formatCents(used)} of the ${formatCents(limit)} of overage`
+      : `${String(used)} of the ${String(limit)} downloads`;
+  return {
+    subject: isFull ? 'The limit of an API key is reached' : `${String(percent)} % of the limit of an API key are used`,
+    text: [
+      `The key ${keyId}`,
+      `of your account ${accountId} has used`,
+      `${amounts}`,
+      'that you allow it in a billing period.',
+      '',
+      isFull
+        ? 'From now on, what is beyond that is refused until the period ends or the'
+        : 'Once all is used, what is beyond that is refused until the period ends or the',
+      'limit is raised. Your other keys go on.',
+    ],
+    last: `This mail is sent when ${String(percent)} % are used.`,
+  };
 }
 
 function poolRunsOut(warning: Of<'UsageWarningReached'>, { terms, accountId }: UsagePeriod): Text {

@@ -84,6 +84,24 @@ This mail is sent when the cap is reached.
     });
   });
 
+  it.each([
+    [
+      { pool: 'downloads', threshold_percent: 80, used: 4, limit: 5 } as const,
+      '80 % of the limit of an API key are used',
+      '4 of the 5 downloads\nthat you allow it in a billing period.\n\nOnce all is used,',
+    ],
+    [
+      { pool: 'overage', threshold_percent: 100, used: 25, limit: 40 } as const,
+      'The limit of an API key is reached',
+      '$0.25 of the $0.40 of overage\nthat you allow it in a billing period.\n\nFrom now on,',
+    ],
+  ])('names the key whose limit it is about: %j', (data, subject, text) => {
+    const mail = mailOf({ ...data, limited_key_id: 'key_4f8j2n6r0w3x7z1b' });
+    expect(mail.subject).toBe(subject);
+    expect(mail.text).toContain(`The key key_4f8j2n6r0w3x7z1b\nof your account ${accountId} has used\n${text}`);
+    expect(Math.max(...mail.text.split('\n').map((line) => line.length))).toBeLessThanOrEqual(76);
+  });
+
   it('has lines that no mail program breaks', () => {
     const long = mailOf(
       { pool: 'metadata', threshold_percent: 100, used: 1_000_000_000, limit: 1_000_000_000 },

@@ -21,6 +21,11 @@ export const lookedAt: readonly LookedAt<By, ExampleOfStaff>[] = [
   { name: 'staff-found-nothing', by: 'finance', show: (page) => search(page, 'CASE-9999') },
   { name: 'staff-account', by: 'finance', show: showAccount },
   {
+    name: 'staff-history',
+    by: 'finance',
+    show: at(({ accountId }) => `/staff/accounts/${accountId}/history`),
+  },
+  {
     name: 'staff-account-downloads',
     by: 'finance',
     show: at(({ accountId }) => `/staff/accounts/${accountId}/downloads`),

@@ -41,10 +41,10 @@ export const show = viewPage(accountView, {
 });
 
 const partNames = {
-  life: 'Suspension and closing',
   downloads: 'Downloads',
   periods: 'Billing periods',
   terms: 'Terms',
+  life: 'Suspension and closing',
   keys: 'API keys',
   people: 'People',
   documents: 'Invoices and credit notes',

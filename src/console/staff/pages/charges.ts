@@ -155,15 +155,16 @@ const columnsOf = ({ isWhole, isTicked }: { isWhole: boolean; isTicked: boolean 
     html`<a data-row href="/staff/events/${id}">${names[type] ?? type}</a> ${
         corrects !== null && html`<br /><span class="soft">of <a href="/staff/events/${corrects}">its charge</a></span>`
       }`,
+  // Before what takes much room: a figure is never cut.
+  Amount: amountCell((row) => row.cents),
+  Charge: chargeTag,
+  'Running total': isWhole && numberCell(({ running_cents: cents }) => (cents === null ? '' : money(cents))),
   Download: downloadCell,
   State: jobCell,
   'No. in period': numberCell(({ ordinal }) => (ordinal === null ? '' : count(ordinal))),
   Rate: numberCell(({ rate_cents: rate, rate_version: version }) =>
     rate === null ? '' : html`<span title="${version ?? ''}">${money(rate)}</span>`,
   ),
-  Amount: amountCell((row) => row.cents),
-  Charge: chargeTag,
-  'Running total': isWhole && numberCell(({ running_cents: cents }) => (cents === null ? '' : money(cents))),
   By: by,
 });
 

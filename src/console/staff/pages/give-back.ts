@@ -112,10 +112,10 @@ const deedFor = ({ length }: readonly ChargeLeft[], cents: number): string =>
 const chargeTable = (charges: readonly ChargeLeft[]): Html =>
   listTable('Charges', charges, {
     Time: ({ row }) => timeToTheSecond(row.time),
-    Event: ({ row }) => html`<a data-row href="${eventPath(row.event_id)}"><code>${row.event_id}</code></a>`,
-    Download: ({ row }) => downloadCell(row),
-    State: ({ row }) => jobCell(row),
-    Charge: ({ row }) => chargeTag(row),
     Charged: amountCell(({ row }) => row.cents),
     Left: amountCell(({ left_cents: cents }) => cents),
+    Charge: ({ row }) => chargeTag(row),
+    Event: ({ row }) => html`<a data-row href="${eventPath(row.event_id)}">its event</a>`,
+    Download: ({ row }) => downloadCell(row),
+    State: ({ row }) => jobCell(row),
   });
