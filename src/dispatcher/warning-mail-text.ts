@@ -53,10 +53,8 @@ function keyRunsOut(
       `${amounts}`,
       'that you allow it in a billing period.',
       '',
-      isFull
-        ? 'From now on, what is beyond that is refused until the period ends or the'
-        : 'Once all is used, what is beyond that is refused until the period ends or the',
-      'limit is raised. Your other keys go on.',
+      `${isFull ? 'From now on' : 'Once all is used'}, what is beyond that is refused until the period ends`,
+      'or the limit is raised. Your other keys go on.',
     ],
     last: `This mail is sent when ${String(percent)} % are used.`,
   };
