@@ -19,6 +19,7 @@ import { writeOlderInvoices } from './older-invoices.ts';
 import { Random } from './random.ts';
 import { RichHistory } from './rich-history.ts';
 import { anywhere } from './tampers-anywhere.ts';
+import { ofAccounts } from './tampers-of-accounts.ts';
 import { type EventTamper, ofEvents } from './tampers-of-events.ts';
 import { comparedColumns, ofRows, withoutConstraints } from './tampers-of-rows.ts';
 import { ofOnePerson, ofStaff } from './tampers-of-staff.ts';
@@ -61,7 +62,7 @@ const join = (directory: string) =>
 
 /** Lies for which the log has no event. */
 function impossibleLies(directory: string): string[] {
-  const lies = [...ofEvents, ...ofStaff, ...ofOnePerson];
+  const lies = [...ofEvents, ...ofAccounts, ...ofStaff, ...ofOnePerson];
   const isImpossible = ({ database }: ForgedLog, { tamper }: EventTamper) => {
     database.exec('begin');
     const told = tamper(new ForgedLog(database), random);
@@ -135,6 +136,7 @@ it('has at least 120 kinds of lies, each for rules that there are', () => {
   const all = [
     ...anywhere.map((_, index) => `anywhere ${String(index)}`),
     ...ofEvents,
+    ...ofAccounts,
     ...ofStaff,
     ...ofOnePerson,
     ...ofStreams,
@@ -143,7 +145,9 @@ it('has at least 120 kinds of lies, each for rules that there are', () => {
   const names = all.map((each) => (typeof each === 'string' ? each : each.kind));
   expect(new Set(names).size).toBe(names.length);
   expect(names.length).toBeGreaterThanOrEqual(120);
-  const named = [...ofEvents, ...ofStaff, ...ofOnePerson, ...ofStreams, ...ofRows].flatMap((each) => [...each.rules]);
+  const named = [...ofEvents, ...ofAccounts, ...ofStaff, ...ofOnePerson, ...ofStreams, ...ofRows].flatMap((each) => [
+    ...each.rules,
+  ]);
   expect(named.filter((rule) => !(rule in rules))).toEqual([]);
 });
 
@@ -181,6 +185,7 @@ it('names every lie that somebody tells in the log', async () => {
 
 it.each([
   ['keeps the chain right', ofEvents],
+  ['is about the life of an account or the limit of a key', ofAccounts],
   ['is about staff and what they give back', ofStaff],
   ['makes one person of two members of staff', ofOnePerson],
 ])('names every lie that %s, by the rule that it breaks', async (_, lies) => {

@@ -84,14 +84,21 @@ export class Account extends Chain<string> {
     this.must('account_closed', !this.closed, event, 'type', 'none of a closed account');
   }
 
-  /** Once, and for the end of the last period. With it all keys are revoked. */
+  /** With it all keys are revoked. */
   #close(event: Link): void {
-    const isDue = this.lastEnded !== undefined && !this.closed;
-    this.must('account_closed', isDue, event, 'type', 'one, after the end of the last period');
+    this.must('account_closed', !this.closed, event, 'type', 'one for each account');
     const isByService = ['staff', 'system'].includes(event.metadata.actor.type);
     this.must('account_closed', isByService, event, 'metadata.actor.type', 'staff or system');
     this.closed = event;
     for (const key of this.keys.values()) key.revokedAt ??= this.time;
+  }
+
+  /** An account is closed behind the end of its last period; its own stream may have been read first. */
+  checkClosed(): void {
+    const { closed, lastEnded } = this;
+    if (!closed) return;
+    const isBehind = lastEnded !== undefined && lastEnded.position < closed.position;
+    this.must('account_closed', isBehind, closed, 'type', 'one behind the end of the last period');
   }
 
   /** A program that holds a key downloads; it does not say who is billed. */
