@@ -3,6 +3,7 @@ export async function settle(): Promise<void> {
   const sameLength = (text: string) => text.replaceAll(/[A-Za-z0-9]/g, 'x');
   const replacements: readonly (readonly [RegExp, string | ((text: string) => string)])[] = [
     [/\d{4}-\d\d-\d\d \d\d:\d\d UTC/g, '2027-02-24 10:15 UTC'],
+    [/\d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC/g, '2027-02-24 10:15:30 UTC'],
     [/\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3}/g, '2027-02-24 10:15:30.250'],
     [/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z/g, '2027-02-24T10:15:30.250Z'],
     [/(?<=\b(?:acc|key|per|wrk|rtk|stf)_)\w+/g, sameLength],
