@@ -157,8 +157,8 @@ const columnsOf = ({ isWhole, isTicked }: { isWhole: boolean; isTicked: boolean 
       }`,
   // Before what takes much room: a figure is never cut.
   Amount: amountCell((row) => row.cents),
-  Charge: chargeTag,
   'Running total': isWhole && numberCell(({ running_cents: cents }) => (cents === null ? '' : money(cents))),
+  Charge: chargeTag,
   Download: downloadCell,
   State: jobCell,
   'No. in period': numberCell(({ ordinal }) => (ordinal === null ? '' : count(ordinal))),
