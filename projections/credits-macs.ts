@@ -30,7 +30,7 @@ export class CreditsMacs {
   }
 
   #textOf({ stream, revision, lastHash, lastTime, usage }: UsageSnapshot): string {
-    const names = this.#sortedNames(usage);
+    const names = this.#sortedNames(usage, hasKeyUse(usage));
     const fields = usage as unknown as Readonly<Record<string, unknown>>;
     const values: unknown[] = [stream, revision, lastHash, lastTime];
     for (const name of names) {
@@ -41,8 +41,8 @@ export class CreditsMacs {
   }
 
   /** Sorted once for each order of the fields of a state. */
-  #sortedNames(usage: object): readonly string[] {
-    const names = Object.keys(usage);
+  #sortedNames(usage: object, withKeyUse: boolean): readonly string[] {
+    const names = Object.keys(usage).filter((name) => withKeyUse || name !== 'keyUse');
     const order = names.join();
     const known = this.#names.get(order);
     if (known) return known;
@@ -67,3 +67,7 @@ export interface SignedUsage {
 }
 
 const isObject = (value: unknown): value is object => typeof value === 'object' && value !== null;
+
+/** A state in which no key has used a limit has the text that it had in versions without such limits. */
+const hasKeyUse = (usage: UsageSnapshot['usage']): boolean =>
+  usage.phase !== 'absent' && Object.keys(usage.keyUse).length > 0;

@@ -1,7 +1,5 @@
 -- What keys have used of the limits that their owners have set, and accounts that are closed.
 alter table credits add column key_use jsonb not null default '{}';
--- The MAC covers the new column too: rows are signed again as those of an older installation are.
-update credits set mac = null;
 
 alter table account_heads add column closed boolean not null default false;
 
