@@ -1,4 +1,5 @@
 import type { LoggedDocument } from '../commands/document-mails.ts';
+import { describeLine } from '../documents/invoice-document.ts';
 import type { IssuerDetails } from '../domain/billing-details.ts';
 import { formatCents } from '../domain/cents.ts';
 import { documentNumber } from '../domain/document-number.ts';
@@ -9,16 +10,23 @@ interface Sending {
   to: string;
   issuer: IssuerDetails;
   publicUrl: string;
+  /** Nobody of the account can sign in any more, so that the mail says everything itself. */
+  isClosed: boolean;
 }
 
 /** The mail about an invoice or a credit note: what it comes to and where it can be read. Names and the address may be long lines. */
 export function documentMail(
   { document, issuedAt }: Pick<LoggedDocument, 'document' | 'issuedAt'>,
-  { id, to, issuer, publicUrl }: Sending,
+  { id, to, issuer, publicUrl, isClosed }: Sending,
 ): Mail {
   const { account_id: accountId } = document.data;
-  const { title, amount, facts, path } =
-    document.type === 'InvoiceIssued' ? invoice(document.data) : note(document.data);
+  const {
+    title,
+    amount,
+    facts,
+    lines: ofDocument,
+    path,
+  } = document.type === 'InvoiceIssued' ? invoice(document.data) : note(document.data);
   const lines = [
     issuer.name,
     `has issued ${title}`,
@@ -27,8 +35,9 @@ export function documentMail(
     ...facts,
     `Date of issue: ${issuedAt.slice(0, 10)}`,
     '',
-    'To read, print or save it, open',
-    `${publicUrl}/console/${path}`,
+    ...(isClosed
+      ? [...ofDocument, 'Amounts are without tax.', '', ...sentencesOfClosed]
+      : ['To read, print or save it, open', `${publicUrl}/console/${path}`]),
     ...(issuer.email === null ? [] : ['', `Questions about it: ${issuer.email}`]),
     '',
   ];
@@ -36,14 +45,20 @@ export function documentMail(
   return { id, to: [to], subject, text: lines.join('\n'), date: issuedAt };
 }
 
+const sentencesOfClosed = [
+  'The account is closed, and nobody signs in any more:',
+  'ask for a copy, or for the single charges.',
+];
+
 type Told = LoggedDocument['document'];
 
 function invoice(data: Extract<Told, { type: 'InvoiceIssued' }>['data']) {
-  const { number, period_start: start, period_end: end, total_cents: totalCents } = data;
+  const { number, period_start: start, period_end: end, lines, total_cents: totalCents } = data;
   const amount = formatCents(totalCents);
   return {
     title: `invoice ${documentNumber('invoice', data)}`,
     amount,
+    lines: lines.map((line) => `${describeLine(line)}: ${formatCents(line.cents)}`),
     facts: [`Total: ${amount}`, `Period: from ${start.slice(0, 10)} on, before ${end.slice(0, 10)} (UTC)`],
     path: `invoices/${String(number)}`,
   };
@@ -56,6 +71,7 @@ function note(data: Extract<Told, { type: 'CreditNoteIssued' }>['data']) {
   return {
     title: `credit note ${documentNumber('credit_note', data)}`,
     amount,
+    lines: [],
     facts: [`Credited: ${amount}`, `Of invoice: ${credited}`],
     path: `credit-notes/${String(number)}`,
   };

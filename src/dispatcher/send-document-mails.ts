@@ -26,7 +26,8 @@ async function readMail(dependencies: DocumentMailDependencies, waiting: Waiting
   const { mail_id: id, event_id: eventId, account_id: accountId, person_id: personId, revision } = waiting;
   const logged = await readDocumentMail(store, { accountId, eventId, revision, personId });
   if (!logged) throw new Error(`${accountId} has no document ${eventId}, though the read model has it`);
-  const person = (await readAccount(store, accountId)).people.get(personId);
+  const { people, closed: isClosed } = await readAccount(store, accountId);
+  const person = people.get(personId);
   if (!person) throw new Error(`${accountId} has no person ${personId}, though its document ${eventId} names them`);
   const record = (recorded: { messageId: string | null; timeoutMs: number }) =>
     recordDocumentMail(dependencies, logged, { personId, ...recorded });
@@ -35,7 +36,7 @@ async function readMail(dependencies: DocumentMailDependencies, waiting: Waiting
     compose: async () => {
       const partiesAt = await readParties(store, { accountId, issuerName });
       const { issuer } = partiesAt(logged.position);
-      return documentMail(logged, { id, to: person.email, issuer, publicUrl: publicUrl() });
+      return documentMail(logged, { id, to: person.email, issuer, publicUrl: publicUrl(), isClosed });
     },
     record,
     drop: person.removed ? ({ timeoutMs }) => record({ messageId: null, timeoutMs }) : undefined,

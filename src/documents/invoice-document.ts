@@ -124,7 +124,7 @@ export function creditNoteDocument(issued: Issued<CreditNoteIssued>, invoice: In
     invoice_number,
     invoice_document_number: documentNumber('invoice', invoice),
     line,
-    line_description: describe(credited),
+    line_description: describeLine(credited),
     /** Those that it gives back; none: the line as a whole. */
     charges,
     currency,
@@ -140,7 +140,7 @@ export function documentLine(line: InvoiceLine, number: number, items: LineItem[
   return {
     line: number,
     kind: line.kind,
-    description: describe(line),
+    description: describeLine(line),
     quantity: isQuantity ? line.quantity : 1,
     /** Unit price; null if the line is not a quantity of equal items. */
     rate_cents: isQuantity ? line.rate_cents : null,
@@ -155,7 +155,7 @@ export function documentLine(line: InvoiceLine, number: number, items: LineItem[
   };
 }
 
-function describe(line: InvoiceLine): string {
+export function describeLine(line: InvoiceLine): string {
   switch (line.kind) {
     case 'overage':
       return 'Downloads beyond the allowance';

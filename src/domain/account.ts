@@ -141,6 +141,13 @@ export type AccountCommand =
   /** After the end of its last period. */
   | { kind: 'close_account'; accountId: string };
 
+/** Billing details and people stay open to staff: the last documents need a name, and somebody who gets them. */
+const openAfterClosing: readonly AccountCommand['kind'][] = [
+  'change_billing_details',
+  'invite_person',
+  'remove_person',
+];
+
 /**
  * @param now instant of the decision, UTC ISO-8601
  * @returns the events to append: none when the command has been carried out already
@@ -149,8 +156,7 @@ export function decideAccount(state: Account, command: AccountCommand, now: stri
   if (command.kind === 'open_account') return state.opened ? [] : [openAccount(command, now)];
   if (!state.opened) return refuse('account_not_found');
   if (command.kind === 'close_account') return state.closed ? [] : [accountEvent('AccountClosed', command)];
-  // Billing details stay open to staff: the last invoices may still need a name.
-  if (state.closed && command.kind !== 'change_billing_details') return refuse('account_closed');
+  if (state.closed && !openAfterClosing.includes(command.kind)) return refuse('account_closed');
   switch (command.kind) {
     case 'issue_key':
       return decideKey(state, command, now);

@@ -18,7 +18,7 @@ export function endPeriod(state: UsagePeriod): UsageEvent {
   };
 }
 
-/** Ends an account's last period, at any time. */
+/** Ends an account's last period, at any time: before or after the day on which it would have ended. */
 export function endLastPeriod({ period }: UsagePeriod): UsageEvent {
   return { type: 'UsagePeriodEnded', data: { period_start: period.start, period_end: period.end, next: null } };
 }

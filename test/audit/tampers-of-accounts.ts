@@ -1,3 +1,4 @@
+import { bytesOf } from './forged-log.ts';
 import { edit, edits, type EventTamper, parse, type Parsed, remove, repeat, tamperWith } from './tampers-of-events.ts';
 
 /** Lies about accounts that are suspended or closed, and about the limits of keys. */
@@ -132,5 +133,11 @@ export const ofAccounts: readonly EventTamper[] = [
   remove('keys of a closed account that stay', 'account_closed', 'AccountClosed'),
   edit('a closing that nobody asked for', 'account_closed', 'ClosingRequested', ({ meta }) => {
     meta.actor = systemActor;
+  }),
+  tamperWith('a closing that is asked for behind it', 'account_closed', 'AccountClosed', (event, log, random) => {
+    const asked = log.rows.map(parse).find(({ type, name }) => type === 'ClosingRequested' && name === event.name);
+    if (!asked) return false;
+    log.insert(event, { ...asked, id: random.uuid(), data: bytesOf(asked.fields) });
+    return true;
   }),
 ];

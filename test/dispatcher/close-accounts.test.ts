@@ -54,6 +54,20 @@ it('closes an account whose closing was interrupted, and its last period once th
   expect((await invoicesOf(parts, { accountId })).map(({ event }) => event.type)).toEqual(['InvoiceIssued']);
 });
 
+it('ends a period whose time is over as the last one, and owes no fee of another', async () => {
+  const { accountId, stream, snapshot } = await openAt();
+  const overdue = '2026-12-03T08:00:00.000Z';
+  const at = { store: parts.store, now: () => overdue, newUuid, newId, randomBits };
+  const writers = writersOf(parts.store, () => overdue);
+  expect(await closeAccount({ ...at, writers }, { accountId, snapshot, ...request })).toMatchObject({
+    events: [{ type: 'UsagePeriodEnded', data: { next: null } }],
+  });
+  await roundAt(parts, { now: '2027-01-10T09:00:00.000Z' });
+  expect(await typesIn(stream)).toEqual(['UsagePeriodOpened', 'UsagePeriodEnded', 'UsagePeriodClosed']);
+  expect(await typesIn(usageStream(accountId, { start: '2026-12-01' }))).toEqual([]);
+  expect(await invoicesOf(parts, { accountId })).toHaveLength(1);
+});
+
 it('is done in both streams by the command, whoever repeats it', async () => {
   const { accountId, stream, snapshot } = await openAt();
   const at = { store: parts.store, now: () => closedAt, newUuid, newId, randomBits };

@@ -11,6 +11,7 @@ const sending = {
   to: 'owner@example.com',
   issuer: { ...issuerBySetting('Tally & Co'), email: 'billing@example.com' },
   publicUrl: 'https://reeltally.test/api',
+  isClosed: false,
 };
 const invoice: InvoiceIssued = {
   number: 7,
@@ -43,6 +44,25 @@ https://reeltally.test/api/console/invoices/7
 Questions about it: billing@example.com
 `,
     });
+  });
+
+  it('says all of it where nobody signs in any more', () => {
+    const rate = { rate_cents: 25, rate_version: '2026-01', stream: `usage-${accountId}-2026-11-21` };
+    const lines: InvoiceIssued['lines'] = [
+      { kind: 'overage', quantity: 78, cents: 1950, revisions: [[1, 155, 2]], ...rate },
+    ];
+    const document = { type: 'InvoiceIssued', data: { ...invoice, lines } } as const;
+    const { text } = documentMail({ document, issuedAt }, { ...sending, isClosed: true });
+    expect(text).toContain(`
+Downloads beyond the allowance: $19.50
+Amounts are without tax.
+
+The account is closed, and nobody signs in any more:
+ask for a copy, or for the single charges.
+
+Questions about it: billing@example.com
+`);
+    expect(text).not.toContain('https://');
   });
 
   it('names the invoice that a credit note is about, and no address for questions where there is none', () => {

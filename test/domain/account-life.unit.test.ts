@@ -159,6 +159,15 @@ describe('a closed account', () => {
     const another = { kind: 'issue_key', accountId, keyId: 'key_another000000000', maxKeys: 2 } as const;
     const asked2 = { ...another, keyHash: 'b'.repeat(64), keyPrefix: 'rtk_test', label: '' };
     expect(decideAccount(after, asked2, at)).toEqual({ refusal: 'account_closed' });
+    const request = { kind: 'request_closing', accountId } as const;
+    expect(decideAccount(after, request, at)).toEqual({ refusal: 'account_closed' });
+    const invite = {
+      kind: 'invite_person',
+      accountId,
+      personId: 'per_books00000000000',
+      email: 'b@example.com',
+    } as const;
+    expect(decideAccount(after, invite, at)).toMatchObject([{ type: 'PersonInvited' }]);
   });
 });
 

@@ -5,6 +5,7 @@ import type { Link } from '../../src/audit/rules/event-schemas.ts';
 import type { Period } from '../../src/audit/rules/period.ts';
 import { Replay } from '../../src/audit/rules/replay.ts';
 import type { CorrectionRequest } from '../../src/domain/correction-requests.ts';
+import { isLastEnded } from '../../src/domain/usage-periods.ts';
 import type { FileKey } from '../../src/ports/files.ts';
 import type { Call } from './clients.ts';
 import type { StoredEvent } from './event-log.ts';
@@ -91,6 +92,8 @@ interface State {
   overageDownloads: number;
   overageCents: number;
   keyUse: ReadonlyMap<string, { downloads: number; overage_cents: number }>;
+  /** The account is closed. */
+  isLast: boolean;
 }
 
 interface Charge {
@@ -194,6 +197,7 @@ function noteUsage(
     overageDownloads: totals.overage_downloads,
     overageCents: totals.overage_cents,
     keyUse: new Map(period.keyUse),
+    isLast: period.next === null,
   };
   const states = facts.states.get(accountId) ?? [];
   const before = states.at(-1);
@@ -262,10 +266,10 @@ const callsOf = ({ calls }: Evidence, operation: string) =>
 /** Nobody can say what its client has been told. */
 const isUntold = ({ answer }: Call) => answer === undefined || answer.status === 'cut';
 
-/** When nothing fails any more, everything is answered in time, and nothing is put off, unless staff have suspended the account. */
+/** When nothing fails any more, everything is answered in time, and nothing is put off, unless staff have suspended or closed the account. */
 function ofCalm({ calls }: Evidence, facts: Facts, report: Report): void {
   for (const call of calls.filter(({ client }) => client.startsWith('last.')))
-    if (![200, 202, 402].includes(Number(call.answer?.status)) && !wasSuspended(facts, call))
+    if (![200, 202, 402].includes(Number(call.answer?.status)) && !wasOutOfForce(facts, call))
       report('calm_is_served', `${nameOf(call)} was told ${String(call.answer?.status)}`);
 }
 
@@ -405,9 +409,9 @@ function isKeyUsedUp({ terms, keyUse }: State, code: string | undefined): boolea
   });
 }
 
-/** The account of a call was suspended at some instant. */
-const wasSuspended = (facts: Facts, call: Call): boolean =>
-  statesDuring(facts, call).some(({ terms }) => terms.suspended === true);
+/** The account of a call was suspended or closed at some instant. */
+const wasOutOfForce = (facts: Facts, call: Call): boolean =>
+  statesDuring(facts, call).some(({ terms, isLast }) => terms.suspended === true || isLast);
 
 /** Its key has to have had another video's download at some instant. */
 function checkReuse(call: Call, { charges, shownWithinMs }: Facts, report: Report): void {
@@ -578,7 +582,7 @@ function ofApiKeys({ calls, keys = [] }: Evidence, facts: Facts, report: Report)
   for (const call of calls) {
     const { answer, request, sentMs, answeredMs } = call;
     const { revokingMs = Infinity, revokedMs = Infinity } = keys.find(({ apiKey }) => apiKey === request.apiKey) ?? {};
-    if (answer?.status === 401 && answeredMs < revokingMs && !wasSuspended(facts, call))
+    if (answer?.status === 401 && answeredMs < revokingMs && !wasOutOfForce(facts, call))
       report('key_in_force', `${nameOf(call)} was refused with a key that is in force`);
     const isAdmitted = typeof answer?.status === 'number' && answer.status < 500 && answer.status !== 401;
     if (sentMs > revokedMs && (isAdmitted || charged.has(request.id)))
@@ -626,16 +630,18 @@ export function isSettled({ postgres, log, accounts, hasWorkers, parts, now }: W
   if (hasWorkers && ![...readModels.jobs.values()].every(isEnded)) return false;
   const nowMs = Date.parse(now());
   const rows = [...readModels.credits.values()];
-  const isDone = rows.every(({ snapshot: { usage }, openingInvoiceDue, periodInvoiceDue }) => {
+  const isDone = rows.every(({ snapshot: { usage, lastTime }, openingInvoiceDue, periodInvoiceDue }) => {
     if (usage.phase === 'absent' || openingInvoiceDue || periodInvoiceDue) return false;
-    const endMs = Date.parse(usage.period.end);
+    const endMs = Date.parse(isLastEnded(usage) ? lastTime : usage.period.end);
     if (endMs > nowMs) return true;
     // The end is recorded a little later than it comes.
     return usage.phase === 'closed' || (usage.phase === 'ended' && endMs + graceSeconds * 1_000 > nowMs - 1_000);
   });
   const isCurrent = accounts.every(({ accountId }) => {
     const usage = readModels.newestOf(accountId)?.snapshot.usage;
-    return usage?.phase === 'open' && Date.parse(usage.period.end) > nowMs;
+    if (!usage || usage.phase === 'absent') return false;
+    if (isLastEnded(usage)) return readModels.closed.get(accountId) === true;
+    return usage.phase === 'open' && Date.parse(usage.period.end) > nowMs;
   });
   return isDone && isCurrent;
 }

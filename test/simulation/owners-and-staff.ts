@@ -3,6 +3,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { issueReferencedKey, revokeApiKey } from '../../src/commands/accounts.ts';
 import { carryOutCorrection } from '../../src/commands/carry-out-correction.ts';
 import { changeTerms, type TermsChange } from '../../src/commands/change-terms.ts';
+import { closeAccount } from '../../src/commands/close-account.ts';
 import { approveCorrection, askCorrection, refuseCorrection } from '../../src/commands/correct.ts';
 import { giveBack, giveBackCharges } from '../../src/commands/give-back.ts';
 import type { TermsChanges } from '../../src/domain/change-plan.ts';
@@ -192,7 +193,7 @@ async function staff(client: Insider): Promise<void> {
   const { random, scene } = client;
   const orders = [
     changePlan,
-    suspendForAWhile,
+    scene.world.parts.keys && random.chance(0.15) ? close : suspendForAWhile,
     waive,
     waivePart,
     credit,
@@ -224,8 +225,24 @@ async function suspendForAWhile(client: Insider): Promise<void> {
   const { random } = client;
   await changeOf(client, 'suspension', { kind: 'suspend_account' }, staffActor);
   await pauseFor(random, 0, 6_000);
-  while ((await changeOf(client, 'end of a suspension', { kind: 'lift_suspension' }, staffActor)) !== 'accepted')
+  const isOver = ['accepted', 'refused'];
+  while (
+    !isOver.includes((await changeOf(client, 'end of a suspension', { kind: 'lift_suspension' }, staffActor)) ?? '')
+  )
     await pauseFor(random, 500, 3_000);
+}
+
+/** For good: whatever comes afterwards is refused. */
+async function close(client: Insider): Promise<void> {
+  const { accountId } = client.account;
+  for (let times = drawTimes(client.random); times > 0; times -= 1)
+    await order(client, 'closing', async (process) => {
+      const snapshot = await process.postgres.statement(({ readModels }) => readModels.newestOf(accountId)?.snapshot);
+      if (!snapshot) return 'no row';
+      const request = { accountId, actor: staffActor, snapshot, correlationId: process.newUuid(), timeoutMs: 5_000 };
+      const closed = await closeAccount(process, request);
+      return isRefused(closed) ? closed.refusal : closed.outcome;
+    });
 }
 
 const tokenOf = ({ data }: StoredEvent) => (data as { token: string }).token;

@@ -652,6 +652,42 @@ export const plantedBugs: readonly PlantedBug[] = [
     'end: nextAnchor(period.end, dayOf(period.end)) }',
   ),
   bug('one-waiver-per-reference', 'a reference waives one charge', charges, '`${reference} ${token}`', 'reference'),
+  // An account's life, and the limits of its keys.
+  bug(
+    'closed-is-charged',
+    'the last period takes charges behind its end',
+    'domain/decide-usage.ts',
+    "if (isLastEnded(state)) return command.kind === 'close_account' ? [] : refuse('account_closed');",
+    "if (isLastEnded(state) && command.kind === 'close_account') return [];",
+  ),
+  bug(
+    'suspended-is-charged',
+    'whoever was admitted before a suspension is charged behind it',
+    'domain/decide-usage.ts',
+    "if (state.terms.suspended) return refuse('account_suspended');",
+    '',
+  ),
+  bug(
+    'suspension-ends-with-its-period',
+    'the next period begins without the suspension',
+    'domain/usage-periods.ts',
+    'return { ...terms, ...plan, overage_cap_cents: capCents === undefined',
+    'return { ...terms, ...plan, suspended: undefined, overage_cap_cents: capCents === undefined',
+  ),
+  bug(
+    'key-limit-after-the-charge',
+    'the limit of a key is compared with what it was charged before',
+    'domain/decide-usage.ts',
+    'use.overage_cents + cents > limit.overage_cents',
+    'use.overage_cents > limit.overage_cents',
+  ),
+  bug(
+    'keys-of-a-closed-account-stay',
+    'nobody completes a closing that was cut off',
+    'dispatcher/close-periods.ts',
+    '[await listAccountsToClose(pool, look), (period) => recordClosingOf(dependencies, period)],',
+    '[[], (period) => recordClosingOf(dependencies, period)],',
+  ),
   {
     name: 'grace-from-the-clock',
     what: 'the grace begins as the time of a period is over, not as its end is recorded',

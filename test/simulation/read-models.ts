@@ -66,9 +66,9 @@ export class ReadModels {
   readonly corrections = new Map<string, CorrectionRequests>();
   /** Positions in the log of those that were asked for, by their ids. */
   readonly askedAt = new Map<string, bigint>();
-  /** By usage stream. */
   /** By the tokens of their downloads. */
   readonly #overageCents = new Map<string, number>();
+  /** By usage stream. */
   readonly #notices = new Map<string, MailRecord>();
   /** Those that name people to mail, by the id of their event; and whose mails are not recorded. */
   readonly #documents = new Map<string, Omit<WaitingDocumentMail, 'mail_id' | 'person_id'> & { time: string }>();

@@ -69,8 +69,7 @@ export class Account extends Chain<string> {
     }
     this.mustEqual('account_events', event, { account_id: this.accountId });
     if (event.type === 'AccountClosed') this.#close(event);
-    else if (event.type === 'ClosingRequested')
-      this.mustEqual('account_closed', event, { type: 'owner' }, 'metadata.actor.');
+    else if (event.type === 'ClosingRequested') this.#requestClosing(event);
     else if (event.type === 'PersonSignedIn') this.#signIn(event);
     else if (event.type.startsWith('Person')) this.#person(event);
     else if (event.type === 'BillingDetailsChanged') this.#details(event);
@@ -81,6 +80,15 @@ export class Account extends Chain<string> {
   #signIn(event: Link): void {
     const own = { type: 'owner', id: event.data.person_id };
     this.mustEqual('actor_person', event, own, 'metadata.actor.');
+    this.#requireOpen(event);
+  }
+
+  #requestClosing(event: Link): void {
+    this.mustEqual('account_closed', event, { type: 'owner' }, 'metadata.actor.');
+    this.#requireOpen(event);
+  }
+
+  #requireOpen(event: Link): void {
     this.must('account_closed', !this.closed, event, 'type', 'none of a closed account');
   }
 
@@ -120,7 +128,7 @@ export class Account extends Chain<string> {
   #person(event: Link): void {
     const { type, data } = event;
     const person = this.people.get(data.person_id);
-    const isNew = type === 'PersonInvited' && !person && !this.closed;
+    const isNew = type === 'PersonInvited' && !person;
     const are = [...this.people.values()].filter(({ removedAt }) => removedAt === null).length;
     const isRemoved = type === 'PersonRemoved' && person?.removedAt === null && are > 1;
     this.must('account_events', isNew || isRemoved, event, 'type', 'what this person allows');

@@ -267,7 +267,7 @@ export class AccountWriter {
    * @returns whether it did something, after which the step is done again
    */
   async #rollOver(cache: UsageCache, request: PendingRequest | undefined, now: string): Promise<boolean> {
-    const due = rollOverDue(cache.snapshot, now);
+    const due = rollOverDue(cache.snapshot, now, request?.command);
     if (!due) return false;
     if (!request) return due.opensNextPeriod && (await this.#readNextPeriod(cache));
     const before = cache.snapshot;

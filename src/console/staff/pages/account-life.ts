@@ -55,8 +55,8 @@ export function accountLife(account: AccountShown, { session }: Pick<StaffVisit,
           session,
           `${path}/suspend`,
           html`<p>
-              Its keys are refused and nothing is charged, no fee either, until that is lifted. Downloads that are
-              queued go on.
+              Its keys are refused and nothing is charged until that is lifted; a period that begins meanwhile has no
+              fee. What was due before is invoiced. Downloads that are queued go on.
             </p>
             ${reasonField({ hint: 'For staff and the audit; the account is only told that it is suspended.' })}
             <button class="danger">Suspend the account</button>`,
@@ -70,7 +70,9 @@ export function accountLife(account: AccountShown, { session }: Pick<StaffVisit,
       `${path}/close`,
       html`<p>
           Its last period ends now and is invoiced once the grace is over; its keys are revoked, and its people are
-          signed out. Nothing undoes that.
+          signed out. Nobody of the account can fetch a download any more:
+          <a href="${path}/downloads">those that still run</a> stay charged unless you give them back. Nothing undoes
+          the closing.
         </p>
         ${reasonField()} <button class="danger">Close the account for good</button>`,
     ),
