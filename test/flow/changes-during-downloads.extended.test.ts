@@ -2,9 +2,10 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type ConnectedEventStore, connectEventStore } from '../../src/adapters/event-store/event-store.ts';
 import { usageOrigin } from '../../src/commands/usage/usage-cache.ts';
 import type { WriterRegistry } from '../../src/commands/usage/writer-registry.ts';
-import { periodOfUsageStream } from '../../src/domain/billing-period.ts';
+import { usageStream } from '../../src/domain/billing-period.ts';
 import type { UsageCommand } from '../../src/domain/decide-usage.ts';
 import { evolveUsage } from '../../src/domain/evolve-usage.ts';
+import { parseUsageEvent } from '../../src/domain/parse-event.ts';
 import type { UsageEvent } from '../../src/domain/usage-events.ts';
 import { initialUsage, type Usage, type UsagePeriod } from '../../src/domain/usage-state.ts';
 import { ask, freshCause, writersOf } from '../commands/usage-account.ts';
@@ -76,10 +77,10 @@ function wrongIn(state: UsagePeriod, { type, data }: UsageEvent, keyId: string):
 
 async function round(name: string, number: number): Promise<{ queued: number; refused: number }> {
   const account = await installation.openAccount();
-  const [first] = await installation.readLog(`usage-${account.accountId}-`);
-  if (!first) throw new Error('the account has no period');
-  const { accountId } = periodOfUsageStream(first.stream);
-  const usage = { accountId, stream: first.stream, origin: usageOrigin(first.stream) };
+  const { accountId } = account;
+  const [opened] = await store.read(`account-${accountId}`, 0);
+  const stream = usageStream(accountId, { start: (opened?.data as { period_start: string }).period_start });
+  const usage = { accountId, stream, origin: usageOrigin(stream) };
   const body = { url: installation.sampleUrl('private') };
   const sent = Array.from({ length: requests }, (_, index) =>
     call(apis[index % 2 === 0 ? 0 : 1].url, '/video/download', { key: account.key, body }),
@@ -91,13 +92,13 @@ async function round(name: string, number: number): Promise<{ queued: number; re
     }
   };
   const [answers] = await Promise.all([Promise.all(sent), change()]);
-  await judge(account, first.stream, answers);
+  await judge(account, stream, answers);
   const queued = answers.filter(({ status }) => status === 202).length;
   return { queued, refused: answers.length - queued };
 }
 
 async function judge({ accountId, keyId }: OpenedAccount, stream: string, answers: readonly Answer[]): Promise<void> {
-  const events = (await installation.readLog(stream)) as unknown as UsageEvent[];
+  const events = (await store.read(stream, 0)).map((recorded) => parseUsageEvent(recorded).event);
   let state: Usage = initialUsage;
   for (const event of events) {
     if (state.phase !== 'absent') expect(wrongIn(state, event, keyId)).toEqual([]);
