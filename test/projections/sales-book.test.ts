@@ -34,7 +34,8 @@ beforeAll(async () => {
   const random = new Random(seed);
   for (let account = 0; account < accounts; account += 1) {
     const day = String(1 + random.below(31)).padStart(2, '0');
-    await new RichHistory(log.store, random, `2024-01-${day}T10:00:00.000Z`).live(3, 25);
+    const history = new RichHistory(log.store, random, `2024-01-${day}T10:00:00.000Z`);
+    await history.live(3, 25, { closes: account % 5 === 4 });
   }
   await models.caughtUp();
 });
