@@ -9,10 +9,11 @@ import { comingTerms, isOverAt, termsAt } from '../../../domain/usage-periods.ts
 import type { UsagePeriod } from '../../../domain/usage-state.ts';
 import { doneNote, folded, formTokenField, postForm, readDollars } from '../../form-fields.ts';
 import { amountCell, count, countCell, day, facts, listTable, money, note, rowName, tag, time } from '../../parts.ts';
-import { type Answer, away, badInput, missing, outcomeUnknown, type OwnerVisit, page, redirect } from '../../visit.ts';
+import { type Answer, badInput, missing, type OwnerVisit, page, redirect } from '../../visit.ts';
 import { currentUsage, snapshotOf } from '../current-usage.ts';
 import type { ConsoleDependencies } from '../dependencies.ts';
 import { causeOf, requestOf } from '../owner-request.ts';
+import { accountTexts, requireChange, suspendedText } from '../refusal-texts.ts';
 import { suspendedNote } from '../suspended-note.ts';
 import { billingForm } from './billing-details.ts';
 import { peopleAndSessions } from './people.ts';
@@ -110,14 +111,7 @@ async function changeTerms(visit: OwnerVisit, dependencies: ConsoleDependencies,
     cause: causeOf(visit, dependencies.newUuid()),
     timeoutMs: budgetMs,
   });
-  if (answer.outcome === 'refused')
-    throw badInput(
-      answer.refusal === 'account_suspended'
-        ? 'This account is suspended: its plan stays until that is lifted. Ask the support of this service. Nothing was changed.'
-        : 'The plan was changed too often in this billing period. Wait for the next one.',
-    );
-  if (answer.outcome === 'unknown') throw outcomeUnknown();
-  if (answer.outcome !== 'accepted') throw away();
+  requireChange(answer);
 }
 
 function plans(usage: UsagePeriod, { plans: catalogue, selfServicePlans, now }: ConsoleDependencies): Html {
@@ -162,6 +156,7 @@ function planOf(visit: OwnerVisit, { plans: catalogue, selfServicePlans }: Conso
 export async function confirmPlan(visit: OwnerVisit, dependencies: ConsoleDependencies): Promise<Answer> {
   const terms = planOf(visit, dependencies);
   const usage = inForceAt(await currentUsage(visit, dependencies), dependencies.now());
+  if (usage.terms.suspended) throw badInput(suspendedText);
   const { effective } = resultOfPlanChange(usage, changeTo(terms));
   const differenceCents = differenceOf(usage, terms);
   return page({
@@ -240,7 +235,7 @@ function closing({ session }: OwnerVisit, { closingRequestedAt: askedAt }: Accou
 
 export async function requestClosing(visit: OwnerVisit, dependencies: ConsoleDependencies): Promise<Answer> {
   const asked = await requestClosingOf(dependencies.accounts, requestOf(visit));
-  if (isRefused(asked)) throw missing();
+  if (isRefused(asked)) throw badInput(accountTexts[asked.refusal]);
   return redirect('/console/settings?done=closing#closing');
 }
 
