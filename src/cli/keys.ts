@@ -68,14 +68,14 @@ export function addLimitKey(keys: Command, run: RunCommand): void {
 interface LimitOptions {
   downloads?: number | 'none';
   overageCents?: number | 'none';
-  /** The end of the last day; null for none. */
-  until?: string | null;
+  /** The end of the last day, or none. */
+  until?: string;
 }
 
 const downloadsArgument = (value: string) => (value === 'none' ? value : wholeArgument(0, largestAllowance)(value));
 
-function lastDayArgument(value: string): string | null {
-  if (value === 'none') return null;
+function lastDayArgument(value: string): string {
+  if (value === 'none') return value;
   const until = endOfDay(dayArgument(value));
   if (until === undefined)
     throw new InvalidArgumentError('the last day is 9999-12-30 at the latest; none means no last day');
@@ -96,7 +96,7 @@ async function limitCommand(
     changes: {
       ...(downloads !== undefined && { downloads: orNull(downloads) }),
       ...(overageCents !== undefined && { overage_cents: orNull(overageCents) }),
-      ...(until !== undefined && { until }),
+      ...(until !== undefined && { until: orNull(until) }),
     },
     snapshot: await snapshotOf(cli, accountId),
     cause: ownCause(cli.newUuid(), cli.actor),
@@ -112,7 +112,7 @@ async function limitCommand(
   print(cli.output, data, `${keyId} ${text}; used so far: ${useText(used)}`);
 }
 
-const orNull = (given: number | 'none'): number | null => (given === 'none' ? null : given);
+const orNull = <Value>(given: Value | 'none'): Value | null => (given === 'none' ? null : given);
 
 const whyNotLimited = (keyId: string): Record<TermsRefusal | 'key_not_found', string> => ({
   key_not_found: `nothing was changed: the key ${keyId} is revoked, and its limit can only be removed, with none`,

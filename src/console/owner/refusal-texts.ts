@@ -3,7 +3,7 @@ import type { TermsRefusal } from '../../domain/decide-usage.ts';
 import { maxKeyLimits } from '../../domain/key-limits.ts';
 import { isRefused, type Refused } from '../../domain/refusals.ts';
 import { count } from '../parts.ts';
-import { away, badInput, outcomeUnknown } from '../visit.ts';
+import { away, badInput, outcomeUnknown, type PageRefusal } from '../visit.ts';
 
 /** Texts for owners whose change is refused. */
 
@@ -13,20 +13,21 @@ export const accountTexts = {
   account_closed: 'This account is closed, and cannot be changed. Ask the support of this service.',
 };
 
-export const suspendedText =
-  'This account is suspended: its plan cannot be changed until that is lifted. Ask the support of this service why, and what lifts it.';
-
 const termsTexts: Record<TermsRefusal | 'key_not_found', string> = {
   account_closed: accountTexts.account_closed,
-  account_suspended: suspendedText,
+  account_suspended:
+    'This account is suspended: its plan cannot be changed until that is lifted. Ask the support of this service why, and what lifts it.',
   too_many_plan_changes: 'The plan was changed too often in this billing period. Wait for the next one.',
   too_many_key_limits: `${count(maxKeyLimits)} keys have a limit, the most that there may be. Remove that of another key first; revoked keys count as well.`,
   key_not_found: 'This key is revoked: its limit can only be removed.',
 };
 
+export const refusalOfTerms = (refusal: keyof typeof termsTexts): PageRefusal =>
+  badInput(`${termsTexts[refusal]} Nothing was changed.`);
+
 /** @throws {PageRefusal} for an answer that is no change of the terms */
 export function requireChange(answer: TermsAnswer | Refused<'key_not_found'>): void {
-  if (isRefused(answer)) throw badInput(`${termsTexts[answer.refusal]} Nothing was changed.`);
+  if (isRefused(answer)) throw refusalOfTerms(answer.refusal);
   if (answer.outcome === 'unknown') throw outcomeUnknown();
   if (answer.outcome !== 'accepted') throw away();
 }

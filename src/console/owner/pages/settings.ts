@@ -4,8 +4,8 @@ import { type Html, html, numberCell } from '../../../documents/html.ts';
 import type { Account } from '../../../domain/account.ts';
 import { changePlan as decidePlanChange, resultOfPlanChange } from '../../../domain/change-plan.ts';
 import { feeOf, maxKeysOf, type PlanTerms, type Terms } from '../../../domain/plans.ts';
-import { isRefused } from '../../../domain/refusals.ts';
-import { comingTerms, isOverAt, termsAt } from '../../../domain/usage-periods.ts';
+import { isRefused, refuse } from '../../../domain/refusals.ts';
+import { comingTerms, isLastEnded, isOverAt, termsAt } from '../../../domain/usage-periods.ts';
 import type { UsagePeriod } from '../../../domain/usage-state.ts';
 import { doneNote, folded, formTokenField, postForm, readDollars } from '../../form-fields.ts';
 import { amountCell, count, countCell, day, facts, listTable, money, note, rowName, tag, time } from '../../parts.ts';
@@ -13,7 +13,7 @@ import { type Answer, badInput, missing, type OwnerVisit, page, redirect } from 
 import { currentUsage, snapshotOf } from '../current-usage.ts';
 import type { ConsoleDependencies } from '../dependencies.ts';
 import { causeOf, requestOf } from '../owner-request.ts';
-import { accountTexts, requireChange, suspendedText } from '../refusal-texts.ts';
+import { accountTexts, refusalOfTerms, requireChange } from '../refusal-texts.ts';
 import { suspendedNote } from '../suspended-note.ts';
 import { billingForm } from './billing-details.ts';
 import { peopleAndSessions } from './people.ts';
@@ -156,7 +156,6 @@ function planOf(visit: OwnerVisit, { plans: catalogue, selfServicePlans }: Conso
 export async function confirmPlan(visit: OwnerVisit, dependencies: ConsoleDependencies): Promise<Answer> {
   const terms = planOf(visit, dependencies);
   const usage = inForceAt(await currentUsage(visit, dependencies), dependencies.now());
-  if (usage.terms.suspended) throw badInput(suspendedText);
   const { effective } = resultOfPlanChange(usage, changeTo(terms));
   const differenceCents = differenceOf(usage, terms);
   return page({
@@ -207,10 +206,15 @@ function inForceAt(usage: UsagePeriod, now: string): UsagePeriod {
   return { ...usage, terms, feeCents: feeOf(terms), due: null, planChanges: 0 };
 }
 
-/** The cents that a change to a plan adds to the next invoice. */
+/**
+ * The cents that a change to a plan adds to the next invoice.
+ *
+ * @throws {PageRefusal} where the change would be refused
+ */
 function differenceOf(usage: UsagePeriod, terms: PlanTerms): number {
-  const decided = decidePlanChange(usage, changeTo(terms));
-  const [event] = isRefused(decided) ? [] : decided;
+  const decided = isLastEnded(usage) ? refuse('account_closed') : decidePlanChange(usage, changeTo(terms));
+  if (isRefused(decided)) throw refusalOfTerms(decided.refusal);
+  const [event] = decided;
   return event?.type === 'PlanChanged' ? event.data.fee_difference_cents : 0;
 }
 
