@@ -133,6 +133,7 @@ function plans(usage: UsagePeriod, { plans: catalogue, selfServicePlans, now }: 
       '': ({ plan }) => {
         if (plan === terms.plan) return tag('yours', 'good');
         if (!selfServicePlans.has(plan)) return 'by agreement';
+        if (terms.suspended) return 'not while suspended';
         return html`<a data-row href="/console/settings/plan/${plan}">Change to it…</a>`;
       },
     })}`;
