@@ -69,8 +69,9 @@ describe('a closed account', () => {
     for (const words of [
       ['keys', 'issue', accountId],
       ['accounts', 'plan', accountId, 'dev_100'],
+      ['people', 'invite', accountId, 'second@example.com'],
     ])
-      await expect(service.cli(...words)).rejects.toThrow(/closed/);
+      await expect(service.cli(...words)).rejects.toThrow(/is closed/);
   });
 });
 
