@@ -1,36 +1,22 @@
-import type { Command } from 'commander';
+import { type Command, InvalidArgumentError } from 'commander';
 import { type KeyWithUse, listKeysWithUse } from '../../projections/admission/key-use.ts';
 import { waitForKey } from '../../projections/api-keys.ts';
 import { issueReferencedKey, openFirstPeriod, revokeApiKey } from '../commands/accounts.ts';
 import { ownCause } from '../commands/handler/event-metadata.ts';
 import { limitKey } from '../commands/limit-key.ts';
 import { facts } from '../documents/text.ts';
+import type { AccountRefusal } from '../domain/account.ts';
 import { keyLabel } from '../domain/account-events.ts';
 import { formatCents } from '../domain/cents.ts';
-import {
-  endOfDay,
-  type KeyLimit,
-  type KeyUse,
-  limitParts,
-  maxKeyLimits,
-  noLimit,
-  noUse,
-} from '../domain/key-limits.ts';
+import type { TermsRefusal } from '../domain/decide-usage.ts';
+import { endOfDay, type KeyLimit, type KeyUse, limitParts, maxKeyLimits, noUse } from '../domain/key-limits.ts';
 import { largestAllowance, maxKeysOf } from '../domain/plans.ts';
 import { termsAt } from '../domain/usage-periods.ts';
 import { accepted, untilInForce } from './accounts/apply-change.ts';
 import { currentUsage, requireAccount, snapshotOf } from './accounts/find-account-usage.ts';
 import { accountIdArgument, centsOrNoneArgument, dayArgument, referenceArgument, wholeArgument } from './arguments.ts';
 import { type CliDependencies, requestOf, type RunCommand } from './dependencies.ts';
-import {
-  type Columns,
-  CommandFailed,
-  print,
-  type RefusalTexts,
-  requireText,
-  rowsText,
-  unlessRefused,
-} from './output.ts';
+import { type Columns, CommandFailed, print, requireText, rowsText, unlessRefused } from './output.ts';
 import { commandTimeoutMs, notInForce, untilShown } from './wait-for-read-models.ts';
 
 interface IssueOptions {
@@ -82,11 +68,19 @@ export function addLimitKey(keys: Command, run: RunCommand): void {
 interface LimitOptions {
   downloads?: number | 'none';
   overageCents?: number | 'none';
+  /** The end of the last day, or none. */
   until?: string;
 }
 
 const downloadsArgument = (value: string) => (value === 'none' ? value : wholeArgument(0, largestAllowance)(value));
-const lastDayArgument = (value: string) => (value === 'none' ? value : dayArgument(value));
+
+function lastDayArgument(value: string): string {
+  if (value === 'none') return value;
+  const until = endOfDay(dayArgument(value));
+  if (until === undefined)
+    throw new InvalidArgumentError('the last day is 9999-12-30 at the latest; none means no last day');
+  return until;
+}
 
 async function limitCommand(
   cli: CliDependencies,
@@ -96,35 +90,37 @@ async function limitCommand(
   if (downloads === undefined && overageCents === undefined && until === undefined)
     throw new CommandFailed('nothing to change: give --downloads, --overage-cents or --until, or several of them');
   const accountId = await accountOfKey(cli, keyId);
-  const before = (await currentUsage(cli, accountId)).terms.key_limits?.[keyId] ?? noLimit;
-  const changed: KeyLimit = {
-    downloads: orNull(downloads, before.downloads),
-    overage_cents: orNull(overageCents, before.overage_cents),
-    until: until === undefined ? before.until : until === 'none' ? null : endOfDay(until),
-  };
-  const limit = limitParts(changed).length === 0 ? null : changed;
   const answer = await limitKey(cli, {
     accountId,
     keyId,
-    limit,
+    changes: {
+      ...(downloads !== undefined && { downloads: orNull(downloads) }),
+      ...(overageCents !== undefined && { overage_cents: orNull(overageCents) }),
+      ...(until !== undefined && { until: orNull(until) }),
+    },
     snapshot: await snapshotOf(cli, accountId),
     cause: ownCause(cli.newUuid(), cli.actor),
     timeoutMs: commandTimeoutMs,
   });
-  const change = accepted(answer, {
-    key_not_found: `the key ${keyId} is revoked`,
-    too_many_key_limits: `nothing was changed: ${String(maxKeyLimits)} keys of the account have a limit; remove those of keys that are revoked`,
-  });
+  const change = accepted(answer, whyNotLimited(keyId));
   await untilInForce(cli, change, `the limit of ${keyId}`);
   const { events, usage } = change;
+  const limit = usage.terms.key_limits?.[keyId] ?? null;
   const used = usage.keyUse[keyId] ?? noUse;
   const data = { account_id: accountId, key_id: keyId, limit, used, changed: events.length > 0 };
   const text = limit ? `may use ${limitParts(limit).join(', ')} in a billing period` : 'has no limit of its own';
   print(cli.output, data, `${keyId} ${text}; used so far: ${useText(used)}`);
 }
 
-const orNull = (given: number | 'none' | undefined, before: number | null): number | null =>
-  given === undefined ? before : given === 'none' ? null : given;
+const orNull = <Value>(given: Value | 'none'): Value | null => (given === 'none' ? null : given);
+
+const whyNotLimited = (keyId: string): Record<TermsRefusal | 'key_not_found', string> => ({
+  key_not_found: `nothing was changed: the key ${keyId} is revoked, and its limit can only be removed, with none`,
+  too_many_key_limits: `nothing was changed: ${String(maxKeyLimits)} keys of the account have a limit, the most that there may be; remove others with none, such as those of revoked keys`,
+  account_closed: 'nothing was changed: the account is closed, and its keys are revoked',
+  account_suspended: 'nothing was changed: the account is suspended; lift that first with "accounts lift-suspension"',
+  too_many_plan_changes: 'nothing was changed: plan and terms have changed too often in this billing period',
+});
 
 const useText = ({ downloads, overage_cents: cents }: KeyUse): string =>
   `${String(downloads)} downloads, ${formatCents(cents)} of overage`;
@@ -151,13 +147,19 @@ async function issueCommand(
   print(cli.output, data, `${facts(data)}\n\n${key === null ? shownBefore(revoked) : shownNow}`);
 }
 
-function refusalTexts(accountId: string, maxKeys: number): RefusalTexts {
+function refusalTexts(accountId: string, maxKeys: number): Record<AccountRefusal<'issue_key'>, string> {
   const allowed = `${String(maxKeys)} API keys, as many as its terms allow ("accounts terms ${accountId} --keys" changes that)`;
   return {
+    ...accountTexts(accountId),
     too_many_keys: `${accountId} has ${allowed}: revoke one first`,
     too_many_new_keys: `in the past hour ${accountId} was issued ${allowed}`,
   };
 }
+
+const accountTexts = (accountId: string) => ({
+  account_not_found: `there is no account ${accountId}`,
+  account_closed: `the account ${accountId} is closed: its keys are revoked, and it gets no others`,
+});
 
 const shownNow = 'The key is shown only once; nobody can show it again.';
 
@@ -189,7 +191,11 @@ const keyColumns: Columns<LimitedKey> = {
 async function revokeCommand(cli: CliDependencies, keyId: string): Promise<void> {
   const accountId = await accountOfKey(cli, keyId);
   const revoked = await revokeApiKey(cli, { accountId, keyId, ...requestOf(cli) });
-  unlessRefused(revoked, { key_not_found: `there is no key ${keyId}` });
+  const whyNot: Record<AccountRefusal<'revoke_key'>, string> = {
+    ...accountTexts(accountId),
+    key_not_found: `there is no key ${keyId}`,
+  };
+  unlessRefused(revoked, whyNot);
   const inForce = await untilShown(cli, (timeoutMs) => waitForKey(cli.pool, keyId, { revoked: true, timeoutMs }));
   if (!inForce) throw notInForce(`the revocation of ${keyId}`);
   const data = { account_id: accountId, key_id: keyId, revoked: true };

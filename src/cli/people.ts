@@ -1,13 +1,14 @@
 import type { Command } from 'commander';
 import { invitePerson, removePerson } from '../commands/accounts.ts';
 import { facts } from '../documents/text.ts';
+import type { AccountRefusal } from '../domain/account.ts';
 import { findPerson, listPeople, maxPeople, type Person } from '../domain/people.ts';
 import { email as emailSchema } from '../domain/plain-text.ts';
 import { refuse } from '../domain/refusals.ts';
 import { requireAccount } from './accounts/find-account-usage.ts';
 import { accountIdArgument } from './arguments.ts';
 import { type CliDependencies, requestOf, type RunCommand } from './dependencies.ts';
-import { print, type RefusalTexts, requireText, rowsText, unlessRefused } from './output.ts';
+import { print, requireText, rowsText, unlessRefused } from './output.ts';
 
 export function addInvitePerson(people: Command, run: RunCommand): void {
   people
@@ -64,10 +65,14 @@ async function removeCommand(cli: CliDependencies, accountId: string, person: st
 
 const rowOf = ({ personId, since, email }: Person) => ({ person_id: personId, since, email });
 
-function refusalTexts(accountId: string, person: string): RefusalTexts {
+function refusalTexts(
+  accountId: string,
+  person: string,
+): Record<AccountRefusal<'invite_person' | 'remove_person'>, string> {
   const most = String(maxPeople);
   return {
     account_not_found: `there is no account ${accountId}`,
+    account_closed: `the account ${accountId} is closed: its people do not change any more`,
     person_not_found: `${accountId} has no person ${person}: "people list ${accountId}" shows those it has`,
     last_person: `${person} is the last person of ${accountId}: invite another first`,
     too_many_people: `${accountId} has ${most} people, the most that an account may have: remove one first`,

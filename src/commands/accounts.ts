@@ -2,6 +2,7 @@ import { LRUCache } from 'lru-cache';
 import {
   type Account,
   type AccountCommand,
+  type AccountRefusal,
   type ApiKey,
   type ChangeBillingDetails,
   decideAccount,
@@ -115,7 +116,10 @@ interface KeyRequest extends AccountRequest {
 }
 
 /** @throws {OutcomeUnknown} when the event may be stored, of a key that nobody will ever see */
-export async function issueApiKey(dependencies: AccountDependencies, asked: KeyRequest): Promise<IssuedKey | Refused> {
+export async function issueApiKey(
+  dependencies: AccountDependencies,
+  asked: KeyRequest,
+): Promise<IssuedKey | Refused<AccountRefusal<'issue_key'>>> {
   const issued = await issueKey(dependencies, { ...asked, keyId: dependencies.newId('key') });
   if (isRefused(issued)) return issued;
   if (issued.key === null) throw new Error(`key ${issued.keyId} was drawn twice`);
@@ -131,7 +135,7 @@ export async function issueApiKey(dependencies: AccountDependencies, asked: KeyR
 export async function issueReferencedKey(
   dependencies: AccountDependencies,
   { reference, ...asked }: KeyRequest & { reference: string | undefined },
-): Promise<(ApiKey & { key: string | null }) | Refused> {
+): Promise<(ApiKey & { key: string | null }) | Refused<AccountRefusal<'issue_key'>>> {
   const keyId = reference === undefined ? dependencies.newId('key') : keyIdOf(asked.accountId, reference);
   return await issueKey(dependencies, { ...asked, keyId });
 }
@@ -139,7 +143,7 @@ export async function issueReferencedKey(
 async function issueKey(
   dependencies: AccountDependencies,
   { accountId, label, maxKeys, keyId, ...request }: KeyRequest & { keyId: string },
-): Promise<(ApiKey & { key: string | null }) | Refused> {
+): Promise<(ApiKey & { key: string | null }) | Refused<AccountRefusal<'issue_key'>>> {
   const { key, keyHash, keyPrefix } = newApiKey(dependencies.randomBits);
   const issued = await command(
     dependencies,
@@ -155,7 +159,7 @@ async function issueKey(
 export async function revokeApiKey(
   dependencies: AccountDependencies,
   { accountId, keyId, ...request }: AccountRequest & { accountId: string; keyId: string },
-): Promise<ApiKey | Refused> {
+): Promise<ApiKey | Refused<AccountRefusal<'revoke_key'>>> {
   const revoked = await command(dependencies, { kind: 'revoke_key', accountId, keyId }, request);
   if (isRefused(revoked)) return revoked;
   return revoked.keys.get(keyId) ?? refuse('key_not_found');
@@ -165,7 +169,7 @@ export async function revokeApiKey(
 export async function invitePerson(
   dependencies: AccountDependencies,
   { accountId, email, ...request }: AccountRequest & { accountId: string; email: string },
-): Promise<Person | Refused> {
+): Promise<Person | Refused<AccountRefusal<'invite_person'>>> {
   const personId = dependencies.newId('per');
   const invited = await command(dependencies, { kind: 'invite_person', accountId, personId, email }, request);
   if (isRefused(invited)) return invited;
@@ -177,7 +181,7 @@ export async function invitePerson(
 export async function removePerson(
   dependencies: AccountDependencies,
   { accountId, personId, ...request }: AccountRequest & { accountId: string; personId: string },
-): Promise<Person | Refused> {
+): Promise<Person | Refused<AccountRefusal<'remove_person'>>> {
   const removed = await command(dependencies, { kind: 'remove_person', accountId, personId }, request);
   if (isRefused(removed)) return removed;
   return removed.people.get(personId) ?? refuse('person_not_found');
@@ -187,7 +191,7 @@ export async function removePerson(
 export async function changeBillingDetails(
   dependencies: AccountDependencies,
   { accountId, details, ...request }: AccountRequest & Omit<ChangeBillingDetails, 'kind'>,
-): Promise<BillingDetails | Refused> {
+): Promise<BillingDetails | Refused<AccountRefusal<'change_billing_details'>>> {
   const changed = await command(dependencies, { kind: 'change_billing_details', accountId, details }, request);
   return isRefused(changed) ? changed : changed.billing;
 }
@@ -196,7 +200,8 @@ export async function changeBillingDetails(
 export const requestClosing = (
   dependencies: AccountDependencies,
   { accountId, ...request }: AccountRequest & { accountId: string },
-): Promise<Account | Refused> => command(dependencies, { kind: 'request_closing', accountId }, request);
+): Promise<Account | Refused<AccountRefusal<'request_closing'>>> =>
+  command(dependencies, { kind: 'request_closing', accountId }, request);
 
 /** Notes that somebody has signed in to the console. */
 export const recordSignIn = (
@@ -232,16 +237,17 @@ export async function readAccount(store: EventStore, accountId: string, cache?: 
   return loaded.state;
 }
 
-async function command(
+async function command<Kind extends AccountCommand['kind']>(
   dependencies: CommandDependencies,
-  asked: AccountCommand,
+  asked: Extract<AccountCommand, { kind: Kind }>,
   request: AccountRequest,
-): Promise<Account | Refused> {
+): Promise<Account | Refused<AccountRefusal<Kind>>> {
   const handled = await handle(dependencies.store, accountAggregate(asked.accountId), {
     decide: (state, now) => decideAccount(state, asked, now),
     cause: ownCause(dependencies.newUuid(), request.actor, request.correlationId),
     now: dependencies.now,
     timeoutMs: request.timeoutMs,
   });
-  return isRefused(handled) ? handled : handled.state;
+  // The types of the decisions say which command is refused for what; `handle` does not know it.
+  return isRefused(handled) ? (handled as Refused<AccountRefusal<Kind>>) : handled.state;
 }

@@ -3,34 +3,33 @@ import { refuse, type Refused } from '../domain/refusals.ts';
 import type { UsageSnapshot } from '../domain/usage-state.ts';
 import type { EventStore } from '../ports/event-store.ts';
 import { readAccount } from './accounts.ts';
-import { changeTerms } from './change-terms.ts';
+import { changeTerms, type TermsAnswer } from './change-terms.ts';
 import type { Cause } from './handler/event-metadata.ts';
-import type { UsageAnswer } from './usage/decide-batch.ts';
 import type { WriterRegistry } from './usage/writer-registry.ts';
 
 interface KeyLimitRequest {
   accountId: string;
   keyId: string;
-  /** Null: none from now on. */
-  limit: KeyLimit | null;
+  /** Null: no limit in this part. Parts that are not named stay unchanged. */
+  changes: Partial<KeyLimit>;
   snapshot: UsageSnapshot;
   cause: Cause;
   timeoutMs: number;
 }
 
 /**
- * Sets or removes the limit of one API key. It counts from its append on. The limit of a revoked key can only be removed.
+ * Changes the limit of one API key, or removes it with its last part. It counts from its append on. Of a revoked key, parts are
+ * only removed.
  *
+ * @returns `key_not_found` also for a revoked key that is to be limited
  * @throws {EventStoreUnavailable}
  */
 export async function limitKey(
   { store, writers }: { store: EventStore; writers: WriterRegistry },
-  { accountId, keyId, limit, ...request }: KeyLimitRequest,
-): Promise<UsageAnswer | Refused> {
+  { accountId, keyId, changes, ...request }: KeyLimitRequest,
+): Promise<TermsAnswer | Refused<'key_not_found'>> {
   const key = (await readAccount(store, accountId)).keys.get(keyId);
-  if (!key || (limit && key.revoked)) return refuse('key_not_found');
-  const change = limit
-    ? ({ kind: 'set_key_limit', keyId, limit } as const)
-    : ({ kind: 'remove_key_limit', keyId } as const);
-  return await changeTerms(writers, { accountId, change, ...request });
+  const removes = Object.values(changes).every((part) => part === null);
+  if (!key || (key.revoked && !removes)) return refuse('key_not_found');
+  return await changeTerms(writers, { accountId, change: { kind: 'change_key_limit', keyId, changes }, ...request });
 }

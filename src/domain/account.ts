@@ -148,6 +148,21 @@ const openAfterClosing: readonly AccountCommand['kind'][] = [
   'remove_person',
 ];
 
+interface Decisions {
+  issue_key: ReturnType<typeof decideKey>;
+  revoke_key: ReturnType<typeof decideRevocation>;
+  invite_person: ReturnType<typeof decideInvitation>;
+  remove_person: ReturnType<typeof decideRemoval>;
+  change_billing_details: ReturnType<typeof decideBillingDetails>;
+  sign_in: ReturnType<typeof decideSignIn>;
+}
+
+/** What a command of this kind may be refused for. */
+export type AccountRefusal<Kind extends AccountCommand['kind']> =
+  | 'account_not_found'
+  | 'account_closed'
+  | (Kind extends keyof Decisions ? Extract<Decisions[Kind], Refused>['refusal'] : never);
+
 /**
  * @param now instant of the decision, UTC ISO-8601
  * @returns the events to append: none when the command has been carried out already
@@ -175,7 +190,10 @@ export function decideAccount(state: Account, command: AccountCommand, now: stri
   }
 }
 
-function decideSignIn({ people }: Account, { accountId, personId, browser }: SignIn): AccountEvent[] | Refused {
+function decideSignIn(
+  { people }: Account,
+  { accountId, personId, browser }: SignIn,
+): AccountEvent[] | Refused<'person_not_found'> {
   const person = people.get(personId);
   if (!person || person.removed) return refuse('person_not_found');
   const data = { account_id: accountId, person_id: personId, personal: { browser } };
@@ -191,7 +209,7 @@ function decideBillingDetails(
   { billing, billingChangedAt }: Account,
   { accountId, details }: ChangeBillingDetails,
   now: string,
-): AccountEvent[] | Refused {
+): AccountEvent[] | Refused<'too_many_billing_changes'> {
   const personal = withChange(billing, details);
   if (areSameDetails(personal, billing)) return [];
   const anHourAgo = anHourBefore(now);
@@ -200,13 +218,16 @@ function decideBillingDetails(
   return [{ type: 'BillingDetailsChanged', data: { account_id: accountId, personal } }];
 }
 
-function decideRevocation({ keys }: Account, { accountId, keyId }: RevokeKey): AccountEvent[] | Refused {
+function decideRevocation(
+  { keys }: Account,
+  { accountId, keyId }: RevokeKey,
+): AccountEvent[] | Refused<'key_not_found'> {
   const key = keys.get(keyId);
   if (!key) return refuse('key_not_found');
   return key.revoked ? [] : [{ type: 'ApiKeyRevoked', data: { account_id: accountId, key_id: keyId } }];
 }
 
-function decideKey(state: Account, command: IssueKey, now: string): AccountEvent[] | Refused {
+function decideKey(state: Account, command: IssueKey, now: string): AccountEvent[] | Refused<TooManyKeys> {
   if (state.keys.has(command.keyId)) return [];
   const refused = refuseKey(state, command, now);
   if (refused) return refused;
@@ -224,8 +245,10 @@ function decideKey(state: Account, command: IssueKey, now: string): AccountEvent
   ];
 }
 
+type TooManyKeys = 'too_many_keys' | 'too_many_new_keys';
+
 /** A revoked key makes room for another, but only after an hour: else an owner could replace keys as fast as they run out. */
-function refuseKey(account: Account, { maxKeys }: IssueKey, now: string): Refused | undefined {
+function refuseKey(account: Account, { maxKeys }: IssueKey, now: string): Refused<TooManyKeys> | undefined {
   const issued = [...account.keys.values()];
   if (countActiveKeys(account) >= maxKeys) return refuse('too_many_keys');
   const anHourAgo = anHourBefore(now);

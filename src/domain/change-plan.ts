@@ -53,7 +53,10 @@ export const maxPlanChanges = 100;
  * There is no proration. A fee above the period's fee so far adds the whole difference to this period; going down and up again
  * within a period costs nothing more.
  */
-export function changePlan(state: UsagePeriod, change: PlanChange): UsageEvent[] | Refused {
+export function changePlan(
+  state: UsagePeriod,
+  change: PlanChange,
+): UsageEvent[] | Refused<'account_suspended' | 'too_many_plan_changes'> {
   if (state.terms.suspended) return refuse('account_suspended');
   const { terms, effective } = resultOfPlanChange(state, change);
   const events = effective === 'now' ? changeNow(state, change, terms) : changeNext(state, terms);

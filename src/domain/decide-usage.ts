@@ -2,8 +2,8 @@ import { changePlan, type PlanChange } from './change-plan.ts';
 import type { DownloadOptions } from './download-options.ts';
 import { evolveUsage } from './evolve-usage.ts';
 import type { FailureReason } from './failure-reasons.ts';
-import { type AskingKey, isExpired, type KeyLimit, maxKeyLimits, noUse, withKeyLimit } from './key-limits.ts';
-import { isRefused, refuse, type Refused } from './refusals.ts';
+import { type AskingKey, isExpired, type KeyLimit, maxKeyLimits, noLimit, noUse, withKeyLimit } from './key-limits.ts';
+import { isRefused, type Refusal, refuse, type Refused } from './refusals.ts';
 import type { Effective, UsageEvent, UsageEventOf } from './usage-events.ts';
 import { capReached, warningsReached } from './usage-notices.ts';
 import { endLastPeriod, isLastEnded } from './usage-periods.ts';
@@ -45,18 +45,28 @@ export type UsageCommand =
   | PlanChange
   | { kind: 'set_overage_cap'; overageCapCents: number; effective: Effective }
   | { kind: 'remove_overage_cap'; effective: Effective }
-  | SetKeyLimit
-  | { kind: 'remove_key_limit'; keyId: string }
+  | ChangeKeyLimit
   | { kind: 'suspend_account' }
   | { kind: 'lift_suspension' }
   /** Ends the last period. */
   | { kind: 'close_account' };
 
-interface SetKeyLimit {
-  kind: 'set_key_limit';
+/** Parts that are not named stay unchanged; a limit without any part is removed. */
+interface ChangeKeyLimit {
+  kind: 'change_key_limit';
   keyId: string;
-  limit: KeyLimit;
+  changes: Partial<KeyLimit>;
 }
+
+/** The refusals of all commands but requests. */
+export const termsRefusals = [
+  'account_closed',
+  'account_suspended',
+  'too_many_plan_changes',
+  'too_many_key_limits',
+] as const satisfies readonly Refusal[];
+
+export type TermsRefusal = (typeof termsRefusals)[number];
 
 interface Circumstances {
   /** The key that asks, at the time that the events will carry. */
@@ -111,11 +121,15 @@ function decide(
   command: Exclude<UsageCommand, { kind: 'close_account' }>,
   key: AskingKey | undefined,
 ): UsageEvent[] | Refused {
+  if (command.kind === 'queue_download') return queueDownload(state, command, key);
+  if (command.kind === 'debit_metadata') return debitMetadata(state, command);
+  return changeTerms(state, command);
+}
+
+type ChangeOfAccount = Exclude<UsageCommand, { kind: 'queue_download' | 'debit_metadata' | 'close_account' }>;
+
+function changeTerms(state: UsagePeriod, command: ChangeOfAccount): UsageEvent[] | Refused<TermsRefusal> {
   switch (command.kind) {
-    case 'queue_download':
-      return queueDownload(state, command, key);
-    case 'debit_metadata':
-      return debitMetadata(state, command);
     case 'change_plan':
     case 'change_terms':
       return changePlan(state, command);
@@ -123,12 +137,8 @@ function decide(
       return changeCap(state, command.effective, command.overageCapCents);
     case 'remove_overage_cap':
       return changeCap(state, command.effective, null);
-    case 'set_key_limit':
-      return setKeyLimit(state, command);
-    case 'remove_key_limit':
-      return state.terms.key_limits?.[command.keyId]
-        ? [{ type: 'KeyLimitRemoved', data: { key_id: command.keyId } }]
-        : [];
+    case 'change_key_limit':
+      return changeKeyLimit(state, command);
     case 'suspend_account':
       return state.terms.suspended ? [] : [{ type: 'AccountSuspended', data: { account_id: state.accountId } }];
     case 'lift_suspension':
@@ -216,17 +226,21 @@ function changeCap({ terms, due }: UsagePeriod, effective: Effective, capCents: 
   return [{ type: 'OverageCapSet', data: { effective, overage_cap_cents: capCents } }];
 }
 
-function setKeyLimit(
+function changeKeyLimit(
   { terms: { key_limits: limits } }: UsagePeriod,
-  { keyId, limit }: SetKeyLimit,
-): UsageEvent[] | Refused {
-  const before = limits?.[keyId];
-  const parts = ['downloads', 'overage_cents', 'until'] as const;
-  if (before && parts.every((part) => before[part] === limit[part])) return [];
+  { keyId, changes }: ChangeKeyLimit,
+): UsageEvent[] | Refused<'too_many_key_limits'> {
+  const before = limits?.[keyId] ?? noLimit;
+  const limit = { ...before, ...changes };
+  if (isSameLimit(before, limit)) return [];
+  if (isSameLimit(limit, noLimit)) return [{ type: 'KeyLimitRemoved', data: { key_id: keyId } }];
   const count = Object.keys(withKeyLimit(limits, keyId, limit) ?? {}).length;
   if (count > maxKeyLimits) return refuse('too_many_key_limits');
   return [{ type: 'KeyLimitSet', data: { key_id: keyId, limit } }];
 }
+
+const isSameLimit = (one: KeyLimit, other: KeyLimit): boolean =>
+  (['downloads', 'overage_cents', 'until'] as const).every((part) => one[part] === other[part]);
 
 function liftSuspension({ terms, feeCents }: UsagePeriod): UsageEvent[] {
   if (!terms.suspended) return [];

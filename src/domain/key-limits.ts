@@ -15,6 +15,7 @@ export const keyLimit = z.strictObject({
 });
 export type KeyLimit = z.infer<typeof keyLimit>;
 
+/** Null in all parts: it stands for a limit that is to be removed, and is never stored. */
 export const noLimit: KeyLimit = { downloads: null, overage_cents: null, until: null };
 
 /** Each is a part of the terms, which stand in one event. */
@@ -41,8 +42,14 @@ export function withKeyLimit(limits: KeyLimits, id: string, limit: KeyLimit | nu
 
 const dayMs = 86_400_000;
 
-/** @param day the last day on which the key is valid, YYYY-MM-DD @returns `until` of its limit */
-export const endOfDay = (day: string): string => new Date(Date.parse(day) + dayMs).toISOString();
+/**
+ * @param day the last day on which the key is valid, YYYY-MM-DD
+ * @returns `until` of its limit; undefined for 9999-12-31, whose end no instant of an event can name
+ */
+export function endOfDay(day: string): string | undefined {
+  const until = new Date(Date.parse(day) + dayMs).toISOString();
+  return keyLimit.shape.until.safeParse(until).success ? until : undefined;
+}
 
 /** The last day on which the key is valid, YYYY-MM-DD. @param until of its limit */
 export const lastDayOf = (until: string): string => new Date(Date.parse(until) - 1).toISOString().slice(0, 10);

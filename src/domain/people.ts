@@ -40,7 +40,7 @@ export function decideInvitation(
   people: People,
   { accountId, personId, email }: InvitePerson,
   now: string,
-): AccountEvent[] | Refused {
+): AccountEvent[] | Refused<'too_many_people' | 'too_many_invitations'> {
   if (findPerson(people, email)) return [];
   if (listPeople(people).length >= maxPeople) return refuse('too_many_people');
   // Someone removed makes room for another, but only after an hour, as with keys.
@@ -57,7 +57,10 @@ export interface RemovePerson {
 }
 
 /** @returns no event for someone who is removed already */
-export function decideRemoval(people: People, { accountId, personId }: RemovePerson): AccountEvent[] | Refused {
+export function decideRemoval(
+  people: People,
+  { accountId, personId }: RemovePerson,
+): AccountEvent[] | Refused<'person_not_found' | 'last_person'> {
   const person = people.get(personId);
   if (!person) return refuse('person_not_found');
   if (person.removed) return [];

@@ -44,10 +44,10 @@ export const refusals = [
 
 export type Refusal = (typeof refusals)[number];
 
-export interface Refused {
-  refusal: Refusal;
+export interface Refused<Name extends Refusal = Refusal> {
+  refusal: Name;
 }
 
-export const refuse = (refusal: Refusal): Refused => ({ refusal });
+export const refuse = <const Name extends Refusal>(refusal: Name): Refused<Name> => ({ refusal });
 
 export const isRefused = (answer: object): answer is Refused => 'refusal' in answer;

@@ -52,7 +52,8 @@ export class ApiError extends Error {
   }
 }
 
-const textsOfAccount = {
+/** Texts for a key that is not in force although it is not revoked. */
+export const textsOfAccount = {
   account_suspended:
     "This account is suspended: its keys are refused, and nothing is charged. Its owner can ask the service's support to lift that",
   account_closed: 'The account of this API key is closed',

@@ -1,9 +1,10 @@
 import { z } from 'zod';
 import { issueApiKey } from '../commands/accounts.ts';
 import { NotStored, OutcomeUnknown } from '../commands/handler/handle-command.ts';
+import type { AccountRefusal } from '../domain/account.ts';
 import { keyLabel } from '../domain/account-events.ts';
 import { maxKeysOf } from '../domain/plans.ts';
-import { isRefused, type Refusal } from '../domain/refusals.ts';
+import { isRefused } from '../domain/refusals.ts';
 import { termsAt } from '../domain/usage-periods.ts';
 import { EventStoreUnavailable } from '../ports/event-store.ts';
 import { readJsonBody } from '../requests/json-body.ts';
@@ -11,7 +12,7 @@ import { callerOf } from './caller.ts';
 import { currentUsage } from './current-usage.ts';
 import type { Endpoint } from './endpoint.ts';
 import { contractTimestamp, sendData, timestamp } from './envelope.ts';
-import { ApiError } from './errors.ts';
+import { ApiError, textsOfAccount } from './errors.ts';
 import type { EndpointReference } from './reference/endpoint-reference.ts';
 import { readInput } from './request-input.ts';
 
@@ -70,7 +71,7 @@ export const postAuthKey: Endpoint['handler'] = (dependencies) => async (request
     throw away ? new ApiError('unavailable', { away: 'event_store' }) : error;
   });
   partsAway.works('event_store');
-  if (isRefused(issued)) throw new ApiError('invalid_request', whyNot(issued.refusal, maxKeys));
+  if (isRefused(issued)) throw errorOf(issued.refusal, maxKeys);
   const inForce = await keyInForce(issued.keyId).catch(() => false);
   if (!inForce) throw new ApiError('unavailable', { away: 'read_models' });
   partsAway.works('read_models');
@@ -82,7 +83,21 @@ export const postAuthKey: Endpoint['handler'] = (dependencies) => async (request
   } satisfies z.infer<typeof issuedKey>);
 };
 
-const whyNot = (refusal: Refusal, maxKeys: number): string =>
-  refusal === 'too_many_new_keys'
-    ? `the account was issued ${String(maxKeys)} API keys in the past hour, as many as its plan allows: try again in an hour`
-    : `the account has ${String(maxKeys)} API keys in force, as many as its plan allows: have one revoked first`;
+function errorOf(refusal: AccountRefusal<'issue_key'>, maxKeys: number): ApiError {
+  switch (refusal) {
+    case 'too_many_new_keys':
+      return new ApiError(
+        'invalid_request',
+        `the account was issued ${String(maxKeys)} API keys in the past hour, as many as its plan allows: try again in an hour`,
+      );
+    case 'too_many_keys':
+      return new ApiError(
+        'invalid_request',
+        `the account has ${String(maxKeys)} API keys in force, as many as its plan allows: have one revoked first`,
+      );
+    case 'account_closed':
+      return new ApiError('unauthorized', textsOfAccount.account_closed);
+    case 'account_not_found':
+      return new ApiError('unauthorized');
+  }
+}

@@ -20,6 +20,7 @@ import { defaultOptions } from '../../src/domain/download-options.ts';
 import { evolveUsage } from '../../src/domain/evolve-usage.ts';
 import { decideInvoices, evolveInvoices, initialInvoices, type InvoiceCommand } from '../../src/domain/invoice.ts';
 import { openingInvoice, periodInvoice } from '../../src/domain/invoice-lines.ts';
+import { noLimit } from '../../src/domain/key-limits.ts';
 import { decideMailRecord, evolveMailRecord, newMailRecord } from '../../src/domain/mail-record.ts';
 import { type Actor, type DomainEvent, parseUsageEvent } from '../../src/domain/parse-event.ts';
 import { listPeople, openerOf } from '../../src/domain/people.ts';
@@ -227,6 +228,7 @@ export class RichHistory {
   async #changeTerms(): Promise<void> {
     const effective = this.#random.pick(['now', 'next_period'] as const);
     const more = 1 + this.#random.below(4);
+    const keyId = this.#client.id;
     const until = this.#random.pick([null, new Date(this.#nowMs + 3_600_000).toISOString()]);
     const larger = {
       ...small,
@@ -240,9 +242,9 @@ export class RichHistory {
         { kind: 'change_plan', terms: { ...larger, overage_cents: 10 * more }, effective },
         { kind: 'set_overage_cap', overageCapCents: 40 * more, effective },
         { kind: 'remove_overage_cap', effective },
-        { kind: 'set_key_limit', keyId: this.#client.id, limit: { downloads: more, overage_cents: null, until: null } },
-        { kind: 'set_key_limit', keyId: this.#client.id, limit: { downloads: null, overage_cents: 40 * more, until } },
-        { kind: 'remove_key_limit', keyId: this.#client.id },
+        { kind: 'change_key_limit', keyId, changes: { ...noLimit, downloads: more } },
+        { kind: 'change_key_limit', keyId, changes: { ...noLimit, overage_cents: 40 * more, until } },
+        { kind: 'change_key_limit', keyId, changes: noLimit },
       ]),
       this.#opener(),
     );
@@ -471,7 +473,7 @@ export class RichHistory {
   /** Downloads until so many charges of this period have cents left. */
   async #overage(wanted: number): Promise<ChargesCorrection['charges']> {
     await this.#command({ kind: 'remove_overage_cap', effective: 'now' });
-    await this.#command({ kind: 'remove_key_limit', keyId: this.#client.id }, this.#opener());
+    await this.#command({ kind: 'change_key_limit', keyId: this.#client.id, changes: noLimit }, this.#opener());
     const terms = { ...small, rate_version: 'staff', overage_cents: 30 };
     await this.#command({ kind: 'change_plan', terms, effective: 'now' });
     for (;;) {

@@ -83,3 +83,41 @@ describe('keys issue, list and revoke', () => {
     expectRefusal(await run('--json', 'keys', command, ...words), message);
   });
 });
+
+describe('keys limit', () => {
+  it('changes what is given, and removes the limit with its last part', async () => {
+    const { cli } = service;
+    const { keyId } = await service.openAccount('sandbox');
+    const limit = (...words: string[]) => cli('keys', 'limit', keyId, ...words);
+    await limit('--downloads', '5');
+    expect(await limit('--until', '9999-12-30', '--overage-cents', '250')).toMatchObject({
+      limit: { downloads: 5, overage_cents: 250, until: '9999-12-31T00:00:00.000Z' },
+      changed: true,
+    });
+    expect(await limit('--downloads', '5')).toMatchObject({ changed: false });
+    expect(await limit('--downloads', 'none', '--overage-cents', 'none')).toMatchObject({ limit: { downloads: null } });
+    expect(await limit('--until', 'none')).toMatchObject({ limit: null, changed: true });
+  });
+
+  it('only removes that of a revoked key', async () => {
+    const { cli } = service;
+    const { accountId, keyId } = await service.openAccount('sandbox');
+    await cli('keys', 'limit', keyId, '--downloads', '5', '--overage-cents', '0');
+    await cli('keys', 'revoke', keyId);
+    expectRefusal(
+      await run('keys', 'limit', keyId, '--downloads', '6'),
+      /is revoked, and its limit can only be removed/,
+    );
+    expect(await cli('keys', 'list', accountId)).toMatchObject({ keys: [{ limit: { downloads: 5 } }] });
+    await cli('keys', 'limit', keyId, '--downloads', 'none', '--overage-cents', 'none');
+    expect(await cli('keys', 'list', accountId)).toMatchObject({ keys: [{ limit: null }] });
+  });
+
+  it.each([
+    ['--until', '9999-12-31', /the last day is 9999-12-30 at the latest/],
+    ['--until', '2027-02-30', /write a day like/],
+    ['--downloads', '1000000001', /give a whole number from 0/],
+  ])('refuses %s %s', async (option, value, message) => {
+    expectRefusal(await run('keys', 'limit', unknownKey, option, value), message);
+  });
+});

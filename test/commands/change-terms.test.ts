@@ -1,8 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { maxPlanChanges, type TermsChanges } from '../../src/domain/change-plan.ts';
-import { plan } from '../domain/usage-examples.ts';
+import type { UsageCommand } from '../../src/domain/decide-usage.ts';
+import type { KeyLimit } from '../../src/domain/key-limits.ts';
+import { plan, queueDownload, token } from '../domain/usage-examples.ts';
 import { logUnderTest } from './log-under-test.ts';
-import { ask, midNovember, openUsage, outcomesOf, readUsage, writersOf } from './usage-account.ts';
+import { ask, midNovember, openUsage, outcomesOf, readUsage, tokensOf, writersOf } from './usage-account.ts';
 
 const log = logUnderTest();
 
@@ -60,4 +62,42 @@ describe('terms of an account', () => {
     const december = writersOf(log.store, () => '2026-12-01T00:00:00.000Z');
     expect(await ask(december, account, change({ overage_cents: 1 }))).toMatchObject({ outcome: 'accepted' });
   });
+});
+
+describe('the limit of a key', () => {
+  const keyId = 'key_0123456789abcdef';
+  const parts: Partial<KeyLimit>[] = [{ downloads: 5 }, { overage_cents: 50 }, { until: '2027-02-01T00:00:00.000Z' }];
+
+  it('whose parts three processes change at once has all of them', async () => {
+    const account = await openUsage(log.store);
+    const answers = await Promise.all(
+      parts.map((changes) => ask(writersOf(log.store), account, { kind: 'change_key_limit', keyId, changes })),
+    );
+    expect(outcomesOf(answers)).toEqual(parts.map(() => 'accepted'));
+    const stored = await readUsage(log.store, account.stream);
+    expect(stored.at(-1)?.event).toEqual({
+      type: 'KeyLimitSet',
+      data: { key_id: keyId, limit: Object.assign({}, ...parts) as KeyLimit },
+    });
+  });
+});
+
+it('a command with a value that no event can have fails alone: the others of its batch are carried out', async () => {
+  const account = await openUsage(log.store);
+  const writers = writersOf(log.store);
+  const unreadable: UsageCommand = {
+    kind: 'change_key_limit',
+    keyId: 'key_0123456789abcdef',
+    changes: { until: '+010000-01-01T00:00:00.000Z' },
+  };
+  const answers = await Promise.allSettled(
+    [queueDownload(1), unreadable, queueDownload(2)].map((command) => ask(writers, account, command)),
+  );
+  expect(answers).toMatchObject([
+    { value: { outcome: 'accepted' } },
+    { status: 'rejected', reason: { name: 'ZodError' } },
+    { value: { outcome: 'accepted' } },
+  ]);
+  expect(tokensOf((await readUsage(log.store, account.stream)).slice(1))).toEqual([token(1), token(2)]);
+  expect((await ask(writers, account, queueDownload(3))).outcome).toBe('accepted');
 });

@@ -3,7 +3,7 @@ import { openerOf } from '../../src/domain/people.ts';
 import { noDownloads } from '../http/shared-service.ts';
 import { call } from '../support/client.ts';
 import { waitFor } from '../support/wait-for.ts';
-import type { Browser } from './browser.ts';
+import type { Browser, Page } from './browser.ts';
 import { staffOfRun } from './staff/staff-of-run.ts';
 
 /** One account, from both sides: limits of its keys, a suspension, its closing, and the history of all of it. */
@@ -23,6 +23,15 @@ beforeAll(async () => {
     ...['keys', 'issue', accountId, '--label', 'nightly import'],
   ]));
 });
+
+/** What a browser sends of the form of a page if nobody changes it. */
+const fieldsOf = ({ text }: Page): Record<string, string> =>
+  Object.fromEntries(
+    [...text.matchAll(/<input[^>]*>/g)].map(([input]) => [
+      /name="([^"]*)"/.exec(input)?.[1] ?? '',
+      /value="([^"]*)"/.exec(input)?.[1] ?? '',
+    ]),
+  );
 
 const accountPage = () => `/staff/accounts/${accountId}`;
 const credits = async () => (await call(service.api.url, '/credits', { key })).status;
@@ -44,14 +53,45 @@ describe('an owner', () => {
     [{ downloads: 'many', dollars: '', until: '' }, 'a whole number'],
     [{ downloads: '', dollars: '1.234', until: '' }, 'an amount in US dollars'],
     [{ downloads: '', dollars: '', until: '2027-02-30' }, 'a day such as'],
+    [{ downloads: '', dollars: '', until: '9999-12-31' }, '9999-12-30 at the latest'],
   ])('is told what is wrong with %j', async (fields, told) => {
     const refused = await owner.post(`/console/keys/${keyId}/limit`, fields);
     expect([refused.status, refused.text]).toEqual([400, expect.stringContaining(told) as string]);
   });
 
+  it('changes a part, and keeps what somebody else has changed since the page was shown', async () => {
+    const path = `/console/keys/${keyId}/limit`;
+    const shown = fieldsOf(await owner.get(path));
+    expect(shown).toMatchObject({ downloads: '5', dollars: '1.50', until: '2099-01-31' });
+    await owner.post(path, { ...shown, downloads: '7' });
+    await service.installation.cli(['keys', 'limit', keyId, '--until', '2098-12-31']);
+    await owner.post(path, { ...shown, dollars: '2.50' });
+    expect((await owner.get('/console/keys')).text).toContain(
+      '7 downloads, $2.50 of overage, valid through 2098-12-31',
+    );
+    await owner.post(path, { ...shown });
+    expect(fieldsOf(await owner.get(path))).toMatchObject({ downloads: '7', dollars: '2.50', until: '2098-12-31' });
+  });
+
   it('removes the limit with empty fields', async () => {
     await owner.post(`/console/keys/${keyId}/limit`, { downloads: '', dollars: '', until: '' });
     expect((await owner.get('/console/keys')).text).not.toContain('valid through');
+  });
+
+  it('removes the limit of a revoked key, which counts among those of the account', async () => {
+    const { cli } = service.installation;
+    const { key_id: revokedId } = await cli<{ key_id: string }>(['keys', 'issue', accountId, '--label', 'lost']);
+    const path = `/console/keys/${revokedId}/limit`;
+    await owner.post(path, { downloads: '3', dollars: '', until: '' });
+    await owner.post(`/console/keys/${revokedId}/revoke`);
+    expect((await owner.get('/console/keys')).text).toContain(`3 downloads <a href="${path}">Remove…</a>`);
+    const page = await owner.get(path);
+    expect(page.text).toContain('Remove the limit');
+    const larger = await owner.post(path, { downloads: '4', dollars: '', until: '' });
+    expect([larger.status, larger.text]).toEqual([400, expect.stringContaining('can only be removed') as string]);
+    expect((await owner.post(path, fieldsOf(page))).headers['location']).toBe('/console/keys?done=limited');
+    expect((await owner.get('/console/keys')).text).not.toContain('3 downloads');
+    expect((await owner.get(path)).status).toBe(404);
   });
 
   it('asks for the closing once', async () => {
@@ -92,7 +132,10 @@ describe('finance', () => {
       expect(page.text).not.toContain('4711');
     }
     const plan = await owner.post('/console/settings/plan/studio_500', { difference_cents: '0' });
-    expect([plan.status, plan.text]).toEqual([400, expect.stringContaining('its plan stays') as string]);
+    for (const refused of [plan, await owner.get('/console/settings/plan/studio_500')]) {
+      expect(refused.status).toBe(400);
+      expect(refused.text).toContain('its plan cannot be changed until that is lifted');
+    }
     expect((await finance.get(accountPage())).text).toContain('This account is suspended');
     expect((await finance.post(`${accountPage()}/lift-suspension`, { reason: 'a new card' })).status).toBe(303);
     expect(await credits()).toBe(200);

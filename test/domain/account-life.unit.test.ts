@@ -3,7 +3,7 @@ import { decideAccount, evolveAccount, initialAccount } from '../../src/domain/a
 import type { AccountEvent } from '../../src/domain/account-events.ts';
 import { decideUsage, refuseRequest } from '../../src/domain/decide-usage.ts';
 import { periodInvoice } from '../../src/domain/invoice-lines.ts';
-import type { KeyLimit } from '../../src/domain/key-limits.ts';
+import { type KeyLimit, maxKeyLimits, noLimit } from '../../src/domain/key-limits.ts';
 import { nextInvoice } from '../../src/domain/next-invoice.ts';
 import { isRefused } from '../../src/domain/refusals.ts';
 import type { UsageEvent } from '../../src/domain/usage-events.ts';
@@ -38,6 +38,7 @@ const limitOf = (limit: Partial<KeyLimit>): UsageEvent => ({
   type: 'KeyLimitSet',
   data: { key_id: keyId, limit: { downloads: null, overage_cents: null, until: null, ...limit } },
 });
+const changeLimit = (changes: Partial<KeyLimit>) => ({ kind: 'change_key_limit', keyId, changes }) as const;
 const counted = (event: UsageEvent): UsageEvent =>
   ({ ...event, data: { ...event.data, limited_key_id: keyId } }) as UsageEvent;
 
@@ -53,10 +54,23 @@ describe('a suspended account', () => {
     expect(decideUsage(state, queueDownload(1), { prior: repeated })).toEqual({ refusal: 'account_suspended' });
   });
 
-  it('keeps its plan, and its owner may still lower the cap', () => {
+  it('is not put on another plan, and its owner may still lower the cap', () => {
     const change = { kind: 'change_plan', terms: { ...plan, fee_cents: 5900 }, effective: undefined } as const;
     expect(decideUsage(state, change)).toEqual({ refusal: 'account_suspended' });
     expect(decideUsage(state, { kind: 'set_overage_cap', overageCapCents: 0, effective: 'now' })).toHaveLength(1);
+  });
+
+  it('begins its next period on the plan that was due before, whose fee comes with the end of the suspension', () => {
+    const due: UsageEvent = {
+      type: 'PlanChanged',
+      data: { effective: 'next_period', terms: { ...plan, plan: 'larger', fee_cents: 5900 }, fee_difference_cents: 0 },
+    };
+    const ended = given(opened(), due, suspended, endPeriod(given(opened(), due, suspended)));
+    const next = given(openNextPeriod(ended));
+    expect(next).toMatchObject({ terms: { plan: 'larger', suspended: true }, feeCents: 0 });
+    expect(decideUsage(next, { kind: 'lift_suspension' })).toEqual([
+      { type: 'SuspensionLifted', data: { plan: 'larger', fee_difference_cents: 5900 } },
+    ]);
   });
 
   it('is suspended once, and lifted once', () => {
@@ -248,17 +262,38 @@ describe('the limit of a key', () => {
 
   it('is set once, replaced, and removed; what it has counted stays', () => {
     const state = given(opened(), limitOf({ downloads: 1 }), counted(credit(1)));
-    const limit = { downloads: 1, overage_cents: null, until: null };
-    expect(decideUsage(state, { kind: 'set_key_limit', keyId, limit })).toEqual([]);
-    expect(decideUsage(state, { kind: 'set_key_limit', keyId, limit: { ...limit, downloads: 2 } })).toEqual([
-      limitOf({ downloads: 2 }),
-    ]);
+    expect(decideUsage(state, changeLimit({ downloads: 1 }))).toEqual([]);
+    expect(decideUsage(state, changeLimit({ downloads: 2 }))).toEqual([limitOf({ downloads: 2 })]);
     const removed: UsageEvent = { type: 'KeyLimitRemoved', data: { key_id: keyId } };
-    expect(decideUsage(state, { kind: 'remove_key_limit', keyId })).toEqual([removed]);
+    expect(decideUsage(state, changeLimit(noLimit))).toEqual([removed]);
     const without = given(opened(), limitOf({ downloads: 1 }), counted(credit(1)), removed);
     expect(without.terms).toEqual(given(opened()).terms);
-    expect(decideUsage(without, { kind: 'remove_key_limit', keyId })).toEqual([]);
+    expect(decideUsage(without, changeLimit(noLimit))).toEqual([]);
+    expect(decideUsage(without, changeLimit({}))).toEqual([]);
     expect(without.keyUse[keyId]?.downloads).toBe(1);
+  });
+
+  it('changes in the parts that a command names, and is removed with its last part', () => {
+    const both = given(opened(), limitOf({ downloads: 1, until: at }));
+    expect(decideUsage(both, changeLimit({ overage_cents: 50 }))).toEqual([
+      limitOf({ downloads: 1, overage_cents: 50, until: at }),
+    ]);
+    expect(decideUsage(both, changeLimit({ until: null }))).toEqual([limitOf({ downloads: 1 })]);
+    expect(decideUsage(given(opened(), limitOf({ until: at })), changeLimit({ until: null }))).toEqual([
+      { type: 'KeyLimitRemoved', data: { key_id: keyId } },
+    ]);
+  });
+
+  it('is one of a thousand at most, of which each can still be changed and removed', () => {
+    const others = Array.from({ length: maxKeyLimits }, (_, index) => `key_${String(index).padStart(16, '0')}`);
+    const limits = Object.fromEntries(others.map((id) => [id, { ...noLimit, downloads: 1 }]));
+    const full = given(opened({ key_limits: limits }));
+    expect(decideUsage(full, changeLimit({ downloads: 1 }))).toEqual({ refusal: 'too_many_key_limits' });
+    const [first = ''] = others;
+    expect(decideUsage(full, { ...changeLimit({ downloads: 2 }), keyId: first })).toHaveLength(1);
+    expect(decideUsage(full, { ...changeLimit(noLimit), keyId: first })).toEqual([
+      { type: 'KeyLimitRemoved', data: { key_id: first } },
+    ]);
   });
 
   it('warns its owner as the allowance does, each threshold once, and anew after a larger limit', () => {
@@ -272,8 +307,7 @@ describe('the limit of a key', () => {
     expect(first).toMatchObject([counted(credit(1)), {}, warned(50, 1, 2)]);
     const half = given(opened(warns), limitOf({ downloads: 2 }), counted(credit(1)), warned(50, 1, 2));
     expect(decideUsage(half, queueDownload(2), { key })).toMatchObject([counted(credit(2)), {}, warned(100, 2, 2)]);
-    const larger = { kind: 'set_key_limit', keyId, limit: { downloads: 4, overage_cents: null, until: null } } as const;
-    expect(decideUsage(half, larger)).toEqual([limitOf({ downloads: 4 })]);
+    expect(decideUsage(half, changeLimit({ downloads: 4 }))).toEqual([limitOf({ downloads: 4 })]);
     const again = given(
       opened(warns),
       limitOf({ downloads: 2 }),
@@ -283,10 +317,7 @@ describe('the limit of a key', () => {
     );
     expect(decideUsage(again, queueDownload(2), { key })).toMatchObject([{}, {}, warned(50, 2, 4)]);
     // A smaller limit may be reached already.
-    expect(decideUsage(half, { ...larger, limit: { ...larger.limit, downloads: 1 } })).toEqual([
-      limitOf({ downloads: 1 }),
-      warned(100, 1, 1),
-    ]);
+    expect(decideUsage(half, changeLimit({ downloads: 1 }))).toEqual([limitOf({ downloads: 1 }), warned(100, 1, 1)]);
   });
 
   it('warns at all of its cents when no further charge fits', () => {

@@ -40,8 +40,8 @@ const changes: Readonly<Record<string, (account: OpenedAccount, round: number) =
   suspension: () => [{ kind: 'suspend_account' }, { kind: 'lift_suspension' }],
   closing: () => [{ kind: 'close_account' }],
   'the limit of a key': ({ keyId }, round) => [
-    { kind: 'set_key_limit', keyId, limit: { downloads: 1 + (round % 8), overage_cents: null, until: null } },
-    { kind: 'set_key_limit', keyId, limit: { downloads: null, overage_cents: (round % 5) * rateCents, until: null } },
+    { kind: 'change_key_limit', keyId, changes: { downloads: 1 + (round % 8) } },
+    { kind: 'change_key_limit', keyId, changes: { downloads: null, overage_cents: (round % 5) * rateCents } },
   ],
   'the cap': (_, round) => [
     { kind: 'set_overage_cap', overageCapCents: (round % 6) * rateCents, effective: 'now' },

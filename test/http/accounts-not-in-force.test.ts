@@ -1,5 +1,7 @@
 import { describe, expect, it } from 'vitest';
+import { endpoints } from '../../src/http/endpoints.ts';
 import { type Answer, call } from '../support/client.ts';
+import { ended, queue as queueDownload } from '../support/downloads.ts';
 import { demoOf, shareService } from './shared-service.ts';
 
 const service = shareService();
@@ -31,6 +33,24 @@ describe('a suspended account', () => {
     });
     expect((await queue(key)).status).toBe(202);
   });
+
+  it('is refused by every endpoint, and not where no key is asked for', async () => {
+    const { accountId, key } = await service.openAccount('enterprise');
+    const { request_token: token } = await queueDownload(service.url, key, { url: service.sampleUrl('bars') });
+    const done = await ended(service.url, key, token);
+    const link = 'download_url' in done ? done.download_url : '';
+    await service.cli('accounts', 'suspend', accountId, ...because);
+    const remaining: number[] = [];
+    for (const { method, path } of endpoints) {
+      const refused = await call(service.url, path, { method, key });
+      expect([refused.status, refused.message], path).toEqual([401, expect.stringContaining('suspended') as string]);
+      remaining.push(Number(refused.headers.get('x-ratelimit-remaining')));
+    }
+    // Each takes a place in the window of its key.
+    expect(remaining).toEqual(remaining.map((_, index) => (remaining[0] ?? 0) - index));
+    for (const open of [link, `${service.url}/docs`, `${service.url}/openapi.json`])
+      expect((await fetch(open)).status, open).toBe(200);
+  });
 });
 
 describe('a closed account', () => {
@@ -49,8 +69,9 @@ describe('a closed account', () => {
     for (const words of [
       ['keys', 'issue', accountId],
       ['accounts', 'plan', accountId, 'dev_100'],
+      ['people', 'invite', accountId, 'second@example.com'],
     ])
-      await expect(service.cli(...words)).rejects.toThrow(/closed/);
+      await expect(service.cli(...words)).rejects.toThrow(/is closed/);
   });
 });
 

@@ -72,6 +72,19 @@ describe('a session in place of a key', () => {
     expect(after).toBe(before);
   });
 
+  it('issues a key of a suspended account too, which is refused until that is lifted', async () => {
+    const suspendedId = await service.openAccount('suspended@example.com');
+    const person = await service.newSession({ accountId: suspendedId, personId: openerOf(suspendedId) });
+    const because = ['--reason', 'a stolen card'];
+    await service.installation.cli(['accounts', 'suspend', suspendedId, ...because]);
+    const { status, data } = await issue(headersOf(person));
+    expect(status).toBe(201);
+    const key = String(data['key']);
+    expect((await call(service.api.url, '/credits', { key })).status).toBe(401);
+    await service.installation.cli(['accounts', 'lift-suspension', suspendedId, ...because]);
+    expect((await call(service.api.url, '/credits', { key })).status).toBe(200);
+  });
+
   it('loses to a key, valid or not', async () => {
     const { data } = await issue(headersOf(browser));
     const byKey = await issue(headersOf(browser), String(data['key']));

@@ -10,6 +10,7 @@ import type { TermsChanges } from '../../src/domain/change-plan.ts';
 import type { WantedCorrection } from '../../src/domain/correction-events.ts';
 import type { CorrectionRequest } from '../../src/domain/correction-requests.ts';
 import type { CreditNoteIssued } from '../../src/domain/invoice-events.ts';
+import { noLimit } from '../../src/domain/key-limits.ts';
 import type { Actor } from '../../src/domain/parse-event.ts';
 import type { PlanTerms } from '../../src/domain/plans.ts';
 import { isRefused, type Refused } from '../../src/domain/refusals.ts';
@@ -113,13 +114,12 @@ function drawCapChange(random: Random): TermsChange {
 }
 
 function drawKeyLimit(random: Random, keyId: string): TermsChange {
-  if (random.chance(0.3)) return { kind: 'remove_key_limit', keyId };
-  const limit = {
-    downloads: random.chance(0.6) ? random.between(0, 6) : null,
-    overage_cents: random.chance(0.6) ? drawCap(random) : null,
-    until: null,
+  if (random.chance(0.3)) return { kind: 'change_key_limit', keyId, changes: noLimit };
+  const changes = {
+    ...(random.chance(0.6) && { downloads: random.between(0, 6) }),
+    ...(random.chance(0.6) && { overage_cents: drawCap(random) }),
   };
-  return { kind: 'set_key_limit', keyId, limit };
+  return { kind: 'change_key_limit', keyId, changes };
 }
 
 async function owner(client: Insider): Promise<void> {

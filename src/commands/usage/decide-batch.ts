@@ -2,6 +2,7 @@ import { decideUsage, type KeyedDownload, type PriorDownload, type UsageCommand 
 import { evolveUsage } from '../../domain/evolve-usage.ts';
 import { later } from '../../domain/instant.ts';
 import type { AskingKey } from '../../domain/key-limits.ts';
+import { requireReadable } from '../../domain/parse-event.ts';
 import { isRefused, type Refusal } from '../../domain/refusals.ts';
 import type { UsageEvent } from '../../domain/usage-events.ts';
 import type { UsagePeriod, UsageSnapshot } from '../../domain/usage-state.ts';
@@ -12,7 +13,7 @@ import type { UsageCache } from './usage-cache.ts';
 
 /** The requests that one append of an account writer answers, and how each of them is decided. */
 
-export type UsageAnswer =
+export type UsageAnswer<Name extends Refusal = Refusal> =
   | {
       outcome: 'accepted';
       events: readonly UsageEvent[];
@@ -22,7 +23,7 @@ export type UsageAnswer =
       /** The download that the request repeats: it was accepted before, and is not charged again. */
       repeated?: PriorDownload | undefined;
     }
-  | { outcome: 'refused'; refusal: Refusal; usage: UsagePeriod }
+  | { outcome: 'refused'; refusal: Name; usage: UsagePeriod }
   /** A download of an earlier period has the request's idempotency key. The stream of that period decides about it. */
   | { outcome: 'found_earlier'; prior: KeyedDownload; usage: UsagePeriod }
   /** The deadline has passed, and nothing was or will be stored. */
@@ -142,6 +143,7 @@ export function decideBatch(
       decided.push({ request, events: [], refusal: decision.refusal, usage });
       continue;
     }
+    if (!requireStorable(request, decision)) continue;
     sizeBytes += decision.reduce((sum, event) => sum + eventOverheadBytes + JSON.stringify(event.data).length, 0);
     if (events.length + decision.length > maxAppendEvents || (sizeBytes > maxAppendBytes && events.length > 0)) {
       leftOver.push(...batch.slice(index));
@@ -155,6 +157,17 @@ export function decideBatch(
     decided.push({ request, events: decision, repeated: prior, usage });
   }
   return { decided, events, leftOver };
+}
+
+/** A value that no event can have fails its own request, and no other of the batch. @returns false once it has failed */
+function requireStorable(request: PendingRequest, events: readonly UsageEvent[]): boolean {
+  try {
+    events.forEach(requireReadable);
+    return true;
+  } catch (error) {
+    request.fail(error);
+    return false;
+  }
 }
 
 function keyOf({ cause: { actor } }: PendingRequest, at: string): AskingKey | undefined {

@@ -1,11 +1,13 @@
 import { changeBillingDetails } from '../../../commands/accounts.ts';
 import { type Html, html } from '../../../documents/html.ts';
+import type { AccountRefusal } from '../../../domain/account.ts';
 import { type BillingDetails, billingDetails } from '../../../domain/billing-details.ts';
 import { isRefused } from '../../../domain/refusals.ts';
 import { formTokenField } from '../../form-fields.ts';
 import { type Answer, badInput, type OwnerVisit, redirect } from '../../visit.ts';
 import type { ConsoleDependencies } from '../dependencies.ts';
 import { requestOf } from '../owner-request.ts';
+import { accountTexts } from '../refusal-texts.ts';
 
 /** Name and address of the account's owner on invoices that are issued from now on. */
 export function billingForm(
@@ -49,7 +51,11 @@ export async function changeBilling(visit: OwnerVisit, { accounts }: ConsoleDepe
     );
   }
   const changed = await changeBillingDetails(accounts, { details: read.data, ...requestOf(visit) });
-  if (isRefused(changed))
-    throw badInput('The billing details were changed many times within an hour. Try again later.');
+  if (isRefused(changed)) throw badInput(whyNot[changed.refusal]);
   return redirect('/console/settings?done=billing#billing');
 }
+
+const whyNot: Record<AccountRefusal<'change_billing_details'>, string> = {
+  ...accountTexts,
+  too_many_billing_changes: 'The billing details were changed many times within an hour. Try again later.',
+};

@@ -2,6 +2,7 @@ import { type KeyWithUse, listKeysWithUse } from '../../../../projections/admiss
 import { waitForKey } from '../../../../projections/api-keys.ts';
 import { issueReferencedKey, revokeApiKey } from '../../../commands/accounts.ts';
 import { type Html, html, numberCell } from '../../../documents/html.ts';
+import type { AccountRefusal } from '../../../domain/account.ts';
 import { keyLabel } from '../../../domain/account-events.ts';
 import { type KeyLimit, type KeyUse, limitParts, noUse } from '../../../domain/key-limits.ts';
 import { maxKeysOf } from '../../../domain/plans.ts';
@@ -15,6 +16,7 @@ import { type Answer, badInput, missing, type OwnerVisit, page, PageRefusal, red
 import { currentUsage } from '../current-usage.ts';
 import type { ConsoleDependencies } from '../dependencies.ts';
 import { requestOf } from '../owner-request.ts';
+import { accountTexts } from '../refusal-texts.ts';
 import { suspendedNote } from '../suspended-note.ts';
 
 /** The API keys of the account: issued, watched and revoked. */
@@ -57,6 +59,7 @@ async function content(visit: OwnerVisit, dependencies: ConsoleDependencies): Pr
           Key: (key) => html`<code>${key.key_prefix}…</code>`,
           Issued: (key) => time(key.created_at),
           Revoked: ({ revoked_at: at }) => at !== null && time(at),
+          Limit: ({ key_id: id }) => limitOfRevoked(id, terms.key_limits?.[id]),
         }),
       )
     }`;
@@ -96,6 +99,10 @@ const limitOf = (limit: KeyLimit | undefined, used: KeyUse): Html | string =>
     ? html`${limitParts(limit).join(', ')}<br />used: ${count(used.downloads)}, ${money(used.overage_cents)}`
     : html`<span class="soft">none</span>`;
 
+/** It counts among the limits that an account may have. */
+const limitOfRevoked = (keyId: string, limit: KeyLimit | undefined): Html | false =>
+  limit !== undefined && html`${limitParts(limit).join(', ')} <a href="/console/keys/${keyId}/limit">Remove…</a>`;
+
 export async function issue(visit: OwnerVisit, dependencies: ConsoleDependencies): Promise<Answer> {
   const label = keyLabel.safeParse((visit.form.get('label') ?? '').trim());
   if (!label.success)
@@ -108,13 +115,7 @@ export async function issue(visit: OwnerVisit, dependencies: ConsoleDependencies
     reference: formKey === undefined ? undefined : `form ${formKey}`,
     ...requestOf(visit),
   });
-  if (isRefused(issued)) {
-    throw badInput(
-      issued.refusal === 'too_many_new_keys'
-        ? `${count(maxKeys)} keys were issued in the past hour, as many as your plan allows. Try again in an hour.`
-        : `${count(maxKeys)} keys are in force, as many as your plan allows. Revoke one first.`,
-    );
-  }
+  if (isRefused(issued)) throw badInput(whyNotIssued(maxKeys)[issued.refusal]);
   if (issued.key === null)
     throw new PageRefusal(
       409,
@@ -138,6 +139,12 @@ curl -sS -H "Authorization: Bearer $REELTALLY_KEY" ${dependencies.origins.own}/a
       <p><a class="button second" href="/console/keys">I have copied it</a></p>`,
   });
 }
+
+const whyNotIssued = (maxKeys: number): Record<AccountRefusal<'issue_key'>, string> => ({
+  ...accountTexts,
+  too_many_keys: `${count(maxKeys)} keys are in force, as many as your plan allows. Revoke one first.`,
+  too_many_new_keys: `${count(maxKeys)} keys were issued in the past hour, as many as your plan allows. Try again in an hour.`,
+});
 
 /** True once requests are answered accordingly. The change stays recorded if that cannot be found out. */
 const isInForce = ({ pool }: ConsoleDependencies, keyId: string, state: { revoked: boolean }): Promise<boolean> =>
@@ -174,7 +181,8 @@ export async function confirmRevocation(visit: OwnerVisit, dependencies: Console
 export async function revoke(visit: OwnerVisit, dependencies: ConsoleDependencies): Promise<Answer> {
   const keyId = visit.params['key'] ?? '';
   const revoked = await revokeApiKey(dependencies.accounts, { keyId, ...requestOf(visit) });
-  if (isRefused(revoked)) throw missing();
+  if (isRefused(revoked))
+    throw revoked.refusal === 'key_not_found' ? missing() : badInput(accountTexts[revoked.refusal]);
   if (!(await isInForce(dependencies, keyId, { revoked: true })))
     throw notYetInForce('The key is revoked, but may still work for a while. Look at the list of keys in a minute.');
   return redirect('/console/keys?done=revoked');

@@ -1,6 +1,7 @@
 import { people as peopleModel } from '../../../../projections/people.ts';
 import { invitePerson, removePerson } from '../../../commands/accounts.ts';
 import { type Html, html } from '../../../documents/html.ts';
+import type { AccountRefusal } from '../../../domain/account.ts';
 import { listPeople, maxPeople, type People } from '../../../domain/people.ts';
 import { email as emailField } from '../../../domain/plain-text.ts';
 import { isRefused } from '../../../domain/refusals.ts';
@@ -12,6 +13,7 @@ import { type Answer, badInput, missing, type OwnerVisit, redirect } from '../..
 import { browserName } from '../browser-name.ts';
 import type { ConsoleDependencies } from '../dependencies.ts';
 import { requestOf } from '../owner-request.ts';
+import { accountTexts } from '../refusal-texts.ts';
 
 /** The people of an account, and the sessions of the one who is signed in. */
 
@@ -63,28 +65,30 @@ export async function invite(visit: OwnerVisit, dependencies: ConsoleDependencie
   const email = emailField.safeParse((visit.form.get('email') ?? '').trim());
   if (!email.success) throw badInput('That is not an e-mail address. Go back and correct it.');
   const invited = await invitePerson(dependencies.accounts, { email: email.data, ...requestOf(visit) });
-  if (isRefused(invited)) {
-    throw badInput(
-      invited.refusal === 'too_many_invitations'
-        ? 'Many people were invited in the past hour. Try again in an hour.'
-        : `An account has at most ${count(maxPeople)} people. Remove somebody first.`,
-    );
-  }
+  if (isRefused(invited)) throw badInput(whyNotInvited[invited.refusal]);
   await untilPeopleInForce(dependencies);
   return redirect('/console/settings?done=invited#people');
 }
 
+const whyNotInvited: Record<AccountRefusal<'invite_person'>, string> = {
+  ...accountTexts,
+  too_many_invitations: 'Many people were invited in the past hour. Try again in an hour.',
+  too_many_people: `An account has at most ${count(maxPeople)} people. Remove somebody first.`,
+};
+
 export async function remove(visit: OwnerVisit, dependencies: ConsoleDependencies): Promise<Answer> {
   const personId = visit.params['person'] ?? '';
   const removed = await removePerson(dependencies.accounts, { personId, ...requestOf(visit) });
-  if (isRefused(removed)) {
-    if (removed.refusal === 'last_person')
-      throw badInput('The last person of an account cannot be removed. Invite somebody else first.');
-    throw missing();
-  }
+  if (isRefused(removed))
+    throw removed.refusal === 'person_not_found' ? missing() : badInput(whyNotRemoved[removed.refusal]);
   await untilPeopleInForce(dependencies);
   return redirect(personId === visit.session.personId ? '/console/sign-in' : '/console/settings?done=removed#people');
 }
+
+const whyNotRemoved: Record<Exclude<AccountRefusal<'remove_person'>, 'person_not_found'>, string> = {
+  ...accountTexts,
+  last_person: 'The last person of an account cannot be removed. Invite somebody else first.',
+};
 
 /** Sign-in and sessions read the people of the read model. */
 const untilPeopleInForce = (dependencies: ConsoleDependencies): Promise<void> =>

@@ -4,15 +4,16 @@ import { type Html, html, numberCell } from '../../../documents/html.ts';
 import type { Account } from '../../../domain/account.ts';
 import { changePlan as decidePlanChange, resultOfPlanChange } from '../../../domain/change-plan.ts';
 import { feeOf, maxKeysOf, type PlanTerms, type Terms } from '../../../domain/plans.ts';
-import { isRefused } from '../../../domain/refusals.ts';
-import { comingTerms, isOverAt, termsAt } from '../../../domain/usage-periods.ts';
+import { isRefused, refuse } from '../../../domain/refusals.ts';
+import { comingTerms, isLastEnded, isOverAt, termsAt } from '../../../domain/usage-periods.ts';
 import type { UsagePeriod } from '../../../domain/usage-state.ts';
 import { doneNote, folded, formTokenField, postForm, readDollars } from '../../form-fields.ts';
 import { amountCell, count, countCell, day, facts, listTable, money, note, rowName, tag, time } from '../../parts.ts';
-import { type Answer, away, badInput, missing, outcomeUnknown, type OwnerVisit, page, redirect } from '../../visit.ts';
+import { type Answer, badInput, missing, type OwnerVisit, page, redirect } from '../../visit.ts';
 import { currentUsage, snapshotOf } from '../current-usage.ts';
 import type { ConsoleDependencies } from '../dependencies.ts';
 import { causeOf, requestOf } from '../owner-request.ts';
+import { accountTexts, refusalOfTerms, requireChange } from '../refusal-texts.ts';
 import { suspendedNote } from '../suspended-note.ts';
 import { billingForm } from './billing-details.ts';
 import { peopleAndSessions } from './people.ts';
@@ -110,14 +111,7 @@ async function changeTerms(visit: OwnerVisit, dependencies: ConsoleDependencies,
     cause: causeOf(visit, dependencies.newUuid()),
     timeoutMs: budgetMs,
   });
-  if (answer.outcome === 'refused')
-    throw badInput(
-      answer.refusal === 'account_suspended'
-        ? 'This account is suspended: its plan stays until that is lifted. Ask the support of this service. Nothing was changed.'
-        : 'The plan was changed too often in this billing period. Wait for the next one.',
-    );
-  if (answer.outcome === 'unknown') throw outcomeUnknown();
-  if (answer.outcome !== 'accepted') throw away();
+  requireChange(answer);
 }
 
 function plans(usage: UsagePeriod, { plans: catalogue, selfServicePlans, now }: ConsoleDependencies): Html {
@@ -139,6 +133,7 @@ function plans(usage: UsagePeriod, { plans: catalogue, selfServicePlans, now }: 
       '': ({ plan }) => {
         if (plan === terms.plan) return tag('yours', 'good');
         if (!selfServicePlans.has(plan)) return 'by agreement';
+        if (terms.suspended) return 'not while suspended';
         return html`<a data-row href="/console/settings/plan/${plan}">Change to it…</a>`;
       },
     })}`;
@@ -212,10 +207,15 @@ function inForceAt(usage: UsagePeriod, now: string): UsagePeriod {
   return { ...usage, terms, feeCents: feeOf(terms), due: null, planChanges: 0 };
 }
 
-/** The cents that a change to a plan adds to the next invoice. */
+/**
+ * The cents that a change to a plan adds to the next invoice.
+ *
+ * @throws {PageRefusal} where the change would be refused
+ */
 function differenceOf(usage: UsagePeriod, terms: PlanTerms): number {
-  const decided = decidePlanChange(usage, changeTo(terms));
-  const [event] = isRefused(decided) ? [] : decided;
+  const decided = isLastEnded(usage) ? refuse('account_closed') : decidePlanChange(usage, changeTo(terms));
+  if (isRefused(decided)) throw refusalOfTerms(decided.refusal);
+  const [event] = decided;
   return event?.type === 'PlanChanged' ? event.data.fee_difference_cents : 0;
 }
 
@@ -240,7 +240,7 @@ function closing({ session }: OwnerVisit, { closingRequestedAt: askedAt }: Accou
 
 export async function requestClosing(visit: OwnerVisit, dependencies: ConsoleDependencies): Promise<Answer> {
   const asked = await requestClosingOf(dependencies.accounts, requestOf(visit));
-  if (isRefused(asked)) throw missing();
+  if (isRefused(asked)) throw badInput(accountTexts[asked.refusal]);
   return redirect('/console/settings?done=closing#closing');
 }
 
