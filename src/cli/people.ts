@@ -72,7 +72,6 @@ function refusalTexts(
   const most = String(maxPeople);
   return {
     account_not_found: `there is no account ${accountId}`,
-    account_closed: `the account ${accountId} is closed: its people do not change any more`,
     person_not_found: `${accountId} has no person ${person}: "people list ${accountId}" shows those it has`,
     last_person: `${person} is the last person of ${accountId}: invite another first`,
     too_many_people: `${accountId} has ${most} people, the most that an account may have: remove one first`,

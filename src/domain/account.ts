@@ -142,11 +142,11 @@ export type AccountCommand =
   | { kind: 'close_account'; accountId: string };
 
 /** Billing details and people stay open to staff: the last documents need a name, and somebody who gets them. */
-const openAfterClosing: readonly AccountCommand['kind'][] = [
-  'change_billing_details',
-  'invite_person',
-  'remove_person',
-];
+const openAfterClosing = ['change_billing_details', 'invite_person', 'remove_person'] as const;
+type OpenAfterClosing = (typeof openAfterClosing)[number];
+
+const isOpenAfterClosing = (kind: AccountCommand['kind']): kind is OpenAfterClosing =>
+  (openAfterClosing as readonly string[]).includes(kind);
 
 interface Decisions {
   issue_key: ReturnType<typeof decideKey>;
@@ -160,7 +160,7 @@ interface Decisions {
 /** What a command of this kind may be refused for. */
 export type AccountRefusal<Kind extends AccountCommand['kind']> =
   | 'account_not_found'
-  | 'account_closed'
+  | (Kind extends OpenAfterClosing ? never : 'account_closed')
   | (Kind extends keyof Decisions ? Extract<Decisions[Kind], Refused>['refusal'] : never);
 
 /**
@@ -171,7 +171,7 @@ export function decideAccount(state: Account, command: AccountCommand, now: stri
   if (command.kind === 'open_account') return state.opened ? [] : [openAccount(command, now)];
   if (!state.opened) return refuse('account_not_found');
   if (command.kind === 'close_account') return state.closed ? [] : [accountEvent('AccountClosed', command)];
-  if (state.closed && !openAfterClosing.includes(command.kind)) return refuse('account_closed');
+  if (state.closed && !isOpenAfterClosing(command.kind)) return refuse('account_closed');
   switch (command.kind) {
     case 'issue_key':
       return decideKey(state, command, now);

@@ -33,7 +33,7 @@ export const rules = {
   overage_cap: 'the sum of charges stays within the overage cap in force',
   plan_change: 'a change of plan says when it takes effect, and adds the difference to the higher fee, nothing else',
   account_suspended:
-    'staff suspend an account and lift that; while it is suspended, nothing is charged, no fee either, and its plan stays',
+    'staff suspend an account and lift that; while it is suspended, nothing is charged, a period that begins has no fee, and nobody changes its plan',
   account_closed:
     'staff close an account: its last period ends, and within an hour its keys are revoked; its people may ask for it',
   key_limit: 'the charges of an API key stay within the limit that it has, and name it',

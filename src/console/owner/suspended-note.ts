@@ -5,6 +5,6 @@ import { note } from '../parts.ts';
 export const suspendedNote = (): Html =>
   note(
     'warn',
-    html`This account is suspended: its keys are refused, and nothing is charged, no fee either. Downloads that were
-    queued go on. Ask the support of this service why, and what lifts it.`,
+    html`This account is suspended: its keys are refused, and nothing is charged; a billing period that begins meanwhile
+    has no fee. Downloads that were queued go on. Ask the support of this service why, and what lifts it.`,
   );

@@ -84,7 +84,6 @@ describe('whose keys are revoked, while no read model has it', () => {
   test.each([
     ['/console/keys', { label: 'another' }],
     ['/console/keys/KEY/revoke', {}],
-    ['/console/people', { email: 'second@example.com' }],
     ['/console/settings/closing', {}],
   ])('%s', async (path, fields) => {
     const refused = await owner.post(path.replace('KEY', account.keyId), fields);

@@ -230,7 +230,8 @@ function closing({ session }: OwnerVisit, { closingRequestedAt: askedAt }: Accou
   return html`${title}
     <p>
       With the closing, the current billing period ends and is invoiced, all keys are revoked, and everybody is signed
-      out. Fees that are paid are not given back. Staff of this service carry it out.
+      out: fetch your downloads and save your invoices before. The fee of a period that has begun is not given back.
+      Staff of this service carry it out.
     </p>
     ${folded(
       'Ask for the closing of this account',
