@@ -149,7 +149,7 @@ create table credits (
 );
 CREATE INDEX credits_invoice_due ON credits USING btree (account_id) WHERE (opening_invoice_due OR period_invoice_due);
 CREATE INDEX credits_not_closed ON credits USING btree (period_end, account_id) WHERE (phase <> 'closed'::text);
-CREATE INDEX credits_of_last_periods ON credits USING btree (account_id) WHERE ((phase <> 'open'::text) AND ((next IS NULL) OR (next = 'null'::jsonb)));
+CREATE INDEX credits_of_unclosed_last_periods ON credits USING btree (account_id) WHERE ((phase = 'ended'::text) AND ((next IS NULL) OR (next = 'null'::jsonb)));
 
 create table document_mails (
   event_id uuid not null,
@@ -561,6 +561,7 @@ create table usage_changes (
   constraint usage_changes_pkey PRIMARY KEY (event_id)
 );
 CREATE INDEX usage_changes_of_account ON usage_changes USING btree (account_id, "position");
+CREATE INDEX usage_changes_of_last_ends ON usage_changes USING btree (account_id) WHERE (type = 'UsagePeriodEnded'::text);
 
 create table usage_days (
   stream text not null,

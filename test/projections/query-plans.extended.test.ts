@@ -44,6 +44,12 @@ import { readWhatWaits } from '../../projections/queries/what-waits.ts';
 import { listStaffMembers, listStaffOfAddress, readStaffMember } from '../../projections/staff.ts';
 import { readStaffToken } from '../../projections/staff-tokens.ts';
 import { listUsageDays } from '../../projections/usage-days.ts';
+import {
+  countDue,
+  listAccountsToClose,
+  listPeriodsInGrace,
+  listPeriodsToClose,
+} from '../../projections/work-lists/due-periods.ts';
 import { scaled } from '../support/proof-scale.ts';
 import { patienceMs } from '../support/wait-for.ts';
 import { createReadModels, testMacs, type TestReadModels } from './read-models-under-test.ts';
@@ -191,6 +197,7 @@ async function fillForStaff(pool: Pool): Promise<void> {
   await pool.query(`insert into account_heads select ${account}, 1, '' from generate_series(1, $1::int) n`, [accounts]);
   await fillWork(pool);
   await fillStaff(pool);
+  await fillClosedAccounts(pool);
   // One period with many charges, of which every tenth was waived.
   await pool.query(
     "update jobs set running_cents = 25 * usage_revision where usage_stream = 'usage' and usage_revision <= 5000",
@@ -239,6 +246,35 @@ async function fillStaff(pool: Pool): Promise<void> {
   await pool.query(
     `insert into staff_tokens select 'hash ' || n, 'stk_' || n, 'stf_' || n, 'rts_', '', '[]', now(), now(), null, ''
      from generate_series(1, 5000) n`,
+  );
+}
+
+const closing = 5;
+/** Rows of those that are not closed: each with the event of its end, which is looked at for the filter and for the answer. */
+const lastPeriods = 2 * closing * 3;
+
+/** Accounts that are closed, a few of which not to the end, and the changes of everybody's terms. */
+async function fillClosedAccounts(pool: Pool): Promise<void> {
+  await pool.query(
+    `insert into credits
+     select 'acc_closed' || n, '2026-06-01', '2026-07-01', 'usage-closed' || n, 0, '', '2026-06-20', 'closed', 1, 'dev', '{}',
+            0, 0, 0, 0, 0, null
+     from generate_series(1, $1::int) n`,
+    [accounts],
+  );
+  await pool.query(
+    "insert into account_heads select 'acc_closed' || n, 1, '', n > $2 from generate_series(1, $1::int) n",
+    [accounts, closing],
+  );
+  await pool.query(
+    `update credits set phase = 'ended' where account_id like 'acc_closed%' and substr(account_id, 11)::int <= 2 * $1::int`,
+    [closing],
+  );
+  await pool.query(
+    `insert into usage_changes
+     select md5(account_id || n)::uuid, account_id, stream, n, n, timestamptz '2026-06-10' + n * interval '1 day',
+       case n when 10 then 'UsagePeriodEnded' else 'OverageCapSet' end
+     from credits, generate_series(1, 10) n where period_start = '2026-06-01'`,
   );
 }
 
@@ -549,14 +585,41 @@ describe('what is small, and what is counted up to a limit', () => {
     expect(looked).toMatchObject({ statements: 1 });
     // Both tables have a row or two.
     for (const table of looked.whole) expect(['audit_state', 'checkpoints']).toContain(table);
-    expect(looked.rows).toBeLessThanOrEqual(waits.limit + 20);
+    expect(looked.rows).toBeLessThanOrEqual(waits.limit + 20 + lastPeriods);
+  });
+
+  it.each<[string, number, number, (client: Pool) => Promise<unknown[]>]>([
+    [
+      'closings that are open',
+      closing,
+      4 * closing,
+      (client) => listAccountsToClose(client, { except: [], limit: 100 }),
+    ],
+    [
+      'periods in their grace',
+      2 * closing,
+      lastPeriods,
+      (client) => listPeriodsInGrace(client, { now: '2026-06-20T01:00:00.000Z', graceSeconds: 7_200 }),
+    ],
+    [
+      'books to close',
+      closing,
+      6 * closing,
+      (client) => listPeriodsToClose(client, { endedBefore: '2025-12-01T00:00:00Z', except: [], limit: 100 }),
+    ],
+    ['what is due', 1, 2 * closing + 1, async (client) => [await countDue(client, '2025-12-01T00:00:00Z')]],
+  ])('the calendar looks for %s at periods that are not closed', async (_name, found, rows, work) => {
+    const { result, looked } = await lookedAt((client) => work(client as Pool));
+    expect(result).toHaveLength(found);
+    expect(looked).toMatchObject({ whole: [], statements: 1 });
+    expect(looked.rows).toBeLessThanOrEqual(rows);
   });
 
   it('the first page has the first of each that waits', async () => {
     const { result, looked } = await lookedAt((client) => readWhatWaits(client, waits));
     for (const list of [result.corrections, result.periods, result.failures]) expect(list).toHaveLength(waits.limit);
     for (const table of looked.whole) expect(table).toBe('audit_state');
-    expect(looked.rows).toBeLessThanOrEqual(3 * waits.limit + 1);
+    expect(looked.rows).toBeLessThanOrEqual(3 * waits.limit + 1 + lastPeriods);
   });
 
   it('a download is read with what belongs to it, and an event with what is around it', async () => {
