@@ -217,9 +217,10 @@ create table invoices (
 );
 CREATE INDEX credit_notes_by_time ON invoices USING btree ("position") WHERE (type = 'CreditNoteIssued'::text);
 CREATE INDEX credit_notes_of_charges ON invoices USING gin ((((data)::jsonb -> 'charges'::text)) jsonb_path_ops) WHERE (type = 'CreditNoteIssued'::text);
-CREATE INDEX documents_by_place ON invoices USING btree ("position");
-CREATE INDEX documents_by_time ON invoices USING btree ("time", "position");
+CREATE INDEX documents_by_time ON invoices USING btree ("time", "position") INCLUDE (account_id, type, number, total_cents);
+CREATE INDEX invoices_by_period ON invoices USING btree (period_start) INCLUDE (account_id, type, number, "time", "position", total_cents) WHERE (type = 'InvoiceIssued'::text);
 CREATE INDEX invoices_of_reference ON invoices USING btree (((data ->> 'reference'::text)), "position") WHERE (type = 'CreditNoteIssued'::text);
+CREATE INDEX notes_of_invoices ON invoices USING btree (account_id, (((data ->> 'invoice_number'::text))::integer)) WHERE (type = 'CreditNoteIssued'::text);
 
 create table job_days (
   day date not null,

@@ -38,6 +38,7 @@ import {
 } from '../../projections/queries/overage-table.ts';
 import { listPeriodCharges } from '../../projections/queries/period-charges.ts';
 import { listPlatformOutage } from '../../projections/queries/platform-outage.ts';
+import { readSalesPage, readSumsOfPage, type SalesFilter } from '../../projections/queries/sales-book.ts';
 import { search } from '../../projections/queries/search-by-id-or-number.ts';
 import { listUsageOfKeys } from '../../projections/queries/usage-of-keys.ts';
 import { readWhatWaits } from '../../projections/queries/what-waits.ts';
@@ -198,6 +199,7 @@ async function fillForStaff(pool: Pool): Promise<void> {
   await fillWork(pool);
   await fillStaff(pool);
   await fillClosedAccounts(pool);
+  await fillSales(pool);
   // One period with many charges, of which every tenth was waived.
   await pool.query(
     "update jobs set running_cents = 25 * usage_revision where usage_stream = 'usage' and usage_revision <= 5000",
@@ -246,6 +248,27 @@ async function fillStaff(pool: Pool): Promise<void> {
   await pool.query(
     `insert into staff_tokens select 'hash ' || n, 'stk_' || n, 'stf_' || n, 'rts_', '', '[]', now(), now(), null, ''
      from generate_series(1, 5000) n`,
+  );
+}
+
+/** Two years of invoices, each with overage and the fee of the next period, of which some are credited. */
+async function fillSales(pool: Pool): Promise<void> {
+  await pool.query(
+    `insert into invoices
+     select 'acc_sales' || n, 'InvoiceIssued', k, md5('sale' || n || '-' || k)::uuid, k, '', 2000000 + k * 1000 + n,
+       m + interval '1 month 1 hour', 'period', m, 1925,
+       json_build_object('lines', json_build_array(
+         json_build_object('kind', 'overage', 'cents', 25),
+         json_build_object('kind', 'fee', 'cents', 1900, 'period_start', m + interval '1 month'))),
+       '{}'
+     from generate_series(1, 200) n, (
+       select row_number() over () as k, m from generate_series(timestamptz '2023-01-01', '2024-12-01', interval '1 month') m) months`,
+  );
+  await pool.query(
+    `insert into invoices
+     select account_id, 'CreditNoteIssued', number, md5('of' || event_id)::uuid, 100 + number, '', position + 500, time + interval '1 day',
+       null, null, 25, json_build_object('invoice_number', number, 'line', 1), '{}'
+     from invoices where account_id like 'acc_sales%' and number % 10 = 0`,
   );
 }
 
@@ -556,6 +579,33 @@ describe('the other queries of staff', () => {
     expect(result.length).toBeGreaterThan(0);
     expect(looked).toMatchObject({ whole: [], statements: 1 });
     expect(looked.rows).toBeLessThanOrEqual(rows);
+  });
+});
+
+describe('the sales book', () => {
+  // Nobody has a name here.
+  const store = { read: () => Promise.resolve([]) };
+  const after = { issued_at: '2023-06-01T01:00:00.000Z', position: '2005100' };
+
+  it.each<[SalesFilter, number, number]>([
+    // Each document with its place in the index, its row, and the note about it.
+    [{ issued: '2023-06' }, 26 * 3, 200],
+    [{ issued: '2023-06', state: 'open' }, 26 * 5, 200 * 2],
+    [{ issued: '2023-11', state: 'credit_note' }, 26 * 4 + 200, 400],
+    // The invoices of two months are looked at, and the notes about them.
+    [{ period: '2023-06' }, 2 * 400 + 26 * 3, 101],
+    [{ issued: '2023-06', country: 'DE' }, 26 * 3, 101],
+  ])('of %j looks at its month alone', async (filter, rows, rowsOfSums) => {
+    for (const place of [undefined, after]) {
+      const page = await lookedAt((client) =>
+        readSalesPage({ store, pool: client }, filter, { after: place, limit: 25 }),
+      );
+      expect(page.looked).toMatchObject({ whole: [], statements: 1 });
+      expect(page.looked.rows).toBeLessThanOrEqual(rows);
+    }
+    const sums = await lookedAt((client) => readSumsOfPage({ store, pool: client }, filter));
+    expect(sums.looked.whole).toEqual([]);
+    expect(sums.looked.rows).toBeLessThanOrEqual(rowsOfSums);
   });
 });
 
