@@ -1,7 +1,7 @@
 import { reachedOf, type ReachedRow, reachedSql } from '../runner/checkpoints.ts';
 import { onlyRow, type Queryable, withInstants } from '../runner/rows.ts';
+import { unclosedPeriodsSql } from '../work-lists/unclosed-periods.ts';
 import { type AuditState, auditStateFromJson, auditStateSql } from './audit-state.ts';
-import { unclosedPeriodsSql } from './unclosed-periods.ts';
 
 interface UnclosedPeriod {
   account_id: string;

@@ -1,7 +1,7 @@
 import type { FailureReason } from '../../src/domain/failure-reasons.ts';
 import { correctionFromJson, type CorrectionJson, correctionJsonSql, type CorrectionRow } from '../corrections.ts';
 import { onlyRow, type Queryable, withInstants } from '../runner/rows.ts';
-import { unclosedPeriodsSql } from './unclosed-periods.ts';
+import { unclosedPeriodsSql } from '../work-lists/unclosed-periods.ts';
 
 /** What waits for staff, and the newest failures: in one statement, and the first of each. */
 export interface WhatWaits {

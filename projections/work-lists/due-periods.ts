@@ -1,5 +1,5 @@
 import type { Pool } from 'pg';
-import { isUnclosedLast, lastEndSql } from '../queries/unclosed-periods.ts';
+import { isUnclosedLast, lastEndSql } from './unclosed-periods.ts';
 
 /** The work of the dispatcher's calendar, from the read model. */
 

@@ -1,8 +1,8 @@
 import type { LoggedWarning } from '../commands/record-warning-mail.ts';
 import { formatCents } from '../domain/cents.ts';
+import { lastDayOf } from '../domain/key-limits.ts';
 import type { Notice } from '../domain/mail-record.ts';
 import type { Terms } from '../domain/plans.ts';
-import { lastDayOf } from '../domain/key-limits.ts';
 import type { UsagePeriod } from '../domain/usage-state.ts';
 import type { Mail } from '../ports/billing.ts';
 
@@ -59,7 +59,7 @@ function keyRunsOut(
     text: [
       `The key ${keyId}`,
       `of your account ${accountId} has used`,
-      `${amounts}`,
+      amounts,
       'that you allow it in a billing period.',
       '',
       `${isFull ? 'From now on' : 'Once all is used'}, what is beyond that is refused until`,

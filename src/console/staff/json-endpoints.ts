@@ -33,7 +33,14 @@ function endpoint<Input, Shown extends object>(
 ): Endpoint {
   const { operationId, summary, input, shown } = view;
   return {
-    ...{ method, path, scope, role: 'support', operationId, summary, input, shown },
+    method,
+    path,
+    scope,
+    role: 'support',
+    operationId,
+    summary,
+    input,
+    shown,
     see: (...who) => see(view, ...who),
   };
 }
