@@ -102,7 +102,7 @@ function list(
 }
 
 /** What may still be given back of a charge, as far as the read models have it; 0 for a correction. */
-export const leftCents = (row: ChargeRow): number =>
+const leftCents = (row: ChargeRow): number =>
   row.type === 'OverageCharged' ? row.cents - row.voided_cents - row.waived_cents - row.credited_cents : 0;
 
 /** What became of a charge. */

@@ -31,7 +31,7 @@ export const show = viewPage(salesBook, {
   },
 });
 
-export const salesAddress = (fields: Partial<Record<keyof SalesInput, string | undefined>>, as: FileEnding = '') =>
+const salesAddress = (fields: Partial<Record<keyof SalesInput, string | undefined>>, as: FileEnding = '') =>
   withQuery(`/staff/sales-book${as}`, fields);
 
 const stateNames: Readonly<Record<(typeof salesStates)[number], string>> = {

@@ -16,7 +16,7 @@ const rowsPerPage = 25;
 
 const month = z.string().regex(/^2\d{3}-(?:0[1-9]|1[0-2])$/, 'is not a month such as 2026-11');
 
-export const salesInput = z.object({
+const salesInput = z.object({
   issued: month
     .optional()
     .describe('Only documents that were issued in this month, in UTC. Default: the current one, without `period`.'),
