@@ -149,7 +149,7 @@ create table credits (
 );
 CREATE INDEX credits_invoice_due ON credits USING btree (account_id) WHERE (opening_invoice_due OR period_invoice_due);
 CREATE INDEX credits_not_closed ON credits USING btree (period_end, account_id) WHERE (phase <> 'closed'::text);
-CREATE INDEX credits_of_last_periods ON credits USING btree (account_id) WHERE ((phase <> 'open'::text) AND ((next IS NULL) OR (next = 'null'::jsonb)));
+CREATE INDEX credits_of_unclosed_last_periods ON credits USING btree (account_id) WHERE ((phase = 'ended'::text) AND ((next IS NULL) OR (next = 'null'::jsonb)));
 
 create table document_mails (
   event_id uuid not null,
@@ -217,9 +217,10 @@ create table invoices (
 );
 CREATE INDEX credit_notes_by_time ON invoices USING btree ("position") WHERE (type = 'CreditNoteIssued'::text);
 CREATE INDEX credit_notes_of_charges ON invoices USING gin ((((data)::jsonb -> 'charges'::text)) jsonb_path_ops) WHERE (type = 'CreditNoteIssued'::text);
-CREATE INDEX documents_by_place ON invoices USING btree ("position");
-CREATE INDEX documents_by_time ON invoices USING btree ("time", "position");
+CREATE INDEX documents_by_time ON invoices USING btree ("time", "position") INCLUDE (account_id, type, number, total_cents);
+CREATE INDEX invoices_by_period ON invoices USING btree (period_start) INCLUDE (account_id, type, number, "time", "position", total_cents) WHERE (type = 'InvoiceIssued'::text);
 CREATE INDEX invoices_of_reference ON invoices USING btree (((data ->> 'reference'::text)), "position") WHERE (type = 'CreditNoteIssued'::text);
+CREATE INDEX notes_of_invoices ON invoices USING btree (account_id, (((data ->> 'invoice_number'::text))::integer)) WHERE (type = 'CreditNoteIssued'::text);
 
 create table job_days (
   day date not null,
@@ -561,6 +562,7 @@ create table usage_changes (
   constraint usage_changes_pkey PRIMARY KEY (event_id)
 );
 CREATE INDEX usage_changes_of_account ON usage_changes USING btree (account_id, "position");
+CREATE INDEX usage_changes_of_last_ends ON usage_changes USING btree (account_id) WHERE (type = 'UsagePeriodEnded'::text);
 
 create table usage_days (
   stream text not null,

@@ -4,7 +4,10 @@ import { asText, type Queryable } from './runner/rows.ts';
 export interface ChargeLeft {
   /** Credits of the allowance that it holds: 1; or 0 for overage, and for a credit that was given back. */
   credits: number;
-  /** Cents of its overage charge that were given back, by voids, waivers and credit notes about it. */
+  /**
+   * Cents of its overage charge that were given back, by voids, waivers and credit notes that name it. A note about a line as a
+   * whole gives back a sum: nobody has said of which of its charges.
+   */
   given_back_cents: number;
 }
 

@@ -1,5 +1,6 @@
 import { reachedOf, type ReachedRow, reachedSql } from '../runner/checkpoints.ts';
 import { onlyRow, type Queryable, withInstants } from '../runner/rows.ts';
+import { unclosedPeriodsSql } from '../work-lists/unclosed-periods.ts';
 import { type AuditState, auditStateFromJson, auditStateSql } from './audit-state.ts';
 
 interface UnclosedPeriod {
@@ -7,8 +8,8 @@ interface UnclosedPeriod {
   /** Its usage stream. */
   stream: string;
   phase: 'open' | 'ended';
-  /** UTC ISO-8601. */
-  period_end: string;
+  /** UTC ISO-8601; for an account's last period, when it was closed. */
+  ended_at: string;
 }
 
 /**
@@ -24,9 +25,9 @@ export async function readBooks(client: Queryable, { endedBefore, limit }: { end
   }>(
     `select (select to_json(a) from (${auditStateSql}) a) as audit,
             (select coalesce(json_agg(r), '[]') from (${reachedSql}) r) as reached,
-            (select coalesce(json_agg(p order by period_end, account_id), '[]') from (
-               select account_id, stream, phase, period_end from credits
-               where phase <> 'closed' and period_end <= $1 order by period_end, account_id limit $2) p) as unclosed`,
+            (select coalesce(json_agg(p order by ended_at, account_id), '[]') from (
+               select account_id, stream, phase, ended_at
+               from (${unclosedPeriodsSql({ endedBefore: '$1::timestamptz', limit: '$2' })}) u) p) as unclosed`,
     [endedBefore, limit],
   );
   const { audit, reached, unclosed } = onlyRow(rows);
@@ -36,6 +37,6 @@ export async function readBooks(client: Queryable, { endedBefore, limit }: { end
     /** Commit position up to which each reader of the log has taken all of its events, by its name. */
     reached: reachedOf(reached),
     /** Periods that are over and not closed, the longest overdue first. */
-    unclosed: unclosed.map((each) => withInstants(each, 'period_end')),
+    unclosed: unclosed.map((each) => withInstants(each, 'ended_at')),
   };
 }

@@ -28,22 +28,30 @@ export async function readParties(
   store: Pick<EventStore, 'read'>,
   { accountId, issuerName }: { accountId: string; issuerName: string },
 ): Promise<(position: bigint) => Parties> {
-  const [ofAccount, ofIssuer] = await Promise.all([
-    store.read(accountStream(accountId), 0),
-    store.read(issuerStream, 0),
-  ]);
-  const account = ofAccount.map(parseAccountEvent);
+  const [billedToAt, ofIssuer] = await Promise.all([readBilledTo(store, accountId), store.read(issuerStream, 0)]);
   const issuers = ofIssuer.map(parseIssuerEvent);
+  return (position) => ({
+    issuer: issuers.findLast((other) => other.position < position)?.event.data ?? issuerBySetting(issuerName),
+    billedTo: billedToAt(position),
+  });
+}
+
+/**
+ * The same of an account's owner alone.
+ *
+ * @throws {EventStoreUnavailable}
+ */
+export async function readBilledTo(
+  store: Pick<EventStore, 'read'>,
+  accountId: string,
+): Promise<(position: bigint) => Parties['billedTo']> {
+  const account = (await store.read(accountStream(accountId), 0)).map(parseAccountEvent);
   const opened = account.map(({ event }) => event).find((event) => event.type === 'AccountOpened');
   const billed = account.flatMap(({ event, position }) =>
     event.type === 'BillingDetailsChanged' ? [{ details: event.data.personal, position }] : [],
   );
-  return (position) => {
-    const isBefore = (other: { position: bigint }) => other.position < position;
-    const details = billed.findLast(isBefore)?.details ?? noDetails;
-    return {
-      issuer: issuers.findLast(isBefore)?.event.data ?? issuerBySetting(issuerName),
-      billedTo: { ...details, email: opened?.data.personal.email ?? null },
-    };
+  return (at) => {
+    const details = billed.findLast(({ position }) => position < at)?.details ?? noDetails;
+    return { ...details, email: opened?.data.personal.email ?? null };
   };
 }

@@ -3,10 +3,10 @@ import { documentNumber } from '../../src/domain/document-number.ts';
 import type { InvoiceLine } from '../../src/domain/invoice-events.ts';
 import type { EventStore } from '../../src/ports/event-store.ts';
 import { type Bind, bindings, onlyRow, type Queryable } from '../runner/rows.ts';
-import { readParties } from './parties.ts';
+import { readBilledTo } from './parties.ts';
 
 /**
- * The sales book: the invoices and credit notes of all accounts, in the order of the log. Names, countries and tax IDs come from the
+ * The sales book: the invoices and credit notes of all accounts, in the order of their issue. Names, countries and tax IDs come from the
  * log, where they can be erased, as they were when the document was issued.
  */
 
@@ -28,7 +28,7 @@ export interface SalesFilter {
 
 /** An invoice or a credit note. Amounts are in cents of a US dollar, without tax. */
 export interface SalesRow {
-  /** Commit position in the log, in digits; a cursor too. */
+  /** Commit position in the log, in digits. */
   position: string;
   /** UTC ISO-8601. */
   issued_at: string;
@@ -71,37 +71,60 @@ const accountsAtOnce = 8;
 /**
  * The documents page by page, in constant memory.
  *
- * @param wanted after: a position: only later ones
  * @throws {EventStoreUnavailable}
  */
-export async function* listSalesBook(
-  dependencies: SalesDependencies,
-  { country, ...filter }: SalesFilter,
-  { after, rows = pageRows }: { after?: string | undefined; rows?: number } = {},
-): AsyncGenerator<SalesRow[]> {
-  let last = after;
-  for (;;) {
-    const read = await readRows(dependencies.pool, filter, { after: last, limit: rows });
-    const named = await withNames(dependencies, read);
-    const page = named.filter((row) => country === undefined || row.country === country);
-    if (page.length > 0) yield page;
-    if (read.length < rows) return;
-    last = read.at(-1)?.position;
+export async function* listSalesBook(dependencies: SalesDependencies, filter: SalesFilter): AsyncGenerator<SalesRow[]> {
+  for (let after: SalesPlace | undefined, isAtEnd = false; !isAtEnd;) {
+    const read = await readSalesPage(dependencies, filter, { after, limit: pageRows });
+    if (read.rows.length > 0) yield read.rows;
+    after = read.next;
+    isAtEnd = after === undefined;
   }
 }
 
-/** So many of them. @param wanted after: a position: only later ones */
+/** A document, behind which a page begins. */
+export type SalesPlace = Pick<SalesRow, 'issued_at' | 'position'>;
+
+/**
+ * So many documents at most: fewer where a country, or lines of a period, leave some of them out.
+ *
+ * @returns next: where the next page begins; undefined at the end
+ * @throws {EventStoreUnavailable}
+ */
 export async function readSalesPage(
   dependencies: SalesDependencies,
+  { country, ...filter }: SalesFilter,
+  { after, limit }: { after?: SalesPlace | undefined; limit: number },
+): Promise<{ rows: SalesRow[]; next: SalesPlace | undefined }> {
+  const found = await readRows(dependencies.pool, filter, { after, limit: limit + 1 });
+  const read = found.slice(0, limit);
+  const named = await withNames(dependencies, read.filter(hasLines));
+  const last = found.length > limit ? read.at(-1) : undefined;
+  return {
+    rows: named.filter((row) => country === undefined || row.country === country),
+    next: last && { issued_at: last.time, position: last.position },
+  };
+}
+
+/**
+ * The same as `readSalesSums` for a page, which has no time to read every document.
+ *
+ * @returns undefined if lines or names of more documents than `mostRead` would have to be read
+ * @throws {EventStoreUnavailable}
+ */
+export async function readSumsOfPage(
+  dependencies: SalesDependencies,
   filter: SalesFilter,
-  { after, limit }: { after?: string | undefined; limit: number },
-): Promise<SalesRow[]> {
-  const found: SalesRow[] = [];
-  for await (const page of listSalesBook(dependencies, filter, { after, rows: limit })) {
-    found.push(...page);
-    if (found.length >= limit) break;
+  mostRead = 100,
+): Promise<SalesSums | undefined> {
+  const { country, ...inPostgres } = filter;
+  if (country !== undefined || filter.period !== undefined) {
+    const { values, bind } = bindings();
+    const first = `select from (${documentsSql(inPostgres, bind)}) i limit ${bind(mostRead + 1)}`;
+    const { rows } = await dependencies.pool.query(first, values);
+    if (rows.length > mostRead) return undefined;
   }
-  return found.slice(0, limit);
+  return await readSalesSums(dependencies, filter);
 }
 
 /** Of all documents of a filter. A country is read from the log, document by document. @throws {EventStoreUnavailable} */
@@ -121,12 +144,20 @@ export async function readSalesSums(dependencies: SalesDependencies, filter: Sal
 
 async function sumsInPostgres(client: Queryable, filter: Omit<SalesFilter, 'country'>): Promise<SalesSums> {
   const { values, bind } = bindings();
+  const { period } = filter;
   const { rows } = await client.query<SalesSums>(
     `select count(*)::int as documents,
             coalesce(sum(b.cents) filter (where b.type = 'InvoiceIssued'), 0)::float8 as invoiced_cents,
             coalesce(-sum(b.cents) filter (where b.type = 'CreditNoteIssued'), 0)::float8 as credited_cents,
             coalesce(sum(b.cents), 0)::float8 as result_cents
-     from (${bookSql(filter, bind)}) b`,
+     from (
+       select d.type, ${period === undefined ? wholeCents : 'part.cents'} as cents
+       from (${documentsSql(filter, bind)}) d ${
+         period === undefined
+           ? ''
+           : `join invoices i using (account_id, type, number) ${partSql(period, bind)} where part.kinds is not null`
+       }
+     ) b`,
     values,
   );
   return onlyRow(rows);
@@ -140,23 +171,34 @@ interface ReadRow {
   number: number;
   of_number: number | null;
   event_id: string;
-  kinds: InvoiceLine['kind'][];
+  /** Null: no line of the period that is asked for. */
+  kinds: InvoiceLine['kind'][] | null;
   cents: number;
   credited: number;
   total_cents: number;
 }
 
+type RowWithLines = ReadRow & { kinds: InvoiceLine['kind'][] };
+const hasLines = (row: ReadRow): row is RowWithLines => row.kinds !== null;
+
 async function readRows(
   client: Queryable,
   filter: Omit<SalesFilter, 'country'>,
-  { after, limit }: { after: string | undefined; limit: number },
+  { after, limit }: { after: SalesPlace | undefined; limit: number },
 ): Promise<ReadRow[]> {
   const { values, bind } = bindings();
+  const { period } = filter;
+  const first = `order by i.time, i.position limit ${bind(limit)}`;
+  const behind = after
+    ? `and (i.time, i.position) > (${bind(after.issued_at)}::timestamptz, ${bind(after.position)})`
+    : '';
   const { rows } = await client.query<ReadRow>(
-    `select b.position::text, b.time, b.type, b.account_id, b.number, b.of_number, b.event_id, b.kinds, b.cents::float8,
-            b.credited::float8, b.total_cents::float8
-     from (${bookSql(filter, bind)} and i.position > ${bind(after ?? '-1')} order by i.position limit ${bind(limit)}) b
-     order by b.position`,
+    // Lines are read of the documents of the page alone.
+    `select i.position::text, i.time, i.type, i.account_id, i.number, o.number as of_number, i.event_id, part.kinds,
+            part.cents::float8, (${creditedSql})::float8 as credited, i.total_cents::float8
+     from (${documentsSql(filter, bind)} ${behind} ${first}) d
+     join invoices i using (account_id, type, number) ${partSql(period, bind)}
+     order by i.time, i.position`,
     values,
   );
   return rows;
@@ -167,63 +209,85 @@ const monthSql = (column: string, month: string, bind: Bind): string => {
   return `${column} >= ${first} and ${column} < ${first} + interval '1 month'`;
 };
 
-/** Each document with the kinds and the sum of its lines; a credit note has the one line that it gives back a part of. */
-function bookSql({ issued, period, state }: Omit<SalesFilter, 'country'>, bind: Bind): string {
-  // A fee names its own period; a document is issued when the period of its lines has begun.
-  const startOf = (line: string, invoice: string) =>
-    `(case ${line}->>'kind' when 'fee' then ${line}->>'period_start' else ${invoice}.data->>'period_start' end)::timestamptz`;
-  const credited = 'coalesce(noted.cents, 0)';
-  const states = {
-    open: `i.type = 'InvoiceIssued' and ${credited} = 0`,
-    partly_credited: `i.type = 'InvoiceIssued' and ${credited} > 0 and ${credited} < i.total_cents`,
-    credited: `i.type = 'InvoiceIssued' and ${credited} >= i.total_cents`,
-    credit_note: `i.type = 'CreditNoteIssued'`,
-  };
+const wholeCents = "case d.type when 'InvoiceIssued' then d.total_cents else -d.total_cents end";
+
+/** What credit notes have given back of an invoice. */
+const creditedSql = `select coalesce(sum(n.total_cents), 0) from invoices n
+  where i.type = 'InvoiceIssued' and n.account_id = i.account_id and n.type = 'CreditNoteIssued'
+    and (n.data->>'invoice_number')::int = i.number`;
+
+const stateSql: Readonly<Record<(typeof salesStates)[number], string>> = {
+  open: `i.type = 'InvoiceIssued' and (${creditedSql}) = 0`,
+  partly_credited: `i.type = 'InvoiceIssued' and (${creditedSql}) > 0 and (${creditedSql}) < i.total_cents`,
+  credited: `i.type = 'InvoiceIssued' and (${creditedSql}) >= i.total_cents`,
+  credit_note: `i.type = 'CreditNoteIssued'`,
+};
+
+/** Those that the indexes of months have. */
+const documentColumns = (of: string): string =>
+  ['account_id', 'type', 'number', 'time', 'position', 'total_cents'].map((name) => `${of}.${name}`).join(', ');
+
+/** The documents that a filter leaves, by the indexes of months. With a `period`, not every one has a line of it. */
+function documentsSql({ issued, period, state }: Omit<SalesFilter, 'country'>, bind: Bind): string {
   const where = [
-    'part.kinds is not null',
+    'true',
     ...(issued === undefined ? [] : [monthSql('i.time', issued, bind)]),
-    ...(period === undefined ? [] : [`i.time >= ${bind(`${period}-01`)}::timestamptz`]),
-    ...(state === undefined ? [] : [states[state]]),
+    ...(state === undefined ? [] : [stateSql[state]]),
   ].join(' and ');
-  return `select i.position, i.time, i.type, i.account_id, i.number, o.number as of_number, i.event_id, i.total_cents,
-       part.kinds, part.cents, ${credited} as credited
-     from invoices i
-     left join invoices o on i.type = 'CreditNoteIssued' and o.account_id = i.account_id and o.type = 'InvoiceIssued'
+  const from = period === undefined ? 'invoices' : `(${ofPeriodSql(period, bind)})`;
+  return `select ${documentColumns('i')} from ${from} i where ${where}`;
+}
+
+/** An invoice has lines of its period and the fee of the next one, which begins a month later; a credit note is about one of them. */
+function ofPeriodSql(period: string, bind: Bind): string {
+  const first = `${bind(`${period}-01`)}::timestamptz`;
+  const invoices = `v.type = 'InvoiceIssued' and v.period_start >= ${first} - interval '1 month'
+    and v.period_start < ${first} + interval '1 month'`;
+  return `select ${documentColumns('v')} from invoices v where ${invoices}
+    union all
+    select ${documentColumns('n')} from invoices v join invoices n on n.account_id = v.account_id and n.type = 'CreditNoteIssued'
+      and (n.data->>'invoice_number')::int = v.number
+    where ${invoices}`;
+}
+
+/**
+ * The kinds and the sum of the lines of a document `i`; a credit note has the one line that it gives back a part of.
+ *
+ * @param period only lines of billing periods that begin in this month; a document without any has no kinds
+ */
+function partSql(period: string | undefined, bind: Bind): string {
+  // A fee names its own period.
+  const startOf = (line: string, invoice: string) =>
+    `case ${line}.kind when 'fee' then ${line}.period_start else ${invoice}.period_start end`;
+  return `left join invoices o on i.type = 'CreditNoteIssued' and o.account_id = i.account_id and o.type = 'InvoiceIssued'
        and o.number = (i.data->>'invoice_number')::int
      cross join lateral (
        select sum(l.cents) as cents, array_agg(distinct l.kind) as kinds
        from (
-         select (line->>'cents')::bigint as cents, line->>'kind' as kind, ${startOf('line', 'i')} as start
-         from json_array_elements(i.data->'lines') line
+         select line.cents, line.kind, ${startOf('line', 'i')} as start
+         from json_to_recordset(i.data->'lines') as line (cents bigint, kind text, period_start timestamptz)
          union all
-         select -i.total_cents, n.line->>'kind', ${startOf('n.line', 'o')}
-         from (select o.data->'lines'->((i.data->>'line')::int - 1) as line where i.type = 'CreditNoteIssued') n
+         select -i.total_cents, line.kind, ${startOf('line', 'o')}
+         from json_to_record(o.data->'lines'->((i.data->>'line')::int - 1)) as line (kind text, period_start timestamptz)
+         where i.type = 'CreditNoteIssued'
        ) l
        where ${period === undefined ? 'true' : monthSql('l.start', period, bind)}
-     ) part
-     left join lateral (
-       select sum(n.total_cents) as cents from invoices n
-       where i.type = 'InvoiceIssued' and n.account_id = i.account_id and n.type = 'CreditNoteIssued'
-         and (n.data->>'invoice_number')::int = i.number
-     ) noted on true
-     where ${where}`;
+     ) part`;
 }
 
 /** With the names of then. */
-async function withNames({ store }: SalesDependencies, rows: readonly ReadRow[]): Promise<SalesRow[]> {
+async function withNames({ store }: SalesDependencies, rows: readonly RowWithLines[]): Promise<SalesRow[]> {
   const accounts = [...new Set(rows.map(({ account_id: accountId }) => accountId))];
-  const parties = new Map(
-    await pMap(
-      accounts,
-      async (accountId) => [accountId, await readParties(store, { accountId, issuerName: '' })] as const,
-      { concurrency: accountsAtOnce },
-    ),
+  const owners = new Map(
+    await pMap(accounts, async (accountId) => [accountId, await readBilledTo(store, accountId)] as const, {
+      concurrency: accountsAtOnce,
+    }),
   );
   return rows.map((row) => {
     const { account_id, number, position, of_number: invoiceNumber, total_cents: totalCents, credited } = row;
     const isInvoice = row.type === 'InvoiceIssued';
     const type = isInvoice ? ('invoice' as const) : ('credit_note' as const);
-    const billedTo = parties.get(account_id)?.(BigInt(position)).billedTo;
+    const billedTo = owners.get(account_id)?.(BigInt(position));
     return {
       position,
       issued_at: row.time,

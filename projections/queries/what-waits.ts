@@ -1,13 +1,14 @@
 import type { FailureReason } from '../../src/domain/failure-reasons.ts';
 import { correctionFromJson, type CorrectionJson, correctionJsonSql, type CorrectionRow } from '../corrections.ts';
 import { onlyRow, type Queryable, withInstants } from '../runner/rows.ts';
+import { unclosedPeriodsSql } from '../work-lists/unclosed-periods.ts';
 
 /** What waits for staff, and the newest failures: in one statement, and the first of each. */
 export interface WhatWaits {
   /** For a second person, the oldest first. */
   corrections: CorrectionRow[];
   /** Periods whose books should be closed, those that have waited longest first. */
-  periods: { account_id: string; stream: string; period_start: string; period_end: string }[];
+  periods: { account_id: string; stream: string; period_start: string; ended_at: string }[];
   /** The newest first. */
   failures: {
     token: string;
@@ -27,9 +28,9 @@ export async function readWhatWaits(
     `select
        (select coalesce(json_agg(${correctionJsonSql('c')} order by c.position), '[]') from (
           select * from corrections where status = 'asked' order by position limit $2) c) as corrections,
-       (select coalesce(json_agg(p order by period_end, account_id), '[]') from (
-          select account_id, stream, period_start, period_end from credits
-          where phase <> 'closed' and period_end <= $1 order by period_end, account_id limit $2) p) as periods,
+       (select coalesce(json_agg(p order by ended_at, account_id), '[]') from (
+          select account_id, stream, period_start, ended_at
+          from (${unclosedPeriodsSql({ endedBefore: '$1::timestamptz', limit: '$2' })}) u) p) as periods,
        (select coalesce(json_agg(f order by finished_at desc, token desc), '[]') from (
           select token, account_id, platform, failure_reason, finished_at from jobs
           where status = 'failed' order by finished_at desc, token desc limit $2) f) as failures`,
@@ -38,7 +39,7 @@ export async function readWhatWaits(
   const { corrections, periods, failures } = onlyRow(rows);
   return {
     corrections: corrections.map(correctionFromJson),
-    periods: periods.map((each) => withInstants(each, 'period_start', 'period_end')),
+    periods: periods.map((each) => withInstants(each, 'period_start', 'ended_at')),
     failures: failures.map((each) => withInstants(each, 'finished_at')),
   };
 }

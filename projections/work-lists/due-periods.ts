@@ -1,4 +1,5 @@
 import type { Pool } from 'pg';
+import { isUnclosedLast, lastEndSql } from './unclosed-periods.ts';
 
 /** The work of the dispatcher's calendar, from the read model. */
 
@@ -28,7 +29,7 @@ export async function listPeriodsToRollOver(
   const { rows } = await pool.query<DuePeriod>(
     `select account_id, stream from credits c
      where phase <> 'closed' and period_end <= $1 and stream <> all($2)
-       and (phase = 'open' or not ${hasNext('c')} and not ${isLast('c')})
+       and (phase = 'open' or not ${hasNext('c')} and not ${isUnclosedLast('c')})
      order by period_end, account_id limit $3`,
     [now, except, limit],
   );
@@ -37,7 +38,8 @@ export async function listPeriodsToRollOver(
 
 /**
  * The first ended period of each account that is not closed. Periods are closed in the order of time, and only after everything
- * earlier is invoiced, so the numbers of invoices follow the periods.
+ * earlier is invoiced, so the numbers of invoices follow the periods. An account's last one also waits for the second step of its
+ * closing (`listAccountsToClose`).
  *
  * @param endedBefore UTC ISO-8601; a period that ends later is left alone, unless its account was closed with it: its own event
  *   says when it ended
@@ -49,7 +51,7 @@ export async function listPeriodsToClose(
   const { rows } = await pool.query<DuePeriod>(
     `select account_id, stream from credits c
      where phase = 'ended' and stream <> all($2) and not opening_invoice_due
-       and (period_end <= $1 and ${hasNext('c')} or ${isLast('c')})
+       and (period_end <= $1 and ${hasNext('c')} or ${isUnclosedLast('c')} and not ${isClosingOpen('c')})
        and not exists (
          select from credits e where e.account_id = c.account_id and e.period_start < c.period_start
            and (e.phase <> 'closed' or e.opening_invoice_due or e.period_invoice_due))
@@ -65,9 +67,12 @@ export async function listPeriodsInGrace(
   { now, graceSeconds }: { now: string; graceSeconds: number },
 ): Promise<{ stream: string; until: string }[]> {
   const { rows } = await pool.query<{ stream: string; ended: string }>(
-    `select stream, ended from credits c, lateral (
-       select case when ${isLast('c')} then least(period_end, last_time) else period_end end as ended) at
-     where phase = 'ended' and ended > $1::timestamptz - $2 * interval '1 second' order by ended, stream`,
+    `select stream, ended from (
+       select stream, period_end as ended from credits c
+       where phase = 'ended' and period_end <= $1::timestamptz and not ${isUnclosedLast('c')}
+       union all
+       select stream, ${lastEndSql('c')} from credits c where ${isUnclosedLast('c')}
+     ) p where ended > $1::timestamptz - $2 * interval '1 second' order by ended, stream`,
     [now, graceSeconds],
   );
   return rows.map(({ stream, ended: end }) => ({
@@ -91,24 +96,24 @@ export async function listInvoicesDue(pool: Pool, { except, limit }: Wanted): Pr
 export async function listAccountsToClose(pool: Pool, { except, limit }: Wanted): Promise<DuePeriod[]> {
   const { rows } = await pool.query<DuePeriod>(
     `select account_id, stream from credits c
-     where ${isLast('c')} and stream <> all($1)
-       and exists (select from account_heads h where h.account_id = c.account_id and not h.closed)
+     where ${isUnclosedLast('c')} and stream <> all($1) and ${isClosingOpen('c')}
      order by account_id limit $2`,
     [except, limit],
   );
   return rows;
 }
 
-/** Written so that the index of last periods serves it. */
-const isLast = (alias: string) => `(${alias}.phase <> 'open' and (${alias}.next is null or ${alias}.next = 'null'))`;
+const isClosingOpen = (alias: string) =>
+  `exists (select from account_heads h where h.account_id = ${alias}.account_id and not h.closed)`;
 
 const hasNext = (alias: string) =>
   `exists (select from credits n where n.account_id = ${alias}.account_id and n.period_start = ${alias}.period_end)`;
 
-/** For gauges: the number of periods past their end that are not closed, and of invoices due. */
+/** For gauges: the number of periods past their end that are not closed, every last one of an account included, and of invoices due. */
 export async function countDue(pool: Pool, now: string): Promise<{ notClosed: number; invoices: number }> {
   const { rows } = await pool.query<{ not_closed: number; invoices: number }>(
-    `select (select count(*)::int from credits where phase <> 'closed' and period_end <= $1) as not_closed,
+    `select (select count(*)::int from credits c where phase <> 'closed' and period_end <= $1 and not ${isUnclosedLast('c')}) +
+            (select count(*)::int from credits c where ${isUnclosedLast('c')}) as not_closed,
             (select count(*)::int from credits where opening_invoice_due or period_invoice_due) as invoices`,
     [now],
   );

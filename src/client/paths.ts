@@ -267,7 +267,7 @@ export interface components {
       credits: number;
       /** @description Its price beyond the allowance, in US cents, whatever was given back since. */
       cents: number;
-      /** @description How much of that was given back since, in US cents. */
+      /** @description How much of that was given back since, in US cents: by voids, waivers and credit notes that name the download. A credit note about a whole line of an invoice names none, and is not divided among them. */
       given_back_cents: number;
     };
     /** claimed */

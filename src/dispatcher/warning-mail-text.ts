@@ -1,5 +1,6 @@
 import type { LoggedWarning } from '../commands/record-warning-mail.ts';
 import { formatCents } from '../domain/cents.ts';
+import { lastDayOf } from '../domain/key-limits.ts';
 import type { Notice } from '../domain/mail-record.ts';
 import type { Terms } from '../domain/plans.ts';
 import type { UsagePeriod } from '../domain/usage-state.ts';
@@ -11,13 +12,17 @@ type Told = Pick<LoggedWarning, 'eventId' | 'notice' | 'usage' | 'time'>;
 /** The mail to an owner when a pool runs out or the overage cap is reached: plain text, lines short enough for any mail program. */
 export function warningMail({ eventId, notice, usage, time }: Told, to: readonly string[]): Mail {
   const { period } = usage;
-  const { subject, text, last } =
-    notice.type === 'OverageCapReached' ? capReached(notice.data, usage) : runsOut(notice.data, usage);
+  const {
+    subject,
+    text,
+    next = 'The allowance of the plan is then available again.',
+    last,
+  } = notice.type === 'OverageCapReached' ? capReached(notice.data, usage) : runsOut(notice.data, usage);
   const lines = [
     ...text,
     '',
     `This period began on ${period.start.slice(0, 10)} and ends on ${period.end.slice(0, 10)}, at 00:00 UTC.`,
-    'The allowance of the plan is then available again.',
+    next,
     '',
     `These figures are of ${time.slice(0, 10)}, ${time.slice(11, 19)} UTC.`,
     last,
@@ -29,6 +34,8 @@ export function warningMail({ eventId, notice, usage, time }: Told, to: readonly
 interface Text {
   subject: string;
   text: string[];
+  /** What comes after the period; default: the allowance. */
+  next?: string;
   last: string;
 }
 
@@ -38,9 +45,11 @@ const runsOut = (warning: Of<'UsageWarningReached'>, usage: UsagePeriod): Text =
 /** A key has used much of the limit that its owner has set. */
 function keyRunsOut(
   { pool, threshold_percent: percent, limited_key_id: keyId = '', used, limit }: Of<'UsageWarningReached'>,
-  { accountId }: UsagePeriod,
+  { accountId, period, terms }: UsagePeriod,
 ): Text {
   const isFull = percent === 100;
+  const until = terms.key_limits?.[keyId]?.until ?? null;
+  const endsWithPeriod = until !== null && until <= period.end;
   const amounts =
     pool === 'overage'
       ? `${formatCents(used)} of the ${formatCents(limit)} of overage`
@@ -50,12 +59,15 @@ function keyRunsOut(
     text: [
       `The key ${keyId}`,
       `of your account ${accountId} has used`,
-      `${amounts}`,
+      amounts,
       'that you allow it in a billing period.',
       '',
-      `${isFull ? 'From now on' : 'Once all is used'}, what is beyond that is refused until the period ends`,
-      'or the limit is raised. Your other keys go on.',
+      `${isFull ? 'From now on' : 'Once all is used'}, what is beyond that is refused until`,
+      `${endsWithPeriod ? 'the limit is raised' : 'the period ends or the limit is raised'}. Your other keys go on.`,
     ],
+    next: endsWithPeriod
+      ? `This key is valid through ${lastDayOf(until)}, and no longer.`
+      : 'What you allow this key in a period then counts from zero again.',
     last: `This mail is sent when ${String(percent)} % are used.`,
   };
 }

@@ -1,4 +1,5 @@
 import { nextBillingPeriod } from './billing-period.ts';
+import type { KeyUse } from './key-limits.ts';
 import { feeOf, type Terms } from './plans.ts';
 import type { UsageEvent, UsageEventOf } from './usage-events.ts';
 import type { UsagePeriod } from './usage-state.ts';
@@ -38,6 +39,10 @@ export function comingTerms({ terms, due, next }: UsagePeriod): Terms {
 export function termsAt(state: UsagePeriod, now: string): Terms {
   return isOverAt(state, now) ? comingTerms(state) : state.terms;
 }
+
+/** What keys have used of their limits at this instant: nothing yet after the end of the newest period. */
+export const keyUseAt = (state: UsagePeriod, now: string): Readonly<Record<string, KeyUse>> =>
+  isOverAt(state, now) ? {} : state.keyUse;
 
 /** True if the newest period is over and another follows; UsagePeriodEnded need not be stored yet. */
 export const isOverAt = (state: UsagePeriod, now: string): boolean =>

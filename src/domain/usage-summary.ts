@@ -1,5 +1,6 @@
 import { type BillingPeriod, billingPeriodAt } from './billing-period.ts';
-import { isLastEnded, isOverAt, termsAt } from './usage-periods.ts';
+import type { Terms } from './plans.ts';
+import { comingTerms, isLastEnded, isOverAt, termsAt } from './usage-periods.ts';
 import type { UsagePeriod } from './usage-state.ts';
 
 /** The content of GET /credits (contract §2.5): the pools and the overage of the period that `now` falls into. */
@@ -30,6 +31,12 @@ export function summariseUsage(state: UsagePeriod, now: string): UsageSummary {
       ? state.period
       : billingPeriodAt(now, state.next?.period ?? state.period, state.anchorDay),
   };
+}
+
+/** Terms that are due with the next period; null if there are none, and for an account that is closed. */
+export function comingChange(state: UsagePeriod, now: string): { from: string; terms: Terms } | null {
+  if (state.due === null || isLastEnded(state) || isOverAt(state, now)) return null;
+  return { from: state.period.end, terms: comingTerms(state) };
 }
 
 /** The same of the period of a state alone, such as one that has ended. */

@@ -24,7 +24,12 @@ const charge = z
       .max(1)
       .describe('Credits of the allowance that it holds: 1; or 0 for overage, and for a credit that was given back.'),
     cents: z.int().min(0).describe('Its price beyond the allowance, in US cents, whatever was given back since.'),
-    given_back_cents: z.int().min(0).describe('How much of that was given back since, in US cents.'),
+    given_back_cents: z
+      .int()
+      .min(0)
+      .describe(
+        'How much of that was given back since, in US cents: by voids, waivers and credit notes that name the download. A credit note about a whole line of an invoice names none, and is not divided among them.',
+      ),
   })
   .meta({ id: 'DownloadCharge' })
   .describe(

@@ -52,6 +52,7 @@ const pages: Readonly<Record<string, readonly Asked[]>> = {
   '': [['start', () => '']],
   '/search': [],
   '/accounts/:account': [['account', account]],
+  '/accounts/:account/history': [['history of an account', (about) => `${account(about)}/history`]],
   '/accounts/:account/downloads': [
     ['downloads of an account', (about) => `${account(about)}/downloads`],
     ['downloads of an account that failed', (about) => `${account(about)}/downloads?status=failed`],
@@ -82,8 +83,16 @@ const pages: Readonly<Record<string, readonly Asked[]>> = {
     ['charges, the most', period, 'largest'],
     ['corrections of a period', (about) => `${period(about)}?only=corrections`, 'largest'],
   ],
+  '/overage/:account/:day/give-back': [
+    ['give back ticked charges', (about) => `${period(about)}/give-back?charge=1`, 'real'],
+  ],
   '/months': [['months', () => '/months']],
   '/months/:month': [['month', ({ month }) => `/months/${month}`]],
+  '/sales-book': [
+    ['sales book of this month', () => '/sales-book'],
+    ['sales book of a month', ({ month }) => `/sales-book?issued=${month}`],
+    ['sales book of the periods of a month', ({ month }) => `/sales-book?period=${month}`],
+  ],
   '/events/:id': [
     ['event', ({ event }) => `/events/${event}`, 'real'],
     ['event by its place', ({ account: id }) => `/events/0@account-${id}`],
@@ -130,6 +139,7 @@ const programs: Readonly<Record<string, readonly Asked[]>> = {
   '/corrections/{id}': [['correction', ({ correction }) => `/corrections/${correction}`]],
   '/overage/{account}/{day}': [['charges, the most', period, 'largest']],
   '/months/{month}': [['month', ({ month }) => `/months/${month}`]],
+  '/sales-book': [['sales book of this month', () => '/sales-book']],
   '/operation': [['operation', () => '/operation']],
 };
 

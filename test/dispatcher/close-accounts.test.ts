@@ -1,6 +1,10 @@
 import { expect, it } from 'vitest';
 import { apiKeys } from '../../projections/api-keys.ts';
+import { readBooks } from '../../projections/queries/books.ts';
+import { readWhatWaits } from '../../projections/queries/what-waits.ts';
+import { countDue, listPeriodsInGrace } from '../../projections/work-lists/due-periods.ts';
 import { openAccount, readAccount } from '../../src/commands/accounts.ts';
+import { changeCharge } from '../../src/commands/change-charge.ts';
 import { changeTerms } from '../../src/commands/change-terms.ts';
 import { closeAccount } from '../../src/commands/close-account.ts';
 import { ownCause } from '../../src/commands/handler/event-metadata.ts';
@@ -8,8 +12,9 @@ import { usageOrigin } from '../../src/commands/usage/usage-cache.ts';
 import { usageStream } from '../../src/domain/billing-period.ts';
 import { isRefused } from '../../src/domain/refusals.ts';
 import { newId, newUuid, randomBits } from '../../src/system/clock-and-chance.ts';
-import { writersOf } from '../commands/usage-account.ts';
+import { downloadOf, freshToken, writersOf } from '../commands/usage-account.ts';
 import { plan } from '../domain/usage-examples.ts';
+import { patienceMs } from '../support/wait-for.ts';
 import { closingUnderTest, invoicesOf, roundAt } from './closing.ts';
 
 const parts = closingUnderTest(apiKeys);
@@ -66,6 +71,40 @@ it('ends a period whose time is over as the last one, and owes no fee of another
   expect(await typesIn(stream)).toEqual(['UsagePeriodOpened', 'UsagePeriodEnded', 'UsagePeriodClosed']);
   expect(await typesIn(usageStream(accountId, { start: '2026-12-01' }))).toEqual([]);
   expect(await invoicesOf(parts, { accountId })).toHaveLength(1);
+});
+
+it('counts as not closed from the end of its last period on, while a step of its closing is open', async () => {
+  const { accountId, stream, snapshot } = await openAt();
+  const writers = writersOf(parts.store, () => closedAt);
+  const request = { cause: ownCause(newUuid(), finance), deadlineMs: performance.now() + patienceMs };
+  const token = freshToken();
+  await writers.ask(accountId, { ...request, command: downloadOf(token), snapshot });
+  await writers.ask(accountId, { ...request, command: { kind: 'close_account' }, snapshot });
+  await changeCharge(
+    { store: parts.store, now: () => '2026-11-10T08:40:00.000Z' },
+    { stream, command: { kind: 'void_download', token }, cause: request.cause, timeoutMs: patienceMs },
+  );
+  await parts.models.caughtUp();
+
+  const { pool } = parts.models;
+  const overdueAt = async (endedBefore: string) => {
+    const { unclosed } = await readBooks(pool, { endedBefore, limit: 100 });
+    const { periods } = await readWhatWaits(pool, { endedBefore, limit: 100 });
+    return [unclosed, periods].map((rows) => rows.filter((row) => row.stream === stream).map((row) => row.ended_at));
+  };
+  expect(await overdueAt('2026-11-10T07:59:59.999Z')).toEqual([[], []]);
+  expect(await overdueAt(closedAt)).toEqual([[closedAt], [closedAt]]);
+  expect((await countDue(pool, '2026-11-10T08:41:00.000Z')).notClosed).toBe(1);
+  // What was given back meanwhile does not begin the grace anew.
+  const inGrace = await listPeriodsInGrace(pool, { now: '2026-11-10T08:41:00.000Z', graceSeconds: 3_600 });
+  expect(inGrace).toEqual([{ stream, until: '2026-11-10T09:00:00.000Z' }]);
+
+  // The books wait for the second step, so that one list has all that is open.
+  const { closed } = await roundAt(parts, { now: '2026-11-10T10:00:00.000Z' });
+  expect(closed).toEqual([]);
+  expect((await roundAt(parts, { now: '2026-11-10T10:00:00.000Z' })).closed).toEqual([stream]);
+  await parts.models.caughtUp();
+  expect(await overdueAt('2026-11-11T00:00:00.000Z')).toEqual([[], []]);
 });
 
 it('is done in both streams by the command, whoever repeats it', async () => {

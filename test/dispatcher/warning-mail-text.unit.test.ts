@@ -19,6 +19,7 @@ const told = (notice: Notice, terms: Partial<Terms>) =>
 const mailOf = (data: Extract<Notice, { type: 'UsageWarningReached' }>['data'], terms: Partial<Terms> = {}) =>
   told({ type: 'UsageWarningReached', data }, terms);
 
+const keyId = 'key_4f8j2n6r0w3x7z1b';
 const downloads = { pool: 'downloads', threshold_percent: 80, used: 80, limit: 100 } as const;
 const allDownloads = { ...downloads, threshold_percent: 100, used: 100 } as const;
 
@@ -96,10 +97,28 @@ This mail is sent when the cap is reached.
       '$0.25 of the $0.40 of overage\nthat you allow it in a billing period.\n\nFrom now on,',
     ],
   ])('names the key whose limit it is about: %j', (data, subject, text) => {
-    const mail = mailOf({ ...data, limited_key_id: 'key_4f8j2n6r0w3x7z1b' });
+    const mail = mailOf({ ...data, limited_key_id: keyId });
     expect(mail.subject).toBe(subject);
-    expect(mail.text).toContain(`The key key_4f8j2n6r0w3x7z1b\nof your account ${accountId} has used\n${text}`);
+    expect(mail.text).toContain(`The key ${keyId}\nof your account ${accountId} has used\n${text}`);
     expect(Math.max(...mail.text.split('\n').map((line) => line.length))).toBeLessThanOrEqual(76);
+  });
+
+  it.each([
+    ['downloads', null, 'until\nthe period ends or the limit is raised.', 'then counts from zero again'],
+    ['overage', null, 'until\nthe period ends or the limit is raised.', 'then counts from zero again'],
+    ['downloads', '2026-12-02', 'until\nthe period ends or the limit is raised.', 'then counts from zero again'],
+    ['overage', '2026-11-21', 'until\nthe limit is raised.', 'This key is valid through 2026-11-20, and no longer.'],
+    ['downloads', '2026-12-01', 'until\nthe limit is raised.', 'This key is valid through 2026-11-30, and no longer.'],
+  ] as const)('says what comes after the period for %s of a key with an end at %s', (pool, day, refused, then) => {
+    const until = day === null ? null : `${day}T00:00:00.000Z`;
+    const limit = { downloads: 5, overage_cents: 40, until };
+    const { text } = mailOf(
+      { pool, threshold_percent: 100, used: 5, limit: 5, limited_key_id: keyId },
+      { key_limits: { [keyId]: limit } },
+    );
+    expect(text).toContain(refused);
+    expect(text).toContain(then);
+    expect(text).not.toContain('The allowance of the plan');
   });
 
   it('has lines that no mail program breaks', () => {

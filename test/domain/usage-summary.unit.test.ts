@@ -1,5 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { summariseUsage } from '../../src/domain/usage-summary.ts';
+import type { UsageEvent } from '../../src/domain/usage-events.ts';
+import { keyUseAt } from '../../src/domain/usage-periods.ts';
+import { comingChange, summariseUsage } from '../../src/domain/usage-summary.ts';
 import { capSet, charge, credit, ended, given, lookedUp, opened, planChanged } from './usage-examples.ts';
 
 const inNovember = '2026-11-30T23:59:59.999Z';
@@ -63,5 +65,39 @@ describe('past the end of the newest period', () => {
         period: { start: '2026-12-01T00:00:00.000Z', end: '2027-01-01T00:00:00.000Z' },
       });
     }
+  });
+});
+
+describe('a change that is due', () => {
+  const later: UsageEvent = { type: 'OverageCapSet', data: { overage_cap_cents: 700, effective: 'next_period' } };
+
+  it('is coming until the period is over', () => {
+    const usage = given(opened(), later);
+    expect(comingChange(usage, inNovember)).toMatchObject({
+      from: '2026-12-01T00:00:00.000Z',
+      terms: { overage_cap_cents: 700 },
+    });
+    expect(comingChange(usage, '2026-12-01T00:00:00.000Z')).toBeNull();
+    expect(comingChange(given(opened()), inNovember)).toBeNull();
+  });
+
+  it('never comes to an account that is closed', () => {
+    const last: UsageEvent = {
+      type: 'UsagePeriodEnded',
+      data: { period_start: '2026-11-01T00:00:00.000Z', period_end: '2026-12-01T00:00:00.000Z', next: null },
+    };
+    expect(comingChange(given(opened(), later, last), inNovember)).toBeNull();
+  });
+});
+
+describe('the use of the limit of a key', () => {
+  const keyId = 'key_0123456789abcdef';
+  const counted = { ...credit(1), data: { ...credit(1).data, limited_key_id: keyId } } as UsageEvent;
+  const usage = given(opened(), counted);
+
+  it('is that of the period, and nothing once it is over', () => {
+    expect(keyUseAt(usage, inNovember)).toEqual({ [keyId]: { downloads: 1, overage_cents: 0 } });
+    expect(keyUseAt(usage, '2026-12-01T00:00:00.000Z')).toEqual({});
+    expect(keyUseAt(given(opened(), counted, ended()), inNovember)).toEqual({});
   });
 });

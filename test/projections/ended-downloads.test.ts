@@ -103,6 +103,10 @@ describe('the charge of a download', () => {
       const credit = { accountId, stream, reference, charges: [{ token: credited, revision, cents }] };
       await issueCreditNotes(dependencies, { credit, cause: ownCause(newUuid(), staff), timeoutMs: patienceMs });
     }
+    // A note about the line as a whole: nobody has said of which download.
+    const { accountId } = account;
+    const credit = { account_id: accountId, invoice_number: 1, line: 1, reference: 'CASE-7', cents: 2 };
+    await issueCreditNotes(dependencies, { credit, cause: ownCause(newUuid(), staff), timeoutMs: patienceMs });
     expect(await leftOf(onCredit, kept, waived, voided, credited)).toEqual([
       { credits: 1, given_back_cents: 0 },
       { credits: 0, given_back_cents: 0 },

@@ -38,12 +38,19 @@ import {
 } from '../../projections/queries/overage-table.ts';
 import { listPeriodCharges } from '../../projections/queries/period-charges.ts';
 import { listPlatformOutage } from '../../projections/queries/platform-outage.ts';
+import { readSalesPage, readSumsOfPage, type SalesFilter } from '../../projections/queries/sales-book.ts';
 import { search } from '../../projections/queries/search-by-id-or-number.ts';
 import { listUsageOfKeys } from '../../projections/queries/usage-of-keys.ts';
 import { readWhatWaits } from '../../projections/queries/what-waits.ts';
 import { listStaffMembers, listStaffOfAddress, readStaffMember } from '../../projections/staff.ts';
 import { readStaffToken } from '../../projections/staff-tokens.ts';
 import { listUsageDays } from '../../projections/usage-days.ts';
+import {
+  countDue,
+  listAccountsToClose,
+  listPeriodsInGrace,
+  listPeriodsToClose,
+} from '../../projections/work-lists/due-periods.ts';
 import { scaled } from '../support/proof-scale.ts';
 import { patienceMs } from '../support/wait-for.ts';
 import { createReadModels, testMacs, type TestReadModels } from './read-models-under-test.ts';
@@ -191,6 +198,8 @@ async function fillForStaff(pool: Pool): Promise<void> {
   await pool.query(`insert into account_heads select ${account}, 1, '' from generate_series(1, $1::int) n`, [accounts]);
   await fillWork(pool);
   await fillStaff(pool);
+  await fillClosedAccounts(pool);
+  await fillSales(pool);
   // One period with many charges, of which every tenth was waived.
   await pool.query(
     "update jobs set running_cents = 25 * usage_revision where usage_stream = 'usage' and usage_revision <= 5000",
@@ -239,6 +248,56 @@ async function fillStaff(pool: Pool): Promise<void> {
   await pool.query(
     `insert into staff_tokens select 'hash ' || n, 'stk_' || n, 'stf_' || n, 'rts_', '', '[]', now(), now(), null, ''
      from generate_series(1, 5000) n`,
+  );
+}
+
+/** Two years of invoices, each with overage and the fee of the next period, of which some are credited. */
+async function fillSales(pool: Pool): Promise<void> {
+  await pool.query(
+    `insert into invoices
+     select 'acc_sales' || n, 'InvoiceIssued', k, md5('sale' || n || '-' || k)::uuid, k, '', 2000000 + k * 1000 + n,
+       m + interval '1 month 1 hour', 'period', m, 1925,
+       json_build_object('lines', json_build_array(
+         json_build_object('kind', 'overage', 'cents', 25),
+         json_build_object('kind', 'fee', 'cents', 1900, 'period_start', m + interval '1 month'))),
+       '{}'
+     from generate_series(1, 200) n, (
+       select row_number() over () as k, m from generate_series(timestamptz '2023-01-01', '2024-12-01', interval '1 month') m) months`,
+  );
+  await pool.query(
+    `insert into invoices
+     select account_id, 'CreditNoteIssued', number, md5('of' || event_id)::uuid, 100 + number, '', position + 500, time + interval '1 day',
+       null, null, 25, json_build_object('invoice_number', number, 'line', 1), '{}'
+     from invoices where account_id like 'acc_sales%' and number % 10 = 0`,
+  );
+}
+
+const closing = 5;
+/** Rows of those that are not closed: each with the event of its end, which is looked at for the filter and for the answer. */
+const lastPeriods = 2 * closing * 3;
+
+/** Accounts that are closed, a few of which not to the end, and the changes of everybody's terms. */
+async function fillClosedAccounts(pool: Pool): Promise<void> {
+  await pool.query(
+    `insert into credits
+     select 'acc_closed' || n, '2026-06-01', '2026-07-01', 'usage-closed' || n, 0, '', '2026-06-20', 'closed', 1, 'dev', '{}',
+            0, 0, 0, 0, 0, null
+     from generate_series(1, $1::int) n`,
+    [accounts],
+  );
+  await pool.query(
+    "insert into account_heads select 'acc_closed' || n, 1, '', n > $2 from generate_series(1, $1::int) n",
+    [accounts, closing],
+  );
+  await pool.query(
+    `update credits set phase = 'ended' where account_id like 'acc_closed%' and substr(account_id, 11)::int <= 2 * $1::int`,
+    [closing],
+  );
+  await pool.query(
+    `insert into usage_changes
+     select md5(account_id || n)::uuid, account_id, stream, n, n, timestamptz '2026-06-10' + n * interval '1 day',
+       case n when 10 then 'UsagePeriodEnded' else 'OverageCapSet' end
+     from credits, generate_series(1, 10) n where period_start = '2026-06-01'`,
   );
 }
 
@@ -523,6 +582,33 @@ describe('the other queries of staff', () => {
   });
 });
 
+describe('the sales book', () => {
+  // Nobody has a name here.
+  const store = { read: () => Promise.resolve([]) };
+  const after = { issued_at: '2023-06-01T01:00:00.000Z', position: '2005100' };
+
+  it.each<[SalesFilter, number, number]>([
+    // Each document with its place in the index, its row, and the note about it.
+    [{ issued: '2023-06' }, 26 * 3, 200],
+    [{ issued: '2023-06', state: 'open' }, 26 * 5, 200 * 2],
+    [{ issued: '2023-11', state: 'credit_note' }, 26 * 4 + 200, 400],
+    // The invoices of two months are looked at, and the notes about them.
+    [{ period: '2023-06' }, 2 * 400 + 26 * 3, 101],
+    [{ issued: '2023-06', country: 'DE' }, 26 * 3, 101],
+  ])('of %j looks at its month alone', async (filter, rows, rowsOfSums) => {
+    for (const place of [undefined, after]) {
+      const page = await lookedAt((client) =>
+        readSalesPage({ store, pool: client }, filter, { after: place, limit: 25 }),
+      );
+      expect(page.looked).toMatchObject({ whole: [], statements: 1 });
+      expect(page.looked.rows).toBeLessThanOrEqual(rows);
+    }
+    const sums = await lookedAt((client) => readSumsOfPage({ store, pool: client }, filter));
+    expect(sums.looked.whole).toEqual([]);
+    expect(sums.looked.rows).toBeLessThanOrEqual(rowsOfSums);
+  });
+});
+
 describe('what is small, and what is counted up to a limit', () => {
   it('the sums of months are three rows each', async () => {
     const { result, looked } = await lookedAt((client) => listMonthMoney(client, { months: 1_200 }));
@@ -549,14 +635,41 @@ describe('what is small, and what is counted up to a limit', () => {
     expect(looked).toMatchObject({ statements: 1 });
     // Both tables have a row or two.
     for (const table of looked.whole) expect(['audit_state', 'checkpoints']).toContain(table);
-    expect(looked.rows).toBeLessThanOrEqual(waits.limit + 20);
+    expect(looked.rows).toBeLessThanOrEqual(waits.limit + 20 + lastPeriods);
+  });
+
+  it.each<[string, number, number, (client: Pool) => Promise<unknown[]>]>([
+    [
+      'closings that are open',
+      closing,
+      4 * closing,
+      (client) => listAccountsToClose(client, { except: [], limit: 100 }),
+    ],
+    [
+      'periods in their grace',
+      2 * closing,
+      lastPeriods,
+      (client) => listPeriodsInGrace(client, { now: '2026-06-20T01:00:00.000Z', graceSeconds: 7_200 }),
+    ],
+    [
+      'books to close',
+      closing,
+      6 * closing,
+      (client) => listPeriodsToClose(client, { endedBefore: '2025-12-01T00:00:00Z', except: [], limit: 100 }),
+    ],
+    ['what is due', 1, 2 * closing + 1, async (client) => [await countDue(client, '2025-12-01T00:00:00Z')]],
+  ])('the calendar looks for %s at periods that are not closed', async (_name, found, rows, work) => {
+    const { result, looked } = await lookedAt((client) => work(client as Pool));
+    expect(result).toHaveLength(found);
+    expect(looked).toMatchObject({ whole: [], statements: 1 });
+    expect(looked.rows).toBeLessThanOrEqual(rows);
   });
 
   it('the first page has the first of each that waits', async () => {
     const { result, looked } = await lookedAt((client) => readWhatWaits(client, waits));
     for (const list of [result.corrections, result.periods, result.failures]) expect(list).toHaveLength(waits.limit);
     for (const table of looked.whole) expect(table).toBe('audit_state');
-    expect(looked.rows).toBeLessThanOrEqual(3 * waits.limit + 1);
+    expect(looked.rows).toBeLessThanOrEqual(3 * waits.limit + 1 + lastPeriods);
   });
 
   it('a download is read with what belongs to it, and an event with what is around it', async () => {

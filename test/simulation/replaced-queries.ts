@@ -73,7 +73,8 @@ export const listPeriodsToClose: typeof DuePeriods.listPeriodsToClose = (pool, {
       const earlier = [...postgres.readModels.credits.values()].filter(
         (other) => other.accountId === row.accountId && usageOf(other).period.start < period.start,
       );
-      const isOver = (period.end <= endedBefore && hasNext(postgres, row)) || isLast(row);
+      const isOver =
+        (period.end <= endedBefore && hasNext(postgres, row)) || (isLast(row) && !isClosingOpen(postgres, row));
       return phase === 'ended' && isOver && !row.openingInvoiceDue && earlier.every(isDone);
     };
     return rowsOf(postgres, { except, by: 'end' }).filter(isDue).slice(0, limit).map(periodOf);
@@ -81,10 +82,13 @@ export const listPeriodsToClose: typeof DuePeriods.listPeriodsToClose = (pool, {
 
 const isLast = (row: CreditsRow) => isLastEnded(usageOf(row));
 
+const isClosingOpen = ({ readModels }: Postgres, { accountId }: CreditsRow) =>
+  readModels.closed.get(accountId) === false;
+
 export const listAccountsToClose: typeof DuePeriods.listAccountsToClose = (pool, { except, limit }) =>
   on(pool).statement((postgres) =>
     rowsOf(postgres, { except, by: 'start' })
-      .filter((row) => isLast(row) && postgres.readModels.closed.get(row.accountId) === false)
+      .filter((row) => isLast(row) && usageOf(row).phase === 'ended' && isClosingOpen(postgres, row))
       .slice(0, limit)
       .map(periodOf),
   );

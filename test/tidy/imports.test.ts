@@ -28,7 +28,14 @@ const rooms: Readonly<Record<string, Room>> = {
   projections: { rooms: ['src/async', 'src/domain', 'src/ports', 'projections/runner'] },
   // What pages, commands and exports read of several rows or tables; documents with the names that the log has for them.
   'projections/queries': {
-    rooms: ['src/domain', 'src/ports', 'src/documents', ...readModels],
+    rooms: [
+      'src/domain',
+      'src/ports',
+      'src/documents',
+      ...readModels,
+      // What is overdue is what the calendar has not done.
+      'projections/work-lists/unclosed-periods.ts',
+    ],
   },
   // What the loops of dispatcher and worker have to do next.
   'projections/work-lists': { rooms: ['src/ports', 'projections/runner'] },

@@ -3,8 +3,8 @@ import { facts } from '../../documents/text.ts';
 import { countActiveKeys } from '../../domain/account.ts';
 import { formatCents } from '../../domain/cents.ts';
 import { maxKeysOf, type Terms } from '../../domain/plans.ts';
-import { comingTerms, isOverAt, termsAt } from '../../domain/usage-periods.ts';
-import { summariseUsage } from '../../domain/usage-summary.ts';
+import { termsAt } from '../../domain/usage-periods.ts';
+import { comingChange, summariseUsage } from '../../domain/usage-summary.ts';
 import { accountIdArgument } from '../arguments.ts';
 import type { CliDependencies, RunCommand } from '../dependencies.ts';
 import { print } from '../output.ts';
@@ -26,8 +26,7 @@ async function showCommand(cli: CliDependencies, accountId: string): Promise<voi
   const { plan, downloads, metadata, overage, period } = summariseUsage(usage, now);
   const active = countActiveKeys(account);
   const terms = termsAt(usage, now);
-  const coming =
-    isOverAt(usage, now) || usage.due === null ? null : { from: usage.period.end, terms: comingTerms(usage) };
+  const coming = comingChange(usage, now);
   const data = {
     account_id: accountId,
     email: account.opened.personal.email,

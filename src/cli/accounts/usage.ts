@@ -4,7 +4,8 @@ import { listAccountPeriods, type PeriodInvoice } from '../../../projections/que
 import { usageAndJobs } from '../../../projections/usage-and-jobs.ts';
 import { readPeriods } from '../../commands/usage/usage-from-log.ts';
 import { formatCents } from '../../domain/cents.ts';
-import { comingTerms } from '../../domain/usage-periods.ts';
+import { feeOf } from '../../domain/plans.ts';
+import { comingTerms, isLastEnded } from '../../domain/usage-periods.ts';
 import type { UsagePeriod } from '../../domain/usage-state.ts';
 import { type Pool, poolOf } from '../../domain/usage-summary.ts';
 import { accountIdArgument, dayArgument } from '../arguments.ts';
@@ -73,7 +74,7 @@ function describePeriod(usage: UsagePeriod, invoices: PeriodInvoice[]) {
     fee_cents: usage.feeCents,
     fee_difference_cents: usage.feeDifferenceCents,
     overage_cap_cents: terms.overage_cap_cents,
-    next_fee_cents: comingTerms(usage).fee_cents,
+    next_fee_cents: isLastEnded(usage) ? null : feeOf(comingTerms(usage)),
     invoices,
   };
 }

@@ -17,7 +17,11 @@ export function addSalesBook(invoices: Command, run: RunCommand): void {
   invoices
     .command('sales-book')
     .description('list the invoices and credit notes of all accounts, with their sums')
-    .option('--issued <month>', 'only documents that were issued in this month, YYYY-MM', monthArgument)
+    .option(
+      '--issued <month>',
+      'only documents that were issued in this month, YYYY-MM; or all (default: the current month, without --period)',
+      (value) => (value === 'all' ? value : monthArgument(value)),
+    )
     .option(
       '--period <month>',
       'only amounts of billing periods that begin in this month: the sums are those of its close',
@@ -51,8 +55,14 @@ const columns: Columns<SalesRow> = {
   left: 'left_cents',
 };
 
-/** All documents that match, with the sums of all of them. */
-async function salesBookCommand(cli: CliDependencies, { csv, ...filter }: SalesFilter & { csv?: true }): Promise<void> {
+/** All documents that match, with the sums of all of them: those of the current month if no month is given. */
+async function salesBookCommand(
+  cli: CliDependencies,
+  { csv, issued: given, ...more }: SalesFilter & { csv?: true },
+): Promise<void> {
+  const thisMonth = more.period === undefined ? cli.now().slice(0, 7) : undefined;
+  const issued = given === 'all' ? undefined : (given ?? thisMonth);
+  const filter = { issued, ...more };
   const behind = !(await caughtUp(cli, invoicesModel));
   const rows = (await Array.fromAsync(listSalesBook(cli, filter))).flat();
   const sums = await readSalesSums(cli, filter);

@@ -2,7 +2,7 @@ import type { Terms } from '../../domain/plans.ts';
 import type { UsageSummary } from '../../domain/usage-summary.ts';
 
 interface UsageSoFar extends Pick<UsageSummary, 'period' | 'downloads' | 'overage'> {
-  terms: Pick<Terms, 'overage_cents' | 'overage_cap_cents'>;
+  terms: Pick<Terms, 'overage_cents' | 'overage_cap_cents' | 'suspended'>;
 }
 
 const dayMs = 86_400_000;
@@ -11,7 +11,7 @@ const dayMs = 86_400_000;
  * Extends the use of a period so far to its end. For people who plan; no decision is made from it.
  *
  * @param now UTC ISO-8601
- * @returns undefined in the first day of a period, which tells too little
+ * @returns undefined in the first day of a period, which tells too little, and while the account is suspended, which uses nothing
  */
 export function periodForecast(
   { period, terms, downloads, overage }: UsageSoFar,
@@ -19,7 +19,7 @@ export function periodForecast(
 ): { downloads: number; overageCents: number } | undefined {
   const lengthMs = Date.parse(period.end) - Date.parse(period.start);
   const goneMs = Date.parse(now) - Date.parse(period.start);
-  if (goneMs < dayMs) return undefined;
+  if (goneMs < dayMs || terms.suspended) return undefined;
   const soFar = downloads.used + overage.downloads;
   const all = Math.round((soFar * lengthMs) / goneMs);
   const beyond = Math.max(0, all - Math.max(soFar, downloads.limit));

@@ -1,4 +1,4 @@
-import type { StaffScope } from '../../domain/staff-events.ts';
+import type { StaffRole, StaffScope } from '../../domain/staff-events.ts';
 import type { StaffDependencies } from './dependencies.ts';
 import { type JsonView, see, type Viewer } from './view.ts';
 import { account } from './views/account.ts';
@@ -19,6 +19,8 @@ export interface Endpoint extends Pick<JsonView<unknown, object>, 'operationId' 
   path: string;
   /** The scope of a token that may call it. */
   scope: StaffScope;
+  /** The least role of the token's person: that of the page which shows the same. */
+  role: StaffRole;
   /** @param given the parts of the path with the query, or a JSON body */
   see: (viewer: Viewer, dependencies: StaffDependencies, given: unknown) => Promise<object>;
 }
@@ -30,7 +32,17 @@ function endpoint<Input, Shown extends object>(
   view: JsonView<Input, Shown>,
 ): Endpoint {
   const { operationId, summary, input, shown } = view;
-  return { method, path, scope, operationId, summary, input, shown, see: (...who) => see(view, ...who) };
+  return {
+    method,
+    path,
+    scope,
+    role: 'support',
+    operationId,
+    summary,
+    input,
+    shown,
+    see: (...who) => see(view, ...who),
+  };
 }
 
 export const apiBase = '/staff/v1';
@@ -47,7 +59,7 @@ export const jsonEndpoints: readonly Endpoint[] = [
   endpoint('GET', '/corrections/{id}', 'money', correction),
   endpoint('GET', '/overage/{account}/{day}', 'money', charges),
   endpoint('GET', '/months/{month}', 'money', monthClose),
-  endpoint('GET', '/sales-book', 'money', salesBook),
+  { ...endpoint('GET', '/sales-book', 'money', salesBook), role: 'finance' },
   endpoint('GET', '/operation', 'operation', operation),
 ];
 
@@ -55,7 +67,7 @@ export const jsonEndpoints: readonly Endpoint[] = [
 export const staffApiErrors = {
   invalid_request: { status: 400, message: 'A parameter is missing or malformed' },
   unauthorized: { status: 401, message: 'The token is missing, unknown, expired or revoked' },
-  forbidden: { status: 403, message: 'The token does not have the scope of this endpoint' },
+  forbidden: { status: 403, message: 'The token does not have the scope of this endpoint, or its person not the role' },
   method_not_allowed: { status: 405, message: 'This endpoint does not take this method; Allow names the one it takes' },
   not_found: { status: 404, message: 'There is nothing here' },
   internal_error: { status: 500, message: 'Something went wrong here; the request was not completed' },

@@ -24,7 +24,7 @@ export function createStaffOpenApi(version: string): OpenApiDocument {
 
 const schemas = new DocumentSchemas();
 
-function describe({ method, path, scope, operationId, summary, input, shown }: Endpoint): DescribedOperation {
+function describe({ method, path, scope, role, operationId, summary, input, shown }: Endpoint): DescribedOperation {
   const given = schemas.of(input, 'input');
   const isInPath = (name: string) => path.includes(`{${name}}`);
   const isInBody = (name: string) => method === 'POST' && !isInPath(name);
@@ -33,7 +33,7 @@ function describe({ method, path, scope, operationId, summary, input, shown }: E
     path,
     operationId,
     summary,
-    description: `A token needs the scope \`${scope}\`.`,
+    description: `A token needs the scope \`${scope}\`${role === 'support' ? '' : `, and its person the role *${role}*`}.`,
     parameters: parametersOf(given, (name) => {
       if (isInBody(name)) return undefined;
       return isInPath(name) ? 'path' : 'query';

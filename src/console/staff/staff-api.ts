@@ -4,7 +4,8 @@ import { readStaffToken } from '../../../projections/staff-tokens.ts';
 import { hasApiKeyForm, hashApiKey } from '../../commands/ids/api-key.ts';
 import { readStaff } from '../../commands/staff.ts';
 import { isRefused } from '../../domain/refusals.ts';
-import { isTokenHeld, memberOf, type StaffToken } from '../../domain/staff.ts';
+import { hasRole, isTokenHeld, memberOf, type StaffToken } from '../../domain/staff.ts';
+import type { StaffRole } from '../../domain/staff-events.ts';
 import type { ServicePart } from '../../ports/service-parts.ts';
 import { readJsonBody } from '../../requests/json-body.ts';
 import { RequestRefused } from '../../requests/request-refused.ts';
@@ -25,8 +26,8 @@ class StaffApiError extends Error {
 }
 
 /**
- * What staff read, as JSON for programs. A request passes, in this order: path and method (404, 405), token (401), its scope (403),
- * input (400), then what the view needs (404, 503).
+ * What staff read, as JSON for programs. A request passes, in this order: path and method (404, 405), token (401), its scope and its
+ * person's role (403), input (400), then what the view needs (404, 503).
  */
 export function registerStaffApi(server: FastifyInstance, dependencies: StaffDependencies): void {
   const part = dependencies.serviceParts.of('the API of staff');
@@ -75,7 +76,8 @@ export function answerNoEndpoint(request: FastifyRequest, reply: FastifyReply): 
 async function answerOf(endpoint: Endpoint, request: FastifyRequest, dependencies: StaffDependencies): Promise<object> {
   const token = await findToken(request, dependencies);
   if (!token) throw new StaffApiError('unauthorized');
-  if (!token.scopes.includes(endpoint.scope)) throw new StaffApiError('forbidden');
+  if (!token.scopes.includes(endpoint.scope) || !hasRole(token.role, endpoint.role))
+    throw new StaffApiError('forbidden');
   const viewer = { staffId: token.staffId, tokenId: token.tokenId, correlationId: request.id };
   return await endpoint.see(viewer, dependencies, inputOf(request));
 }
@@ -84,7 +86,7 @@ async function answerOf(endpoint: Endpoint, request: FastifyRequest, dependencie
 async function findToken(
   { headers: { authorization = '' } }: FastifyRequest,
   dependencies: StaffDependencies,
-): Promise<(StaffToken & { staffId: string }) | undefined> {
+): Promise<(StaffToken & { staffId: string; role: StaffRole }) | undefined> {
   const [, secret = ''] = /^Bearer (\S+)$/i.exec(authorization) ?? [];
   if (!hasApiKeyForm(secret, 'rts')) return undefined;
   const { pool, macs, now } = dependencies;
@@ -93,8 +95,9 @@ async function findToken(
   const { staff_id: staffId } = row;
   const state = await readStaff(dependencies, staffId);
   const token = state.tokens.get(row.token_id);
-  const isValid = token?.tokenHash === row.token_hash && isTokenHeld(token, now()) && !isRefused(memberOf(state));
-  return isValid ? { ...token, staffId } : undefined;
+  const member = memberOf(state);
+  if (isRefused(member) || token?.tokenHash !== row.token_hash || !isTokenHeld(token, now())) return undefined;
+  return { ...token, staffId, role: member.role };
 }
 
 function inputOf(request: FastifyRequest): object {

@@ -143,13 +143,19 @@ describe('invoices', () => {
       sums: { documents: number; invoiced_cents: number; result_cents: number };
       rows: { account_id: string; net_cents: number; type: string }[];
     }
-    const book = await cli<Book>('invoices', 'sales-book', '--state', 'partly_credited');
+    const book = await cli<Book>('invoices', 'sales-book', '--issued', 'all', '--state', 'partly_credited');
     expect(book.rows).toMatchObject([{ account_id: account, type: 'invoice', net_cents: 1950, left_cents: 1900 }]);
     expect(book.sums).toMatchObject({ documents: 1, invoiced_cents: 1950, result_cents: 1950 });
-    const all = await run('invoices', 'sales-book');
+    const all = await run('invoices', 'sales-book', '--issued', 'all');
     expectText(all, /^issued +document +customer +country +tax_id +lines +net +credited +left\n[^]* CN-.* -\$0\.25 /);
     expectText(all, /\n\n\d+ documents: \$[\d.]+ invoiced, \$0\.50 credited, \$[\d.]+ in all\n$/);
-    const csv = await run('invoices', 'sales-book', '--csv', '--state', 'credit_note');
+    const csv = await run('invoices', 'sales-book', '--csv', '--issued', 'all', '--state', 'credit_note');
+    // Without a month, those of this one: invoices of the first fees.
+    const of = (...words: string[]) => cli<Book & { issued?: string }>('invoices', 'sales-book', ...words);
+    const month = new Date().toISOString().slice(0, 7);
+    expect(await of()).toEqual(await of('--issued', month));
+    expect(await of()).toMatchObject({ issued: month });
+    expect(await of('--period', '2019-01')).toMatchObject({ period: '2019-01', rows: [] });
     expectText(csv, /^issued_at,type,document_number,[^]*,credit_note,CN-.*,overage,-25,0,0,[0-9a-f-]{36}\n/);
     for (const words of [
       ['--issued', '2026-13'],

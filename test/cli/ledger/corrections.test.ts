@@ -294,6 +294,25 @@ describe('accounts usage', () => {
     );
   });
 
+  it('shows the next fee, which is 0 while the account is suspended, and none once it is closed', async () => {
+    const { accountId } = await chargedAccount(1);
+    const nextFee = async () =>
+      (await cli<{ periods: { next_fee_cents: number | null }[] }>('accounts', 'usage', accountId)).periods.map(
+        (period) => period.next_fee_cents,
+      );
+    await cli('accounts', 'terms', accountId, '--fee-cents', '1900');
+    await cli('accounts', 'cap', accountId, '500', '--effective', 'next');
+    expect(await nextFee()).toEqual([1900]);
+    expect(await cli('accounts', 'show', accountId)).toMatchObject({
+      coming: { terms: { overage_cap_cents: 500 } },
+    });
+    await cli('accounts', 'suspend', accountId, '--reason', 'a test');
+    expect(await nextFee()).toEqual([0]);
+    await cli('accounts', 'close', accountId, '--reason', 'a test');
+    expect(await nextFee()).toEqual([null]);
+    expect(await cli('accounts', 'show', accountId)).toMatchObject({ closed: true, coming: null });
+  });
+
   it('shows no more used than there is, after a change to less', async () => {
     const { accountId } = await chargedAccount(1);
     await cli('accounts', 'terms', accountId, '--downloads', '0');

@@ -12,6 +12,12 @@ describe('what a period ends with if it goes on as it has', () => {
     expect(periodForecast(usage, '2026-11-01T23:59:59.999Z')).toBeUndefined();
   });
 
+  it('says nothing of a suspended account, which uses nothing', () => {
+    const terms = { ...priced, suspended: true as const };
+    const usage = { period, terms, downloads: pool(30, 100), overage: { downloads: 0, cents: 0 } };
+    expect(periodForecast(usage, tenDaysIn)).toBeUndefined();
+  });
+
   it('goes on at the same pace', () => {
     const usage = { period, terms: priced, downloads: pool(30, 100), overage: { downloads: 0, cents: 0 } };
     expect(periodForecast(usage, tenDaysIn)).toEqual({ downloads: 90, overageCents: 0 });

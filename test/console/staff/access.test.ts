@@ -189,8 +189,8 @@ const ask = (browser: Browser, request: Request): Promise<Page> =>
 it('has a row for every page, action and endpoint, and none for others', () => {
   expect(Object.keys(pages).sort()).toEqual(requests.map(({ name }) => name).sort());
   expect(requests.map(({ name, access }) => [name, access])).toEqual(requests.map(({ name, row }) => [name, row.role]));
-  expect(Object.entries(programs(things)).map(([name, { scope }]) => [name, scope])).toEqual(
-    jsonEndpoints.map((endpoint) => [nameOf(endpoint), endpoint.scope]),
+  expect(Object.entries(programs(things)).map(([name, { scope, role = 'support' }]) => [name, scope, role])).toEqual(
+    jsonEndpoints.map((endpoint) => [nameOf(endpoint), endpoint.scope, endpoint.role]),
   );
   expect(pageRoutes.filter(({ access }) => access === 'everybody').map(nameOf)).toEqual([
     ...['GET /sign-in', 'POST /sign-in', 'GET /sign-in/with-provider', 'GET /sign-in/provider'],
@@ -405,6 +405,21 @@ describe('a token', () => {
       expect([name, row.scope, await call(name, `Bearer ${token}`)]).toMatchObject([
         ...[name, scope, { status: 403, code: 'forbidden' }],
       ]);
+  });
+
+  it('gives its person no more than the pages do', async () => {
+    const roles = new Map(forStaff.map(({ path, access }) => [path.replaceAll(/:\w+/g, '{}'), access]));
+    for (const { path, role } of jsonEndpoints)
+      expect([path, role]).toEqual([path, roles.get(`/staff${path.replaceAll(/\{\w+\}/g, '{}')}`)]);
+    for (const member of ['support', 'finance'] as const) {
+      const { token } = await service.issueToken((await invite(member)).staffId, scopes);
+      for (const [name, { answer, role }] of Object.entries(programs(things))) {
+        const mayRead = member === 'finance' || role === undefined;
+        expect([member, name, (await call(name, `Bearer ${token}`)).status]).toEqual([
+          ...[member, name, mayRead ? answer : 403],
+        ]);
+      }
+    }
   });
 
   it('that is missing, malformed, unknown, revoked, expired, or of somebody removed, is refused', async () => {

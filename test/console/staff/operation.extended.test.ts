@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { writeAuditState } from '../../../projections/queries/audit-state.ts';
 import { type Facts, nameOf } from '../../../src/audit/rules/divergence.ts';
 import { launchNatsServer } from '../../../src/embedded/nats-server.ts';
+import { call } from '../../support/client.ts';
 import { openTestPool } from '../../support/postgres.ts';
 import { restartable } from '../../support/restartable-server.ts';
 import { makeTemporaryDirectory } from '../../support/temporary-directory.ts';
@@ -168,9 +169,23 @@ it('warnings and mails are listed', async () => {
   const accountId = await service.openAccount('told@example.com');
   await waitFor(async () => (await get('/staff/operation/notices')).includes(accountId), { what: 'its first invoice' });
   expect(await get('/staff/operation/notices')).toMatch(
-    new RegExp(`invoice or credit note ${accountId} 1 not sent yet`),
+    new RegExp(`Invoice or credit note ${accountId} 1 not sent yet`),
   );
   expect((await support.get('/staff/operation/notices?before=x')).status).toBe(400);
+});
+
+it('a warning names the key whose limit it is about', async () => {
+  const { cli, sampleUrl } = service.installation;
+  const accountId = await service.openAccount('limited@example.com');
+  const { key, key_id: keyId } = await cli<{ key: string; key_id: string }>([
+    ...['keys', 'issue', accountId, '--label', 'nightly import'],
+  ]);
+  await cli(['keys', 'limit', keyId, '--downloads', '1']);
+  await call(service.api.url, '/video/download', { key, body: { url: sampleUrl('bars') } });
+  const told = '100 % of downloads used, of the limit of the key';
+  const isThere = async () => (await get('/staff/operation/notices')).includes(`${told} ${keyId}`);
+  await waitFor(isThere, { what: 'the warning' });
+  expect(await get(`/staff/accounts/${accountId}`)).toContain(`${told} nightly import ${key.slice(0, 8)}`);
 });
 
 it('programs are answered with the same', async () => {

@@ -23,6 +23,8 @@ export const nobody = 'acc_aaaaaaaaaaaaaaaa';
 
 interface EndpointRow {
   scope: string;
+  /** Of the token's person; default: support. */
+  role?: string;
   path?: string;
   body?: object;
   answer: number;
@@ -39,7 +41,7 @@ export const programs = ({ accountId, token }: Things): Readonly<Record<string, 
   'GET /corrections/{id}': { scope: 'money', path: `/corrections/${randomUUID()}`, answer: 404 },
   'GET /overage/{account}/{day}': { scope: 'money', path: `/overage/${nobody}/2026-11-01`, answer: 404 },
   'GET /months/{month}': { scope: 'money', path: '/months/2019-01', answer: 404 },
-  'GET /sales-book': { scope: 'money', path: '/sales-book?issued=2019-01', answer: 200 },
+  'GET /sales-book': { scope: 'money', role: 'finance', path: '/sales-book?issued=2019-01', answer: 200 },
   'GET /operation': { scope: 'operation', answer: 200 },
 });
 

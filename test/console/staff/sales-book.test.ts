@@ -17,6 +17,7 @@ const country = 'AQ';
 const book = `/staff/sales-book?issued=${month}&country=${country}`;
 
 interface Book {
+  issued: string | null;
   sums: { documents: number; invoiced_cents: number; credited_cents: number; result_cents: number };
   rows: { document_number: string; customer: string; net_cents: number; credited_cents: number; kinds: string }[];
 }
@@ -71,6 +72,26 @@ describe('the sales book', () => {
     expect(data.rows).toMatchObject([{ kinds: ['fee'], net_cents: -150 }]);
   });
 
+  it('has the documents of this month unless another is asked for, and all months in a file alone', async () => {
+    expect((await finance.get('/staff/sales-book')).text).toContain(`name="issued" value="${month}"`);
+    const { token } = await service.issueToken(fay.staffId, ['money']);
+    const answer = async (query: string) => {
+      const headers = { authorization: `Bearer ${token}` };
+      return (await (await fetch(`${service.staffUrl}/staff/v1/sales-book${query}`, { headers })).json()) as {
+        data: Book;
+      };
+    };
+    expect((await answer('')).data).toMatchObject({ issued: month });
+    expect((await answer('?period=2019-01')).data).toMatchObject({ issued: null, rows: [] });
+    expect((await answer('?issued=2019-01')).data).toMatchObject({ issued: '2019-01', rows: [], next: null });
+    const file = await finance.get('/staff/sales-book.csv');
+    expect(file.headers['content-disposition']).toBe(`attachment; filename="sales-book-${month}.csv"`);
+    const all = await finance.get('/staff/sales-book.csv?issued=all');
+    expect(all.headers['content-disposition']).toBe('attachment; filename="sales-book.csv"');
+    expect(all.text).toContain(',credit_note,CN-');
+    expect((await finance.get('/staff/sales-book?issued=all')).status).toBe(400);
+  });
+
   it('records whose names were looked at, of a file too', async () => {
     for (const path of [book, `/staff/sales-book.csv?issued=${month}&country=${country}`]) {
       const person = await service.invite('finance');
@@ -81,10 +102,13 @@ describe('the sales book', () => {
     }
   });
 
-  it.each(['issued=2026-13', 'period=x', 'country=aq', 'state=x', 'after=-1'])('is refused for %s', async (query) => {
-    expect((await finance.get(`/staff/sales-book?${query}`)).status).toBe(400);
-    if (!query.startsWith('after')) expect((await finance.get(`/staff/sales-book.csv?${query}`)).status).toBe(400);
-  });
+  it.each(['issued=2026-13', 'period=x', 'country=aq', 'state=x', 'after=-1', 'after=2026-99-01T00:00:00.000Z~1'])(
+    'is refused for %s',
+    async (query) => {
+      expect((await finance.get(`/staff/sales-book?${query}`)).status).toBe(400);
+      if (!query.startsWith('after')) expect((await finance.get(`/staff/sales-book.csv?${query}`)).status).toBe(400);
+    },
+  );
 });
 
 describe('a document', () => {

@@ -30,7 +30,7 @@ import { account as accountView, type AccountShown } from '../views/account.ts';
 import { momentField } from './account-downloads.ts';
 import { accountLife, done } from './account-life.ts';
 import { correctionTag } from './corrections.ts';
-import { mailsTag } from './notices.ts';
+import { mailsTag, noticeText } from './notices.ts';
 
 /** One account: what it has bought and used, who belongs to it, and what was given back. */
 
@@ -224,16 +224,18 @@ const corrections = ({ account_id: id, corrections: newest }: AccountShown): Htm
     )}
     <p><a href="/staff/corrections?account=${id}">All that was given back to this account</a></p>`;
 
-const notices = ({ notices: newest }: AccountShown): Html =>
+const notices = ({ notices: newest, keys: all }: AccountShown): Html =>
   listTable({ name: 'Warnings and mails', none: html`<p class="soft">None yet.</p>` }, newest, {
     Time: (notice) => time(notice.time),
-    What: (notice) => html`<a data-row href="${eventPath(notice.event_id)}">${noticeText(notice)}</a>`,
+    What: (notice) =>
+      html`<a data-row href="${eventPath(notice.event_id)}">${noticeText(notice, keyOf(notice, all))}</a>`,
     Mails: mailsTag,
   });
 
-function noticeText({ kind, pool, threshold_percent: percent }: AccountShown['notices'][number]): string {
-  if (kind === 'overage_cap') return 'The overage cap was reached';
-  return kind === 'document' ? 'Invoice or credit note' : `${String(percent ?? 0)} % of ${pool ?? ''} used`;
+/** As the list of keys names it. */
+function keyOf({ limited_key_id: id }: AccountShown['notices'][number], keys: AccountShown['keys']): string | null {
+  const key = keys.find(({ key_id: keyId }) => keyId === id);
+  return key ? [key.label, `${key.key_prefix}…`].filter((part) => part !== '').join(' ') : id;
 }
 
 const accessRecords = ({ looks: newest }: AccountShown): Html =>

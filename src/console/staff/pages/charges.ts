@@ -4,7 +4,6 @@ import { choiceField } from '../../form-fields.ts';
 import {
   actionCell,
   amountCell,
-  count,
   day,
   empty,
   facts,
@@ -103,7 +102,7 @@ function list(
 }
 
 /** What may still be given back of a charge, as far as the read models have it; 0 for a correction. */
-export const leftCents = (row: ChargeRow): number =>
+const leftCents = (row: ChargeRow): number =>
   row.type === 'OverageCharged' ? row.cents - row.voided_cents - row.waived_cents - row.credited_cents : 0;
 
 /** What became of a charge. */
@@ -119,18 +118,19 @@ export function chargeTag(row: ChargeRow): Html | false {
     : tag(how, 'info');
 }
 
-/** The download of a charge: its page, its token and the address of its video. */
-export const downloadCell = ({ token, url, platform, video_id: videoId, event_id: id }: ChargeRow): Html | false =>
-  token !== null &&
-  html`<a href="/staff/downloads/${token}?at=${id}"
-      >${videoId === null ? 'a download' : `${platform ?? ''} ${videoId}`}</a
-    >
-    <div class="soft">${url ?? ''}</div>
-    <div><code>${token}</code></div>`;
-
-/** The state of its download, and why it has failed. */
-export const jobCell = ({ job_status: status, failure_reason: reason }: ChargeRow): Html | false =>
-  status !== null && html`${statusTag(status)} ${reason !== null && html`<div class="soft">${reason}</div>`}`;
+/** The download of a charge: its page, its state and why it has failed, the address of its video and its token. */
+export const downloadCell = (row: ChargeRow): Html | false => {
+  const { token, url, platform, video_id: videoId, job_status: status, failure_reason: reason } = row;
+  return (
+    token !== null &&
+    html`<a href="/staff/downloads/${token}?at=${row.event_id}"
+        >${videoId === null ? 'a download' : `${platform ?? ''} ${videoId}`}</a
+      >
+      ${status !== null && statusTag(status)} ${reason !== null && html`<span class="soft">${reason}</span>`}
+      <div class="soft address">${url ?? ''}</div>
+      <div><code>${token}</code></div>`
+  );
+};
 
 const names: Readonly<Record<string, string>> = {
   OverageCharged: 'Charged',
@@ -150,22 +150,19 @@ const columnsOf = ({ isWhole, isTicked }: { isWhole: boolean; isTicked: boolean 
         ${isTicked && html`checked`}
       />`,
   ),
-  Time: (row) => timeToTheSecond(row.time),
-  Event: ({ type, event_id: id, corrects }) =>
-    html`<a data-row href="/staff/events/${id}">${names[type] ?? type}</a> ${
-        corrects !== null && html`<br /><span class="soft">of <a href="/staff/events/${corrects}">its charge</a></span>`
-      }`,
+  'Time, and by whom': (row) =>
+    html`${timeToTheSecond(row.time)}
+      <div class="soft">${by(row)}</div>`,
+  Event: (row) =>
+    html`<a data-row href="/staff/events/${row.event_id}">${names[row.type] ?? row.type}</a> ${
+        row.corrects !== null &&
+        html`<br /><span class="soft">of <a href="/staff/events/${row.corrects}">its charge</a></span>`
+      }
+      <div>${chargeTag(row)}</div>`,
   // Before what takes much room: a figure is never cut.
   Amount: amountCell((row) => row.cents),
   'Running total': isWhole && numberCell(({ running_cents: cents }) => (cents === null ? '' : money(cents))),
-  Charge: chargeTag,
   Download: downloadCell,
-  State: jobCell,
-  'No. in period': numberCell(({ ordinal }) => (ordinal === null ? '' : count(ordinal))),
-  Rate: numberCell(({ rate_cents: rate, rate_version: version }) =>
-    rate === null ? '' : html`<span title="${version ?? ''}">${money(rate)}</span>`,
-  ),
-  By: by,
 });
 
 const actorNames: Readonly<Record<string, string>> = {
@@ -177,5 +174,5 @@ const actorNames: Readonly<Record<string, string>> = {
 
 function by({ actor_type: type, actor_id: id, actor_role: role, actor_reason: reason, reference }: ChargeRow): Html {
   return html`${actorNames[type] ?? type} <code>${id}</code>${role !== null && `, ${role}`}
-    ${reason !== null && html`<div class="soft">${reason}${reference !== null && html` (${reference})`}</div>`}`;
+    ${reason !== null && html`<div>${reason}${reference !== null && html` (${reference})`}</div>`}`;
 }

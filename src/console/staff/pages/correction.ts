@@ -11,7 +11,7 @@ import type { StaffDependencies } from '../dependencies.ts';
 import { orderOf, reasonField } from '../staff-request.ts';
 import { seeAs, viewPage } from '../view.ts';
 import { correction as correctionView, type CorrectionStory, type ShownActor } from '../views/corrections.ts';
-import { chargeTag, downloadCell, jobCell } from './charges.ts';
+import { chargeTag, downloadCell } from './charges.ts';
 import { correctionTag, whatOf, who } from './corrections.ts';
 
 /** One correction: who asked, who decided, and the events by which the money went back. */
@@ -62,7 +62,6 @@ const charges = ({ charge_rows: rows }: CorrectionStory): Html | false =>
     ${listTable('Charges', rows, {
       Time: (row) => timeToTheSecond(row.time),
       Download: downloadCell,
-      State: jobCell,
       Charge: chargeTag,
       Charged: amountCell((row) => row.cents),
       Asked: amountCell((row) => row.asked_cents),

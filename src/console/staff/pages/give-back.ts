@@ -8,7 +8,7 @@ import { askAndShow, correctionForm, pageRefusalFor } from '../ask-correction.ts
 import type { StaffDependencies } from '../dependencies.ts';
 import { seeAs, viewPage } from '../view.ts';
 import { type ChargeLeft, chargeOfDownload, type ChargesLeft, tickedCharges } from '../views/charges-left.ts';
-import { chargeTag, downloadCell, jobCell } from './charges.ts';
+import { chargeTag, downloadCell } from './charges.ts';
 
 /** Gives back charges of one period: the one of a download, or those that were ticked in the list of the period. */
 
@@ -117,5 +117,4 @@ const chargeTable = (charges: readonly ChargeLeft[]): Html =>
     Charge: ({ row }) => chargeTag(row),
     Event: ({ row }) => html`<a data-row href="${eventPath(row.event_id)}">its event</a>`,
     Download: ({ row }) => downloadCell(row),
-    State: ({ row }) => jobCell(row),
   });

@@ -35,17 +35,22 @@ export const show = viewPage(notices, {
     html`${parts('notices')}
     ${listTable({ name: 'Warnings and mails', none: empty(html`<p>Nobody was told anything yet.</p>`) }, rows, {
       Time: (notice) => html`<a data-row href="${eventPath(notice.event_id)}">${time(notice.time)}</a>`,
-      What: whatOf,
+      What: (notice) => noticeText(notice, notice.limited_key_id),
       Account: (notice) => accountLink(notice.account_id),
       Mails: mailsTag,
     })}
     ${olderLink('/staff/operation/notices', new URLSearchParams(), next)}`,
 });
 
-function whatOf({ kind, pool, threshold_percent: percent }: Notice): string {
-  if (kind === 'document') return 'invoice or credit note';
-  if (kind === 'overage_cap') return 'the overage cap is reached';
-  return `${String(percent)} % of the ${pool ?? ''} are used`;
+/** @param key whose limit it is about, by a name or by its id; null: none */
+export function noticeText(
+  { kind, pool, threshold_percent: percent }: Pick<Notice, 'kind' | 'pool' | 'threshold_percent'>,
+  key: string | null,
+): string {
+  if (kind === 'document') return 'Invoice or credit note';
+  if (kind === 'overage_cap') return 'The overage cap was reached';
+  const used = `${String(percent ?? 0)} % of ${pool ?? ''} used`;
+  return key === null ? used : `${used}, of the limit of the key ${key}`;
 }
 
 /** Whether the mails about something are sent. */

@@ -165,7 +165,7 @@ function periods({ periods_not_closed: rows, are_more_not_closed: areMore }: Boo
       },
       rows,
       {
-        Ended: ({ account_id: id, stream, period_end: end }) =>
+        Ended: ({ account_id: id, stream, ended_at: end }) =>
           html`<a data-row href="/staff/overage/${id}/${dayOfStream(stream)}">${day(end)}</a>`,
         Account: (row) => accountLink(row.account_id),
         'Usage stream': ({ stream }) => html`<code>${stream}</code>`,

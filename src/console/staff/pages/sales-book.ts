@@ -14,8 +14,8 @@ import {
   exportedSales,
   type SalesBook,
   salesBook,
+  salesFileInput,
   type SalesInput,
-  salesInput,
   salesRow,
   type ShownSale,
 } from '../views/sales-book.ts';
@@ -25,10 +25,13 @@ import {
 export const show = viewPage(salesBook, {
   title: 'Sales book',
   section: 'months',
-  content: (shown, _visit, _dependencies, input) => html`${filters(input)} ${sums(shown, input)} ${list(shown, input)}`,
+  content: (shown, _visit, _dependencies, input) => {
+    const filter = { ...input, issued: shown.issued ?? undefined };
+    return html`${filters(filter)} ${sums(shown, filter)} ${list(shown, filter)}`;
+  },
 });
 
-export const salesAddress = (fields: Partial<Record<keyof SalesInput, string | undefined>>, as: FileEnding = '') =>
+const salesAddress = (fields: Partial<Record<keyof SalesInput, string | undefined>>, as: FileEnding = '') =>
   withQuery(`/staff/sales-book${as}`, fields);
 
 const stateNames: Readonly<Record<(typeof salesStates)[number], string>> = {
@@ -53,25 +56,34 @@ const filters = ({ issued, period, state, country }: SalesInput): Html =>
       <button class="second">Show</button>
     </form>`;
 
-const sums = ({ sums: all }: SalesBook, { period, state, country }: SalesInput): Html =>
-  html`${figures([
+function sums({ sums: all }: SalesBook, { period, issued, state, country }: SalesInput): Html {
+  const isOfClose = period !== undefined && [issued, state, country].every((each) => each === undefined);
+  const close = isOfClose && html`<a href="/staff/months/${period}">the close of ${period}</a>`;
+  if (!all)
+    return note(
+      'info',
+      close
+        ? html`The sums of these documents are those of ${close}.`
+        : html`These are too many documents to sum up on a page: the files have all of them.`,
+    );
+  return html`${figures([
     { name: 'Documents', value: count(all.documents) },
     { name: 'Invoiced', value: money(all.invoiced_cents) },
     { name: 'Credited', value: money(all.credited_cents) },
     { name: 'Result', value: money(all.result_cents) },
   ])}
-  ${
-    period !== undefined &&
-    state === undefined &&
-    country === undefined &&
-    note('info', html`These are the sums of <a href="/staff/months/${period}">the close of ${period}</a>.`)
-  }`;
+  ${close && note('info', html`These are the sums of ${close}.`)}`;
+}
 
 function list({ rows, next }: SalesBook, { after, ...filter }: SalesInput): Html {
-  const none = empty(html`<p>No document matches.</p>`);
+  const none = empty(html`<p>No document ${next === null ? 'matches' : 'of this page matches'}.</p>`);
   return html`${fileLinks('documents', (as) => salesAddress(filter, as))}
-  ${listTable({ name: 'Documents', none }, rows, columns)}
-  ${pageLinks((from) => salesAddress({ ...filter, after: from }), { after, next })}`;
+    <p class="pages">
+      <span>Documents of all months:</span> <a href="${salesAddress({ issued: 'all' }, '.csv')}" download>CSV</a>
+      <a href="${salesAddress({ issued: 'all' }, '.json')}" download>JSON</a>
+    </p>
+    ${listTable({ name: 'Documents', none }, rows, columns)}
+    ${pageLinks((from) => salesAddress({ ...filter, after: from }), { after, next })}`;
 }
 
 const columns: Columns<ShownSale> = {
@@ -97,9 +109,10 @@ const recordMs = 5_000;
 const fileAs =
   (form: ExportForm) =>
   (visit: StaffVisit, dependencies: StaffDependencies, reply: FastifyReply): Promise<Answer> => {
-    const given = salesInput.safeParse(Object.fromEntries([...visit.query].filter(([, value]) => value !== '')));
+    const given = salesFileInput.safeParse(Object.fromEntries([...visit.query].filter(([, value]) => value !== '')));
     if (!given.success) throw badInput(given.error.issues[0]?.message ?? 'The input cannot be read');
-    const { issued, period } = given.data;
+    const { filter, rows } = exportedSales(dependencies, given.data);
+    const { issued, period } = filter;
     return exportAnswer(
       form,
       dependencies,
@@ -107,15 +120,15 @@ const fileAs =
       {
         fileName: ['sales-book', issued ?? period].filter((part) => part !== undefined).join('-'),
         columns: Object.keys(salesRow.shape),
-        about: { of: 'sales book', ...given.data },
-        rows: () => recorded(visit, dependencies, given.data),
+        about: { of: 'sales book', ...filter },
+        rows: () => recorded(visit, dependencies, rows),
       },
     );
   };
 
-async function* recorded(visit: StaffVisit, dependencies: StaffDependencies, input: SalesInput) {
+async function* recorded(visit: StaffVisit, dependencies: StaffDependencies, pages: AsyncGenerator<ShownSale[]>) {
   const viewer = { staffId: visit.session.staffId, correlationId: visit.request.id };
-  for await (const page of exportedSales(dependencies, input)) {
+  for await (const page of pages) {
     const accessRecords = accessRecordsOf(page);
     const refused = await recordAccess(dependencies, { ...viewer, accessRecords, timeoutMs: recordMs });
     if (refused) throw new PageRefusal(403, 'Not for you any more', 'You are not a member of staff any more.');

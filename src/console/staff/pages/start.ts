@@ -55,7 +55,7 @@ function whatWaits({ corrections, periods }: WhatWaits): Html {
     html`<h3>Books that should be closed</h3>
       ${listTable('Books that should be closed', periods, {
         Period: (row) => html`<a data-row href="${chargesPath(row)}">${day(row.period_start)}</a>`,
-        Ended: (row) => time(row.period_end),
+        Ended: (row) => time(row.ended_at),
         Account: (row) => accountLink(row.account_id),
       })}`
   }`;

@@ -13,9 +13,9 @@ import { failureReasonNames } from '../../../domain/failure-reasons.ts';
 import { keyLimit, noUse } from '../../../domain/key-limits.ts';
 import { eventMetadata } from '../../../domain/parse-event.ts';
 import { terms } from '../../../domain/plans.ts';
-import { comingTerms, isOverAt, termsAt } from '../../../domain/usage-periods.ts';
+import { keyUseAt, termsAt } from '../../../domain/usage-periods.ts';
 import type { UsagePeriod } from '../../../domain/usage-state.ts';
-import { summariseUsage } from '../../../domain/usage-summary.ts';
+import { comingChange, summariseUsage } from '../../../domain/usage-summary.ts';
 import { missing } from '../../visit.ts';
 import { type JsonView, listOf, pick } from '../view.ts';
 
@@ -114,6 +114,7 @@ const shown = z.strictObject({
     time: instant,
     pool: z.string().nullable(),
     threshold_percent: z.int().nullable(),
+    limited_key_id: z.string().nullable().describe("The key whose limit a warning is about; null: the account's own."),
     waiting: z.int().describe('Mails that are not recorded yet.'),
   }),
   looks: listOf('Who of staff has looked at personal data of the account: the newest 10.', {
@@ -155,7 +156,7 @@ export const account: JsonView<z.infer<typeof input>, AccountShown> = {
       people: [...known.people.values()].map(({ personId, ...person }) => ({ person_id: personId, ...person })),
       ...usageOf(newest, now()),
       terms_history: historyOf(periods),
-      keys: keys.map(({ account_id: _account, ...key }) => ({ ...key, ...limitOf(key.key_id, newest) })),
+      keys: keys.map(({ account_id: _account, ...key }) => ({ ...key, ...limitOf(key.key_id, newest, now()) })),
       ...listsOf(accountId, record),
     };
   },
@@ -165,18 +166,19 @@ export const account: JsonView<z.infer<typeof input>, AccountShown> = {
 function limitOf(
   keyId: string,
   usage: UsagePeriod | undefined,
+  now: string,
 ): Pick<AccountShown['keys'][number], 'limit' | 'used_of_limit'> {
-  const limit = usage?.terms.key_limits?.[keyId] ?? null;
-  return { limit, used_of_limit: limit && (usage?.keyUse[keyId] ?? noUse) };
+  if (!usage) return { limit: null, used_of_limit: null };
+  const limit = usage.terms.key_limits?.[keyId] ?? null;
+  return { limit, used_of_limit: limit && (keyUseAt(usage, now)[keyId] ?? noUse) };
 }
 
 function usageOf(usage: UsagePeriod | undefined, now: string): Pick<AccountShown, 'terms' | 'coming' | 'usage'> {
   if (!usage) return { terms: null, coming: null, usage: null };
-  const isDue = usage.due !== null && !isOverAt(usage, now);
   const { period, downloads, metadata, overage } = summariseUsage(usage, now);
   return {
     terms: termsAt(usage, now),
-    coming: isDue ? { from: usage.period.end, terms: comingTerms(usage) } : null,
+    coming: comingChange(usage, now),
     usage: {
       period_start: period.start,
       period_end: period.end,

@@ -63,7 +63,7 @@ export const shownBooks = z.strictObject({
     account_id: z.string(),
     stream: z.string(),
     phase: z.enum(['open', 'ended']),
-    period_end: z.iso.datetime(),
+    ended_at: z.iso.datetime().describe('For the last period of a closed account, when it was closed.'),
   }),
   are_more_not_closed: z.boolean().describe('True if there are more than these.'),
 });

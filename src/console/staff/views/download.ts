@@ -40,7 +40,7 @@ const shown = z.strictObject({
     .describe('Null before it is finished.'),
   request_id: z.string().nullable().describe('The request that asked for it: its `X-Request-Id`.'),
   charged_cents: z.int().nullable().describe('0 for a credit; null for a download from before charges were kept here.'),
-  given_back_cents: z.int().describe('By voids, waivers and credit notes.'),
+  given_back_cents: z.int().describe('By voids, waivers and credit notes that name the download.'),
   left_cents: z.int().describe('What is left of the charge.'),
   period_cents: z.int().nullable().describe('Overage of the whole billing period directly after the charge.'),
   usage: z

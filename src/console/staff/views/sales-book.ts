@@ -2,21 +2,24 @@ import { z } from 'zod';
 import {
   listSalesBook,
   readSalesPage,
-  readSalesSums,
+  readSumsOfPage,
+  type SalesFilter,
   type SalesRow,
   salesStates,
 } from '../../../../projections/queries/sales-book.ts';
 import type { StaffDependencies } from '../dependencies.ts';
-import { type AccessRecord, firstRows, type JsonView, pick } from '../view.ts';
+import { type AccessRecord, eachShown, type JsonView, pick } from '../view.ts';
 
 /** The invoices and credit notes of all accounts, with sums that tie to the closes of months. */
 
-const rowsPerPage = 100;
+const rowsPerPage = 25;
 
 const month = z.string().regex(/^2\d{3}-(?:0[1-9]|1[0-2])$/, 'is not a month such as 2026-11');
 
-export const salesInput = z.object({
-  issued: month.optional().describe('Only documents that were issued in this month, in UTC.'),
+const salesInput = z.object({
+  issued: month
+    .optional()
+    .describe('Only documents that were issued in this month, in UTC. Default: the current one, without `period`.'),
   period: month
     .optional()
     .describe('Only amounts of billing periods that begin in this month: the sums are those of its close.'),
@@ -28,7 +31,8 @@ export const salesInput = z.object({
     .describe('Only documents of customers in this country.'),
   after: z
     .string()
-    .regex(/^\d{1,20}$/, 'is not the end of a page')
+    .regex(/^2\d{3}-[\dT:.-]+Z~\d{1,20}$/, 'is not the end of a page')
+    .refine((text) => z.iso.datetime().safeParse(text.split('~')[0]).success, 'is not the end of a page')
     .optional()
     .describe('`next` of the page before.'),
 });
@@ -53,6 +57,7 @@ export const salesRow = z.strictObject({
 export type ShownSale = z.infer<typeof salesRow>;
 
 const shown = z.strictObject({
+  issued: month.nullable().describe('The month of issue that is listed; null with `period` alone.'),
   sums: z
     .strictObject({
       documents: z.int(),
@@ -60,8 +65,15 @@ const shown = z.strictObject({
       credited_cents: z.int(),
       result_cents: z.int().describe('Invoiced less credited.'),
     })
-    .describe('Of all documents that match, on all pages.'),
-  rows: z.array(salesRow).describe('In the order of the log.'),
+    .nullable()
+    .describe(
+      'Of all documents that match, on all pages; null if names or lines of more than 100 documents would have to be read for them: then the close of the month has those of `period`, and the command `invoices sales-book` all.',
+    ),
+  rows: z
+    .array(salesRow)
+    .describe(
+      'By the time of their issue. A page has fewer where `country` or `period` leave some of its documents out.',
+    ),
   next: z.string().nullable().describe('Where the next page begins; null at the end.'),
 });
 export type SalesBook = z.infer<typeof shown>;
@@ -72,12 +84,23 @@ export const salesBook: JsonView<SalesInput, SalesBook> = {
   input: salesInput,
   shown,
   read: async (dependencies, { after, ...filter }) => {
-    const found = await readSalesPage(dependencies, filter, { after, limit: rowsPerPage + 1 });
-    const { rows, next } = firstRows(found, rowsPerPage, ({ position }) => position);
-    return { sums: await readSalesSums(dependencies, filter), rows: rows.map(saleOf), next };
+    const wanted = ofThisMonth(filter, dependencies);
+    const [issued_at = '', position = ''] = after?.split('~') ?? [];
+    const behind = after === undefined ? undefined : { issued_at, position };
+    const { rows, next } = await readSalesPage(dependencies, wanted, { after: behind, limit: rowsPerPage });
+    return {
+      issued: wanted.issued ?? null,
+      sums: (await readSumsOfPage(dependencies, wanted)) ?? null,
+      rows: rows.map(saleOf),
+      next: next ? `${next.issued_at}~${next.position}` : null,
+    };
   },
   accessRecords: ({ rows }) => accessRecordsOf(rows),
 };
+
+/** Without a month, everything of all time would be read. */
+const ofThisMonth = (filter: SalesFilter, { now }: StaffDependencies): SalesFilter =>
+  filter.issued === undefined && filter.period === undefined ? { ...filter, issued: now().slice(0, 7) } : filter;
 
 const saleOf = (row: SalesRow): ShownSale => pick(row, salesRow.shape);
 
@@ -88,10 +111,15 @@ export const accessRecordsOf = (rows: readonly Pick<ShownSale, 'account_id'>[]):
     page: 'account',
   }));
 
-/** All rows that the view shows page by page. */
-export async function* exportedSales(
-  { store, exportPool }: StaffDependencies,
-  { after: _after, ...filter }: SalesInput,
-): AsyncGenerator<ShownSale[]> {
-  for await (const page of listSalesBook({ store, pool: exportPool }, filter)) yield page.map(saleOf);
+/** A file may have all months. */
+export const salesFileInput = salesInput
+  .omit({ after: true })
+  .extend({ issued: z.union([month, z.literal('all')]).optional() });
+export type SalesFileInput = z.infer<typeof salesFileInput>;
+
+/** All rows that the view shows page by page; those of all months if they are asked for. */
+export function exportedSales(dependencies: StaffDependencies, { issued, ...more }: SalesFileInput) {
+  const { store, exportPool } = dependencies;
+  const filter: SalesFilter = issued === 'all' ? more : ofThisMonth({ ...more, issued }, dependencies);
+  return { filter, rows: eachShown(listSalesBook({ store, pool: exportPool }, filter), saleOf) };
 }
