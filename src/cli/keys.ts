@@ -11,7 +11,7 @@ import { formatCents } from '../domain/cents.ts';
 import type { TermsRefusal } from '../domain/decide-usage.ts';
 import { endOfDay, type KeyLimit, type KeyUse, limitParts, maxKeyLimits, noUse } from '../domain/key-limits.ts';
 import { largestAllowance, maxKeysOf } from '../domain/plans.ts';
-import { termsAt } from '../domain/usage-periods.ts';
+import { keyUseAt, termsAt } from '../domain/usage-periods.ts';
 import { accepted, untilInForce } from './accounts/apply-change.ts';
 import { currentUsage, requireAccount, snapshotOf } from './accounts/find-account-usage.ts';
 import { accountIdArgument, centsOrNoneArgument, dayArgument, referenceArgument, wholeArgument } from './arguments.ts';
@@ -106,7 +106,7 @@ async function limitCommand(
   await untilInForce(cli, change, `the limit of ${keyId}`);
   const { events, usage } = change;
   const limit = usage.terms.key_limits?.[keyId] ?? null;
-  const used = usage.keyUse[keyId] ?? noUse;
+  const used = keyUseAt(usage, cli.now())[keyId] ?? noUse;
   const data = { account_id: accountId, key_id: keyId, limit, used, changed: events.length > 0 };
   const text = limit ? `may use ${limitParts(limit).join(', ')} in a billing period` : 'has no limit of its own';
   print(cli.output, data, `${keyId} ${text}; used so far: ${useText(used)}`);
@@ -169,10 +169,10 @@ const shownBefore = (revoked: boolean) =>
 
 async function listCommand(cli: CliDependencies, accountId: string): Promise<void> {
   await requireAccount(cli, accountId);
-  const { terms, keyUse } = await currentUsage(cli, accountId);
+  const usage = await currentUsage(cli, accountId);
   const keys = (await listKeysWithUse(cli.pool, accountId)).map((key) => {
-    const limit = terms.key_limits?.[key.key_id] ?? null;
-    return { ...key, limit, used_of_limit: limit && (keyUse[key.key_id] ?? noUse) };
+    const limit = termsAt(usage, cli.now()).key_limits?.[key.key_id] ?? null;
+    return { ...key, limit, used_of_limit: limit && (keyUseAt(usage, cli.now())[key.key_id] ?? noUse) };
   });
   print(cli.output, { account_id: accountId, keys }, rowsText(cli.output, keyColumns, keys));
 }

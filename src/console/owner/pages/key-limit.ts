@@ -13,7 +13,7 @@ import {
   noUse,
 } from '../../../domain/key-limits.ts';
 import { largestAllowance } from '../../../domain/plans.ts';
-import { termsAt } from '../../../domain/usage-periods.ts';
+import { keyUseAt, termsAt } from '../../../domain/usage-periods.ts';
 import { formTokenField, readDollars } from '../../form-fields.ts';
 import { untilInForce } from '../../in-force.ts';
 import { count, money } from '../../parts.ts';
@@ -44,7 +44,7 @@ export async function show(visit: OwnerVisit, dependencies: ConsoleDependencies)
     section: 'keys',
     content: key.revoked
       ? removal(visit, key)
-      : form(visit, key, { limit: limit ?? noLimit, used: usage.keyUse[keyId] ?? noUse }),
+      : form(visit, key, { limit: limit ?? noLimit, used: keyUseAt(usage, dependencies.now())[keyId] ?? noUse }),
   });
 }
 

@@ -7,7 +7,7 @@ import { keyLabel } from '../../../domain/account-events.ts';
 import { type KeyLimit, type KeyUse, limitParts, noUse } from '../../../domain/key-limits.ts';
 import { maxKeysOf } from '../../../domain/plans.ts';
 import { isRefused } from '../../../domain/refusals.ts';
-import { termsAt } from '../../../domain/usage-periods.ts';
+import { keyUseAt, termsAt } from '../../../domain/usage-periods.ts';
 import type { UsagePeriod } from '../../../domain/usage-state.ts';
 import { doneNote, folded, formKeyField, formKeyOf, formTokenField, postForm } from '../../form-fields.ts';
 import { notYetInForce } from '../../in-force.ts';
@@ -34,7 +34,7 @@ async function content(visit: OwnerVisit, dependencies: ConsoleDependencies): Pr
   const active = keys.filter(({ revoked_at: revokedAt }) => revokedAt === null);
   const revoked = keys.filter(({ revoked_at: revokedAt }) => revokedAt !== null);
   return html`${doneNote(visit, done)} ${terms.suspended && suspendedNote()}
-    ${list(active, { terms, keyUse: usage.keyUse })}
+    ${list(active, { terms, keyUse: keyUseAt(usage, dependencies.now()) })}
     <h2 id="issue">Issue a key</h2>
     ${
       active.length >= maxKeysOf(terms)
