@@ -80,7 +80,7 @@ export function historyPage({ changes, account, kind, next }: History, { path, b
 }
 
 /** Names of keys and people that are gone stay known. */
-export function namesOf({ keys, people }: Account): AccountNames {
+function namesOf({ keys, people }: Account): AccountNames {
   return {
     key: (keyId) => {
       const key = keys.get(keyId);

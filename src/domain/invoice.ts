@@ -46,7 +46,7 @@ export type LineNote = Omit<Note, 'charges'>;
 type Note = Omit<CreditNoteIssued, 'number' | 'currency' | 'mail_to'>;
 
 /** Charges of a period whose books are closed. */
-export interface CreditedCharges {
+interface CreditedCharges {
   /** Usage stream of the period. */
   stream: string;
   charges: readonly CreditedCharge[];

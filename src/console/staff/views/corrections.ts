@@ -59,7 +59,7 @@ const made = z.strictObject({
 });
 
 const shownCharge = chargeRow.extend({ asked_cents: z.int().describe('The most that is given back of it.') });
-export type CorrectedCharge = z.infer<typeof shownCharge>;
+type CorrectedCharge = z.infer<typeof shownCharge>;
 
 const shownStory = shownCorrection.extend({
   charge_rows: z.array(shownCharge).describe('Its charges, as the read models have them, in the order of the log.'),
