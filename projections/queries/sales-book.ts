@@ -85,6 +85,9 @@ export async function* listSalesBook(dependencies: SalesDependencies, filter: Sa
 /** A document, behind which a page begins. */
 export type SalesPlace = Pick<SalesRow, 'issued_at' | 'position'>;
 
+/** Documents that a page looks through for those of a country, which the log alone knows. */
+const mostLooked = 250;
+
 /**
  * So many documents at most: fewer where a country, or lines of a period, leave some of them out.
  *
@@ -96,14 +99,14 @@ export async function readSalesPage(
   { country, ...filter }: SalesFilter,
   { after, limit }: { after?: SalesPlace | undefined; limit: number },
 ): Promise<{ rows: SalesRow[]; next: SalesPlace | undefined }> {
-  const found = await readRows(dependencies.pool, filter, { after, limit: limit + 1 });
-  const read = found.slice(0, limit);
+  const looked = country === undefined ? limit : Math.max(limit, mostLooked);
+  const found = await readRows(dependencies.pool, filter, { after, limit: looked + 1 });
+  const read = found.slice(0, looked);
   const named = await withNames(dependencies, read.filter(hasLines));
-  const last = found.length > limit ? read.at(-1) : undefined;
-  return {
-    rows: named.filter((row) => country === undefined || row.country === country),
-    next: last && { issued_at: last.time, position: last.position },
-  };
+  const rows = named.filter((row) => country === undefined || row.country === country);
+  if (rows.length > limit) return { rows: rows.slice(0, limit), next: rows[limit - 1] };
+  const last = found.length > looked ? read.at(-1) : undefined;
+  return { rows, next: last && { issued_at: last.time, position: last.position } };
 }
 
 /**

@@ -153,8 +153,8 @@ export const plantedBugs: readonly PlantedBug[] = [
     'ended-by-the-clock',
     'a period ends by the clock, not by the time that events will carry',
     'commands/usage/roll-over.ts',
-    'if (timeOfAppend(snapshot, now) < usage.period.end) return undefined;',
-    'if (now < usage.period.end) return undefined;',
+    'if (timeOfAppend(snapshot, now) < usage.period.end ||',
+    'if (now < usage.period.end ||',
   ),
   // The usage cache and the shared tail.
   bug(

@@ -53,7 +53,7 @@ export const lookedAt: readonly LookedAt<By, ExampleOfStaff>[] = [
   { name: 'staff-give-back-many', by: 'finance', show: giveBackTicked },
   { name: 'staff-months', by: 'finance', show: verifiedAt('/staff/months') },
   { name: 'staff-month', by: 'finance', show: verifiedAt('/staff/months/2027-01') },
-  { name: 'staff-sales-book', by: 'finance', show: at('/staff/sales-book?issued=2027-02') },
+  { name: 'staff-sales-book', by: 'finance', show: at('/staff/sales-book?issued=2027-02&state=open') },
   { name: 'staff-operation', by: 'admin', show: showBooks },
   { name: 'staff-work', by: 'admin', show: showWork },
   { name: 'staff-notices', by: 'admin', show: showNotices },
