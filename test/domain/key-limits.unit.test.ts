@@ -102,7 +102,7 @@ describe('a limit', () => {
   });
 });
 
-describe('a change of a charge', () => {
+describe('a charge', () => {
   const chargesOf = (...events: UsageEvent[]) =>
     events.reduce(
       (state, event, revision) => evolveCharges(state, event, { id: idOf(revision), revision }),
@@ -116,6 +116,19 @@ describe('a change of a charge', () => {
     reference: 'r',
   });
 
+  it('is neither confirmed nor voided when it is made, and has its key', () => {
+    const made = {
+      eventId: idOf(2),
+      revision: 2,
+      type: 'OverageCharged',
+      credits: 0,
+      cents: 25,
+      ofKey: { limited_key_id: one },
+    };
+    const rate = { rate_cents: 25, rate_version: '2026-11' };
+    expect(chargesOf(...history).charges.get(token(2))).toEqual({ ...made, rate, confirmed: false, voided: false });
+  });
+
   it.each<[string, ChargeCommand, boolean]>([
     ['a void of a credit', voided(1), true],
     ['a void of a charge', voided(2), true],
@@ -126,7 +139,7 @@ describe('a change of a charge', () => {
     ['a waiver without a limit', waiveCommand(token(4), 'r', 5), false],
     ['a charge without a limit that is returned', returned(4), false],
     ['a void of a look-up', { kind: 'void_lookup', lookupId }, false],
-  ])('names the key whose limit counts the charge, if there is one: %s', (_, command, is) => {
+  ])('that is given back names the key whose limit counts it, if there is one: %s', (_, command, is) => {
     const [event] = decideCharge(chargesOf(...history), command) as [UsageEvent];
     expect('limited_key_id' in event.data ? event.data.limited_key_id : undefined).toBe(is ? one : undefined);
     expect('limited_key_id' in event.data).toBe(is);
