@@ -134,6 +134,16 @@ describe('what is given back', () => {
     expect(period.corrected(waiveCommand(token(2), 'r', 5), { ...asStaff, ...none })).toEqual(named);
   });
 
+  it('is no use of a limit where there is none', () => {
+    period = new PeriodOfDomain({ downloads_limit: 2 });
+    for (const _ of [1, 2, 3, 4]) download(owner);
+    expect(period.corrected({ kind: 'return_service_failure', token: token(1), reference: 'r' })).toEqual([]);
+    expect(period.corrected({ kind: 'void_download', token: token(2) })).toEqual([]);
+    expect(period.corrected(waiveCommand(token(3), 'r', 5), asStaff)).toEqual([]);
+    expect(period.corrected({ kind: 'void_download', token: token(4) })).toEqual([]);
+    expectAgreement();
+  });
+
   it('is no use of a limit for a look-up', () => {
     period.decided(setTo({ downloads: 9 }));
     expect(period.decided(lookUp(lookupId), { actor: of(one) })).toEqual([]);

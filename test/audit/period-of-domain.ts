@@ -18,7 +18,7 @@ import { linkOf } from './link-of.ts';
 
 export const owner = { type: 'owner', id: 'per_aaaaaaaaaaaaaaaa' };
 export const staff = { type: 'staff', id: 'maria', role: 'operator' };
-export const service = { type: 'system', id: 'service-failures' };
+const service = { type: 'system', id: 'service-failures' };
 
 export interface By {
   actor?: object;

@@ -459,6 +459,7 @@ export class Period extends Chain<string> {
 
   /** All of a key's overage is used when no further charge fits under its limit. */
   #thresholdsOfKey(limited_key_id: string): Threshold[] {
+    // Stryker disable next-line OptionalChaining: only keys with limits come here
     const { downloads, overage_cents } = this.terms.key_limits?.[limited_key_id] ?? {};
     const [mostDownloads, mostCents] = [downloads ?? 0, overage_cents ?? 0];
     const use = this.keyUse.get(limited_key_id) ?? { downloads: 0, overage_cents: 0 };
