@@ -252,7 +252,7 @@ describe('warnings of a limit', () => {
     expect(download()).toEqual([]);
     expect(download(of(other))).toEqual([]);
     expect(download()).toEqual([]);
-    // Room again, of which no warning is taken back.
+    // There is room again, and no warning is taken back for it.
     for (const number of [2, 3]) expect(period.corrected({ kind: 'void_download', token: token(number) })).toEqual([]);
     expect(download()).toEqual([]);
     expect(period.usage.warned).toEqual(['downloads:50', `${other}:downloads:50`, `${one}:downloads:50`]);

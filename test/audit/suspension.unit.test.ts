@@ -5,11 +5,13 @@ import { PeriodOfDomain, staff } from './period-of-domain.ts';
 /** The rules of a suspension, by what the domain decides and by one change of it. */
 const [suspend, lift] = [{ kind: 'suspend_account' }, { kind: 'lift_suspension' }] as const;
 const asStaff = { actor: staff };
-const suspended = (terms: ConstructorParameters<typeof PeriodOfDomain>[0] = {}) => {
-  const period = new PeriodOfDomain(terms);
+
+function suspended(): PeriodOfDomain {
+  const period = new PeriodOfDomain();
   expect(period.decided(suspend, asStaff)).toEqual([]);
   return period;
-};
+}
+
 /** From here on the domain decides as a faulty one would. */
 function forget(period: PeriodOfDomain): void {
   period.usage = { ...period.usage, terms: { ...period.usage.terms, suspended: undefined } };
