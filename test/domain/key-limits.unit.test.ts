@@ -220,8 +220,8 @@ describe('the use of a limit', () => {
       ]);
     });
 
-    it('in the order of the keys, whichever was set first', () => {
-      const keys = [other, one].map((keyId) => set({ downloads: 1 }, keyId));
+    it.each([[[one, other]], [[other, one]]])('in the order of the keys, whichever was set first: %j', (inOrder) => {
+      const keys = inOrder.map((keyId) => set({ downloads: 1 }, keyId));
       const taken = [counted(credit(1)), counted(credit(2), other)];
       const state = given(opened(warns), ...keys, ...taken);
       const decided = decideUsage(state, change({ downloads: 2 }, 'key_cccccccccccccccc')) as UsageEvent[];
