@@ -11,7 +11,7 @@ export default {
   mutate: [
     'src/domain/{decide-usage,evolve-usage,change-charge,change-plan,usage-periods,usage-summary,usage-notices}.ts',
     'src/domain/{billing-period,closing-grace,correction-requests,failed-job-keeps-charge,invoice,invoice-lines}.ts',
-    'src/domain/{next-invoice,document-number,cents,plans}.ts',
+    'src/domain/{next-invoice,document-number,cents,plans,key-limits}.ts',
   ],
   // The sandbox holds only what the tests read. It is not below node_modules, from where Node runs no TypeScript.
   ignorePatterns: [

@@ -12,8 +12,8 @@ export default defineConfig({
     setupFiles: ['test/support/generated-cases.ts'],
     include: [
       '{usage-*,*-usage,change-*,closing-grace,correction-requests,failed-job-keeps-charge,plans}.unit.test.ts',
-      '{billing-period,invoice,next-invoice,document-number,cents}.unit.test.ts',
-      '{rules,period,invoices,invoice-lines,permitted-money}.unit.test.ts',
+      '{account-life,billing-period,invoice,next-invoice,document-number,cents}.unit.test.ts',
+      '{rules,period,key-limits,suspension,invoices,invoice-lines,permitted-money}.unit.test.ts',
     ],
     testTimeout: 60_000,
   },

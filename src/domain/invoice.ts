@@ -124,7 +124,9 @@ function creditCharges(state: Invoices, command: CreditCharges & { mailTo: reado
 
 /** The downloads whose charges were credited under a reference. */
 export const tokensCredited = ({ creditNotes }: Invoices, reference: string): string[] =>
-  creditNotes.flatMap((note) => (note.reference === reference ? note.charges.map(({ token }) => token) : []));
+  creditNotes
+    .filter((note) => note.reference === reference)
+    .flatMap(({ charges }) => charges.map(({ token }) => token));
 
 /** A credit note for each line that has some of the charges: of each charge so many cents, or what is left of it. */
 export function creditNotesFor(

@@ -62,6 +62,7 @@ function reachedOfKeys({ terms, keyUse }: UsagePeriod) {
     });
 }
 
+// Stryker disable next-line EqualityOperator: no two keys are the same
 const byKey = ([one]: [string, unknown], [other]: [string, unknown]): number => (one < other ? -1 : 1);
 
 function reachedOfPools({ terms, downloadCredits, metadataCredits }: UsagePeriod) {

@@ -261,6 +261,8 @@ it('a request about charges names each once, and comes to their sum', () => {
   expect(saysOf(() => ask({ correction_id: 'c3', correction: charges(['f', 'f']) }))).toEqual(notSum);
   const { charges: _, ...none } = charge('g');
   expect(saysOf(() => ask({ correction_id: 'c4', correction: none }))).toEqual(notSum);
+  // Of charges that are not there, the sum is nothing, and no two requests share one.
+  expect(saysOf(() => ask({ correction_id: 'c8', correction: none, cents: 0 }))).toEqual([]);
   expect(centsAskedOf(ask({ correction_id: 'c5', correction: charges(['h', 'i']) }), 'h')).toBe(9);
   expect(centsAskedOf(ask({ correction_id: 'c6', correction: charge('j') }), 'i')).toBeUndefined();
   expect(centsAskedOf(ask({ correction_id: 'c7', reference: 'line' }), 'i')).toBeUndefined();

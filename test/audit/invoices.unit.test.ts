@@ -338,6 +338,8 @@ describe('a credit note', () => {
     const more = [...named('c', 'charge 11', 1).charges, ...named('a', 'charge 3', 1).charges];
     expect(credit({ charges: more, cents: 2, number: 5 })).toEqual(used);
     expect(credit({ ...named('a', 'charge 3', 1), number: 6, reference: 'case-2' })).toEqual([]);
+    expect(credit({ charges: more, cents: 2, number: 7, reference: 'case-3' })).toEqual([]);
+    expect(credit({ ...named('c', 'charge 11', 1), number: 8, reference: 'case-3' })).toEqual(used);
   });
 
   it('is without the charges where the period is not there', () => {
@@ -351,6 +353,10 @@ describe('a credit note', () => {
     ]);
     expect(credit({ number: 3, reference: 'of none' }, { actor: service })).toEqual([
       'correction_reference data.reference service-failure-',
+    ]);
+    const two = [...named('a', 'charge 3', 1).charges, ...named('c', 'charge 11', 1).charges];
+    expect(credit({ charges: two, cents: 2, number: 4, reference: 'of two' }, { actor: service })).toEqual([
+      'correction_reference data.reference service-failure-a c',
     ]);
   });
 });

@@ -175,6 +175,20 @@ describe('the order of events', () => {
     expect(period.lines.at(-1)).toMatchObject({ kind: 'fee', plan: 'dev_100', cents: 1_900, event: { revision } });
   });
 
+  it('is the last one of an account that is closed: staff end it at any time, and no fee follows', () => {
+    open();
+    const last = { period_start: start, period_end: end, next: null };
+    expect(step('UsagePeriodEnded', last)).toEqual([]);
+    expect([period.phase, period.next, period.lines]).toEqual(['ended', null, []]);
+    period.phase = 'open';
+    const others = { ...last, period_start: end, period_end: start };
+    expect(step('UsagePeriodEnded', others, { actor: { type: 'owner', id: 'per_a' } })).toEqual([
+      `period_follows data.period_start ${start}`,
+      `period_follows data.period_end ${end}`,
+      'account_closed metadata.actor.type staff',
+    ]);
+  });
+
   it('closes with the sums of its events', () => {
     used({ metadata_limit: 50 });
     overage('c');

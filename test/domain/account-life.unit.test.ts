@@ -74,6 +74,7 @@ describe('a suspended account', () => {
   });
 
   it('is suspended once, and lifted once', () => {
+    expect(decideUsage(given(opened()), { kind: 'suspend_account' })).toEqual([suspended]);
     expect(decideUsage(state, { kind: 'suspend_account' })).toEqual([]);
     expect(decideUsage(state, { kind: 'lift_suspension' })).toEqual([lifted(0)]);
     const back = given(opened(), suspended, lifted(0));
@@ -211,6 +212,19 @@ describe('the limit of a key', () => {
     );
     expect(decideUsage(full, queueDownload(4), { key })).toEqual({ refusal: 'key_overage_reached' });
     expect(decideUsage(given(opened(), limitOf({ overage_cents: 0 })), queueDownload(1), { key })).toHaveLength(2);
+    // To the cent, and below a limit that was lowered since a credit is still taken.
+    const exact = given(opened({ downloads_limit: 0 }), limitOf({ overage_cents: 50 }), counted(charge(1)));
+    expect(decideUsage(exact, queueDownload(2), { key })).toMatchObject([counted(charge(2)), {}]);
+    const larger: UsageEvent = {
+      type: 'PlanChanged',
+      data: { effective: 'now', terms: { ...plan, downloads_limit: 9 }, fee_difference_cents: 0 },
+    };
+    const lowered = [limitOf({ overage_cents: 50 }), counted(charge(1)), limitOf({ overage_cents: 1 }), larger];
+    const above = given(opened({ downloads_limit: 0 }), ...lowered);
+    expect(decideUsage(above, queueDownload(2), { key })).toMatchObject([counted(credit(2)), {}]);
+    // Of downloads alone, no cents are counted.
+    const ofDownloads = given(opened({ downloads_limit: 0 }), limitOf({ downloads: 9 }));
+    expect(decideUsage(ofDownloads, queueDownload(1), { key })).toMatchObject([counted(charge(1)), {}]);
   });
 
   it("stays below the account's own cap", () => {

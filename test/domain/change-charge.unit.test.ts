@@ -1,7 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { type ChargeCommand, decideCharge, evolveCharges, newCharges } from '../../src/domain/change-charge.ts';
+import { noLimit } from '../../src/domain/key-limits.ts';
 import type { UsageEvent } from '../../src/domain/usage-events.ts';
 import {
+  accountId,
   capReached,
   capRemoved,
   capSet,
@@ -283,7 +285,15 @@ it('a failure of the service is not judged without the terms of the period', () 
   expect(() => decide(used, command, 1)).toThrow('the terms of the period are not known');
 });
 
-it.each([capSet(1), capRemoved, queued(1, false), warned('downloads', 80, 2, 2), capReached(1, 1), ended(), ...mails])(
+const ofAccount: UsageEvent[] = [
+  { type: 'KeyLimitSet', data: { key_id: 'key_aaaaaaaaaaaaaaaa', limit: noLimit } },
+  { type: 'KeyLimitRemoved', data: { key_id: 'key_aaaaaaaaaaaaaaaa' } },
+  { type: 'AccountSuspended', data: { account_id: accountId } },
+  { type: 'SuspensionLifted', data: { plan: 'dev_100', fee_difference_cents: 0 } },
+];
+const ofCap = [capSet(1), capRemoved, capReached(1, 1)];
+
+it.each([...ofCap, ...ofAccount, queued(1, false), warned('downloads', 80, 2, 2), ended(), ...mails])(
   'charges are as they were after $type',
   (event) => {
     const charges = newCharges();

@@ -288,6 +288,8 @@ describe('a credit note about charges', () => {
     expect(decide(state, charges)).toEqual([credited(2, [part(3, 15)])]);
     expect(decide(state, [charged(1, 25)])).toEqual({ refusal: 'nothing_to_give_back' });
     expect(decide(state, [charged(5, 0)])).toEqual({ refusal: 'nothing_to_give_back' });
+    // One that was voided, and stands on no line.
+    expect(decide(state, [charged(99, 0), charged(5, 25)])).toEqual([credited(2, [part(5, 25)])]);
   });
 
   it('is issued once under its reference, for any of its charges; one about others may have the same', () => {

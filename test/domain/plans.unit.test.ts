@@ -106,6 +106,12 @@ it('terms have a cap, or say that there is none', () => {
   expect(terms.safeParse(older).success).toBe(false);
 });
 
+it('terms are suspended, or say nothing of it', () => {
+  const ofAccount = { ...older, overage_cap_cents: null };
+  expect(terms.safeParse({ ...ofAccount, suspended: true }).success).toBe(true);
+  expect(terms.safeParse({ ...ofAccount, suspended: false }).success).toBe(false);
+});
+
 it('a plan file that says nothing of warnings warns at 80 and 100 percent', async () => {
   const { rate_version, plans } = await planFile();
   expect(readPlanFile({ rate_version, plans }).plans.get('dev_100')?.warning_percents).toEqual([80, 100]);

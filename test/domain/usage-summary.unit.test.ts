@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { UsageEvent } from '../../src/domain/usage-events.ts';
 import { keyUseAt } from '../../src/domain/usage-periods.ts';
-import { comingChange, summariseUsage } from '../../src/domain/usage-summary.ts';
+import { comingChange, summarisePeriod, summariseUsage } from '../../src/domain/usage-summary.ts';
 import { capSet, charge, credit, ended, given, lookedUp, opened, planChanged } from './usage-examples.ts';
 
 const inNovember = '2026-11-30T23:59:59.999Z';
@@ -9,13 +9,15 @@ const inNovember = '2026-11-30T23:59:59.999Z';
 describe('the summary of a period', () => {
   it('shows both pools and the overage', () => {
     const usage = given(opened(), credit(1), credit(2), charge(3), charge(4), lookedUp(1, 'a'));
-    expect(summariseUsage(usage, inNovember)).toEqual({
+    const summary = {
       plan: 'dev_100',
       downloads: { limit: 2, used: 2, remaining: 0 },
       metadata: { limit: 1, used: 1, remaining: 0 },
       overage: { downloads: 2, cents: 50 },
       period: { start: '2026-11-01T00:00:00.000Z', end: '2026-12-01T00:00:00.000Z' },
-    });
+    };
+    expect(summariseUsage(usage, inNovember)).toEqual(summary);
+    expect(summarisePeriod(usage)).toEqual(summary);
   });
 
   it('shows at most the allowance as used when the allowance was lowered below it', () => {

@@ -678,7 +678,7 @@ export const plantedBugs: readonly PlantedBug[] = [
     'key-limit-after-the-charge',
     'the limit of a key is compared with what it was charged before',
     'domain/decide-usage.ts',
-    'use.overage_cents + cents > limit.overage_cents',
+    'use.overage_cents + charge.data.cents > limit.overage_cents',
     'use.overage_cents > limit.overage_cents',
   ),
   bug(

@@ -182,10 +182,10 @@ export class Period extends Chain<string> {
   #checkKey(event: Link, pool: (typeof pools)[number]): string | undefined {
     const { data, metadata } = event;
     this.must('account_suspended', this.terms.suspended !== true, event, 'type', 'no charge of a suspended account');
-    const { id, type } = metadata.actor;
-    const limit = type === 'api_key' ? this.terms.key_limits?.[id] : undefined;
-    const isInTime = this.time < (limit?.until ?? '9');
-    this.must('key_limit', isInTime, event, 'metadata.time', `before ${limit?.until ?? ''}`);
+    const { id } = metadata.actor;
+    const limit = this.terms.key_limits?.[id];
+    const { until = null } = limit ?? {};
+    this.must('key_limit', until === null || this.time < until, event, 'metadata.time', `before ${String(until)}`);
     if (pool === 'metadata') return undefined;
     this.mustEqual('key_limit', event, { limited_key_id: limit && id });
     if (!limit) return undefined;
@@ -220,7 +220,7 @@ export class Period extends Chain<string> {
     this.must('plan_change', isNow || effective === 'next_period', event, 'data.effective', 'now or next_period');
     const isPlan = event.type === 'PlanChanged';
     this.must('account_suspended', !isPlan || this.terms.suspended !== true, event, 'type', 'none while suspended');
-    const name = event.type === 'PlanChanged' ? 'plan' : 'cap';
+    const name = isPlan ? 'plan' : 'cap';
     const cap = { overage_cap_cents: event.type === 'OverageCapSet' ? overage_cap_cents : null };
     const change = name === 'plan' ? plan : cap;
     if (isNow) this.due.delete(name);
@@ -231,9 +231,7 @@ export class Period extends Chain<string> {
       this.mustEqual('plan_change', event, { fee_difference_cents: cents });
       const ofAccount = { overage_cap_cents: undefined, suspended: undefined, key_limits: undefined };
       this.mustEqual('plan_change', event, ofAccount, 'data.terms.');
-      const { fee_difference_cents: addedCents } = event.data;
-      this.totals.fee_difference_cents += addedCents;
-      this.lines.push({ kind: 'fee_difference', plan: plan.plan, cents: addedCents, event: sourceOf(event) });
+      this.#addFee(event, plan.plan);
     }
     if (!isNow) return;
     const before = this.terms;
@@ -287,9 +285,13 @@ export class Period extends Chain<string> {
     const { plan, fee_cents } = this.terms;
     const cents = Math.max(0, fee_cents - this.#feeCents());
     this.mustEqual('account_suspended', event, { plan, fee_difference_cents: cents });
-    this.totals.fee_difference_cents += event.data.fee_difference_cents;
-    const line = { plan: event.data.plan, cents: event.data.fee_difference_cents, event: sourceOf(event) };
-    this.lines.push({ kind: 'fee_difference', ...line });
+    this.#addFee(event, event.data.plan);
+  }
+
+  #addFee(event: Link, plan: string): void {
+    const { fee_difference_cents: cents } = event.data;
+    this.totals.fee_difference_cents += cents;
+    this.lines.push({ kind: 'fee_difference', plan, cents, event: sourceOf(event) });
   }
 
   #noteReturns({ position }: Link): void {
@@ -324,7 +326,7 @@ export class Period extends Chain<string> {
     this.must('correction_charge', !charge.voided, event, 'type', 'nothing more about a charge that was voided');
     if (type === 'DownloadConfirmed') return void (charge.confirmed = true);
     this.mustEqual('correction_charge', event, { charge_event_id: charge.id });
-    if (type !== 'MetadataCreditVoided') this.mustEqual('key_limit', event, { limited_key_id: charge.limitedKey });
+    this.mustEqual('key_limit', event, { limited_key_id: charge.limitedKey });
     if (type === 'ChargeWaived') this.#waive(event, charge);
     else if (type === 'DownloadCreditReturned') this.#returnCredit(event, charge);
     else this.#void(event, charge);
@@ -408,19 +410,20 @@ export class Period extends Chain<string> {
       this.opened = event;
       this.terms = opened.terms;
       this.#noteReturns(event);
-    } else if (event.type === 'UsagePeriodEnded' && event.data.next === null) {
-      this.mustEqual('period_follows', event, { period_start, period_end });
-      this.mustEqual('account_closed', event, { type: 'staff' }, 'metadata.actor.');
-      this.phase = 'ended';
-      this.next = null;
     } else if (event.type === 'UsagePeriodEnded') {
-      this.must('period_time', this.time >= period_end, event, 'metadata.time', `at or after ${period_end}`);
-      const terms = Object.assign({}, this.terms, ...this.due.values()) as Terms;
-      const next = { period_start: period_end, period_end: anchorAfter(period_end, anchor_day), terms };
-      this.mustEqual('period_follows', event, { period_start, period_end, next });
+      const { next } = event.data;
+      if (next === null) {
+        this.mustEqual('period_follows', event, { period_start, period_end });
+        this.mustEqual('account_closed', event, { type: 'staff' }, 'metadata.actor.');
+      } else {
+        this.must('period_time', this.time >= period_end, event, 'metadata.time', `at or after ${period_end}`);
+        const terms = Object.assign({}, this.terms, ...this.due.values()) as Terms;
+        const following = { period_start: period_end, period_end: anchorAfter(period_end, anchor_day), terms };
+        this.mustEqual('period_follows', event, { period_start, period_end, next: following });
+        this.lines.push(feeLine(event, next));
+      }
       this.phase = 'ended';
-      this.next = event.data.next;
-      if (event.data.next) this.lines.push(feeLine(event, event.data.next));
+      this.next = next;
     } else if (event.type === 'UsagePeriodClosed') {
       const { downloads } = this.accepted;
       this.mustEqual('period_totals', event, { period_start, period_end, ...this.totals, downloads });
@@ -456,25 +459,25 @@ export class Period extends Chain<string> {
 
   /** All of a key's overage is used when no further charge fits under its limit. */
   #thresholdsOfKey(limited_key_id: string): Threshold[] {
-    const { downloads = null, overage_cents: most = null } = this.terms.key_limits?.[limited_key_id] ?? {};
+    // Stryker disable next-line OptionalChaining: only keys with limits come here
+    const { downloads, overage_cents } = this.terms.key_limits?.[limited_key_id] ?? {};
+    const [mostDownloads, mostCents] = [downloads ?? 0, overage_cents ?? 0];
     const use = this.keyUse.get(limited_key_id) ?? { downloads: 0, overage_cents: 0 };
     const percents = this.terms.warning_percents as number[];
-    const fits = most !== null && use.overage_cents + (this.terms.overage_cents ?? 1) <= most;
-    const reached = (pool: string, used: number, limit: number | null, isFull: boolean) =>
+    const isSpent = use.overage_cents + (this.terms.overage_cents ?? 1) > mostCents;
+    const reached = (pool: string, used: number, limit: number, isFull = false) =>
       percents
-        .filter(
-          (percent) => limit !== null && limit > 0 && (used * 100 >= limit * percent || (percent === 100 && isFull)),
-        )
+        .filter((percent) => limit > 0 && (used * 100 >= limit * percent || (percent === 100 && isFull)))
         .map((threshold_percent) => ({
           pool,
           threshold_percent,
           limited_key_id,
-          used: Math.min(used, limit ?? 0),
-          limit: limit ?? 0,
+          used: Math.min(used, limit),
+          limit,
         }));
     return [
-      ...reached('downloads', use.downloads, downloads, false),
-      ...reached('overage', use.overage_cents, most, !fits),
+      ...reached('downloads', use.downloads, mostDownloads),
+      ...reached('overage', use.overage_cents, mostCents, isSpent),
     ];
   }
 
