@@ -116,6 +116,12 @@ export class GeneratedAccount {
     return this.#append(this.#usageStream, [{ type: 'UsageWarningReached', data }]);
   }
 
+  /** A cap that is far away. */
+  cap(): Append {
+    const data = { effective: 'now', overage_cap_cents: 1_000_000 } as const;
+    return this.#append(this.#usageStream, [{ type: 'OverageCapSet', data }]);
+  }
+
   /** A cent of that invoice given back. */
   credit(number: number): Append {
     const note = { number, account_id: this.accountId, reference: `case-${number}`, invoice_number: 1, line: 1 };

@@ -50,7 +50,7 @@ async function writeAccount(account: GeneratedAccount): Promise<void> {
   for (let queued = 0; queued < downloadsPerAccount; queued += downloadsPerAppend) {
     await appendAll(log.store, [account.queue(downloadsPerAppend), ...account.work()]);
   }
-  await appendAll(log.store, [account.warn(), account.employ(), account.ask()]);
+  await appendAll(log.store, [account.warn(), account.cap(), account.employ(), account.ask()]);
 }
 
 function report(what: string, figures: Record<string, number>): void {

@@ -29,6 +29,7 @@ export async function writeLog(store: EventStore, goOn: number | (() => boolean)
         ...account.work(),
         account.queue(1),
         account.warn(),
+        account.cap(),
       ],
       account.credit(round + 1),
       account.employ(),
