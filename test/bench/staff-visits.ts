@@ -84,7 +84,8 @@ const pages: Readonly<Record<string, readonly Asked[]>> = {
     ['corrections of a period', (about) => `${period(about)}?only=corrections`, 'largest'],
   ],
   '/overage/:account/:day/give-back': [
-    ['give back ticked charges', (about) => `${period(about)}/give-back?charge=1`, 'real'],
+    // The first two downloads have credits.
+    ['give back ticked charges', (about) => `${period(about)}/give-back?charge=5`, 'real'],
   ],
   '/months': [['months', () => '/months']],
   '/months/:month': [['month', ({ month }) => `/months/${month}`]],
