@@ -8,6 +8,7 @@ import {
   type SalesRow,
   salesStates,
 } from '../../../projections/queries/sales-book.ts';
+import { byteOrderMark, spreadsheetCsv } from '../../documents/spreadsheet-csv.ts';
 import { formatCents } from '../../domain/cents.ts';
 import type { CliDependencies, RunCommand } from '../dependencies.ts';
 import { type Columns, print, rowsText } from '../output.ts';
@@ -77,13 +78,14 @@ async function salesBookCommand(
     cli.output.tell('reeltally: documents may be missing at the end, because the projector is behind or away\n');
 }
 
-/** What a spreadsheet would take for a formula begins with an apostrophe; amounts are whole cents, and numbers. */
+/** Amounts are whole cents, and numbers. */
 const csvOf = (rows: readonly SalesRow[]): string =>
+  byteOrderMark +
   stringify(
     rows.map(({ position: _position, kinds, ...row }) => ({ ...row, kinds: kinds.join(' ') })),
     {
       header: true,
-      escape_formulas: true,
+      ...spreadsheetCsv,
       columns: csvColumns,
     },
   );

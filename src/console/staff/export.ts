@@ -1,6 +1,7 @@
 import { Readable } from 'node:stream';
 import { stringify } from 'csv-stringify/sync';
 import type { FastifyReply } from 'fastify';
+import { byteOrderMark, spreadsheetCsv } from '../../documents/spreadsheet-csv.ts';
 import { endOfAnswer } from '../../requests/end-of-answer.ts';
 import { leaveOnce, type LongVisit } from '../live/long-visits.ts';
 import { type Answer, PageRefusal, type StaffVisit } from '../visit.ts';
@@ -122,10 +123,9 @@ async function* startingWith<Row>(first: IteratorResult<readonly Row[]>, others:
 
 type Described<Row extends object> = Omit<Exported<Row>, 'rows'>;
 
-/** What a spreadsheet would take for a formula begins with an apostrophe; numbers are never text. */
 async function* csvOf<Row extends object>({ columns }: Described<Row>, pages: Pages<Row>): AsyncGenerator<string> {
-  yield stringify([], { header: true, columns: [...columns] });
-  for await (const page of pages) yield stringify([...page], { columns: [...columns], escape_formulas: true });
+  yield byteOrderMark + stringify([], { header: true, columns: [...columns] });
+  for await (const page of pages) yield stringify([...page], { columns: [...columns], ...spreadsheetCsv });
 }
 
 /** One row a line; the end tells how many there are. */

@@ -156,7 +156,7 @@ describe('invoices', () => {
     expect(await of()).toEqual(await of('--issued', month));
     expect(await of()).toMatchObject({ issued: month });
     expect(await of('--period', '2019-01')).toMatchObject({ period: '2019-01', rows: [] });
-    expectText(csv, /^issued_at,type,document_number,[^]*,credit_note,CN-.*,overage,-25,0,0,[0-9a-f-]{36}\n/);
+    expectText(csv, /^\ufeffissued_at,type,document_number,[^]*,credit_note,CN-.*,overage,-25,0,0,[0-9a-f-]{36}\n/);
     for (const words of [
       ['--issued', '2026-13'],
       ['--period', 'x'],

@@ -56,7 +56,7 @@ describe('the sales book', () => {
     expect(head).toBe(
       'issued_at,type,document_number,invoice_document_number,account_id,number,customer,country,tax_id,kinds,net_cents,credited_cents,left_cents,event_id',
     );
-    expect(row).toMatch(/,credit_note,CN-.*,1,"'=1\+1 & ""Sons""",AQ,007,fee,-150,0,0,[0-9a-f-]{36}$/);
+    expect(row).toMatch(/,credit_note,CN-.*,1,"'=1\+1 & ""Sons""",AQ,'007,fee,-150,0,0,[0-9a-f-]{36}$/);
     const file = JSON.parse(
       (await finance.get(`/staff/sales-book.json?issued=${month}&country=${country}`)).text,
     ) as Book;
