@@ -95,7 +95,7 @@ async function closeCommand(cli: CliDependencies, accountId: string, decided: De
     cli.output,
     { account_id: accountId, closed: true, changed: events.length > 0, period_start: usage.period.start },
     events.length > 0
-      ? `${accountId} is closed: its keys are revoked, and its last period, from ${usage.period.start.slice(0, 10)} on, is invoiced once the grace is over. What was not done yet stays charged unless it is given back (ledger charges, ledger waive)`
+      ? `${accountId} is closed: its keys are revoked, and its last period, from ${usage.period.start.slice(0, 10)} on, is invoiced once the grace is over. What was not done yet stays charged unless it is given back (ledger show, ledger waive)`
       : `${accountId} was closed already`,
   );
 }
