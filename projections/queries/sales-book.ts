@@ -26,6 +26,17 @@ export interface SalesFilter {
   country?: string | undefined;
 }
 
+/**
+ * A filter as somebody gives it. Without a month, everything of all time would be read: then it is the month of `now`, and `all` has
+ * to be said.
+ *
+ * @param now UTC ISO-8601
+ */
+export function salesFilterAt({ issued, ...more }: SalesFilter, now: string): SalesFilter {
+  if (issued === 'all') return more;
+  return { issued: issued ?? (more.period === undefined ? now.slice(0, 7) : undefined), ...more };
+}
+
 /** An invoice or a credit note. Amounts are in cents of a US dollar, without tax. */
 export interface SalesRow {
   /** Commit position in the log, in digits. */
@@ -214,7 +225,7 @@ const monthSql = (column: string, month: string, bind: Bind): string => {
 
 const wholeCents = "case d.type when 'InvoiceIssued' then d.total_cents else -d.total_cents end";
 
-/** What credit notes have given back of an invoice. */
+/** Cents that credit notes have given back of an invoice. */
 const creditedSql = `select coalesce(sum(n.total_cents), 0) from invoices n
   where i.type = 'InvoiceIssued' and n.account_id = i.account_id and n.type = 'CreditNoteIssued'
     and (n.data->>'invoice_number')::int = i.number`;

@@ -8,8 +8,7 @@ import { facts } from '../documents/text.ts';
 import type { AccountRefusal } from '../domain/account.ts';
 import { keyLabel } from '../domain/account-events.ts';
 import { formatCents } from '../domain/cents.ts';
-import type { TermsRefusal } from '../domain/decide-usage.ts';
-import { endOfDay, type KeyLimit, type KeyUse, limitParts, maxKeyLimits, noUse } from '../domain/key-limits.ts';
+import { endOfDay, type KeyLimit, type KeyUse, limitParts, noUse } from '../domain/key-limits.ts';
 import { largestAllowance, maxKeysOf } from '../domain/plans.ts';
 import { keyUseAt, termsAt } from '../domain/usage-periods.ts';
 import { accepted, untilInForce } from './accounts/apply-change.ts';
@@ -102,7 +101,10 @@ async function limitCommand(
     cause: ownCause(cli.newUuid(), cli.actor),
     timeoutMs: commandTimeoutMs,
   });
-  const change = accepted(answer, whyNotLimited(keyId));
+  const change = accepted(answer, {
+    key_not_found: `nothing was changed: the key ${keyId} is revoked, and its limit can only be removed, with none`,
+    account_closed: 'nothing was changed: the account is closed, and its keys are revoked',
+  });
   await untilInForce(cli, change, `the limit of ${keyId}`);
   const { events, usage } = change;
   const limit = usage.terms.key_limits?.[keyId] ?? null;
@@ -113,14 +115,6 @@ async function limitCommand(
 }
 
 const orNull = <Value>(given: Value | 'none'): Value | null => (given === 'none' ? null : given);
-
-const whyNotLimited = (keyId: string): Record<TermsRefusal | 'key_not_found', string> => ({
-  key_not_found: `nothing was changed: the key ${keyId} is revoked, and its limit can only be removed, with none`,
-  too_many_key_limits: `nothing was changed: ${String(maxKeyLimits)} keys of the account have a limit, the most that there may be; remove others with none, such as those of revoked keys`,
-  account_closed: 'nothing was changed: the account is closed, and its keys are revoked',
-  account_suspended: 'nothing was changed: the account is suspended; lift that first with "accounts lift-suspension"',
-  too_many_plan_changes: 'nothing was changed: plan and terms have changed too often in this billing period',
-});
 
 const useText = ({ downloads, overage_cents: cents }: KeyUse): string =>
   `${String(downloads)} downloads, ${formatCents(cents)} of overage`;

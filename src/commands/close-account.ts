@@ -2,10 +2,9 @@ import type { Actor } from '../domain/parse-event.ts';
 import { isRefused, type Refused } from '../domain/refusals.ts';
 import type { UsageSnapshot } from '../domain/usage-state.ts';
 import { type AccountRequest, recordClosing } from './accounts.ts';
-import { changeTerms } from './change-terms.ts';
+import { changeTerms, type TermsAnswer } from './change-terms.ts';
 import type { CommandDependencies } from './handler/dependencies.ts';
 import { ownCause } from './handler/event-metadata.ts';
-import type { UsageAnswer } from './usage/decide-batch.ts';
 import type { WriterRegistry } from './usage/writer-registry.ts';
 
 export interface CloseAccountDependencies extends CommandDependencies {
@@ -30,7 +29,7 @@ interface Closing extends AccountRequest {
 export async function closeAccount(
   dependencies: CloseAccountDependencies,
   { accountId, actor, snapshot, correlationId, timeoutMs }: Closing,
-): Promise<UsageAnswer | Refused> {
+): Promise<TermsAnswer | Refused> {
   const { writers, newUuid } = dependencies;
   const cause = ownCause(newUuid(), actor, correlationId);
   const answer = await changeTerms(writers, {

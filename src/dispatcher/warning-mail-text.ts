@@ -34,7 +34,7 @@ export function warningMail({ eventId, notice, usage, time }: Told, to: readonly
 interface Text {
   subject: string;
   text: string[];
-  /** What comes after the period; default: the allowance. */
+  /** The sentence about the time after the period; default: that of the allowance. */
   next?: string;
   last: string;
 }

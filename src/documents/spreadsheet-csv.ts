@@ -1,4 +1,4 @@
-/** What a spreadsheet would read as a number, and lose digits of. */
+/** Texts that a spreadsheet would read as numbers, and lose digits of. */
 const readAsNumber = /^(?:0\d+|\d{16,}|\d+e\d+)$/i;
 
 /**

@@ -157,7 +157,7 @@ interface Decisions {
   sign_in: ReturnType<typeof decideSignIn>;
 }
 
-/** What a command of this kind may be refused for. */
+/** The refusals of a command of this kind. */
 export type AccountRefusal<Kind extends AccountCommand['kind']> =
   | 'account_not_found'
   | (Kind extends OpenAfterClosing ? never : 'account_closed')

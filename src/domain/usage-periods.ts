@@ -40,7 +40,7 @@ export function termsAt(state: UsagePeriod, now: string): Terms {
   return isOverAt(state, now) ? comingTerms(state) : state.terms;
 }
 
-/** What keys have used of their limits at this instant: nothing yet after the end of the newest period. */
+/** The use of keys' limits at this instant: none yet after the end of the newest period. */
 export const keyUseAt = (state: UsagePeriod, now: string): Readonly<Record<string, KeyUse>> =>
   isOverAt(state, now) ? {} : state.keyUse;
 

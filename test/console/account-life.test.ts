@@ -24,7 +24,7 @@ beforeAll(async () => {
   ]));
 });
 
-/** What a browser sends of the form of a page if nobody changes it. */
+/** The fields of a page's form as a browser sends them if nobody changes them. */
 const fieldsOf = ({ text }: Page): Record<string, string> =>
   Object.fromEntries(
     [...text.matchAll(/<input[^>]*>/g)].map(([input]) => [

@@ -95,7 +95,7 @@ it('counts as not closed from the end of its last period on, while a step of its
   expect(await overdueAt('2026-11-10T07:59:59.999Z')).toEqual([[], []]);
   expect(await overdueAt(closedAt)).toEqual([[closedAt], [closedAt]]);
   expect((await countDue(pool, '2026-11-10T08:41:00.000Z')).notClosed).toBe(1);
-  // What was given back meanwhile does not begin the grace anew.
+  // A void meanwhile does not begin the grace anew.
   const inGrace = await listPeriodsInGrace(pool, { now: '2026-11-10T08:41:00.000Z', graceSeconds: 3_600 });
   expect(inGrace).toEqual([{ stream, until: '2026-11-10T09:00:00.000Z' }]);
 

@@ -1,9 +1,10 @@
 import { waitForCredits } from '../../../projections/credits.ts';
-import { changeTerms, type TermsChange } from '../../commands/change-terms.ts';
+import { changeTerms, type TermsAnswer, type TermsChange } from '../../commands/change-terms.ts';
 import { ownCause } from '../../commands/handler/event-metadata.ts';
-import type { UsageAnswer } from '../../commands/usage/decide-batch.ts';
 import { usageStream } from '../../domain/billing-period.ts';
 import { maxPlanChanges } from '../../domain/change-plan.ts';
+import type { TermsRefusal } from '../../domain/decide-usage.ts';
+import { maxKeyLimits } from '../../domain/key-limits.ts';
 import { isRefused, type Refused } from '../../domain/refusals.ts';
 import type { UsagePeriod } from '../../domain/usage-state.ts';
 import type { CliDependencies } from '../dependencies.ts';
@@ -13,13 +14,14 @@ import { currentUsage, snapshotOf } from './find-account-usage.ts';
 
 /** What commands that change an account's terms have in common. */
 
-const whyNot: RefusalTexts = {
+const whyNot: Record<TermsRefusal, string> = {
   too_many_plan_changes:
     `nothing was changed: plan and terms have changed ${String(maxPlanChanges)} times in this billing period, ` +
     'the most that an invoice can show; change them again once the next period has begun',
   account_suspended:
     'nothing was changed: the account is suspended, so that it is charged nothing; lift that first with "accounts lift-suspension"',
   account_closed: 'nothing was changed: the account is closed',
+  too_many_key_limits: `nothing was changed: ${String(maxKeyLimits)} keys of the account have a limit, the most that there may be; remove others with none, such as those of revoked keys`,
 };
 
 /** @param actor default: the user of this machine @returns no events where it was so already; the period before and after */
@@ -49,12 +51,13 @@ export async function untilInForce(
 
 /** @throws {CommandFailed} for an answer that is no change */
 export function accepted(
-  answer: UsageAnswer | Refused,
+  answer: TermsAnswer | Refused,
   texts: RefusalTexts = {},
-): Extract<UsageAnswer, { outcome: 'accepted' }> {
+): Extract<TermsAnswer, { outcome: 'accepted' }> {
   if (isRefused(answer)) {
     const { refusal } = answer;
-    throw new CommandFailed(texts[refusal] ?? whyNot[refusal] ?? refusal);
+    const all: RefusalTexts = { ...whyNot, ...texts };
+    throw new CommandFailed(all[refusal] ?? refusal);
   }
   if (answer.outcome === 'not_stored') {
     throw new CommandFailed('nothing was changed: the log could not be written in time');
@@ -62,6 +65,5 @@ export function accepted(
   if (answer.outcome === 'unknown') {
     throw new CommandFailed('the log has not answered in time: the change may be in force; see "accounts show"', 2);
   }
-  if (answer.outcome !== 'accepted') throw new Error('only downloads have idempotency keys');
   return answer;
 }

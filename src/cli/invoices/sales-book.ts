@@ -5,6 +5,7 @@ import {
   listSalesBook,
   readSalesSums,
   type SalesFilter,
+  salesFilterAt,
   type SalesRow,
   salesStates,
 } from '../../../projections/queries/sales-book.ts';
@@ -57,13 +58,8 @@ const columns: Columns<SalesRow> = {
 };
 
 /** All documents that match, with the sums of all of them: those of the current month if no month is given. */
-async function salesBookCommand(
-  cli: CliDependencies,
-  { csv, issued: given, ...more }: SalesFilter & { csv?: true },
-): Promise<void> {
-  const thisMonth = more.period === undefined ? cli.now().slice(0, 7) : undefined;
-  const issued = given === 'all' ? undefined : (given ?? thisMonth);
-  const filter = { issued, ...more };
+async function salesBookCommand(cli: CliDependencies, { csv, ...given }: SalesFilter & { csv?: true }): Promise<void> {
+  const filter = salesFilterAt(given, cli.now());
   const behind = !(await caughtUp(cli, invoicesModel));
   const rows = (await Array.fromAsync(listSalesBook(cli, filter))).flat();
   const sums = await readSalesSums(cli, filter);

@@ -10,7 +10,7 @@ import type { OpenedAccount } from '../../support/service.ts';
 import type { Browser } from '../browser.ts';
 import { consoleOfFile } from './console-of-file.ts';
 
-/** What an owner is told who is signed in while the account is closed. There is no dispatcher. */
+/** The answers to an owner who is signed in while the account is closed. There is no dispatcher. */
 const service = await consoleOfFile();
 const staff = { type: 'staff', id: 'maria', role: 'operator', reason: 'the owner asked' } as const;
 const now = () => new Date().toISOString();

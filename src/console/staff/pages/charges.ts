@@ -119,18 +119,16 @@ export function chargeTag(row: ChargeRow): Html | false {
 }
 
 /** The download of a charge: its page, its state and why it has failed, the address of its video and its token. */
-export const downloadCell = (row: ChargeRow): Html | false => {
+export function downloadCell(row: ChargeRow): Html | false {
   const { token, url, platform, video_id: videoId, job_status: status, failure_reason: reason } = row;
-  return (
-    token !== null &&
-    html`<a href="/staff/downloads/${token}?at=${row.event_id}"
-        >${videoId === null ? 'a download' : `${platform ?? ''} ${videoId}`}</a
-      >
-      ${status !== null && statusTag(status)} ${reason !== null && html`<span class="soft">${reason}</span>`}
-      <div class="soft address">${url ?? ''}</div>
-      <div><code>${token}</code></div>`
-  );
-};
+  if (token === null) return false;
+  return html`<a href="/staff/downloads/${token}?at=${row.event_id}"
+      >${videoId === null ? 'a download' : `${platform ?? ''} ${videoId}`}</a
+    >
+    ${status !== null && statusTag(status)} ${reason !== null && html`<span class="soft">${reason}</span>`}
+    <div class="soft address">${url ?? ''}</div>
+    <div><code>${token}</code></div>`;
+}
 
 const names: Readonly<Record<string, string>> = {
   OverageCharged: 'Charged',

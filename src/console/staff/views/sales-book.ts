@@ -3,7 +3,7 @@ import {
   listSalesBook,
   readSalesPage,
   readSumsOfPage,
-  type SalesFilter,
+  salesFilterAt,
   type SalesRow,
   salesStates,
 } from '../../../../projections/queries/sales-book.ts';
@@ -84,7 +84,7 @@ export const salesBook: JsonView<SalesInput, SalesBook> = {
   input: salesInput,
   shown,
   read: async (dependencies, { after, ...filter }) => {
-    const wanted = ofThisMonth(filter, dependencies);
+    const wanted = salesFilterAt(filter, dependencies.now());
     const [issued_at = '', position = ''] = after?.split('~') ?? [];
     const behind = after === undefined ? undefined : { issued_at, position };
     const { rows, next } = await readSalesPage(dependencies, wanted, { after: behind, limit: rowsPerPage });
@@ -97,10 +97,6 @@ export const salesBook: JsonView<SalesInput, SalesBook> = {
   },
   accessRecords: ({ rows }) => accessRecordsOf(rows),
 };
-
-/** Without a month, everything of all time would be read. */
-const ofThisMonth = (filter: SalesFilter, { now }: StaffDependencies): SalesFilter =>
-  filter.issued === undefined && filter.period === undefined ? { ...filter, issued: now().slice(0, 7) } : filter;
 
 const saleOf = (row: SalesRow): ShownSale => pick(row, salesRow.shape);
 
@@ -118,8 +114,7 @@ export const salesFileInput = salesInput
 export type SalesFileInput = z.infer<typeof salesFileInput>;
 
 /** All rows that the view shows page by page; those of all months if they are asked for. */
-export function exportedSales(dependencies: StaffDependencies, { issued, ...more }: SalesFileInput) {
-  const { store, exportPool } = dependencies;
-  const filter: SalesFilter = issued === 'all' ? more : ofThisMonth({ ...more, issued }, dependencies);
+export function exportedSales({ store, exportPool, now }: StaffDependencies, given: SalesFileInput) {
+  const filter = salesFilterAt(given, now());
   return { filter, rows: eachShown(listSalesBook({ store, pool: exportPool }, filter), saleOf) };
 }
