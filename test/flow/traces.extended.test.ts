@@ -31,13 +31,17 @@ function described({ name, attributes }: ReceivedSpan): string {
   return Array.isArray(types) ? `${name}: ${types.join(' ')}` : name;
 }
 
-/** The trace of the download that was asked for last, once all of it has come: no span lacks the one that led to it. */
-async function lastDownload(): Promise<{ root: TraceNode; spans: ReceivedSpan[] }> {
-  const isRoot = ({ name, parentSpanId }: ReceivedSpan) => name.startsWith('POST') && parentSpanId === '';
+/**
+ * The trace of the download that was asked for since `begunMs`, once all of it has come: no span lacks the one that
+ * led to it. A trace comes after its download has ended, so that the newest one received may be another's.
+ */
+async function downloadSince(begunMs: number): Promise<{ root: TraceNode; spans: ReceivedSpan[] }> {
+  const isRoot = ({ name, parentSpanId, startMs }: ReceivedSpan) =>
+    name.startsWith('POST') && parentSpanId === '' && startMs >= begunMs;
   return await waitFor(
     () => {
-      const last = receiver.spans.filter(isRoot).at(-1);
-      const spans = receiver.spans.filter(({ traceId }) => traceId === last?.traceId);
+      const found = receiver.spans.find(isRoot);
+      const spans = receiver.spans.filter(({ traceId }) => traceId === found?.traceId);
       const [root, ...others] = traceTrees(spans);
       const complete = others.length === 0 && spans.some((span) => described(span) === 'append job: JobCompleted');
       return root && complete && { root, spans };
@@ -67,9 +71,10 @@ const wholeDownload: Shape = [
 
 describe('the trace of a download', () => {
   it('leads from the request over the event and the message to the file, in one process', async () => {
+    const begunMs = Date.now();
     const { request_token: token } = await queue(service.url, key, { url: service.sampleUrl('bars') });
     await ended(service.url, key, token);
-    const { root, spans } = await lastDownload();
+    const { root, spans } = await downloadSince(begunMs);
     console.log(printTrace(root));
     expect(shapeOf(root)).toEqual(wholeDownload);
     expect(spans.filter(({ failed }) => failed)).toEqual([]);
@@ -92,9 +97,10 @@ describe('the trace of a download', () => {
       (['api', 'projector', 'dispatcher', 'worker'] as const).map((role) => installation.startRole(role)),
     );
     const { key: ownKey } = await installation.openAccount('enterprise');
+    const begunMs = Date.now();
     const { request_token: token } = await queue(api?.url ?? '', ownKey, { url: installation.sampleUrl('bars') });
     await ended(api?.url ?? '', ownKey, token);
-    const { root, spans } = await lastDownload();
+    const { root, spans } = await downloadSince(begunMs);
     console.log(printTrace(root));
     expect(shapeOf(root)).toEqual(wholeDownload);
     const servicesOf = (start: string) =>
@@ -108,9 +114,10 @@ describe('the trace of a download', () => {
 
 describe('other requests and other ends', () => {
   it('go on in one trace over the attempts of a job, and name why one failed', async () => {
+    const begunMs = Date.now();
     const { request_token: token } = await queue(service.url, key, { url: service.sampleUrl('flaky') });
     await ended(service.url, key, token);
-    const { root, spans } = await lastDownload();
+    const { root, spans } = await downloadSince(begunMs);
     console.log(printTrace(root));
     const attempts = spans.filter(({ name }) => name.startsWith('process'));
     expect(attempts.length).toBeGreaterThan(1);
