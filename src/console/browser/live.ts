@@ -1,6 +1,7 @@
 import { type Signal, signal } from '@preact/signals';
 import htm from 'htm';
 import { h, render } from 'preact';
+import { followWhileSeen } from './live-source.ts';
 import { type Change, Status } from './status.ts';
 
 /**
@@ -35,16 +36,15 @@ function show({ place, shown }: Followed, change: Change): void {
 function follow(): void {
   const tokens = [...followed.keys()];
   if (tokens.length === 0) return;
-  const source = new EventSource(`/console/downloads/live?${tokens.map((token) => `token=${token}`).join('&')}`);
-  source.addEventListener('change', ({ data }: MessageEvent<string>) => {
-    const change = JSON.parse(data) as Change;
-    const place = followed.get(change.token);
-    if (place) show(place, change);
-    const hasEnded = change.status === 'done' || change.status === 'failed';
+  const change = (data: unknown) => {
+    const { token, status } = data as Change;
+    const place = followed.get(token);
+    if (place) show(place, data as Change);
+    const hasEnded = status === 'done' || status === 'failed';
     if (hasEnded && document.querySelector('[data-reload-at-end]')) location.reload();
-  });
-  // The server has nothing more to tell: a browser would ask again for ever.
-  source.addEventListener('end', () => source.close());
+  };
+  const address = `/console/downloads/live?${tokens.map((token) => `token=${token}`).join('&')}`;
+  followWhileSeen({ addressAfter: () => address, on: { change } });
 }
 
 follow();

@@ -1,5 +1,6 @@
 import htm from 'htm';
 import { h, render } from 'preact';
+import { followWhileSeen } from './live-source.ts';
 import { type Change, Status } from './status.ts';
 
 /**
@@ -60,21 +61,19 @@ function append(list: HTMLElement, { id, path, title, text, amounts, when }: Ste
   list.append(item);
 }
 
-/** The browser opens the stream again where it was lost, and names the last step that it has got. */
 function follow(list: HTMLElement): void {
   const { follow: address = '', after = '0' } = list.dataset;
-  const source = new EventSource(`${address}?after=${after}`);
   const state = document.querySelector('[data-state]');
-  source.addEventListener('step', ({ data }: MessageEvent<string>) => append(list, JSON.parse(data) as Step));
-  source.addEventListener('change', ({ data }: MessageEvent<string>) => {
+  const change = (data: unknown) => {
     if (!state) return;
     // What the server wrote is no part of what Preact keeps up to date.
     if (state.querySelector('[data-status]')) state.replaceChildren();
-    render(html`<${Status} change=${JSON.parse(data) as Change} />`, state);
-  });
-  source.addEventListener('end', () => {
-    source.close();
-    renew();
+    render(html`<${Status} change=${data as Change} />`, state);
+  };
+  followWhileSeen({
+    addressAfter: (lastStep) => `${address}?after=${lastStep === '' ? after : lastStep}`,
+    on: { step: (data) => append(list, data as Step), change },
+    onEnd: renew,
   });
 }
 
