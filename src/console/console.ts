@@ -8,6 +8,7 @@ import { requireFormToken, requireOwnOrigin } from './csrf.ts';
 import { pageRefusalOfError } from './failures.ts';
 import { layout } from './layout.ts';
 import { LongVisits } from './live/long-visits.ts';
+import { pageOr } from './sign-in/asking-browser.ts';
 import { readCookies } from './sign-in/cookies.ts';
 import type { Route, Site, SiteDependencies, SiteSession } from './site.ts';
 import { type Answer, badInput, hasNul, missing, type Page, PageRefusal, redirect, type Visit } from './visit.ts';
@@ -29,8 +30,11 @@ export function registerSite<Session extends SiteSession, Dependencies extends S
     findSessions: (sessions) => site.findSessions(dependencies, sessions),
     part: dependencies.serviceParts.of(`${site.partName} that stay open`),
   });
-  const sendTo = (reply: FastifyReply, answer: Answer, session: Session | undefined) =>
-    send(reply, answer, (page) => layout(page, { assets, site, session, isDemo: dependencies.isDemo }).text, assets);
+  const sendTo = (reply: FastifyReply, answer: Answer, session: Session | undefined) => {
+    const isAnswer = reply.request.method === 'POST';
+    const around = { assets, site, session, isDemo: dependencies.isDemo, isAnswer };
+    return send(reply, answer, (page) => layout(page, around).text, assets);
+  };
 
   const answerOf = async (
     route: Route<Session, Dependencies>,
@@ -50,8 +54,8 @@ export function registerSite<Session extends SiteSession, Dependencies extends S
     visitor.session = session;
     if (route.method === 'POST') requireOwnOrigin(request, origins);
     if (route.access === 'everybody') return await route.handler(visit, dependencies, reply);
-    if (!session) return redirect(signInPath(base, request));
-    if (route.method === 'POST') requireFormToken(visit, session);
+    if (!session) return redirect(signInPath(site, request));
+    if (route.method === 'POST') requireFormToken(visit, session, pageOfForm(site, request));
     const { access } = route;
     if (!site.mayOpen(access, session)) throw needsRole(access);
     const stay = () =>
@@ -89,23 +93,56 @@ interface Visitor<Session> {
   session: Session | undefined;
 }
 
-/** Every other address below the console's. */
-function elsewhere<Session, Dependencies>({ base }: Site<Session, Dependencies>): Route<Session, Dependencies>[] {
+/** Every other address below the console's. That of a form leads to its page: browsers come there by going back, and anew. */
+function elsewhere<Session, Dependencies>(site: Site<Session, Dependencies>): Route<Session, Dependencies>[] {
+  const { base } = site;
   return (['GET', 'POST'] as const).map((method) => ({
     method,
     path: `${base}/*`,
     access: 'everybody',
     handler: ({ request }) => {
-      if (request.url === `${base}/`) return redirect(base);
+      const path = pathOf(request.url);
+      if (path === `${base}/`) return redirect(base);
+      if (method === 'GET' && hasRoute(site, 'POST', path)) return redirect(pageAbove(site, path));
       throw missing();
     },
   }));
 }
 
+const pathOf = (url: string): string => /^[^?]*/.exec(url)?.[0] ?? url;
+
+function hasRoute({ routes }: Pick<Site<never, never>, 'routes'>, method: Route<never, never>['method'], path: string) {
+  const parts = path.split('/');
+  return routes.some((route) => {
+    const pattern = route.path.split('/');
+    const isSame = (part: string, index: number) => part.startsWith(':') || part === parts[index];
+    return route.method === method && pattern.length === parts.length && pattern.every(isSame);
+  });
+}
+
+/** The nearest page above the address of a form. */
+function pageAbove(site: Pick<Site<never, never>, 'routes' | 'base'>, path: string): string {
+  const above = path.slice(0, path.lastIndexOf('/'));
+  return above.length <= site.base.length || hasRoute(site, 'GET', above) ? above : pageAbove(site, above);
+}
+
 /** After signing in, people go on where they wanted to go. */
-function signInPath(base: string, { method, url }: FastifyRequest): string {
-  if (method !== 'GET' || url === base) return `${base}/sign-in`;
-  return `${base}/sign-in?next=${encodeURIComponent(url)}`;
+function signInPath<Session, Dependencies>(site: Site<Session, Dependencies>, request: FastifyRequest): string {
+  const { base } = site;
+  if (request.method === 'POST') return `${base}/sign-in?unsent&next=${encodeURIComponent(pageOfForm(site, request))}`;
+  return request.url === base ? `${base}/sign-in` : `${base}/sign-in?next=${encodeURIComponent(request.url)}`;
+}
+
+/** The page from which a form was sent, without the note about what was done there before. */
+function pageOfForm<Session, Dependencies>(
+  site: Site<Session, Dependencies>,
+  { url, headers: { referer, origin } }: FastifyRequest,
+): string {
+  const { base } = site;
+  const from = URL.parse(referer ?? '');
+  if (!from || from.origin !== origin) return pageAbove(site, pathOf(url));
+  from.searchParams.delete('done');
+  return pageOr(from.pathname + from.search, base);
 }
 
 const needsRole = (role: string) =>
@@ -153,12 +190,13 @@ function refusalOfServer(error: unknown): { refusal: PageRefusal; isServiceAway:
   return { refusal: new PageRefusal(400, 'This request cannot be answered', message), isServiceAway: false };
 }
 
-const pageOfRefusal = ({ status, title, message }: PageRefusal, base: string): Answer => ({
+const pageOfRefusal = ({ status, title, message, formPage }: PageRefusal, base: string): Answer => ({
   kind: 'page',
   status,
   page: {
     title,
     content: html`<p class="lead">${message}</p>
+      ${formPage !== undefined && html`<p data-not-sent><a class="button" href="${formPage}">Open the page again</a></p>`}
       <p><a href="${base}">${base === '/console' ? 'To the overview' : 'To the first page'}</a></p>`,
   },
 });

@@ -13,14 +13,15 @@ export function requireOwnOrigin({ headers }: FastifyRequest, origins: Origins):
   if (!origins.isOrigin(headers.origin)) throw fromElsewhere();
 }
 
-/** @throws {PageRefusal} */
-export function requireFormToken({ form }: Visit, { formToken }: Pick<SiteSession, 'formToken'>): void {
-  if (form.get('form_token') !== formToken) throw fromElsewhere();
+/** @param page that has the form. @throws {PageRefusal} */
+export function requireFormToken({ form }: Visit, { formToken }: Pick<SiteSession, 'formToken'>, page: string): void {
+  if (form.get('form_token') !== formToken) throw fromElsewhere(page);
 }
 
-const fromElsewhere = () =>
+const fromElsewhere = (formPage?: string) =>
   new PageRefusal(
     403,
     'This form has expired',
-    'It was not sent from a page of this console that is still signed in. Nothing was changed. Go back, reload the page and send it again.',
+    'It was not sent from a page of this console that is still signed in. Nothing was changed. Open the page again and send the form from there.',
+    formPage,
   );

@@ -6,9 +6,11 @@ import type { Page, Section } from './visit.ts';
 
 interface Around<Session> {
   assets: Assets;
-  site: Pick<Site<Session, never>, 'base' | 'menu'>;
+  site: Pick<Site<Session, never>, 'base' | 'menu' | 'readerOf'>;
   session: Session | undefined;
   isDemo: boolean;
+  /** Whether the page is the answer to a form. */
+  isAnswer: boolean;
 }
 
 /** A whole page: what is on all of them, around what is its own. */
@@ -27,7 +29,7 @@ export function layout<Session extends SiteSession>(page: Page, around: Around<S
         ${assets.stylesheets.map((address) => html`<link rel="stylesheet" href="${address}" />`)} ${assets.importMap}
         ${['console', ...islands].map((name) => html`<script type="module" src="${assets.script(name)}"></script>`)}
       </head>
-      <body>
+      <body ${around.isAnswer && html`data-answer`} ${session && html`data-reader="${site.readerOf(session)}"`}>
         <a class="skip" href="#content">Skip to the content</a>
         <div class="shell">
           ${session && menu(entries, { ...around, session, section })}

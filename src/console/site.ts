@@ -22,6 +22,8 @@ export interface Site<Session, Dependencies> {
   menu: Menu<Session>;
   /** What is away while its pages cannot be shown, as the log names it. */
   partName: string;
+  /** Whom a session is of, as its pages tell it apart from another one. */
+  readerOf: (session: Session) => string;
   findSession: (dependencies: Dependencies, secret: string) => Promise<Session | undefined>;
   /** Those of the sessions that have not ended, by their ids, as the read models have them now. */
   findSessions: (dependencies: Dependencies, sessions: readonly Session[]) => Promise<ReadonlyMap<string, Session>>;

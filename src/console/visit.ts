@@ -70,12 +70,15 @@ export class PageRefusal extends Error {
   override readonly name = 'Refusal';
   readonly status: 400 | 401 | 403 | 404 | 409 | 429 | 503;
   readonly title: string;
+  /** Of a form that counts for nothing: the page that has it, on which it is there again as it was typed. */
+  readonly formPage: string | undefined;
 
   /** @param message what happened, and what to do, in sentences for the visitor */
-  constructor(status: PageRefusal['status'], title: string, message: string) {
+  constructor(status: PageRefusal['status'], title: string, message: string, formPage?: string) {
     super(message);
     this.status = status;
     this.title = title;
+    this.formPage = formPage;
   }
 }
 

@@ -1,3 +1,5 @@
+import './unsent-forms.ts';
+
 /** On every page: the reader's own time beside UTC, and the keyboard. All of it is an addition; pages work without. */
 
 function showLocalTimes(): void {
@@ -76,5 +78,12 @@ if (help) {
   help.hidden = false;
   help.addEventListener('click', showHelp);
 }
+// Going back to the answer to a form, or reloading it, asks for the page that has the form.
+if ('answer' in document.body.dataset) history.replaceState(null, '', location.href);
+// A page from the memory of the browser may be of a session that has ended.
+addEventListener('pageshow', ({ persisted }) => persisted && location.reload());
+// Browsers keep the fragment of an address over the way to the sign-in; the server never gets it.
+const next = document.querySelector<HTMLInputElement>('input[name="next"]');
+if (next && /^#[\w-]+$/.test(location.hash)) next.value += location.hash;
 if (location.hash === '#search') document.querySelector<HTMLInputElement>('input[type="search"]')?.focus();
 showLocalTimes();

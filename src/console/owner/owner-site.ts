@@ -29,6 +29,7 @@ export const ownerSite: Site<ConsoleSession, ConsoleDependencies> = {
     who: ({ accountId }) => html`<p><code title="Your account">${accountId}</code></p>`,
   },
   partName: 'pages of the console',
+  readerOf: ({ accountId }) => accountId,
   findSession: ({ sessions }, secret) => sessions.find(secret),
   findSessions: async ({ sessions }, held) => {
     const alive = await sessions.findAlive(held);

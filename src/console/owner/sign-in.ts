@@ -41,6 +41,7 @@ export async function openLink(visit: Visit, dependencies: ConsoleDependencies):
         html`<p>This link was not asked for in this browser. Go on only if you have asked for it yourself.</p>`
       }
       <form method="post" action="/console/sign-in/${secret}" class="stack">
+        ${pages.nextField(visit)}
         <fieldset>
           <legend class="visually-hidden">Account</legend>
           ${choices.map((choice, index) => accountChoice(choice, index === 0))}

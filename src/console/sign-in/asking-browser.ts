@@ -18,9 +18,10 @@ export interface AskForMail {
   mailLink: (asked: AskedLink) => void;
 }
 
-/** Mails a link to the address of the form. @returns that address, and the secret of the browser, for its cookie */
+/** Mails a link to the address of the form. @param next where it leads. @returns that address, and the secret of the browser, for its cookie */
 export function askForMail(
   { form, request }: Visit,
+  next: string,
   { countSignIn, randomBits, mailLink }: AskForMail,
 ): { email: string; secret: string } {
   const { data: email } = emailField.safeParse((form.get('email') ?? '').trim());
@@ -28,7 +29,7 @@ export function askForMail(
   if (countSignIn(clientAddress(request)))
     throw new PageRefusal(429, 'Too many attempts', 'Too many links were asked for from here. Try again in an hour.');
   const secret = randomBits(24).toString('base64url');
-  mailLink({ email, browser: secret });
+  mailLink({ email, browser: secret, next });
   return { email, secret };
 }
 
@@ -56,8 +57,9 @@ const maxNextCharacters = 2_000;
  * Only a page of this console, or its first one. No path of ours has a dot or a percent sign, with which one could leave it. Pages
  * of signing in would lead round in a circle.
  */
-function pageOr(next: string, base: string): string {
+export function pageOr(next: string, base: string): string {
   if (next.startsWith(`${base}/sign-in`)) return base;
-  const isBelow = next.startsWith(base) && /^(?:\/[\w-]+)*(?:\?[\w\-./?=&%~+:*]*)?$/.test(next.slice(base.length));
+  const below = /^(?:\/[\w-]+)*(?:\?[\w\-./?=&%~+:*]*)?(?:#[\w-]+)?$/;
+  const isBelow = next.startsWith(base) && below.test(next.slice(base.length));
   return isBelow && next.length <= maxNextCharacters ? next : base;
 }

@@ -19,6 +19,8 @@ export interface AskedLink {
   email: string;
   /** Secret of the browser that asked. */
   browser: string;
+  /** Path of the page that one gets to, also in another browser. */
+  next: string;
 }
 
 /** Beyond so many under way at a time, links are not sent, as if nobody had the address. */
@@ -44,10 +46,10 @@ export function signInMails(dependencies: Dependencies): (asked: AskedLink) => v
 }
 
 async function mailLink(
-  { email, browser }: AskedLink,
+  { email, browser, next }: AskedLink,
   { createLink, mailer, address, to, newUuid, now }: Dependencies,
 ): Promise<void> {
-  const secret = await createLink({ email, browser });
+  const secret = await createLink({ email, browser, next });
   if (secret === undefined) return;
   await mailer.send({
     id: newUuid(),
@@ -59,7 +61,7 @@ async function mailLink(
       `Somebody, probably you, asked to sign in to ${to} with this address.`,
       'This link signs you in. It works once, for 15 minutes:',
       '',
-      `${address()}/${secret}`,
+      `${address()}/${secret}?next=${encodeURIComponent(next)}`,
       '',
       'If it was not you, do nothing: without this mail nobody gets in.',
       '',

@@ -1,5 +1,6 @@
 import { type Html, html } from '../../documents/html.ts';
 import { doneNote } from '../form-fields.ts';
+import { note } from '../parts.ts';
 import type { SiteDependencies } from '../site.ts';
 import { type Answer, page, redirect, type Visit } from '../visit.ts';
 import { type AskForMail, askForMail, askingCookie, linkMinutes, nextOf, readAsking } from './asking-browser.ts';
@@ -19,6 +20,9 @@ interface SignInTo {
   tooOld: string;
 }
 
+const formNotSent =
+  'The form was not sent, because you were signed out. Nothing was changed. Sign in, and send it again from its page.';
+
 type Dependencies = Pick<SiteDependencies, 'origins'>;
 
 /**
@@ -31,14 +35,22 @@ type Dependencies = Pick<SiteDependencies, 'origins'>;
  */
 export function signInPages({ base, cookieNames, sessionSeconds, people, known, help, tooOld }: SignInTo) {
   const namesFor = ({ origins }: Dependencies) => cookieNames(origins.isSecure);
+  /** Where one goes on from the form with which one asks for a link, or uses one in another browser. */
+  const nextField = ({ query }: Visit): Html =>
+    html`<input type="hidden" name="next" value="${nextOf(query, base)}" />`;
   return {
-    signedOutNote: (visit: Visit): Html | false => doneNote(visit, { out: 'You are signed out.' }),
+    nextField,
+
+    signedOutNote: (visit: Visit): Html | false =>
+      visit.query.has('unsent')
+        ? html`<div data-not-sent>${note('warn', formNotSent)}</div>`
+        : doneNote(visit, { out: 'You are signed out.' }),
 
     /** @param isOnly whether the page has no other way in */
-    linkForm: ({ query }: Visit, isOnly: boolean): Html =>
+    linkForm: (visit: Visit, isOnly: boolean): Html =>
       html`<p>We mail a link to ${people}. It signs you in once, within ${linkMinutes} minutes.</p>
         <form method="post" action="${base}/sign-in" class="stack">
-          <input type="hidden" name="next" value="${nextOf(query, base)}" />
+          ${nextField(visit)}
           <label
             >E-mail address
             <input type="email" name="email" required ${isOnly && html`autofocus`} autocomplete="email" maxlength="254"
@@ -47,15 +59,15 @@ export function signInPages({ base, cookieNames, sessionSeconds, people, known, 
         </form>`,
 
     mailLink: (visit: Visit, dependencies: Dependencies & AskForMail): Answer => {
-      const { email, secret } = askForMail(visit, dependencies);
+      const next = nextOf(visit.form, base);
+      const { email, secret } = askForMail(visit, next, dependencies);
       const content = html`<p class="lead">
           If <strong>${email}</strong> ${known}, a link is on its way. Open it in this browser within ${linkMinutes}
           minutes.
         </p>
         <p>Nothing comes? ${help}</p>
         <p><a href="${base}/sign-in">Try another address</a></p>`;
-      const asked = { secret, next: nextOf(visit.form, base) };
-      const cookies = [askingCookie(asked, namesFor(dependencies))];
+      const cookies = [askingCookie({ secret, next }, namesFor(dependencies))];
       return { kind: 'page', cookies, page: { title: 'Look into your mail', content } };
     },
 
@@ -80,7 +92,7 @@ export function signInPages({ base, cookieNames, sessionSeconds, people, known, 
       const names = namesFor(dependencies);
       const { isSecure } = names;
       return redirect(
-        readAsking(visit, names, base)?.next ?? base,
+        readAsking(visit, names, base)?.next ?? nextOf(visit.form, base),
         setCookie(names.session, session, { isSecure, maxAgeSeconds: sessionSeconds }),
         setCookie(names.browser, '', { isSecure, maxAgeSeconds: 0 }),
       );

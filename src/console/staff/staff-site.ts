@@ -51,6 +51,7 @@ export const staffSite: Site<StaffSession, StaffDependencies> = {
         <p><code title="You">${staffId}</code></p>`,
   },
   partName: 'pages of the staff console',
+  readerOf: ({ staffId }) => staffId,
   findSession: async (dependencies, secret) => {
     const session = await dependencies.sessions.find(secret);
     return session && (await withRolesOfNow([session], dependencies)).get(session.sessionId);

@@ -24,10 +24,9 @@ describe.skipIf(isWithoutBrowser)('many tabs of live pages in one browser', () =
     context.on('request', (request) => {
       if (request.url().includes('/live')) open.add(request);
     });
-    for (const end of ['requestfinished', 'requestfailed'] as const)
-      context.on(end, (request) => {
-        open.delete(request);
-      });
+    const end = (request: unknown) => void open.delete(request);
+    context.on('requestfinished', end);
+    context.on('requestfailed', end);
     const pages = [first];
     for (let tab = 1; tab < tabs; tab += 1) pages.push(await context.newPage());
     for (const page of pages) {

@@ -53,7 +53,10 @@ export async function openLink(visit: Visit, dependencies: StaffDependencies): P
   return page({
     title: 'Sign in here?',
     content: html`<p>This link was not asked for in this browser. Go on only if it was made for you.</p>
-      <form method="post" action="/staff/sign-in/${secret}" class="stack"><button>Sign in</button></form>`,
+      <form method="post" action="/staff/sign-in/${secret}" class="stack">
+        ${pages.nextField(visit)}
+        <button>Sign in</button>
+      </form>`,
   });
 }
 
