@@ -104,6 +104,15 @@ const workerOf = ({ worker_id, quiet_seconds, about, jobs }: WorkerRow): WorkerA
   jobs: (jobs ?? []).map((job) => withInstants(job, 'claimed_at')),
 });
 
+/** What the workers that beat now lack, as they say it. @returns one row for each of them */
+export async function listWorkerNotices(client: Queryable): Promise<{ host: string; notices: string[] }[]> {
+  const { rows } = await client.query<{ host: string; notices: string[] }>(
+    `select coalesce(about->>'host', worker_id) as host, coalesce(about->'notices', '[]') as notices
+     from worker_heartbeats where beaten_at > clock_timestamp() - interval '1 minute' order by worker_id limit 200`,
+  );
+  return rows;
+}
+
 /** Something that the owner of an account is told: a warning, a reached overage cap, an invoice or a credit note. */
 export interface Notice {
   kind: 'usage_warning' | 'overage_cap' | 'document';

@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { html } from '../documents/html.ts';
+import { type Html, html } from '../documents/html.ts';
 import type { ServicePart } from '../ports/service-parts.ts';
 import { RequestRefused } from '../requests/request-refused.ts';
 import { type Assets, registerAssets } from './assets/assets.ts';
@@ -8,6 +8,7 @@ import { requireFormToken, requireOwnOrigin } from './csrf.ts';
 import { pageRefusalOfError } from './failures.ts';
 import { layout } from './layout.ts';
 import { LongVisits } from './live/long-visits.ts';
+import { partsAtFault, type PartsDependencies, partsOfService } from './parts-of-service.ts';
 import { pageOr } from './sign-in/asking-browser.ts';
 import { readCookies } from './sign-in/cookies.ts';
 import type { Route, Site, SiteDependencies, SiteSession } from './site.ts';
@@ -76,13 +77,14 @@ export function registerSite<Session extends SiteSession, Dependencies extends S
       handler: async (request, reply) => {
         const visitor: Visitor<Session> = { session: undefined };
         const answer = await answerOf(route, request, reply, visitor).catch((error: unknown) =>
-          answerOfError(error, { request, part, base }),
+          answerOfError(error, { request, part, base, dependencies }),
         );
         return sendTo(reply, answer, visitor.session);
       },
       // The server refuses some requests before they come to the handler.
       errorHandler: (error, request, reply) => {
-        void sendTo(reply, answerOfError(error, { request, part, base }), undefined);
+        const answered = answerOfError(error, { request, part, base, dependencies });
+        void answered.then((answer) => sendTo(reply, answer, undefined));
       },
     });
   }
@@ -129,6 +131,7 @@ function pageAbove(site: Pick<Site<never, never>, 'routes' | 'base'>, path: stri
 /** After signing in, people go on where they wanted to go. */
 function signInPath<Session, Dependencies>(site: Site<Session, Dependencies>, request: FastifyRequest): string {
   const { base } = site;
+  if (request.url === `${base}/sign-out`) return `${base}/sign-in?done=out`;
   if (request.method === 'POST') return `${base}/sign-in?unsent&next=${encodeURIComponent(pageOfForm(site, request))}`;
   return request.url === base ? `${base}/sign-in` : `${base}/sign-in?next=${encodeURIComponent(request.url)}`;
 }
@@ -168,12 +171,16 @@ function formOf({ body, raw }: FastifyRequest): URLSearchParams {
   return new URLSearchParams(isForm ? body.toString('utf8') : '');
 }
 
-function answerOfError(
+async function answerOfError(
   error: unknown,
-  { request, part, base }: { request: FastifyRequest; part: ServicePart; base: string },
-): Answer {
+  about: { request: FastifyRequest; part: ServicePart; base: string; dependencies: PartsDependencies },
+): Promise<Answer> {
+  const { request, part, base, dependencies } = about;
   const told = pageRefusalOfError(error) ?? refusalOfServer(error);
-  if (told?.isServiceAway) part.failed('a page', error);
+  if (told?.isServiceAway) {
+    part.failed('a page', error);
+    return pageOfRefusal(told.refusal, base, partsAtFault(await partsOfService(dependencies)));
+  }
   if (told) return pageOfRefusal(told.refusal, base);
   request.log.error({ err: error }, 'a page of the console failed');
   const title = 'Something went wrong';
@@ -190,12 +197,13 @@ function refusalOfServer(error: unknown): { refusal: PageRefusal; isServiceAway:
   return { refusal: new PageRefusal(400, 'This request cannot be answered', message), isServiceAway: false };
 }
 
-const pageOfRefusal = ({ status, title, message, formPage }: PageRefusal, base: string): Answer => ({
+const pageOfRefusal = ({ status, title, message, formPage }: PageRefusal, base: string, why?: Html): Answer => ({
   kind: 'page',
   status,
   page: {
     title,
     content: html`<p class="lead">${message}</p>
+      ${why}
       ${formPage !== undefined && html`<p data-not-sent><a class="button" href="${formPage}">Open the page again</a></p>`}
       <p><a href="${base}">${base === '/console' ? 'To the overview' : 'To the first page'}</a></p>`,
   },

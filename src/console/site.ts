@@ -4,9 +4,9 @@ import type { Html } from '../documents/html.ts';
 import type { StaffRole } from '../domain/staff-events.ts';
 import type { EventStore } from '../ports/event-store.ts';
 import type { RowMacs } from '../ports/row-macs.ts';
-import type { ServiceParts } from '../ports/service-parts.ts';
 import type { LiveDependencies } from './live/live-downloads.ts';
 import type { Origins } from './origins.ts';
+import type { PartsDependencies } from './parts-of-service.ts';
 import type { AskForMail } from './sign-in/asking-browser.ts';
 import type { CookieNames } from './sign-in/cookies.ts';
 import type { Answer, Section, SignedInVisit, Visit } from './visit.ts';
@@ -69,9 +69,8 @@ export interface SiteSession {
 }
 
 /** Dependencies of the steps of a visit. */
-export interface SiteDependencies {
+export interface SiteDependencies extends PartsDependencies {
   origins: Origins;
-  serviceParts: ServiceParts;
   /** True if the service runs as a demo: each page says so. */
   isDemo: boolean;
 }

@@ -6,10 +6,8 @@ import { readRefusal } from '../../projections/runner/refused-readers.ts';
 import { askNats } from '../adapters/nats/connection.ts';
 import { measureClock } from '../adapters/postgres/measure-clock.ts';
 import { withDeadline } from '../async/deadline.ts';
-import { PostgresUnusable } from '../ports/service-parts.ts';
+import { PostgresUnusable, type Server } from '../ports/service-parts.ts';
 import type { Connections } from './connect.ts';
-
-type Server = 'postgres' | 'event_store' | 'nats';
 
 const readinessTimeoutMs = 2_000;
 const readinessKeptMs = 1_000;

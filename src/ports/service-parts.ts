@@ -1,43 +1,129 @@
+import { EventStoreUnavailable } from './event-store.ts';
+
+/** A server that the service works with, as `/readyz` calls it. */
+export type Server = 'postgres' | 'event_store' | 'nats';
+
+/** What people call each server, and what becomes of the service while it is away. */
+export const servers: Readonly<Record<Server, { name: string; whileAway: string }>> = {
+  postgres: {
+    name: 'Postgres',
+    whileAway: 'Requests are answered 503 and cost nothing; pages cannot be shown. Downloads that run go on.',
+  },
+  event_store: {
+    name: 'EventStoreDB',
+    whileAway: 'Nothing is queued, charged or finished. Polls and pages show what is known already.',
+  },
+  nats: { name: 'NATS', whileAway: 'Downloads are accepted, and wait until it is back. Those that run go on.' },
+};
+
 /** The part of a logger that service parts need. */
 interface PartLogger {
   warn: (facts: object, text: string) => void;
   debug: (facts: object, text: string) => void;
 }
 
+const secondsSince = (sinceMs: number) => Math.round((performance.now() - sinceMs) / 100) / 10;
+
+/** The servers that parts of this process miss: one line when one is away and one when it is back, however many parts need it. */
+class AwayServers {
+  readonly #logger: PartLogger | undefined;
+  readonly #away = new Map<Server, { sinceMs: number; parts: Set<string> }>();
+
+  constructor(logger: PartLogger | undefined) {
+    this.#logger = logger;
+  }
+
+  missed(server: Server, { part, what, error }: { part: string; what: string; error: unknown }): void {
+    const known = this.#away.get(server);
+    if (known) {
+      known.parts.add(part);
+      return;
+    }
+    this.#away.set(server, { sinceMs: performance.now(), parts: new Set([part]) });
+    const { name, whileAway } = servers[server];
+    const { code, message } = (error ?? {}) as { code?: unknown; message?: unknown };
+    this.#logger?.warn(
+      { server, part, what, reason: typeof code === 'string' ? code : message, whileAway },
+      `${name} is away; until it is back, what fails for it is logged at debug`,
+    );
+  }
+
+  /** A part that missed it works. */
+  works(server: Server): void {
+    const away = this.#away.get(server);
+    if (!away) return;
+    this.#away.delete(server);
+    const awaySeconds = secondsSince(away.sinceMs);
+    this.#logger?.warn({ server, awaySeconds, parts: [...away.parts] }, `${servers[server].name} is back`);
+  }
+
+  /** For how long each has been away. */
+  seconds(): ReadonlyMap<Server, number> {
+    return new Map([...this.#away].map(([server, { sinceMs }]) => [server, secondsSince(sinceMs)]));
+  }
+}
+
+/** The server whose absence an error is about; undefined for any other failure. */
+function serverOf(error: unknown): Server | undefined {
+  if (error === undefined || error === null) return undefined;
+  if (error instanceof EventStoreUnavailable) return 'event_store';
+  if (isPostgresAway(error)) return 'postgres';
+  return (error as { name?: unknown }).name === 'NatsError' ? 'nats' : undefined;
+}
+
 /**
- * A part of the service (a server, a loop) that can be lost: one line is logged when it is lost and one when it is back, however many
- * retries fail in between. Each failure is logged at debug.
+ * A part of the service (a loop, a kind of requests) that can be lost: one line is logged when it is lost and one when it is back,
+ * however many retries fail in between. Each failure is logged at debug. A part that is lost because a server is away has no lines
+ * of its own: the server has them.
  *
  *     working ──failed──▶ lost ──works──▶ working
  */
 export class ServicePart {
   readonly #name: string;
   readonly #logger: PartLogger | undefined;
-  #lost: { sinceMs: number; failures: Map<string, number> } | undefined;
+  readonly #servers: AwayServers;
+  #lost: { sinceMs: number; failures: Map<string, number>; server: Server | undefined } | undefined;
 
-  constructor(name: string, logger: PartLogger | undefined) {
+  constructor(name: string, logger: PartLogger | undefined, servers = new AwayServers(logger)) {
     this.#name = name;
     this.#logger = logger;
+    this.#servers = servers;
   }
 
-  /** @param what the failed action, in words that are the same for each failure of its kind */
-  failed(what: string, error: unknown, facts: object = {}): void {
+  /**
+   * @param what the failed action, in words that are the same for each failure of its kind
+   * @param given server: which is away, where the error does not tell; whatever else a line should say
+   */
+  failed(what: string, error: unknown, given: { server?: Server } | object = {}): void {
+    const { server = serverOf(error), ...facts } = given as { server?: Server };
     const said = { ...facts, part: this.#name, what, err: error };
-    if (this.#lost) {
-      this.#logger?.debug(said, 'a part is still lost');
-    } else {
-      this.#lost = { sinceMs: performance.now(), failures: new Map() };
+    if (this.#lost) this.#logger?.debug(said, 'a part is still lost');
+    else this.#lose(said, server);
+    const failures = this.#lost?.failures;
+    failures?.set(what, (failures.get(what) ?? 0) + 1);
+  }
+
+  #lose(said: { what: string; err: unknown }, server: Server | undefined): void {
+    this.#lost = { sinceMs: performance.now(), failures: new Map(), server };
+    if (server === undefined) {
       this.#logger?.warn(said, 'a part is lost; until it is back, its failures are logged at debug');
+      return;
     }
-    this.#lost.failures.set(what, (this.#lost.failures.get(what) ?? 0) + 1);
+    this.#logger?.debug({ ...said, server }, 'a part is lost with its server');
+    this.#servers.missed(server, { part: this.#name, what: said.what, error: said.err });
   }
 
   works(): void {
     if (!this.#lost) return;
-    const { sinceMs, failures } = this.#lost;
+    const { sinceMs, failures, server } = this.#lost;
     this.#lost = undefined;
-    const awaySeconds = Math.round((performance.now() - sinceMs) / 100) / 10;
-    this.#logger?.warn({ part: this.#name, awaySeconds, failures: Object.fromEntries(failures) }, 'a part is back');
+    const said = { part: this.#name, awaySeconds: secondsSince(sinceMs), failures: Object.fromEntries(failures) };
+    if (server === undefined) {
+      this.#logger?.warn(said, 'a part is back');
+      return;
+    }
+    this.#logger?.debug(said, 'a part is back with its server');
+    this.#servers.works(server);
   }
 
   /** Number of failures since the part was lost; 0 while it works. */
@@ -53,15 +139,22 @@ export class ServicePart {
 export class ServiceParts {
   readonly #logger: PartLogger | undefined;
   readonly #parts = new Map<string, ServicePart>();
+  readonly #servers: AwayServers;
 
   constructor(logger: PartLogger | undefined) {
     this.#logger = logger;
+    this.#servers = new AwayServers(logger);
+  }
+
+  /** The servers that are away, as far as parts have noticed it, each with the seconds since then. */
+  awaySeconds(): ReadonlyMap<Server, number> {
+    return this.#servers.seconds();
   }
 
   of(name: string): ServicePart {
     const known = this.#parts.get(name);
     if (known) return known;
-    const part = new ServicePart(name, this.#logger);
+    const part = new ServicePart(name, this.#logger, this.#servers);
     this.#parts.set(name, part);
     return part;
   }

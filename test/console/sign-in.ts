@@ -33,3 +33,14 @@ export async function signIn(browser: Browser, email: string, mails: Mailbox): P
   browser.formToken = formTokenOf(await browser.get('/console/keys'));
   return browser;
 }
+
+/**
+ * Where somebody without a session is sent.
+ *
+ * @param path of a page, or the address of a form, which leads to a page above it
+ */
+export function signInFrom(method: string, path: string, base: '/console' | '/staff'): RegExp {
+  if (path === `${base}/sign-out`) return new RegExp(`^${base}/sign-in\\?done=out$`);
+  if (method === 'POST') return new RegExp(`^${base}/sign-in\\?unsent&next=${encodeURIComponent(base)}[\\w%-]*$`);
+  return new RegExp(`^${base}/sign-in${path === base ? '' : `\\?next=${encodeURIComponent(path)}`}$`);
+}

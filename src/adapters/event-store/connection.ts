@@ -165,7 +165,7 @@ export class Connection {
       if (failure !== undefined && !this.isClosed) {
         const { onNeverReached, part } = this.#options;
         if (!this.#wasReady && onNeverReached) onNeverReached(failure, isUnauthenticated(failure));
-        else part.failed('a round trip', failure, { attempt });
+        else part.failed('a round trip', failure, { attempt, server: 'event_store' });
         await this.#replaceClient();
       }
       await this.pause(this.pauseMs(attempt));

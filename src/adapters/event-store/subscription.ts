@@ -16,7 +16,7 @@ import {
   type SubscriptionOptions,
 } from '../../ports/event-store.ts';
 import { isAfter } from '../../ports/log-position.ts';
-import type { ServicePart } from '../../ports/service-parts.ts';
+import { isPostgresAway, type ServicePart } from '../../ports/service-parts.ts';
 import type { Connection } from './connection.ts';
 import { isConnectionBroken } from './errors.ts';
 import { Arrivals, type ArrivalsOptions, SubscriptionDropped } from './subscription-arrivals.ts';
@@ -97,7 +97,7 @@ export class SupervisedSubscription implements Subscription {
     const { name: subscription } = this.#options;
     const { logger, part } = this.#supervision;
     if (!(error instanceof UnreadableEvent || error instanceof ReaderRefused)) {
-      part.failed('the subscription', error);
+      part.failed('the subscription', error, isPostgresAway(error) ? {} : { server: 'event_store' });
       return;
     }
     const facts = { subscription, err: error };

@@ -67,6 +67,7 @@ export async function askNats(connection: NatsConnection, timeoutMs: number): Pr
 async function watch(connection: NatsConnection, part: ServicePart): Promise<void> {
   for await (const { type } of connection.status()) {
     if (type === Events.Reconnect) part.works();
-    if (type === Events.Disconnect || type === DebugEvents.Reconnecting) part.failed('the connection', undefined);
+    if (type === Events.Disconnect || type === DebugEvents.Reconnecting)
+      part.failed('the connection', undefined, { server: 'nats' });
   }
 }

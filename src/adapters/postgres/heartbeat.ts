@@ -7,18 +7,22 @@ const beatEveryMs = 10_000;
 /**
  * Records in Postgres, by its clock, that a worker is alive. Its claims hold for as long.
  *
- * @param about what the worker says about itself, for people who look: slots, guards, versions, host
+ * @param about what the worker says about itself at each beat, for people who look: slots, guards, versions, host, what it lacks
  */
 export async function startHeartbeat(
   pool: Pool,
-  { workerId, about, ...reporting }: { workerId: string; about: object; logger: Logger; serviceParts?: ServiceParts },
+  {
+    workerId,
+    about,
+    ...reporting
+  }: { workerId: string; about: () => Promise<object>; logger: Logger; serviceParts?: ServiceParts },
 ): Promise<{ stop: () => Promise<void> }> {
   const part = servicePart(reporting, 'the heartbeat');
   const beat = async (): Promise<void> => {
     await pool.query(
       `insert into worker_heartbeats (worker_id, about) values ($1, $2)
        on conflict (worker_id) do update set beaten_at = clock_timestamp(), about = excluded.about`,
-      [workerId, about],
+      [workerId, await about()],
     );
   };
   await beat();

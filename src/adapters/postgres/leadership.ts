@@ -54,7 +54,7 @@ export function leadWhenAlone(
           leading = true;
           const stop = lead();
           await holdOn(client, AbortSignal.any([stopping, lost.signal])).finally(stop);
-          if (lost.signal.aborted) part.failed('the connection', undefined);
+          if (lost.signal.aborted) part.failed('the connection', undefined, { server: 'postgres' });
         }
       } catch (error) {
         if (!stopping.aborted) part.failed('the lock', error);

@@ -59,7 +59,7 @@ export function openPool(url: string, { logger, serviceParts, name = 'Postgres',
   });
   pool.on('error', (error) => {
     // Errors of the last connections may follow the pool's end. Only the text is logged, since the error refers to the client.
-    if (!pool.ending) part.failed('an idle connection', undefined, { reason: error.message });
+    if (!pool.ending) part.failed('an idle connection', undefined, { server: 'postgres', reason: error.message });
   });
   return pool;
 }

@@ -69,7 +69,8 @@ export const startApi: StartRole = async (connections, secrets) => {
   const shortLinks = createShortLinkClient(nats, { timeoutMs: shortLinkTimeoutMs });
   const progress = followProgress(nats);
   const waitingPolls = openWaitingPolls(connections);
-  const shared = { writers, accounts, tokens, probe, shortLinks, files, progress, waitingPolls };
+  const readiness = createReadiness(connections);
+  const shared = { writers, accounts, tokens, probe, shortLinks, files, progress, waitingPolls, readiness };
   const server = createServer({
     ...connections,
     ...shared,
@@ -92,7 +93,7 @@ export const startApi: StartRole = async (connections, secrets) => {
   if (served) serveFiles(server, served, connections);
   addConsole(server, connections, { ...shared, publicUrl });
   registerStartPage(server);
-  registerHealthRoutes(server, { readiness: createReadiness(connections), scrape: () => metrics.scrape() });
+  registerHealthRoutes(server, { readiness, scrape: () => metrics.scrape() });
   registerReferenceRoutes(server, { version: config.version, origin: publicUrl });
   const url = await listen(server, { host: config.HOST, port: config.PORT, setting: 'PORT' });
   connections.publicUrl = config.PUBLIC_URL ?? url;

@@ -25,7 +25,7 @@ const maxSignInsOfClient = 30;
 /** The parts that the console shares with the API of its process. */
 type Shared = Pick<
   ConsoleDependencies,
-  'writers' | 'accounts' | 'tokens' | 'probe' | 'shortLinks' | 'files' | 'progress'
+  'writers' | 'accounts' | 'tokens' | 'probe' | 'shortLinks' | 'files' | 'progress' | 'readiness'
 > & { waitingPolls: WaitingPolls; publicUrl: () => string };
 
 /** The owners' console, below `/console` of the API's own server. */

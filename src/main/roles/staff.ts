@@ -41,6 +41,7 @@ interface Shared {
   files: FileStore;
   progress: (token: string) => DownloadProgress | undefined;
   waitingPolls: WaitingPolls;
+  readiness: StaffDependencies['readiness'];
 }
 
 /**
@@ -150,6 +151,7 @@ function staffDependencies(
     streams: new LiveStreams(),
     waitForChange: (known, options) => shared.waitingPolls.wait(known, options),
     progress: shared.progress,
+    readiness: shared.readiness,
     queueAnswers: async () => (await askNats(nats, queueAnswerMs)) === 'ok',
     issuer: config.INVOICE_ISSUER,
     closingGraceSeconds: config.CLOSING_GRACE_SECONDS,

@@ -70,14 +70,20 @@ export async function reportDownloader(
   const { namespaces, reaper, workDirectory } = opened;
   const nowMs = clock.realNowMs();
   const inspection = { programs: downloader, directory: sandboxDirectoryOf(workDirectory), namespaces, reaper, nowMs };
-  const { programs, ageDays } = await inspectDownloader({ ...inspection, checksums: false });
+  const { programs } = await inspectDownloader({ ...inspection, checksums: false });
   const version = programs.find(({ program }) => program === 'yt-dlp')?.version ?? null;
   showEngine([metrics.registry], programs, () => downloaderAgeDays(version, clock.realNowMs()));
   for (const { program, path, version: found } of programs) {
     if (found === null) logger.error({ program, path }, 'a program of the downloader does not start');
   }
   const versions = Object.fromEntries(programs.map(({ program, version: found }) => [program, found]));
-  if (ageDays === null || ageDays <= oldEngineDays) return { versions, notices: [] };
-  const old = `yt-dlp is ${String(ageDays)} days old, and platforms change: see "engine install"`;
-  return { versions, notices: [old] };
+  const old = oldEngineNotice(versions, nowMs);
+  return { versions, notices: old === undefined ? [] : [old] };
+}
+
+/** @returns undefined for a yt-dlp that is new enough, or of unknown age */
+export function oldEngineNotice(versions: Readonly<Record<string, string | null>>, nowMs: number): string | undefined {
+  const ageDays = downloaderAgeDays(versions['yt-dlp'] ?? null, nowMs);
+  if (ageDays === null || ageDays <= oldEngineDays) return undefined;
+  return `yt-dlp is ${String(ageDays)} days old, and platforms change: see "engine install"`;
 }

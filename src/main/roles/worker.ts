@@ -29,7 +29,7 @@ import { watchDisks, watchDiskWatermark } from '../gauges.ts';
 import type { Config } from '../settings/config.ts';
 import { cookiesOfPlatforms, requireUsableRules } from './cookies-of-platforms.ts';
 import { metadataTimeoutMs, shortLinkTimeoutMs, type StartRole } from './role.ts';
-import { reportDownloader, startSandbox } from './start-sandbox.ts';
+import { oldEngineNotice, reportDownloader, startSandbox } from './start-sandbox.ts';
 
 /** The worker gives up a little before the API stops listening. */
 const probeMarginMs = 1_000;
@@ -73,7 +73,10 @@ export const startWorker: StartRole = async (connections, secrets) => {
   watchDiskWatermark(connections, () => disk.isLow);
   connections.waiting.set('downloads', () => disk.whyWaiting());
   const workerId = newId('wrk');
-  const about = aboutWorker(config, sandbox, versions);
+  const about = async () => ({
+    ...aboutWorker(config, sandbox, versions),
+    notices: [await disk.whyWaiting(), oldEngineNotice(versions, realNowMs())].filter((said) => said !== undefined),
+  });
   const heartbeat = await startHeartbeat(pool, { ...connections, workerId, about });
   const timeoutMs = metadataTimeoutMs - probeMarginMs;
   const probing = { source, allows, logger, timeoutMs, maxConcurrent: maxConcurrentProbes };

@@ -186,7 +186,8 @@ it('a heart beats as a row, which goes when it is stopped in order', async () =>
         "select worker_id, about, beaten_at > clock_timestamp() - interval '1 minute' as now from worker_heartbeats",
       )
     ).rows;
-  const heartbeat = await startHeartbeat(pool!, { workerId: 'wrk_aaaaaaaaaaaaaaaa', about: { slots: 2 }, logger });
+  const about = () => Promise.resolve({ slots: 2 });
+  const heartbeat = await startHeartbeat(pool!, { workerId: 'wrk_aaaaaaaaaaaaaaaa', about, logger });
   expect(await beats()).toEqual([{ worker_id: 'wrk_aaaaaaaaaaaaaaaa', about: { slots: 2 }, now: true }]);
   await heartbeat.stop();
   expect(await beats()).toEqual([]);

@@ -52,7 +52,7 @@ describe.skipIf(isWithoutBrowser)('the console, as people use a browser', () => 
     await page.getByLabel('Label, to tell it from the others').fill('nightly');
     const anew = await sessionOf(browser, service, account.email);
     await page.context().clearCookies();
-    await page.context().addCookies(anew.cookies ?? []);
+    await page.context().addCookies(anew.cookies);
     browser.expectStatus(403);
     await page.getByRole('button', { name: 'Issue a key' }).click();
     await page.getByRole('link', { name: 'Open the page again' }).click();

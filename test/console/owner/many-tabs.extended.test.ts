@@ -1,7 +1,7 @@
 import type { Page } from 'playwright-core';
 import { describe, expect, test } from 'vitest';
-import { queue, underWay } from '../../support/downloads.ts';
 import { browserOfFile, isWithoutBrowser } from '../../support/browser.ts';
+import { queue, underWay } from '../../support/downloads.ts';
 import { waitFor } from '../../support/wait-for.ts';
 import { consoleOfRun, openSmallAccount, sessionOf } from './owners.ts';
 

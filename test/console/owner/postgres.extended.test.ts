@@ -69,6 +69,12 @@ it('while Postgres is away, every page and action says so, changes nothing, and 
     expect([route.method, route.path, status]).toEqual([route.method, route.path, 503]);
     expect(text).toContain('Nothing was changed. Try again in a minute.');
   }
+  // The parts are asked once a second.
+  const saysWhich = async () => {
+    const { text } = await browser.get('/console');
+    return text.replaceAll(/\s+/g, ' ').includes('<strong>Postgres</strong>: does not answer (for ');
+  };
+  await waitFor(saysWhich, { what: 'a page that names Postgres' });
   expect((await new Browser(api.url).get('/console/sign-in')).status).toBe(200);
   expect(await readEvents()).toBe(before);
   proxy.setAway(false);

@@ -10,6 +10,7 @@ import { noDownloads } from '../../http/shared-service.ts';
 import { patienceMs, waitFor } from '../../support/wait-for.ts';
 import { Browser, type Page, send } from '../browser.ts';
 import { changesNothing as expectNoChange } from '../changes.ts';
+import { signInFrom } from '../sign-in.ts';
 import { callProgram, makeThings, nameOf, nobody, programs, type Things } from './programs.ts';
 import type { StaffMember } from './staff-of.ts';
 import { staffOfRun } from './staff-of-run.ts';
@@ -270,9 +271,8 @@ describe.each(Object.keys(visitors))('%s', (visitor) => {
       for (const request of requests) {
         const { status, headers, text } = await ask(browser, request);
         const address = addressOf(request);
-        const next = address === '/staff' || request.method === 'POST' ? '' : `?next=${encodeURIComponent(address)}`;
         expect([request.name, status, headers['location'], text]).toEqual([
-          ...[request.name, 303, `/staff/sign-in${next}`, ''],
+          ...[request.name, 303, expect.stringMatching(signInFrom(request.method, address, '/staff')), ''],
         ]);
       }
     });

@@ -81,6 +81,7 @@ async function serve(rows: (gone: AbortSignal) => AsyncGenerator<Row[]>, limits:
         return originsOf(url);
       },
       serviceParts: new ServiceParts(logger),
+      readiness: () => Promise.resolve({ parts: {} }),
       isDemo: false,
     },
   );

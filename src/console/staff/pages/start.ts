@@ -4,11 +4,13 @@ import { readWhatWaits, type WhatWaits } from '../../../../projections/queries/w
 import { type Html, html } from '../../../documents/html.ts';
 import { failureReasons } from '../../../domain/failure-reasons.ts';
 import { formTokenField } from '../../form-fields.ts';
-import { actorText, amountCell, day, listTable, time } from '../../parts.ts';
+import { actorText, amountCell, day, listTable, note, time } from '../../parts.ts';
+import { isAtFault, partsAtFault } from '../../parts-of-service.ts';
 import { type Answer, page, type StaffVisit } from '../../visit.ts';
 import { accountLink, chargesPath, correctionPath, downloadPath } from '../addresses.ts';
 import type { StaffDependencies } from '../dependencies.ts';
 import { verdictNote, verificationOf } from '../verification.ts';
+import { readParts } from '../views/parts.ts';
 import { findable } from './search-by-id-or-number.ts';
 
 /** Where staff begin: one box for everything that they are told, and what waits for them. */
@@ -21,6 +23,7 @@ export async function show(visit: StaffVisit, dependencies: StaffDependencies): 
   const waiting = await readWhatWaits(pool, { endedBefore, limit: shown });
   const { state, reached } = await readAuditState(pool, periodMoney.name);
   const verification = await verificationOf(dependencies, state, { reached });
+  const atFault = (await readParts(dependencies)).filter(isAtFault);
   return page({
     title: 'Search',
     section: 'search',
@@ -34,7 +37,7 @@ export async function show(visit: StaffVisit, dependencies: StaffDependencies): 
         <button>Find</button>
       </form>
       <h2>Needs attention</h2>
-      ${verdictNote(verification)} ${whatWaits(waiting)}
+      ${atFault.length > 0 && note('bad', partsAtFault(atFault))} ${verdictNote(verification)} ${whatWaits(waiting)}
       <h2>Newest failures</h2>
       ${failures(waiting.failures)}`,
   });

@@ -1,0 +1,66 @@
+import { type Html, html } from '../documents/html.ts';
+import { type Server, servers, type ServiceParts } from '../ports/service-parts.ts';
+import { listTable, rowName, tag } from './parts.ts';
+
+/** What the service is made of, and which part of it does not work: one text for all pages that say so. */
+
+export interface PartOfService {
+  part: string;
+  /** `ok`, or why it does not work. */
+  state: string;
+  /** For how long it has been away, as far as this process has noticed it. */
+  away_seconds: number | null;
+  /** What becomes of the service meanwhile. */
+  meanwhile: string | null;
+}
+
+export interface PartsDependencies {
+  serviceParts: ServiceParts;
+  /** The parts of `/readyz`, each `ok` or the reason why it is not. */
+  readiness: () => Promise<{ parts: Readonly<Record<string, string>> }>;
+}
+
+const isServer = (name: string): name is Server => name in servers;
+
+/** The servers, and what else this process waits for. */
+export async function partsOfService({ readiness, serviceParts }: PartsDependencies): Promise<PartOfService[]> {
+  const { parts } = await readiness();
+  const away = serviceParts.awaySeconds();
+  return Object.entries(parts).map(([part, state]) => {
+    const isOk = state === 'ok';
+    if (!isServer(part)) return { part: part.replaceAll('_', ' '), state, away_seconds: null, meanwhile: null };
+    const { name, whileAway } = servers[part];
+    return {
+      part: name,
+      state,
+      away_seconds: isOk ? null : (away.get(part) ?? null),
+      meanwhile: isOk ? null : whileAway,
+    };
+  });
+}
+
+export const isAtFault = ({ state }: PartOfService): boolean => state !== 'ok';
+
+const sinceText = (seconds: number): string =>
+  seconds < 120 ? `for ${String(Math.round(seconds))} s` : `for ${String(Math.round(seconds / 60))} minutes`;
+
+/** For a page that cannot be shown: which part is away. */
+export const partsAtFault = (parts: readonly PartOfService[]): Html =>
+  html`<ul>
+    ${parts
+      .filter(isAtFault)
+      .map(
+        ({ part, state, away_seconds: seconds, meanwhile }) =>
+          html`<li>
+            <strong>${part}</strong>: ${state}${seconds !== null && html` (${sinceText(seconds)})`}. ${meanwhile ?? ''}
+          </li>`,
+      )}
+  </ul>`;
+
+export const partsTable = (parts: readonly PartOfService[]): Html =>
+  listTable('Parts of the service', parts, {
+    Part: rowName(({ part }) => part),
+    State: (row) => tag(row.state, isAtFault(row) ? 'bad' : 'good'),
+    Since: ({ away_seconds: seconds }) => seconds !== null && sinceText(seconds),
+    Meanwhile: ({ meanwhile }) => meanwhile !== null && html`<div class="reason">${meanwhile}</div>`,
+  });
