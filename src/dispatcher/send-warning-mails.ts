@@ -6,8 +6,13 @@ import { listPeople } from '../domain/people.ts';
 import { type LoggedMail, type MailDependencies, startMailing } from './send-mails.ts';
 import { warningMail } from './warning-mail-text.ts';
 
+interface WarningMailDependencies extends MailDependencies {
+  /** Address of the console, as people reach it, without a slash at its end. */
+  publicUrl: () => string;
+}
+
 /** Mails the warnings and reached caps to the people of the account. The mail's id is that of the notice. */
-export const startMailingWarnings = (dependencies: MailDependencies): Background =>
+export const startMailingWarnings = (dependencies: WarningMailDependencies): Background =>
   startMailing(dependencies, {
     about: 'warning',
     list: listWaitingWarnings,
@@ -15,10 +20,10 @@ export const startMailingWarnings = (dependencies: MailDependencies): Background
   });
 
 async function readWarningMail(
-  dependencies: MailDependencies,
+  dependencies: WarningMailDependencies,
   { mail_id: eventId, account_id: accountId, stream }: WaitingWarning,
 ): Promise<LoggedMail> {
-  const { store } = dependencies;
+  const { store, publicUrl } = dependencies;
   const warning = await readWarning(store, { stream, eventId });
   if (!warning) throw new Error(`${stream} has no warning ${eventId}, though the read model has it`);
   return {
@@ -29,10 +34,7 @@ async function readWarningMail(
     compose: async () => {
       const people = listPeople((await readAccount(store, accountId)).people);
       if (people.length === 0) throw new Error(`${accountId} was never opened, though it has usage`);
-      return warningMail(
-        warning,
-        people.map(({ email }) => email),
-      );
+      return warningMail(warning, { to: people.map(({ email }) => email), publicUrl: publicUrl() });
     },
     record: ({ messageId, timeoutMs }) => recordWarningMail(dependencies, warning, { messageId, timeoutMs }),
   };

@@ -10,19 +10,26 @@ type Of<Type extends Notice['type']> = Extract<Notice, { type: Type }>['data'];
 type Told = Pick<LoggedWarning, 'eventId' | 'notice' | 'usage' | 'time'>;
 
 /** The mail to an owner when a pool runs out or the overage cap is reached: plain text, lines short enough for any mail program. */
-export function warningMail({ eventId, notice, usage, time }: Told, to: readonly string[]): Mail {
+export function warningMail(
+  { eventId, notice, usage, time }: Told,
+  { to, publicUrl }: { to: readonly string[]; publicUrl: string },
+): Mail {
   const { period } = usage;
   const {
     subject,
     text,
     next = 'The allowance of the plan is then available again.',
     last,
+    help,
   } = notice.type === 'OverageCapReached' ? capReached(notice.data, usage) : runsOut(notice.data, usage);
   const lines = [
     ...text,
     '',
     `This period began on ${period.start.slice(0, 10)} and ends on ${period.end.slice(0, 10)}, at 00:00 UTC.`,
     next,
+    '',
+    help.what,
+    `${publicUrl}/console/${help.path}`,
     '',
     `These figures are of ${time.slice(0, 10)}, ${time.slice(11, 19)} UTC.`,
     last,
@@ -37,7 +44,11 @@ interface Text {
   /** The sentence about the time after the period; default: that of the allowance. */
   next?: string;
   last: string;
+  /** The page of the console that helps. */
+  help: { what: string; path: string };
 }
+
+const changePlanOrCap = { what: 'To change the plan or the cap, open', path: 'settings' };
 
 const runsOut = (warning: Of<'UsageWarningReached'>, usage: UsagePeriod): Text =>
   warning.limited_key_id === undefined ? poolRunsOut(warning, usage) : keyRunsOut(warning, usage);
@@ -69,6 +80,7 @@ function keyRunsOut(
       ? `This key is valid through ${lastDayOf(until)}, and no longer.`
       : 'What you allow this key in a period then counts from zero again.',
     last: `This mail is sent when ${String(percent)} % are used.`,
+    help: { what: 'To change the limit of this key, open', path: `keys/${keyId}/limit` },
   };
 }
 
@@ -90,6 +102,7 @@ function poolRunsOut(warning: Of<'UsageWarningReached'>, { terms, accountId }: U
         : [`${from}, metadata requests are refused until the period ends.`]),
     ],
     last: `This mail is sent when ${String(percent)} % are used.`,
+    help: changePlanOrCap,
   };
 }
 
@@ -108,6 +121,7 @@ function capReached(reached: Of<'OverageCapReached'>, { terms, accountId }: Usag
       'raised.',
     ],
     last: 'This mail is sent when the cap is reached.',
+    help: { what: 'To raise the cap, open', path: 'settings#cap' },
   };
 }
 

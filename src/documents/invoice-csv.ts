@@ -3,10 +3,11 @@ import { formatCents } from '../domain/cents.ts';
 import type { LineItem } from '../domain/line-items.ts';
 import type { CreditNoteDocument, DocumentLine, InvoiceDocument } from './invoice-document.ts';
 import { formatRevisions } from './revisions.ts';
+import { spreadsheetCsv } from './spreadsheet-csv.ts';
 
 /**
  * A line of the invoice is a row; a line whose charges or waivers are shown is a row for each of them instead, so that the cents
- * of the rows always add up to the total. What a spreadsheet would take for a formula begins with an apostrophe.
+ * of the rows always add up to the total.
  */
 export function invoiceCsv(document: InvoiceDocument): string {
   const { document_number, account_id, number, issued_at, period_start, period_end, currency, lines } = document;
@@ -73,11 +74,4 @@ function rowsOf({ items, revisions, cents, stream, event_id, ...line }: Document
 /** Such as `-0.25`: the amount alone, for a column. */
 const dollars = (cents: number): string => formatCents(cents).replace('$', '');
 
-function csv(rows: readonly object[]): string {
-  return stringify([...rows], {
-    header: true,
-    escape_formulas: true,
-    // An amount below zero begins like a formula and is none.
-    cast: { string: (value, { column }) => (column === 'dollars' ? { value, escape_formulas: false } : value) },
-  });
-}
+const csv = (rows: readonly object[]): string => stringify([...rows], { header: true, bom: true, ...spreadsheetCsv });

@@ -68,11 +68,10 @@ export function mailingUnderTest(log: { readonly store: EventStore }): Mailing {
       onTestFinished(() => mailing.stop());
       return mailing;
     };
-    const start: Mailing['start'] = (changed = {}) => stopped(startMailingWarnings(given(changed)));
+    const publicUrl = () => 'https://reeltally.test';
+    const start: Mailing['start'] = (changed = {}) => stopped(startMailingWarnings({ ...given(changed), publicUrl }));
     const startDocuments: Mailing['startDocuments'] = (changed = {}) =>
-      stopped(
-        startMailingDocuments({ ...given(changed), issuer: 'Tally & Co', publicUrl: () => 'https://reeltally.test' }),
-      );
+      stopped(startMailingDocuments({ ...given(changed), issuer: 'Tally & Co', publicUrl }));
     Object.assign(parts, { models, server, start, startDocuments, stopProjecting });
   });
   return parts as Mailing;

@@ -14,7 +14,7 @@ const told = (notice: Notice, terms: Partial<Terms>) =>
       time: '2026-11-14T12:00:00.000Z',
       usage: given(opened({ downloads_limit: 100, ...terms })),
     },
-    ['owner@example.com'],
+    { to: ['owner@example.com'], publicUrl: 'https://reeltally.test' },
   );
 const mailOf = (data: Extract<Notice, { type: 'UsageWarningReached' }>['data'], terms: Partial<Terms> = {}) =>
   told({ type: 'UsageWarningReached', data }, terms);
@@ -40,6 +40,9 @@ a download that would exceed it is refused.
 
 This period began on 2026-11-01 and ends on 2026-12-01, at 00:00 UTC.
 The allowance of the plan is then available again.
+
+To change the plan or the cap, open
+https://reeltally.test/console/settings
 
 These figures are of 2026-11-14, 12:00:00 UTC.
 This mail is sent when 80 % are used.

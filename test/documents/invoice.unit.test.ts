@@ -11,6 +11,7 @@ import { exampleInvoice, exampleNote, longInvoice } from './example-invoice.ts';
 /** Rows of a CSV text without quoted fields that hold commas, by the names of the columns. */
 function rowsOf(csv: string): Record<string, string>[] {
   const [head = [], ...rows] = csv
+    .replace(/^\ufeff/, '')
     .trimEnd()
     .split('\n')
     .map((line) =>

@@ -371,6 +371,7 @@ function startMailings(process: DispatcherProcess, server: MailServer): void {
     staleClaimSeconds: 60,
     recordTimeoutMs: 5_000,
   };
-  startMailingWarnings(mails);
-  startMailingDocuments({ ...mails, issuer: 'Simulated', publicUrl: () => 'https://console.example' });
+  const publicUrl = () => 'https://console.example';
+  startMailingWarnings({ ...mails, publicUrl });
+  startMailingDocuments({ ...mails, issuer: 'Simulated', publicUrl });
 }

@@ -1,5 +1,5 @@
 import type { Pool } from 'pg';
-import { sessionLifetimes } from '../../domain/session-lifetimes.ts';
+import { maxLinksOfAddress, sessionLifetimes } from '../../domain/session-lifetimes.ts';
 import type { SignInChoice, SignInLinks } from '../../ports/console-sessions.ts';
 import type { RowMacs } from '../../ports/row-macs.ts';
 import { sessionText } from './console-sessions.ts';
@@ -10,7 +10,6 @@ import { hashOfSecret, maxBrowserCharacters, newSecret } from './session-rows.ts
 /** Table `sign_in_links`. */
 
 const linkLifetime = '15 minutes';
-const maxLinksOfAddress = 5;
 const maxLinksOfAccount = 30;
 
 interface Dependencies {

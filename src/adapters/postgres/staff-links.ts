@@ -1,4 +1,5 @@
 import type { Pool } from 'pg';
+import { maxLinksOfAddress } from '../../domain/session-lifetimes.ts';
 import type { RowMacs } from '../../ports/row-macs.ts';
 import type { StaffLinks } from '../../ports/staff-sessions.ts';
 import { isOfBrowser, linkTable } from './link-table.ts';
@@ -10,8 +11,6 @@ import { hashOfSecret, newSecret } from './session-rows.ts';
 const mailedLifetime = '15 minutes';
 /** Somebody who is invited may be away. */
 const printedLifetime = '1 day';
-/** Within `mailedLifetime`. */
-const maxLinksOfPerson = 5;
 
 interface LinkRow {
   staff_id: string;
@@ -42,7 +41,7 @@ export function createStaffLinks(pool: Pool, { macs, randomBits }: Dependencies)
           `with old as (delete from staff_links where expires_at < clock_timestamp() - interval '1 day'),
            clock as (select date_trunc('milliseconds', clock_timestamp()) as now)
            select now, now + interval '${browser === undefined ? printedLifetime : mailedLifetime}' as expires,
-             (select count(*) < ${String(maxLinksOfPerson)} from staff_links
+             (select count(*) < ${String(maxLinksOfAddress)} from staff_links
               where staff_id = $1 and created_at > now - interval '${mailedLifetime}') as is_allowed
            from clock`,
           [staffId],

@@ -5,6 +5,7 @@ import { type Command, Option } from 'commander';
 import { stringify } from 'csv-stringify';
 import { type LedgerRow, ledgerRow, overageLedger, readLedger } from '../../../projections/overage-ledger.ts';
 import { readReached } from '../../../projections/runner/checkpoints.ts';
+import { spreadsheetCsv } from '../../documents/spreadsheet-csv.ts';
 import { usageStream } from '../../domain/billing-period.ts';
 import { parseUsageEvent } from '../../domain/parse-event.ts';
 import { accountIdArgument, dayArgument } from '../arguments.ts';
@@ -142,7 +143,7 @@ async function write(rows: ComparedRows, format: 'csv' | 'json', sink: Writable)
       jsonDocument({ account_id, period_start, stream }, 'rows', rows, () => rows.totals.data),
       sink,
     );
-  } else await pipeline(flatRows(rows), stringify({ header: true, columns, escape_formulas: true }), sink);
+  } else await pipeline(flatRows(rows), stringify({ header: true, bom: true, columns, ...spreadsheetCsv }), sink);
 }
 
 /** A file is there when all of it is, and is what the log has. */

@@ -20,6 +20,8 @@ export interface ConsoleDependencies extends SharedDependencies, OfferedPlans {
   links: SignInLinks;
   /** The keyed hashes of an e-mail address, under which people are found. */
   emailHashes: (email: string) => readonly string[];
+  /** Mails a person that they may sign in. @returns whether a mail server has taken the mail */
+  mailInvitation: (invited: { email: string; accountId: string }) => Promise<boolean>;
   tokens: RequestTokens;
   pendingVoids: PendingVoids;
   probe: MetadataProbe;

@@ -1,4 +1,5 @@
 import { email as emailField } from '../../domain/plain-text.ts';
+import { maxLinksOfAddress } from '../../domain/session-lifetimes.ts';
 import { clientAddress } from '../../requests/client-address.ts';
 import { badInput, PageRefusal, type Visit } from '../visit.ts';
 import { type CookieNames, setCookie } from './cookies.ts';
@@ -13,6 +14,8 @@ export interface AskingBrowser {
 export interface AskForMail {
   /** Counts a request for a sign-in link. @returns whether this client has asked too often */
   countSignIn: (clientAddress: string) => boolean;
+  /** Counts a link for an address. @returns the minutes until another one is sent, where enough were asked for already */
+  countAddress: (email: string) => number | undefined;
   randomBits: (bytes: number) => Buffer;
   /** Mails a link, if somebody has the address. */
   mailLink: (asked: AskedLink) => void;
@@ -22,12 +25,19 @@ export interface AskForMail {
 export function askForMail(
   { form, request }: Visit,
   next: string,
-  { countSignIn, randomBits, mailLink }: AskForMail,
+  { countSignIn, countAddress, randomBits, mailLink }: AskForMail,
 ): { email: string; secret: string } {
   const { data: email } = emailField.safeParse((form.get('email') ?? '').trim());
   if (email === undefined) throw badInput('That is not an e-mail address. Go back and correct it.');
   if (countSignIn(clientAddress(request)))
     throw new PageRefusal(429, 'Too many attempts', 'Too many links were asked for from here. Try again in an hour.');
+  const minutes = countAddress(email);
+  if (minutes !== undefined)
+    throw new PageRefusal(
+      429,
+      'Look into your mail',
+      `${String(maxLinksOfAddress)} links were asked for with ${email} within ${String(linkMinutes)} minutes, which is as many as are sent. Open the newest one, maybe from the folder for unwanted mail, or ask again in ${String(minutes)} min.`,
+    );
   const secret = randomBits(24).toString('base64url');
   mailLink({ email, browser: secret, next });
   return { email, secret };

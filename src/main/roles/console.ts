@@ -9,6 +9,7 @@ import { LiveStreams } from '../../console/live/live-streams.ts';
 import { originsOf } from '../../console/origins.ts';
 import type { ConsoleDependencies } from '../../console/owner/dependencies.ts';
 import { ownerSite } from '../../console/owner/owner-site.ts';
+import { AskedAddresses } from '../../console/sign-in/asked-addresses.ts';
 import { ownerCookies, readCookies } from '../../console/sign-in/cookies.ts';
 import { signInMails } from '../../console/sign-in/sign-in-mails.ts';
 import { mailbox } from '../../domain/people.ts';
@@ -17,7 +18,7 @@ import type { WaitingPolls } from '../../http/waiting-polls.ts';
 import type { OwnerSessions } from '../../ports/console-sessions.ts';
 import { newUuid, randomBits } from '../../system/clock-and-chance.ts';
 import type { Connections } from '../connect.ts';
-import { createMailer } from '../mailer.ts';
+import { createInvitations, createMailer } from '../mailer.ts';
 
 /** Links that one client may ask for in an hour, whatever addresses it names. */
 const maxSignInsOfClient = 30;
@@ -35,6 +36,7 @@ export function addConsole(server: FastifyInstance, connections: Connections, sh
   const links = createSignInLinks(pool, { macs, randomBits });
   const emailHashes = (email: string) => macs.signUnderEach('people', mailbox(email));
   const signIns = new AddressWindows(maxSignInsOfClient, realNowMs);
+  const asked = new AskedAddresses(realNowMs);
   const streams = new LiveStreams();
   server.addHook('preClose', async () => streams.stop());
   registerSite(server, ownerSite, {
@@ -64,6 +66,8 @@ export function addConsole(server: FastifyInstance, connections: Connections, sh
       part: serviceParts.of('mailing sign-in links'),
       now,
     }),
+    mailInvitation: createInvitations(config, { now, publicUrl, part: serviceParts.of('mailing invitations') }),
+    countAddress: (email) => asked.count(email),
     countSignIn: (address) => signIns.count(address).exhausted,
     fileRetentionSeconds: config.FILE_RETENTION_SECONDS,
     issuer: config.INVOICE_ISSUER,

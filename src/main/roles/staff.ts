@@ -10,6 +10,7 @@ import type { WriterRegistry } from '../../commands/usage/writer-registry.ts';
 import { registerSite } from '../../console/console.ts';
 import { LiveStreams } from '../../console/live/live-streams.ts';
 import { originsOf } from '../../console/origins.ts';
+import { AskedAddresses } from '../../console/sign-in/asked-addresses.ts';
 import { signInMails } from '../../console/sign-in/sign-in-mails.ts';
 import type { StaffDependencies } from '../../console/staff/dependencies.ts';
 import { exportLimitMs, RunningExports } from '../../console/staff/export.ts';
@@ -122,6 +123,7 @@ function staffDependencies(
   const links = createStaffLinks(pool, { macs, randomBits });
   const staff = { store, now, newUuid, newId, randomBits, staffCache: newStaffCache() };
   const signIns = new AddressWindows(maxSignInsOfClient, realNowMs);
+  const asked = new AskedAddresses(realNowMs);
   return {
     ...connections,
     ...staff,
@@ -155,6 +157,7 @@ function staffDependencies(
     queueAnswers: async () => (await askNats(nats, queueAnswerMs)) === 'ok',
     issuer: config.INVOICE_ISSUER,
     closingGraceSeconds: config.CLOSING_GRACE_SECONDS,
+    countAddress: (email) => asked.count(email),
     countSignIn: (client) => signIns.count(client).exhausted,
     exports: new RunningExports({ running: maxExports }),
     approvalCents: config.STAFF_APPROVAL_CENTS,

@@ -87,7 +87,7 @@ describe('invoices', () => {
     expectText(await run('invoices', 'show', account, '2'), /^total +\$19\.50$/m);
     expectText(
       await run('invoices', 'show', account, '2', '--format', 'csv'),
-      /^invoice_number,document_number,account_id,/,
+      /^\ufeffinvoice_number,document_number,account_id,/,
     );
     const file = join(temporaryDirectory(), 'invoice.html');
     expectText(await later('invoices', 'show', account, '2', '--format', 'html', '--output', file), /^written to /);

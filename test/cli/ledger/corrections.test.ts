@@ -184,7 +184,7 @@ describe('ledger export', () => {
     const lines = csv.stdout.trimEnd().split('\n');
     expect(lines).toHaveLength(5);
     expect(lines[0]).toMatch(
-      /^event_id,stream,revision,position,time,type,token,.*,rate_cents,rate_version,cents,corrects,/,
+      /^\ufeffevent_id,stream,revision,position,time,type,token,.*,rate_cents,rate_version,cents,corrects,/,
     );
     expect(lines[2]).toContain(`,OverageCharged,${tokens[1] ?? ''},,2,25,test,25,,,`);
     // Amounts stay numbers, and what a spreadsheet would run is text.

@@ -67,7 +67,8 @@ export async function invite(visit: OwnerVisit, dependencies: ConsoleDependencie
   const invited = await invitePerson(dependencies.accounts, { email: email.data, ...requestOf(visit) });
   if (isRefused(invited)) throw badInput(whyNotInvited[invited.refusal]);
   await untilPeopleInForce(dependencies);
-  return redirect('/console/settings?done=invited#people');
+  const isMailed = await dependencies.mailInvitation({ email: email.data, accountId: visit.session.accountId });
+  return redirect(`/console/settings?done=${isMailed ? 'invited' : 'invited_not_mailed'}#people`);
 }
 
 const whyNotInvited: Record<AccountRefusal<'invite_person'>, string> = {
