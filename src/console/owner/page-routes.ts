@@ -8,6 +8,7 @@ import * as downloads from './pages/downloads.ts';
 import * as history from './pages/history.ts';
 import * as invoices from './pages/invoices.ts';
 import * as keyLimit from './pages/key-limit.ts';
+import * as keyUsage from './pages/key-usage.ts';
 import * as keys from './pages/keys.ts';
 import * as overview from './pages/overview.ts';
 import * as people from './pages/people.ts';
@@ -35,6 +36,7 @@ export const pageRoutes: readonly Route<ConsoleSession, ConsoleDependencies>[] =
   signedIn('POST', '/try/download', 'owner', tryIt.queue),
   signedIn('GET', '/keys', 'owner', keys.show),
   signedIn('POST', '/keys', 'owner', keys.issue),
+  signedIn('GET', '/keys/usage', 'owner', keyUsage.show),
   signedIn('GET', '/keys/:key/limit', 'owner', keyLimit.show),
   signedIn('POST', '/keys/:key/limit', 'owner', keyLimit.change),
   signedIn('GET', '/keys/:key/revoke', 'owner', keys.confirmRevocation),

@@ -67,6 +67,7 @@ const table: Readonly<Record<string, Row>> = {
   'POST /keys': { fields: () => ({ label: 'another' }), answer: 200 },
   'GET /keys/:key/revoke': { path: ({ keyId }) => `/keys/${keyId}/revoke`, answer: 200 },
   'POST /keys/:key/revoke': { path: ({ keyId }) => `/keys/${keyId}/revoke`, answer: 303 },
+  'GET /keys/usage': { answer: 200 },
   'GET /keys/:key/limit': { path: ({ keyId }) => `/keys/${keyId}/limit`, answer: 200 },
   'POST /keys/:key/limit': {
     path: ({ keyId }) => `/keys/${keyId}/limit`,

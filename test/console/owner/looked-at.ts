@@ -45,6 +45,7 @@ export const lookedAt: readonly LookedAt<'example' | 'busy', Lookers>[] = [
     by: 'example',
     show: (page, { console }) => page.goto(`/console/keys/${console.account.keyId}/limit`),
   },
+  { name: 'key-usage', by: 'example', show: at('/console/keys/usage?period=2027-01-20') },
   { name: 'invoices', by: 'example', show: at('/console/invoices') },
   { name: 'draft', by: 'example', show: at('/console/invoices/draft') },
   { name: 'invoice', by: 'example', show: at('/console/invoices/2') },

@@ -35,6 +35,7 @@ async function content(visit: OwnerVisit, dependencies: ConsoleDependencies): Pr
   const revoked = keys.filter(({ revoked_at: revokedAt }) => revokedAt !== null);
   return html`${doneNote(visit, done)} ${terms.suspended && suspendedNote()}
     ${list(active, { terms, keyUse: keyUseAt(usage, dependencies.now()) })}
+    <p><a href="/console/keys/usage">Usage by key and day</a></p>
     <h2 id="issue">Issue a key</h2>
     ${
       active.length >= maxKeysOf(terms)

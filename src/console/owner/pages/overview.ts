@@ -39,7 +39,8 @@ interface Shown extends Omit<UsageSummary, 'plan'> {
   terms: Terms;
 }
 
-export async function show(visit: OwnerVisit, dependencies: ConsoleDependencies): Promise<Answer> {
+/** The billing period that an address names by its first day, or the current one. @throws {PageRefusal} for none of the account */
+export async function chosenPeriod(visit: OwnerVisit, dependencies: ConsoleDependencies) {
   const { accountId } = visit.session;
   const { pool, macs } = dependencies;
   const now = dependencies.now();
@@ -50,14 +51,19 @@ export async function show(visit: OwnerVisit, dependencies: ConsoleDependencies)
   const earlier = at > 0 ? usageOfRow(periods[at]) : undefined;
   if (at !== 0 && !earlier) throw missing();
   const shown = earlier ? ofPeriod(earlier) : ofNow(usage, now);
-  const days = await listUsageDays(pool, { accountId, periodStart: shown.period.start });
-  const starts = periods.map(({ start }) => start);
+  return { usage, shown, starts: periods.map(({ start }) => start) };
+}
+
+export async function show(visit: OwnerVisit, dependencies: ConsoleDependencies): Promise<Answer> {
+  const { usage, shown, starts } = await chosenPeriod(visit, dependencies);
+  const { accountId } = visit.session;
+  const days = await listUsageDays(dependencies.pool, { accountId, periodStart: shown.period.start });
   return page({
     title: 'Overview',
     section: 'overview',
     islands: ['plot'],
-    content: html`${usage.terms.suspended && suspendedNote()} ${periodChoice(starts, shown)}
-    ${figures(figuresOf(shown, usage, now))} ${plot(shown, days)}`,
+    content: html`${usage.terms.suspended && suspendedNote()} ${periodChoice(starts, shown, '/console')}
+    ${figures(figuresOf(shown, usage, dependencies.now()))} ${plot(shown, days)}`,
   });
 }
 
@@ -69,18 +75,23 @@ function ofPeriod(usage: UsagePeriod): Shown {
   return { ...summarisePeriod(usage), isCurrent: false, terms: usage.terms };
 }
 
-function periodChoice(starts: readonly string[], { period, terms }: Shown): Html {
+/** @param path of the page that shows one of the periods */
+export function periodChoice(
+  starts: readonly string[],
+  { period, terms }: { period: BillingPeriod; terms: Pick<Terms, 'plan'> },
+  path: string,
+): Html {
   const at = starts.findIndex((start) => start === period.start);
   const older = starts[at + 1];
   const newer = at > 0 ? starts[at - 1] : undefined;
   const link = (start: string | undefined, text: string) =>
-    start !== undefined && html`<a href="/console?period=${start.slice(0, 10)}">${text}</a>`;
+    start !== undefined && html`<a href="${path}?period=${start.slice(0, 10)}">${text}</a>`;
   return html`<div class="pages">
     <p><strong>${formatDays(period.start, period.end)}</strong>, plan <strong>${terms.plan}</strong></p>
     <p>${link(older, '← earlier')} ${link(newer, 'later →')}</p>
     ${
       starts.length > 2 &&
-      html`<form method="get" action="/console" class="filters">
+      html`<form method="get" action="${path}" class="filters">
         ${choices(
           'period',
           period.start.slice(0, 10),
@@ -183,10 +194,11 @@ function plot({ period, terms, overage }: Shown, days: readonly UsageDay[]): Htm
       'Given back': amountCell((each) => -each.returned_cents),
       'Metadata requests': countCell((each) => each.metadata_requests),
     })}
-    <p class="soft">Charges less what was given back are the overage of the period: ${money(overage.cents)}.</p>`;
+    <p class="soft">Charges less what was given back are the overage of the period: ${money(overage.cents)}.</p>
+    <p><a href="/console/keys/usage?period=${period.start.slice(0, 10)}">By key and day</a></p>`;
 }
 
-function daysOf({ start, end }: BillingPeriod): string[] {
+export function daysOf({ start, end }: BillingPeriod): string[] {
   const days: string[] = [];
   for (let each = start.slice(0, 10); each < end.slice(0, 10); each = nextDay(each)) days.push(each);
   return days;

@@ -1,6 +1,7 @@
 import { type Html, html, numberCell } from '../../../documents/html.ts';
 import { failureReasonNames, failureReasons } from '../../../domain/failure-reasons.ts';
 import { count, countCell, day, empty, figures, listTable, note, plotFigure, rowName, tag, time } from '../../parts.ts';
+import { seriesByName } from '../../series-by-name.ts';
 import { accountPath, downloadPath } from '../addresses.ts';
 import { viewPage } from '../view.ts';
 import { daysShown, type Work, work } from '../views/work.ts';
@@ -82,9 +83,6 @@ const versions = (about: Work['workers'][number]['about']): Html[] =>
     ([name, version]) => html`<div>${name} ${version ?? 'does not start'}</div>`,
   );
 
-const seriesTokens = ['bad', 'warn', 'info', 'accent'];
-const others = 'all others';
-
 function failures(days: Work['days'], now: string): Html {
   const failed = days.filter(({ outcome }) => outcome !== 'done');
   if (failed.length === 0)
@@ -95,26 +93,13 @@ function failures(days: Work['days'], now: string): Html {
     ${plot(failed, 'platform', `Failed downloads of each day by platform.`, now)} ${table(days)}`;
 }
 
-/** The four with the most failures, and all others together: more colours than that cannot be told apart. */
 function plot(failed: Work['days'], by: 'outcome' | 'platform', caption: string, now: string): Html {
   const dates = Array.from({ length: daysShown }, (_, index) =>
     new Date(Date.parse(now) - (daysShown - 1 - index) * 86_400_000).toISOString().slice(0, 10),
   );
-  const sums = new Map<string, number>();
-  for (const row of failed) sums.set(row[by], (sums.get(row[by]) ?? 0) + row.downloads);
-  const names = [...sums].sort(([, one], [, other]) => other - one).map(([name]) => name);
-  const largest = names.slice(0, seriesTokens.length);
-  const of = (label: string, date: string) =>
-    failed.reduce((sum, row) => {
-      const isOf = label === (largest.includes(row[by]) ? row[by] : others);
-      return sum + (isOf && row.day === date ? row.downloads : 0);
-    }, 0);
-  const series = [...largest, ...(names.length > largest.length ? [others] : [])].map((label, index) => ({
-    label,
-    token: seriesTokens[index] ?? 'line-strong',
-    values: dates.map((date) => of(label, date)),
-  }));
-  return plotFigure({ days: dates.map((date) => Date.parse(date) / 1000), series }, caption);
+  const values = failed.map((row) => ({ name: row[by], day: row.day, value: row.downloads }));
+  const plotted = { days: dates.map((date) => Date.parse(date) / 1000), series: seriesByName(values, dates) };
+  return plotFigure(plotted, caption);
 }
 
 function table(days: Work['days']): Html {

@@ -1,0 +1,79 @@
+import { listUsageOfKeys, type UsageOfKey } from '../../../../projections/queries/usage-of-keys.ts';
+import { type Html, html, number } from '../../../documents/html.ts';
+import type { BillingPeriod } from '../../../domain/billing-period.ts';
+import { amountCell, count, countCell, empty, listTable, money, plotFigure, rowName } from '../../parts.ts';
+import { seriesByName } from '../../series-by-name.ts';
+import { type Answer, type OwnerVisit, page } from '../../visit.ts';
+import type { ConsoleDependencies } from '../dependencies.ts';
+import { chosenPeriod, daysOf, periodChoice } from './overview.ts';
+
+/** Downloads and cents of a billing period by API key, on each day. */
+
+/** As many keys as an account can have. */
+const maxKeys = 10_000;
+const path = '/console/keys/usage';
+
+export async function show(visit: OwnerVisit, dependencies: ConsoleDependencies): Promise<Answer> {
+  const { shown, starts } = await chosenPeriod(visit, dependencies);
+  const { accountId } = visit.session;
+  const keys = await listUsageOfKeys(dependencies.pool, { accountId, period: shown.period, limit: maxKeys });
+  return page({
+    title: 'Usage by key',
+    section: 'keys',
+    islands: ['plot'],
+    content: html`${periodChoice(starts, shown, path)}
+    ${
+      keys.length === 0
+        ? empty(html`<p>Nothing was downloaded in this period.</p>`)
+        : html`${plots(keys, shown.period)} ${table(keys, shown.period)}`
+    }`,
+  });
+}
+
+const nameOf = ({ key_id: id, key_prefix: prefix, label }: UsageOfKey): string => {
+  if (id === null) return 'the console';
+  return label === null || label === '' ? `${prefix ?? id}…` : label;
+};
+
+function plots(keys: readonly UsageOfKey[], period: BillingPeriod): Html {
+  const all = daysOf(period);
+  const plotted = (valueOf: (day: UsageOfKey['days'][number]) => number) => {
+    const values = keys.flatMap((key) =>
+      key.days.map((each) => ({ name: nameOf(key), day: each.day, value: valueOf(each) })),
+    );
+    return { days: all.map((day) => Date.parse(day) / 1_000), series: seriesByName(values, all) };
+  };
+  const isCharged = keys.some(({ overage_cents: cents }) => cents > 0);
+  return html`${plotFigure(
+    plotted(({ downloads }) => downloads),
+    'Downloads of each day by key.',
+  )}
+  ${
+    isCharged &&
+    plotFigure(
+      plotted(({ overage_cents: cents }) => cents / 100),
+      'Overage of each day by key, in dollars.',
+    )
+  }`;
+}
+
+function table(keys: readonly UsageOfKey[], { start, end }: BillingPeriod): Html {
+  const range = `from=${start.slice(0, 10)}&to=${end.slice(0, 10)}`;
+  const sum = (valueOf: (key: UsageOfKey) => number) => keys.reduce((total, key) => total + valueOf(key), 0);
+  const foot = html`<tr>
+    <th scope="row">All ${count(keys.length)}</th>
+    ${number(count(sum((key) => key.downloads)))} ${number(count(sum((key) => key.overage_downloads)))}
+    ${number(money(sum((key) => key.overage_cents)))}
+  </tr>`;
+  const sorted = keys.toSorted((one, other) => other.downloads - one.downloads);
+  return listTable({ name: 'Usage by key', foot }, sorted, {
+    Key: rowName((key) =>
+      key.key_id === null
+        ? nameOf(key)
+        : html`<a data-row href="/console/downloads?key=${key.key_id}&${range}">${nameOf(key)}</a>`,
+    ),
+    Downloads: countCell((key) => key.downloads),
+    'beyond the plan': countCell((key) => key.overage_downloads),
+    Charged: amountCell((key) => key.overage_cents),
+  });
+}
