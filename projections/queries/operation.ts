@@ -1,4 +1,4 @@
-import { type Queryable, withInstants } from '../runner/rows.ts';
+import { onlyRow, type Queryable, withInstants } from '../runner/rows.ts';
 
 /** Queries for the page about the service itself: queue, workers, read models, notices and mails. */
 
@@ -63,18 +63,56 @@ const workersSql = `
   ) j using (worker_id)
   order by h.beaten_at desc nulls last, worker_id limit $2`;
 
-/** The downloads that wait, as far as `maxLooked`, and who works, in one statement. */
-export async function readQueueAndWorkers(
+/** The downloads that were done within an hour, and the seconds that they waited and ran: half of them less than the median. */
+export interface DoneHour {
+  /** UTC ISO-8601. */
+  hour: string;
+  downloads: number;
+  waited_median: number;
+  waited_p95: number;
+  ran_median: number;
+  ran_p95: number;
+}
+
+const maxDone = 20_000;
+
+const percentile = (share: number, seconds: string) =>
+  `round((percentile_cont(${String(share)}) within group (order by ${seconds}))::numeric, 1)::float8`;
+
+/** The newest downloads that are done since $3 and have their file still, by the hour. */
+const hoursSql = `
+  select date_trunc('hour', finished_at) as hour, count(*)::int as downloads,
+         ${percentile(0.5, 'waited')} as waited_median, ${percentile(0.95, 'waited')} as waited_p95,
+         ${percentile(0.5, 'ran')} as ran_median, ${percentile(0.95, 'ran')} as ran_p95
+  from (
+    select finished_at, extract(epoch from started_at - queued_at) as waited,
+           extract(epoch from finished_at - started_at) as ran
+    from jobs where status = 'done' and file_expired_at is null and finished_at >= $3
+    order by finished_at desc limit ${String(maxDone)}
+  ) d
+  group by 1`;
+
+/**
+ * The downloads that wait, as far as `maxLooked`, who works, and how long downloads took, in one statement.
+ *
+ * @param since UTC ISO-8601: from when on downloads were done, of which at most the newest 20 000 are looked at
+ */
+export async function readWork(
   client: Queryable,
-  { maxLooked = maxLookedDefault, maxWorkers }: { maxLooked?: number; maxWorkers: number },
-): Promise<{ queue: Queue; workers: WorkerAtWork[] }> {
-  const { rows } = await client.query<{ queue: QueueRow[]; workers: WorkerRow[] }>(
+  { maxLooked = maxLookedDefault, maxWorkers, since }: { maxLooked?: number; maxWorkers: number; since: string },
+): Promise<{ queue: Queue; workers: WorkerAtWork[]; hours: DoneHour[] }> {
+  const { rows } = await client.query<{ queue: QueueRow[]; workers: WorkerRow[]; hours: DoneHour[] }>(
     `select (select coalesce(json_agg(q order by waiting desc, oldest), '[]') from (${queueSql}) q) as queue,
-            (select coalesce(json_agg(w order by beaten_at desc nulls last, worker_id), '[]') from (${workersSql}) w) as workers`,
-    [maxLooked, maxWorkers],
+            (select coalesce(json_agg(w order by beaten_at desc nulls last, worker_id), '[]') from (${workersSql}) w) as workers,
+            (select coalesce(json_agg(h order by hour), '[]') from (${hoursSql}) h) as hours`,
+    [maxLooked, maxWorkers, since],
   );
-  const { queue = [], workers = [] } = rows[0] ?? {};
-  return { queue: queueOf(queue, maxLooked), workers: workers.map(workerOf) };
+  const { queue, workers, hours } = onlyRow(rows);
+  return {
+    queue: queueOf(queue, maxLooked),
+    workers: workers.map(workerOf),
+    hours: hours.map((row) => withInstants(row, 'hour')),
+  };
 }
 
 function queueOf(json: readonly QueueRow[], maxLooked: number) {

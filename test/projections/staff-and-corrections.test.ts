@@ -16,7 +16,7 @@ import { jobTimeline } from '../../projections/job-timeline.ts';
 import { overageLedger } from '../../projections/overage-ledger.ts';
 import { people } from '../../projections/people.ts';
 import { listGivenBack } from '../../projections/queries/given-back.ts';
-import { listNotices, readQueueAndWorkers } from '../../projections/queries/operation.ts';
+import { listNotices, listWorkerNotices, readWork } from '../../projections/queries/operation.ts';
 import { search, type SearchHit } from '../../projections/queries/search-by-id-or-number.ts';
 import { rebuild } from '../../projections/runner/rebuild.ts';
 import { listStaffMembers, listStaffOfAddress, readStaffMember, staff } from '../../projections/staff.ts';
@@ -297,6 +297,8 @@ describe('search', () => {
 });
 
 describe('the page about the service', () => {
+  const since = '2024-01-01T00:00:00.000Z';
+
   it('counts the ends of downloads by day, platform and reason', async () => {
     const days = await listJobDays(models.pool, { from: '2024-01-01', to: '2024-12-31' });
     const { rows } = await models.pool.query(
@@ -309,24 +311,51 @@ describe('the page about the service', () => {
     expect(await listJobDays(models.pool, { from: '2023-01-01', to: '2023-12-31' })).toEqual([]);
   });
 
+  it('says how long the downloads of each hour waited and ran', async () => {
+    const { hours } = await readWork(models.pool, { maxWorkers: 1, since });
+    const { rows } = await models.pool.query<{ n: number }>(
+      "select count(*)::int as n from jobs where status = 'done' and file_expired_at is null",
+    );
+    expect(sum(hours.map(({ downloads }) => downloads))).toBe(rows[0]?.n);
+    expect(hours.length).toBeGreaterThan(0);
+    for (const hour of hours) {
+      expect(hour.waited_median).toBeLessThanOrEqual(hour.waited_p95);
+      expect(hour.ran_median).toBeLessThanOrEqual(hour.ran_p95);
+    }
+    const later = await readWork(models.pool, { maxWorkers: 1, since: '2100-01-01T00:00:00.000Z' });
+    expect(later.hours).toEqual([]);
+  });
+
+  it('says what the workers that beat now lack', async () => {
+    const about = '{"host": "barn", "notices": ["wait for free disk space"]}';
+    await models.pool.query('insert into worker_heartbeats (worker_id, about) values ($1, $2)', ['wrk_full', about]);
+    const old = "clock_timestamp() - interval '5 minutes'";
+    await models.pool.query(
+      `insert into worker_heartbeats (worker_id, about, beaten_at) values ('wrk_old', $1, ${old})`,
+      [about],
+    );
+    expect(await listWorkerNotices(models.pool)).toEqual([{ host: 'barn', notices: ['wait for free disk space'] }]);
+    await models.pool.query("delete from worker_heartbeats where worker_id in ('wrk_full', 'wrk_old')");
+  });
+
   it('shows what waits, and for how long', async () => {
     const { rows } = await models.pool.query<{ n: number }>(
       `select count(*)::int as n from jobs where status = 'queued'`,
     );
-    const { queue } = await readQueueAndWorkers(models.pool, { maxWorkers: 1 });
+    const { queue } = await readWork(models.pool, { maxWorkers: 1, since });
     expect(queue).toMatchObject({
       waiting: rows[0]!.n,
       is_more: false,
       accounts: [{ name: accountId, waiting: rows[0]!.n }],
     });
     expect(sum(queue.platforms.map(({ waiting }) => waiting))).toBe(queue.waiting);
-    const first = await readQueueAndWorkers(models.pool, { maxLooked: 1, maxWorkers: 1 });
+    const first = await readWork(models.pool, { maxLooked: 1, maxWorkers: 1, since });
     expect(first.queue).toMatchObject({ waiting: 1, is_more: true, oldest: queue.oldest });
   });
 
   it('shows workers with what they do, and jobs whose worker has no beat', async () => {
     await models.pool.query(`insert into worker_heartbeats (worker_id, about) values ('wrk_idle', '{"slots": 4}')`);
-    const { workers } = await readQueueAndWorkers(models.pool, { maxWorkers: 50 });
+    const { workers } = await readWork(models.pool, { maxWorkers: 50, since });
     expect(workers[0]).toMatchObject({ worker_id: 'wrk_idle', about: { slots: 4 }, jobs: [] });
     const held = workers.slice(1);
     expect(held.length).toBeGreaterThan(0);

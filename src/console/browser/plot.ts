@@ -12,7 +12,7 @@ interface Series {
 
 interface Plotted {
   /** What a bar stands for. Default: a day. */
-  by?: 'month';
+  by?: 'month' | 'hour';
   /** Seconds since 1970; of a month, its first day. */
   days: number[];
   series: Series[];
@@ -32,6 +32,38 @@ const wholeSteps = [
   ...Array.from({ length: 12 }, (_, power) => [10, 20, 25, 50].map((step) => step * 10 ** power)).flat(),
 ];
 
+const day = 86_400;
+const month = 30 * day;
+const hour = 3_600;
+
+/** What a bar stands for: its width and the steps between labels in seconds, the form of a label, and room for those of the values. */
+const stepsBy = {
+  month: {
+    width: month,
+    incrs: [1, 2, 3, 6, 12].map((months) => months * month),
+    values: '{MMM} {YY}',
+    size: 70,
+    label: 'Month',
+    value: '{YYYY}-{MM}',
+  },
+  day: {
+    width: day,
+    incrs: [1, 2, 7, 14].map((days) => days * day),
+    values: '{DD} {MMM}',
+    size: 50,
+    label: 'Day (UTC)',
+    value: '{YYYY}-{MM}-{DD}',
+  },
+  hour: {
+    width: hour,
+    incrs: [1, 3, 6, 12].map((hours) => hours * hour),
+    values: '{HH}:{mm}',
+    size: 50,
+    label: 'Hour from (UTC)',
+    value: '{YYYY}-{MM}-{DD} {HH}:{mm}',
+  },
+};
+
 const colour = (token: string) => getComputedStyle(document.documentElement).getPropertyValue(`--${token}`).trim();
 
 function draw(figure: HTMLElement): void {
@@ -40,12 +72,7 @@ function draw(figure: HTMLElement): void {
   if (!place || text === undefined) return;
   const { by, days, series } = JSON.parse(text) as Plotted;
   const bars = uPlot.paths.bars?.({ size: [0.7, 40] });
-  const day = 86_400;
-  const month = 30 * day;
-  const steps =
-    by === 'month'
-      ? { width: month, incrs: [1, 2, 3, 6, 12].map((months) => months * month), values: '{MMM} {YY}', size: 70 }
-      : { width: day, incrs: [1, 2, 7, 14].map((days) => days * day), values: '{DD} {MMM}', size: 50 };
+  const steps = stepsBy[by ?? 'day'];
   const isWhole = series.every(({ values }) => values.every((value) => Number.isInteger(value ?? 0)));
   const axis = {
     stroke: colour('ink-soft'),
@@ -68,7 +95,7 @@ function draw(figure: HTMLElement): void {
         { ...axis, size: steps.size, ...(isWhole && { incrs: wholeSteps }) },
       ],
       series: [
-        by === 'month' ? { label: 'Month', value: '{YYYY}-{MM}' } : { label: 'Day (UTC)', value: '{YYYY}-{MM}-{DD}' },
+        { label: steps.label, value: steps.value },
         ...series.map(({ label, token, as, values }) => ({
           label,
           // Its own part, and not its top.

@@ -6,7 +6,6 @@ import { isRefused } from '../../../domain/refusals.ts';
 import { hasRole } from '../../../domain/staff.ts';
 import { folded, postForm } from '../../form-fields.ts';
 import { count, day, facts, figures, listTable, note, progress, rowName, tag, time } from '../../parts.ts';
-import { partsTable } from '../../parts-of-service.ts';
 import { type Answer, badInput, missing, redirect, type StaffVisit } from '../../visit.ts';
 import { accountLink, correctionPath, eventPath } from '../addresses.ts';
 import { pageRefusalFor, readReference } from '../ask-correction.ts';
@@ -22,10 +21,8 @@ export const show = viewPage(books, {
   title: 'Operation',
   section: 'operation',
   content: (shown, visit) =>
-    html`${parts('books')}
-      <h2>Parts of the service</h2>
-      ${partsTable(shown.parts)} ${verification(shown.audit)} ${divergences(shown.audit, visit)}
-      ${approvals(shown.audit)} ${periods(shown)} ${readModels(shown)}`,
+    html`${parts('books')} ${verification(shown.audit)} ${divergences(shown.audit, visit)} ${approvals(shown.audit)}
+    ${periods(shown)} ${readModels(shown)}`,
 });
 
 const partNames = { books: 'Books', work: 'Queue and workers', notices: 'Warnings and mails' } as const;

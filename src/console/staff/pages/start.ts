@@ -1,5 +1,6 @@
 import { periodMoney } from '../../../../projections/period-money.ts';
 import { readAuditState } from '../../../../projections/queries/audit-state.ts';
+import { listWorkerNotices } from '../../../../projections/queries/operation.ts';
 import { readWhatWaits, type WhatWaits } from '../../../../projections/queries/what-waits.ts';
 import { type Html, html } from '../../../documents/html.ts';
 import { failureReasons } from '../../../domain/failure-reasons.ts';
@@ -23,7 +24,7 @@ export async function show(visit: StaffVisit, dependencies: StaffDependencies): 
   const waiting = await readWhatWaits(pool, { endedBefore, limit: shown });
   const { state, reached } = await readAuditState(pool, periodMoney.name);
   const verification = await verificationOf(dependencies, state, { reached });
-  const atFault = (await readParts(dependencies)).filter(isAtFault);
+  const atFault = (await readParts(dependencies, await listWorkerNotices(pool))).filter(isAtFault);
   return page({
     title: 'Search',
     section: 'search',

@@ -1,6 +1,7 @@
 import { type Html, html, numberCell } from '../../../documents/html.ts';
 import { failureReasonNames, failureReasons } from '../../../domain/failure-reasons.ts';
 import { count, countCell, day, empty, figures, listTable, note, plotFigure, rowName, tag, time } from '../../parts.ts';
+import { partsTable } from '../../parts-of-service.ts';
 import { seriesByName } from '../../series-by-name.ts';
 import { accountPath, downloadPath } from '../addresses.ts';
 import { viewPage } from '../view.ts';
@@ -14,7 +15,10 @@ export const show = viewPage(work, {
   section: 'operation',
   islands: ['plot'],
   content: (shown, _visit, { now }) =>
-    html`${parts('work')} ${queue(shown.queue)} ${workers(shown.workers)} ${failures(shown.days, now())}`,
+    html`${parts('work')}
+      <h2>Parts of the service</h2>
+      ${partsTable(shown.parts)} ${queue(shown.queue)} ${hours(shown.hours)} ${workers(shown.workers)}
+      ${failures(shown.days, now())}`,
 });
 
 function queue({ answers, waiting, is_more: isMore, oldest, platforms, accounts }: Work['queue']): Html {
@@ -38,6 +42,39 @@ function queue({ answers, waiting, is_more: isMore, oldest, platforms, accounts 
       html`${by('Platform', platforms, (name) => name)}
       ${by('Account', accounts, (name) => html`<a data-row href="${accountPath(name)}"><code>${name}</code></a>`)}`
     }`;
+}
+
+function hours(rows: Work['hours']): Html | false {
+  if (rows.length === 0) return false;
+  const of = (label: string, token: string, values: number[]) => ({ label, token, values });
+  const plotted = {
+    by: 'hour',
+    days: rows.map(({ hour }) => Date.parse(hour) / 1_000),
+    series: [
+      of(
+        'Seconds that they ran',
+        'accent',
+        rows.map((row) => row.ran_median),
+      ),
+      of(
+        'Seconds that they waited',
+        'warn',
+        rows.map((row) => row.waited_median),
+      ),
+    ],
+  };
+  const seconds = (valueOf: (row: Work['hours'][number]) => number) =>
+    numberCell((row: Work['hours'][number]) => `${valueOf(row).toFixed(1)} s`);
+  return html`<h2>The last 24 hours</h2>
+    ${plotFigure(plotted, 'How long downloads waited, and ran: the median of those that were done in each hour.')}
+    ${listTable('Downloads that were done, by the hour', rows.toReversed(), {
+      'Hour from': rowName(({ hour }) => time(hour)),
+      Done: countCell((row) => row.downloads),
+      'Waited, median': seconds((row) => row.waited_median),
+      'Waited, 19 of 20 at most': seconds((row) => row.waited_p95),
+      'Ran, median': seconds((row) => row.ran_median),
+      'Ran, 19 of 20 at most': seconds((row) => row.ran_p95),
+    })}`;
 }
 
 /** A worker beats every 10 seconds. */

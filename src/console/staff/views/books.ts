@@ -8,7 +8,6 @@ import { auditEventSchemas } from '../../../domain/audit-events.ts';
 import type { EventStore } from '../../../ports/event-store.ts';
 import { unlessAway, verification, verificationOf } from '../verification.ts';
 import { listOf, type View } from '../view.ts';
-import { readParts, shownParts } from './parts.ts';
 
 /** All but who examined it. */
 // What Postgres keeps as JSON is JSON: said so, not looked at, for JSON Schema has no short word for any JSON.
@@ -49,7 +48,6 @@ const audit = verification.extend({
 });
 
 export const shownBooks = z.strictObject({
-  parts: shownParts,
   audit: audit.describe('What the continuous verification says now.'),
   read_models: z.array(
     z.strictObject({
@@ -81,15 +79,13 @@ export const books: View<object, Books> = {
     const { pool, store, now, closingGraceSeconds } = dependencies;
     const endedBefore = new Date(Date.parse(now()) - closingGraceSeconds * 1_000).toISOString();
     const { audit: state, reached, unclosed: periods } = await readBooks(pool, { endedBefore, limit: maxPeriods + 1 });
-    const [parts, said, head, divergences, models] = await Promise.all([
-      readParts(dependencies),
+    const [said, head, divergences, models] = await Promise.all([
       verificationOf(dependencies, state),
       unlessAway(store.headPosition()),
       divergencesOf(store, state),
       lagsOf(store, reached),
     ]);
     return {
-      parts,
       audit: {
         ...said,
         head: head?.toString() ?? null,

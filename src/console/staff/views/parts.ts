@@ -1,5 +1,4 @@
 import { z } from 'zod';
-import { listWorkerNotices } from '../../../../projections/queries/operation.ts';
 import { partsOfService } from '../../parts-of-service.ts';
 import type { StaffDependencies } from '../dependencies.ts';
 import { listOf } from '../view.ts';
@@ -12,8 +11,12 @@ export const shownParts = listOf('The servers, and what workers say that they la
   meanwhile: z.string().nullable().describe('What becomes of the service until it works.'),
 });
 
-export async function readParts(dependencies: StaffDependencies): Promise<z.infer<typeof shownParts>> {
-  const [parts, workers] = await Promise.all([partsOfService(dependencies), listWorkerNotices(dependencies.pool)]);
+/** @param workers those that beat now */
+export async function readParts(
+  dependencies: StaffDependencies,
+  workers: readonly { host: string; notices: readonly string[] }[],
+): Promise<z.infer<typeof shownParts>> {
+  const parts = await partsOfService(dependencies);
   // In one process, what its worker lacks is among the parts already.
   const isNew = (notice: string) => !parts.some(({ state }) => state === notice);
   const noted = workers.flatMap(({ host, notices }) =>

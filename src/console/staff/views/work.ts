@@ -1,7 +1,8 @@
 import { z } from 'zod';
 import { listJobDays } from '../../../../projections/job-days.ts';
-import { readQueueAndWorkers } from '../../../../projections/queries/operation.ts';
+import { readWork } from '../../../../projections/queries/operation.ts';
 import { listOf, type View } from '../view.ts';
+import { readParts, shownParts } from './parts.ts';
 
 const waitingBy = z.strictObject({ name: z.string(), waiting: z.int(), oldest: z.iso.datetime() });
 
@@ -12,9 +13,11 @@ const about = z.object({
   sandbox: z.string().optional(),
   guards: z.array(z.object({ guard: z.string(), state: z.string() })).default([]),
   versions: z.record(z.string(), z.string().nullable()).default({}),
+  notices: z.array(z.string()).default([]),
 });
 
 export const shownWork = z.strictObject({
+  parts: shownParts,
   queue: z.strictObject({
     answers: z
       .boolean()
@@ -44,6 +47,14 @@ export const shownWork = z.strictObject({
       ),
     }),
   ),
+  hours: listOf('The downloads of the last 24 hours that are done, at most the newest 20 000, by the hour: seconds.', {
+    hour: z.iso.datetime(),
+    downloads: z.int(),
+    waited_median: z.number().describe('From the request to the start of the attempt that succeeded.'),
+    waited_p95: z.number(),
+    ran_median: z.number(),
+    ran_p95: z.number(),
+  }),
   days: listOf('How downloads ended, on each UTC day of the last 30.', {
     day: z.iso.date(),
     platform: z.string(),
@@ -58,21 +69,22 @@ const maxWorkers = 200;
 export const daysShown = 30;
 const dayMs = 86_400_000;
 
-/** The queue, the workers, and how downloads end: two statements. */
+/** The queue, the workers, how long downloads take, and how they end: two statements. */
 export const work: View<object, Work> = {
   input: z.object({}),
-  read: async ({ pool, now, queueAnswers }) => {
+  read: async (dependencies) => {
+    const { pool, now, queueAnswers } = dependencies;
     const dayOf = (ms: number) => new Date(ms).toISOString().slice(0, 10);
     const nowMs = Date.parse(now());
-    const [{ queue, workers }, days, answers] = await Promise.all([
-      readQueueAndWorkers(pool, { maxWorkers }),
+    const [{ queue, hours, ...found }, days, answers] = await Promise.all([
+      readWork(pool, { maxWorkers, since: new Date(nowMs - dayMs).toISOString() }),
       listJobDays(pool, { from: dayOf(nowMs - (daysShown - 1) * dayMs), to: dayOf(nowMs) }),
       queueAnswers(),
     ]);
-    return {
-      queue: { answers, ...queue },
-      workers: workers.map((worker) => ({ ...worker, about: about.safeParse(worker.about).data ?? null })),
-      days,
-    };
+    const workers = found.workers.map((worker) => ({ ...worker, about: about.safeParse(worker.about).data ?? null }));
+    const beating = workers.flatMap(({ worker_id: id, quiet_seconds: quiet, about: said }) =>
+      quiet !== null && quiet < 60 ? [{ host: said?.host ?? id, notices: said?.notices ?? [] }] : [],
+    );
+    return { parts: await readParts(dependencies, beating), queue: { answers, ...queue }, workers, hours, days };
   },
 };
