@@ -22,6 +22,10 @@ const defaultLongestPauseSeconds = 30;
 /** Answers after which the same request may succeed; 504 is no answer of the API, but of a proxy before it. */
 const passing = [429, 500, 502, 503, 504];
 
+/** A platform that gives no metadata of a video says whether it would do so later. */
+const mayPass = (error: unknown, { status }: Response): boolean =>
+  passing.includes(status) && (error as { error?: { retryable?: boolean } } | undefined)?.error?.retryable !== false;
+
 /**
  * Sends a request again where the API asks for it or cannot be reached, after the pause that it names. A download is charged
  * once only if each repetition carries the same `Idempotency-Key`.
@@ -37,7 +41,7 @@ export async function sendWithRetries<Data>(
     const { data, error, response } = await reach(send, limits);
     if (data) return data.data;
     const wantedSeconds = retryAfterSeconds(response) ?? attempt * 2;
-    const isWorthIt = passing.includes(response.status) && wantedSeconds <= longestPauseSeconds;
+    const isWorthIt = mayPass(error, response) && wantedSeconds <= longestPauseSeconds;
     if (!isWorthIt || attempt === attempts) throw refusalOf(error, response);
     await pause(wantedSeconds, signal);
   }

@@ -138,6 +138,7 @@ async function startAll(
   if (refusal !== undefined) notices.push(refusal);
   const prepared =
     demo && url !== null && refusal === undefined ? await prepareDemo(demoService, accountOfStory) : null;
+  connections.demo = prepared ?? undefined;
   shutdown.add('instance file', async () => removeInstance(config.dataDirectory));
   writeInstance(config.dataDirectory, { pid: process.pid, publicUrl: url ?? '', staffUrl, ...addresses });
   notices.push(...(await waitingNotices(connections)));

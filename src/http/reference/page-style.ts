@@ -32,6 +32,8 @@ main > details:not([open]) h2::after { content: " +"; color: var(--soft); font-w
 .search input { width: 100%; padding: .45rem .6rem; color: inherit; background: var(--panel); border: 1px solid var(--line); border-radius: .4rem; font: inherit; }
 .hits button { display: block; width: 100%; padding: .4rem 0; color: var(--ink); background: none; border: 0; border-bottom: 1px solid var(--line); font: inherit; font-size: .8rem; line-height: 1.35; text-align: left; cursor: pointer; overflow-wrap: anywhere; }
 .hits button:hover { color: var(--accent); }
+.reader { margin: 0 0 .6rem; } .reader[hidden] { display: none; } .reader label { display: block; font-weight: 600; }
+.reader input { display: block; width: 100%; max-width: 32rem; margin: .2rem 0; padding: .45rem .6rem; color: inherit; background: var(--panel); border: 1px solid var(--line); border-radius: .4rem; font: inherit; font-weight: 400; }
 .found { outline: 2px solid var(--accent); outline-offset: 2px; }
 .listing { margin: .4rem 0 1rem; }
 .tabs { display: flex; gap: .2rem; } .tabs label { padding: .15rem .7rem; color: var(--soft); border-radius: .4rem .4rem 0 0; font-size: .8rem; cursor: pointer; }
