@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { endpoints } from '../../src/http/endpoints.ts';
+import { Browser } from '../console/browser.ts';
 import { demoOf, ownService } from '../http/shared-service.ts';
 import { queue } from '../support/downloads.ts';
 import { engineOfRun } from '../support/films-and-engine-of-run.ts';
@@ -72,6 +73,22 @@ async function run(program: string, words: readonly string[]): Promise<string> {
 const isJson = (block: string) => /^[{[]/.test(block);
 const isFilm = (name: string) => statSync(join(directory, name)).size > 1_000;
 const requestTokenIn = (answer: string) => /"request_token": ?"([\w-]+)"/.exec(answer)?.[1];
+
+describe('/docs', () => {
+  it("has the demo's key for its owner, who is signed in, and for nobody else", async () => {
+    const { signInPath, accountId, key } = service.demo ?? {};
+    const owner = new Browser(service.url);
+    const greeting = await owner.get(signInPath ?? '');
+    expect([greeting.status, greeting.text.includes('Welcome to Reeltally')]).toEqual([200, true]);
+    await owner.post(signInPath ?? '', { account: accountId ?? '' });
+    const page = await owner.get('/docs');
+    expect(page.text).toContain(`export REELTALLY_KEY=<span class="reader-key">${key ?? ''}</span>`);
+    expect([page.headers['cache-control'], page.headers['vary']]).toEqual(['no-store', 'Cookie']);
+    const other = await new Browser(service.url).get('/docs');
+    expect([other.status, other.text.includes(key ?? '')]).toEqual([200, false]);
+    expect(other.headers['cache-control']).toBe('public, max-age=30');
+  });
+});
 
 describe('the examples of /docs', () => {
   it('in the shell run from the first to the last in one terminal', async () => {
