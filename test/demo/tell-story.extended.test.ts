@@ -90,7 +90,9 @@ it('is told once, however often a start is killed on the way', async () => {
   expect(service.demo?.accountId).toBe(accountIdOf(story[0].reference));
   expect(await runCli(['ledger', 'verify'], environment)).toMatchObject({ events: eventsOfStory });
   // The month that is running has amounts worth looking at.
-  type Usage = { periods: { downloads: { overage: { cents: number } } }[] };
+  interface Usage {
+    periods: { downloads: { overage: { cents: number } } }[];
+  }
   const { periods } = await runCli<Usage>(['accounts', 'usage', agency], environment);
   for (const { downloads } of periods) expect(downloads.overage.cents).toBeGreaterThan(5_000);
   expect(periods).toHaveLength(2);
