@@ -34,6 +34,12 @@ describe('the start page', () => {
       expect([link, led.status]).toEqual([link, link === '/console' ? 303 : 200]);
       await led.body?.cancel();
     }
+    // A proxy passes no health checks to the internet.
+    const behindProxy = await fetch(`${service.url}/`, {
+      headers: { accept: browser, 'x-forwarded-for': '192.0.2.1' },
+    });
+    const text = await behindProxy.text();
+    expect([text.includes('href="/docs"'), text.includes('href="/readyz"')]).toEqual([true, false]);
   });
 
   it.each(['*/*', 'application/json', 'text/html;q=0.5, application/json', 'text/html;q=0', 'text/plain', ''])(
