@@ -21,6 +21,13 @@ th, td { text-align: left; padding: 0.4rem 0.8rem 0.4rem 0; border-bottom: 1px s
 code { font-size: 0.9em; }
 td code { white-space: nowrap; }
 img { max-width: 100%; height: auto; }
+@media (max-width: 60rem) {
+  thead { display: none; }
+  tr, td { display: block; }
+  tr { padding: 0.6rem 0; border-bottom: 1px solid #ddd; }
+  td { padding: 0.1rem 0; border: 0; }
+  td code { white-space: normal; overflow-wrap: anywhere; }
+}
 </style>
 </head>
 <body>

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { Marked, type MarkedExtension, type Token, type Tokens } from 'marked';
-import { code, columnTable, Html, prose } from '../../documents/html.ts';
+import { code, Html, html, prose } from '../../documents/html.ts';
 import type { PlanCatalogue } from '../../domain/plans.ts';
 
 /**
@@ -65,7 +65,14 @@ function rendererOf(page: GuidePage, plans: PlanCatalogue): Renderer {
       const target = targetOf(page, href);
       return target === undefined ? text : `<a href="${target}">${text}</a>`;
     },
-    table: ({ header }) => (header[0]?.text === 'plan' ? planTable(plans).text : false),
+    table({ header, rows }) {
+      if (header[0]?.text === 'plan') return planTable(plans).text;
+      const cell = ({ tokens }: Tokens.TableCell) => new Html(this.parser.parseInline(tokens));
+      return cardTable(
+        header.map(({ text }) => text),
+        rows.map((row) => row.map(cell)),
+      ).text;
+    },
   };
 }
 
@@ -103,9 +110,27 @@ export const planRows = (plans: PlanCatalogue): Record<string, string>[] =>
 
 function planTable(plans: PlanCatalogue): Html {
   const rows = planRows(plans);
-  const names = Object.keys(rows[0] ?? {});
-  return columnTable(
-    rows,
-    Object.fromEntries(names.map((name) => [name, (row: Record<string, string>) => prose(row[name] ?? '')])),
+  return cardTable(
+    Object.keys(rows[0] ?? {}),
+    rows.map((row) => Object.values(row).map(prose)),
   );
+}
+
+/** On a small screen, each row is a card with the names of its columns. */
+function cardTable(names: readonly string[], rows: readonly Html[][]): Html {
+  return html`<table class="cards">
+    <thead>
+      <tr>
+        ${names.map((name) => html`<th>${prose(name)}</th>`)}
+      </tr>
+    </thead>
+    <tbody>
+      ${rows.map(
+        (cells) =>
+          html`<tr>
+            ${cells.map((cell, index) => html`<td data-label="${names[index]?.replaceAll('`', '')}">${cell}</td>`)}
+          </tr>`,
+      )}
+    </tbody>
+  </table>`;
 }

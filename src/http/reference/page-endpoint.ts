@@ -66,12 +66,12 @@ function inputPart(document: OpenApiDocument, { parameters = [], requestBody }: 
       .map(({ name, required, description, schema }) => fieldRow(name, { ...schema, description }, required));
   const [query, headers] = [rowsIn('query'), rowsIn('header')];
   const body = requestBody?.content['application/json'].schema;
-  return html`${query.length > 0 && html`<h3>Query parameters</h3>`} ${table(['Name', 'Type', ''], query)}
-  ${headers.length > 0 && html`<h3>Headers</h3>`} ${table(['Name', 'Type', ''], headers)}
+  return html`${query.length > 0 && html`<h3>Query parameters</h3>`} ${table(['Name', 'Type', 'Meaning'], query)}
+  ${headers.length > 0 && html`<h3>Headers</h3>`} ${table(['Name', 'Type', 'Meaning'], headers)}
   ${
     body &&
     html`<h3>JSON body ${!requestBody.required && html`<span class="note">may be left out</span>`}</h3>
-      ${table(['Field', 'Type', ''], fieldRows(document, body, { marksRequired: true }))}`
+      ${table(['Field', 'Type', 'Meaning'], fieldRows(document, body, { marksRequired: true }))}`
   }`;
 }
 
@@ -84,7 +84,7 @@ function successPart(document: OpenApiDocument, status: string, { description, c
     <p>${prose(description)}</p>
     ${exampleBlocks(examples)}
     <h3>Fields of <code>data</code></h3>
-    ${kinds ? kindsTable(document, kinds) : table(['Field', 'Type', ''], fieldRows(document, whole, {}))}`;
+    ${kinds ? kindsTable(document, kinds) : table(['Field', 'Type', 'Meaning'], fieldRows(document, whole, {}))}`;
 }
 
 /** The kinds of an answer in one table: each field once, and with which of them it comes. */
@@ -100,7 +100,7 @@ function kindsTable(document: OpenApiDocument, kinds: readonly JsonSchema[]): Ht
     return fieldRows(document, field, { prefix: only === undefined ? '' : `With ${only}. ` });
   });
   return table(
-    ['Field', 'Type', ''],
+    ['Field', 'Type', 'Meaning'],
     [fieldRow('status', { type: 'string', enum: titles }, undefined), ...rows.flat()],
   );
 }
