@@ -302,6 +302,8 @@ describe('a variable that is nearly a setting', () => {
     ['EVENT_STORE_URL', 'EVENTSTORE_URL'],
     ['MAX_FILE_MB', 'MAX_FILE_MIB'],
     ['LOGLEVEL', 'LOG_LEVEL'],
+    ['PROT', 'PORT'],
+    ['DMEO', 'DEMO'],
   ])('%s is told with %s', (name, setting) => {
     expect(readConfig({ [name]: 'x' }).similarNames).toEqual([{ name, setting }]);
   });
@@ -312,10 +314,19 @@ describe('a variable that is nearly a setting', () => {
     expect(faultsOf({ WORKER_SLOT: 'hidden', OIDC_CLIENT_ID: 'console' })).toEqual([text]);
   });
 
-  it.each(['HOSTNAME', 'HOME', 'PORTS', 'SITE_URL', 'HTTP_PORT', 'OTEL_TRACES_SAMPLER', 'AWS_REGION', 'PWD', 'SHLVL'])(
-    '%s is none',
-    (name) => {
-      expect(readConfig({ [name]: 'x' }).similarNames).toEqual([]);
-    },
-  );
+  it.each([
+    'HOSTNAME',
+    'HOME',
+    'PORTS',
+    'PORTO',
+    'TROP',
+    'SITE_URL',
+    'HTTP_PORT',
+    'OTEL_TRACES_SAMPLER',
+    'AWS_REGION',
+    'PWD',
+    'SHLVL',
+  ])('%s is none', (name) => {
+    expect(readConfig({ [name]: 'x' }).similarNames).toEqual([]);
+  });
 });
