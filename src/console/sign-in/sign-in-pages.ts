@@ -70,8 +70,8 @@ export function signInPages({ base, cookieNames, sessionSeconds, people, known, 
         ? {
             title: 'Welcome to Reeltally',
             note: html`<p>
-              This link was made for you, and signs you in with one press. It works once, and programs that preview links
-              open them too: so opening it alone does not use it up.
+              This link was made for you, and signs you in with one press. It works once, and programs that preview
+              links open them too: so opening it alone does not use it up.
             </p>`,
           }
         : {
