@@ -4,6 +4,7 @@ import { ClientError, textOf } from '../client/client-error.ts';
 import { type DownloadRequest, downloadToFile } from '../client/download-to-file.ts';
 import { interruptible } from '../client/interruption.ts';
 import type { DownloadStatus } from '../client/wait-for-download.ts';
+import type { Pause } from '../client/with-retries.ts';
 import { audioFormats, formats, maxItem, qualities } from '../domain/download-options.ts';
 import { wholeArgument } from './arguments.ts';
 import { CommandFailed, type Output, print } from './output.ts';
@@ -55,11 +56,16 @@ async function downloadCommand(
 ): Promise<void> {
   const show = showing(output);
   const onStatus = (status: DownloadStatus) => {
-    show(`${status.status}${'progress' in status ? progressText(status.progress) : ''}`);
+    show(`${status.status}${waitsFor[status.status]}${'progress' in status ? progressText(status.progress) : ''}`);
+  };
+  const onPause = ({ seconds, why }: Pause) => {
+    const text = `waiting ${String(seconds)} s: ${why}`;
+    if (output.terminal) show(text);
+    else if (seconds >= toldPauseSeconds) output.tell(`reeltally: ${text}\n`);
   };
   try {
     const saved = await interruptible((signal) =>
-      downloadToFile(api, request, file, { idempotencyKey, ...(output.terminal && { onStatus }), signal }),
+      downloadToFile(api, request, file, { idempotencyKey, ...(output.terminal && { onStatus }), onPause, signal }),
     );
     const { request_token, file_size_bytes, file_mime } = saved;
     show('');
@@ -71,6 +77,18 @@ async function downloadCommand(
     throw new CommandFailed(textOf(error));
   }
 }
+
+/** Shorter ones are told on a terminal alone. */
+const toldPauseSeconds = 5;
+
+/** What a download of each status waits for. */
+const waitsFor: Record<DownloadStatus['status'], string> = {
+  queued: ': waiting for a free worker',
+  claimed: ': a worker has it, and is starting the download',
+  running: ': the worker is fetching the video',
+  done: ': fetching the file',
+  failed: '',
+};
 
 /** On a terminal, a line that is gone in the end. */
 function showing({ terminal, tell }: Output): (state: string) => void {

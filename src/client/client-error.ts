@@ -45,3 +45,17 @@ export function reasonOf(failure: unknown): string {
   const { cause, code, message } = failure as { cause?: { code?: string }; code?: string; message?: string };
   return cause?.code ?? code ?? message ?? String(failure);
 }
+
+/** The same, with the address and port, or the name, that could not be reached, where the system tells it. */
+export function reasonWithAddress(failure: unknown): string {
+  const { cause } = failure as { cause?: SystemFailure & { errors?: SystemFailure[] } };
+  const { hostname, address, port } = cause?.errors?.[0] ?? cause ?? {};
+  const where = hostname ?? (address !== undefined && port !== undefined ? `${address}:${String(port)}` : undefined);
+  return where === undefined ? reasonOf(failure) : `${reasonOf(failure)} at ${where}`;
+}
+
+interface SystemFailure {
+  hostname?: string;
+  address?: string;
+  port?: number;
+}

@@ -1,21 +1,18 @@
 import type { FileHandle } from 'node:fs/promises';
 import type { ApiClient } from './client.ts';
-import { ClientError, reasonOf } from './client-error.ts';
+import { ClientError, reasonOf, reasonWithAddress } from './client-error.ts';
 import { openOutputFile } from './output-file.ts';
 import type { components, paths } from './paths.ts';
-import { type DownloadStatus, waitForDownload } from './wait-for-download.ts';
+import { waitForDownload, type Watched } from './wait-for-download.ts';
 import { mayBeTaken, refusalOf, sendWithRetries } from './with-retries.ts';
 
 export type DownloadRequest = paths['/video/download']['post']['requestBody']['content']['application/json'];
 type DownloadDone = components['schemas']['DownloadDone'];
 
-export interface ToFile {
+/** `signal` ends the wait and the transfer. A request to queue that is under way gets its answer first, as it may be charged. */
+export interface ToFile extends Watched {
   /** A key for each download that is wanted: however often it is sent, it is queued and charged once. */
   idempotencyKey: string;
-  /** Told each status of the download. To tell it soon takes more requests: leave it out where nobody watches. */
-  onStatus?: (status: DownloadStatus) => void;
-  /** Ends the wait and the transfer. A request to queue that is under way gets its answer first, as it may be charged. */
-  signal?: AbortSignal;
 }
 
 /**
@@ -29,17 +26,17 @@ export async function downloadToFile(
   api: ApiClient,
   request: DownloadRequest,
   file: string,
-  { idempotencyKey, onStatus, signal }: ToFile,
+  { idempotencyKey, ...watched }: ToFile,
 ): Promise<DownloadDone> {
   // Before anything is charged: a file that cannot be written is no reason to queue.
   const output = await openOutputFile(file);
-  const given = signal && { signal };
   try {
-    const requestToken = await queue(api, request, { idempotencyKey, ...given });
+    const { onStatus: _status, ...limits } = watched;
+    const requestToken = await queue(api, request, { idempotencyKey, ...limits });
     try {
-      const ended = await waitForDownload(api, requestToken, { ...given, ...(onStatus && { onStatus }) });
+      const ended = await waitForDownload(api, requestToken, watched);
       if (ended.status === 'failed') throw new ClientError(ended.error, ended.message, { hasFailed: true });
-      await transfer(ended, output.handle, signal);
+      await transfer(ended, output.handle, watched.signal);
       await output.finish();
       return ended;
     } catch (error) {
@@ -56,7 +53,7 @@ export async function downloadToFile(
 async function queue(
   api: ApiClient,
   body: DownloadRequest,
-  { idempotencyKey, ...given }: Pick<ToFile, 'idempotencyKey' | 'signal'>,
+  { idempotencyKey, ...given }: Omit<ToFile, 'onStatus'>,
 ): Promise<string> {
   const header = { 'Idempotency-Key': idempotencyKey };
   const sent = { isOpen: false };
@@ -88,7 +85,7 @@ async function transfer(
 ): Promise<void> {
   const failed = (what: string, cause?: unknown) => new ClientError('transfer_failed', what, { cause });
   const response = await fetch(url, signal && { signal }).catch((cause: unknown) => {
-    throw failed(`the link to the file does not answer: ${reasonOf(cause)}`, cause);
+    throw failed(`the link to the file does not answer: ${reasonWithAddress(cause)}`, cause);
   });
   const { ok, status, body } = response;
   if (!ok || !body) throw failed(`the link to the file answers ${status}`);

@@ -10,7 +10,7 @@ export interface paths {
     };
     /**
      * Title, duration and thumbnail of a video
-     * @description Takes one metadata credit if it succeeds, and nothing otherwise. It never takes a download credit.
+     * @description Takes one metadata credit if it succeeds, and nothing otherwise. It never takes a download credit. Where the platform gives no metadata, `reason` and `retryable` beside the code say why, and whether the same request may succeed soon.
      */
     get: operations['getVideoMetadata'];
     put?: never;
@@ -50,7 +50,7 @@ export interface paths {
     };
     /**
      * Status of a download, and the link to its file
-     * @description Costs nothing. A download goes from `queued` through `claimed` and `running` to `done` or `failed`, and returns to `queued` when an attempt is repeated. Each poll of a finished download returns a new link. A poll of a failed download succeeds: its data holds the reason, and the download keeps its charge.
+     * @description Costs nothing. A download goes from `queued` through `claimed` and `running` to `done` or `failed`, and returns to `queued` when an attempt is repeated. Each poll of a finished download returns a new link. A poll of a failed download succeeds: its data holds the reason, and `charge` whether it was given back: it stays where the video or its platform is at fault, and is given back where the service is.
      */
     get: operations['getDownloadStatus'];
     put?: never;
@@ -753,6 +753,28 @@ export interface components {
             /** @enum {string} */
             code: 'metadata_unavailable';
             message: string;
+            /**
+             * @description Why, as in `error` of a failed download.
+             * @enum {string}
+             */
+            reason?:
+              | 'video_unavailable'
+              | 'private_video'
+              | 'login_required'
+              | 'age_restricted'
+              | 'geo_blocked'
+              | 'live_stream'
+              | 'too_large'
+              | 'too_long'
+              | 'drm_protected'
+              | 'unsupported_media'
+              | 'platform_error'
+              | 'rate_limited_by_platform'
+              | 'timed_out'
+              | 'voided'
+              | 'internal_error';
+            /** @description Whether the same request may succeed soon. */
+            retryable?: boolean;
           };
         };
       };

@@ -1,4 +1,4 @@
-import { ClientError, reasonOf } from './client-error.ts';
+import { ClientError, reasonOf, reasonWithAddress } from './client-error.ts';
 import { pause } from './pause.ts';
 
 /** The result of one request of the typed client. */
@@ -14,6 +14,14 @@ export interface RetryLimits {
   /** An answer that asks for a longer pause ends the retries; 30 unless given. A 429 may ask for up to an hour. */
   longestPauseSeconds?: number;
   signal?: AbortSignal;
+  /** Told why nothing is sent for some seconds: the API asks for a pause, or does not answer. */
+  onPause?: (paused: Pause) => void;
+}
+
+export interface Pause {
+  seconds: number;
+  /** A sentence without its full stop. */
+  why: string;
 }
 
 const defaultAttempts = 5;
@@ -21,6 +29,10 @@ const defaultLongestPauseSeconds = 30;
 
 /** Answers after which the same request may succeed; 504 is no answer of the API, but of a proxy before it. */
 const passing = [429, 500, 502, 503, 504];
+
+/** A platform that gives no metadata of a video says whether it would do so later. */
+const mayPass = (error: unknown, { status }: Response): boolean =>
+  passing.includes(status) && (error as { error?: { retryable?: boolean } } | undefined)?.error?.retryable !== false;
 
 /**
  * Sends a request again where the API asks for it or cannot be reached, after the pause that it names. A download is charged
@@ -32,13 +44,15 @@ export async function sendWithRetries<Data>(
   send: () => Promise<Answer<Data>>,
   limits: RetryLimits = {},
 ): Promise<Data> {
-  const { attempts = defaultAttempts, longestPauseSeconds = defaultLongestPauseSeconds, signal } = limits;
+  const { attempts = defaultAttempts, longestPauseSeconds = defaultLongestPauseSeconds, signal, onPause } = limits;
   for (let attempt = 1; ; attempt += 1) {
     const { data, error, response } = await reach(send, limits);
     if (data) return data.data;
     const wantedSeconds = retryAfterSeconds(response) ?? attempt * 2;
-    const isWorthIt = passing.includes(response.status) && wantedSeconds <= longestPauseSeconds;
-    if (!isWorthIt || attempt === attempts) throw refusalOf(error, response);
+    const isWorthIt = mayPass(error, response) && wantedSeconds <= longestPauseSeconds;
+    const refusal = refusalOf(error, response);
+    if (!isWorthIt || attempt === attempts) throw refusal;
+    onPause?.({ seconds: wantedSeconds, why: refusal.message });
     await pause(wantedSeconds, signal);
   }
 }
@@ -50,7 +64,7 @@ export async function sendWithRetries<Data>(
  */
 export async function reach<Value>(
   send: () => Promise<Value>,
-  { attempts = defaultAttempts, signal }: RetryLimits = {},
+  { attempts = defaultAttempts, signal, onPause }: RetryLimits = {},
 ): Promise<Value> {
   for (let attempt = 1; ; attempt += 1) {
     try {
@@ -58,8 +72,9 @@ export async function reach<Value>(
     } catch (failure) {
       // fetch throws this where there is no connection; any other error is one of the program.
       if (!(failure instanceof TypeError)) throw failure;
-      if (attempt === attempts)
-        throw new ClientError('unreachable', `the API does not answer: ${reasonOf(failure)}`, { cause: failure });
+      const why = `the API does not answer: ${reasonWithAddress(failure)}`;
+      if (attempt === attempts) throw new ClientError('unreachable', why, { cause: failure });
+      onPause?.({ seconds: attempt, why });
       await pause(attempt, signal);
     }
   }

@@ -1,3 +1,4 @@
+import type { FailureReason } from '../domain/failure-reasons.ts';
 import { later } from '../domain/instant.ts';
 import type { UsageSnapshot } from '../domain/usage-state.ts';
 import { summariseUsage } from '../domain/usage-summary.ts';
@@ -8,7 +9,7 @@ import type { WriterRegistry } from './usage/writer-registry.ts';
 
 export type LookUpAnswer =
   | { outcome: 'found'; metadata: VideoMetadata }
-  | { outcome: 'probe_failed'; detail: string; nobodyAnswered: boolean }
+  | { outcome: 'probe_failed'; reason: FailureReason; detail: string; nobodyAnswered: boolean }
   | Exclude<UsageAnswer, { outcome: 'accepted' | 'found_earlier' }>;
 
 export interface LookUpRequest {
@@ -40,8 +41,8 @@ export async function lookUpMetadata(
   }
   const found = await probe.probe(video);
   if (!found.ok) {
-    const { detail, nobodyAnswered = false } = found;
-    return { outcome: 'probe_failed', detail, nobodyAnswered };
+    const { reason, detail, nobodyAnswered = false } = found;
+    return { outcome: 'probe_failed', reason, detail, nobodyAnswered };
   }
   const { downloadRefusal } = found.metadata;
   const answer = await ask({ kind: 'debit_metadata', lookupId, video, downloadRefusal });

@@ -5,7 +5,7 @@ import { type ParsedVideo, parseVideoUrl } from '../domain/parse-video-url.ts';
 import type { Effective } from '../domain/usage-events.ts';
 
 /**
- * The story of a first demo start: two customers, each with a closed month and one that is running. `script.ts` gives it dates,
+ * The story of a first demo start: three customers, each with a closed month and one that is running. `script.ts` gives it dates,
  * `tell-story.ts` tells it through the commands. Its counts are the same on every day of the year: traffic is told in whole
  * weeks, of which any seven days in a row have the same downloads.
  */
@@ -192,6 +192,51 @@ const radio: Customer = {
   ],
 };
 
+/** A press agency, which pays for most of its downloads one by one: its months have amounts worth looking at. */
+const agency: Customer = {
+  reference: 'demo story: agency',
+  email: 'desk@agency.example.com',
+  plan: 'studio_500',
+  openedDaysAgo: 52,
+  wishes: [
+    wish('https://www.tiktok.com/@example.press/video/7231338487075638571', 41, { quality: '1080' }),
+    wish('https://x.com/examplepress/status/1600000000000000002', 96, { quality: '720' }),
+    wish('https://rumble.com/v2abcdf-floods-from-the-air.html', 318, { quality: '1080' }),
+    wish('https://www.reddit.com/r/videos/comments/10abcdf/the_bridge/', 64, { quality: '720' }),
+    wish('https://vimeo.com/76979872', 1_240, { quality: '2160' }),
+  ],
+  months: [
+    {
+      weeks: 4,
+      week: [3, 2, 2, 2, 2, 1, 0],
+      lookups: 1,
+      key: 'newsdesk',
+      happenings: [
+        at(0, '07:10', { what: 'key issued', label: 'newsdesk' }),
+        at(0, '07:20', {
+          what: 'terms agreed',
+          changes: { downloads_limit: 20, overage_cents: 250 },
+          effective: 'now',
+        }),
+        at(0, '07:30', { what: 'overage cap set', cents: 15_000, effective: 'now' }),
+        at(20, '19:30', download('newsdesk', wish('https://vimeo.com/76979873', 305), ['geo_blocked'])),
+        at(20, '21:15', { what: 'charge waived', reference: 'ticket-1049', reason: 'announced for every country' }),
+      ],
+    },
+    {
+      weeks: 3,
+      week: [3, 3, 2, 3, 2, 1, 1],
+      lookups: 1,
+      key: 'newsdesk',
+      happenings: [
+        at(4, '18:40', { what: 'credit note issued', cents: 500, reference: 'ticket-1061', reason: 'fetched twice' }),
+        at(15, '20:30', download('newsdesk', wish('https://vimeo.com/76979874', 512), failsByOurFault)),
+        at(19, '19:20', download('newsdesk', wish(youtube('Z4C82eyhwgV'), 95), ['video_unavailable'])),
+      ],
+    },
+  ],
+};
+
 /** The charge of such a download is given back. */
 export const isOurFault = ({ attempts }: ScriptedDownload): boolean => attempts.includes('internal_error');
 
@@ -203,4 +248,4 @@ export function videoOf({ url, options }: Wish): ParsedVideo & { options: Downlo
 }
 
 /** The first one is the account of the start screen. */
-export const story = [archive, radio] as const satisfies readonly Customer[];
+export const story = [archive, radio, agency] as const satisfies readonly Customer[];

@@ -25,11 +25,15 @@ export class DataDirectoryRefused extends Error {
  * The lock is SQLite's, on a file of its own. The kernel releases it when the process dies, even after a SIGKILL.
  * Nothing else may open that file, because closing any handle of a file gives up the process's locks on it.
  *
+ * @param servedAt finds the address of the service that runs on a folder, to name it where the folder is in use
  * @throws {DataDirectoryRefused}
  */
-export function lockDataDirectory(directory: string) {
+export function lockDataDirectory(
+  directory: string,
+  servedAt: (directory: string) => string | undefined = () => undefined,
+) {
   const path = makeDirectory(directory);
-  const lock = takeLock(path);
+  const lock = takeLock(path, servedAt);
   try {
     checkFormat(path);
     writePrivateFile(join(path, holderFile), `${process.pid}\n`);
@@ -58,7 +62,7 @@ function makeDirectory(directory: string): string {
   }
 }
 
-function takeLock(path: string): DatabaseSync {
+function takeLock(path: string, servedAt: (directory: string) => string | undefined): DatabaseSync {
   let lock: DatabaseSync | undefined;
   try {
     lock = new DatabaseSync(join(path, lockFile), { timeout: 0 });
@@ -69,8 +73,10 @@ function takeLock(path: string): DatabaseSync {
     if (!(error as Error).message.includes('locked')) {
       throw new DataDirectoryRefused(`The data folder ${path} cannot be locked: ${(error as Error).message}`);
     }
+    const url = servedAt(path);
+    const holder = `${holderName(path)}${url ? `, which serves ${url}` : ''}`;
     throw new DataDirectoryRefused(
-      `The data folder ${path} is in use by ${holderName(path)}. Stop that process, or choose another folder.`,
+      `The data folder ${path} is in use by ${holder}. Stop that process, or choose another folder with REELTALLY_DATA.`,
     );
   }
 }

@@ -50,8 +50,10 @@ export function sendPage(reply: FastifyReply, { title, content }: Page): Fastify
         </style>
       </head>
       <body>
-        <h1>${title}</h1>
-        ${content}
+        <main>
+          <h1>${title}</h1>
+          ${content}
+        </main>
       </body>
     </html>`;
   return reply.headers(pageHeaders()).send(page.text);

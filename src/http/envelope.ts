@@ -23,9 +23,17 @@ export function sendErrorWithoutHooks(reply: FastifyReply, error: ApiError): Fas
 export const mediaType = 'application/json';
 
 /** Contract §2.1: the form of an error. */
-export const errorEnvelope = ({ code, message }: { code: string; message: string }) => ({
+export const errorEnvelope = ({
+  code,
+  message,
+  failure,
+}: {
+  code: string;
+  message: string;
+  failure?: ApiError['failure'];
+}) => ({
   success: false,
-  error: { code, message },
+  error: { code, message, ...failure },
 });
 
 /** Also notes the error's code for the observer of requests. */

@@ -1,3 +1,4 @@
+import { type FailureReason, failureReasons } from '../domain/failure-reasons.ts';
 import type { Refusal } from '../domain/refusals.ts';
 import type { ApiPart } from './retry-after.ts';
 
@@ -39,17 +40,29 @@ export class ApiError extends Error {
   readonly code: ApiErrorCode;
   /** The part of the service that is away. */
   readonly away: ApiPart | undefined;
+  /** Why the platform gave nothing, and whether the same request may succeed soon. */
+  readonly failure: { reason: FailureReason; retryable: boolean } | undefined;
 
-  /** @param about a more precise text for the client than the error's own; or the part that is away */
-  constructor(code: ApiErrorCode, about?: string | { away: ApiPart }) {
-    super(typeof about === 'string' ? about : apiErrors[code].message);
+  /** @param about a more precise text for the client than the error's own; the part that is away; or why a platform gave nothing */
+  constructor(code: ApiErrorCode, about?: string | { away: ApiPart } | { reason: FailureReason }) {
+    super(
+      typeof about === 'string' ? about : about && 'reason' in about ? textOf(about.reason) : apiErrors[code].message,
+    );
     this.code = code;
-    this.away = typeof about === 'object' ? about.away : undefined;
+    if (typeof about !== 'object') return;
+    if ('away' in about) this.away = about.away;
+    else this.failure = { reason: about.reason, retryable: failureReasons[about.reason].retryable };
   }
 
   get status(): number {
     return apiErrors[this.code].status;
   }
+}
+
+/** @returns what a client is told of a reason, and whether it helps to ask again */
+function textOf(reason: FailureReason): string {
+  const { message, retryable } = failureReasons[reason];
+  return `${message} ${retryable ? 'Try again' : 'Repeating the request does not help'}`;
 }
 
 /** Texts for a key that is not in force although it is not revoked. */

@@ -32,6 +32,7 @@ const credits = z.strictObject(creditFields).meta({ id: 'Credits' });
 
 export const creditsReference: EndpointReference = {
   operationId: 'getCredits',
+  tag: 'Account',
   summary: 'Usage of the current billing period',
   description: 'Costs nothing. It includes every download that was answered with `202`.',
   success: { status: 200, description: 'The pools and the overage of this billing period.', data: credits },

@@ -65,6 +65,7 @@ const documents = z
 
 export const documentsReference: EndpointReference = {
   operationId: 'listDocuments',
+  tag: 'Account',
   summary: "The account's invoices and credit notes",
   description:
     'Costs nothing. The newest first; all amounts are integers in US cents, without tax. A document appears a moment after it was issued.',

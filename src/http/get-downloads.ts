@@ -48,6 +48,7 @@ const downloads = z
 
 export const downloadsReference: EndpointReference = {
   operationId: 'listDownloads',
+  tag: 'Account',
   summary: "The account's downloads",
   description:
     'Costs nothing. The newest first, by any key of the account. A download appears a moment after its `202`. ' +

@@ -63,6 +63,7 @@ const usage = z
 
 export const usageReference: EndpointReference = {
   operationId: 'getUsage',
+  tag: 'Account',
   summary: 'Usage of a billing period by day and by key',
   description:
     'Costs nothing. The pools are as `GET /credits` has them. Days and keys may be a moment behind. What is given back counts on the day on which that happens.',

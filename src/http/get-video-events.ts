@@ -55,6 +55,7 @@ const videoEvents = z
 
 export const videoEventsReference: EndpointReference = {
   operationId: 'listDownloadEvents',
+  tag: 'Videos',
   summary: 'The downloads that have ended since',
   description:
     `Costs nothing. One request for all downloads of the account: up to ${String(maxEvents)} that have ended after a cursor, by any key. None is left out, and an answer that gets lost is repeated with the same cursor. ` +

@@ -33,8 +33,11 @@ const videoMetadata = z
 
 export const videoMetadataReference: EndpointReference = {
   operationId: 'getVideoMetadata',
+  tag: 'Videos',
   summary: 'Title, duration and thumbnail of a video',
-  description: 'Takes one metadata credit if it succeeds, and nothing otherwise. It never takes a download credit.',
+  description:
+    'Takes one metadata credit if it succeeds, and nothing otherwise. It never takes a download credit. ' +
+    'Where the platform gives no metadata, `reason` and `retryable` beside the code say why, and whether the same request may succeed soon.',
   query,
   success: { status: 200, description: 'The metadata that the platform gives for the video.', data: videoMetadata },
   errors: ['unsupported_platform', 'metadata_quota_exceeded', 'metadata_unavailable'],
@@ -73,7 +76,7 @@ export const getVideoMetadata: Endpoint['handler'] = (dependencies) => async (re
       request.log.info({ platform: video.platform, video: video.videoId, detail: answer.detail }, 'a probe failed');
       if (answer.nobodyAnswered) throw new ApiError('metadata_unavailable', { away: 'workers' });
       partsAway.works('workers');
-      throw new ApiError('metadata_unavailable');
+      throw new ApiError('metadata_unavailable', { reason: answer.reason });
     case 'refused':
       partsAway.works('event_store');
       throw errorOfAccount(answer.refusal) ?? new ApiError('metadata_quota_exceeded');

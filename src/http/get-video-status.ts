@@ -30,10 +30,11 @@ const headers = z.object({
 
 export const videoStatusReference: EndpointReference = {
   operationId: 'getDownloadStatus',
+  tag: 'Videos',
   summary: 'Status of a download, and the link to its file',
   description:
     'Costs nothing. A download goes from `queued` through `claimed` and `running` to `done` or `failed`, and returns to `queued` when an attempt is repeated. ' +
-    'Each poll of a finished download returns a new link. A poll of a failed download succeeds: its data holds the reason, and the download keeps its charge.',
+    'Each poll of a finished download returns a new link. A poll of a failed download succeeds: its data holds the reason, and `charge` whether it was given back: it stays where the video or its platform is at fault, and is given back where the service is.',
   query,
   headers,
   success: {

@@ -36,6 +36,7 @@ const issuedKey = z
 
 export const authKeyReference: EndpointReference = {
   operationId: 'issueKey',
+  tag: 'Account',
   summary: 'Issue another API key, which is shown once',
   description:
     'The new key belongs to the same account, works at once, and has an hourly limit of its own. Costs nothing. ' +

@@ -83,6 +83,7 @@ const queuedDownload = z
 
 export const videoDownloadReference: EndpointReference = {
   operationId: 'queueDownload',
+  tag: 'Videos',
   summary: 'Queue the download of a video',
   description:
     'Takes one download credit, or the overage price of the plan once the allowance is used up. ' +

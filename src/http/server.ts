@@ -136,13 +136,16 @@ function answerNoRoute(request: FastifyRequest, reply: FastifyReply, addresses: 
   return sendError(reply, error);
 }
 
+const asksToRepeat = ({ status, failure }: ApiError): boolean =>
+  status === 503 || (status === 502 && failure?.retryable !== false);
+
 function answerError({ addresses, admissions, partsAway }: AuthenticateDependencies) {
   return async (error: FastifyError | Error, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
     request.usageHeaders ??= { window: addresses.show(clientAddress(request)), creditsRemaining: noCredits };
     const known = asApiError(error, request);
     if (!known) request.log.error({ err: error }, 'a request failed inside the service');
     const answered = known ?? new ApiError('internal_error');
-    if (answered.status === 502 || answered.status === 503) {
+    if (asksToRepeat(answered)) {
       reply.header('retry-after', String(answered.away ? partsAway.missed(answered.away) : 1));
     }
     if (errorsThatGiveBack.has(answered.code)) await giveBack(request, admissions);

@@ -145,6 +145,8 @@ async function connectBeside(
     rules,
     /** Address of the API for its clients. PORT=0 leaves the port to the system: known once the API listens in this process. */
     publicUrl: config.PUBLIC_URL ?? localUrl(config),
+    /** Account and key that a demo shows, once they are there: it keeps the key for the page `/docs` of its owner. */
+    demo: undefined as { accountId: string; key: string } | undefined,
     /** The work that may have to wait, by name: each function tells the reason, or undefined while nothing waits. */
     waiting: new Map<string, () => Promise<string | undefined>>(),
     /** False until everything works that a start promises; see `endStart`. */

@@ -8,6 +8,7 @@ import { launchEventStore } from '../embedded/event-store/launch.ts';
 import type { ConnectImport } from '../transfer/import-log.ts';
 import { createLogger } from './logger.ts';
 import type { Config } from './settings/config.ts';
+import { servedAt } from './settings/instance.ts';
 
 const answerTimeoutMs = 30_000;
 /** A day: a server that refused one append for its age could store the next, and the order would be lost. */
@@ -21,7 +22,7 @@ export const importTarget =
   (config: Config, output: Output): WithImportTarget =>
   async (use) => {
     if (config.EVENTSTORE_URL !== undefined) return use(connectTo(config.EVENTSTORE_URL, config, output));
-    const lock = lockDataDirectory(config.dataDirectory);
+    const lock = lockDataDirectory(config.dataDirectory, servedAt);
     try {
       const server = await launchEventStore({
         dataDirectory: join(config.dataDirectory, 'event-store'),

@@ -20,9 +20,9 @@ import { requireParts } from './required-parts.ts';
 import type { Role } from './roles/role.ts';
 import { startHealthServer, startRole } from './roles/start-roles.ts';
 import { warnOfExcessRights, warnOfWaitingCommits } from './server-warnings.ts';
-import { bundledPlansFile, type Config } from './settings/config.ts';
+import { bundledPlansFile, type Config, misspeltText } from './settings/config.ts';
 import { keepSettings, requireSharedSecret } from './settings/installation.ts';
-import { type Addresses, findAddresses, removeInstance, writeInstance } from './settings/instance.ts';
+import { type Addresses, findAddresses, removeInstance, servedAt, writeInstance } from './settings/instance.ts';
 import { createTokens, readSecrets, type Secrets } from './settings/secrets.ts';
 import { Shutdown } from './shutdown.ts';
 
@@ -47,8 +47,7 @@ export interface ServeOptions {
 export async function serve(config: Config, { role, parentPid, progress, ready }: ServeOptions): Promise<number> {
   const log = createServiceLog(config, role);
   const { logger } = log;
-  for (const { name, setting } of config.similarNames)
-    logger.warn(`${name} is not a setting; did you mean ${setting}?`);
+  for (const misspelt of config.similarNames) logger.warn(misspeltText(misspelt));
   requireParts(config, role);
   const shutdown = new Shutdown(logger);
   const { promise: ended, resolve: end, reject: fail } = Promise.withResolvers<number>();
@@ -98,7 +97,7 @@ async function startAll(
 ): Promise<StartedParts> {
   const { log, progress, shutdown, failed } = context;
   const demo = isDemo(given);
-  const lock = lockDataDirectory(given.dataDirectory);
+  const lock = lockDataDirectory(given.dataDirectory, servedAt);
   shutdown.add('data directory', async () => lock.release());
   // Whoever runs everything in one process has the staff console too.
   const ported = { ...given, STAFF_PORT: given.STAFF_PORT ?? 0 };
@@ -138,6 +137,7 @@ async function startAll(
   if (refusal !== undefined) notices.push(refusal);
   const prepared =
     demo && url !== null && refusal === undefined ? await prepareDemo(demoService, accountOfStory) : null;
+  connections.demo = prepared ?? undefined;
   shutdown.add('instance file', async () => removeInstance(config.dataDirectory));
   writeInstance(config.dataDirectory, { pid: process.pid, publicUrl: url ?? '', staffUrl, ...addresses });
   notices.push(...(await waitingNotices(connections)));

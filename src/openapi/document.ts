@@ -3,6 +3,7 @@ export interface OpenApiDocument {
   openapi: '3.1.0';
   info: { title: string; version: string; summary?: string; description: string; license?: License };
   servers: Server[];
+  tags?: { name: string; description: string }[];
   security: Record<string, string[]>[];
   paths: Record<string, Partial<Record<'get' | 'post', Operation>>>;
   components: Components & {
@@ -28,12 +29,21 @@ export interface Components {
 
 export interface Operation {
   operationId: string;
+  tags?: string[];
   summary: string;
   description: string;
   parameters?: Parameter[];
   requestBody?: { required: boolean; content: Content };
   /** By status. */
   responses: Record<string, Response | Reference>;
+  'x-codeSamples'?: CodeSample[];
+}
+
+/** A request as somebody would write it, which pages made of the document show. */
+export interface CodeSample {
+  lang: string;
+  label: string;
+  source: string;
 }
 
 export interface Parameter {

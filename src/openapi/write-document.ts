@@ -13,6 +13,7 @@ import type {
 interface Described {
   info: OpenApiDocument['info'];
   server: Server;
+  tags?: OpenApiDocument['tags'];
   /** What a request carries as its bearer token. */
   token: { name: string; description: string };
   operations: readonly DescribedOperation[];
@@ -28,7 +29,7 @@ export interface DescribedOperation extends Omit<Operation, 'parameters' | 'requ
 }
 
 /** Writes an API down as OpenAPI 3.1, its endpoints in their order. */
-export function writeDocument({ info, server, token, operations, components = {} }: Described): OpenApiDocument {
+export function writeDocument({ info, server, tags, token, operations, components = {} }: Described): OpenApiDocument {
   const paths: OpenApiDocument['paths'] = {};
   for (const { method, path, ...described } of operations)
     paths[path] = { ...paths[path], [method === 'GET' ? 'get' : 'post']: operationOf(described) };
@@ -36,6 +37,7 @@ export function writeDocument({ info, server, token, operations, components = {}
     openapi: '3.1.0',
     info,
     servers: [server],
+    ...(tags && { tags }),
     security: [{ [token.name]: [] }],
     paths,
     components: {
@@ -47,19 +49,23 @@ export function writeDocument({ info, server, token, operations, components = {}
 
 function operationOf({
   operationId,
+  tags,
   summary,
   description,
   parameters,
   body,
   responses,
+  'x-codeSamples': samples,
 }: Omit<DescribedOperation, 'method' | 'path'>): Operation {
   return {
     operationId,
+    ...(tags && { tags }),
     summary,
     description,
     ...(parameters.length > 0 && { parameters }),
     ...(body && { requestBody: { required: body.required, content: contentOf(body.schema, body.examples) } }),
     responses,
+    ...(samples && { 'x-codeSamples': samples }),
   };
 }
 

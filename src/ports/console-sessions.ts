@@ -58,6 +58,8 @@ export interface SignInChoice {
 export interface ReadLink extends LinkSubject {
   choices: SignInChoice[];
   isOfBrowser: (browser: string | undefined) => boolean;
+  /** No browser has asked for it: the service has printed it, or it came with an invitation. */
+  isUnasked: boolean;
 }
 
 export interface SignInLinks {

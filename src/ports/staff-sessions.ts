@@ -45,4 +45,6 @@ export interface StaffLinks {
 export interface ReadStaffLink {
   staffId: string;
   isOfBrowser: (browser: string | undefined) => boolean;
+  /** No browser has asked for it: the service has printed it, or it came with an invitation. */
+  isUnasked: boolean;
 }

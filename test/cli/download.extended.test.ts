@@ -53,7 +53,7 @@ describe('download', () => {
     const file = join(temporaryDirectory(), 'a.mp4');
     const { code, screen } = await runOnTerminal(['download', service.sampleUrl('bars'), '-o', file], environment());
     expect(code).toBe(0);
-    expect(screen).toMatch(/\r\u001b\[K(queued|claimed|running|done)/);
+    expect(screen).toMatch(/\r\u001b\[K(queued: waiting for a free worker|claimed: |running: the worker is fetching)/);
     expect(screen.split('\r\u001b[K').at(-1)).toMatch(/^\S+a\.mp4: \d+ bytes, video\/mp4\n$/);
   });
 
@@ -190,9 +190,13 @@ describe('download', () => {
     const url = `http://127.0.0.1:${String(await freePort())}`;
     const out = join(temporaryDirectory(), 'a.mp4');
     const words = ['download', service.sampleUrl('bars'), '-o', out];
-    expectRefusal(
-      await runInLoadedProcess(words, environment({ REELTALLY_URL: url })),
-      /^reeltally: the API does not answer: ECONNREFUSED \(unreachable\)\n$/,
-    );
+    const away = `the API does not answer: ECONNREFUSED at ${new URL(url).host}`;
+    const [ran, shown] = await Promise.all([
+      runInLoadedProcess(words, environment({ REELTALLY_URL: url })),
+      runOnTerminal(words, environment({ REELTALLY_URL: url })),
+    ]);
+    expectRefusal(ran, new RegExp(`^reeltally: ${away} \\(unreachable\\)\n$`));
+    // Meanwhile, a person sees what the command waits for.
+    expect(shown.screen).toContain(`\r\u001b[Kwaiting 2 s: ${away}`);
   });
 });

@@ -104,7 +104,7 @@ describe('serve refuses beside a running service', () => {
   it('a second start on its data directory, naming the process that has it', async () => {
     const { dataDirectory, pid } = service;
     const inUse = new RegExp(
-      `^reeltally: The data folder \\S+ is in use by process ${String(pid)}\\. Stop that process`,
+      `^reeltally: The data folder \\S+ is in use by process ${String(pid)}, which serves ${service.url}\\. Stop that process`,
     );
     await expectNoStart({ REELTALLY_DATA: dataDirectory }, inUse);
   });

@@ -47,6 +47,14 @@ describe('sendWithRetries', () => {
     expect(count()).toBe(1);
   });
 
+  it('does not where the platform would give nothing to the same request', async () => {
+    const { response } = answer(502);
+    const told = { code: 'metadata_unavailable', message: 'it is gone', retryable: false };
+    const { send, count } = sender({ error: { success: false, error: told }, response });
+    await expect(sendWithRetries(send)).rejects.toMatchObject({ code: 'metadata_unavailable' });
+    expect(count()).toBe(1);
+  });
+
   it('ends with the last answer after the last attempt', async () => {
     const { send, count } = sender(answer(503, 'unavailable'));
     await expect(sendWithRetries(send, { attempts: 3 })).rejects.toMatchObject({ code: 'unavailable' });

@@ -20,36 +20,36 @@ import { waitFor } from '../support/wait-for.ts';
 /** What the log has of the whole story, of the key that a start shows, and of the admin whom each start finds again. */
 const eventsTold = {
   StaffInvited: 1,
-  AccountOpened: 2,
-  ApiKeyIssued: 5,
+  AccountOpened: 3,
+  ApiKeyIssued: 6,
   ApiKeyRevoked: 1,
   PersonInvited: 3,
   PersonRemoved: 1,
-  UsagePeriodOpened: 4,
-  UsagePeriodEnded: 2,
-  UsagePeriodClosed: 2,
-  PlanChanged: 3,
-  OverageCapSet: 2,
-  DownloadQueued: 204,
-  DownloadCreditDebited: 196,
-  OverageCharged: 8,
-  MetadataCreditDebited: 168,
-  UsageWarningReached: 4,
-  UsageWarningMailed: 4,
+  UsagePeriodOpened: 6,
+  UsagePeriodEnded: 3,
+  UsagePeriodClosed: 3,
+  PlanChanged: 4,
+  OverageCapSet: 3,
+  DownloadQueued: 300,
+  DownloadCreditDebited: 236,
+  OverageCharged: 64,
+  MetadataCreditDebited: 217,
+  UsageWarningReached: 8,
+  UsageWarningMailed: 8,
   OverageCapReached: 1,
   OverageCapMailed: 1,
-  ChargeWaived: 2,
+  ChargeWaived: 4,
   DownloadCreditReturned: 1,
-  InvoiceIssued: 4,
-  CorrectionAsked: 2,
-  CorrectionMade: 2,
-  CreditNoteIssued: 1,
-  JobClaimed: 214,
-  JobStarted: 214,
-  JobReleased: 10,
-  JobCompleted: 193,
-  JobFailed: 11,
-  FileExpired: 193,
+  InvoiceIssued: 6,
+  CorrectionAsked: 4,
+  CorrectionMade: 4,
+  CreditNoteIssued: 2,
+  JobClaimed: 312,
+  JobStarted: 312,
+  JobReleased: 12,
+  JobCompleted: 286,
+  JobFailed: 14,
+  FileExpired: 286,
 };
 
 /** Percents of the story at which a start is killed, one after the other. */
@@ -77,6 +77,7 @@ async function countEvents({ dataDirectory }: ServiceProcess): Promise<Record<st
   return counts;
 }
 
+const agency = accountIdOf(story[2].reference);
 const eventsOfStory = sum(Object.values(eventsTold));
 const listAccounts = async (environment: Environment) =>
   (await runCli<{ accounts: { account_id: string; email: string }[] }>(['accounts', 'list'], environment)).accounts;
@@ -88,6 +89,13 @@ it('is told once, however often a start is killed on the way', async () => {
   expect(await countEvents(service)).toEqual(eventsTold);
   expect(service.demo?.accountId).toBe(accountIdOf(story[0].reference));
   expect(await runCli(['ledger', 'verify'], environment)).toMatchObject({ events: eventsOfStory });
+  // The month that is running has amounts worth looking at.
+  interface Usage {
+    periods: { downloads: { overage: { cents: number } } }[];
+  }
+  const { periods } = await runCli<Usage>(['accounts', 'usage', agency], environment);
+  for (const { downloads } of periods) expect(downloads.overage.cents).toBeGreaterThan(5_000);
+  expect(periods).toHaveLength(2);
   // Its warnings are recorded as mailed, and nobody is mailed.
   expect(existsSync(join(service.dataDirectory, 'mails'))).toBe(false);
 

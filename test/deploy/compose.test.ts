@@ -308,6 +308,7 @@ describe('the proxy', () => {
       '/console',
       '/console/*',
       '/docs',
+      '/docs/*',
       '/openapi.json',
     ]);
     expect(caddyfile.match(/respond 404/g)).toHaveLength(1);

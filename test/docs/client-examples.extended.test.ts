@@ -121,6 +121,15 @@ describe.each(Object.keys(interpreters))('docs/examples/client/%s', (name) => {
     expect([downloads.used, metadata.used]).toEqual([0, 1]);
   });
 
+  it('asks once for the metadata of a film that is gone', async () => {
+    const key = await newKey();
+    await using proxy = await startInterferingProxy(service.url, {});
+    const words = ['--check', service.sampleUrl('gone'), 'film.mp4'];
+    const { code, stderr } = await run(name, words, { key, url: proxy.url });
+    expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringContaining('has been removed') as string });
+    expect(proxy.paths()).toEqual(['/video/metadata']);
+  });
+
   it('saves no error as the film', async () => {
     const key = await newKey();
     const file = join(temporaryDirectory(), 'film.mp4');

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import type { DownloadProgress, VideoSource, WantedFile } from '../../src/ports/videos.ts';
 import { listProcesses, readProcessFile } from '../../src/system/processes.ts';
-import { refusedItems, undownloadableItems } from '../support/failing-items.ts';
+import { itemsOfPlatformFaults, refusedItems, undownloadableItems } from '../support/failing-items.ts';
 import { processesNaming } from '../support/processes-naming.ts';
 import { atMostMs, isLongProof } from '../support/proof-scale.ts';
 import { downloadFrom, platformOfFile } from '../support/sample-platform.ts';
@@ -54,16 +54,17 @@ test('metadata is what the platform announces', async () => {
 const isProbed = (id: string) => (isLongProof && id !== 'drm') || ['private', 'busy', 'nonesuch'].includes(id);
 
 describe('an item that cannot be had', () => {
-  test.each([...refusedItems, ['busy', 'rate_limited_by_platform'], ['nonesuch', 'video_unavailable']])(
+  test.each([...refusedItems, ...itemsOfPlatformFaults, ['nonesuch', 'video_unavailable']])(
     '%s fails as %s',
     async (id, reason) => {
-      expect(await download(id)).toMatchObject({ ok: false, reason });
+      // The page of the platform says that such a download stays charged.
+      expect(await download(id)).toMatchObject({ ok: false, reason, fault: 'video' });
       if (isProbed(id)) expect(await probe(id)).toMatchObject({ ok: false, reason });
     },
   );
 
   test.each(undownloadableItems)('%s is refused for download as %s', async (id, reason) => {
-    expect(await download(id)).toMatchObject({ ok: false, reason });
+    expect(await download(id)).toMatchObject({ ok: false, reason, fault: 'video' });
   });
 
   test('flaky fails at first and then works', async () => {

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { pagePath, sampleItems } from '../../src/embedded/sample-platform/items.ts';
 import { startSamplePlatform } from '../../src/embedded/sample-platform/sample-platform.ts';
+import { itemsOfPlatformFaults, refusedItems, undownloadableItems } from '../support/failing-items.ts';
 import { platformOfFile } from '../support/sample-platform.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 import { waitFor } from '../support/wait-for.ts';
@@ -20,6 +21,19 @@ test('the index page lists every item with its kind and address', async () => {
   for (const [id, item] of Object.entries(sampleItems)) {
     expect(text).toContain(`href="${platform.url}${pagePath(id, item)}"`);
     expect(text).toContain(item.kind);
+  }
+});
+
+test('the index page says of each item that fails why, and what is charged', async () => {
+  const { text } = await fetchText('/');
+  const reasons = new Map<string, string>([...refusedItems, ...undownloadableItems, ...itemsOfPlatformFaults]);
+  for (const [id, item] of Object.entries(sampleItems)) {
+    const reason = reasons.get(id);
+    const told = reason === undefined ? 'a file' : `fails: <code>${reason}</code>`;
+    const row = text.split('<tr>').find((each) => each.includes(`href="${platform.url}${pagePath(id, item)}"`));
+    expect([id, row]).toEqual([id, expect.stringContaining(told)]);
+    expect(row?.includes('stays charged')).toBe(reason !== undefined);
+    expect((await fetchText(pagePath(id, item))).text).toContain(told);
   }
 });
 

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { failureReasons } from '../../src/domain/failure-reasons.ts';
 import { call, expectError } from '../support/client.ts';
 import { creditsOf, exhaust, expectDownloadImpossible, issueKey, metadataPath, together } from './requests.ts';
 import { demoOf, noDownloads, shareService } from './shared-service.ts';
@@ -100,13 +101,25 @@ describe('GET /video/metadata, 502', () => {
     const { key } = demoOf(service);
     const before = await creditsOf(service.url, key);
     // Each item that fails is looked at where films are made.
-    const items = ['private', 'gone', 'no-such-item'];
+    const reasons = {
+      private: ['private_video', false],
+      gone: ['video_unavailable', false],
+      'no-such-item': ['video_unavailable', false],
+      busy: ['rate_limited_by_platform', true],
+    } as const;
+    const items = Object.keys(reasons);
     const answers = await Promise.all(items.map((item) => lookUp(item, key)));
     expect(answers.map(({ status, code }) => `${String(status)} ${String(code)}`)).toEqual(
       items.map(() => '502 metadata_unavailable'),
     );
-    // The platform's own words, which may hold anything, stay inside.
-    expect(new Set(answers.map(({ text }) => text)).size).toBe(1);
+    for (const [index, [reason, retryable]] of Object.values(reasons).entries()) {
+      const { text, headers } = answers[index]!;
+      const { message } = failureReasons[reason];
+      // The platform's own words, which may hold anything, stay inside.
+      const said = `${message} ${retryable ? 'Try again' : 'Repeating the request does not help'}`;
+      expect(JSON.parse(text)).toMatchObject({ error: { message: said, reason, retryable } });
+      expect(headers.has('retry-after')).toBe(retryable);
+    }
     expect(await creditsOf(service.url, key)).toEqual(before);
   });
 });

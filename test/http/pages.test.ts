@@ -24,11 +24,22 @@ function expectPage({ headers, text }: Awaited<ReturnType<typeof ask>>): void {
 }
 
 describe('the start page', () => {
-  it('says to people what this is, and where the reference is', async () => {
+  it('says to people what this is, and shows the ways in', async () => {
     const page = await ask(`${service.url}/`, browser);
     expect(page.status).toBe(200);
     expectPage(page);
-    for (const link of ['href="/docs"', 'href="/openapi.json"']) expect(page.text).toContain(link);
+    for (const link of ['/console', '/docs', '/openapi.json', '/readyz']) {
+      expect(page.text).toContain(`href="${link}"`);
+      const led = await fetch(service.url + link, { redirect: 'manual' });
+      expect([link, led.status]).toEqual([link, link === '/console' ? 303 : 200]);
+      await led.body?.cancel();
+    }
+    // A proxy passes no health checks to the internet.
+    const behindProxy = await fetch(`${service.url}/`, {
+      headers: { accept: browser, 'x-forwarded-for': '192.0.2.1' },
+    });
+    const text = await behindProxy.text();
+    expect([text.includes('href="/docs"'), text.includes('href="/readyz"')]).toEqual([true, false]);
   });
 
   it.each(['*/*', 'application/json', 'text/html;q=0.5, application/json', 'text/html;q=0', 'text/plain', ''])(

@@ -302,14 +302,31 @@ describe('a variable that is nearly a setting', () => {
     ['EVENT_STORE_URL', 'EVENTSTORE_URL'],
     ['MAX_FILE_MB', 'MAX_FILE_MIB'],
     ['LOGLEVEL', 'LOG_LEVEL'],
+    ['PROT', 'PORT'],
+    ['DMEO', 'DEMO'],
   ])('%s is told with %s', (name, setting) => {
     expect(readConfig({ [name]: 'x' }).similarNames).toEqual([{ name, setting }]);
   });
 
-  it.each(['HOSTNAME', 'HOME', 'PORTS', 'SITE_URL', 'HTTP_PORT', 'OTEL_TRACES_SAMPLER', 'AWS_REGION', 'PWD', 'SHLVL'])(
-    '%s is none',
-    (name) => {
-      expect(readConfig({ [name]: 'x' }).similarNames).toEqual([]);
-    },
-  );
+  it('is told beside what is refused, whatever that is', () => {
+    const text = 'WORKER_SLOT is not a setting; did you mean WORKER_SLOTS?';
+    expect(faultsOf({ WORKER_SLOT: 'hidden', PORT: 'http' })).toEqual([expect.stringMatching(/^ {2}PORT: /), text]);
+    expect(faultsOf({ WORKER_SLOT: 'hidden', OIDC_CLIENT_ID: 'console' })).toEqual([text]);
+  });
+
+  it.each([
+    'HOSTNAME',
+    'HOME',
+    'PORTS',
+    'PORTO',
+    'TROP',
+    'SITE_URL',
+    'HTTP_PORT',
+    'OTEL_TRACES_SAMPLER',
+    'AWS_REGION',
+    'PWD',
+    'SHLVL',
+  ])('%s is none', (name) => {
+    expect(readConfig({ [name]: 'x' }).similarNames).toEqual([]);
+  });
 });

@@ -1,5 +1,6 @@
 import { expect } from 'vitest';
 import { type ApiClient, createApiClient } from '../../src/client/client.ts';
+import { failureReasonNames } from '../../src/domain/failure-reasons.ts';
 import { apiPrefix } from '../../src/http/endpoints.ts';
 import { expectListedAnswer } from './endpoint-answers.ts';
 
@@ -92,10 +93,19 @@ function checkEnvelope(response: Response, text: string): void {
   const envelope = JSON.parse(text) as unknown;
   if (response.ok) expect(envelope).toEqual({ success: true, data: expect.any(Object) as unknown });
   else {
+    const { error } = envelope as { error: Record<string, unknown> };
     expect(envelope).toEqual({
       success: false,
-      error: { code: expect.stringMatching(/^[a-z_]+$/) as unknown, message: expect.stringMatching(/./) as unknown },
+      error: {
+        code: expect.stringMatching(/^[a-z_]+$/) as unknown,
+        message: expect.stringMatching(/./) as unknown,
+        ...('reason' in error && {
+          reason: expect.toBeOneOf(failureReasonNames) as unknown,
+          retryable: expect.any(Boolean) as unknown,
+        }),
+      },
     });
+    if ('reason' in error) expect(error['code']).toBe('metadata_unavailable');
   }
 }
 

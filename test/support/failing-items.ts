@@ -17,3 +17,10 @@ export const undownloadableItems = [
   ['large', 'too_large'],
   ['long', 'too_long'],
 ] as const satisfies [string, FailureReason][];
+
+/** Items for which the platform itself fails, or says something that nobody knows. */
+export const itemsOfPlatformFaults = [
+  ['busy', 'rate_limited_by_platform'],
+  ['broken', 'platform_error'],
+  ['odd', 'video_unavailable'],
+] as const satisfies [string, FailureReason][];

@@ -32,7 +32,13 @@ export interface Started {
   staffUrl: string | null;
   dataDirectory: string;
   samplePlatformUrl: string | null;
-  demo: { accountId: string; key: string; keyId: string; staffSignInPath?: string | null } | null;
+  demo: {
+    accountId: string;
+    key: string;
+    keyId: string;
+    signInPath?: string | null;
+    staffSignInPath?: string | null;
+  } | null;
   notices: string[];
 }
 

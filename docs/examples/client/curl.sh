@@ -43,6 +43,7 @@ request() {
     code=$(field code)
     case $status:$code in
       2*) return ;;
+      502:metadata_unavailable) ! grep -q '"retryable":false' "$work/body" || give_up "$(field message) ($(field reason))" ;;
       502:delivery_failed) give_up 'The file is no longer available: queue a fresh download.' ;;
       000:* | 429:* | 500:* | 502:* | 503:*) ;;
       402:*) give_up "$(field message) ($code): nothing was charged. Try again when the next period begins." ;;

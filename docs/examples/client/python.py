@@ -26,9 +26,10 @@ LONGEST_PAUSE_SECONDS = 60
 class Refused(Exception):
     """The API has answered with an error that no repetition mends in time."""
 
-    def __init__(self, code, message):
+    def __init__(self, code, message, retryable=True):
         super().__init__(f"{message} ({code})")
         self.code = code
+        self.retryable = retryable
 
 
 def call(path, body=None, **headers):
@@ -47,7 +48,7 @@ def call(path, body=None, **headers):
             refusal = refusal_of(answer)
             # A 429 says when the oldest request leaves the hourly window, which may be an hour away.
             pause_seconds = int(answer.headers.get("Retry-After") or attempt * 2)
-            passes = answer.code in (429, 500, 502, 503) and refusal.code != "delivery_failed"
+            passes = answer.code in (429, 500, 502, 503) and refusal.code != "delivery_failed" and refusal.retryable
             if not passes or pause_seconds > LONGEST_PAUSE_SECONDS or attempt == ATTEMPTS:
                 raise refusal from None
         except (OSError, http.client.HTTPException) as failure:
@@ -61,7 +62,8 @@ def call(path, body=None, **headers):
 def refusal_of(answer):
     try:
         error = json.load(answer)["error"]
-        return Refused(error["code"], error["message"])
+        # A platform that gives no metadata of a video says whether it would do so later.
+        return Refused(error["code"], error["message"], error.get("retryable", True))
     except (ValueError, KeyError):
         return Refused("unexpected_answer", f"the answer is not one of the API, with status {answer.code}")
 

@@ -72,6 +72,7 @@ export function createSignInLinks(pool: Pool, dependencies: Dependencies): SignI
         emailHashes: row.email_hashes,
         choices,
         isOfBrowser: (browser) => isOfBrowser(row, browser),
+        isUnasked: row.browser_hash === null,
       };
     },
     use: async (secret, { accountId, personId, browser, replaces }) => {

@@ -59,7 +59,12 @@ export function createStaffLinks(pool: Pool, { macs, randomBits }: Dependencies)
     },
     read: async (secret) => {
       const row = await links.read(pool, secret);
-      return row && { staffId: row.staff_id, isOfBrowser: (browser) => isOfBrowser(row, browser) };
+      if (!row) return undefined;
+      return {
+        staffId: row.staff_id,
+        isOfBrowser: (browser) => isOfBrowser(row, browser),
+        isUnasked: row.browser_hash === null,
+      };
     },
     use: async (secret) => {
       const { rowCount } = await pool.query(

@@ -34,12 +34,10 @@ export async function openLink(visit: Visit, dependencies: ConsoleDependencies):
   if (!link || !only) return pages.unusableLink();
   const isAskedHere = link.isOfBrowser(pages.askingSecret(visit, dependencies));
   if (choices.length === 1 && isAskedHere) return await start(visit, dependencies, { secret, ...only });
+  const { title, note } = pages.whyPressed(link.isUnasked);
   return page({
-    title: choices.length === 1 ? 'Sign in here?' : 'Which account?',
-    content: html`${
-        !isAskedHere &&
-        html`<p>This link was not asked for in this browser. Go on only if you have asked for it yourself.</p>`
-      }
+    title: choices.length === 1 ? title : 'Which account?',
+    content: html`${!isAskedHere && note}
       <form method="post" action="/console/sign-in/${secret}" class="stack">
         ${pages.nextField(visit)}
         <fieldset>

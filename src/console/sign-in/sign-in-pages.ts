@@ -30,6 +30,7 @@ type Dependencies = Pick<SiteDependencies, 'origins'>;
  *
  *     form ──▶ mail with a link ──▶ the browser that asked: signed in
  *                              └──▶ any other browser: a page that asks first, which uses nothing up
+ *     a link that was printed, or came with an invitation ──▶ a page that greets its owner, and uses nothing up
  *
  * The answer to the form is the same for every address, and is given before anybody looks whose address it is.
  */
@@ -74,6 +75,23 @@ export function signInPages({ base, cookieNames, sessionSeconds, people, known, 
     /** The secret of the browser, if it is one that has asked for a link. */
     askingSecret: (visit: Visit, dependencies: Dependencies): string | undefined =>
       readAsking(visit, namesFor(dependencies), base)?.secret,
+
+    /** Why a link does not sign in by being opened. @param isUnasked no browser has asked for it */
+    whyPressed: (isUnasked: boolean): { title: string; note: Html } =>
+      isUnasked
+        ? {
+            title: 'Welcome to Reeltally',
+            note: html`<p>
+              This link was made for you, and signs you in with one press. It works once, and programs that preview
+              links open them too: so opening it alone does not use it up.
+            </p>`,
+          }
+        : {
+            title: 'Sign in here?',
+            note: html`<p>
+              This link was asked for in another browser. Go on only if you have asked for it yourself.
+            </p>`,
+          },
 
     unusableLink: (): Answer => {
       const content = html`<p class="lead">It was used already, is ${tooOld}, or is not complete. Ask for a new one.</p>

@@ -83,6 +83,8 @@ export interface SampleItem {
   refusal?: string;
   /** The platform answers every request about the item with this status. */
   status?: number;
+  /** The reason that a download of the item fails for, as the service names it. Missing where it succeeds. */
+  failsAs?: string;
 }
 
 const ordinary = { media: 'wide', delivery: 'plain', durationSeconds: mediaDurationSeconds } as const;
@@ -116,33 +118,85 @@ export const sampleItems: Readonly<Record<string, SampleItem>> = {
     kind: 'takes about 24 seconds to arrive, so that progress can be watched',
   },
   flaky: { ...ordinary, delivery: 'flaky', title: 'Second time lucky', kind: 'fails at first, works when tried again' },
-  private: { ...ordinary, refusal: 'This video is private', title: 'Private film', kind: 'refused: private' },
-  gone: { ...ordinary, status: 410, title: 'Removed film', kind: 'refused: removed' },
-  geo: { ...ordinary, refusal: 'geo', title: 'Far-away film', kind: 'refused: not shown in this country' },
-  login: { ...ordinary, refusal: 'login', title: 'Members’ film', kind: 'refused: for signed-in users' },
+  private: {
+    ...ordinary,
+    refusal: 'This video is private',
+    title: 'Private film',
+    kind: 'refused: private',
+    failsAs: 'private_video',
+  },
+  gone: { ...ordinary, status: 410, title: 'Removed film', kind: 'refused: removed', failsAs: 'video_unavailable' },
+  geo: {
+    ...ordinary,
+    refusal: 'geo',
+    title: 'Far-away film',
+    kind: 'refused: not shown in this country',
+    failsAs: 'geo_blocked',
+  },
+  login: {
+    ...ordinary,
+    refusal: 'login',
+    title: 'Members’ film',
+    kind: 'refused: for signed-in users',
+    failsAs: 'login_required',
+  },
   age: {
     ...ordinary,
     refusal: 'Sign in to confirm your age',
     title: 'Grown-ups’ film',
     kind: 'refused: restricted by age',
+    failsAs: 'age_restricted',
   },
   premiere: {
     ...ordinary,
     refusal: 'Premieres in 3 hours',
     title: 'Tomorrow’s film',
     kind: 'refused: not shown yet',
+    failsAs: 'live_stream',
   },
-  drm: { ...ordinary, refusal: 'drm', title: 'Locked film', kind: 'refused: copy-protected' },
-  live: { ...ordinary, isLive: true, durationSeconds: null, title: 'Live colour bars', kind: 'refused: a live stream' },
-  large: { ...ordinary, delivery: 'endless', title: 'Enormous film', kind: 'refused: announces 64 GiB' },
-  long: { ...ordinary, durationSeconds: 172_800, title: 'Endless film', kind: 'refused: announces 48 hours' },
-  busy: { ...ordinary, status: 429, title: 'Popular film', kind: 'the platform says that it is asked too often' },
-  broken: { ...ordinary, status: 503, title: 'Film in repair', kind: 'the platform is out of order' },
+  drm: { ...ordinary, refusal: 'drm', title: 'Locked film', kind: 'refused: copy-protected', failsAs: 'drm_protected' },
+  live: {
+    ...ordinary,
+    isLive: true,
+    durationSeconds: null,
+    title: 'Live colour bars',
+    kind: 'refused: a live stream',
+    failsAs: 'live_stream',
+  },
+  large: {
+    ...ordinary,
+    delivery: 'endless',
+    title: 'Enormous film',
+    kind: 'refused: announces 64 GiB',
+    failsAs: 'too_large',
+  },
+  long: {
+    ...ordinary,
+    durationSeconds: 172_800,
+    title: 'Endless film',
+    kind: 'refused: announces 48 hours',
+    failsAs: 'too_long',
+  },
+  busy: {
+    ...ordinary,
+    status: 429,
+    title: 'Popular film',
+    kind: 'the platform says that it is asked too often',
+    failsAs: 'rate_limited_by_platform',
+  },
+  broken: {
+    ...ordinary,
+    status: 503,
+    title: 'Film in repair',
+    kind: 'the platform is out of order',
+    failsAs: 'platform_error',
+  },
   odd: {
     ...ordinary,
     refusal: 'The moon is in the wrong quarter',
     title: 'Odd film',
     kind: 'refused in words that nobody knows',
+    failsAs: 'video_unavailable',
   },
 };
 

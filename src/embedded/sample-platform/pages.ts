@@ -21,6 +21,13 @@ th, td { text-align: left; padding: 0.4rem 0.8rem 0.4rem 0; border-bottom: 1px s
 code { font-size: 0.9em; }
 td code { white-space: nowrap; }
 img { max-width: 100%; height: auto; }
+@media (max-width: 60rem) {
+  thead { display: none; }
+  tr, td { display: block; }
+  tr { padding: 0.6rem 0; border-bottom: 1px solid #ddd; }
+  td { padding: 0.1rem 0; border: 0; }
+  td code { white-space: normal; overflow-wrap: anywhere; }
+}
 </style>
 </head>
 <body>
@@ -30,16 +37,26 @@ ${body}
 `;
 }
 
-/** The list of all items, each with what it is for and its address. */
+/** What becomes of a download of an item, and what is charged for it. */
+function outcomeOf({ failsAs, delivery }: SampleItem): { ends: string; charged: string } {
+  if (failsAs !== undefined)
+    return { ends: `fails: <code>${escapeHtml(failsAs)}</code>`, charged: 'one download, which stays charged' };
+  const attempts = delivery === 'flaky' ? ', at the second attempt' : '';
+  return { ends: `a file${attempts}`, charged: 'one download' };
+}
+
+/** The list of all items, each with what it is for, what becomes of its download, and its address. */
 export function indexPage(base: string): string {
   const rows = Object.entries(sampleItems).map(([id, item]) => {
     const url = escapeHtml(base + pagePath(id, item));
-    return `<tr><td>${escapeHtml(item.title)}</td><td>${escapeHtml(item.kind)}</td><td><a href="${url}"><code>${url}</code></a></td></tr>`;
+    const { ends, charged } = outcomeOf(item);
+    return `<tr><td>${escapeHtml(item.title)}</td><td>${escapeHtml(item.kind)}</td><td>${ends}</td><td>${charged}</td><td><a href="${url}"><code>${url}</code></a></td></tr>`;
   });
   const body = `<h1>Sample platform</h1>
 <p>Films made on this machine, for trying the service without the internet. Give one of these addresses to the service.</p>
+<p>A download is charged when it is queued, with a credit of the allowance or the overage price, because the work begins then. It stays charged where the video or its platform is why it fails, as here. A failure of the service itself is given back.</p>
 <table>
-<thead><tr><th>Title</th><th>Kind</th><th>Address</th></tr></thead>
+<thead><tr><th>Title</th><th>Kind</th><th>A download</th><th>Charge</th><th>Address</th></tr></thead>
 <tbody>
 ${rows.join('\n')}
 </tbody>
@@ -52,6 +69,7 @@ export function watchPage(id: string, item: SampleItem): string {
   const body = `<h1>${escapeHtml(item.title)}</h1>
 <p><img src="/thumbnails/${id}.svg" alt="Colour bars" width="480" height="270"></p>
 <p>${escapeHtml(item.kind)}</p>
+<p>A download of it: ${outcomeOf(item).ends}. Charge: ${outcomeOf(item).charged}.</p>
 <p><a href="/api/items/${id}">as JSON</a> · <a href="/">all items</a></p>`;
   return page(item.title, body);
 }

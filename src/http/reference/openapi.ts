@@ -1,3 +1,4 @@
+import { failureReasonNames } from '../../domain/failure-reasons.ts';
 import type {
   ErrorResponse,
   Examples,
@@ -19,7 +20,9 @@ import {
 import type { Endpoint } from '../endpoint.ts';
 import { apiPrefix, endpoints } from '../endpoints.ts';
 import { type ApiErrorCode, apiErrors, errorsOfEveryEndpoint } from '../errors.ts';
+import { endpointTags } from './endpoint-reference.ts';
 import type { Example } from './examples.ts';
+import { codeSamples, type ShownService } from './page-requests.ts';
 
 const description = `Send the address of a video and get its metadata, or a download to poll and, once it is done, a signed link to the file.
 
@@ -60,8 +63,13 @@ const preferenceApplied: Header = {
  * The API as OpenAPI 3.1, from the list of endpoints, the schemas that read their input, and the table of errors.
  *
  * @param examples answers that a test got from the service
+ * @param shown the service to which the requests of the document are sent
  */
-export function createOpenApi(options: { version: string; examples: readonly Example[] }): OpenApiDocument {
+export function createOpenApi(options: {
+  version: string;
+  examples: readonly Example[];
+  shown: ShownService;
+}): OpenApiDocument {
   const schemas = new DocumentSchemas();
   const responses: Record<string, ErrorResponse> = {};
   return writeDocument({
@@ -73,11 +81,14 @@ export function createOpenApi(options: { version: string; examples: readonly Exa
       license: { name: 'Apache License 2.0', identifier: 'Apache-2.0' },
     },
     server: { url: apiPrefix, description: 'Where this document was read.' },
+    tags: Object.entries(endpointTags).map(([name, description]) => ({ name, description })),
     token: { name: 'apiKey', description: 'Every request carries an API key: `Authorization: Bearer <key>`.' },
     operations: endpoints.map((endpoint) => {
       const isOfEndpoint = ({ request }: Example) =>
         request.method === endpoint.method && request.path === endpoint.path;
-      return describe(endpoint, { schemas, responses, examples: options.examples.filter(isOfEndpoint) });
+      const examples = options.examples.filter(isOfEndpoint);
+      const described = describe(endpoint, { schemas, responses, examples });
+      return { ...described, 'x-codeSamples': codeSamples(described, options.shown) };
     }),
     components: {
       headers: { ...headersOfEveryAnswer, 'Retry-After': retryAfter, 'Preference-Applied': preferenceApplied },
@@ -95,7 +106,7 @@ interface Context {
 }
 
 function describe({ method, path, reference }: Endpoint, context: Context): DescribedOperation {
-  const { operationId, summary, description, query, headers, body, success } = reference;
+  const { operationId, tag, summary, description, query, headers, body, success } = reference;
   const { schemas, examples } = context;
   // A malformed request is no example of a request; its answer is one of an answer.
   const wellFormed = examples.filter(({ response }) => response.status !== 400);
@@ -109,6 +120,7 @@ function describe({ method, path, reference }: Endpoint, context: Context): Desc
     method,
     path,
     operationId,
+    tags: [tag],
     summary,
     description,
     parameters: [...inQuery, ...fieldsIn('header', headers)],
@@ -147,12 +159,19 @@ function errorResponsesOf(own: readonly ApiErrorCode[], { responses, examples }:
   );
 }
 
+/** There where a platform has answered. */
+const ofFailure: Record<string, JsonSchema> = {
+  reason: { type: 'string', enum: failureReasonNames, description: 'Why, as in `error` of a failed download.' },
+  retryable: { type: 'boolean', description: 'Whether the same request may succeed soon.' },
+};
+
 function errorResponse(status: number, codes: readonly ApiErrorCode[]): ErrorResponse {
   const texts = Object.fromEntries(codes.map((code) => [code, apiErrors[code].message]));
   const error = objectOf({
     code: { type: 'string', enum: [...codes], 'x-enumDescriptions': texts },
     message: { type: 'string' },
   });
+  if (codes.includes('metadata_unavailable')) Object.assign(error.properties ?? {}, ofFailure);
   return {
     description: codes.map((code) => `\`${code}\`: ${apiErrors[code].message}.`).join(' '),
     headers: headersOf(status),

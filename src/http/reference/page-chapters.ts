@@ -1,119 +1,69 @@
-import { code, columnTable, type Html, html } from '../../documents/html.ts';
-import type { ListedOperation } from '../../openapi/document.ts';
-import { type Listing, listing, requestListing } from './page-requests.ts';
+import { type Html, html } from '../../documents/html.ts';
+import { type GuideSection, programsFolder } from './guide.ts';
+import { quickStartListing, retriedListing } from './page-programs.ts';
+import { type Listing, listing, type ShownService } from './page-requests.ts';
 
-/** The chapters on how the endpoints work together. */
+/** The chapters beside the endpoints: how to begin, the guide, and the ways to a client. */
 
 /** A part of the page that can be folded, and is on a small screen. */
-export const chapter = (id: string, title: string, content: Html): Html =>
+const chapter = (id: string, title: string, content: Html): Html =>
   html`<details class="chapter" id="${id}" open>
     <summary><h2>${title}</h2></summary>
     ${content}
   </details>`;
 
-export function quickStart(operations: readonly ListedOperation[], apiUrl: string): Html {
-  const [queue, poll] = ['queueDownload', 'getDownloadStatus'].map((id) =>
-    operations.find(({ operationId }) => operationId === id),
-  );
+/** Stands for the key of a reader who is not known. */
+const noKey = 'rtk_…';
+
+/** The variables of all examples. @param key of the reader, if it is known */
+export function variables({ origin, videoUrl }: ShownService, key: string | undefined): Html {
+  return html`<h2 id="begin">Begin here</h2>
+    <p>
+      Paste these lines into a terminal. All examples of this page use them, run there as they stand, and are charged to
+      the account of the key. A started demo prints a key, the
+      <a href="/console/keys">console</a> issues one to an owner who is signed in, and an operator issues one with
+      <code>keys issue</code>. A key is shown only once, because the service stores only its hash.
+    </p>
+    <div class="reader" hidden>
+      <label
+        >Your API key
+        <input type="text" autocomplete="off" spellcheck="false" maxlength="100" placeholder="${noKey}" /></label
+      ><span class="note">It is filled in below, is kept by this tab alone, and is sent nowhere.</span>
+    </div>
+    <pre><code>export REELTALLY_URL=${origin}
+export REELTALLY_KEY=<span class="reader-key">${key ?? noKey}</span>
+export VIDEO=${videoUrl}
+export FOLDER=.</code></pre>`;
+}
+
+export function quickStart(apiUrl: string, { videoUrl }: ShownService): Html {
   return html`<h2 id="start">Quick start</h2>
     <p>
-      A download takes three steps. Addresses, tokens and times in the examples stand for your own.
-      <code>KEY</code> holds your API key; a started demo prints one, and an operator issues one with
-      <code>keys issue</code>.
+      A download takes three steps: queue it, wait for its end, fetch the file. With the header
+      <code>Prefer: wait=60, until=ended</code> the status is answered when the download has ended, or after a minute,
+      and does not count in the hour. The link is good for an hour and needs no key; each poll returns a new one.
     </p>
-    <h3>1. Queue it</h3>
-    ${queue && listing(requestListing(queue, apiUrl))}
-    <p>The answer has a <code>request_token</code>.</p>
-    <h3>2. Poll its status</h3>
-    ${poll && listing(requestListing(poll, apiUrl, { Prefer: 'wait=60, until=ended' }))}
+    ${listing(quickStartListing(apiUrl, videoUrl))}
     <p>
-      With the header <code>Prefer: wait=60, until=ended</code> the answer comes when the download has ended, or after a
-      minute, and does not count in the hour. Poll until <code>status</code> is <code>done</code> or
-      <code>failed</code>.
-    </p>
-    <h3>3. Fetch the file</h3>
-    ${code('curl --fail -o video.mp4 "$DOWNLOAD_URL"')}
-    <p>The <code>download_url</code> of step 2 is good for an hour and needs no key. Each poll returns a new one.</p>`;
+      Examples below that have a <code>TOKEN</code> mean the <code>request_token</code> of a download. The lines for
+      curl set it; in another terminal, <code>export TOKEN=…</code>.
+    </p>`;
 }
 
-export function retries(operations: readonly ListedOperation[], apiUrl: string): Html {
-  const queue = operations.find(({ operationId }) => operationId === 'queueDownload');
-  const content = html`<p>
-      The same download sent twice is queued and charged twice, unless both requests carry the same
-      <code>Idempotency-Key</code>. Then the second gets the answer of the first, and costs nothing. So make a key for
-      each download, such as a UUID, store it before you send the request, and repeat the request with it until it is
-      answered. A different download with a used key is answered <code>400</code>.
-    </p>
-    ${queue && listing(retriedListing(queue, apiUrl))}
-    <p>
-      <code>202</code> means: recorded, charged, and carried out, whatever crashes. Any other answer means: this request
-      is not charged. A connection that closes without an answer means neither.
-    </p>
-    ${columnTable(whenToRetry, { Answer: ([answer]) => answer, 'Try again?': ([, what]) => what })}`;
-  return chapter('retries', 'Retries and idempotency', content);
-}
-
-const whenToRetry: readonly (readonly [Html, string])[] = [
-  [html`<code>400</code> <code>401</code> <code>402</code> <code>404</code>`, 'No: something must change first.'],
-  [
-    html`<code>429</code> <code>502</code> <code>503</code>`,
-    'Yes, after the seconds in Retry-After, a limited number of times. Such a request charged nothing, or its charge is given back.',
-  ],
-  [html`<code>500</code>`, 'Yes, with growing pauses, a limited number of times.'],
-  [html`<code>delivery_failed</code>`, 'No: the file is gone. Queue the download again.'],
-  [
-    html`no answer`,
-    'A GET: yes; a metadata request may have taken its credit. A download: yes, with its Idempotency-Key. A new API key: yes; a key that was not shown cannot be used by anybody.',
-  ],
-];
-
-const idempotencyKey = { 'Idempotency-Key': 'order-1842' };
-
-/** The request of the quick start, sent so that it is neither lost nor paid for twice. */
-function retriedListing(queue: ListedOperation, apiUrl: string): Listing {
-  const { curl, typescript, python } = requestListing(queue, apiUrl, idempotencyKey);
-  const indented = (text: string) => text.replaceAll('\n', '\n  ');
-  const [imports = '', call = ''] = python.split('\n\n');
-  return {
-    curl: curl.replace('curl -sS ', 'curl -sS --retry 5 --retry-connrefused '),
-    typescript: [
-      'async function queueDownload() {',
-      `  ${indented(typescript.slice(0, typescript.lastIndexOf('\n')))}`,
-      '  return response;',
-      '}',
-      '',
-      'let response;',
-      'for (let attempt = 1; attempt <= 6; attempt += 1) {',
-      '  response = await queueDownload().catch(() => undefined);',
-      '  if (response && ![429, 500, 502, 503].includes(response.status)) break;',
-      "  const seconds = Number(response?.headers.get('Retry-After') ?? attempt * 2);",
-      '  await new Promise((resolve) => setTimeout(resolve, seconds * 1000));',
-      '}',
-    ].join('\n'),
-    python: [
-      imports,
-      'import time',
-      '',
-      'for attempt in range(1, 7):',
-      '    response = None',
-      '    try:',
-      `        ${call.slice(0, call.lastIndexOf('\n')).replaceAll('\n', '\n        ')}`,
-      '    except requests.RequestException:',
-      '        pass',
-      '    if response is not None and response.status_code not in (429, 500, 502, 503):',
-      '        break',
-      '    wait = response.headers.get("Retry-After") if response is not None else None',
-      '    time.sleep(int(wait or attempt * 2))',
-    ].join('\n'),
-  };
+/** @param apiUrl for the listings that belong to a section */
+export function guideChapters(sections: readonly GuideSection[], apiUrl: string, { videoUrl }: ShownService): Html[] {
+  const listings: Readonly<Record<string, Listing>> = { 'when-to-try-again': retriedListing(apiUrl, videoUrl) };
+  return sections.map(({ id, title, content }) => {
+    const own = listings[id];
+    return chapter(id, title, html`${content} ${own && listing(own)}`);
+  });
 }
 
 export function clients(): Html {
   const content = html`<p>
-      <a href="/openapi.json">openapi.json</a> is this reference as OpenAPI 3.1, for any generator. A typed client for
-      TypeScript, generated from it, with a command line, is a package in the source under <code>src/client</code>:
-    </p>
-    ${code(`const api = createApiClient('https://api.example.com', process.env.KEY);
-const { data, error } = await api.POST('/video/download', { body: { url, quality: '720' } });`)}`;
+    <a href="/openapi.json">openapi.json</a> is this reference as OpenAPI 3.1, for any generator. A typed client for
+    TypeScript, generated from it, with a command line, is a package in the source under <code>src/client</code>.
+    <a href="/docs/${programsFolder}typescript.ts">typescript.ts</a> is a whole program that uses it.
+  </p>`;
   return chapter('clients', 'Clients', content);
 }

@@ -11,13 +11,13 @@ import {
   resolve,
   type Response,
 } from '../../openapi/document.ts';
-import { listing, requestListing } from './page-requests.ts';
+import { listing, listingOf } from './page-requests.ts';
 
 export const methodBadge = (method: string): Html =>
   html`<span class="method ${method}">${method.toUpperCase()}</span>`;
 
 /** Everything about one endpoint: what goes in, what comes out, and what can go wrong. */
-export function endpointSection(document: OpenApiDocument, operation: ListedOperation, apiUrl: string): Html {
+export function endpointSection(document: OpenApiDocument, operation: ListedOperation): Html {
   const responses = Object.entries(operation.responses).map(
     ([status, response]) => [status, resolve<Response | ErrorResponse>(document, response)] as const,
   );
@@ -29,7 +29,7 @@ export function endpointSection(document: OpenApiDocument, operation: ListedOper
     <p>${prose(operation.description)}</p>
     ${inputPart(document, operation)}
     <h3>Request</h3>
-    ${listing(requestListing(operation, apiUrl))}
+    ${listing(listingOf(operation['x-codeSamples']))}
     ${responses.map(([status, response]) => !('x-errors' in response) && successPart(document, status, response))}
     <h3>Errors</h3>
     ${errorTable(errorsOf(document, operation))}
@@ -45,14 +45,14 @@ interface ListedError {
   text: string;
 }
 
-export const errorsOf = (document: OpenApiDocument, { responses }: Operation): ListedError[] =>
+const errorsOf = (document: OpenApiDocument, { responses }: Operation): ListedError[] =>
   Object.entries(responses).flatMap(([status, response]) => {
     const whole = resolve<ErrorResponse | object>(document, response);
     const texts = 'x-errors' in whole ? Object.entries(whole['x-errors']) : [];
     return texts.map(([name, text]) => ({ status, name, text }));
   });
 
-export const errorTable = (errors: readonly ListedError[]): Html =>
+const errorTable = (errors: readonly ListedError[]): Html =>
   columnTable(errors, {
     Status: ({ status }) => html`<span class="status bad">${status}</span>`,
     Code: ({ name }) => html`<code>${name}</code>`,
@@ -66,12 +66,12 @@ function inputPart(document: OpenApiDocument, { parameters = [], requestBody }: 
       .map(({ name, required, description, schema }) => fieldRow(name, { ...schema, description }, required));
   const [query, headers] = [rowsIn('query'), rowsIn('header')];
   const body = requestBody?.content['application/json'].schema;
-  return html`${query.length > 0 && html`<h3>Query parameters</h3>`} ${table(['Name', 'Type', ''], query)}
-  ${headers.length > 0 && html`<h3>Headers</h3>`} ${table(['Name', 'Type', ''], headers)}
+  return html`${query.length > 0 && html`<h3>Query parameters</h3>`} ${table(['Name', 'Type', 'Meaning'], query)}
+  ${headers.length > 0 && html`<h3>Headers</h3>`} ${table(['Name', 'Type', 'Meaning'], headers)}
   ${
     body &&
     html`<h3>JSON body ${!requestBody.required && html`<span class="note">may be left out</span>`}</h3>
-      ${table(['Field', 'Type', ''], fieldRows(document, body, { marksRequired: true }))}`
+      ${table(['Field', 'Type', 'Meaning'], fieldRows(document, body, { marksRequired: true }))}`
   }`;
 }
 
@@ -84,7 +84,7 @@ function successPart(document: OpenApiDocument, status: string, { description, c
     <p>${prose(description)}</p>
     ${exampleBlocks(examples)}
     <h3>Fields of <code>data</code></h3>
-    ${kinds ? kindsTable(document, kinds) : table(['Field', 'Type', ''], fieldRows(document, whole, {}))}`;
+    ${kinds ? kindsTable(document, kinds) : table(['Field', 'Type', 'Meaning'], fieldRows(document, whole, {}))}`;
 }
 
 /** The kinds of an answer in one table: each field once, and with which of them it comes. */
@@ -100,7 +100,7 @@ function kindsTable(document: OpenApiDocument, kinds: readonly JsonSchema[]): Ht
     return fieldRows(document, field, { prefix: only === undefined ? '' : `With ${only}. ` });
   });
   return table(
-    ['Field', 'Type', ''],
+    ['Field', 'Type', 'Meaning'],
     [fieldRow('status', { type: 'string', enum: titles }, undefined), ...rows.flat()],
   );
 }
@@ -128,7 +128,7 @@ function fieldRow(name: string, schema: JsonSchema, required: boolean | undefine
     <td class="type">${typeOf(schema)}</td>
     <td>
       ${prose(schema.description ?? '')}
-      ${texts ? html`One of the <a href="#reasons">reasons</a>.` : values && html`<div>${values.length > 1 ? 'One of' : 'Always'} ${values}</div>`}
+      ${texts ? html`One of the <a href="#why-a-download-fails">reasons</a>.` : values && html`<div>${values.length > 1 ? 'One of' : 'Always'} ${values}</div>`}
       ${schema.default !== undefined && html`<div class="note">Default: <code>${JSON.stringify(schema.default)}</code></div>`}
     </td>
   </tr>`;

@@ -25,6 +25,24 @@ export const pageScript = `
   if (kept) kept.checked = true;
   for (const choice of all('[name=language]')) choice.addEventListener('change', () => store.set(choice.id));
 
+  const reader = document.querySelector('.reader');
+  const key = document.querySelector('.reader-key');
+  const unknown = key.textContent;
+  const keyForm = /^rtk_\\w+$/;
+  const fillIn = (value) => { key.textContent = keyForm.test(value) ? value : unknown; };
+  try {
+    const field = reader.querySelector('input');
+    field.value = sessionStorage.getItem('key') || '';
+    if (field.value) fillIn(field.value);
+    field.addEventListener('input', () => {
+      const value = field.value.trim();
+      fillIn(value);
+      if (keyForm.test(value)) sessionStorage.setItem('key', value);
+      else sessionStorage.removeItem('key');
+    });
+    reader.hidden = false;
+  } catch { /* a browser that keeps nothing: the key is typed into the terminal */ }
+
   const copyText = async (text) => {
     if (navigator.clipboard) return navigator.clipboard.writeText(text);
     // Without https a browser has no clipboard but this one.

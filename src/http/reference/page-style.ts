@@ -1,9 +1,9 @@
 /** The page brings all that it needs along and can be read without internet. It follows the reader's dark mode. */
 export const pageStyle = `
 :root { color-scheme: light dark; --ink: #1c2430; --soft: #5b6675; --line: #e1e5ea; --paper: #fff; --panel: #f6f7f9;
-  --accent: #0b63b5; --get: #0b63b5; --post: #1d7a46; --bad: #a4371f; }
+  --accent: #0b63b5; --get: #0b63b5; --post: #1d7a46; --good: #1d7a46; --bad: #a4371f; }
 @media (prefers-color-scheme: dark) { :root { --ink: #e4e8ee; --soft: #9aa6b5; --line: #2d3642; --paper: #12161c;
-  --panel: #1a2029; --accent: #6db3f2; --get: #2f7fc8; --post: #2f8f5b; --bad: #f0937d; } }
+  --panel: #1a2029; --accent: #6db3f2; --get: #2872b8; --post: #257a4b; --good: #62c894; --bad: #f0937d; } }
 * { box-sizing: border-box; }
 html { scroll-behavior: smooth; scroll-padding-top: 1rem; }
 body { margin: 0; color: var(--ink); background: var(--paper); font: 16px/1.6 system-ui, "Segoe UI", Helvetica, Arial, sans-serif; }
@@ -32,6 +32,8 @@ main > details:not([open]) h2::after { content: " +"; color: var(--soft); font-w
 .search input { width: 100%; padding: .45rem .6rem; color: inherit; background: var(--panel); border: 1px solid var(--line); border-radius: .4rem; font: inherit; }
 .hits button { display: block; width: 100%; padding: .4rem 0; color: var(--ink); background: none; border: 0; border-bottom: 1px solid var(--line); font: inherit; font-size: .8rem; line-height: 1.35; text-align: left; cursor: pointer; overflow-wrap: anywhere; }
 .hits button:hover { color: var(--accent); }
+.reader { margin: 0 0 .6rem; } .reader[hidden] { display: none; } .reader label { display: block; font-weight: 600; }
+.reader input { display: block; width: 100%; max-width: 32rem; margin: .2rem 0; padding: .45rem .6rem; color: inherit; background: var(--panel); border: 1px solid var(--line); border-radius: .4rem; font: inherit; font-weight: 400; }
 .found { outline: 2px solid var(--accent); outline-offset: 2px; }
 .listing { margin: .4rem 0 1rem; }
 .tabs { display: flex; gap: .2rem; } .tabs label { padding: .15rem .7rem; color: var(--soft); border-radius: .4rem .4rem 0 0; font-size: .8rem; cursor: pointer; }
@@ -57,9 +59,11 @@ th, td { padding: .45rem .8rem .45rem 0; border-bottom: 1px solid var(--line); v
 td:first-child { white-space: nowrap; }
 td.type { color: var(--soft); white-space: nowrap; }
 .note { color: var(--soft); font-size: .85em; }
-.status { font-weight: 700; color: var(--post); } .status.bad { color: var(--bad); }
+.status { font-weight: 700; color: var(--good); } .status.bad { color: var(--bad); }
 @media (max-width: 60rem) { .page { grid-template-columns: minmax(0, 1fr); gap: 0; } nav { position: static; max-height: none; padding-bottom: 0; }
   nav .contents { margin-top: 1rem; } .contents > summary { display: list-item; }
+  .cards thead { display: none; } .cards tr { display: block; padding: .5rem 0; border-bottom: 1px solid var(--line); }
+  .cards td { display: block; padding: .1rem 0; border: 0; } .cards td::before { content: attr(data-label) ": "; color: var(--soft); font-size: .85em; }
   td:first-child, td.type { white-space: normal; } h2 { margin-top: 2rem; } h2, main > details h2 { font-size: 1.2rem; }
   main > details { margin-top: 0; border-top: 1px solid var(--line); } main > details > summary { padding: .8rem 0; } }
 @media print { nav, .tabs, .copy { display: none; } .page { display: block; } }

@@ -1,21 +1,29 @@
-import { columnTable, Html, html, prose } from '../../documents/html.ts';
-import { type JsonSchema, type ListedOperation, type OpenApiDocument, operationsOf } from '../../openapi/document.ts';
-import { chapter, clients, quickStart, retries } from './page-chapters.ts';
-import { endpointSection, errorsOf, errorTable, methodBadge, pathPrefix } from './page-endpoint.ts';
-import { languages } from './page-requests.ts';
+import { Html, html, prose } from '../../documents/html.ts';
+import { type ListedOperation, type OpenApiDocument, operationsOf } from '../../openapi/document.ts';
+import type { GuideSection } from './guide.ts';
+import { clients, guideChapters, quickStart, variables } from './page-chapters.ts';
+import { endpointSection, methodBadge, pathPrefix } from './page-endpoint.ts';
+import { languages, type ShownService } from './page-requests.ts';
 import { pageScript } from './page-script.ts';
 import { pageStyle } from './page-style.ts';
 
+interface ReferencePage {
+  document: OpenApiDocument;
+  guide: readonly GuideSection[];
+  shown: ShownService;
+  /** The reader's API key, if it is known. */
+  key: string | undefined;
+}
+
 /**
- * The reference for people: one page made from the document alone, with nothing from elsewhere. It can be read without its
- * script, which searches, copies, and folds the endpoints on a small screen.
- *
- * @param origin where clients reach the service, such as `https://api.example.com`
+ * The whole book for authors of clients: one page made from the document and the guide, with nothing from elsewhere. It can be
+ * read without its script, which searches, copies, fills the reader's key in, and folds the endpoints on a small screen.
  */
-export function renderPage(document: OpenApiDocument, origin: string): string {
+export function renderPage({ document, guide, shown, key }: ReferencePage): string {
   const { info } = document;
   const operations = operationsOf(document);
-  const apiUrl = origin + pathPrefix(document);
+  const apiUrl = shown.origin + pathPrefix(document);
+  const sectionsOf = (...pages: readonly GuideSection['page'][]) => guide.filter(({ page }) => pages.includes(page));
   const page = html`<!doctype html>
     <html lang="en">
       <head>
@@ -28,14 +36,15 @@ export function renderPage(document: OpenApiDocument, origin: string): string {
       </head>
       <body>
         <div class="page">
-          ${navigation(document, operations)}
+          ${navigation(document, operations, sectionsOf)}
           <main>
             <h1>${info.title}</h1>
             <p class="lead">${info.summary}, version ${info.version}</p>
             ${info.description.split('\n\n').map((paragraph) => html`<p>${prose(paragraph)}</p>`)}
-            ${quickStart(operations, apiUrl)} ${authentication(document)} ${headers(document)}
-            ${operations.map((operation) => endpointSection(document, operation, apiUrl))}
-            ${retries(operations, apiUrl)} ${errors(document)} ${reasons(document)} ${clients()}
+            ${variables(shown, key)} ${quickStart(apiUrl, shown)}
+            ${guideChapters(sectionsOf('http-api.md'), apiUrl, shown)}
+            ${operations.map((operation) => endpointSection(document, operation))}
+            ${guideChapters(sectionsOf('errors.md', 'platforms.md'), apiUrl, shown)} ${clients()}
           </main>
         </div>
         <script>
@@ -46,7 +55,14 @@ export function renderPage(document: OpenApiDocument, origin: string): string {
   return page.text;
 }
 
-function navigation({ info }: OpenApiDocument, operations: readonly ListedOperation[]): Html {
+function navigation(
+  { info, tags = [] }: OpenApiDocument,
+  operations: readonly ListedOperation[],
+  sectionsOf: (...pages: readonly GuideSection['page'][]) => readonly GuideSection[],
+): Html {
+  const linksTo = (sections: readonly GuideSection[]) =>
+    sections.map(({ id, title }) => html`<a href="#${id}">${title}</a>`);
+
   return html`<nav>
     <a class="name" href="#">${info.title}</a>
     <fieldset class="languages">
@@ -65,63 +81,24 @@ function navigation({ info }: OpenApiDocument, operations: readonly ListedOperat
     <details class="contents" open>
       <summary>Contents</summary>
       <strong>Begin</strong>
-      <a href="#start">Quick start</a><a href="#key">Keys</a><a href="#headers">Headers</a>
-      <strong>Endpoints</strong>
-      ${operations.map(({ operationId, method, path }) => html`<a href="#${operationId}">${methodBadge(method)} ${path}</a>`)}
+      <a href="#begin">Begin here</a><a href="#start">Quick start</a>
+      <strong>Guide</strong>
+      ${linksTo(sectionsOf('http-api.md'))}
+      ${tags.map(
+        ({ name }) =>
+          html`<strong>${name}</strong> ${operations
+              .filter(({ tags: own }) => own?.includes(name))
+              .map(
+                ({ operationId, method, path }) => html`<a href="#${operationId}">${methodBadge(method)} ${path}</a>`,
+              )}`,
+      )}
+      <strong>Errors</strong>
+      ${linksTo(sectionsOf('errors.md'))}
+      <strong>Addresses of videos</strong>
+      ${linksTo(sectionsOf('platforms.md'))}
       <strong>More</strong>
-      <a href="#retries">Retries</a><a href="#errors">Errors</a><a href="#reasons">Why a download fails</a
-      ><a href="#clients">Clients</a>
+      <a href="#clients">Clients</a>
       <a href="/openapi.json">openapi.json</a>
     </details>
   </nav>`;
-}
-
-function authentication({ components }: OpenApiDocument): Html {
-  const schemes = Object.values(components.securitySchemes);
-  const content = html`${schemes.map(({ description }) => html`<p>${prose(description)}</p>`)}
-    <p>
-      A key is shown once, when it is issued. Each key has an hourly limit of its own; credits belong to the account and
-      are shared by its keys. A key that is missing, invalid or revoked is answered <code>401</code>.
-    </p>`;
-  return chapter('key', 'Keys', content);
-}
-
-function headers({ components }: OpenApiDocument): Html {
-  const content = html`<p>Every answer of the API has these headers, errors included.</p>
-    ${columnTable(Object.entries(components.headers ?? {}), {
-      Header: ([name]) => html`<code>${name}</code>`,
-      '': ([, { description }]) => description,
-    })}`;
-  return chapter('headers', 'Headers', content);
-}
-
-function errors(document: OpenApiDocument): Html {
-  const found = new Map(
-    operationsOf(document)
-      .flatMap((operation) => errorsOf(document, operation))
-      .map((error) => [`${error.status} ${error.name}`, error]),
-  );
-  found.set('405 method_not_allowed', {
-    status: '405',
-    name: 'method_not_allowed',
-    text: 'A known path with another method; the header Allow names the right one',
-  });
-  const all = [...found].sort(([one], [other]) => (one < other ? -1 : 1)).map(([, error]) => error);
-  const content = html`<p>
-      An unknown path is answered <code>404</code> <code>not_found</code> as well. With <code>429</code> and
-      <code>503</code>, <code>Retry-After</code> says how many seconds to wait.
-    </p>
-    ${errorTable(all)}`;
-  return chapter('errors', 'Errors', content);
-}
-
-function reasons({ components }: OpenApiDocument): Html {
-  const texts = Object.values(components.schemas ?? {}).flatMap(({ properties = {} }: JsonSchema) =>
-    Object.values(properties).flatMap((field) => Object.entries(field['x-enumDescriptions'] ?? {})),
-  );
-  const content = html`<p>
-      The <code>error</code> of a <code>failed</code> download. Show a text of your own for it, or <code>message</code>.
-    </p>
-    ${columnTable(texts, { Reason: ([name]) => html`<code>${name}</code>`, Message: ([, text]) => text })}`;
-  return chapter('reasons', 'Why a download fails', content);
 }

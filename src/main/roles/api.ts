@@ -37,7 +37,7 @@ import { listen } from '../listen.ts';
 import { createReadiness } from '../readiness.ts';
 import { serverUnreachable } from '../server-unreachable.ts';
 import { createCursors, createTokens } from '../settings/secrets.ts';
-import { addConsole, createOwnerSessions } from './console.ts';
+import { addConsole, createOwnerSessions, demoKeyOf } from './console.ts';
 import { metadataTimeoutMs, shortLinkTimeoutMs, type StartRole } from './role.ts';
 import { startStaffListener } from './staff.ts';
 
@@ -94,7 +94,13 @@ export const startApi: StartRole = async (connections, secrets) => {
   addConsole(server, connections, { ...shared, publicUrl });
   registerStartPage(server);
   registerHealthRoutes(server, { readiness, scrape: () => metrics.scrape() });
-  registerReferenceRoutes(server, { version: config.version, origin: publicUrl });
+  registerReferenceRoutes(server, {
+    version: config.version,
+    origin: publicUrl,
+    samplePlatformOrigin: connections.samplePlatformOrigin,
+    plans: config.plans,
+    keyOfReader: demoKeyOf(connections, publicUrl),
+  });
   const url = await listen(server, { host: config.HOST, port: config.PORT, setting: 'PORT' });
   connections.publicUrl = config.PUBLIC_URL ?? url;
   const staff =

@@ -75,6 +75,25 @@ export function addConsole(server: FastifyInstance, connections: Connections, sh
   });
 }
 
+/**
+ * The key of a demo, for its owner alone: who is signed in to the console. Nobody else's key is known to the service.
+ *
+ * @returns undefined for every other reader, and while Postgres is away
+ */
+export function demoKeyOf(
+  connections: Connections,
+  publicUrl: () => string,
+): (cookies: string | undefined) => Promise<string | undefined> {
+  const sessions = createConsoleSessions(connections.pool, connections);
+  return async (cookies) => {
+    const { demo } = connections;
+    const secret = readCookies(cookies).get(ownerCookies(originsOf(publicUrl()).isSecure).session);
+    if (secret === undefined || demo === undefined) return undefined;
+    const session = await sessions.find(secret).catch(() => undefined);
+    return session?.accountId === demo.accountId ? demo.key : undefined;
+  };
+}
+
 /** Sessions for the one endpoint of the API that takes them. */
 export function createOwnerSessions(connections: Connections, publicUrl: () => string): OwnerSessions {
   const { pool } = connections;

@@ -132,7 +132,7 @@ export interface Config extends Readonly<Environment>, OfferedPlans {
 
 /**
  * @param variables usually `process.env`; an empty variable counts as one that is not set
- * @throws {ConfigurationRefused} naming every variable at fault
+ * @throws {ConfigurationRefused} naming every variable at fault, and those that resemble settings
  */
 export function readConfig(variables: NodeJS.ProcessEnv = process.env): Config {
   const set = Object.fromEntries(
@@ -140,6 +140,21 @@ export function readConfig(variables: NodeJS.ProcessEnv = process.env): Config {
   );
   const settingNames = [...Object.keys(environment.shape), ...secretSettings.map(fileVariable)];
   const { unknown, similar } = checkNames(Object.keys(set), settingNames);
+  try {
+    return Object.freeze({ ...checkedConfig(set, unknown), similarNames: similar });
+  } catch (error) {
+    if (!(error instanceof ConfigurationRefused)) throw error;
+    // A setting that was meant and misspelt is often why another one is at fault.
+    const resembling = similar.map((each) => `\n${misspeltText(each)}`);
+    throw new ConfigurationRefused(error.message + resembling.join(''));
+  }
+}
+
+/** The warning of a variable that may have been meant as a setting. */
+export const misspeltText = ({ name, setting }: Misspelt): string =>
+  `${name} is not a setting; did you mean ${setting}?`;
+
+function checkedConfig(set: NodeJS.ProcessEnv, unknown: readonly Misspelt[]): Omit<Config, 'similarNames'> {
   const { values: given, faults: fileFaults } = withSecretFiles(set, secretSettings);
   const parsed = environment.safeParse(given);
   const faults = [
@@ -158,15 +173,13 @@ export function readConfig(variables: NodeJS.ProcessEnv = process.env): Config {
   refuseHalfOfS3(settings);
   if ((settings.OIDC_ISSUER === undefined) !== (settings.OIDC_CLIENT_ID === undefined))
     throw new ConfigurationRefused('OIDC_ISSUER, OIDC_CLIENT_ID: set both, or neither.');
-  const config: Config = {
+  return {
     ...settings,
     dataDirectory: resolve(settings.REELTALLY_DATA ?? join(projectDirectory, '.reeltally')),
     allEmbedded: !settings.EVENTSTORE_URL && !settings.DATABASE_URL && !settings.NATS_URL,
     ...loadPlans(settings.PLANS_FILE),
     version: readVersion(),
-    similarNames: similar,
   };
-  return Object.freeze(config);
 }
 
 /** Reads and checks the plans of an installation. @throws {ConfigurationRefused} telling why the file cannot be used */

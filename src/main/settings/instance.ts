@@ -69,6 +69,9 @@ export function findStaffOrigin(config: Config): string | undefined {
   return url ? new URL(url).origin : undefined;
 }
 
+/** Address of the API of the instance that runs on the folder; undefined if none does. */
+export const servedAt = (directory: string): string | undefined => runningInstance(directory)?.publicUrl;
+
 function runningInstance(directory: string): Instance | undefined {
   try {
     const running = instance.parse(JSON.parse(readFileSync(join(directory, instanceFile), 'utf8')));

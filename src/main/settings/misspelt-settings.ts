@@ -26,12 +26,20 @@ export function checkNames(
   return {
     unknown: others.filter(isOurs).map((name) => ({ name, setting: nearest(name, settings).setting })),
     similar: others.flatMap((name) => {
+      const swapped = settings.find((setting) => hasSwappedLetters(name, setting));
+      if (swapped !== undefined) return [{ name, setting: swapped }];
       // The distance is at least the difference of the lengths. Only a few settings are left to compare.
       const candidates = settings.filter((each) => Math.abs(each.length - name.length) <= tolerance(each));
       const { setting, distance } = nearest(name, candidates);
       return !isOurs(name) && distance <= tolerance(setting) ? [{ name, setting }] : [];
     }),
   };
+}
+
+/** `PROT` for `PORT`: of a short word, the one slip that leads to no other program's variable. */
+function hasSwappedLetters(name: string, setting: string): boolean {
+  const lettersOf = (word: string) => Array.from(word).sort().join('');
+  return setting.length >= 4 && lettersOf(name) === lettersOf(setting) && editDistance(name, setting) === 1;
 }
 
 /** Short words are too close to other programs' variables. */

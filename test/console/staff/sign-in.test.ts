@@ -61,11 +61,12 @@ describe('a link', () => {
     expect([await isSignedIn(other), await isSignedIn(scanner)]).toEqual([true, false]);
   });
 
-  it('that was printed asks first, and works for a day', async () => {
+  it('that was printed greets its owner, and works for a day', async () => {
     const person = await service.invite('admin');
     const path = await service.printedPath(person);
     const browser = newBrowser();
-    expectQuestion(await browser.get(path));
+    const { status, text, setCookies } = await browser.get(path);
+    expect([status, text.includes('Welcome to Reeltally'), setCookies]).toEqual([200, true, []]);
     expect((await browser.post(path)).status).toBe(303);
     expect(await isSignedIn(browser)).toBe(true);
     const late = await service.printedPath(person);

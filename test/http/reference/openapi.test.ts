@@ -6,9 +6,11 @@ import { apiPrefix, endpoints } from '../../../src/http/endpoints.ts';
 import { apiErrors, errorsOfEveryEndpoint } from '../../../src/http/errors.ts';
 import { readExamples } from '../../../src/http/reference/examples.ts';
 import { createOpenApi } from '../../../src/http/reference/openapi.ts';
+import { languages } from '../../../src/http/reference/page-requests.ts';
 import { type ErrorResponse, operationsOf, type Reference, resolve } from '../../../src/openapi/document.ts';
 
-const document = createOpenApi({ version: '1.2.3', examples: readExamples() });
+const shown = { origin: 'https://api.example.com', videoUrl: 'https://videos.example.com/watch/bars' };
+const document = createOpenApi({ version: '1.2.3', examples: readExamples(), shown });
 const operations = operationsOf(document);
 
 const shapeOf = (schema: z.ZodObject | undefined) => (schema?.shape ?? {}) as Record<string, z.ZodType>;
@@ -28,6 +30,23 @@ describe('the OpenAPI document', () => {
     const listed = operations.map(({ method, path }) => `${method.toUpperCase()} ${path}`);
     expect(listed).toEqual(endpoints.map(({ method, path }) => `${method} ${path}`));
     expect(new Set(operations.map(({ operationId }) => operationId)).size).toBe(endpoints.length);
+  });
+
+  it('groups every endpoint, and shows its request in every language', () => {
+    const groups = document.tags?.map(({ name }) => name);
+    for (const { tags = [], path, 'x-codeSamples': samples = [] } of operations) {
+      expect(groups).toContain(tags[0]);
+      expect(samples.map(({ label }) => label)).toEqual(Object.values(languages));
+      for (const { source } of samples) expect(source).toContain(`https://api.example.com${apiPrefix}${path}`);
+    }
+  });
+
+  it('says with metadata that a platform does not give why, and whether to ask again', () => {
+    const { content } = document.components.responses?.['metadata_unavailable'] ?? {};
+    const { required, properties = {} } = content?.['application/json'].schema.properties?.['error'] ?? {};
+    expect(required).toEqual(['code', 'message']);
+    expect(properties['reason']?.enum).toEqual(failureReasonNames);
+    expect(properties['retryable']?.type).toBe('boolean');
   });
 
   it('lists for every endpoint its errors, by status and with their texts', () => {

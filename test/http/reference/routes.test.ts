@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { failureReasonNames } from '../../../src/domain/failure-reasons.ts';
@@ -23,8 +23,9 @@ describe('GET /openapi.json', () => {
     const response = await fetch(`${service.url}/openapi.json`);
     expect([response.status, response.headers.get('content-type')]).toEqual([200, 'application/json']);
     expectOutsideTheApi(response);
+    const shown = { origin: service.url, videoUrl: service.sampleUrl('bars') };
     expect(await response.json()).toEqual(
-      JSON.parse(JSON.stringify(createOpenApi({ version, examples: readExamples() }))),
+      JSON.parse(JSON.stringify(createOpenApi({ version, examples: readExamples(), shown }))),
     );
   });
 });
@@ -42,9 +43,31 @@ describe('GET /docs', () => {
     expect(policy).toContain(`script-src 'sha256-${hash('sha256', script ?? '', 'base64')}';`);
     expect(page).not.toMatch(/<script |<link|<img|<iframe|@import|url\(|\ssrc=|\son\w+=/i);
     const links = [...page.matchAll(/href="([^"]*)"/g)].map(([, target = '']) => target);
-    expect(links.filter((target) => !/^(#|\/openapi\.json$)/.test(target))).toEqual([]);
+    const elsewhere = links.filter((target) => !target.startsWith('#'));
+    const outside = elsewhere.filter((target) => !target.startsWith('/'));
+    expect(new Set(outside)).toEqual(
+      new Set(['https://www.rfc-editor.org/rfc/rfc7240', 'https://www.standardwebhooks.com']),
+    );
+    for (const target of new Set(elsewhere.filter((one) => one.startsWith('/')))) {
+      const answer = await fetch(service.url + target);
+      expect([target, answer.status]).toEqual([target, 200]);
+      await answer.body?.cancel();
+    }
     const anchors = new Set([...page.matchAll(/\sid="([^"]*)"/g)].map(([, id]) => `#${String(id)}`));
     expect(links.filter((target) => target.length > 1 && target.startsWith('#') && !anchors.has(target))).toEqual([]);
+  });
+
+  it('serves each whole program as it stands', async () => {
+    const folder = join(root, 'docs/examples/client');
+    const programs = readdirSync(folder).filter((name) => name !== 'tsconfig.json');
+    expect(programs.length).toBeGreaterThan(3);
+    for (const name of programs) {
+      const response = await fetch(`${service.url}/docs/examples/client/${name}`);
+      expectOutsideTheApi(response);
+      expect(response.headers.get('content-type')).toBe('text/plain; charset=utf-8');
+      expect(await response.text()).toBe(readFileSync(join(folder, name), 'utf8'));
+    }
+    expect((await fetch(`${service.url}/docs/examples/client/tsconfig.json`)).status).toBe(404);
   });
 
   it('has every endpoint, error, reason and example, and the address of this service', async () => {
@@ -55,6 +78,7 @@ describe('GET /docs', () => {
       ...failureReasonNames,
       ...readExamples().map(({ summary }) => summary),
       `${service.url}/api/v1/video/download`,
+      service.sampleUrl('bars'),
     ];
     expect(words.filter((word) => !page.includes(word))).toEqual([]);
   });

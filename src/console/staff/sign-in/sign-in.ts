@@ -50,9 +50,10 @@ export async function openLink(visit: Visit, dependencies: StaffDependencies): P
   if (!link) return pages.unusableLink();
   if (link.isOfBrowser(pages.askingSecret(visit, dependencies)))
     return await start(visit, dependencies, { secret, ...link });
+  const { title, note } = pages.whyPressed(link.isUnasked);
   return page({
-    title: 'Sign in here?',
-    content: html`<p>This link was not asked for in this browser. Go on only if it was made for you.</p>
+    title,
+    content: html`${note}
       <form method="post" action="/staff/sign-in/${secret}" class="stack">
         ${pages.nextField(visit)}
         <button>Sign in</button>
