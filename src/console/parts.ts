@@ -1,4 +1,13 @@
-import { type Cell, type Columns, columnTable, type Content, Html, html, numberCell } from '../documents/html.ts';
+import {
+  type Column,
+  type Columns,
+  columnTable,
+  type Content,
+  type Foot,
+  Html,
+  html,
+  numberCell,
+} from '../documents/html.ts';
 import { formatCents } from '../domain/cents.ts';
 import type { Job } from '../domain/download-job.ts';
 import type { Actor } from '../domain/parse-event.ts';
@@ -40,18 +49,17 @@ export const money = (cents: number): string => formatCents(cents).replaceAll(/\
 export const count = (value: number): string => String(value).replaceAll(/\B(?=(?:\d{3})+$)/g, ',');
 
 /** The name of what a row is about. */
-export const rowName = <Row>(content: (row: Row) => Content): Cell<Row> => ({
-  cell: (row) => html`<th scope="row">${content(row)}</th>`,
-});
+export const rowName = <Row>(content: (row: Row) => Content): Column<Row> => ({ kind: 'name', content });
 
-export const countCell = <Row>(value: (row: Row) => number): Cell<Row> => numberCell((row) => count(value(row)));
+export const countCell = <Row>(value: (row: Row) => number): Column<Row> => numberCell((row) => count(value(row)));
 
-export const amountCell = <Row>(cents: (row: Row) => number): Cell<Row> => numberCell((row) => money(cents(row)));
+export const amountCell = <Row>(cents: (row: Row) => number): Column<Row> => numberCell((row) => money(cents(row)));
 
 /** The actions of a row, in a column that needs no head for those who see it. */
-export const actionCell = <Row>(content: (row: Row) => Content): Cell<Row> => ({
+export const actionCell = <Row>(content: (row: Row) => Content): Column<Row> => ({
   head: (name) => html`<span class="visually-hidden">${name}</span>`,
-  cell: (row) => html`<td>${content(row)}</td>`,
+  kind: 'action',
+  content,
 });
 
 interface Listing {
@@ -59,15 +67,16 @@ interface Listing {
   name: string;
   /** Stands in the place of a table without rows. */
   none?: Html;
-  /** A row of sums. */
-  foot?: Html;
+  foot?: Foot;
 }
 
-/** A table of things, a row of each, that scrolls by itself where a screen is narrow. */
+/** A table of things, a row of each: where its box is too narrow for its columns, each row is a card. */
 export function listTable<Row>(listing: string | Listing, rows: readonly Row[], columns: Columns<Row>): Html {
   const { name, none, foot }: Listing = typeof listing === 'string' ? { name: listing } : listing;
   if (rows.length === 0 && none) return none;
-  return html`<div class="scroll" role="region" aria-label="${name}" tabindex="0">
+  const shown = Object.values(columns).filter((column) => column !== false).length;
+  const width = shown <= 4 ? 'few' : shown <= 7 ? 'some' : 'many';
+  return html`<div class="scroll ${width}" role="region" aria-label="${name}" tabindex="0">
     ${columnTable(rows, columns, foot)}
   </div>`;
 }

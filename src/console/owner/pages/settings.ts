@@ -8,7 +8,20 @@ import { isRefused, refuse } from '../../../domain/refusals.ts';
 import { comingTerms, isLastEnded, isOverAt, termsAt } from '../../../domain/usage-periods.ts';
 import type { UsagePeriod } from '../../../domain/usage-state.ts';
 import { doneNote, folded, formTokenField, postForm, readDollars } from '../../form-fields.ts';
-import { amountCell, count, countCell, day, facts, listTable, money, note, rowName, tag, time } from '../../parts.ts';
+import {
+  actionCell,
+  amountCell,
+  count,
+  countCell,
+  day,
+  facts,
+  listTable,
+  money,
+  note,
+  rowName,
+  tag,
+  time,
+} from '../../parts.ts';
 import { type Answer, badInput, missing, type OwnerVisit, page, redirect } from '../../visit.ts';
 import { currentUsage, snapshotOf } from '../current-usage.ts';
 import type { ConsoleDependencies } from '../dependencies.ts';
@@ -130,12 +143,12 @@ function plans(usage: UsagePeriod, { plans: catalogue, selfServicePlans, now }: 
       'Beyond, each': numberCell(({ overage_cents: cents }) => (cents === null ? 'none' : money(cents))),
       'Requests an hour': countCell((plan) => plan.hourly_limit),
       'API keys': countCell(maxKeysOf),
-      '': ({ plan }) => {
+      Change: actionCell(({ plan }) => {
         if (plan === terms.plan) return tag('yours', 'good');
         if (!selfServicePlans.has(plan)) return 'by agreement';
         if (terms.suspended) return 'not while suspended';
         return html`<a data-row href="/console/settings/plan/${plan}">Change to it…</a>`;
-      },
+      }),
     })}`;
 }
 
