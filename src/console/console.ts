@@ -8,8 +8,9 @@ import { requireFormToken, requireOwnOrigin } from './csrf.ts';
 import { pageRefusalOfError } from './failures.ts';
 import { layout } from './layout.ts';
 import { LongVisits } from './live/long-visits.ts';
+import { noteAnchor } from './parts.ts';
 import { readCookies } from './sign-in/cookies.ts';
-import type { Route, Site, SiteDependencies, SiteSession } from './site.ts';
+import type { Handlers, Route, Site, SiteDependencies, SiteSession } from './site.ts';
 import { type Answer, badInput, hasNul, missing, type Page, PageRefusal, redirect, type Visit } from './visit.ts';
 
 /**
@@ -49,7 +50,7 @@ export function registerSite<Session extends SiteSession, Dependencies extends S
     const session = secret === undefined ? undefined : await site.findSession(dependencies, secret);
     visitor.session = session;
     if (route.method === 'POST') requireOwnOrigin(request, origins);
-    if (route.access === 'everybody') return await route.handler(visit, dependencies, reply);
+    if (route.access === 'everybody') return await answerTo(route, visit, dependencies, reply);
     if (!session) return redirect(signInPath(base, request));
     if (route.method === 'POST') requireFormToken(visit, session);
     const { access } = route;
@@ -60,7 +61,7 @@ export function registerSite<Session extends SiteSession, Dependencies extends S
         mayOpen: (now) => site.mayOpen(access, now),
         isConfirmed: (now) => site.isConfirmed(dependencies, access, now),
       });
-    const answer = await route.handler({ ...visit, session, stay }, dependencies, reply);
+    const answer = await answerTo(route, { ...visit, session, stay }, dependencies, reply);
     part.works();
     return answer;
   };
@@ -81,6 +82,24 @@ export function registerSite<Session extends SiteSession, Dependencies extends S
         void sendTo(reply, answerOfError(error, { request, part, base }), undefined);
       },
     });
+  }
+}
+
+/** For a form that is refused: the page on which it stands, with why beside it and what was typed in it, if it stands there still. */
+async function answerTo<Of extends Visit, Dependencies>(
+  { handler, formPage }: Handlers<Of, Dependencies>,
+  visit: Of,
+  dependencies: Dependencies,
+  reply: FastifyReply,
+): Promise<Answer> {
+  try {
+    return await handler(visit, dependencies, reply);
+  } catch (error) {
+    if (!formPage || !(error instanceof PageRefusal) || error.status !== 400) throw error;
+    const [action = ''] = visit.request.url.split('?');
+    const answer = await formPage({ ...visit, refused: { action, message: error.message } }, dependencies, reply);
+    if (answer.kind !== 'page' || !answer.page.content.text.includes(`id="${noteAnchor}"`)) throw error;
+    return { ...answer, status: error.status };
   }
 }
 
@@ -137,7 +156,7 @@ function answerOfError(
 ): Answer {
   const told = pageRefusalOfError(error) ?? refusalOfServer(error);
   if (told?.isServiceAway) part.failed('a page', error);
-  if (told) return pageOfRefusal(told.refusal, base);
+  if (told) return pageOfRefusal(told.refusal, request, base);
   request.log.error({ err: error }, 'a page of the console failed');
   const title = 'Something went wrong';
   const text = `The service has made a mistake, and noted it under ${request.id}. Try again; if it happens again, tell whoever runs the service that number.`;
@@ -153,15 +172,33 @@ function refusalOfServer(error: unknown): { refusal: PageRefusal; isServiceAway:
   return { refusal: new PageRefusal(400, 'This request cannot be answered', message), isServiceAway: false };
 }
 
-const pageOfRefusal = ({ status, title, message }: PageRefusal, base: string): Answer => ({
-  kind: 'page',
-  status,
-  page: {
-    title,
-    content: html`<p class="lead">${message}</p>
-      <p><a href="${base}">${base === '/console' ? 'To the overview' : 'To the first page'}</a></p>`,
-  },
-});
+const pageOfRefusal = ({ status, title, message }: PageRefusal, request: FastifyRequest, base: string): Answer => {
+  const before = status === 400 && pageBefore(request, base);
+  return {
+    kind: 'page',
+    status,
+    page: {
+      title,
+      content: html`<p class="lead">${message}</p>
+        <p class="pages">
+          ${before && html`<a href="${before.path}">${before.name}</a>`}
+          <a href="${base}">${base === '/console' ? 'To the overview' : 'To the first page'}</a>
+        </p>`,
+    },
+  };
+};
+
+/** Where whoever sent something that is not accepted can send it again: the page of the form, or that of the filters. */
+function pageBefore(
+  { method, url, headers }: FastifyRequest,
+  base: string,
+): { path: string; name: string } | undefined {
+  const [path = base, query] = url.split('?');
+  if (method === 'GET') return query === undefined ? undefined : { path, name: 'Show all of the page' };
+  const before = URL.parse(headers.referer ?? '');
+  if (before === null || before.host !== headers.host || !before.pathname.startsWith(base)) return undefined;
+  return { path: before.pathname + before.search, name: 'Back to the form' };
+}
 
 function send(reply: FastifyReply, answer: Answer, page: (shown: Page) => string, assets: Assets): FastifyReply {
   if (answer.kind === 'handled') return reply.hijack();

@@ -96,8 +96,17 @@ export const facts = (all: readonly (Fact | false)[]): Html =>
 
 export const empty = (content: Html): Html => html`<div class="empty">${content}</div>`;
 
-export const note = (kind: 'info' | 'good' | 'warn' | 'bad', content: Html | string): Html =>
-  html`<div class="note ${kind}" ${kind === 'bad' && new Html('role="alert"')}><p>${content}</p></div>`;
+type NoteKind = 'info' | 'good' | 'warn' | 'bad';
+
+export const note = (kind: NoteKind, content: Html | string, attributes?: Html): Html =>
+  html`<div class="note ${kind}" ${kind === 'bad' && new Html('role="alert"')} ${attributes}><p>${content}</p></div>`;
+
+/** Where forms and the redirects behind them lead: browsers scroll to it and give it the focus. */
+export const noteAnchor = 'told';
+
+/** What has become of a form, in the section that the form is about; a page has one at most. */
+export const outcomeNote = (kind: 'good' | 'bad', content: Html | string): Html =>
+  note(kind, content, html`id="${noteAnchor}" tabindex="-1" ${kind === 'good' && html`role="status"`}`);
 
 export interface Figure {
   name: string;

@@ -1,5 +1,5 @@
 import { type Html, html } from '../../documents/html.ts';
-import { doneNote } from '../form-fields.ts';
+import { doneNote, refusalNote, typedInto } from '../form-fields.ts';
 import type { SiteDependencies } from '../site.ts';
 import { type Answer, page, redirect, type Visit } from '../visit.ts';
 import { type AskForMail, askForMail, askingCookie, linkMinutes, nextOf, readAsking } from './asking-browser.ts';
@@ -35,16 +35,26 @@ export function signInPages({ base, cookieNames, sessionSeconds, people, known, 
     signedOutNote: (visit: Visit): Html | false => doneNote(visit, { out: 'You are signed out.' }),
 
     /** @param isOnly whether the page has no other way in */
-    linkForm: ({ query }: Visit, isOnly: boolean): Html =>
-      html`<p>We mail a link to ${people}. It signs you in once, within ${linkMinutes} minutes.</p>
+    linkForm: (visit: Visit, isOnly: boolean): Html => {
+      const typed = typedInto(visit, `${base}/sign-in`);
+      return html`<p>We mail a link to ${people}. It signs you in once, within ${linkMinutes} minutes.</p>
         <form method="post" action="${base}/sign-in" class="stack">
-          <input type="hidden" name="next" value="${nextOf(query, base)}" />
+          ${refusalNote(visit, `${base}/sign-in`)}
+          <input type="hidden" name="next" value="${nextOf(visit.refused ? visit.form : visit.query, base)}" />
           <label
             >E-mail address
-            <input type="email" name="email" required ${isOnly && html`autofocus`} autocomplete="email" maxlength="254"
+            <input
+              type="email"
+              name="email"
+              required
+              ${isOnly && html`autofocus`}
+              autocomplete="email"
+              maxlength="254"
+              value="${typed('email') ?? ''}"
           /></label>
           <button class="${!isOnly && 'second'}">Mail me a link</button>
-        </form>`,
+        </form>`;
+    },
 
     mailLink: (visit: Visit, dependencies: Dependencies & AskForMail): Answer => {
       const { email, secret } = askForMail(visit, dependencies);
