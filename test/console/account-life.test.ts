@@ -122,7 +122,9 @@ describe('an owner', () => {
 
 describe('finance', () => {
   it('suspends with a reason, which the account is not told, and lifts it', async () => {
-    expect((await finance.post(`${accountPage()}/suspend`)).status).toBe(400);
+    const unreasoned = await finance.post(`${accountPage()}/suspend`);
+    expect(unreasoned.status).toBe(400);
+    expect(unreasoned.text).toMatch(/<details\s+open>\s*<summary>Suspend the account.*id="told".*needs a reason/s);
     const suspended = await finance.post(`${accountPage()}/suspend`, { reason: 'card 4711 was stolen' });
     expect(suspended.headers['location']).toBe(`${accountPage()}?done=suspended#told`);
     expect(await credits()).toBe(401);
