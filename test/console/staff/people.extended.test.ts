@@ -51,7 +51,7 @@ describe('an invitation', () => {
     expect(text).toMatch(/id="told"[^>]*><p>That is not an e-mail address such as name@example.com/);
     expect(text).toContain('value="nobody"');
     expect(text).toMatch(/value="finance"\s+selected/);
-    expect(text).toMatch(new RegExp(`>${reason}</textarea\\s*>`));
+    expect(text).toMatch(new RegExp(`>\\s*${reason}</textarea\\s*>`));
   });
 
   it('whose form is sent again invites nobody else, and leads to the person', async () => {

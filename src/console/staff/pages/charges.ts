@@ -154,7 +154,7 @@ const columnsOf = ({ isWhole, isTicked }: { isWhole: boolean; isTicked: boolean 
   Event: (row) =>
     html`<a data-row href="/staff/events/${row.event_id}">${names[row.type] ?? row.type}</a> ${
         row.corrects !== null &&
-        html`<br /><span class="soft">of <a href="/staff/events/${row.corrects}">its charge</a></span>`
+        html`<span class="soft">of <a href="/staff/events/${row.corrects}">its charge</a></span>`
       }
       <div>${chargeTag(row)}</div>`,
   // Before what takes much room: a figure is never cut.

@@ -1,4 +1,4 @@
-import { code, type Html, html, prose } from '../../../documents/html.ts';
+import { code, type Html, html, prose, table } from '../../../documents/html.ts';
 import {
   type Field,
   fieldsOf,
@@ -10,7 +10,6 @@ import {
   resolve,
   type Response,
 } from '../../../openapi/document.ts';
-import { listTable, rowName } from '../../parts.ts';
 import { type Answer, page, type Visit } from '../../visit.ts';
 import type { StaffDependencies } from '../dependencies.ts';
 import { apiBase } from '../json-endpoints.ts';
@@ -40,9 +39,9 @@ function endpointSection(document: OpenApiDocument, { method, path, ...operation
   const given = requestBody?.content['application/json'].schema;
   return html`<h2 id="${operationId}"><code>${method.toUpperCase()} ${path}</code></h2>
     <p>${summary}. ${prose(description)}</p>
-    ${parameters.length > 0 && fieldTable('Parameter', parameters.map(fieldOf))}
-    ${given && fieldTable('In the body', fieldsOf(document, given))}
-    ${fieldTable('In the answer', fieldsOf(document, data))}
+    ${parameters.length > 0 && fieldTable('Parameter', parameters.map(parameterRow))}
+    ${given && fieldTable('In the body', fieldsOf(document, given).map(fieldRow))}
+    ${fieldTable('In the answer', fieldsOf(document, data).map(fieldRow))}
     <p class="soft">
       Errors:
       ${responses
@@ -51,17 +50,21 @@ function endpointSection(document: OpenApiDocument, { method, path, ...operation
     </p>`;
 }
 
-const fieldTable = (head: string, fields: readonly Pick<Field, 'name' | 'schema'>[]): Html =>
-  listTable(head, fields, {
-    [head]: rowName(({ name }) => html`<code>${name}</code>`),
-    Kind: ({ schema }) => kindOf(schema),
-    Meaning: ({ schema }) => prose(schema.description ?? ''),
-  });
+/** Many rows of three narrow columns: a table at any width, without a label in each cell. */
+const fieldTable = (head: string, rows: readonly Html[]): Html =>
+  html`<div class="scroll" role="region" aria-label="${head}" tabindex="0">
+    ${table([head, 'Kind', 'Meaning'], rows)}
+  </div>`;
 
-const fieldOf = ({ name, required, description, schema }: Parameter): Pick<Field, 'name' | 'schema'> => ({
-  name: `${name}${required ? '' : ' (optional)'}`,
-  schema: { ...schema, description },
-});
+const parameterRow = ({ name, required, description, schema }: Parameter): Html =>
+  fieldRow({ name: `${name}${required ? '' : ' (optional)'}`, schema: { ...schema, description } });
+
+const fieldRow = ({ name, schema }: Pick<Field, 'name' | 'schema'>): Html =>
+  html`<tr>
+    <th scope="row"><code>${name}</code></th>
+    <td>${kindOf(schema)}</td>
+    <td>${prose(schema.description ?? '')}</td>
+  </tr>`;
 
 function kindOf({ type, anyOf, enum: values }: JsonSchema): string {
   if (values) return values.map(String).join(', ');
