@@ -8,10 +8,11 @@ import { requireFormToken, requireOwnOrigin } from './csrf.ts';
 import { pageRefusalOfError } from './failures.ts';
 import { layout } from './layout.ts';
 import { LongVisits } from './live/long-visits.ts';
+import { noteAnchor } from './parts.ts';
 import { partsAtFault, type PartsDependencies, partsOfService } from './parts-of-service.ts';
 import { pageOr } from './sign-in/asking-browser.ts';
 import { readCookies } from './sign-in/cookies.ts';
-import type { Route, Site, SiteDependencies, SiteSession } from './site.ts';
+import type { Handlers, Route, Site, SiteDependencies, SiteSession } from './site.ts';
 import { type Answer, badInput, hasNul, missing, type Page, PageRefusal, redirect, type Visit } from './visit.ts';
 
 /**
@@ -54,7 +55,7 @@ export function registerSite<Session extends SiteSession, Dependencies extends S
     const session = secret === undefined ? undefined : await site.findSession(dependencies, secret);
     visitor.session = session;
     if (route.method === 'POST') requireOwnOrigin(request, origins);
-    if (route.access === 'everybody') return await route.handler(visit, dependencies, reply);
+    if (route.access === 'everybody') return await answerTo(route, visit, dependencies, reply);
     if (!session) return redirect(signInPath(site, request));
     if (route.method === 'POST') requireFormToken(visit, session, pageOfForm(site, request));
     const { access } = route;
@@ -65,7 +66,7 @@ export function registerSite<Session extends SiteSession, Dependencies extends S
         mayOpen: (now) => site.mayOpen(access, now),
         isConfirmed: (now) => site.isConfirmed(dependencies, access, now),
       });
-    const answer = await route.handler({ ...visit, session, stay }, dependencies, reply);
+    const answer = await answerTo(route, { ...visit, session, stay }, dependencies, reply);
     part.works();
     return answer;
   };
@@ -77,16 +78,34 @@ export function registerSite<Session extends SiteSession, Dependencies extends S
       handler: async (request, reply) => {
         const visitor: Visitor<Session> = { session: undefined };
         const answer = await answerOf(route, request, reply, visitor).catch((error: unknown) =>
-          answerOfError(error, { request, part, base, dependencies }),
+          answerOfError(error, { request, part, site, dependencies }),
         );
         return sendTo(reply, answer, visitor.session);
       },
       // The server refuses some requests before they come to the handler.
       errorHandler: (error, request, reply) => {
-        const answered = answerOfError(error, { request, part, base, dependencies });
+        const answered = answerOfError(error, { request, part, site, dependencies });
         void answered.then((answer) => sendTo(reply, answer, undefined));
       },
     });
+  }
+}
+
+/** For a form that is refused: the page on which it stands, with why beside it and what was typed in it, if it stands there still. */
+async function answerTo<Of extends Visit, Dependencies>(
+  { handler, formPage }: Handlers<Of, Dependencies>,
+  visit: Of,
+  dependencies: Dependencies,
+  reply: FastifyReply,
+): Promise<Answer> {
+  try {
+    return await handler(visit, dependencies, reply);
+  } catch (error) {
+    if (!formPage || !(error instanceof PageRefusal) || error.status !== 400) throw error;
+    const [action = ''] = visit.request.url.split('?');
+    const answer = await formPage({ ...visit, refused: { action, message: error.message } }, dependencies, reply);
+    if (answer.kind !== 'page' || !answer.page.content.text.includes(`id="${noteAnchor}"`)) throw error;
+    return { ...answer, status: error.status };
   }
 }
 
@@ -171,17 +190,22 @@ function formOf({ body, raw }: FastifyRequest): URLSearchParams {
   return new URLSearchParams(isForm ? body.toString('utf8') : '');
 }
 
-async function answerOfError(
+async function answerOfError<Session, Dependencies extends SiteDependencies>(
   error: unknown,
-  about: { request: FastifyRequest; part: ServicePart; base: string; dependencies: PartsDependencies },
+  about: {
+    request: FastifyRequest;
+    part: ServicePart;
+    site: Site<Session, Dependencies>;
+    dependencies: PartsDependencies;
+  },
 ): Promise<Answer> {
-  const { request, part, base, dependencies } = about;
+  const { request, part, site, dependencies } = about;
   const told = pageRefusalOfError(error) ?? refusalOfServer(error);
   if (told?.isServiceAway) {
     part.failed('a page', error);
-    return pageOfRefusal(told.refusal, base, partsAtFault(await partsOfService(dependencies)));
+    return pageOfRefusal(told.refusal, { request, site }, partsAtFault(await partsOfService(dependencies)));
   }
-  if (told) return pageOfRefusal(told.refusal, base);
+  if (told) return pageOfRefusal(told.refusal, { request, site });
   request.log.error({ err: error }, 'a page of the console failed');
   const title = 'Something went wrong';
   const text = `The service has made a mistake, and noted it under ${request.id}. Try again; if it happens again, tell whoever runs the service that number.`;
@@ -197,17 +221,42 @@ function refusalOfServer(error: unknown): { refusal: PageRefusal; isServiceAway:
   return { refusal: new PageRefusal(400, 'This request cannot be answered', message), isServiceAway: false };
 }
 
-const pageOfRefusal = ({ status, title, message, formPage }: PageRefusal, base: string, why?: Html): Answer => ({
-  kind: 'page',
-  status,
-  page: {
-    title,
-    content: html`<p class="lead">${message}</p>
-      ${why}
-      ${formPage !== undefined && html`<p data-not-sent><a class="button" href="${formPage}">Open the page again</a></p>`}
-      <p><a href="${base}">${base === '/console' ? 'To the overview' : 'To the first page'}</a></p>`,
-  },
-});
+function pageOfRefusal<Session, Dependencies>(
+  { status, title, message, formPage }: PageRefusal,
+  { request, site }: { request: FastifyRequest; site: Site<Session, Dependencies> },
+  why?: Html,
+): Answer {
+  const { base } = site;
+  const before = status === 400 && pageBefore(site, request);
+  return {
+    kind: 'page',
+    status,
+    page: {
+      title,
+      content: html`<p class="lead">${message}</p>
+        ${why}
+        ${
+          formPage !== undefined &&
+          html`<p data-not-sent><a class="button" href="${formPage}">Open the page again</a></p>`
+        }
+        <p class="pages">
+          ${before && html`<a href="${before.path}">${before.name}</a>`}
+          <a href="${base}">${base === '/console' ? 'To the overview' : 'To the first page'}</a>
+        </p>`,
+    },
+  };
+}
+
+/** Where whoever sent something that is not accepted can send it again: the page of the form, or that of the filters. */
+function pageBefore<Session, Dependencies>(
+  site: Site<Session, Dependencies>,
+  request: FastifyRequest,
+): { path: string; name: string } | undefined {
+  const { method, url } = request;
+  if (method === 'POST') return { path: pageOfForm(site, request), name: 'Back to the form' };
+  const path = pathOf(url);
+  return path === url ? undefined : { path, name: 'Show all of the page' };
+}
 
 function send(reply: FastifyReply, answer: Answer, page: (shown: Page) => string, assets: Assets): FastifyReply {
   if (answer.kind === 'handled') return reply.hijack();

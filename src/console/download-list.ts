@@ -151,7 +151,8 @@ function columnsOf(
         <code>${job.token}</code>`,
     Format: ({ format, quality }) => (format === 'video' ? html`video <span class="soft">${quality}</span>` : format),
     State: {
-      cell: (job) => html`<td ${isUnfinished(job) && html`data-live="${job.token}"`}>${statusTag(job.status)}</td>`,
+      attributes: (job) => isUnfinished(job) && html`data-live="${job.token}"`,
+      content: (job) => statusTag(job.status),
     },
     'API key': ({ key_id: id }) => id !== null && (labels.get(id) ?? id),
     Cost: numberCell(

@@ -1,8 +1,8 @@
 import { type Html, html } from '../documents/html.ts';
 import { cents as centsOf } from '../domain/cents.ts';
-import { note } from './parts.ts';
+import { noteAnchor, outcomeNote } from './parts.ts';
 import type { SiteSession } from './site.ts';
-import { badInput, type Visit } from './visit.ts';
+import { badInput, type SignedInVisit, type Visit } from './visit.ts';
 
 /** Every form that changes something has it. */
 export const formTokenField = ({ formToken }: Pick<SiteSession, 'formToken'>): Html =>
@@ -14,26 +14,55 @@ export const formKeyField = (key: string): Html => html`<input type="hidden" nam
 /** The key of the form that was sent; undefined from a program that sends none. @throws {PageRefusal} if it is none of ours */
 export function formKeyOf({ form }: Visit): string | undefined {
   const key = form.get('form_key') ?? undefined;
-  if (key !== undefined && !/^[0-9a-f-]{36}$/.test(key)) throw badInput('The form is not one of this page. Reload it.');
+  if (key !== undefined && !/^[0-9a-f-]{36}$/.test(key))
+    throw badInput('The form is not one of this page. Open the page anew and send its form.');
   return key;
 }
 
-/** A form that changes something. @param action where it is sent */
-export const postForm = (session: Pick<SiteSession, 'formToken'>, action: string, content: Html): Html =>
-  html`<form method="post" action="${action}" class="stack">${formTokenField(session)} ${content}</form>`;
+type FormVisit = Pick<SignedInVisit<Pick<SiteSession, 'formToken'>>, 'session' | 'form' | 'refused'>;
+
+/** What was typed into a field of a form that was refused; undefined for a form that is shown first. */
+export type Typed = (field: string) => string | undefined;
+
+const isRefusedAt = ({ refused }: Pick<Visit, 'refused'>, action: string): boolean => refused?.action === action;
+
+export const typedInto =
+  (visit: Pick<Visit, 'form' | 'refused'>, action: string): Typed =>
+  (field) =>
+    isRefusedAt(visit, action) ? (visit.form.get(field) ?? '') : undefined;
+
+/** Why a form was refused, for the place where it stands. */
+export const refusalNote = (visit: Pick<Visit, 'refused'>, action: string): Html | false =>
+  isRefusedAt(visit, action) && outcomeNote('bad', visit.refused?.message ?? '');
+
+/** A form that changes something. @param action where it is sent; content: its fields, with what was typed where it was refused */
+export const postForm = (visit: FormVisit, action: string, content: (typed: Typed) => Html): Html =>
+  html`<form method="post" action="${action}#${noteAnchor}" class="stack">
+    ${refusalNote(visit, action)} ${formTokenField(visit.session)} ${content(typedInto(visit, action))}
+  </form>`;
 
 /** Something that is done rarely, behind its name. */
-export const folded = (name: string | Html, content: Html): Html =>
-  html`<details>
+export const folded = (name: string | Html, content: Html, { isOpen = false } = {}): Html =>
+  html`<details ${isOpen && html`open`}>
     <summary>${name}</summary>
     ${content}
   </details>`;
 
+/** A form behind its name; it stands open where it was refused. */
+export const foldedForm = (
+  visit: FormVisit,
+  action: string,
+  { name, content }: { name: string | Html; content: (typed: Typed) => Html },
+): Html => folded(name, postForm(visit, action, content), { isOpen: isRefusedAt(visit, action) });
+
 /** The note that follows a form and its redirect. @param done its texts, by the name in the address */
-export const doneNote = ({ query }: Visit, done: Readonly<Record<string, string>>): Html | false => {
+export const doneNote = ({ query }: Visit, done: Readonly<Record<string, Html | string>>): Html | false => {
   const told = Object.entries(done).find(([name]) => name === query.get('done'))?.[1];
-  return told !== undefined && note('good', told);
+  return told !== undefined && outcomeNote('good', told);
 };
+
+/** The address that a form leads to when it is carried out. @param done a name of `doneNote` */
+export const doneAt = (path: string, done: string): string => `${path}?done=${done}#${noteAnchor}`;
 
 export type Choice = string | readonly [value: string, text: string];
 
@@ -57,6 +86,22 @@ export const choiceField = (
   current: string | null | undefined,
   all: readonly Choice[],
 ): Html => html`<label>${label} ${choices(name, current, all)}</label>`;
+
+/** Dollars as people type them. @param cents null for none */
+export const dollarsText = (cents: number | null): string => (cents === null ? '' : (cents / 100).toFixed(2));
+
+/** An amount, which may be left out; its title is what browsers say of anything else. */
+export const dollarsField = (label: string, value: string): Html =>
+  html`<label
+    >${label}
+    <input
+      name="dollars"
+      inputmode="decimal"
+      autocomplete="off"
+      pattern="\\$?[0-9,]+([.][0-9]{1,2})?"
+      title="an amount such as 25 or 12.50"
+      value="${value}"
+  /></label>`;
 
 /** Whole cents from dollars as people type them. @returns null for an empty field, undefined for anything else */
 export function readDollars(text: string): number | null | undefined {

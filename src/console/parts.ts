@@ -1,4 +1,13 @@
-import { type Cell, type Columns, columnTable, type Content, Html, html, numberCell } from '../documents/html.ts';
+import {
+  type Column,
+  type Columns,
+  columnTable,
+  type Content,
+  type Foot,
+  Html,
+  html,
+  numberCell,
+} from '../documents/html.ts';
 import { formatCents } from '../domain/cents.ts';
 import type { Job } from '../domain/download-job.ts';
 import type { Actor } from '../domain/parse-event.ts';
@@ -40,18 +49,17 @@ export const money = (cents: number): string => formatCents(cents).replaceAll(/\
 export const count = (value: number): string => String(value).replaceAll(/\B(?=(?:\d{3})+$)/g, ',');
 
 /** The name of what a row is about. */
-export const rowName = <Row>(content: (row: Row) => Content): Cell<Row> => ({
-  cell: (row) => html`<th scope="row">${content(row)}</th>`,
-});
+export const rowName = <Row>(content: (row: Row) => Content): Column<Row> => ({ kind: 'name', content });
 
-export const countCell = <Row>(value: (row: Row) => number): Cell<Row> => numberCell((row) => count(value(row)));
+export const countCell = <Row>(value: (row: Row) => number): Column<Row> => numberCell((row) => count(value(row)));
 
-export const amountCell = <Row>(cents: (row: Row) => number): Cell<Row> => numberCell((row) => money(cents(row)));
+export const amountCell = <Row>(cents: (row: Row) => number): Column<Row> => numberCell((row) => money(cents(row)));
 
 /** The actions of a row, in a column that needs no head for those who see it. */
-export const actionCell = <Row>(content: (row: Row) => Content): Cell<Row> => ({
+export const actionCell = <Row>(content: (row: Row) => Content): Column<Row> => ({
   head: (name) => html`<span class="visually-hidden">${name}</span>`,
-  cell: (row) => html`<td>${content(row)}</td>`,
+  kind: 'action',
+  content,
 });
 
 interface Listing {
@@ -59,15 +67,16 @@ interface Listing {
   name: string;
   /** Stands in the place of a table without rows. */
   none?: Html;
-  /** A row of sums. */
-  foot?: Html;
+  foot?: Foot;
 }
 
-/** A table of things, a row of each, that scrolls by itself where a screen is narrow. */
+/** A table of things, a row of each: where its box is too narrow for its columns, each row is a card. */
 export function listTable<Row>(listing: string | Listing, rows: readonly Row[], columns: Columns<Row>): Html {
   const { name, none, foot }: Listing = typeof listing === 'string' ? { name: listing } : listing;
   if (rows.length === 0 && none) return none;
-  return html`<div class="scroll" role="region" aria-label="${name}" tabindex="0">
+  const shown = Object.values(columns).filter((column) => column !== false).length;
+  const width = shown <= 4 ? 'few' : shown <= 7 ? 'some' : 'many';
+  return html`<div class="scroll ${width}" role="region" aria-label="${name}" tabindex="0">
     ${columnTable(rows, columns, foot)}
   </div>`;
 }
@@ -87,8 +96,17 @@ export const facts = (all: readonly (Fact | false)[]): Html =>
 
 export const empty = (content: Html): Html => html`<div class="empty">${content}</div>`;
 
-export const note = (kind: 'info' | 'good' | 'warn' | 'bad', content: Html | string): Html =>
-  html`<div class="note ${kind}" ${kind === 'bad' && new Html('role="alert"')}><p>${content}</p></div>`;
+type NoteKind = 'info' | 'good' | 'warn' | 'bad';
+
+export const note = (kind: NoteKind, content: Html | string, attributes?: Html): Html =>
+  html`<div class="note ${kind}" ${kind === 'bad' && new Html('role="alert"')} ${attributes}><p>${content}</p></div>`;
+
+/** Where forms and the redirects behind them lead: browsers scroll to it and give it the focus. */
+export const noteAnchor = 'told';
+
+/** What has become of a form, in the section that the form is about; a page has one at most. */
+export const outcomeNote = (kind: 'good' | 'bad', content: Html | string): Html =>
+  note(kind, content, html`id="${noteAnchor}" tabindex="-1" ${kind === 'good' && html`role="status"`}`);
 
 export interface Figure {
   name: string;

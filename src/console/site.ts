@@ -41,9 +41,15 @@ export type Handler<Of extends Visit, Dependencies> = (
   reply: FastifyReply,
 ) => Promise<Answer> | Answer;
 
+/** An action, and the page on which its form stands: there, a form that is refused keeps what was typed. */
+export interface Handlers<Of extends Visit, Dependencies> {
+  handler: Handler<Of, Dependencies>;
+  formPage?: Handler<Of, Dependencies> | undefined;
+}
+
 export type Route<Session, Dependencies> = { method: 'GET' | 'POST'; path: string } & (
-  | { access: 'everybody'; handler: Handler<Visit, Dependencies> }
-  | { access: Access; handler: Handler<SignedInVisit<Session>, Dependencies> }
+  | ({ access: 'everybody' } & Handlers<Visit, Dependencies>)
+  | ({ access: Access } & Handlers<SignedInVisit<Session>, Dependencies>)
 );
 
 /** Makes the rows of a console's table of routes. */
@@ -52,13 +58,15 @@ export const routesBelow = <Session, Dependencies>(base: Site<Session, Dependenc
     method: 'GET' | 'POST',
     path: string,
     handler: Handler<Visit, Dependencies>,
-  ): Route<Session, Dependencies> => ({ method, path: base + path, access: 'everybody', handler }),
+    formPage?: Handler<Visit, Dependencies>,
+  ): Route<Session, Dependencies> => ({ method, path: base + path, access: 'everybody', handler, formPage }),
   signedIn: (
     method: 'GET' | 'POST',
     path: string,
     access: Access,
     handler: Handler<SignedInVisit<Session>, Dependencies>,
-  ): Route<Session, Dependencies> => ({ method, path: base + path, access, handler }),
+    formPage?: Handler<SignedInVisit<Session>, Dependencies>,
+  ): Route<Session, Dependencies> => ({ method, path: base + path, access, handler, formPage }),
 });
 
 /** What every session has, whosever it is. */

@@ -14,6 +14,15 @@ export interface Visit {
   /** The fields of a form; empty for a GET. */
   form: URLSearchParams;
   cookies: ReadonlyMap<string, string>;
+  /** Its form was refused: the page on which the form stands is shown again. */
+  refused?: RefusedForm | undefined;
+}
+
+interface RefusedForm {
+  /** The path that it was sent to. */
+  action: string;
+  /** Why, and what is expected. */
+  message: string;
 }
 
 /** Tells whether a value holds the character that no text of Postgres has. */
@@ -104,4 +113,4 @@ export const outcomeUnknown = (): PageRefusal =>
     'The service could not find out in time whether this is stored. Look again in a minute before you repeat it.',
   );
 
-export const badInput = (message: string): PageRefusal => new PageRefusal(400, 'This cannot be done', message);
+export const badInput = (message: string): PageRefusal => new PageRefusal(400, 'Not accepted', message);

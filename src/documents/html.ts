@@ -33,49 +33,91 @@ export function prose(text: string): Html {
   return html`${text.split('`').map((part, index) => (index % 2 === 1 ? html`<code>${part}</code>` : part))}`;
 }
 
-/** A cell of a table other than a plain one. */
-export interface Cell<Row> {
-  /** Default: the name of its column as it is. */
+/** A column of a table other than a plain one. */
+export interface Column<Row> {
+  /** Default: the name of the column as it is. */
   head?: (name: string) => Html;
-  cell: (row: Row) => Html;
+  content: (row: Row) => Content;
+  /** `name`: what the row is about; `action`: it needs no label. */
+  kind?: 'number' | 'name' | 'action';
+  /** Of a cell, in HTML. */
+  attributes?: (row: Row) => Html | false;
 }
 
 /** The columns of a table by their names: what stands in their cells; false for one that it does not have. */
-export type Columns<Row> = Readonly<Record<string, ((row: Row) => Content) | Cell<Row> | false>>;
+export type Columns<Row> = Readonly<Record<string, ((row: Row) => Content) | Column<Row> | false>>;
 
-export const number = (content: string | Html): Html => html`<td class="number">${content}</td>`;
+/** A row of sums. */
+export interface Foot {
+  /** Stands below the columns before the first sum. */
+  name: string;
+  /** By the names of their columns. */
+  sums: Readonly<Record<string, string>>;
+}
 
 export const numberHead = (name: string | Html): Html => html`<span class="number">${name}</span>`;
 
-/** In a column of numbers. */
-export const numberCell = <Row>(content: (row: Row) => string | Html): Cell<Row> => ({
+/** Of numbers. */
+export const numberCell = <Row>(content: (row: Row) => string | Html): Column<Row> => ({
   head: numberHead,
-  cell: (row) => number(content(row)),
+  kind: 'number',
+  content,
 });
 
-/** A table of things, a row of each; nothing where there are none. @param foot a row of sums */
-export function columnTable<Row>(rows: readonly Row[], columns: Columns<Row>, foot?: Html): Html {
-  const shown = Object.entries(columns).flatMap(([name, column]) =>
-    column === false ? [] : [[name, typeof column === 'function' ? plainCell(column) : column] as const],
+type NamedColumn<Row> = readonly [name: string, column: Column<Row>];
+
+const columnsShown = <Row>(columns: Columns<Row>): NamedColumn<Row>[] =>
+  Object.entries(columns).flatMap(([name, column]) =>
+    column === false ? [] : [[name, typeof column === 'function' ? { content: column } : column] as const],
   );
-  return table(
-    shown.map(([name, { head }]) => head?.(name) ?? name),
-    rows.map(
-      (row) =>
-        html`<tr>
-          ${shown.map(([, { cell }]) => cell(row))}
-        </tr>`,
-    ),
-    foot,
-  );
+
+/**
+ * A table of things, a row of each; nothing where there are none. Each cell has the name of its column as its label, for screens
+ * on which a row is a card. Parts have their roles by name: where they are no parts of a table to look at, browsers forget them.
+ */
+export function columnTable<Row>(rows: readonly Row[], columns: Columns<Row>, foot?: Foot): Html {
+  if (rows.length === 0) return html``;
+  const shown = columnsShown(columns);
+  return html`<table role="table">
+    <thead role="rowgroup">
+      <tr role="row">
+        ${shown.map(([name, { head }]) => html`<th role="columnheader">${head?.(name) ?? name}</th>`)}
+      </tr>
+    </thead>
+    <tbody role="rowgroup">
+      ${rows.map(
+        (row) =>
+          html`<tr role="row">
+            ${shown.map((column) => cellOf(column, row))}
+          </tr>`,
+      )}
+    </tbody>
+    ${foot && footOf(foot, shown)}
+  </table>`;
 }
 
-const plainCell = <Row>(content: (row: Row) => Content): Cell<Row> => ({
-  cell: (row) => html`<td>${content(row)}</td>`,
-});
+/** Without a space inside: a cell without content is empty for style sheets too. */
+function cellOf<Row>([name, { kind, content, attributes }]: NamedColumn<Row>, row: Row): Html {
+  const label = name !== '' && kind !== 'action' && html`data-label="${name}"`;
+  const own = attributes?.(row);
+  if (kind === 'name') return html`<th scope="row" role="rowheader" ${label} ${own}>${content(row)}</th>`;
+  return html`<td role="cell" ${kind && html`class="${kind}"`} ${label} ${own}>${content(row)}</td>`;
+}
 
-/** @param foot a row of sums */
-export function table(heads: readonly (string | Html)[], rows: readonly Html[], foot?: Html): Html {
+function footOf<Row>({ name, sums }: Foot, shown: readonly NamedColumn<Row>[]): Html {
+  const first = shown.findIndex(([column]) => column in sums);
+  return html`<tfoot role="rowgroup">
+    <tr role="row">
+      <th scope="row" role="rowheader" colspan="${first}">${name}</th>
+      ${shown
+        .slice(first)
+        .map(([column]) => html`<td role="cell" class="number" data-label="${column}">${sums[column]}</td>`)}
+    </tr>
+  </tfoot>`;
+}
+
+/** A table of rows that are made elsewhere. */
+export function table(heads: readonly string[], rows: readonly Html[]): Html {
   if (rows.length === 0) return html``;
   return html`<table>
     <thead>
@@ -86,12 +128,6 @@ export function table(heads: readonly (string | Html)[], rows: readonly Html[], 
     <tbody>
       ${rows}
     </tbody>
-    ${
-      foot !== undefined &&
-      html`<tfoot>
-        ${foot}
-      </tfoot>`
-    }
   </table>`;
 }
 

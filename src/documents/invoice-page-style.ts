@@ -44,6 +44,16 @@ export const invoicePageStyle = `
     .totals { width: 100%; }
     .trace code, .items code { white-space: normal; }
   }
+  @media screen and (max-width: 40rem) {
+    header { flex-wrap: wrap; }
+    thead { display: none; }
+    table:not(.totals), table:not(.totals) tbody, table:not(.totals) tr { display: block; }
+    table:not(.totals) tr { padding: 1.5mm 0; border-bottom: 1px solid #1a1f26; }
+    td[data-label] { display: flow-root; padding: 0.5mm 0 0.5mm 30mm; border: 0; overflow-wrap: anywhere; }
+    td[data-label]:first-child { padding-left: 30mm; }
+    td[data-label]::before { content: attr(data-label); float: left; width: 28mm; margin-left: -30mm; color: #5c6672; font-size: 8.5pt; text-align: left; white-space: normal; }
+    td:empty { display: none; }
+  }
   @media print {
     html { background: none; }
     main { width: auto; min-height: 0; margin: 0; padding: 0; box-shadow: none; }

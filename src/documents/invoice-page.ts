@@ -167,7 +167,7 @@ function creditNotes({ credit_notes: notes }: InvoiceDocument): Html {
   if (notes.length === 0) return html``;
   return html`<h2>Credit notes</h2>
     ${columnTable(notes, {
-      Note: { cell: (note) => html`<td class="whole">${note.document_number}</td>` },
+      Note: { attributes: () => html`class="whole"`, content: (note) => note.document_number },
       Issued: ({ issued_at: at }) => formatDay(at),
       'Of line': ({ line }) => line,
       Reference: ({ reference }) => reference,

@@ -43,7 +43,7 @@ describe('an owner', () => {
       dollars: '1.50',
       until: '2099-01-31',
     });
-    expect(asked.headers['location']).toBe('/console/keys?done=limited');
+    expect(asked.headers['location']).toBe('/console/keys?done=limited#told');
     const page = await owner.get('/console/keys');
     expect(page.text).toContain('5 downloads, $1.50 of overage, valid through 2099-01-31');
     expect((await owner.get(`/console/keys/${keyId}/limit`)).text).toContain('value="2099-01-31"');
@@ -89,7 +89,7 @@ describe('an owner', () => {
     expect(page.text).toContain('Remove the limit');
     const larger = await owner.post(path, { downloads: '4', dollars: '', until: '' });
     expect([larger.status, larger.text]).toEqual([400, expect.stringContaining('can only be removed') as string]);
-    expect((await owner.post(path, fieldsOf(page))).headers['location']).toBe('/console/keys?done=limited');
+    expect((await owner.post(path, fieldsOf(page))).headers['location']).toBe('/console/keys?done=limited#told');
     expect((await owner.get('/console/keys')).text).not.toContain('3 downloads');
     expect((await owner.get(path)).status).toBe(404);
   });
@@ -97,7 +97,7 @@ describe('an owner', () => {
   it('asks for the closing once', async () => {
     for (const _ of [1, 2]) {
       const asked = await owner.post('/console/settings/closing');
-      expect(asked.headers['location']).toBe('/console/settings?done=closing#closing');
+      expect(asked.headers['location']).toBe('/console/settings?done=closing#told');
     }
     expect((await owner.get('/console/settings')).text).toContain('Its closing was asked for');
     expect((await finance.get(accountPage())).text).toContain('has asked for its closing');
@@ -122,9 +122,11 @@ describe('an owner', () => {
 
 describe('finance', () => {
   it('suspends with a reason, which the account is not told, and lifts it', async () => {
-    expect((await finance.post(`${accountPage()}/suspend`)).status).toBe(400);
+    const unreasoned = await finance.post(`${accountPage()}/suspend`);
+    expect(unreasoned.status).toBe(400);
+    expect(unreasoned.text).toMatch(/<details\s+open>\s*<summary>Suspend the account.*id="told".*needs a reason/s);
     const suspended = await finance.post(`${accountPage()}/suspend`, { reason: 'card 4711 was stolen' });
-    expect(suspended.headers['location']).toBe(`${accountPage()}?done=suspended#life`);
+    expect(suspended.headers['location']).toBe(`${accountPage()}?done=suspended#told`);
     expect(await credits()).toBe(401);
     for (const path of ['/console', '/console/keys', '/console/settings']) {
       const page = await owner.get(path);
@@ -153,7 +155,7 @@ describe('finance', () => {
 
   it('closes the account: its keys are refused, its people signed out, and nothing more changes', async () => {
     const closed = await finance.post(`${accountPage()}/close`, { reason: 'the owner asked' });
-    expect(closed.headers['location']).toBe(`${accountPage()}?done=closed#life`);
+    expect(closed.headers['location']).toBe(`${accountPage()}?done=closed#told`);
     expect(await credits()).toBe(401);
     expect((await owner.get('/console')).headers['location']).toMatch(/^\/console\/sign-in/);
     expect((await finance.get(accountPage())).text).toContain('This account is closed');

@@ -2,11 +2,12 @@ import { readFileSync } from 'node:fs';
 import { stripTypeScriptTypes } from 'node:module';
 import { fileURLToPath } from 'node:url';
 import type { Page } from 'playwright-core';
-import type { Different, Shown, Weight } from './in-page/answers.ts';
+import type { CutColumn, Different, Shown, Weight } from './in-page/answers.ts';
 
 /** Functions that run in the page; each stands in a file of its own, and uses nothing of others. */
 interface InPage {
   compare: (shown: Shown) => Promise<Different | undefined>;
+  cuts: () => Promise<CutColumn[]>;
   flaws: () => Promise<string[]>;
   settle: () => Promise<void>;
   weight: () => Weight;

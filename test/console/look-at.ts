@@ -34,6 +34,9 @@ export interface LookedAt<By extends string, World> {
 /** Of a page with its scripts and styles, as they are transferred. */
 const mostBytes = 150 * 1024;
 
+/** Of a window, in CSS pixels: what tables show is measured at each. */
+const measuredWidths = [1280, 768, 390];
+
 /** By width and colours: `npm test` looks at each page once. */
 const firstLook = 'wide-light';
 /** The usual one of the others, which are for the long run and for those that accept pictures. */
@@ -96,9 +99,21 @@ export function lookAtPages<By extends string, World extends Looking<By>>(
       if (looks === 'others') all.push(...(await findings(page)));
       found.push(...all.map((each) => `${look}: ${each}`));
     });
+    if (looks === 'first') found.push(...(await cutColumns(page)));
     expect(found).toEqual([]);
     expect(weights.get(name)?.bytes).toBeLessThanOrEqual(mostBytes);
   });
+}
+
+/** A sentence for each column of a table that is cut at one of the widths. */
+async function cutColumns(page: Page): Promise<string[]> {
+  const found: string[] = [];
+  for (const width of measuredWidths) {
+    await page.setViewportSize({ ...viewports.wide, width });
+    for (const { table, column, cells, text } of await inPage(page, 'cuts'))
+      found.push(`${String(width)} px: ${table}, ${column}: ${String(cells)} cut, such as "${text}"`);
+  }
+  return found;
 }
 
 /** Looks at a page in light and in dark, wide and on a phone. */

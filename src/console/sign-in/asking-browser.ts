@@ -28,7 +28,8 @@ export function askForMail(
   { countSignIn, countAddress, randomBits, mailLink }: AskForMail,
 ): { email: string; secret: string } {
   const { data: email } = emailField.safeParse((form.get('email') ?? '').trim());
-  if (email === undefined) throw badInput('That is not an e-mail address. Go back and correct it.');
+  if (email === undefined)
+    throw badInput('That is not an e-mail address such as name@example.com. No link was mailed.');
   if (countSignIn(clientAddress(request)))
     throw new PageRefusal(429, 'Too many attempts', 'Too many links were asked for from here. Try again in an hour.');
   const minutes = countAddress(email);

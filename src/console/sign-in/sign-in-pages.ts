@@ -1,5 +1,5 @@
 import { type Html, html } from '../../documents/html.ts';
-import { doneNote } from '../form-fields.ts';
+import { doneNote, refusalNote, typedInto } from '../form-fields.ts';
 import { note } from '../parts.ts';
 import type { SiteDependencies } from '../site.ts';
 import { type Answer, page, redirect, type Visit } from '../visit.ts';
@@ -37,8 +37,8 @@ type Dependencies = Pick<SiteDependencies, 'origins'>;
 export function signInPages({ base, cookieNames, sessionSeconds, people, known, help, tooOld }: SignInTo) {
   const namesFor = ({ origins }: Dependencies) => cookieNames(origins.isSecure);
   /** Where one goes on from the form with which one asks for a link, or uses one in another browser. */
-  const nextField = ({ query }: Visit): Html =>
-    html`<input type="hidden" name="next" value="${nextOf(query, base)}" />`;
+  const nextField = ({ query, form, refused }: Visit): Html =>
+    html`<input type="hidden" name="next" value="${nextOf(refused ? form : query, base)}" />`;
   return {
     nextField,
 
@@ -48,16 +48,25 @@ export function signInPages({ base, cookieNames, sessionSeconds, people, known, 
         : doneNote(visit, { out: 'You are signed out.' }),
 
     /** @param isOnly whether the page has no other way in */
-    linkForm: (visit: Visit, isOnly: boolean): Html =>
-      html`<p>We mail a link to ${people}. It signs you in once, within ${linkMinutes} minutes.</p>
+    linkForm: (visit: Visit, isOnly: boolean): Html => {
+      const typed = typedInto(visit, `${base}/sign-in`);
+      return html`<p>We mail a link to ${people}. It signs you in once, within ${linkMinutes} minutes.</p>
         <form method="post" action="${base}/sign-in" class="stack">
-          ${nextField(visit)}
+          ${refusalNote(visit, `${base}/sign-in`)} ${nextField(visit)}
           <label
             >E-mail address
-            <input type="email" name="email" required ${isOnly && html`autofocus`} autocomplete="email" maxlength="254"
+            <input
+              type="email"
+              name="email"
+              required
+              ${isOnly && html`autofocus`}
+              autocomplete="email"
+              maxlength="254"
+              value="${typed('email') ?? ''}"
           /></label>
           <button class="${!isOnly && 'second'}">Mail me a link</button>
-        </form>`,
+        </form>`;
+    },
 
     mailLink: (visit: Visit, dependencies: Dependencies & AskForMail): Answer => {
       const next = nextOf(visit.form, base);

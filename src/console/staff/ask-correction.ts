@@ -8,7 +8,7 @@ import type { CorrectionRequest } from '../../domain/correction-requests.ts';
 import { isRefused, type Refusal } from '../../domain/refusals.ts';
 import { caseReference } from '../../domain/usage-events.ts';
 import { isServiceAway } from '../failures.ts';
-import { postForm, readDollars } from '../form-fields.ts';
+import { postForm, readDollars, type Typed } from '../form-fields.ts';
 import { untilInForce } from '../in-force.ts';
 import { money } from '../parts.ts';
 import { type Answer, badInput, PageRefusal, redirect, type StaffVisit } from '../visit.ts';
@@ -35,19 +35,20 @@ export const correctionForm = (
 ): Html => {
   const amount = (cents / 100).toFixed(2);
   return html`${postForm(
-      visit.session,
+      visit,
       action,
-      html`<input type="hidden" name="correction_id" value="${newUuid()}" />
-        ${
-          about
-            ? html`${about}<input type="hidden" name="amount" value="${amount}" />`
-            : html`<label
-                >Amount in US dollars
-                <input name="amount" inputmode="decimal" value="${amount}" required maxlength="14"
-              /></label>`
-        }
-        ${whyFields()}
-        <button>${deedOf(visit, deed)}</button>`,
+      (typed) =>
+        html`<input type="hidden" name="correction_id" value="${typed('correction_id') ?? newUuid()}" />
+          ${
+            about
+              ? html`${about}<input type="hidden" name="amount" value="${amount}" />`
+              : html`<label
+                  >Amount in US dollars
+                  <input name="amount" inputmode="decimal" value="${typed('amount') ?? amount}" required maxlength="14"
+                /></label>`
+          }
+          ${whyFields(typed)}
+          <button>${deedOf(visit, deed)}</button>`,
     )}
     <p class="soft">${whoDecides(visit, approvalCents)}</p>`;
 };
@@ -62,13 +63,25 @@ export const whoDecides = ({ session }: StaffVisit, limitCents: number): string 
     ? 'Somebody of finance approves it before anything is given back.'
     : `Above ${money(limitCents)} that you give back to one account within 24 hours, somebody else of finance approves it first.`;
 
-export const whyFields = ({ reference = '', reason = '' } = {}): Html =>
+export const whyFields = (typed: Typed): Html =>
+  html`${referenceField(typed, 'The case or ticket, in one word. It gives a charge back only once.')}
+  ${reasonField(typed, { rows: 3, hint: 'The customer reads it on the invoice or credit note.' })}`;
+
+/** The field that `readReference` reads. */
+export const referenceField = (typed: Typed, hint?: string): Html =>
   html`<label
-      >Reference
-      <input name="reference" value="${reference}" required maxlength="100" pattern="[!-~]+" autocomplete="off" />
-      <span class="hint">The case or ticket, in one word. It gives a charge back only once.</span></label
-    >
-    ${reasonField({ reason, rows: 3, hint: 'The customer reads it on the invoice or credit note.' })}`;
+    >Reference
+    <input
+      name="reference"
+      value="${typed('reference') ?? ''}"
+      required
+      maxlength="100"
+      pattern="[!-~]+"
+      title="one word such as CASE-1234"
+      autocomplete="off"
+    />
+    ${hint !== undefined && html`<span class="hint">${hint}</span>`}</label
+  >`;
 
 /** @throws {PageRefusal} naming the field at fault */
 function readCorrectionFields({ form }: StaffVisit) {

@@ -1,6 +1,7 @@
 import type { StaffOrder } from '../../commands/staff.ts';
 import { type Html, html } from '../../documents/html.ts';
 import { plainText } from '../../domain/plain-text.ts';
+import type { Typed } from '../form-fields.ts';
 import { badInput, type StaffVisit } from '../visit.ts';
 
 /** The form in which commands take a visit: the person of its session asks, for the reason that the form gives. */
@@ -14,7 +15,7 @@ export function orderOf(visit: StaffVisit): StaffOrder & { by: { staffId: string
   const given = reason.safeParse((visit.form.get('reason') ?? '').trim());
   if (!given.success)
     throw badInput(
-      `Every change needs a reason of at most ${String(maxReasonCharacters)} characters. Go back and give one.`,
+      `Every change needs a reason of at most ${String(maxReasonCharacters)} characters. Nothing was changed: give one and send it again.`,
     );
   const { session, request } = visit;
   return {
@@ -25,9 +26,10 @@ export function orderOf(visit: StaffVisit): StaffOrder & { by: { staffId: string
 }
 
 /** The field that `orderOf` reads. @param options hint: who reads the reason */
-export const reasonField = ({ label = 'Reason', hint = '', reason: given = '', rows = 2 } = {}): Html =>
+export const reasonField = (typed: Typed, { label = 'Reason', hint = '', rows = 2 } = {}): Html =>
   html`<label
     >${label}
-    <textarea name="reason" required maxlength="${maxReasonCharacters}" rows="${rows}">${given}</textarea>
+    <textarea name="reason" required maxlength="${maxReasonCharacters}" rows="${rows}">
+${typed('reason') ?? ''}</textarea>
     ${hint !== '' && html`<span class="hint">${hint}</span>`}</label
   >`;

@@ -27,3 +27,13 @@ export interface Weight {
   /** First contentful paint, counted from the beginning of the navigation. */
   firstPaintMs: number;
 }
+
+/** A column of a table of which not all can be read. */
+export interface CutColumn {
+  table: string;
+  column: string;
+  /** How many of its cells are cut. */
+  cells: number;
+  /** Of the first of them. */
+  text: string;
+}

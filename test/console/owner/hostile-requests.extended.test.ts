@@ -58,6 +58,7 @@ const readFields: Readonly<Record<string, readonly string[]>> = {
   '/console/sessions/end': ['session'],
   '/console/settings': ['done'],
   '/console/settings/cap': ['dollars', 'effective'],
+  '/console/settings/keep-plan': ['plan'],
   '/console/sign-in': ['next', 'done', 'unsent', 'email'],
   '/console/sign-in/:secret': ['account', 'next'],
   '/console/try': ['url'],

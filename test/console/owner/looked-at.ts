@@ -49,6 +49,7 @@ export const lookedAt: readonly LookedAt<'example' | 'busy', Lookers>[] = [
   { name: 'invoices', by: 'example', show: at('/console/invoices') },
   { name: 'draft', by: 'example', show: at('/console/invoices/draft') },
   { name: 'invoice', by: 'example', show: at('/console/invoices/2') },
+  { name: 'invoice-print', by: 'example', show: at('/console/invoices/2?as=print') },
   { name: 'history', by: 'example', show: at('/console/history') },
   { name: 'settings', by: 'example', show: at('/console/settings') },
   { name: 'plan-change', by: 'example', show: at('/console/settings/plan/scale_2000') },

@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { openerOf } from '../../../src/domain/people.ts';
 import { noDownloads } from '../../http/shared-service.ts';
-import type { Browser } from '../browser.ts';
+import { type Browser, follow } from '../browser.ts';
 import { ownersOfRun } from './owners-of-run.ts';
 
 const service = ownersOfRun(noDownloads);
@@ -28,7 +28,7 @@ describe('a change of plan', () => {
     const page = await owner.get(pathOf('studio_500'));
     expect(page.text).toContain('<strong>$40.00</strong>');
     const changed = await owner.post(pathOf('studio_500'), { difference_cents: '4000' });
-    expect(changed.headers['location']).toBe('/console/settings?done=plan#plan');
+    expect(changed.headers['location']).toBe('/console/settings?done=plan#told');
     expect(await shown()).toMatchObject({ plan: 'studio_500' });
   });
 
@@ -45,8 +45,28 @@ describe('a change of plan', () => {
   it('to a lower fee waits for the next period, and costs nothing', async () => {
     const page = await owner.get(pathOf('dev_100'));
     expect(page.text).toContain('<strong>$0.00</strong>');
-    await owner.post(pathOf('dev_100'), { difference_cents: '0' });
+    const changed = await owner.post(pathOf('dev_100'), { difference_cents: '0' });
     expect(await shown()).toMatchObject({ plan: 'studio_500', coming: { terms: { plan: 'dev_100' } } });
+    const told = await follow(owner, changed);
+    expect(told).toMatch(
+      /Plan The change is saved: you are on studio_500 until (\d{4}-\d\d-\d\d) , and on dev_100 from then on\..*dev_100 .* from \1 on/,
+    );
+  });
+
+  it('that waits is taken back where it is shown', async () => {
+    expect((await owner.get('/console/settings')).text).toMatch(/Keep studio_500<\/button>/);
+    const kept = await owner.post('/console/settings/keep-plan', { plan: 'studio_500' });
+    const told = await follow(owner, kept);
+    expect(told).toContain('You keep studio_500. No change is due.');
+    expect(told).not.toContain('Keep studio_500');
+    expect(await shown()).toMatchObject({ plan: 'studio_500', coming: null });
+  });
+
+  it('is not taken back for a plan that is in force no more', async () => {
+    const before = await shown();
+    const refused = await owner.post('/console/settings/keep-plan', { plan: 'dev_100' });
+    expect(refused.status).toBe(400);
+    expect(await shown()).toEqual(before);
   });
 
   it('is not made to a plan that is agreed for each account', async () => {
@@ -70,7 +90,7 @@ describe('the cap', () => {
     ['0', 0],
   ])('of %j dollars is %j cents', async (dollars, cents) => {
     const changed = await owner.post('/console/settings/cap', { dollars, effective: 'now' });
-    expect(changed.headers['location']).toBe('/console/settings?done=cap#cap');
+    expect(changed.headers['location']).toBe('/console/settings?done=cap#told');
     expect(await shown()).toMatchObject({ overage_cap_cents: cents });
   });
 
@@ -84,6 +104,15 @@ describe('the cap', () => {
     expect(refused.text).toContain(told);
     expect(await shown()).toEqual(before);
   });
+
+  it('keeps what was typed where it is refused, beside why', async () => {
+    const { text } = await owner.post('/console/settings/cap', { dollars: '10.123', effective: 'next_period' });
+    const form = /<form [^>]*action="\/console\/settings\/cap#told".*?<\/form>/s.exec(text)?.[0];
+    expect(form).toMatch(/role="alert"[^>]* id="told".*such as 25 or 12\.50/s);
+    expect(form).toContain('value="10.123"');
+    expect(form).toMatch(/value="next_period"\s+checked/);
+    expect(text.match(/id="told"/g)).toHaveLength(1);
+  });
 });
 
 describe('billing details', () => {
@@ -91,7 +120,7 @@ describe('billing details', () => {
 
   it('are kept as they are typed, line by line', async () => {
     const changed = await owner.post('/console/settings/billing', typed);
-    expect(changed.headers['location']).toBe('/console/settings?done=billing#billing');
+    expect(changed.headers['location']).toBe('/console/settings?done=billing#told');
     expect(await service.installation.cli(['accounts', 'billing', accountId])).toMatchObject({
       name: 'Films Ltd',
       address_lines: ['Harbour 1', '20457 Hamburg'],
@@ -103,6 +132,16 @@ describe('billing details', () => {
   it('name the field that cannot be used', async () => {
     const refused = await owner.post('/console/settings/billing', { ...typed, country: 'Germany' });
     expect(refused.status).toBe(400);
-    expect(refused.text).toContain('country');
+    expect(refused.text).toMatch(/id="told"[^>]*><p>country /);
+    expect(refused.text).toMatch(/name="name" value="Films Ltd".*Harbour 1\r?\n.*value="Germany"/s);
+  });
+});
+
+describe('an invitation', () => {
+  it('to what is no address is refused, and keeps it', async () => {
+    const { status, text } = await owner.post('/console/people', { email: 'mate at films' });
+    expect(status).toBe(400);
+    expect(text).toMatch(/id="told"[^>]*><p>That is not an e-mail address such as name@example.com/);
+    expect(text).toContain('value="mate at films"');
   });
 });

@@ -17,6 +17,14 @@ describe.skipIf(isWithoutBrowser)('an owner', () => {
   /** A row of a table, by a text in it. */
   const row = (page: Page, text: string) => main(page).getByRole('row').filter({ hasText: text });
 
+  /** What became of a form is in sight, and has the focus. */
+  const seesAtOnce = async (page: Page, text: string) => {
+    const told = page.locator(':focus').filter({ hasText: text });
+    await told.waitFor();
+    const { y, height } = (await told.boundingBox()) ?? { y: -1, height: 0 };
+    expect([y >= 0, y + height <= (page.viewportSize()?.height ?? 0)], text).toEqual([true, true]);
+  };
+
   interface Teller {
     name: string;
     viewport: Viewport;
@@ -80,7 +88,7 @@ describe.skipIf(isWithoutBrowser)('an owner', () => {
       await hands.open('Settings');
       await hands.fill('Cap in US dollars; empty for none', '0.25');
       await hands.press('Set the cap');
-      await main(page).getByText('The cap is changed.').waitFor();
+      await seesAtOnce(page, 'The cap is saved, and counts now.');
       await fits();
       const refused = await call(service.url, '/video/download', { key, body: { url: service.sampleUrl('bars') } });
       expect(refused).toMatchObject({ status: 402, code: 'overage_cap_reached' });
@@ -141,10 +149,21 @@ describe.skipIf(isWithoutBrowser)('an owner', () => {
     await hands.open('Settings');
     await hands.fill('Cap in US dollars; empty for none', '12.50');
     await hands.press('Set the cap');
-    await says('The cap is changed.');
+    await seesAtOnce(page, 'The cap is saved, and counts now.');
     await row(page, 'scale_2000').getByRole('link').click();
     await hands.press('Change the plan');
-    await says('The plan is changed.');
+    await seesAtOnce(page, 'You are on scale_2000 now.');
+    await row(page, 'dev_100').getByRole('link').click();
+    await hands.press('Change the plan');
+    await seesAtOnce(page, 'The change is saved: you are on scale_2000 until');
+    await hands.press('Keep scale_2000');
+    await seesAtOnce(page, 'You keep scale_2000. No change is due.');
+    browser.expectStatus(400);
+    // Browsers let it through.
+    await hands.fill('Cap in US dollars; empty for none', '99999999999');
+    await hands.press('Set the cap');
+    await seesAtOnce(page, 'such as 25 or 12.50');
+    expect(await page.getByLabel('Cap in US dollars').inputValue()).toBe('99999999999');
 
     await hands.open('Invoices');
     await hands.follow('What the next invoice would say now');

@@ -174,7 +174,7 @@ async function lookFirst(
   await browser.post('/staff/search', { search: ownersEmail });
   for (const path of paths) await browser.get(path);
   const looks = async () => (await browser.get(account)).text.split('id="looks"')[1] ?? '';
-  await waitFor(async () => /<td>\s*account\s*<\/td>/.test(await looks()), { what: 'the looks on the page' });
+  await waitFor(async () => /<td[^>]*>\s*account\s*<\/td>/.test(await looks()), { what: 'the looks on the page' });
 }
 
 /** @returns the path of the correction */

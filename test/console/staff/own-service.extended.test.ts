@@ -59,7 +59,11 @@ describe('more of them than a page has', () => {
     let at: string | undefined = `/staff/overage/${accountId}/${day}`;
     while (at !== undefined) {
       const { text }: { text: string } = await browser.get(at);
-      const rows = [...text.matchAll(/<td class="number">-?\$[\d.,]+<\/td>\s*<td class="number">(-?\$[\d.,]+)<\/td>/g)];
+      const rows = [
+        ...text.matchAll(
+          /<td [^>]*class="number"[^>]*>-?\$[\d.,]+<\/td>\s*<td [^>]*class="number"[^>]*>(-?\$[\d.,]+)<\/td>/g,
+        ),
+      ];
       sizes.push(rows.length);
       shown.push(...rows.map(([, amount = '']) => Math.round(Number(amount.replaceAll(/[$,]/g, '')) * 100)));
       at = nextOf(text);

@@ -44,6 +44,16 @@ describe('an invitation', () => {
     await expectRefused(admin.post('/staff/people', asked), 'was removed since');
   });
 
+  it('that is refused keeps what was typed, and its key', async () => {
+    const form_key = await formKeyOn('/staff/people');
+    const { status, text } = await admin.post('/staff/people', { email: 'nobody', role: 'finance', reason, form_key });
+    expect([status, formKeyOf({ text } as Page)]).toEqual([400, form_key]);
+    expect(text).toMatch(/id="told"[^>]*><p>That is not an e-mail address such as name@example.com/);
+    expect(text).toContain('value="nobody"');
+    expect(text).toMatch(/value="finance"\s+selected/);
+    expect(text).toMatch(new RegExp(`>\\s*${reason}</textarea\\s*>`));
+  });
+
   it('whose form is sent again invites nobody else, and leads to the person', async () => {
     const email = `eve-${randomUUID()}@example.com`;
     const asked = { email, role: 'support', reason, form_key: await formKeyOn('/staff/people') };

@@ -3,7 +3,7 @@ import { type Html, html } from '../../../documents/html.ts';
 import type { AccountRefusal } from '../../../domain/account.ts';
 import { type BillingDetails, billingDetails } from '../../../domain/billing-details.ts';
 import { isRefused } from '../../../domain/refusals.ts';
-import { formTokenField } from '../../form-fields.ts';
+import { doneAt, doneNote, postForm } from '../../form-fields.ts';
 import { type Answer, badInput, type OwnerVisit, redirect } from '../../visit.ts';
 import type { ConsoleDependencies } from '../dependencies.ts';
 import { requestOf } from '../owner-request.ts';
@@ -11,25 +11,28 @@ import { accountTexts } from '../refusal-texts.ts';
 
 /** Name and address of the account's owner on invoices that are issued from now on. */
 export function billingForm(
-  { session }: OwnerVisit,
+  visit: OwnerVisit,
   { name, address_lines: lines, country, tax_id: taxId }: BillingDetails,
 ): Html {
-  const field = (label: string, key: string, value: string | null, rest: Html = html``) =>
-    html`<label>${label} <input name="${key}" value="${value ?? ''}" ${rest} /></label>`;
   return html`<h2 id="billing">Billing details</h2>
+    ${doneNote(visit, { billing: 'The billing details are saved.' })}
     <p>
       Invoices show them as they are when an invoice is issued. An invoice that is issued already keeps those of its
       time.
     </p>
-    <form method="post" action="/console/settings/billing" class="stack">
-      ${formTokenField(session)} ${field('Name', 'name', name, html`maxlength="200" autocomplete="organization"`)}
-      <label
-        >Address <textarea name="address" rows="4" autocomplete="street-address">${lines.join('\n')}</textarea>
-      </label>
-      ${field('Country, by its two letters', 'country', country, html`maxlength="2" pattern="[A-Za-z]{2}" autocomplete="country"`)}
-      ${field('Tax id', 'tax_id', taxId, html`maxlength="50" autocomplete="off"`)}
-      <button>Save the billing details</button>
-    </form>`;
+    ${postForm(visit, '/console/settings/billing', (typed) => {
+      const field = (label: string, key: string, value: string | null, rest: Html) =>
+        html`<label>${label} <input name="${key}" value="${typed(key) ?? value ?? ''}" ${rest} /></label>`;
+      return html`${field('Name', 'name', name, html`maxlength="200" autocomplete="organization"`)}
+        <label
+          >Address
+          <textarea name="address" rows="4" autocomplete="street-address">
+${typed('address') ?? lines.join('\n')}</textarea>
+        </label>
+        ${field('Country, by its two letters', 'country', country, html`maxlength="2" pattern="[A-Za-z]{2}" title="two letters such as DE" autocomplete="country"`)}
+        ${field('Tax id', 'tax_id', taxId, html`maxlength="50" autocomplete="off"`)}
+        <button>Save the billing details</button>`;
+    })}`;
 }
 
 export async function changeBilling(visit: OwnerVisit, { accounts }: ConsoleDependencies): Promise<Answer> {
@@ -47,12 +50,12 @@ export async function changeBilling(visit: OwnerVisit, { accounts }: ConsoleDepe
   if (!read.success) {
     const [issue] = read.error.issues;
     throw badInput(
-      `${String(issue?.path[0]).replace('_', ' ')} ${issue?.message ?? 'cannot be used'}. Go back and correct it.`,
+      `${String(issue?.path[0]).replace('_', ' ')} ${issue?.message ?? 'cannot be used'}. Nothing was saved.`,
     );
   }
   const changed = await changeBillingDetails(accounts, { details: read.data, ...requestOf(visit) });
   if (isRefused(changed)) throw badInput(whyNot[changed.refusal]);
-  return redirect('/console/settings?done=billing#billing');
+  return redirect(doneAt('/console/settings', 'billing'));
 }
 
 const whyNot: Record<AccountRefusal<'change_billing_details'>, string> = {

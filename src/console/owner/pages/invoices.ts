@@ -64,10 +64,7 @@ export async function showDraft(visit: OwnerVisit, dependencies: ConsoleDependen
         soon after.
       </p>
       ${listTable('Lines so far', [...lines, total], {
-        Line: {
-          cell: (line) =>
-            line.kind === 'total' ? html`<th scope="row">Total so far</th>` : html`<td>${lineText(line)}</td>`,
-        },
+        Line: rowName((line) => (line.kind === 'total' ? html`<strong>Total so far</strong>` : lineText(line))),
         Amount: numberCell(({ kind, cents }) =>
           kind === 'total' ? html`<strong>${money(cents)}</strong>` : money(cents),
         ),

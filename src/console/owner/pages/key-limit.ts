@@ -14,7 +14,7 @@ import {
 } from '../../../domain/key-limits.ts';
 import { largestAllowance } from '../../../domain/plans.ts';
 import { keyUseAt, termsAt } from '../../../domain/usage-periods.ts';
-import { formTokenField, readDollars } from '../../form-fields.ts';
+import { dollarsField, dollarsText, doneAt, formTokenField, postForm, readDollars } from '../../form-fields.ts';
 import { untilInForce } from '../../in-force.ts';
 import { count, money } from '../../parts.ts';
 import { type Answer, badInput, missing, type OwnerVisit, page, redirect } from '../../visit.ts';
@@ -59,15 +59,17 @@ const removal = ({ session }: OwnerVisit, { keyId, keyPrefix }: ApiKey): Html =>
       <button>Remove the limit</button> <a href="/console/keys">Leave it as it is</a>
     </form>`;
 
+const actionOf = ({ keyId }: Pick<ApiKey, 'keyId'>) => `/console/keys/${keyId}/limit`;
+
 function form(
-  { session }: OwnerVisit,
+  visit: OwnerVisit,
   { keyId, keyPrefix }: ApiKey,
   { limit, used }: { limit: KeyLimit; used: KeyUse },
 ): Html {
   const { downloads, overage_cents: cents, until } = limit;
   const shown = {
     downloads: downloads === null ? '' : String(downloads),
-    dollars: cents === null ? '' : (cents / 100).toFixed(2),
+    dollars: dollarsText(cents),
     until: until === null ? '' : lastDayOf(until),
   };
   return html`<p class="lead">
@@ -79,28 +81,29 @@ function form(
       overage are counted in this billing period. A limit counts from the moment on in which it is first set, and in the
       periods that follow from their beginning.
     </p>
-    <form method="post" action="/console/keys/${keyId}/limit" class="stack">
-      ${formTokenField(session)}
-      ${Object.entries(shown).map(([name, value]) => html`<input type="hidden" name="shown_${name}" value="${value}" />`)}
-      <label
-        >Downloads in a billing period; empty for no limit
-        <input name="downloads" inputmode="numeric" autocomplete="off" pattern="[0-9]{1,10}" value="${shown.downloads}"
-      /></label>
-      <label
-        >Overage in US dollars in a billing period; empty for no limit
-        <input
-          name="dollars"
-          inputmode="decimal"
-          autocomplete="off"
-          pattern="[0-9]+([.][0-9]{1,2})?"
-          value="${shown.dollars}"
-      /></label>
-      <label
-        >Last day, UTC; empty for none <input type="date" name="until" max="9999-12-30" value="${shown.until}"
-      /></label>
-      <button>Set the limit</button> <a href="/console/keys">Leave it as it is</a>
-      <p class="hint">A mail warns of it as of the allowance. A key that has a limit cannot issue other keys.</p>
-    </form>`;
+    ${postForm(
+      visit,
+      actionOf({ keyId }),
+      (typed) =>
+        html`${Object.entries(shown).map(([name, value]) => html`<input type="hidden" name="shown_${name}" value="${typed(`shown_${name}`) ?? value}" />`)}
+          <label
+            >Downloads in a billing period; empty for no limit
+            <input
+              name="downloads"
+              inputmode="numeric"
+              autocomplete="off"
+              pattern="[0-9]{1,10}"
+              title="a whole number such as 100"
+              value="${typed('downloads') ?? shown.downloads}"
+          /></label>
+          ${dollarsField('Overage in US dollars in a billing period; empty for no limit', typed('dollars') ?? shown.dollars)}
+          <label
+            >Last day, UTC; empty for none
+            <input type="date" name="until" max="9999-12-30" value="${typed('until') ?? shown.until}"
+          /></label>
+          <button>Set the limit</button> <a href="/console/keys">Leave it as it is</a>
+          <p class="hint">A mail warns of it as of the allowance. A key that has a limit cannot issue other keys.</p>`,
+    )}`;
 }
 
 export async function change(visit: OwnerVisit, dependencies: ConsoleDependencies): Promise<Answer> {
@@ -116,7 +119,7 @@ export async function change(visit: OwnerVisit, dependencies: ConsoleDependencie
   });
   requireChange(answer);
   await untilInForce(dependencies, usageAndJobs, 'The limit is stored. Look at the keys in a minute.');
-  return redirect('/console/keys?done=limited');
+  return redirect(doneAt('/console/keys', 'limited'));
 }
 
 /**

@@ -1,5 +1,5 @@
 import { listUsageOfKeys, type UsageOfKey } from '../../../../projections/queries/usage-of-keys.ts';
-import { type Html, html, number } from '../../../documents/html.ts';
+import { type Html, html } from '../../../documents/html.ts';
 import type { BillingPeriod } from '../../../domain/billing-period.ts';
 import { amountCell, count, countCell, empty, listTable, money, plotFigure, rowName } from '../../parts.ts';
 import { seriesByName } from '../../series-by-name.ts';
@@ -60,13 +60,13 @@ function plots(keys: readonly UsageOfKey[], period: BillingPeriod): Html {
 function table(keys: readonly UsageOfKey[], { start, end }: BillingPeriod): Html {
   const range = `from=${start.slice(0, 10)}&to=${end.slice(0, 10)}`;
   const sum = (valueOf: (key: UsageOfKey) => number) => keys.reduce((total, key) => total + valueOf(key), 0);
-  const foot = html`<tr>
-    <th scope="row">All ${count(keys.length)}</th>
-    ${number(count(sum((key) => key.downloads)))} ${number(count(sum((key) => key.overage_downloads)))}
-    ${number(money(sum((key) => key.overage_cents)))}
-  </tr>`;
+  const sums = {
+    Downloads: count(sum((key) => key.downloads)),
+    'beyond the plan': count(sum((key) => key.overage_downloads)),
+    Charged: money(sum((key) => key.overage_cents)),
+  };
   const sorted = keys.toSorted((one, other) => other.downloads - one.downloads);
-  return listTable({ name: 'Usage by key', foot }, sorted, {
+  return listTable({ name: 'Usage by key', foot: { name: `All ${count(keys.length)}`, sums } }, sorted, {
     Key: rowName((key) =>
       key.key_id === null
         ? nameOf(key)

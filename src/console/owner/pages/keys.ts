@@ -9,7 +9,7 @@ import { maxKeysOf } from '../../../domain/plans.ts';
 import { isRefused } from '../../../domain/refusals.ts';
 import { keyUseAt, termsAt } from '../../../domain/usage-periods.ts';
 import type { UsagePeriod } from '../../../domain/usage-state.ts';
-import { doneNote, folded, formKeyField, formKeyOf, formTokenField, postForm } from '../../form-fields.ts';
+import { doneAt, doneNote, folded, formKeyField, formKeyOf, formTokenField, postForm } from '../../form-fields.ts';
 import { notYetInForce } from '../../in-force.ts';
 import { actionCell, count, empty, listTable, money, note, rowName, time } from '../../parts.ts';
 import { type Answer, badInput, missing, type OwnerVisit, page, PageRefusal, redirect } from '../../visit.ts';
@@ -41,14 +41,20 @@ async function content(visit: OwnerVisit, dependencies: ConsoleDependencies): Pr
       active.length >= maxKeysOf(terms)
         ? note('warn', `All ${count(maxKeysOf(terms))} keys of your plan are in force. Revoke one first.`)
         : postForm(
-            visit.session,
+            visit,
             '/console/keys',
-            html`${formKeyField(dependencies.newUuid())}
-              <label
-                >Label, to tell it from the others
-                <input name="label" maxlength="100" placeholder="for example: nightly import" autocomplete="off"
-              /></label>
-              <button>Issue a key</button>`,
+            (typed) =>
+              html`${formKeyField(typed('form_key') ?? dependencies.newUuid())}
+                <label
+                  >Label, to tell it from the others
+                  <input
+                    name="label"
+                    maxlength="100"
+                    placeholder="for example: nightly import"
+                    autocomplete="off"
+                    value="${typed('label') ?? ''}"
+                /></label>
+                <button>Issue a key</button>`,
           )
     }
     ${
@@ -107,7 +113,7 @@ const limitOfRevoked = (keyId: string, limit: KeyLimit | undefined): Html | fals
 export async function issue(visit: OwnerVisit, dependencies: ConsoleDependencies): Promise<Answer> {
   const label = keyLabel.safeParse((visit.form.get('label') ?? '').trim());
   if (!label.success)
-    throw badInput(`The label ${label.error.issues[0]?.message ?? 'cannot be used'}. Go back and change it.`);
+    throw badInput(`The label ${label.error.issues[0]?.message ?? 'cannot be used'}. No key was issued.`);
   const maxKeys = maxKeysOf(termsAt(await currentUsage(visit, dependencies), dependencies.now()));
   const formKey = formKeyOf(visit);
   const issued = await issueReferencedKey(dependencies.accounts, {
@@ -186,5 +192,5 @@ export async function revoke(visit: OwnerVisit, dependencies: ConsoleDependencie
     throw revoked.refusal === 'key_not_found' ? missing() : badInput(accountTexts[revoked.refusal]);
   if (!(await isInForce(dependencies, keyId, { revoked: true })))
     throw notYetInForce('The key is revoked, but may still work for a while. Look at the list of keys in a minute.');
-  return redirect('/console/keys?done=revoked');
+  return redirect(doneAt('/console/keys', 'revoked'));
 }

@@ -6,7 +6,7 @@ import { listPeople, maxPeople, type People } from '../../../domain/people.ts';
 import { email as emailField } from '../../../domain/plain-text.ts';
 import { isRefused } from '../../../domain/refusals.ts';
 import type { ListedSession } from '../../../ports/console-sessions.ts';
-import { formTokenField, postForm } from '../../form-fields.ts';
+import { doneAt, doneNote, formTokenField, postForm } from '../../form-fields.ts';
 import { untilInForce } from '../../in-force.ts';
 import { actionCell, count, listTable, rowName, tag, time } from '../../parts.ts';
 import { type Answer, badInput, missing, type OwnerVisit, redirect } from '../../visit.ts';
@@ -17,7 +17,8 @@ import { accountTexts } from '../refusal-texts.ts';
 
 /** The people of an account, and the sessions of the one who is signed in. */
 
-export function peopleAndSessions({ session }: OwnerVisit, people: People, sessions: readonly ListedSession[]): Html {
+export function peopleAndSessions(visit: OwnerVisit, people: People, sessions: readonly ListedSession[]): Html {
+  const { session } = visit;
   const listed = listPeople(people);
   const removal = ({ personId, email }: (typeof listed)[number]) =>
     listed.length > 1 &&
@@ -32,6 +33,12 @@ export function peopleAndSessions({ session }: OwnerVisit, people: People, sessi
       <button class="quiet">Sign out</button>
     </form>`;
   return html`<h2 id="people">People</h2>
+    ${doneNote(visit, {
+      invited: 'The person is invited. A mail says how to sign in with that address.',
+      invited_not_mailed:
+        'The person is invited, but no mail could be sent: tell them to sign in here with that address.',
+      removed: 'The person is removed, and signed out everywhere.',
+    })}
     <p>Everybody here can do all that you can: see usage, change the plan and the cap, and issue keys.</p>
     ${listTable('People', listed, {
       'E-mail address': rowName(
@@ -41,12 +48,23 @@ export function peopleAndSessions({ session }: OwnerVisit, people: People, sessi
       Action: actionCell(removal),
     })}
     ${postForm(
-      session,
+      visit,
       '/console/people',
-      html`<label>E-mail address <input type="email" name="email" required maxlength="254" autocomplete="off" /></label>
-        <button class="second">Invite a person</button>`,
+      (typed) =>
+        html`<label
+            >E-mail address
+            <input
+              type="email"
+              name="email"
+              required
+              maxlength="254"
+              autocomplete="off"
+              value="${typed('email') ?? ''}"
+          /></label>
+          <button class="second">Invite a person</button>`,
     )}
     <h2 id="sessions">Your sessions</h2>
+    ${doneNote(visit, { ended: 'The session is ended.' })}
     ${listTable('Sessions', sessions, {
       Browser: rowName(
         ({ sessionId, browser }) =>
@@ -63,12 +81,12 @@ export function peopleAndSessions({ session }: OwnerVisit, people: People, sessi
 
 export async function invite(visit: OwnerVisit, dependencies: ConsoleDependencies): Promise<Answer> {
   const email = emailField.safeParse((visit.form.get('email') ?? '').trim());
-  if (!email.success) throw badInput('That is not an e-mail address. Go back and correct it.');
+  if (!email.success) throw badInput('That is not an e-mail address such as name@example.com. Nobody was invited.');
   const invited = await invitePerson(dependencies.accounts, { email: email.data, ...requestOf(visit) });
   if (isRefused(invited)) throw badInput(whyNotInvited[invited.refusal]);
   await untilPeopleInForce(dependencies);
   const isMailed = await dependencies.mailInvitation({ email: email.data, accountId: visit.session.accountId });
-  return redirect(`/console/settings?done=${isMailed ? 'invited' : 'invited_not_mailed'}#people`);
+  return redirect(doneAt('/console/settings', isMailed ? 'invited' : 'invited_not_mailed'));
 }
 
 const whyNotInvited: Record<AccountRefusal<'invite_person'>, string> = {
@@ -83,7 +101,7 @@ export async function remove(visit: OwnerVisit, dependencies: ConsoleDependencie
   if (isRefused(removed))
     throw removed.refusal === 'person_not_found' ? missing() : badInput(whyNotRemoved[removed.refusal]);
   await untilPeopleInForce(dependencies);
-  return redirect(personId === visit.session.personId ? '/console/sign-in' : '/console/settings?done=removed#people');
+  return redirect(personId === visit.session.personId ? '/console/sign-in' : doneAt('/console/settings', 'removed'));
 }
 
 const whyNotRemoved: Record<Exclude<AccountRefusal<'remove_person'>, 'person_not_found'>, string> = {
@@ -97,5 +115,5 @@ const untilPeopleInForce = (dependencies: ConsoleDependencies): Promise<void> =>
 
 export async function endSession(visit: OwnerVisit, { sessions }: ConsoleDependencies): Promise<Answer> {
   await sessions.end(visit.session, visit.form.get('session') ?? '');
-  return redirect('/console/settings?done=ended#sessions');
+  return redirect(doneAt('/console/settings', 'ended'));
 }

@@ -3,12 +3,34 @@ import { changeTerms as changeTermsOf, type TermsChange } from '../../../command
 import { type Html, html, numberCell } from '../../../documents/html.ts';
 import type { Account } from '../../../domain/account.ts';
 import { changePlan as decidePlanChange, resultOfPlanChange } from '../../../domain/change-plan.ts';
-import { feeOf, maxKeysOf, type PlanTerms, type Terms } from '../../../domain/plans.ts';
+import { feeOf, maxKeysOf, planOf as planTermsOf, type PlanTerms, type Terms } from '../../../domain/plans.ts';
 import { isRefused, refuse } from '../../../domain/refusals.ts';
 import { comingTerms, isLastEnded, isOverAt, termsAt } from '../../../domain/usage-periods.ts';
 import type { UsagePeriod } from '../../../domain/usage-state.ts';
-import { doneNote, folded, formTokenField, postForm, readDollars } from '../../form-fields.ts';
-import { amountCell, count, countCell, day, facts, listTable, money, note, rowName, tag, time } from '../../parts.ts';
+import {
+  dollarsField,
+  dollarsText,
+  doneAt,
+  doneNote,
+  foldedForm,
+  formTokenField,
+  postForm,
+  readDollars,
+} from '../../form-fields.ts';
+import {
+  actionCell,
+  amountCell,
+  count,
+  countCell,
+  day,
+  facts,
+  listTable,
+  money,
+  note,
+  rowName,
+  tag,
+  time,
+} from '../../parts.ts';
 import { type Answer, badInput, missing, type OwnerVisit, page, redirect } from '../../visit.ts';
 import { currentUsage, snapshotOf } from '../current-usage.ts';
 import type { ConsoleDependencies } from '../dependencies.ts';
@@ -22,17 +44,6 @@ import { peopleAndSessions } from './people.ts';
 
 const budgetMs = 5_000;
 
-const done = {
-  cap: 'The cap is changed.',
-  plan: 'The plan is changed.',
-  billing: 'The billing details are saved.',
-  invited: 'The person is invited. A mail says how to sign in with that address.',
-  invited_not_mailed: 'The person is invited, but no mail could be sent: tell them to sign in here with that address.',
-  removed: 'The person is removed, and signed out everywhere.',
-  ended: 'The session is ended.',
-  closing: 'Staff of this service know that you want the account closed.',
-};
-
 export async function show(visit: OwnerVisit, dependencies: ConsoleDependencies): Promise<Answer> {
   const usage = await currentUsage(visit, dependencies);
   const account = await readAccount(dependencies.store, visit.session.accountId);
@@ -41,14 +52,16 @@ export async function show(visit: OwnerVisit, dependencies: ConsoleDependencies)
     title: 'Settings',
     section: 'settings',
     content: html`<p class="pages"><a href="/console/history">History: what has changed, and who changed it</a></p>
-      ${doneNote(visit, done)} ${usage.terms.suspended && suspendedNote()} ${cap(visit, usage, dependencies.now())}
-      ${plans(usage, dependencies)} ${billingForm(visit, account.billing)}
+      ${usage.terms.suspended && suspendedNote()} ${cap(visit, usage, dependencies.now())}
+      ${plans(visit, usage, dependencies)} ${billingForm(visit, account.billing)}
       ${warnings(termsAt(usage, dependencies.now()))} ${peopleAndSessions(visit, account.people, sessions)}
       ${closing(visit, account)}`,
   });
 }
 
-function cap({ session }: OwnerVisit, usage: UsagePeriod, now: string): Html {
+const capAction = '/console/settings/cap';
+
+function cap(visit: OwnerVisit, usage: UsagePeriod, now: string): Html {
   const terms = termsAt(usage, now);
   const { overage_cents: rateCents, overage_cap_cents: capCents } = terms;
   const title = html`<h2 id="cap">Cap on overage</h2>`;
@@ -57,7 +70,11 @@ function cap({ session }: OwnerVisit, usage: UsagePeriod, now: string): Html {
       <p>Your plan has no overage: downloads stop at its allowance, so there is nothing to cap.</p>`;
   const coming = comingTerms(usage).overage_cap_cents;
   const spentCents = isOverAt(usage, now) ? 0 : usage.overageCents;
-  return html`${title}
+  const saved =
+    coming === capCents
+      ? 'The cap is saved, and counts now.'
+      : html`The change of the cap is saved, and counts from ${day(usage.period.end)} on.`;
+  return html`${title} ${doneNote(visit, { cap: saved })}
     <p>
       ${
         capCents === null
@@ -67,27 +84,22 @@ function cap({ session }: OwnerVisit, usage: UsagePeriod, now: string): Html {
       ${money(spentCents)} ${spentCents === 0 ? 'is' : 'are'} charged so far.
       ${coming !== capCents && html`<strong>From ${day(usage.period.end)} on: ${coming === null ? 'no cap' : money(coming)}.</strong>`}
     </p>
-    <form method="post" action="/console/settings/cap" class="stack">
-      ${formTokenField(session)}
-      <label
-        >Cap in US dollars; empty for none
-        <input
-          name="dollars"
-          inputmode="decimal"
-          autocomplete="off"
-          pattern="[0-9]+([.][0-9]{1,2})?"
-          value="${capCents === null ? '' : (capCents / 100).toFixed(2)}"
-      /></label>
-      <fieldset>
-        <legend class="visually-hidden">When</legend>
-        <label class="inline"><input type="radio" name="effective" value="now" checked /> now</label>
-        <label class="inline"
-          ><input type="radio" name="effective" value="next_period" /> from the next billing period on</label
-        >
-      </fieldset>
-      <button>Set the cap</button>
-      <p class="hint">A cap below what is charged already stops further overage; nothing is given back by it.</p>
-    </form>`;
+    ${postForm(visit, capAction, (typed) => {
+      const isLater = typed('effective') === 'next_period';
+      return html`${dollarsField('Cap in US dollars; empty for none', typed('dollars') ?? dollarsText(capCents))}
+        <fieldset>
+          <legend class="visually-hidden">When</legend>
+          <label class="inline"
+            ><input type="radio" name="effective" value="now" ${!isLater && html`checked`} /> now</label
+          >
+          <label class="inline"
+            ><input type="radio" name="effective" value="next_period" ${isLater && html`checked`} /> from the next
+            billing period on</label
+          >
+        </fieldset>
+        <button>Set the cap</button>
+        <p class="hint">A cap below what is charged already stops further overage; nothing is given back by it.</p>`;
+    })}`;
 }
 
 export async function changeCap(visit: OwnerVisit, dependencies: ConsoleDependencies): Promise<Answer> {
@@ -101,7 +113,7 @@ export async function changeCap(visit: OwnerVisit, dependencies: ConsoleDependen
       ? { kind: 'remove_overage_cap', effective }
       : { kind: 'set_overage_cap', overageCapCents: capCents, effective };
   await changeTerms(visit, dependencies, change);
-  return redirect('/console/settings?done=cap#cap');
+  return redirect(doneAt('/console/settings', 'cap'));
 }
 
 async function changeTerms(visit: OwnerVisit, dependencies: ConsoleDependencies, change: TermsChange): Promise<void> {
@@ -115,14 +127,33 @@ async function changeTerms(visit: OwnerVisit, dependencies: ConsoleDependencies,
   requireChange(answer);
 }
 
-function plans(usage: UsagePeriod, { plans: catalogue, selfServicePlans, now }: ConsoleDependencies): Html {
+function plans(
+  visit: OwnerVisit,
+  usage: UsagePeriod,
+  { plans: catalogue, selfServicePlans, now }: ConsoleDependencies,
+): Html {
   const terms = termsAt(usage, now());
   const coming = isOverAt(usage, now()) ? undefined : usage.due?.plan;
+  const saved = coming
+    ? html`The change is saved: you are on ${terms.plan} until ${day(usage.period.end)}, and on ${coming.plan} from then
+      on.`
+    : `You are on ${terms.plan} now.`;
   return html`<h2 id="plan">Plan</h2>
+    ${doneNote(visit, { plan: saved, kept: `You keep ${terms.plan}. No change is due.` })}
     <p>
       You are on <strong>${terms.plan}</strong>: ${describe(terms)}.
       ${coming && html`<strong>From ${day(usage.period.end)} on: ${coming.plan}.</strong>`}
     </p>
+    ${
+      coming &&
+      postForm(
+        visit,
+        keepAction,
+        () =>
+          html`<input type="hidden" name="plan" value="${terms.plan}" />
+            <button class="second">Keep ${terms.plan}</button>`,
+      )
+    }
     ${listTable('Plans', [...catalogue.values()], {
       Plan: rowName(({ plan }) => plan),
       'A month': amountCell((plan) => plan.fee_cents),
@@ -131,12 +162,13 @@ function plans(usage: UsagePeriod, { plans: catalogue, selfServicePlans, now }: 
       'Beyond, each': numberCell(({ overage_cents: cents }) => (cents === null ? 'none' : money(cents))),
       'Requests an hour': countCell((plan) => plan.hourly_limit),
       'API keys': countCell(maxKeysOf),
-      '': ({ plan }) => {
+      Change: actionCell(({ plan }) => {
         if (plan === terms.plan) return tag('yours', 'good');
+        if (plan === coming?.plan) return html`from ${day(usage.period.end)} on`;
         if (!selfServicePlans.has(plan)) return 'by agreement';
         if (terms.suspended) return 'not while suspended';
         return html`<a data-row href="/console/settings/plan/${plan}">Change to it…</a>`;
-      },
+      }),
     })}`;
 }
 
@@ -196,7 +228,21 @@ export async function changePlan(visit: OwnerVisit, dependencies: ConsoleDepende
   if (visit.form.get('difference_cents') !== String(differenceOf(usage, terms)))
     return redirect(`/console/settings/plan/${terms.plan}?again`);
   await changeTerms(visit, dependencies, changeTo(terms));
-  return redirect('/console/settings?done=plan#plan');
+  return redirect(doneAt('/console/settings', 'plan'));
+}
+
+const keepAction = '/console/settings/keep-plan';
+
+/** Takes back a change that is due with the next period: the terms in force are chosen again, the account's own among them. */
+export async function keepPlan(visit: OwnerVisit, dependencies: ConsoleDependencies): Promise<Answer> {
+  const usage = await currentUsage(visit, dependencies);
+  const terms = termsAt(usage, dependencies.now());
+  if (terms.plan !== visit.form.get('plan'))
+    throw badInput(
+      `The plan is ${terms.plan} now, and no longer the one that you wanted to keep. Nothing was changed: choose a plan below.`,
+    );
+  await changeTerms(visit, dependencies, changeTo(planTermsOf(terms)));
+  return redirect(doneAt('/console/settings', 'kept'));
 }
 
 const changeTo = (terms: PlanTerms) => ({ kind: 'change_plan', terms, effective: undefined }) as const;
@@ -221,8 +267,10 @@ function differenceOf(usage: UsagePeriod, terms: PlanTerms): number {
 }
 
 /** Staff close accounts: what is still due, and whether whoever asks may, is looked at by a person. */
-function closing({ session }: OwnerVisit, { closingRequestedAt: askedAt }: Account): Html {
-  const title = html`<h2 id="closing">Closing the account</h2>`;
+function closing(visit: OwnerVisit, { closingRequestedAt: askedAt }: Account): Html {
+  const asked = { closing: 'Staff of this service know that you want the account closed.' };
+  const title = html`<h2 id="closing">Closing the account</h2>
+    ${doneNote(visit, asked)}`;
   if (askedAt !== null)
     return html`${title}
       <p>
@@ -234,16 +282,16 @@ function closing({ session }: OwnerVisit, { closingRequestedAt: askedAt }: Accou
       out: fetch your downloads and save your invoices before. The fee of a period that has begun is not given back.
       Staff of this service carry it out.
     </p>
-    ${folded(
-      'Ask for the closing of this account',
-      postForm(session, '/console/settings/closing', html`<button class="danger">Ask for the closing</button>`),
-    )}`;
+    ${foldedForm(visit, '/console/settings/closing', {
+      name: 'Ask for the closing of this account',
+      content: () => html`<button class="danger">Ask for the closing</button>`,
+    })}`;
 }
 
 export async function requestClosing(visit: OwnerVisit, dependencies: ConsoleDependencies): Promise<Answer> {
   const asked = await requestClosingOf(dependencies.accounts, requestOf(visit));
   if (isRefused(asked)) throw badInput(accountTexts[asked.refusal]);
-  return redirect('/console/settings?done=closing#closing');
+  return redirect(doneAt('/console/settings', 'closing'));
 }
 
 function warnings({ warning_percents: percents }: Terms): Html {

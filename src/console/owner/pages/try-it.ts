@@ -18,8 +18,8 @@ import { termsAt } from '../../../domain/usage-periods.ts';
 import type { UsageSnapshot } from '../../../domain/usage-state.ts';
 import type { LookUpOfForm } from '../../../ports/console-sessions.ts';
 import type { VideoMetadata } from '../../../ports/videos.ts';
-import { choiceField, formKeyField, formKeyOf, formTokenField } from '../../form-fields.ts';
-import { facts } from '../../parts.ts';
+import { choiceField, formKeyField, formKeyOf, formTokenField, refusalNote } from '../../form-fields.ts';
+import { facts, noteAnchor } from '../../parts.ts';
 import { type Answer, away, badInput, type OwnerVisit, page, PageRefusal, redirect } from '../../visit.ts';
 import { currentUsage, snapshotOf } from '../current-usage.ts';
 import type { ConsoleDependencies } from '../dependencies.ts';
@@ -37,16 +37,17 @@ export function show(visit: OwnerVisit, dependencies: ConsoleDependencies): Answ
   return page({ title: 'Try it', section: 'try', content: form(visit, dependencies) });
 }
 
-function form({ session, form: sent }: OwnerVisit, { samplePlatformOrigin, newUuid }: ConsoleDependencies): Html {
+function form(visit: OwnerVisit, { samplePlatformOrigin, newUuid }: ConsoleDependencies): Html {
+  const { session, form: sent, refused } = visit;
   const url = sent.get('url') ?? (samplePlatformOrigin === undefined ? '' : `${samplePlatformOrigin}/watch/bars`);
   return html`<p>Paste the address of a video. What you do here counts and costs the same as through the API.</p>
-    <form method="post" action="/console/try/metadata" class="stack">
-      ${formTokenField(session)} ${formKeyField(newUuid())}
+    <form method="post" action="/console/try/metadata#${noteAnchor}" class="stack">
+      ${refused && refusalNote(visit, refused.action)} ${formTokenField(session)} ${formKeyField(newUuid())}
       <label>Address <input type="url" name="url" required maxlength="2048" value="${url}" autocomplete="off" /></label>
       ${choiceField('Format', 'format', sent.get('format'), formats)}
       ${choiceField('Quality', 'quality', sent.get('quality'), qualities)}
       <p class="pages">
-        <button formaction="/console/try/download">Download it</button>
+        <button formaction="/console/try/download#${noteAnchor}">Download it</button>
         <button class="second">Look up title and length</button>
       </p>
       <p class="hint">
@@ -193,7 +194,7 @@ const keyHashOf = (visit: OwnerVisit, fingerprint: string): string =>
 function readOptions({ form: sent }: OwnerVisit): DownloadOptions {
   const format = formats.find((each) => each === (sent.get('format') ?? defaultOptions.format));
   const quality = qualities.find((each) => each === (sent.get('quality') ?? defaultOptions.quality));
-  if (!format || !quality) throw badInput('The format or the quality is none that there is.');
+  if (!format || !quality) throw badInput('There is no such format or quality. Choose one of the list.');
   return { ...defaultOptions, format, quality };
 }
 

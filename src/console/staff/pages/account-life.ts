@@ -8,7 +8,7 @@ import type { UsageAnswer } from '../../../commands/usage/decide-batch.ts';
 import { type Html, html } from '../../../documents/html.ts';
 import type { StaffActor } from '../../../domain/correction-requests.ts';
 import { isRefused, type Refused } from '../../../domain/refusals.ts';
-import { folded, postForm } from '../../form-fields.ts';
+import { doneAt, doneNote, foldedForm } from '../../form-fields.ts';
 import { untilInForce } from '../../in-force.ts';
 import { note, time } from '../../parts.ts';
 import { usageSnapshot } from '../../usage-snapshot.ts';
@@ -22,61 +22,55 @@ import type { AccountShown } from '../views/account.ts';
 /** An account is suspended, and that is lifted; or it is closed for good. By finance. */
 
 /** The texts of the notes after these forms. */
-export const done = {
+const done = {
   suspended: 'The account is suspended: its keys are refused, and nothing is charged.',
   lifted: 'The account is no longer suspended.',
   closed: 'The account is closed. Its last period is invoiced once the grace is over.',
 };
 
 /** What the account is, and the forms that change it. */
-export function accountLife(account: AccountShown, { session }: Pick<StaffVisit, 'session'>): Html {
+export function accountLife(account: AccountShown, visit: StaffVisit): Html {
   const { account_id: accountId, suspended, closed, closing_requested_at: askedAt } = account;
-  if (closed) return note('warn', 'This account is closed. Its keys are revoked, and nothing is charged any more.');
+  const told = doneNote(visit, done);
+  if (closed)
+    return html`${told}
+    ${note('warn', 'This account is closed. Its keys are revoked, and nothing is charged any more.')}`;
   const path = accountPath(accountId);
   const asked =
     askedAt !== null && note('warn', html`Somebody of the account has asked for its closing, ${time(askedAt)}.`);
   const state = suspended && note('warn', 'This account is suspended: its keys are refused, and nothing is charged.');
-  if (session.role === 'support')
-    return html`${asked} ${state}
+  if (visit.session.role === 'support')
+    return html`${told} ${asked} ${state}
       <p class="soft">Finance suspends and closes accounts.</p>`;
   const suspension = suspended
-    ? folded(
-        'Lift the suspension',
-        postForm(
-          session,
-          `${path}/lift-suspension`,
+    ? foldedForm(visit, `${path}/lift-suspension`, {
+        name: 'Lift the suspension',
+        content: (typed) =>
           html`<p>Its keys are admitted again. If this period began suspended, its fee is due then.</p>
-            ${reasonField()} <button>Lift the suspension</button>`,
-        ),
-      )
-    : folded(
-        'Suspend the account',
-        postForm(
-          session,
-          `${path}/suspend`,
+            ${reasonField(typed)} <button>Lift the suspension</button>`,
+      })
+    : foldedForm(visit, `${path}/suspend`, {
+        name: 'Suspend the account',
+        content: (typed) =>
           html`<p>
               Its keys are refused and nothing is charged until that is lifted; a period that begins meanwhile has no
               fee. What was due before is invoiced. Downloads that are queued go on.
             </p>
-            ${reasonField({ hint: 'For staff and the audit; the account is only told that it is suspended.' })}
+            ${reasonField(typed, { hint: 'For staff and the audit; the account is only told that it is suspended.' })}
             <button class="danger">Suspend the account</button>`,
-        ),
-      );
-  return html`${asked} ${state} ${suspension}
-  ${folded(
-    'Close the account',
-    postForm(
-      session,
-      `${path}/close`,
+      });
+  return html`${told} ${asked} ${state} ${suspension}
+  ${foldedForm(visit, `${path}/close`, {
+    name: 'Close the account',
+    content: (typed) =>
       html`<p>
           Its last period ends now and is invoiced once the grace is over; its keys are revoked, and its people are
           signed out. Nobody of the account can fetch a download any more:
           <a href="${path}/downloads">those that still run</a> stay charged unless you give them back. Nothing undoes
           the closing.
         </p>
-        ${reasonField()} <button class="danger">Close the account for good</button>`,
-    ),
-  )}`;
+        ${reasonField(typed)} <button class="danger">Close the account for good</button>`,
+  })}`;
 }
 
 const change =
@@ -89,7 +83,7 @@ const change =
     const answer = await changeTerms(dependencies.writers, { accountId, change: { kind }, snapshot, cause, timeoutMs });
     requireChange(answer);
     await untilInForce(dependencies, usageAndJobs, 'The change is stored. Look at the account in a minute.');
-    return redirect(`${accountPath(accountId)}?done=${name}#life`);
+    return redirect(doneAt(accountPath(accountId), name));
   };
 
 export const suspend = change('suspend_account', 'suspended');
@@ -102,7 +96,7 @@ export async function close(visit: StaffVisit, dependencies: StaffDependencies):
   const request = { accountId, actor, snapshot, correlationId: visit.request.id, timeoutMs: order.timeoutMs };
   requireChange(await closeAccount(dependencies, request));
   await untilInForce(dependencies, apiKeys, 'The account is closed. Its keys are refused in a moment.');
-  return redirect(`${accountPath(accountId)}?done=closed#life`);
+  return redirect(doneAt(accountPath(accountId), 'closed'));
 }
 
 async function readOrder(visit: StaffVisit, dependencies: StaffDependencies) {
@@ -113,7 +107,7 @@ async function readOrder(visit: StaffVisit, dependencies: StaffDependencies) {
 }
 
 function requireChange(answer: UsageAnswer | Refused): void {
-  if (isRefused(answer)) throw badInput('This account is closed. Nothing was changed.');
+  if (isRefused(answer)) throw badInput('This account is closed for good, and nothing of it can be changed.');
   if (answer.outcome === 'unknown') throw outcomeUnknown();
   if (answer.outcome !== 'accepted') throw away();
 }

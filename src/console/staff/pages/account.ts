@@ -3,7 +3,7 @@ import { type Html, html, numberCell } from '../../../documents/html.ts';
 import { limitParts } from '../../../domain/key-limits.ts';
 import { maxKeysOf } from '../../../domain/plans.ts';
 import { costText, videoCell } from '../../download-list.ts';
-import { doneNote, folded } from '../../form-fields.ts';
+import { folded } from '../../form-fields.ts';
 import {
   actorText,
   amountCell,
@@ -28,7 +28,7 @@ import { accountPath, correctionPath, documentPath, downloadPath, eventPath } fr
 import { viewPage } from '../view.ts';
 import { account as accountView, type AccountShown } from '../views/account.ts';
 import { momentField } from './account-downloads.ts';
-import { accountLife, done } from './account-life.ts';
+import { accountLife } from './account-life.ts';
 import { correctionTag } from './corrections.ts';
 import { mailsTag, noticeText } from './notices.ts';
 
@@ -59,8 +59,7 @@ function content(account: AccountShown, visit: StaffVisit): Html {
   const { account_id: id, billing } = account;
   const { name, address_lines: lines, country, tax_id: taxId } = billing;
   const billedTo = [name ?? '', ...lines, country ?? '', taxId ?? ''].filter((line) => line !== '').join(', ');
-  return html`${doneNote(visit, done)}
-    ${facts([
+  return html`${facts([
       ['Account', html`<code>${id}</code>, opened ${time(account.opened_at)}`],
       name !== null && ['Billed to', billedTo],
       account.coming !== null && [

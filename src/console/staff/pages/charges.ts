@@ -126,7 +126,7 @@ export function downloadCell(row: ChargeRow): Html | false {
       >${videoId === null ? 'a download' : `${platform ?? ''} ${videoId}`}</a
     >
     ${status !== null && statusTag(status)} ${reason !== null && html`<span class="soft">${reason}</span>`}
-    <div class="soft address">${url ?? ''}</div>
+    <div class="soft">${url ?? ''}</div>
     <div><code>${token}</code></div>`;
 }
 
@@ -154,7 +154,7 @@ const columnsOf = ({ isWhole, isTicked }: { isWhole: boolean; isTicked: boolean 
   Event: (row) =>
     html`<a data-row href="/staff/events/${row.event_id}">${names[row.type] ?? row.type}</a> ${
         row.corrects !== null &&
-        html`<br /><span class="soft">of <a href="/staff/events/${row.corrects}">its charge</a></span>`
+        html`<span class="soft">of <a href="/staff/events/${row.corrects}">its charge</a></span>`
       }
       <div>${chargeTag(row)}</div>`,
   // Before what takes much room: a figure is never cut.

@@ -3,7 +3,7 @@ import { type Html, html } from '../../../documents/html.ts';
 import { isRefused, type Refusal, refusals } from '../../../domain/refusals.ts';
 import { hasRole } from '../../../domain/staff.ts';
 import { postForm } from '../../form-fields.ts';
-import { amountCell, facts, listTable, money, note, time, timeToTheSecond } from '../../parts.ts';
+import { amountCell, facts, listTable, money, note, noteAnchor, time, timeToTheSecond } from '../../parts.ts';
 import type { Answer, StaffVisit } from '../../visit.ts';
 import { accountLink, correctionPath, creditNotePath, eventPath } from '../addresses.ts';
 import { carryOut, pageRefusalFor, refusalText, toCorrection } from '../ask-correction.ts';
@@ -132,22 +132,24 @@ const made = ({ made: events, account_id: accountId }: CorrectionStory): Html | 
 
 function decision(
   { status, asked_by: by, correction_id: id, cents }: CorrectionStory,
-  { session }: StaffVisit,
+  visit: StaffVisit,
 ): Html | false {
+  const { session } = visit;
   const isOwn = by.id === session.staffId;
   if (status !== 'asked') return false;
   if (!isOwn && !hasRole(session.role, 'finance')) return html`<p class="soft">Somebody of finance decides it.</p>`;
   const refusal = `${correctionPath(id)}/refuse`;
   // The button that is pressed says where the form goes: one reason for both.
   return postForm(
-    session,
-    isOwn ? refusal : `${correctionPath(id)}/approve`,
-    html`${reasonField()}
-      <div class="pages">
-        ${!isOwn && html`<button>Approve and give back ${money(cents)}</button>`}
-        <button class="${isOwn ? 'second' : 'danger'}" formaction="${refusal}">
-          ${isOwn ? 'Take it back' : 'Refuse'}
-        </button>
-      </div>`,
+    visit,
+    visit.refused?.action ?? (isOwn ? refusal : `${correctionPath(id)}/approve`),
+    (typed) =>
+      html`${reasonField(typed)}
+        <div class="pages">
+          ${!isOwn && html`<button formaction="${correctionPath(id)}/approve#${noteAnchor}">Approve and give back ${money(cents)}</button>`}
+          <button class="${isOwn ? 'second' : 'danger'}" formaction="${refusal}#${noteAnchor}">
+            ${isOwn ? 'Take it back' : 'Refuse'}
+          </button>
+        </div>`,
   );
 }

@@ -25,7 +25,7 @@ export async function askOfDownload(visit: StaffVisit, dependencies: StaffDepend
 }
 
 export async function showTicked(visit: StaffVisit, dependencies: StaffDependencies): Promise<Answer> {
-  const shown = await seeTicked(visit, dependencies, visit.query);
+  const shown = await seeTicked(visit, dependencies, visit.refused ? visit.form : visit.query);
   const action = `${chargesPath({ account_id: shown.account_id, period_start: visit.params['day'] ?? '' })}/give-back`;
   return page({ title, section: 'overage', content: content(shown, visit, dependencies, { action }) });
 }

@@ -58,7 +58,7 @@ const shown = viewPage(invoiceView, {
         Issued: ({ issued_at: at }) => time(at),
         Line: ({ line }) => line,
         Reference: ({ reference }) => reference,
-        Reason: ({ reason }) => html`<div class="reason">${reason}</div>`,
+        Reason: ({ reason }) => reason,
       })}`,
 });
 

@@ -1,5 +1,5 @@
 import { type OpenReason, openReasons } from '../../../../projections/queries/month-close.ts';
-import { type Columns, type Html, html, number, numberCell } from '../../../documents/html.ts';
+import { type Columns, type Foot, type Html, html, numberCell } from '../../../documents/html.ts';
 import { hasRole } from '../../../domain/staff.ts';
 import {
   amountCell,
@@ -135,10 +135,7 @@ function totalsOf({ month, totals: sums }: ShownMonth): Html {
   ];
   return html`<h2 id="totals">Totals</h2>
     ${listTable('Totals of the month', totals, {
-      '': {
-        cell: ([name, , , isSum]) =>
-          isSum ? html`<th scope="row"><strong>${name}</strong></th>` : html`<td>${name}</td>`,
-      },
+      '': rowName(([name, , , isSum]) => (isSum ? html`<strong>${name}</strong>` : name)),
       Amount: numberCell(([, cents, , isSum]) => (isSum ? html`<strong>${money(cents)}</strong>` : money(cents))),
       'Sum of': ([name, , rows]) =>
         rows !== undefined &&
@@ -179,7 +176,7 @@ function accounts({ month, accounts: rows, next }: ShownMonth, input: MonthInput
       <button class="second">Show</button>
     </form>
     ${fileLinks('accounts', (as) => monthAddress(here, as))}
-    ${listTable({ name: 'Accounts of the month', foot: sumRow(rows, isWhole), none }, rows, columns)} ${reasonsOf(rows)}
+    ${listTable({ name: 'Accounts of the month', foot: sumsOf(rows, isWhole), none }, rows, columns)} ${reasonsOf(rows)}
     ${pageLinks((from) => `${monthAddress({ ...here, after: from })}#accounts`, { after, next })}`;
 }
 
@@ -218,13 +215,14 @@ const columns: Columns<CloseRow> = {
 };
 
 /** The sums of the rows above it, which need not be all. */
-const sumRow = (rows: readonly CloseRow[], isWhole: boolean): Html =>
-  html`<tr>
-    <th scope="row" colspan="2">${isWhole ? 'All' : 'This page:'} ${count(rows.length)}</th>
-    ${[...Object.values(amounts), { cents: (row: CloseRow) => row.not_invoiced_cents }].map(({ cents }) =>
-      number(money(rows.reduce((total, row) => total + cents(row), 0))),
-    )}
-  </tr>`;
+const sumsOf = (rows: readonly CloseRow[], isWhole: boolean): Foot => ({
+  name: `${isWhole ? 'All' : 'This page:'} ${count(rows.length)}`,
+  sums: Object.fromEntries(
+    Object.entries({ ...amounts, 'Not invoiced': { cents: (row: CloseRow) => row.not_invoiced_cents } }).map(
+      ([name, { cents }]) => [name, money(rows.reduce((total, row) => total + cents(row), 0))],
+    ),
+  ),
+});
 
 function reasonsOf(rows: readonly CloseRow[]): Html | false {
   const used = [...new Set(rows.flatMap((row) => row.not_invoiced.map(({ why }) => why)))];

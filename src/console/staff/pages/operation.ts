@@ -4,11 +4,11 @@ import { actingStaff } from '../../../commands/staff.ts';
 import { type Html, html, numberCell } from '../../../documents/html.ts';
 import { isRefused } from '../../../domain/refusals.ts';
 import { hasRole } from '../../../domain/staff.ts';
-import { folded, postForm } from '../../form-fields.ts';
+import { doneAt, doneNote, foldedForm } from '../../form-fields.ts';
 import { count, day, facts, figures, listTable, note, progress, rowName, tag, time } from '../../parts.ts';
 import { type Answer, badInput, missing, redirect, type StaffVisit } from '../../visit.ts';
 import { accountLink, correctionPath, eventPath } from '../addresses.ts';
-import { pageRefusalFor, readReference } from '../ask-correction.ts';
+import { pageRefusalFor, readReference, referenceField } from '../ask-correction.ts';
 import type { StaffDependencies } from '../dependencies.ts';
 import { orderOf, reasonField } from '../staff-request.ts';
 import { verdictNote } from '../verification.ts';
@@ -65,10 +65,11 @@ function verification(audit: Books['audit']): Html {
     }`;
 }
 
-function divergences(audit: Books['audit'], { session }: StaffVisit): Html | false {
+function divergences(audit: Books['audit'], visit: StaffVisit): Html | false {
   if (audit.divergences.length === 0) return false;
-  const mayAcknowledge = hasRole(session.role, 'admin');
+  const mayAcknowledge = hasRole(visit.session.role, 'admin');
   return html`<h2 id="divergences">Divergences</h2>
+    ${doneNote(visit, { acknowledged: 'The divergence is acknowledged, with your name and your reason.' })}
     <p>
       These values do not follow from the log. Find out why, mend it (<code>projections rebuild</code> for a read
       model), or acknowledge that it may stay.
@@ -94,7 +95,7 @@ function divergences(audit: Books['audit'], { session }: StaffVisit): Html | fal
                 >)`,
             ],
           ])}
-          ${known === null && mayAcknowledge && acknowledgeForm(id, session)}
+          ${known === null && mayAcknowledge && acknowledgeForm(id, visit)}
         </section>`,
     )}
     ${
@@ -122,18 +123,16 @@ function approvals({ notices }: Books['audit']): Html | false {
     })}`;
 }
 
-const acknowledgeForm = (id: string, session: StaffVisit['session']): Html =>
-  folded(
-    'Acknowledge',
-    postForm(
-      session,
-      '/staff/operation/acknowledge',
-      html`<input type="hidden" name="divergence" value="${id}" />
-        <label>Reference <input name="reference" required maxlength="100" pattern="[!-~]+" autocomplete="off" /></label>
-        ${reasonField({ label: 'Why it may stay' })}
-        <button class="second">Acknowledge</button>`,
-    ),
-  );
+/** The forms of all divergences have the same address. */
+function acknowledgeForm(id: string, visit: StaffVisit): Html {
+  const refused = visit.form.get('divergence') === id ? visit.refused : undefined;
+  return foldedForm({ ...visit, refused }, '/staff/operation/acknowledge', {
+    name: 'Acknowledge',
+    content: (typed) =>
+      html`<input type="hidden" name="divergence" value="${id}" /> ${referenceField(typed)}
+        ${reasonField(typed, { label: 'Why it may stay' })} <button class="second">Acknowledge</button>`,
+  });
+}
 
 const acknowledgeMs = 5_000;
 
@@ -150,10 +149,11 @@ export async function acknowledge(visit: StaffVisit, dependencies: StaffDependen
     cause: { ...ownCause(dependencies.newUuid(), actor), correlationId: visit.request.id },
     timeoutMs: acknowledgeMs,
   });
-  return redirect('/staff/operation#divergences');
+  return redirect(doneAt('/staff/operation', 'acknowledged'));
 }
 
-const notThere = () => badInput('The verification does not report this divergence any more. Nothing was changed.');
+const notThere = () =>
+  badInput('The verification does not report this divergence any more: nothing is left to acknowledge.');
 
 function periods({ periods_not_closed: rows, are_more_not_closed: areMore }: Books): Html {
   return html`<h2>Periods that should be closed</h2>

@@ -1,5 +1,5 @@
 import { overageColumns, type OverageCounts } from '../../../../projections/overage-columns.ts';
-import { type Columns, type Html, html, number, numberCell, numberHead } from '../../../documents/html.ts';
+import { type Columns, type Foot, type Html, html, numberCell, numberHead } from '../../../documents/html.ts';
 import { choiceField, folded } from '../../form-fields.ts';
 import {
   count,
@@ -173,17 +173,14 @@ function list({ month, rows, next, is_partial: isPartial }: Overage, input: Over
     ${links(undefined)}`;
   const isWhole = next === null && after === undefined;
   return html`${fileLinks('rows', (as) => overageAddress(here, as))}
-  ${listTable({ name: 'Overage by account', foot: sumRow(rows, isWhole) }, rows, columnsOf(here))} ${looked}
+  ${listTable({ name: 'Overage by account', foot: sumsOf(rows, isWhole) }, rows, columnsOf(here))} ${looked}
   ${links(after)}`;
 }
 
 const columnsOf = (here: OverageInput): Columns<OverageRow> => ({
   Account: {
     head: (name) => sortLink(here, 'account', name),
-    cell: (row) =>
-      html`<td>
-        <a data-row href="${chargesPath(row)}"><code>${row.account_id}</code></a>
-      </td>`,
+    content: (row) => html`<a data-row href="${chargesPath(row)}"><code>${row.account_id}</code></a>`,
   },
   'Period from': ({ period_start: start, phase }) => html`${day(start)} ${tag(phase, phaseTags[phase])}`,
   Plan: ({ plan }) => plan,
@@ -191,10 +188,7 @@ const columnsOf = (here: OverageInput): Columns<OverageRow> => ({
     overageColumns.map(({ name, sort, label }) => {
       const textIn = (row: OverageRow) =>
         name === 'charges' ? count(row.charges) : amountLink(row[name], rowsOfSums(row)[sort]);
-      return [
-        label,
-        { head: () => numberHead(sortLink(here, sort, label)), cell: (row: OverageRow) => number(textIn(row)) },
-      ];
+      return [label, { ...numberCell(textIn), head: () => numberHead(sortLink(here, sort, label)) }];
     }),
   ),
 });
@@ -235,13 +229,17 @@ export function amountLink(cents: number, address?: string): Html {
 }
 
 /** The sums of the rows above it, which need not be all that match. */
-const sumRow = (rows: readonly OverageRow[], isWhole: boolean): Html =>
-  html`<tr>
-    <th scope="row" colspan="3">${isWhole ? 'All rows' : 'Rows of this page'}: ${count(rows.length)}</th>
-    ${overageColumns.map(({ name }) => {
-      const sum = rows.reduce((total, row) => total + row[name], 0);
-      return number(textOf(name, sum));
-    })}
-  </tr>`;
+const sumsOf = (rows: readonly OverageRow[], isWhole: boolean): Foot => ({
+  name: `${isWhole ? 'All rows' : 'Rows of this page'}: ${count(rows.length)}`,
+  sums: Object.fromEntries(
+    overageColumns.map(({ name, label }) => [
+      label,
+      textOf(
+        name,
+        rows.reduce((total, row) => total + row[name], 0),
+      ),
+    ]),
+  ),
+});
 
 export const phaseTags = { open: 'info', ended: 'warn', closed: '' } as const;

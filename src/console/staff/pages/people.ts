@@ -6,7 +6,7 @@ import { type Html, html } from '../../../documents/html.ts';
 import { email as emailField } from '../../../domain/plain-text.ts';
 import { isRefused } from '../../../domain/refusals.ts';
 import { type StaffRole, staffRole, staffRoles } from '../../../domain/staff-events.ts';
-import { choiceField, formKeyField, formKeyOf, postForm } from '../../form-fields.ts';
+import { choiceField, formKeyField, formKeyOf, postForm, type Typed } from '../../form-fields.ts';
 import { untilInForce } from '../../in-force.ts';
 import { countCell, empty, listTable, note, rowName, tag, time } from '../../parts.ts';
 import { type Answer, badInput, page, redirect, type StaffVisit } from '../../visit.ts';
@@ -23,24 +23,34 @@ export const show = viewPage(peopleView, { title: 'People', section: 'people', c
 
 function content(
   { rows: members, next }: Rows<MemberShown>,
-  { session }: StaffVisit,
+  visit: StaffVisit,
   { provider, newUuid }: StaffDependencies,
 ): Html {
   return html`<p>
       These people may open this console. <a href="/staff/people/looks">Looks at personal data</a> shows who has looked
       at whose data.
     </p>
-    ${list(members, session.staffId)}
+    ${list(members, visit.session.staffId)}
     ${next !== null && html`<p class="pages"><a rel="next" href="/staff/people?after=${next}">More</a></p>`}
     <h2 id="invite">Invite somebody</h2>
     ${provider && html`<p>People whom ${provider.name} knows need no invitation: it says their roles at each sign-in.</p>`}
     ${postForm(
-      session,
+      visit,
       '/staff/people',
-      html`${formKeyField(newUuid())}
-        <label>E-mail address <input type="email" name="email" required maxlength="254" autocomplete="off" /></label>
-        ${roleField('support')} ${whyField()}
-        <button>Invite</button>`,
+      (typed) =>
+        html`${formKeyField(typed('form_key') ?? newUuid())}
+          <label
+            >E-mail address
+            <input
+              type="email"
+              name="email"
+              required
+              maxlength="254"
+              autocomplete="off"
+              value="${typed('email') ?? ''}"
+          /></label>
+          ${roleField(typed('role') ?? 'support')} ${whyField(typed)}
+          <button>Invite</button>`,
     )}`;
 }
 
@@ -50,7 +60,7 @@ const roleTexts: Readonly<Record<StaffRole, string>> = {
   admin: 'admin: also manages staff and their tokens',
 };
 
-export const roleField = (current: StaffRole): Html =>
+export const roleField = (current: string): Html =>
   choiceField(
     'Role',
     'role',
@@ -58,7 +68,7 @@ export const roleField = (current: StaffRole): Html =>
     staffRoles.map((role) => [role, roleTexts[role]]),
   );
 
-export const whyField = (): Html => reasonField({ hint: 'The log keeps it with your name.' });
+export const whyField = (typed: Typed): Html => reasonField(typed, { hint: 'The log keeps it with your name.' });
 
 /** @throws {PageRefusal} for anything else */
 export function readRole(form: URLSearchParams): StaffRole {
@@ -89,14 +99,17 @@ export const lastSignIn = ({ signed_in_at: at }: MemberShown): Html =>
 
 export async function invite(visit: StaffVisit, dependencies: StaffDependencies): Promise<Answer> {
   const email = emailField.safeParse((visit.form.get('email') ?? '').trim());
-  if (!email.success) throw badInput('That is not an e-mail address. Go back and correct it.');
+  if (!email.success) throw badInput('That is not an e-mail address such as name@example.com. Nobody was invited.');
   const role = readRole(visit.form);
   const order = orderOf(visit);
   const asked = { email: email.data, role };
   const idOfForm = invitedIdOf(formKeyOf(visit) ?? dependencies.newUuid(), asked);
   const known = await findKnown(email.data, dependencies);
   if (known?.staff_id === idOfForm) return redirect(personPath(idOfForm));
-  if (known) throw badInput(`${email.data} is staff already, as ${known.staff_id} in the role ${known.role}.`);
+  if (known)
+    throw badInput(
+      `${email.data} is staff already, as ${known.staff_id} in the role ${known.role}. Nobody was invited.`,
+    );
   const invited = await inviteStaff(dependencies, { ...asked, staffId: idOfForm, ...order });
   if (isRefused(invited))
     throw invited.refusal === 'staff_removed'

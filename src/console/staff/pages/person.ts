@@ -4,7 +4,7 @@ import { keyLabel } from '../../../domain/account-events.ts';
 import { isRefused, type Refusal } from '../../../domain/refusals.ts';
 import { defaultTokenDays, maxStaffTokens, maxTokenDays } from '../../../domain/staff.ts';
 import { type StaffScope, staffScope, staffScopes } from '../../../domain/staff-events.ts';
-import { doneNote, folded, formKeyField, formKeyOf, postForm } from '../../form-fields.ts';
+import { doneAt, doneNote, folded, foldedForm, formKeyField, formKeyOf, typedInto } from '../../form-fields.ts';
 import { actionCell, count, facts, listTable, note, rowName, tag, time } from '../../parts.ts';
 import { type Answer, badInput, missing, page, PageRefusal, redirect, type StaffVisit } from '../../visit.ts';
 import { personPath } from '../addresses.ts';
@@ -20,7 +20,6 @@ import { accessRecordsTable, lastSignIn, readRole, roleField, roleTag, untilStaf
 const done = {
   role: 'The role is changed. It applies from the next page on.',
   removed: 'The person is removed: no session, link or token of theirs is accepted.',
-  revoked: 'The token is revoked, and accepted no more.',
 };
 
 export const show = viewPage(personView, {
@@ -47,51 +46,49 @@ const factsOf = (person: Person): Html =>
     ['Corrections', html`<a href="/staff/corrections?by=${person.staff_id}">all that this person has asked for</a>`],
   ]);
 
-function changes(person: Person, { session }: StaffVisit): Html | false {
+function changes(person: Person, visit: StaffVisit): Html | false {
   const { staff_id: staffId, role, invited, removed_at: removedAt } = person;
   if (removedAt !== null) return false;
-  if (staffId === session.staffId)
+  if (staffId === visit.session.staffId)
     return html`<p class="soft">This is you: another admin changes your role or removes you.</p>`;
   const path = personPath(staffId);
   return html`${
     invited &&
-    folded(
-      'Change the role',
-      postForm(session, `${path}/role`, html`${roleField(role)} ${whyField()} <button>Change the role</button>`),
-    )
+    foldedForm(visit, `${path}/role`, {
+      name: 'Change the role',
+      content: (typed) => html`${roleField(typed('role') ?? role)} ${whyField(typed)} <button>Change the role</button>`,
+    })
   }
-  ${folded(
-    'Remove',
-    html`<p>Sessions, links and tokens of this person end, for good.</p>
-      ${postForm(session, `${path}/remove`, html`${whyField()} <button class="danger">Remove</button>`)}`,
-  )}`;
+  ${foldedForm(visit, `${path}/remove`, {
+    name: 'Remove',
+    content: (typed) =>
+      html`<p>Sessions, links and tokens of this person end, for good.</p>
+        ${whyField(typed)} <button class="danger">Remove</button>`,
+  })}`;
 }
 
 function tokens(
   { staff_id: staffId, removed_at: removedAt, issued_tokens: all }: Person,
-  { session }: StaffVisit,
+  visit: StaffVisit,
   { newUuid }: StaffDependencies,
 ): Html {
   const [held, ended] = [all.filter(({ holds }) => holds), all.filter(({ holds }) => !holds)];
   const revocation = ({ token_id: tokenId, label }: TokenShown) =>
-    folded(
-      html`Revoke<span class="visually-hidden"> ${label}</span>`,
-      postForm(
-        session,
-        `${personPath(staffId)}/tokens/${tokenId}/revoke`,
-        html`${whyField()} <button class="danger">Revoke the token</button>`,
-      ),
-    );
+    foldedForm(visit, `${personPath(staffId)}/tokens/${tokenId}/revoke`, {
+      name: html`Revoke<span class="visually-hidden"> ${label}</span>`,
+      content: (typed) => html`${whyField(typed)} <button class="danger">Revoke the token</button>`,
+    });
   const endedTable = () =>
     listTable('Tokens that are no longer valid', ended.slice(0, shownEnded), {
       ...tokenColumns,
       '': ({ revoked }) => revoked && tag('revoked'),
     });
-  return html`${listTable({ name: 'Valid tokens', none: html`<p class="soft">No token is valid.</p>` }, held, {
+  return html`${doneNote(visit, { revoked: 'The token is revoked, and accepted no more.' })}
+  ${listTable({ name: 'Valid tokens', none: html`<p class="soft">No token is valid.</p>` }, held, {
     ...tokenColumns,
     Action: actionCell(revocation),
   })}
-  ${removedAt === null && issueForm(staffId, held.length, session, newUuid)}
+  ${removedAt === null && issueForm(visit, newUuid, { staffId, held: held.length })}
   ${ended.length > 0 && folded(`Tokens that are no longer valid (${count(ended.length)})`, endedTable())}`;
 }
 
@@ -113,47 +110,61 @@ const scopeTexts: Readonly<Record<StaffScope, string>> = {
 };
 
 function issueForm(
-  staffId: string,
-  held: number,
-  session: StaffVisit['session'],
+  visit: StaffVisit,
   newUuid: StaffDependencies['newUuid'],
+  { staffId, held }: { staffId: string; held: number },
 ): Html {
   if (held >= maxStaffTokens)
     return html`<p>All ${count(maxStaffTokens)} tokens that a member may have are in force. Revoke one first.</p>`;
-  return folded(
-    'Issue a token',
-    postForm(
-      session,
-      `${personPath(staffId)}/tokens`,
-      html`${formKeyField(newUuid())}
+  const action = `${personPath(staffId)}/tokens`;
+  const chosen = typedInto(visit, action)('scope') === undefined ? [] : visit.form.getAll('scope');
+  return foldedForm(visit, action, {
+    name: 'Issue a token',
+    content: (typed) =>
+      html`${formKeyField(typed('form_key') ?? newUuid())}
         <label
           >Label
-          <input name="label" required maxlength="100" placeholder="for example: monthly export" autocomplete="off"
+          <input
+            name="label"
+            required
+            maxlength="100"
+            placeholder="for example: monthly export"
+            autocomplete="off"
+            value="${typed('label') ?? ''}"
         /></label>
         <fieldset>
           <legend>May read</legend>
           ${staffScopes.map(
             (scope) =>
               html`<label class="inline"
-                ><input type="checkbox" name="scope" value="${scope}" /> ${scopeTexts[scope]}</label
+                ><input type="checkbox" name="scope" value="${scope}" ${chosen.includes(scope) && html`checked`} />
+                ${scopeTexts[scope]}</label
               >`,
           )}
         </fieldset>
         <label
           >Valid for days
-          <input type="number" name="days" value="${defaultTokenDays}" min="1" max="${maxTokenDays}" required
+          <input
+            type="number"
+            name="days"
+            value="${typed('days') ?? defaultTokenDays}"
+            min="1"
+            max="${maxTokenDays}"
+            required
         /></label>
-        ${whyField()}
+        ${whyField(typed)}
         <button>Issue a token</button>`,
-    ),
-  );
+  });
 }
 
 /** Somebody who is staff. @throws {PageRefusal} for anybody else */
 async function findCurrent(visit: StaffVisit, dependencies: StaffDependencies): Promise<Person> {
   const { person: id } = visit.params;
   const person = await seeAs(visit, personView, dependencies, { person: id });
-  if (person.removed_at !== null) throw badInput('This person was removed already. Nothing was changed.');
+  if (person.removed_at !== null)
+    throw badInput(
+      'This person was removed already: nothing of theirs can be changed any more. Invite the person anew.',
+    );
   return person;
 }
 
@@ -170,7 +181,7 @@ export async function changeRole(visit: StaffVisit, dependencies: StaffDependenc
   const changed = await changeStaffRole(dependencies, { staffId, role, ...order });
   if (isRefused(changed)) throw whyNot(changed.refusal);
   await untilStaffInForce(dependencies, 'The role is changed, but may not hold yet. Look again in a minute.');
-  return redirect(`${personPath(staffId)}?done=role`);
+  return redirect(doneAt(personPath(staffId), 'role'));
 }
 
 export async function remove(visit: StaffVisit, dependencies: StaffDependencies): Promise<Answer> {
@@ -182,7 +193,7 @@ export async function remove(visit: StaffVisit, dependencies: StaffDependencies)
     dependencies,
     'The person is removed, but pages may still open for a while. Look in a minute.',
   );
-  return redirect(`${personPath(staffId)}?done=removed`);
+  return redirect(doneAt(personPath(staffId), 'removed'));
 }
 
 export async function issueToken(visit: StaffVisit, dependencies: StaffDependencies): Promise<Answer> {
@@ -225,7 +236,7 @@ function readToken({ form }: StaffVisit): { label: string; scopes: StaffScope[];
     .array()
     .min(1)
     .safeParse([...new Set(form.getAll('scope'))]);
-  if (!scopes.success) throw badInput('Choose what the token may read.');
+  if (!scopes.success) throw badInput('Choose what the token may read. No token was issued.');
   const days = form.get('days') ?? '';
   const lifetimeDays = /^\d{1,3}$/.test(days) ? Number(days) : 0;
   if (lifetimeDays < 1 || lifetimeDays > maxTokenDays)
@@ -240,7 +251,7 @@ export async function revokeToken(visit: StaffVisit, dependencies: StaffDependen
   const revoked = await revokeStaffToken(dependencies, { staffId, tokenId, ...order });
   if (isRefused(revoked)) throw whyNot(revoked.refusal);
   await untilStaffInForce(dependencies, 'The token is revoked, but may still work for a while. Look in a minute.');
-  return redirect(`${personPath(staffId)}?done=revoked#tokens`);
+  return redirect(doneAt(personPath(staffId), 'revoked'));
 }
 
 function whyNot(refusal: Refusal): PageRefusal {

@@ -9,8 +9,8 @@ import { failureReasonNames } from '../../../domain/failure-reasons.ts';
 import { platformNames } from '../../../domain/platforms/platforms.ts';
 import { isRefused } from '../../../domain/refusals.ts';
 import { isServiceAway } from '../../failures.ts';
-import { choiceField, postForm } from '../../form-fields.ts';
-import { amountCell, count, countCell, empty, listTable, money, note } from '../../parts.ts';
+import { choiceField, postForm, refusalNote } from '../../form-fields.ts';
+import { amountCell, count, countCell, empty, listTable, money, note, noteAnchor } from '../../parts.ts';
 import { type Answer, badInput, page, type StaffVisit } from '../../visit.ts';
 import { accountLink, accountPath, correctionPath } from '../addresses.ts';
 import { carryOut, deedOf, readReference, refusalText, whoDecides, whyFields } from '../ask-correction.ts';
@@ -45,10 +45,11 @@ const maxCharges = 10_000;
 const platformOutage: View<z.infer<typeof input>, PlatformOutagePeriod[]> = {
   input,
   read: async ({ pool, now }, { platform, failure: reason, from, to }) => {
-    if (from >= to) throw badInput('The outage ends before it begins.');
+    if (from >= to) throw badInput('The outage ends before it begins. Choose an end that is later than its beginning.');
     // What is still to fail would make the same form mean something else later.
     if (to > now()) throw badInput('The end is still to come. Choose a time in the past, in UTC.');
-    if (Date.parse(to) - Date.parse(from) > maxDays * 86_400_000) throw badInput('An outage has at most 31 days.');
+    if (Date.parse(to) - Date.parse(from) > maxDays * 86_400_000)
+      throw badInput(`An outage has at most ${String(maxDays)} days. Choose a shorter time, and then the next.`);
     const { periods, isMore } = await listPlatformOutage(pool, { platform, reason, from, to }, { maxCharges });
     if (isMore)
       throw badInput('More than 10,000 charges have failed in this time. Choose a shorter one, and then the next.');
@@ -57,13 +58,16 @@ const platformOutage: View<z.infer<typeof input>, PlatformOutagePeriod[]> = {
 };
 
 export async function show(visit: StaffVisit, dependencies: StaffDependencies): Promise<Answer> {
-  const { query } = visit;
-  if (!query.has('from')) {
+  const { refused, request } = visit;
+  if (refused && request.method === 'GET')
+    return shownPage(visit.query, dependencies, html`${refusalNote(visit, refused.action)}`);
+  const given = refused ? visit.form : visit.query;
+  if (!given.has('from')) {
     const nothing = html`<p class="soft">Nothing is changed before you have seen what it would give back.</p>`;
-    return shownPage(query, dependencies, nothing);
+    return shownPage(given, dependencies, nothing);
   }
-  const periods = await seeAs(visit, platformOutage, dependencies, Object.fromEntries(query));
-  return shownPage(query, dependencies, previewOf(periods, query, visit, dependencies));
+  const periods = await seeAs(visit, platformOutage, dependencies, Object.fromEntries(given));
+  return shownPage(given, dependencies, previewOf(periods, given, visit, dependencies));
 }
 
 const title = 'Give back the charges of an outage';
@@ -87,7 +91,7 @@ const fields = ['platform', 'failure', 'from', 'to'] as const;
 function choice(query: URLSearchParams, { samplePlatformOrigin }: StaffDependencies): Html {
   const names = platformNames({ samplePlatformOrigin }).sort();
   const reasons = failureReasonNames.filter((name) => name !== 'voided');
-  return html`<form method="get" action="/staff/corrections/outage" class="filters">
+  return html`<form method="get" action="/staff/corrections/outage#${noteAnchor}" class="filters">
     ${choiceField('Platform', 'platform', query.get('platform'), names)}
     ${choiceField('Reason of the failure', 'failure', query.get('failure'), [['', 'any'], ...reasons])}
     <label>From (UTC) <input type="datetime-local" name="from" value="${query.get('from') ?? ''}" required /></label>
@@ -130,29 +134,26 @@ function previewOf(
     })}
     ${
       charges > 0 &&
-      html`${formAgain(visit, given, periods, {
-          reference: given.get('reference') ?? '',
-          reason: given.get('reason') ?? '',
-          button: `${deedOf(visit, 'give back')} ${money(sumOf(periods))}`,
-        })}
+      html`${formAgain(visit, given, periods, `${deedOf(visit, 'give back')} ${money(sumOf(periods))}`)}
         <p class="soft">${whoDecides(visit, approvalCents)} The same reference gives nothing back twice.</p>`
     }`;
 }
 
 /** The form that asks for what was shown. */
 const formAgain = (
-  { session }: StaffVisit,
+  visit: StaffVisit,
   given: URLSearchParams,
   periods: readonly PlatformOutagePeriod[],
-  { button, ...why }: { reference: string; reason: string; button: string },
+  button: string,
 ): Html =>
   postForm(
-    session,
+    visit,
     '/staff/corrections/outage',
-    html`${fields.map((name) => html`<input type="hidden" name="${name}" value="${given.get(name) ?? ''}" />`)}
-      <input type="hidden" name="shown" value="${nameOf(periods)}" />
-      ${whyFields(why)}
-      <button>${button}</button>`,
+    () =>
+      html`${fields.map((name) => html`<input type="hidden" name="${name}" value="${given.get(name) ?? ''}" />`)}
+        <input type="hidden" name="shown" value="${nameOf(periods)}" />
+        ${whyFields((field) => given.get(field) ?? '')}
+        <button>${button}</button>`,
   );
 
 /**
@@ -177,7 +178,8 @@ const budgetMs = 20_000;
 export async function ask(visit: StaffVisit, dependencies: StaffDependencies): Promise<Answer> {
   const { form } = visit;
   const reference = readReference(form);
-  const { by } = orderOf(visit);
+  // Without a reason nothing is asked.
+  orderOf(visit);
   const given = Object.fromEntries(fields.map((name) => [name, form.get(name) ?? '']));
   const periods = await seeAs(visit, platformOutage, dependencies, given);
   if (form.get('shown') !== nameOf(periods)) {
@@ -196,10 +198,7 @@ export async function ask(visit: StaffVisit, dependencies: StaffDependencies): P
         Amount: numberCell(({ cents }) => (cents === null ? '' : money(cents))),
         State: ({ said }) => said,
       })}
-      ${
-        left > 0 &&
-        formAgain(visit, form, periods, { reference, reason: by.reason, button: `Go on with the other ${count(left)}` })
-      }
+      ${left > 0 && formAgain(visit, form, periods, `Go on with the other ${count(left)}`)}
       <p>
         <a href="/staff/corrections?reference=${encodeURIComponent(reference)}">All corrections under ${reference}</a>
       </p>`,

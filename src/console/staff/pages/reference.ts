@@ -50,6 +50,7 @@ function endpointSection(document: OpenApiDocument, { method, path, ...operation
     </p>`;
 }
 
+/** Many rows of three narrow columns: a table at any width, without a label in each cell. */
 const fieldTable = (head: string, rows: readonly Html[]): Html =>
   html`<div class="scroll" role="region" aria-label="${head}" tabindex="0">
     ${table([head, 'Kind', 'Meaning'], rows)}
@@ -62,7 +63,7 @@ const fieldRow = ({ name, schema }: Pick<Field, 'name' | 'schema'>): Html =>
   html`<tr>
     <th scope="row"><code>${name}</code></th>
     <td>${kindOf(schema)}</td>
-    <td class="reason">${prose(schema.description ?? '')}</td>
+    <td>${prose(schema.description ?? '')}</td>
   </tr>`;
 
 function kindOf({ type, anyOf, enum: values }: JsonSchema): string {

@@ -71,8 +71,6 @@ const failures = (newest: WhatWaits['failures']): Html =>
     Failed: (row) => time(row.finished_at),
     Platform: (row) => row.platform,
     Reason: ({ token, failure_reason: reason }) =>
-      html`<div class="reason">
-        <a data-row href="${downloadPath(token)}">${failureReasons[reason].message}</a>
-      </div>`,
+      html`<a data-row href="${downloadPath(token)}">${failureReasons[reason].message}</a>`,
     Account: (row) => accountLink(row.account_id),
   });

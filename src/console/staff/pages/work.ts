@@ -98,7 +98,7 @@ const workers = (rows: Work['workers']): Html =>
               html`<div><a data-row href="${downloadPath(token)}">${platform}</a>, ${status}, since ${time(at)}</div>`,
           )}`,
         Guards: ({ about }) => about !== null && guards(about),
-        Versions: ({ about }) => html`<div class="reason">${versions(about)}</div>`,
+        Versions: ({ about }) => versions(about),
       },
     )}`;
 
@@ -159,7 +159,7 @@ function table(days: Work['days']): Html {
       ({ platform, downloads }) => `${((downloads * 100) / (ended.get(platform) ?? 1)).toFixed(1)} %`,
     ),
     'Last day': ({ last }) => day(last),
-    Meaning: ({ outcome }) => html`<div class="reason">${meaning(outcome)}</div>`,
+    Meaning: ({ outcome }) => meaning(outcome),
   });
 }
 

@@ -4,6 +4,7 @@ import { html } from '../../../documents/html.ts';
 import { isRefused } from '../../../domain/refusals.ts';
 import type { Member } from '../../../domain/staff.ts';
 import type { ReadStaffLink } from '../../../ports/staff-sessions.ts';
+import { folded } from '../../form-fields.ts';
 import { untilInForce } from '../../in-force.ts';
 import { nextOf } from '../../sign-in/asking-browser.ts';
 import { staffCookies } from '../../sign-in/cookies.ts';
@@ -31,10 +32,7 @@ export function showForm(visit: Visit, { provider }: StaffDependencies): Answer 
     return html`<p>
         <a class="button" href="/staff/sign-in/with-provider?next=${next}">Sign in with ${provider?.name ?? ''}</a>
       </p>
-      <details>
-        <summary>By a mailed link</summary>
-        ${form}
-      </details>`;
+      ${folded('By a mailed link', form, { isOpen: visit.refused !== undefined })}`;
   };
   return page({
     title: 'Sign in to the staff console',
