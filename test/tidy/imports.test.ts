@@ -178,7 +178,7 @@ const rooms: Readonly<Record<string, Room>> = {
 const readByOwners = [
   'readAccountDownload',
   'listAccountDownloads',
-  'readGivenBackOf',
+  'readDownloadFacts',
   'pageAccountPeriods',
   'usageOfRow',
   'listUsageDays',
@@ -187,6 +187,7 @@ const readByOwners = [
   'findInvoice',
   'findCreditNote',
   'listApiKeys',
+  'hasIdempotencyKey',
   'listKeysWithUse',
   'waitForKey',
   'readKeyedDownload',

@@ -4,7 +4,7 @@ import { formatDays } from '../../../documents/days.ts';
 import { type Html, html } from '../../../documents/html.ts';
 import type { BillingPeriod } from '../../../domain/billing-period.ts';
 import { nextInvoice } from '../../../domain/next-invoice.ts';
-import type { Terms } from '../../../domain/plans.ts';
+import { planName, type Terms } from '../../../domain/plans.ts';
 import { termsAt } from '../../../domain/usage-periods.ts';
 import type { UsagePeriod } from '../../../domain/usage-state.ts';
 import { summarisePeriod, summariseUsage, type UsageSummary } from '../../../domain/usage-summary.ts';
@@ -56,7 +56,7 @@ export async function show(visit: OwnerVisit, dependencies: ConsoleDependencies)
     title: 'Overview',
     section: 'overview',
     islands: ['plot'],
-    content: html`${usage.terms.suspended && suspendedNote()} ${periodChoice(starts, shown)}
+    content: html`${usage.terms.suspended && suspendedNote()} ${periodChoice(starts, shown, dependencies)}
     ${figures(figuresOf(shown, usage, now))} ${plot(shown, days)}`,
   });
 }
@@ -69,14 +69,20 @@ function ofPeriod(usage: UsagePeriod): Shown {
   return { ...summarisePeriod(usage), isCurrent: false, terms: usage.terms };
 }
 
-function periodChoice(starts: readonly string[], { period, terms }: Shown): Html {
+function periodChoice(
+  starts: readonly string[],
+  { period, terms }: Shown,
+  { planNames }: Pick<ConsoleDependencies, 'planNames'>,
+): Html {
   const at = starts.findIndex((start) => start === period.start);
   const older = starts[at + 1];
   const newer = at > 0 ? starts[at - 1] : undefined;
   const link = (start: string | undefined, text: string) =>
     start !== undefined && html`<a href="/console?period=${start.slice(0, 10)}">${text}</a>`;
   return html`<div class="pages">
-    <p><strong>${formatDays(period.start, period.end)}</strong>, plan <strong>${terms.plan}</strong></p>
+    <p>
+      <strong>${formatDays(period.start, period.end)}</strong>, plan <strong>${planName(terms.plan, planNames)}</strong>
+    </p>
     <p>${link(older, '← earlier')} ${link(newer, 'later →')}</p>
     ${
       starts.length > 2 &&

@@ -1,5 +1,6 @@
 import { overageColumns, type OverageCounts } from '../../../../projections/overage-columns.ts';
 import { type Columns, type Html, html, number, numberCell, numberHead } from '../../../documents/html.ts';
+import { planName, type PlanNames } from '../../../domain/plans.ts';
 import { choiceField, folded } from '../../form-fields.ts';
 import {
   count,
@@ -15,7 +16,16 @@ import {
   rowName,
   tag,
 } from '../../parts.ts';
-import { accountPath, chargesPath, type FileEnding, fileLinks, pageLinks, withQuery } from '../addresses.ts';
+import { summedTable, sumOf } from '../../summed-table.ts';
+import {
+  accountLink,
+  accountPath,
+  chargesPath,
+  type FileEnding,
+  fileLinks,
+  pageLinks,
+  withQuery,
+} from '../addresses.ts';
 import { exportHandlers, viewPage } from '../view.ts';
 import {
   exportOverage,
@@ -33,8 +43,8 @@ export const show = viewPage(overage, {
   title: ({ month }) => (month === 'all' ? 'Overage of all months' : `Overage of ${month}`),
   section: 'overage',
   islands: ['plot'],
-  content: (shown, _visit, _dependencies, input) =>
-    html`${ofMonth(shown)} ${plot(shown)} ${filterForm(shown, input)} ${list(shown, input)}`,
+  content: (shown, _visit, { planNames }, input) =>
+    html`${ofMonth(shown)} ${plot(shown)} ${filterForm(shown, input)} ${list(shown, input, planNames)}`,
 });
 
 export const files = exportHandlers(exportOverage);
@@ -152,7 +162,7 @@ function filterForm({ month, months }: Overage, input: OverageInput): Html {
     </form>`;
 }
 
-function list({ month, rows, next, is_partial: isPartial }: Overage, input: OverageInput): Html {
+function list({ month, rows, next, is_partial: isPartial }: Overage, input: OverageInput, planNames: PlanNames): Html {
   const { after, ...here } = { ...input, month };
   const links = (begin: string | undefined) =>
     pageLinks((from) => overageAddress({ ...here, after: from }), {
@@ -173,20 +183,17 @@ function list({ month, rows, next, is_partial: isPartial }: Overage, input: Over
     ${links(undefined)}`;
   const isWhole = next === null && after === undefined;
   return html`${fileLinks('rows', (as) => overageAddress(here, as))}
-  ${listTable({ name: 'Overage by account', foot: sumRow(rows, isWhole) }, rows, columnsOf(here))} ${looked}
-  ${links(after)}`;
+  ${summedTable({ name: 'Overage by account' }, rows, columnsOf(here, planNames), { isWhole, sums: sumsOf(rows) })}
+  ${looked} ${links(after)}`;
 }
 
-const columnsOf = (here: OverageInput): Columns<OverageRow> => ({
+const columnsOf = (here: OverageInput, planNames: PlanNames): Columns<OverageRow> => ({
   Account: {
     head: (name) => sortLink(here, 'account', name),
-    cell: (row) =>
-      html`<td>
-        <a data-row href="${chargesPath(row)}"><code>${row.account_id}</code></a>
-      </td>`,
+    cell: (row) => html`<td>${accountLink(row, { path: chargesPath(row), isRow: true })}</td>`,
   },
   'Period from': ({ period_start: start, phase }) => html`${day(start)} ${tag(phase, phaseTags[phase])}`,
-  Plan: ({ plan }) => plan,
+  Plan: ({ plan }) => planName(plan, planNames),
   ...Object.fromEntries(
     overageColumns.map(({ name, sort, label }) => {
       const textIn = (row: OverageRow) =>
@@ -234,14 +241,15 @@ export function amountLink(cents: number, address?: string): Html {
   return address === undefined ? html`${money(cents)}` : html`<a href="${address}">${money(cents)}</a>`;
 }
 
-/** The sums of the rows above it, which need not be all that match. */
-const sumRow = (rows: readonly OverageRow[], isWhole: boolean): Html =>
-  html`<tr>
-    <th scope="row" colspan="3">${isWhole ? 'All rows' : 'Rows of this page'}: ${count(rows.length)}</th>
-    ${overageColumns.map(({ name }) => {
-      const sum = rows.reduce((total, row) => total + row[name], 0);
-      return number(textOf(name, sum));
-    })}
-  </tr>`;
+const sumsOf = (rows: readonly OverageRow[]): Readonly<Record<string, string>> =>
+  Object.fromEntries(
+    overageColumns.map(({ name, label }) => [
+      label,
+      textOf(
+        name,
+        sumOf(rows, (row) => row[name]),
+      ),
+    ]),
+  );
 
 export const phaseTags = { open: 'info', ended: 'warn', closed: '' } as const;

@@ -1,3 +1,4 @@
+import { z } from 'zod';
 import { periodMoney } from '../../../../projections/period-money.ts';
 import { readAuditState } from '../../../../projections/queries/audit-state.ts';
 import { readWhatWaits, type WhatWaits } from '../../../../projections/queries/what-waits.ts';
@@ -8,19 +9,28 @@ import { actorText, amountCell, day, listTable, time } from '../../parts.ts';
 import { type Answer, page, type StaffVisit } from '../../visit.ts';
 import { accountLink, chargesPath, correctionPath, downloadPath } from '../addresses.ts';
 import type { StaffDependencies } from '../dependencies.ts';
-import { verdictNote, verificationOf } from '../verification.ts';
+import { verdictNote, type Verification, verificationOf } from '../verification.ts';
+import { seeAs, type View } from '../view.ts';
 import { findable } from './search-by-id-or-number.ts';
 
 /** Where staff begin: one box for everything that they are told, and what waits for them. */
 
 const shown = 10;
 
+const view: View<object, { waiting: WhatWaits; verification: Verification }> = {
+  input: z.object({}),
+  read: async (dependencies) => {
+    const { pool, now, closingGraceSeconds } = dependencies;
+    const endedBefore = new Date(Date.parse(now()) - closingGraceSeconds * 1_000).toISOString();
+    const waiting = await readWhatWaits(pool, { endedBefore, limit: shown });
+    const { state, reached } = await readAuditState(pool, periodMoney.name);
+    return { waiting, verification: await verificationOf(dependencies, state, { reached }) };
+  },
+  named: ({ waiting: { corrections, periods, failures: failed } }) => [...corrections, ...periods, ...failed],
+};
+
 export async function show(visit: StaffVisit, dependencies: StaffDependencies): Promise<Answer> {
-  const { pool, now, closingGraceSeconds } = dependencies;
-  const endedBefore = new Date(Date.parse(now()) - closingGraceSeconds * 1_000).toISOString();
-  const waiting = await readWhatWaits(pool, { endedBefore, limit: shown });
-  const { state, reached } = await readAuditState(pool, periodMoney.name);
-  const verification = await verificationOf(dependencies, state, { reached });
+  const { waiting, verification } = await seeAs(visit, view, dependencies);
   return page({
     title: 'Search',
     section: 'search',
@@ -45,6 +55,7 @@ function whatWaits({ corrections, periods }: WhatWaits): Html {
     return html`<p>No correction waits for a second person, and all books that should be closed are.</p>`;
   return html`${listTable({ name: 'Corrections that wait for a second person', none: html`` }, corrections, {
     Asked: (row) => time(row.asked_at),
+    Account: (row) => accountLink(row),
     Reference: (row) => html`<a data-row href="${correctionPath(row.correction_id)}">${row.reference}</a>`,
     By: ({ asked_by: by }) =>
       html`${actorText(by)}${by.type === 'staff' && html`<div class="soft">${by.reason}</div>`}`,
@@ -56,7 +67,7 @@ function whatWaits({ corrections, periods }: WhatWaits): Html {
       ${listTable('Books that should be closed', periods, {
         Period: (row) => html`<a data-row href="${chargesPath(row)}">${day(row.period_start)}</a>`,
         Ended: (row) => time(row.ended_at),
-        Account: (row) => accountLink(row.account_id),
+        Account: (row) => accountLink(row),
       })}`
   }`;
 }
@@ -70,5 +81,5 @@ const failures = (newest: WhatWaits['failures']): Html =>
       html`<div class="reason">
         <a data-row href="${downloadPath(token)}">${failureReasons[reason].message}</a>
       </div>`,
-    Account: (row) => accountLink(row.account_id),
+    Account: (row) => accountLink(row),
   });

@@ -23,7 +23,9 @@ export const shownWork = z.strictObject({
     is_more: z.boolean().describe('More wait than were counted.'),
     oldest: z.iso.datetime().nullable(),
     platforms: z.array(waitingBy),
-    accounts: z.array(waitingBy).describe('Those with the most.'),
+    accounts: z
+      .array(waitingBy.omit({ name: true }).extend({ account_id: z.string() }))
+      .describe('Those with the most.'),
   }),
   workers: z.array(
     z.strictObject({
@@ -70,7 +72,11 @@ export const work: View<object, Work> = {
       queueAnswers(),
     ]);
     return {
-      queue: { answers, ...queue },
+      queue: {
+        answers,
+        ...queue,
+        accounts: queue.accounts.map(({ name, ...waits }) => ({ account_id: name, ...waits })),
+      },
       workers: workers.map((worker) => ({ ...worker, about: about.safeParse(worker.about).data ?? null })),
       days,
     };
