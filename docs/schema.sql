@@ -151,6 +151,14 @@ CREATE INDEX credits_invoice_due ON credits USING btree (account_id) WHERE (open
 CREATE INDEX credits_not_closed ON credits USING btree (period_end, account_id) WHERE (phase <> 'closed'::text);
 CREATE INDEX credits_of_unclosed_last_periods ON credits USING btree (account_id) WHERE ((phase = 'ended'::text) AND ((next IS NULL) OR (next = 'null'::jsonb)));
 
+create table customers (
+  account_id text not null,
+  customer text not null,
+  words text[] not null,
+  constraint customers_pkey PRIMARY KEY (account_id)
+);
+CREATE INDEX customers_by_words ON customers USING gin (words);
+
 create table document_mails (
   event_id uuid not null,
   account_id text not null,
@@ -287,6 +295,7 @@ CREATE INDEX jobs_failed ON jobs USING btree (finished_at, token) WHERE (status 
 CREATE INDEX jobs_failed_overage ON jobs USING btree (finished_at) WHERE ((status = 'failed'::text) AND overage);
 CREATE INDEX jobs_in_turn ON jobs USING btree (status, account_id, waiting_since) WHERE (status = ANY (ARRAY['queued'::text, 'claimed'::text, 'running'::text]));
 CREATE INDEX jobs_of_account ON jobs USING btree (account_id, queued_at DESC, token DESC);
+CREATE INDEX jobs_of_token_beginning ON jobs USING btree ("left"(token, 10));
 CREATE INDEX jobs_unfinished ON jobs USING btree (status, waiting_since) WHERE (status = ANY (ARRAY['queued'::text, 'claimed'::text, 'running'::text]));
 CREATE INDEX jobs_with_file ON jobs USING btree (finished_at) WHERE ((status = 'done'::text) AND (file_expired_at IS NULL));
 
@@ -379,8 +388,10 @@ create table people (
   since timestamp with time zone not null,
   removed_at timestamp with time zone,
   email_mac text not null,
+  domain_mac text,
   constraint people_pkey PRIMARY KEY (account_id, person_id)
 );
+CREATE INDEX people_of_domain ON people USING btree (domain_mac, account_id) WHERE (removed_at IS NULL);
 CREATE INDEX people_of_email ON people USING btree (email_mac, account_id) WHERE (removed_at IS NULL);
 
 create table period_closings (
@@ -509,7 +520,7 @@ create table staff_looks (
   event_id uuid not null,
   "position" numeric(20,0) not null,
   staff_id text not null,
-  account_id text not null,
+  account_id text,
   token text,
   page text not null,
   "time" timestamp with time zone not null,

@@ -25,7 +25,8 @@ export interface AccessRecord {
   position: string;
   event_id: string;
   staff_id: string;
-  account_id: string;
+  /** Null for the names in lists. */
+  account_id: string | null;
   token: string | null;
   page: Viewed['page'];
   time: string;

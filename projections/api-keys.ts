@@ -144,6 +144,19 @@ export async function listAccountsOfKey(
   return rows.map(({ account_id: accountId }) => accountId);
 }
 
+/** Keys that begin with a text, or whose shown beginning it goes on from; the oldest first. */
+export async function listKeysOfPrefix(
+  client: Queryable,
+  { prefix, limit }: { prefix: string; limit: number },
+): Promise<Pick<ApiKeyRow, 'key_id' | 'account_id' | 'key_prefix' | 'label'>[]> {
+  const { rows } = await client.query<Pick<ApiKeyRow, 'key_id' | 'account_id' | 'key_prefix' | 'label'>>(
+    `select key_id, account_id, key_prefix, label from api_keys
+     where starts_with(key_prefix, $1) or starts_with($1, key_prefix) order by created_at, key_id limit $2`,
+    [prefix, limit],
+  );
+  return rows;
+}
+
 const pollMs = 20;
 
 /**

@@ -44,6 +44,14 @@ function timelineRows({ event, metadata, stream, revision, id, position }: Parse
   return [row];
 }
 
+/** Whether the request of a download came with an Idempotency-Key; undefined while the event of the request is not known. */
+export function hasIdempotencyKey(timeline: readonly TimelineRow[]): boolean | undefined {
+  const queued = timeline.find(({ type }) => type === 'DownloadQueued');
+  if (!queued) return undefined;
+  const { idempotency } = queued.data as { idempotency?: object | null };
+  return idempotency !== null && idempotency !== undefined;
+}
+
 /** The events of a download in the order of the log; empty if the read model does not know the download. */
 export async function readTimeline(client: Queryable, token: string): Promise<TimelineRow[]> {
   const { rows } = await client.query<TimelineRow>(

@@ -3,13 +3,15 @@ import type { AccountEvent } from '../src/domain/account-events.ts';
 import { parseAccountEvent, type ParsedEvent } from '../src/domain/parse-event.ts';
 import { mailbox, openerOf } from '../src/domain/people.ts';
 import type { RowMacs } from '../src/ports/row-macs.ts';
+import { applyToCustomers } from './customers.ts';
 import type { RebuildableProjection } from './runner/projection.ts';
 import type { Queryable } from './runner/rows.ts';
 import { insertRows } from './write-rows.ts';
 
 /**
  * The read model that finds the accounts of an e-mail address: table `people`, one row per person of an account. The address
- * itself stands in the log alone; a row has a MAC of it. A row is only a hint: signing in asks the account's stream.
+ * itself stands in the log alone; a row has MACs of it and of its domain. A row is only a hint: signing in asks the account's stream.
+ * Table `customers` has what staff call each account.
  *
  * Apart from `api_keys`, which reads the same streams, for two reasons. With a checkpoint of its own the table fills by itself
  * when it is new, where one added to a read model that has read the log stays empty until a rebuild. And a rebuild of `api_keys`
@@ -17,18 +19,28 @@ import { insertRows } from './write-rows.ts';
  */
 export const people: RebuildableProjection = {
   name: 'people',
-  tables: ['people'],
-  signedTables: { people: 'email_mac' },
+  tables: ['people', 'customers'],
+  signedTables: { people: 'email_mac', customers: 'customer' },
+  secretColumns: { people: 'domain_mac', customers: 'words' },
   streamPrefixes: ['account-'],
   start:
-    ({ macs }) =>
+    ({ macs, store }) =>
     async (events, client) => {
       const parsed = events.map(parseAccountEvent);
       const rows = parsed.flatMap((event) => rowOf(event, macs) ?? []);
       await insertRows(client, 'people', rows);
       await markRemoved(parsed, client);
+      await applyToCustomers(parsed, { client, macs, store });
     },
 };
+
+const domainOf = (email: string) => mailbox(email).slice(email.lastIndexOf('@') + 1);
+
+const domainText = (domain: string) => `@${domain.toLowerCase()}`;
+
+/** The MACs by which a domain finds people. */
+export const macsOfDomain = (macs: RowMacs, domain: string): string[] =>
+  macs.signUnderEach('people', domainText(domain));
 
 const emailMac = (email: string, macs: RowMacs) => macs.sign('people', mailbox(email));
 
@@ -40,6 +52,7 @@ function rowOf({ event: { type, data }, metadata }: ParsedEvent<AccountEvent>, m
     person_id: type === 'AccountOpened' ? openerOf(data.account_id) : data.person_id,
     since: metadata.time,
     email_mac: emailMac(data.personal.email, macs),
+    domain_mac: macs.sign('people', domainText(domainOf(data.personal.email))),
   };
 }
 

@@ -156,21 +156,32 @@ export async function readAccountDownload(
   return { download, timeline: await readTimeline(client, token) };
 }
 
-/** What was given back of the charges of an account's downloads, in cents by their tokens: before the close, and by credit notes. */
-export async function readGivenBackOf(
+/** What a list says of a download beside its row. */
+export interface DownloadFacts {
+  /** What was given back of its charge: before the close, and by credit notes. */
+  givenBackCents: number;
+  /** Whether its request came with an Idempotency-Key. */
+  hasIdempotencyKey: boolean;
+}
+
+/** Of an account's downloads, by their tokens; nothing of one that the read models do not know yet. */
+export async function readDownloadFacts(
   client: Queryable,
   { accountId, tokens }: { accountId: string; tokens: readonly string[] },
-): Promise<ReadonlyMap<string, number>> {
-  const { rows } = await client.query<{ token: string; cents: number }>(
-    `select g.token, sum(g.cents)::float8 as cents
+): Promise<ReadonlyMap<string, DownloadFacts>> {
+  const { rows } = await client.query<{ token: string; cents: number; is_keyed: boolean }>(
+    `select f.token, sum(f.cents)::float8 as cents, bool_or(f.is_keyed) as is_keyed
      from (
-       select t.token, -t.cents as cents from job_timeline t where t.token = any($2::text[]) and t.cents < 0
+       select t.token, greatest(-t.cents, 0) as cents, t.data->>'idempotency' is not null as is_keyed
+       from job_timeline t where t.token = any($2::text[]) and (t.cents < 0 or t.type = 'DownloadQueued')
        union all
-       select c->>'token', (c->>'cents')::int
+       select c->>'token', (c->>'cents')::int, false
        from invoices i, json_array_elements(i.data->'charges') c
        where i.account_id = $1 and i.type = 'CreditNoteIssued' and c->>'token' = any($2::text[])
-     ) g group by g.token`,
+     ) f group by f.token`,
     [accountId, [...tokens]],
   );
-  return new Map(rows.map(({ token, cents }) => [token, cents]));
+  return new Map(
+    rows.map(({ token, cents, is_keyed: isKeyed }) => [token, { givenBackCents: cents, hasIdempotencyKey: isKeyed }]),
+  );
 }

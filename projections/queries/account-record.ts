@@ -33,14 +33,21 @@ interface DocumentOfAccount {
   actor: Actor;
 }
 
-const limits = { periods: 24, downloads: 10, documents: 60, corrections: 10, notices: 10, access_records: 10 } as const;
+export const recordLimits = {
+  periods: 24,
+  downloads: 10,
+  documents: 60,
+  corrections: 10,
+  notices: 10,
+  access_records: 10,
+} as const;
 
 export async function readAccountRecord(client: Queryable, accountId: string): Promise<AccountRecord> {
   const listOf = (name: keyof AccountRecord, row: string, from: string, order: string) =>
     `(select coalesce(json_agg(row), '[]') from (
-       select ${row} as row from ${from} order by ${order} limit ${String(limits[name])}) newest) as ${name}`;
+       select ${row} as row from ${from} order by ${order} limit ${String(recordLimits[name])}) newest) as ${name}`;
   const ofAccount = (alias: string) =>
-    `${alias}.account_id = $1 order by ${alias}.time desc, ${alias}.event_id desc limit ${String(limits.notices)}`;
+    `${alias}.account_id = $1 order by ${alias}.time desc, ${alias}.event_id desc limit ${String(recordLimits.notices)}`;
   const parts = [
     listOf(
       'periods',

@@ -1,5 +1,6 @@
 import type { Actor } from '../../src/domain/parse-event.ts';
 import type { AccessRecord } from '../access-records.ts';
+import type { ApiKeyRow } from '../api-keys.ts';
 import { correctionFromJson, type CorrectionJson, correctionJsonSql, type CorrectionRow } from '../corrections.ts';
 import { readTimeline, type TimelineRow } from '../job-timeline.ts';
 import { type JobRow, readJob } from '../jobs.ts';
@@ -13,6 +14,8 @@ export interface DownloadRecord {
   /** The oldest first. */
   corrections: CorrectionRow[];
   credit_notes: ChargeCredited[];
+  /** The API key of its request, if that is known. */
+  api_key: Pick<ApiKeyRow, 'key_prefix' | 'label'> | null;
   /** The newest first, at most `maxLooks`. */
   access_records: Pick<AccessRecord, 'event_id' | 'staff_id' | 'page' | 'time'>[];
   /** Overage of the whole billing period directly after each of its corrections, by their event ids, as far as it is known. */
@@ -58,8 +61,9 @@ export async function readDownloadRecord(client: Queryable, token: string): Prom
                  'event_id', event_id, 'staff_id', staff_id, 'page', page, 'time', time) order by position desc), '[]') from (
           select * from staff_looks where token = $1 order by position desc limit ${String(maxAccessRecords)}
         ) l) as access_records,
+       (select json_build_object('key_prefix', key_prefix, 'label', label) from api_keys where key_id = $4) as api_key,
        (select coalesce(json_object_agg(event_id, cents), '{}') from (${periodAfterSql}) p) as period_after`,
-    [token, download.account_id, corrected],
+    [token, download.account_id, corrected, download.key_id],
   );
   const around = onlyRow(rows);
   return {
@@ -68,6 +72,7 @@ export async function readDownloadRecord(client: Queryable, token: string): Prom
     corrections: around.corrections.map(correctionFromJson),
     credit_notes: around.credit_notes.map((each) => withInstants(each, 'time')),
     access_records: around.access_records.map((each) => withInstants(each, 'time')),
+    api_key: around.api_key,
     period_after: around.period_after,
   };
 }

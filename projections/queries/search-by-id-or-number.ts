@@ -1,9 +1,11 @@
 import { hash } from 'node:crypto';
-import { accountOfDocumentNumber } from '../../src/domain/document-number.ts';
+import { readDocumentNumber } from '../../src/domain/document-number.ts';
 import { parseVideoUrl } from '../../src/domain/parse-video-url.ts';
 import { mailbox } from '../../src/domain/people.ts';
 import type { PlatformConfiguration } from '../../src/domain/platforms/platforms.ts';
 import type { RowMacs } from '../../src/ports/row-macs.ts';
+import { macsOfName, macsOfTaxId } from '../customers.ts';
+import { macsOfDomain } from '../people.ts';
 import { type Bind, bindings, type Queryable } from '../runner/rows.ts';
 
 /**
@@ -12,6 +14,7 @@ import { type Bind, bindings, type Queryable } from '../runner/rows.ts';
  */
 export const searchHitKinds = [
   'account',
+  'customer',
   'api_key',
   'person',
   'download',
@@ -31,7 +34,7 @@ export interface SearchHit {
   token: string | null;
   /** Id in its kind: of an event, an API key, a person or a correction; `InvoiceIssued 12` for a document. */
   id: string | null;
-  /** What it is in a few words that are no personal data: the type of an event, the prefix of a key, a video. */
+  /** What it is in a few words that are no personal data: the type of an event, the prefix of a key, a video; what names a customer. */
   label: string | null;
   /** UTC ISO-8601. */
   time: string | null;
@@ -73,22 +76,48 @@ const hit = (kind: SearchHitKind, columns: Partial<Record<'account' | 'token' | 
 const uuidPattern = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 /** Tokens, references, request ids and idempotency keys. */
 const oneWordPattern = /^[\x21-\x7e]{1,255}$/;
+/** As in the path of a link to a file, or in an address of the API. */
+const tokenInAddress = /(?<![\w-])[A-P][\w-]{31}(?![\w-])/g;
+const beginningOfToken = /^[A-P][\w-]{9,30}$/;
+const domainPattern = /^@?((?:[\p{L}\p{N}_-]+\.)+[\p{L}\p{N}-]{2,})$/u;
 
 /** The queries that a text may have an answer to. */
 function partsOf(term: string, of: Bind, { macs, platforms }: Omit<SearchDependencies, 'client'>): string[] {
   const parsed = parseVideoUrl(term, platforms);
   const video = parsed.ok ? parsed.video : undefined;
-  if (video) return [ofVideo(of, video.videoId, video.platform)];
-  if (term.includes('@')) return [ofAddress(of, macs.signUnderEach('people', mailbox(term))), ...ofWord(of, term)];
-  const documentAccount = accountOfDocumentNumber(term);
+  const tokens = /[/=]/.test(term) ? (term.match(tokenInAddress) ?? []) : [];
+  const ofLink = tokens.length > 0 ? [`${downloadHit} where j.token = any(${of(tokens)})`] : [];
+  if (video) return [ofVideo(of, video.videoId, video.platform), ...ofLink];
+  const domain = domainPattern.exec(term)?.[1];
+  const ofDomain = domain === undefined ? [] : [ofPeople(of, 'domain_mac', macsOfDomain(macs, domain))];
+  if (term.includes('@'))
+    return [...ofDomain, ofPeople(of, 'email_mac', macs.signUnderEach('people', mailbox(term))), ...ofWord(of, term)];
+  const document = readDocumentNumber(term);
   return [
-    ...(documentAccount === undefined || isEndless(term) ? [] : [ofDocument(of, documentAccount, term)]),
-    ...(term.startsWith('acc_') ? [ofAccount(of, term)] : []),
+    ...ofLink,
+    ...ofDomain,
+    ...(document ? [ofDocument(of, document)] : []),
+    ...(/^acc_/i.test(term) ? [ofAccount(of, term.toLowerCase())] : []),
     ...(term.startsWith('key_') ? [`${keyHit} where k.key_id = ${of(term)}`] : []),
     ...(term.startsWith('rtk_') && hasOwnPart(term) ? [ofKey(of, term)] : []),
     ...(uuidPattern.test(term) ? ofUuid(of, term.toLowerCase()) : []),
+    ...(beginningOfToken.test(term) ? [ofTokenBeginning(of, term)] : []),
     ...ofWord(of, term),
     ofVideo(of, term),
+    ...(tokens.length === 0 ? ofCustomer(of, term, macs) : []),
+  ];
+}
+
+/** By a part of the name on invoices, or by the tax ID there. */
+function ofCustomer(of: Bind, term: string, macs: RowMacs): string[] {
+  const words = macsOfName(macs, term);
+  const hitBy = (what: string) =>
+    `${hit('customer', { account: 'c.account_id', id: 'c.account_id', label: `'${what}'` })} from customers c`;
+  const has = (any: readonly string[]) => `c.words && ${of(any)}::text[]`;
+  if (words.length === 0) return [];
+  return [
+    `${hitBy('name on invoices')} where ${words.map(has).join(' and ')}`,
+    `${hitBy('tax ID')} where ${has(macsOfTaxId(macs, term))}`,
   ];
 }
 
@@ -96,8 +125,7 @@ function partsOf(term: string, of: Bind, { macs, platforms }: Omit<SearchDepende
 function ofWord(of: Bind, term: string): string[] {
   if (!oneWordPattern.test(term)) return [];
   return [
-    `${hit('download', { account: 'j.account_id', token: 'j.token', id: 'j.token', label: `j.platform || ' ' || j.video_id`, time: 'j.queued_at' })}
-     from jobs j where j.token = ${of(term)}`,
+    `${downloadHit} where j.token = ${of(term)}`,
     // Charges of a request; its job came with it.
     `${ledgerHit('request')} where l.request_id = ${of(term)} order by l.position desc`,
     `${hit('idempotency_key', { account: 'k.account_id', token: 'k.token', id: 'k.token' })}
@@ -108,6 +136,19 @@ function ofWord(of: Bind, term: string): string[] {
     `${correctionHit} where c.reference = ${of(term)} order by c.position desc`,
   ];
 }
+
+const downloadColumns = {
+  account: 'j.account_id',
+  token: 'j.token',
+  id: 'j.token',
+  label: `j.platform || ' ' || j.video_id`,
+  time: 'j.queued_at',
+};
+const downloadHit = `${hit('download', downloadColumns)} from jobs j`;
+
+/** By the index of their first ten characters. */
+const ofTokenBeginning = (of: Bind, term: string): string =>
+  `${downloadHit} where left(j.token, 10) = ${of(term.slice(0, 10))} and starts_with(j.token, ${of(term)})`;
 
 /** The account stands in the name of the stream. */
 const ofVideo = (of: Bind, videoId: string, platform?: string): string =>
@@ -140,17 +181,15 @@ function ofKey(of: Bind, term: string): string {
    order by k.created_at desc`;
 }
 
-const ofAddress = (of: Bind, emailMacs: readonly string[]): string =>
+/** @param column whose MACs these are: of an address, or of its domain */
+const ofPeople = (of: Bind, column: 'email_mac' | 'domain_mac', emailMacs: readonly string[]): string =>
   `${hit('person', { account: 'p.account_id', id: 'p.person_id', time: 'p.since' })}
-   from people p where p.email_mac = any(${of(emailMacs)}::text[]) and p.removed_at is null order by p.account_id`;
+   from people p where p.${column} = any(${of(emailMacs)}::text[]) and p.removed_at is null order by p.account_id`;
 
-/** No document has a number that Postgres cannot hold. */
-const isEndless = (documentNumber: string) => /\d{10,}$/.test(documentNumber);
-
-function ofDocument(of: Bind, accountId: string, documentNumber: string): string {
-  const type = documentNumber.toUpperCase().startsWith('INV') ? 'InvoiceIssued' : 'CreditNoteIssued';
-  const number = Number(documentNumber.slice(documentNumber.lastIndexOf('-') + 1));
-  return `${documentHit} where i.account_id = ${of(accountId)} and i.type = ${of(type)} and i.number = ${of(number)}`;
+function ofDocument(of: Bind, { type, accountId, number }: NonNullable<ReturnType<typeof readDocumentNumber>>): string {
+  const types = { invoice: ['InvoiceIssued'], credit_note: ['CreditNoteIssued'] };
+  const wanted = type === undefined ? Object.values(types).flat() : types[type];
+  return `${documentHit} where i.account_id = ${of(accountId)} and i.type = any(${of(wanted)}) and i.number = ${of(number)}`;
 }
 
 const documentColumns = { account: 'i.account_id', id: `i.type || ' ' || i.number`, label: 'i.type', time: 'i.time' };

@@ -27,6 +27,8 @@ export interface RebuildableProjection extends Projection {
   corrected?: CorrectedTable;
   /** Tables whose rows carry a MAC, each with its column. It is not compared: it differs with the secret. */
   signedTables?: Readonly<Record<string, string>>;
+  /** Other columns that differ with the secret. */
+  secretColumns?: Readonly<Record<string, string>>;
   /** Set if it only adds rows to `tables`: the replay needs no key to find rows, and is faster without. */
   onlyAdds?: boolean;
 }

@@ -71,7 +71,7 @@ async function runEach(query: string, values: readonly string[], client: PoolCli
  * @param except a column to leave out
  */
 export async function compareTable(
-  { name, columns, except }: { name: string; columns?: readonly string[]; except?: string | undefined },
+  { name, columns, except }: { name: string; columns?: readonly string[]; except: readonly (string | undefined)[] },
   schema: string,
   client: PoolClient,
 ): Promise<TableDifference> {
@@ -82,7 +82,7 @@ export async function compareTable(
     [name],
   );
   const key = keyed.rows[0]?.key ?? '';
-  const compared = (columns ?? (await columnsOf(name, client))).filter((column) => column !== except);
+  const compared = (columns ?? (await columnsOf(name, client))).filter((column) => !except.includes(column));
   const row = `row(${compared.map((column) => `t.${column}`).join(', ')})`;
   const content = (table: string) => `(select ${key}, ${row}::text as content from ${table} t)`;
   const { rows } = await client.query<TableDifference>(

@@ -194,7 +194,7 @@ async function replace(
   projection: RebuildableProjection,
   { replay, lock, dependencies }: { replay: Replay; lock: PoolClient; dependencies: RebuildDependencies },
 ) {
-  const { name, tables, corrected, signedTables = {} } = projection;
+  const { name, tables, corrected, signedTables = {}, secretColumns = {} } = projection;
   const schema = shadowSchema(projection);
   // Creates the row to lock, in case no runner has begun yet.
   await lock.query('insert into checkpoints (name) values ($1) on conflict do nothing', [name]);
@@ -207,7 +207,9 @@ async function replace(
     await replayTogether([{ replay, target: position }], dependencies);
     const differences: TableDifference[] = [];
     const compare = async (table: { name: string; columns?: readonly string[] }) =>
-      differences.push(await compareTable({ ...table, except: signedTables[table.name] }, schema, lock));
+      differences.push(
+        await compareTable({ ...table, except: [signedTables[table.name], secretColumns[table.name]] }, schema, lock),
+      );
     for (const table of tables) await compare({ name: table });
     if (corrected) await compare({ name: corrected.name, columns: [corrected.key, ...corrected.columns] });
     if (!(await lockTables(tables, lock))) {

@@ -15,6 +15,8 @@ export function deriveKeys(secret: string) {
     linkKey: createSecretKey(derive('link signature', 32)),
     /** Key of the MACs on rows that decisions start from. */
     rowKey: createSecretKey(derive('row check', 32)),
+    /** Encrypts names and addresses of customers in Postgres. */
+    nameKey: createSecretKey(derive('customer names', 32)),
     /** Key of the MACs on cursors of the API. */
     cursorKey: createSecretKey(derive('cursor check', 32)),
     // Six bits, so that every token begins with a letter (see RequestTokens).

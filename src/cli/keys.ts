@@ -1,6 +1,6 @@
 import { type Command, InvalidArgumentError } from 'commander';
 import { type KeyWithUse, listKeysWithUse } from '../../projections/admission/key-use.ts';
-import { waitForKey } from '../../projections/api-keys.ts';
+import { listKeysOfPrefix, waitForKey } from '../../projections/api-keys.ts';
 import { issueReferencedKey, openFirstPeriod, revokeApiKey } from '../commands/accounts.ts';
 import { ownCause } from '../commands/handler/event-metadata.ts';
 import { limitKey } from '../commands/limit-key.ts';
@@ -49,19 +49,19 @@ export function addRevokeKey(keys: Command, run: RunCommand): void {
   keys
     .command('revoke')
     .description('revoke a key; when this returns, every process refuses it')
-    .argument('<key_id>', 'key id; "keys list" shows it')
-    .action((keyId: string) => run((cli) => revokeCommand(cli, keyId)));
+    .argument('<key>', 'key id, or how the key begins; "keys list" shows both')
+    .action((key: string) => run((cli) => revokeCommand(cli, key)));
 }
 
 export function addLimitKey(keys: Command, run: RunCommand): void {
   keys
     .command('limit')
     .description('limit what a key may use in a billing period; what is not given stays as it is')
-    .argument('<key_id>', 'key id; "keys list" shows it')
+    .argument('<key>', 'key id, or how the key begins; "keys list" shows both')
     .option('--downloads <number>', 'downloads, or none for no limit', downloadsArgument)
     .option('--overage-cents <cents>', 'cents beyond the allowance, or none for no limit', centsOrNoneArgument)
     .option('--until <day>', 'last day on which the key is valid, YYYY-MM-DD, or none', lastDayArgument)
-    .action((keyId: string, options: LimitOptions) => run((cli) => limitCommand(cli, keyId, options)));
+    .action((key: string, options: LimitOptions) => run((cli) => limitCommand(cli, key, options)));
 }
 
 interface LimitOptions {
@@ -83,12 +83,12 @@ function lastDayArgument(value: string): string {
 
 async function limitCommand(
   cli: CliDependencies,
-  keyId: string,
+  key: string,
   { downloads, overageCents, until }: LimitOptions,
 ): Promise<void> {
   if (downloads === undefined && overageCents === undefined && until === undefined)
     throw new CommandFailed('nothing to change: give --downloads, --overage-cents or --until, or several of them');
-  const accountId = await accountOfKey(cli, keyId);
+  const { accountId, keyId } = await findKey(cli, key);
   const answer = await limitKey(cli, {
     accountId,
     keyId,
@@ -182,8 +182,8 @@ const keyColumns: Columns<LimitedKey> = {
   label: 'label',
 };
 
-async function revokeCommand(cli: CliDependencies, keyId: string): Promise<void> {
-  const accountId = await accountOfKey(cli, keyId);
+async function revokeCommand(cli: CliDependencies, key: string): Promise<void> {
+  const { accountId, keyId } = await findKey(cli, key);
   const revoked = await revokeApiKey(cli, { accountId, keyId, ...requestOf(cli) });
   const whyNot: Record<AccountRefusal<'revoke_key'>, string> = {
     ...accountTexts(accountId),
@@ -196,11 +196,32 @@ async function revokeCommand(cli: CliDependencies, keyId: string): Promise<void>
   print(cli.output, data, `${keyId} is revoked; every process refuses it`);
 }
 
-async function accountOfKey({ pool }: CliDependencies, keyId: string): Promise<string> {
-  const { rows } = await pool.query<{ account_id: string }>('select account_id from api_keys where key_id = $1', [
-    keyId,
+const mostNamed = 5;
+
+/** @param text the id of a key, or the beginning that people have: all of it, or as much as names one key */
+async function findKey(cli: CliDependencies, text: string): Promise<{ accountId: string; keyId: string }> {
+  if (text.startsWith('rtk_')) return await findKeyOfPrefix(cli, text);
+  const { rows } = await cli.pool.query<{ account_id: string }>('select account_id from api_keys where key_id = $1', [
+    text,
   ]);
   const accountId = rows[0]?.account_id;
-  if (accountId === undefined) throw new CommandFailed(`there is no key ${keyId}`);
-  return accountId;
+  if (accountId === undefined) throw new CommandFailed(`there is no key ${text}`);
+  return { accountId, keyId: text };
+}
+
+async function findKeyOfPrefix({ pool }: CliDependencies, text: string) {
+  const found = await listKeysOfPrefix(pool, { prefix: text, limit: mostNamed + 1 });
+  // Of a whole key, no more than others may see.
+  const prefix = text.slice(0, 12);
+  const [only, ...others] = found;
+  if (!only) throw new CommandFailed(`there is no key that begins with ${prefix}`);
+  if (others.length === 0) return { accountId: only.account_id, keyId: only.key_id };
+  const named = found
+    .slice(0, mostNamed)
+    .map(
+      ({ key_prefix: beginning, key_id: id, account_id: account, label }) =>
+        `${beginning} is ${id} of ${account}${label === '' ? '' : ` (${label})`}`,
+    );
+  const more = found.length > mostNamed ? ', and there are more' : '';
+  throw new CommandFailed(`several keys begin with ${prefix}: ${named.join(', ')}${more}; give one of the ids`);
 }

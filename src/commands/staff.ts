@@ -181,7 +181,8 @@ export async function recordSignIn(
 }
 
 export interface AccessRecord {
-  accountId: string;
+  /** Null for the names in lists. */
+  accountId: string | null;
   /** The download that is looked at; null for anything else of the account. */
   token: string | null;
   page: Extract<StaffEvent, { type: 'PersonalDataViewed' }>['data']['page'];

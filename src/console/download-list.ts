@@ -3,6 +3,7 @@ import type { ApiKeyRow } from '../../projections/api-keys.ts';
 import type { JobRow } from '../../projections/jobs.ts';
 import {
   type DownloadCursor,
+  type DownloadFacts,
   type DownloadFilter,
   type DownloadPage,
   downloadSearchOf,
@@ -14,7 +15,8 @@ import { failureReasons } from '../domain/failure-reasons.ts';
 import { type PlatformConfiguration, platformNames } from '../domain/platforms/platforms.ts';
 import { type Choice, choiceField } from './form-fields.ts';
 import { isUnfinished } from './live/live-downloads.ts';
-import { empty, listTable, money, note, statusTag, time, timeToTheSecond } from './parts.ts';
+import { count, empty, money, note, statusTag, time, timeToTheSecond } from './parts.ts';
+import { summedTable, sumOf } from './summed-table.ts';
 import { badInput } from './visit.ts';
 
 /** Lists of an account's downloads, the newest first, by filters that stand in the address: for its owner, and for staff. */
@@ -83,22 +85,32 @@ export function readCursor(text: string | null): DownloadCursor | undefined {
   return { queuedAt, token };
 }
 
-/** @param first the field before the filters, by which people look for something */
+/** @param more a field before the others */
 export function filterForm(
   filters: Filters,
   keys: readonly ApiKeyRow[],
-  { list, platforms: configured, first }: ListPlace & { first: Html },
+  { list, platforms: configured, more }: ListPlace & { more?: Html },
 ): Html {
   const names = platformNames(configured).sort();
   const choice = (name: keyof Filters, label: string, values: readonly Choice[]) =>
     choiceField(label, name, filters[name], [['', 'any'], ...values]);
   return html`<form method="get" action="${list}" class="filters" role="search">
-    ${first} ${choice('status', 'State', jobStatuses)} ${choice('platform', 'Platform', names)}
+    ${more}
+    <label
+      >Search
+      <input
+        type="search"
+        name="search"
+        value="${filters.search ?? ''}"
+        placeholder="token, address or video id"
+        maxlength="2048"
+    /></label>
+    ${choice('status', 'State', jobStatuses)} ${choice('platform', 'Platform', names)}
     ${choice('format', 'Format', formats)} ${choice('overage', 'Beyond the plan', ['yes', 'no'])}
     ${choice(
       'key',
       'API key',
-      keys.map(({ key_id: id, key_prefix: prefix, label }) => [id, label === '' ? prefix : `${label} (${prefix})`]),
+      keys.map((key) => [key.key_id, keyName(key)]),
     )}
     <label>From (UTC) <input type="date" name="from" value="${filters.from ?? ''}" /></label>
     <label>Before (UTC) <input type="date" name="to" value="${filters.to ?? ''}" /></label>
@@ -107,11 +119,15 @@ export function filterForm(
   </form>`;
 }
 
-/** @param none what stands in the place of an account's first downloads; givenBack: cents, by the tokens of the downloads */
+/** A key by its label, and by the beginning that people have. */
+export const keyName = ({ key_prefix: prefix, label }: Pick<ApiKeyRow, 'key_prefix' | 'label'>): string =>
+  label === '' ? prefix : `${label} (${prefix})`;
+
+/** @param none what stands in the place of an account's first downloads; about: by the tokens of the downloads */
 export function downloadList(
   { downloads, next, lookedTo }: DownloadPage,
   keys: readonly ApiKeyRow[],
-  { query, none, ...place }: ListPlace & { query: URLSearchParams; none: Html; givenBack: ReadonlyMap<string, number> },
+  { query, none, about, ...place }: ListPlace & { query: URLSearchParams; none: Html; about: AboutDownloads },
 ): Html {
   const addressOf = (after: string | undefined) => addressWith(place.list, query, after);
   const goOn =
@@ -126,7 +142,13 @@ export function downloadList(
       ${empty(isFiltered ? html`<p>No download matches. <a href="${place.list}">Show all downloads</a></p>` : none)}
       <p>${goOn}</p>`;
   }
-  return html`${listTable('Downloads', downloads, columnsOf(keys, place))} ${looked}
+  const columns = columnsOf(keys, { about, ...place });
+  const isWhole = next === undefined && !query.has('after') && !query.has('before');
+  return html`<p class="pages">
+      <a href="${addressWith(`${place.list}.csv`, query, undefined)}" download>All of these downloads as CSV</a>
+    </p>
+    ${summedTable({ name: 'Downloads' }, downloads, columns, { isWhole, sums: { Cost: sumText(downloads, about) } })}
+    ${looked}
     <p class="pages">${query.has('after') && html`<a href="${addressOf(undefined)}">Newest</a>`} ${goOn}</p>`;
 }
 
@@ -140,9 +162,9 @@ function addressWith(list: string, query: URLSearchParams, after: string | undef
 
 function columnsOf(
   keys: readonly ApiKeyRow[],
-  { download, givenBack }: ListPlace & { givenBack: ReadonlyMap<string, number> },
+  { download, about }: ListPlace & { about: AboutDownloads },
 ): Columns<JobRow> {
-  const labels = new Map(keys.map(({ key_id: id, key_prefix: prefix, label }) => [id, label === '' ? prefix : label]));
+  const names = new Map(keys.map((key) => [key.key_id, keyName(key)]));
   return {
     Queued: (job) => timeToTheSecond(job.queued_at),
     Video: (job) =>
@@ -154,15 +176,30 @@ function columnsOf(
       attributes: (job) => isUnfinished(job) && html`data-live="${job.token}"`,
       content: (job) => statusTag(job.status),
     },
-    'API key': ({ key_id: id }) => id !== null && (labels.get(id) ?? id),
+    'API key': ({ key_id: id, token }) =>
+      html`${id !== null && (names.get(id) ?? id)}
+      ${about.get(token)?.hasIdempotencyKey === true && html`<div class="soft">with an Idempotency-Key</div>`}`,
     Cost: numberCell(
       (job) =>
         html`${costText(job)}${
-          (givenBack.get(job.token) ?? 0) > 0 &&
-          html`<div class="soft">${money(givenBack.get(job.token) ?? 0)} given back</div>`
+          givenBackOf(job, about) > 0 && html`<div class="soft">${money(givenBackOf(job, about))} given back</div>`
         }`,
     ),
   };
+}
+
+type AboutDownloads = ReadonlyMap<string, DownloadFacts>;
+
+const givenBackOf = ({ token }: JobRow, about: AboutDownloads): number => about.get(token)?.givenBackCents ?? 0;
+
+/** What downloads cost together, and what was given back of it. */
+function sumText(downloads: readonly JobRow[], about: AboutDownloads): Html {
+  const credits = downloads.filter(({ overage }) => !overage).length;
+  const cents = sumOf(downloads, (job) => (job.overage ? (job.cents ?? 0) : 0));
+  const givenBack = sumOf(downloads, (job) => givenBackOf(job, about));
+  return html`${count(credits)} ${credits === 1 ? 'credit' : 'credits'}
+    <div>${money(cents)}</div>
+    ${givenBack > 0 && html`<div class="soft">${money(givenBack)} given back</div>`}`;
 }
 
 /** The video of a download with a link to its page, and why it has failed. */

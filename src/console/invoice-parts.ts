@@ -7,7 +7,8 @@ import {
   taxSentences,
 } from '../documents/invoice-document.ts';
 import { renderDocument } from '../documents/render-document.ts';
-import { amountCell, count, type Fact, listTable, money, rowName, time } from './parts.ts';
+import { amountCell, count, type Fact, money, rowName, time } from './parts.ts';
+import { summedTable } from './summed-table.ts';
 import type { Answer } from './visit.ts';
 
 /** Parts of the pages of invoices and credit notes that owners and staff see alike. */
@@ -73,7 +74,7 @@ export const givesBackFact = (
 export const creditedTable = ({ charges }: CreditNoteDocument, pathOf: (token: string) => string): Html | false =>
   charges.length > 0 &&
   html`<h2>Charges given back</h2>
-    ${listTable('Charges given back', charges, {
+    ${summedTable({ name: 'Charges given back' }, charges, {
       Download: ({ token }) => html`<a data-row href="${pathOf(token)}"><code>${token}</code></a>`,
       'Event of the charge': ({ charge_event_id: id }) => html`<code>${id}</code>`,
       Amount: amountCell(({ cents }) => cents),
@@ -81,7 +82,7 @@ export const creditedTable = ({ charges }: CreditNoteDocument, pathOf: (token: s
 
 /** @param more columns behind those that every table of lines has */
 export const lineTable = <Line extends DocumentLine>(lines: readonly Line[], more: Columns<Line>): Html =>
-  listTable('Lines', lines, {
+  summedTable({ name: 'Lines' }, lines, {
     Line: ({ line }) => line,
     Description: ({ description }) => description,
     Quantity: numberCell(({ rate_cents: rate, quantity }) => (rate === null ? '' : count(quantity))),
@@ -96,7 +97,7 @@ type Note = InvoiceDocument['credit_notes'][number];
 export const noteTable = (notes: readonly Note[], pathOf: (note: Note) => string, more: Columns<Note>): Html | false =>
   notes.length > 0 &&
   html`<h2>Credit notes</h2>
-    ${listTable('Credit notes', notes, {
+    ${summedTable({ name: 'Credit notes' }, notes, {
       'Credit note': rowName((note) => html`<a data-row href="${pathOf(note)}">Credit note ${note.number}</a>`),
       ...more,
       Amount: amountCell(({ cents }) => -cents),

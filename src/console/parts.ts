@@ -14,17 +14,22 @@ import type { Actor } from '../domain/parse-event.ts';
 
 /** The parts that pages are made of; /console/design shows each of them. */
 
+const weekdays = ['Sun', 'Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat'] as const;
+
+/** Such as `Thu 2026-11-26 09:15`. @param characters of the instant that are shown */
+const withWeekday = (instant: string, characters: number): string =>
+  `${weekdays[new Date(instant).getUTCDay()] ?? ''} ${instant.slice(0, characters).replace('T', ' ')}`;
+
 /** An instant in UTC; a script adds the reader's own time beside it. @param instant UTC ISO-8601 */
-export const time = (instant: string): Html =>
-  html`<time datetime="${instant}">${instant.slice(0, 16).replace('T', ' ')} UTC</time>`;
+export const time = (instant: string): Html => html`<time datetime="${instant}">${withWeekday(instant, 16)} UTC</time>`;
 
 /** To the second, for lists in which many things happen within a minute. @param instant UTC ISO-8601 */
 export const timeToTheSecond = (instant: string): Html =>
-  html`<time datetime="${instant}">${instant.slice(0, 19).replace('T', ' ')} UTC</time>`;
+  html`<time datetime="${instant}">${withWeekday(instant, 19)} UTC</time>`;
 
 /** To the millisecond, for people who compare events. @param instant UTC ISO-8601 */
 export const exactTime = (instant: string): Html =>
-  html`<time datetime="${instant}">${instant.slice(0, 23).replace('T', ' ')} UTC</time>`;
+  html`<time datetime="${instant}">${withWeekday(instant, 23)} UTC</time>`;
 
 /** How long something took. */
 export function duration(milliseconds: number): string {
@@ -41,7 +46,7 @@ export const actorText = (actor: Actor): Html =>
 
 /** A calendar day in UTC. */
 export const day = (instant: string): Html =>
-  html`<time datetime="${instant.slice(0, 10)}">${instant.slice(0, 10)}</time>`;
+  html`<time datetime="${instant.slice(0, 10)}">${withWeekday(instant, 10)}</time>`;
 
 /** US dollars, with separators of thousands. */
 export const money = (cents: number): string => formatCents(cents).replaceAll(/\B(?=(?:\d{3})+\.)/g, ',');
@@ -53,7 +58,11 @@ export const rowName = <Row>(content: (row: Row) => Content): Column<Row> => ({ 
 
 export const countCell = <Row>(value: (row: Row) => number): Column<Row> => numberCell((row) => count(value(row)));
 
-export const amountCell = <Row>(cents: (row: Row) => number): Column<Row> => numberCell((row) => money(cents(row)));
+/** @param cents of a row, which `summedTable` sums up */
+export const amountCell = <Row>(cents: (row: Row) => number): Column<Row> & { cents: (row: Row) => number } => ({
+  ...numberCell((row: Row) => money(cents(row))),
+  cents,
+});
 
 /** The actions of a row, in a column that needs no head for those who see it. */
 export const actionCell = <Row>(content: (row: Row) => Content): Column<Row> => ({
@@ -62,7 +71,7 @@ export const actionCell = <Row>(content: (row: Row) => Content): Column<Row> => 
   content,
 });
 
-interface Listing {
+export interface Listing {
   /** For people who do not see the table. */
   name: string;
   /** Stands in the place of a table without rows. */

@@ -1,9 +1,11 @@
 import type { FastifyReply } from 'fastify';
 import type { Pool } from 'pg';
 import type { Html } from '../documents/html.ts';
+import type { PlanNames } from '../domain/plans.ts';
 import type { StaffRole } from '../domain/staff-events.ts';
 import type { EventStore } from '../ports/event-store.ts';
 import type { RowMacs } from '../ports/row-macs.ts';
+import type { RunningExports } from './export.ts';
 import type { LiveDependencies } from './live/live-downloads.ts';
 import type { Origins } from './origins.ts';
 import type { PartsDependencies } from './parts-of-service.ts';
@@ -93,6 +95,9 @@ export interface SharedDependencies extends SiteDependencies, AskForMail, LiveDe
   issuer: string;
   now: () => string;
   newUuid: () => string;
+  planNames: PlanNames;
+  /** Files that are being made. */
+  exports: RunningExports;
 }
 
 export interface MenuEntry {

@@ -52,7 +52,7 @@ export interface Foot {
   /** Stands below the columns before the first sum. */
   name: string;
   /** By the names of their columns. */
-  sums: Readonly<Record<string, string>>;
+  sums: Readonly<Record<string, Html | string>>;
 }
 
 export const numberHead = (name: string | Html): Html => html`<span class="number">${name}</span>`;

@@ -76,8 +76,15 @@ const planFile = z.strictObject({
 
 export type PlanCatalogue = ReadonlyMap<string, PlanTerms>;
 
+/** What plans are called to people, by their ids. */
+export type PlanNames = ReadonlyMap<string, string>;
+
+/** A plan that is offered no more is called by its id. */
+export const planName = (plan: string, names: PlanNames): string => names.get(plan) ?? plan;
+
 export interface OfferedPlans {
   plans: PlanCatalogue;
+  planNames: PlanNames;
   /** Names of those that owners may change to by themselves. */
   selfServicePlans: ReadonlySet<string>;
 }
@@ -95,6 +102,7 @@ export function readPlanFile(file: unknown): OfferedPlans {
         planTerms.parse({ ...plan, rate_version, warning_percents }),
       ]),
     ),
+    planNames: new Map(plans.map(({ plan, name }) => [plan, name])),
     selfServicePlans: new Set(plans.filter((plan) => plan.self_service).map(({ plan }) => plan)),
   };
 }

@@ -25,7 +25,7 @@ export const staffScope = z.enum(staffScopes);
 export type StaffScope = z.infer<typeof staffScope>;
 
 /** The pages and answers that show personal data. */
-const personalPages = ['account', 'download', 'downloads', 'history', 'search'] as const;
+const personalPages = ['account', 'download', 'downloads', 'history', 'search', 'names'] as const;
 
 const tokenId = z.string().regex(/^stk_[a-z0-9]{16,32}$/);
 
@@ -66,7 +66,8 @@ export const staffEventSchemas = {
   /** Before the page or the answer is sent. */
   PersonalDataViewed: z.strictObject({
     staff_id: staffId,
-    account_id: accountId,
+    /** Null for the names in lists. */
+    account_id: accountId.nullable(),
     /** The download that was looked at; null for anything else of the account. */
     token: jobToken.nullable(),
     page: z.enum(personalPages),

@@ -13,8 +13,8 @@ export const tablesWithMacs = [
 ] as const;
 export type TableWithMacs = (typeof tablesWithMacs)[number];
 
-/** These have MACs of e-mail addresses, by which they are found; nothing is decided by them. */
-type SignedTable = TableWithMacs | 'people' | 'staff_addresses';
+/** These have MACs of e-mail addresses, names and tax IDs, by which they are found; nothing is decided by them. */
+type SignedTable = TableWithMacs | 'people' | 'staff_addresses' | 'customers';
 
 /** Tells rows that this installation has written from forged ones, even if others may write to Postgres. */
 export interface RowMacs {
@@ -24,6 +24,10 @@ export interface RowMacs {
   sign(table: SignedTable, text: string): string;
   /** The MACs of a text under each secret, to find rows by it. */
   signUnderEach(table: SignedTable, text: string): string[];
+  /** @returns the text for a column that only this installation can read: the id of the secret, a point, and what it hides */
+  encrypt(text: string): string;
+  /** @returns undefined for a text that none of the secrets has encrypted */
+  decrypt(encrypted: string): string | undefined;
   /** A row whose MAC may verify is not believed, because the log says otherwise. */
   contradicted(row: { table: TableWithMacs; name: string }): void;
   /** @param row name: identifies the row in log lines; mac: null for a row that is older than MACs */

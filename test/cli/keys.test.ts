@@ -64,6 +64,19 @@ describe('keys issue, list and revoke', () => {
     expect(await cli('accounts', 'show', accountId)).toMatchObject({ active_keys: 1 });
   });
 
+  it('take how a key begins, if that names one key', async () => {
+    const { cli } = service;
+    const { accountId } = await service.openAccount('sandbox');
+    const { key_id: keyId, key_prefix: prefix } = await cli<Issued>('keys', 'issue', accountId);
+    const limited = await cli('keys', 'limit', prefix, '--downloads', '5');
+    expect(limited).toMatchObject({ account_id: accountId, key_id: keyId, changed: true });
+    expectRefusal(
+      await run('keys', 'revoke', 'rtk_'),
+      /several keys begin with rtk_: (?:rtk_\w{8} is key_\w+ of acc_\w+(?: \(.*?\))?, ){2}.*; give one of the ids/,
+    );
+    expect(await cli('keys', 'revoke', prefix)).toMatchObject({ key_id: keyId, revoked: true });
+  });
+
   it('tell people that a key is shown once', async () => {
     const { accountId } = await service.openAccount('sandbox');
     const ran = await run('keys', 'issue', accountId);
@@ -77,8 +90,8 @@ describe('keys issue, list and revoke', () => {
     ['issue', [unknownAccount, '--label', 'x'.repeat(101)], /the label is longer than 100 characters/],
     ['list', [unknownAccount], /there is no account acc_a+/],
     ['revoke', [unknownKey], /there is no key key_a+/],
-    ['revoke', ['rtk_nonsense'], /there is no key rtk_nonsense/],
-    ['revoke', [], /missing required argument 'key_id'/],
+    ['revoke', ['rtk_nonsense'], /there is no key that begins with rtk_nonsense/],
+    ['revoke', [], /missing required argument 'key'/],
   ])('refuse: keys %s %j', async (command, words, message) => {
     expectRefusal(await run('--json', 'keys', command, ...words), message);
   });

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
-import { maxKeysOf, planTerms, readPlanFile, terms } from '../../src/domain/plans.ts';
+import { maxKeysOf, planName, planTerms, readPlanFile, terms } from '../../src/domain/plans.ts';
 import { plan as older } from './usage-examples.ts';
 
 interface PlanFile {
@@ -35,6 +35,11 @@ describe('the plan file that comes with the service', () => {
       ['enterprise', 500, 499_00, 10_000, 50_000, 10, 1_000],
     ]);
     expect(new Set([...plans.values()].map(({ rate_version }) => rate_version))).toEqual(new Set(['2026-11']));
+  });
+
+  it('has what plans are called to people, and calls others by their ids', async () => {
+    const { planNames } = readPlanFile(await planFile());
+    expect(['studio_500', 'gone_7'].map((plan) => planName(plan, planNames))).toEqual(['Studio 500', 'gone_7']);
   });
 
   it('lets owners choose every plan by themselves but the one that is agreed for each account', async () => {

@@ -102,7 +102,10 @@ it('rows made under an older secret are found, and a rebuild under the new one f
   expect(await ofAddress(address, rotated)).toEqual([rowOf(own, midNovember)]);
   const pool = models.openAnother();
   const { tables } = await rebuild(people, { store: log.store, macs: rotated, pool, progress: () => undefined });
-  expect(tables).toEqual([{ name: 'people', rows: expect.any(Number) as number, missing: 0, surplus: 0 }]);
+  expect(tables).toMatchObject([
+    { name: 'people', missing: 0, surplus: 0 },
+    { name: 'customers', missing: 0, surplus: 0 },
+  ]);
   expect(await ofAddress(address, rotated)).toEqual([rowOf(own, midNovember)]);
   expect(await ofAddress(address)).toEqual([]);
 });

@@ -11,6 +11,7 @@ import {
   listWaitingCorrections,
   readCorrection,
 } from '../../projections/corrections.ts';
+import { readCustomers } from '../../projections/customers.ts';
 import { readInvoices } from '../../projections/invoices.ts';
 import { listJobDays } from '../../projections/job-days.ts';
 import { listPeopleOfAddress } from '../../projections/people.ts';
@@ -66,6 +67,8 @@ const largest = 'acc_large000000000000000';
 const small = 'acc_0000000000000000000a';
 const md5 = (text: string) => hash('md5', text);
 const uuidOf = (text: string) => md5(text).replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-');
+/** A token as they are drawn. */
+const linked = 'A' + md5('linked').slice(1);
 const accountOf = (n: number) => `acc_${n.toString(16).padStart(20, '0')}`;
 const queuedAt = (second: number) => new Date(Date.UTC(2026, 0, 1) + second * 1000).toISOString();
 
@@ -118,11 +121,36 @@ beforeAll(async () => {
      select account_id, 'InvoiceIssued', n, md5(account_id || n)::uuid, n, '', n, now(), 'period', period_start, 0, '{}', '{}'
      from (select *, row_number() over (partition by account_id order by period_start) as n from credits) c`,
   );
+  await fillCustomers(pool);
   await fillForStaff(pool);
   await pool.query('vacuum analyze');
 });
 
 afterAll(() => models[Symbol.asyncDispose]());
+
+/** Every account has a name of two words that are its own and one of a hundred, and every tenth an address of one domain. */
+async function fillCustomers(pool: Pool): Promise<void> {
+  await pool.query(
+    `insert into customers
+     select 'acc_' || lpad(to_hex(n), 20, '0'), $2, array['own ' || n, 'two ' || n, 'one of ' || n % 100]
+     from generate_series(1, $1::int) n`,
+    [accounts, testMacs.encrypt('A name')],
+  );
+  await pool.query(
+    `insert into jobs select (jsonb_populate_record(j, jsonb_build_object('token', $1::text))).* from jobs j where token = $2`,
+    [linked, 'A' + md5('7')],
+  );
+  const macOf = (word: string) => testMacs.sign('customers', word);
+  await pool.query('update customers set words = $2 where account_id = $1', [
+    small,
+    ['name ku', 'name kuhn', 'name partner', 'tax ID DE123'].map(macOf),
+  ]);
+  await pool.query('update people set domain_mac = person_id');
+  await pool.query('update people set domain_mac = $2 where account_id = $1', [
+    small,
+    testMacs.sign('people', '@kuhn.example'),
+  ]);
+}
 
 /** What staff look at: everybody's money in two years, and what was given back. */
 async function fillForStaff(pool: Pool): Promise<void> {
@@ -505,6 +533,11 @@ describe('a search', () => {
     ['an event of a correction', uuidOf('a7'), 1],
     ['an account', small, 1],
     ['a key', 'key_7_1', 1],
+    ['the beginning of a token', ('A' + md5('7')).slice(0, 10), 1],
+    ['a link to a file', `https://example.com/files/${linked}/3/x.mp4?download=x`, 1],
+    ['words of a name', 'Kühn, partner', 1],
+    ['a tax ID', 'de 1.2.3', 1],
+    ['a domain', '@kuhn.example', 1],
     ['nothing', 'nothing-that-is-anywhere', 0],
   ])('for %s looks at a few rows, by their keys', async (_name, text, hits) => {
     const { result, looked } = await find(text);
@@ -539,6 +572,16 @@ describe('the other queries of staff', () => {
       'what an outage failed',
       400,
       async (client) => (await listPlatformOutage(client, outageOfOneHour, { maxCharges: 80 })).periods,
+    ],
+    [
+      'names of 200 accounts',
+      200,
+      async (client) => [
+        ...(await readCustomers(client, {
+          accountIds: Array.from({ length: 200 }, (_, n) => accountOf(n + 1)),
+          macs: testMacs,
+        })),
+      ],
     ],
     ['warnings and mails', 100, (client) => listNotices(client, { limit: 50 })],
     // Each with its download, and with what was given back of it.

@@ -74,6 +74,8 @@ export class ServiceProcess extends SimulatedProcess {
       secretIds: [],
       sign: () => '',
       signUnderEach: () => [],
+      encrypt: () => '',
+      decrypt: () => undefined,
       verifies: () => true,
       contradicted: ({ name }) =>
         void this.world.violations.push({ rule: 'rows_believed', what: `${this.name} disbelieves the row of ${name}` }),

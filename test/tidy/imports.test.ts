@@ -179,7 +179,7 @@ const rooms: Readonly<Record<string, Room>> = {
 const readByOwners = [
   'readAccountDownload',
   'listAccountDownloads',
-  'readGivenBackOf',
+  'readDownloadFacts',
   'pageAccountPeriods',
   'usageOfRow',
   'listUsageDays',
@@ -189,6 +189,7 @@ const readByOwners = [
   'findInvoice',
   'findCreditNote',
   'listApiKeys',
+  'hasIdempotencyKey',
   'listKeysWithUse',
   'waitForKey',
   'readKeyedDownload',

@@ -1,4 +1,11 @@
-import { createHmac, type KeyObject, timingSafeEqual } from 'node:crypto';
+import {
+  createCipheriv,
+  createDecipheriv,
+  createHmac,
+  type KeyObject,
+  randomBytes,
+  timingSafeEqual,
+} from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import type { Logger } from 'pino';
 import type { RowObserver } from '../../ports/observers.ts';
@@ -18,6 +25,7 @@ export function createRowMacs(
   { logger, observer }: { logger: Logger; observer?: RowObserver },
 ): RowMacs {
   const keys = new Map([current, ...others].map(({ id, rowKey }) => [id, rowKey]));
+  const nameKeys = new Map([current, ...others].map(({ id, nameKey }) => [id, nameKey]));
   const signWith = (id: string, key: KeyObject, table: string, text: string) =>
     `${id}.${macOf(key, table, text).toString('hex')}`;
   const said = new LRUCache<string, true>({ max: maxSaid });
@@ -31,6 +39,12 @@ export function createRowMacs(
     secretIds: [...keys.keys()],
     sign: (table, text) => signWith(current.id, current.rowKey, table, text),
     signUnderEach: (table, text) => [...keys].map(([id, key]) => signWith(id, key, table, text)),
+    encrypt: (text) => `${current.id}.${encryptedWith(current.nameKey, text).toString('base64url')}`,
+    decrypt: (encrypted) => {
+      const [id = '', content = ''] = encrypted.split('.');
+      const key = nameKeys.get(id);
+      return key && decryptedWith(key, Buffer.from(content, 'base64url'));
+    },
     contradicted: ({ table, name }) => notBelieved(table, name, 'the log does not have the event that it stands for'),
     verifies: ({ table, name, text, mac }) => {
       const [id = '', hex = ''] = mac?.split('.') ?? [];
@@ -43,6 +57,31 @@ export function createRowMacs(
       return false;
     },
   };
+}
+
+const cipher = 'aes-256-gcm';
+const nonceBytes = 12;
+const tagBytes = 16;
+
+/** NIST SP 800-38D: a random nonce of 96 bits for each text, then the tag, then the text. */
+function encryptedWith(key: KeyObject, text: string): Buffer {
+  const nonce = randomBytes(nonceBytes);
+  const encrypting = createCipheriv(cipher, key, nonce);
+  const content = Buffer.concat([encrypting.update(text, 'utf8'), encrypting.final()]);
+  return Buffer.concat([nonce, encrypting.getAuthTag(), content]);
+}
+
+function decryptedWith(key: KeyObject, encrypted: Buffer): string | undefined {
+  if (encrypted.length < nonceBytes + tagBytes) return undefined;
+  const [nonce, rest] = [encrypted.subarray(0, nonceBytes), encrypted.subarray(nonceBytes)];
+  const decrypting = createDecipheriv(cipher, key, nonce, { authTagLength: tagBytes });
+  decrypting.setAuthTag(rest.subarray(0, tagBytes));
+  try {
+    return Buffer.concat([decrypting.update(rest.subarray(tagBytes)), decrypting.final()]).toString('utf8');
+  } catch {
+    // Somebody has changed the row.
+    return undefined;
+  }
 }
 
 /** The MAC covers the table's name, so that no row can be moved to another table. */

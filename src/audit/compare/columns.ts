@@ -203,6 +203,7 @@ export const columns = {
     data: ({ data }) => data,
     actor: ({ metadata }) => metadata.actor,
   }),
+  customers: of<Account>({ account_id: ({ accountId }) => accountId }),
   people: of<Person>({
     account_id: ({ accountId }) => accountId,
     person_id: ({ personId }) => personId,

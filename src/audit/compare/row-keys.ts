@@ -21,6 +21,7 @@ type KeyOf = (event: Link) => string | undefined | null | false;
 
 const keyOf: Readonly<Record<Exclude<Table, 'month_money' | 'job_days'>, KeyOf>> = {
   account_heads: ({ type, data }) => type === 'AccountOpened' && data.account_id,
+  customers: ({ type, data }) => type === 'AccountOpened' && data.account_id,
   api_keys: ({ type, data }) => type === 'ApiKeyIssued' && data.key_id,
   api_key_window: ({ type, data }) => type === 'ApiKeyIssued' && data.key_id,
   hourly_limits: ({ type, data }) => type === 'AccountOpened' && data.account_id,

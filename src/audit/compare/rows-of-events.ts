@@ -56,7 +56,17 @@ export class RowsOfEvents implements ReplayObserver {
     const { type, data } = event;
     if (type === 'AccountOpened') {
       this.#limit(event, account, event.revision === 0);
-      this.#person(event, account, openerOf(account.accountId));
+      const { accountId } = account;
+      this.#rows.expect({
+        table: 'customers',
+        accountId,
+        key: accountId,
+        subject: account,
+        at: event,
+        isNew: true,
+        day: '',
+      });
+      this.#person(event, account, openerOf(accountId));
       return;
     }
     if (type === 'AccountClosed') for (const key of account.keys.values()) this.#key(event, key, false);

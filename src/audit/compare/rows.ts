@@ -50,6 +50,7 @@ export const kept: Readonly<Record<Table, Kept>> = {
   api_keys: { checkpoint: 'api_keys', key: ['key_id'], ...accountStream },
   api_key_window: { checkpoint: 'api_keys', key: ['key_id'], ...accountStream },
   hourly_limits: { checkpoint: 'api_keys', key: ['account_id'], ...accountStream },
+  customers: { checkpoint: 'people', key: ['account_id'], ...accountStream },
   people: { checkpoint: 'people', key: ['account_id', 'person_id'], ...accountStream },
   usage_days: { checkpoint: 'usage_days', key: ['stream', 'day'], stream: 'stream', revision: '-1', period: 'stream' },
   period_money: {

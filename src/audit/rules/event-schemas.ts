@@ -217,7 +217,7 @@ const schemas = {
   StaffTokenRevoked: part({ staff_id: text, token_id: text }),
   PersonalDataViewed: part({
     staff_id: text,
-    account_id: text,
+    account_id: nullable(text),
     token: nullable(text),
     page: text,
     by_token: optional(text),

@@ -6,7 +6,7 @@ import { listPeopleOfAddress, people } from '../../../projections/people.ts';
 import { readAccount } from '../../commands/accounts.ts';
 import { countActiveKeys } from '../../domain/account.ts';
 import { accountIdPattern, accountStream } from '../../domain/account-events.ts';
-import { accountOfDocumentNumber } from '../../domain/document-number.ts';
+import { readDocumentNumber } from '../../domain/document-number.ts';
 import { parseAccountEvent } from '../../domain/parse-event.ts';
 import { email } from '../../domain/plain-text.ts';
 import { addPageOptions } from '../arguments.ts';
@@ -61,7 +61,7 @@ async function findAccountsCommand(
 }
 
 async function findIds(cli: CliDependencies, text: string, page: { limit: number; after: string }): Promise<string[]> {
-  const id = accountOfDocumentNumber(text) ?? text;
+  const id = readDocumentNumber(text)?.accountId ?? text;
   if (accountIdPattern.test(id)) {
     const { opened } = await readAccount(cli.store, id);
     return opened && id > page.after ? [id] : [];

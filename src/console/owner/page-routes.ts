@@ -28,6 +28,7 @@ export const pageRoutes: readonly Route<ConsoleSession, ConsoleDependencies>[] =
 
   signedIn('GET', '', 'owner', overview.show),
   signedIn('GET', '/downloads', 'owner', downloads.show),
+  signedIn('GET', '/downloads.csv', 'owner', downloads.saveCsv),
   signedIn('GET', '/downloads/live', 'owner', downloads.follow),
   signedIn('GET', '/downloads/:token', 'owner', download.show),
   signedIn('GET', '/downloads/:token/file', 'owner', download.openFile),

@@ -1,11 +1,24 @@
-import { type Html, html } from '../../documents/html.ts';
+import { Html, html } from '../../documents/html.ts';
+import type { NamedRow } from './customers.ts';
 
 /** Addresses of the staff console's pages. */
 
 export const accountPath = (accountId: string) => `/staff/accounts/${accountId}`;
 
-export const accountLink = (accountId: string): Html =>
-  html`<a href="${accountPath(accountId)}"><code>${accountId}</code></a>`;
+/**
+ * An account by its name, where that is known, and by its id.
+ *
+ * @param path default: the account's page; isRow: whether Enter on the row opens it
+ */
+export function accountLink(
+  { account_id: accountId, customer }: NamedRow,
+  { path = accountPath(accountId ?? ''), isRow = false }: { path?: string; isRow?: boolean } = {},
+): Html {
+  const id = html`<code>${accountId ?? ''}</code>`;
+  const row = isRow && new Html('data-row');
+  if (customer === undefined || customer === null) return html`<a ${row} href="${path}">${id}</a>`;
+  return html`<a ${row} href="${path}">${customer}</a> <small class="soft">${id}</small>`;
+}
 
 export const downloadPath = (token: string) => `/staff/downloads/${token}`;
 

@@ -6,7 +6,6 @@ import type { StaffRole } from '../../domain/staff-events.ts';
 import type { IdentityProvider } from '../../ports/identity-provider.ts';
 import type { StaffLinks, StaffSessions } from '../../ports/staff-sessions.ts';
 import type { SharedDependencies } from '../site.ts';
-import type { RunningExports } from './export.ts';
 
 /** Dependencies of the staff console's pages, actions and endpoints, which `page-routes.ts` and `json-endpoints.ts` list. */
 export interface StaffDependencies extends SharedDependencies, StaffCommands {
@@ -21,8 +20,7 @@ export interface StaffDependencies extends SharedDependencies, StaffCommands {
   queueAnswers: () => Promise<boolean>;
   /** What a client that polls a download now is answered: admitted by no key, and with a link that has no signature. */
   pollAnswer: (job: PolledJob) => Promise<{ status: number; body: object }>;
-  /** Files that are being made, and the connections for them: never those that pages wait for. */
-  exports: RunningExports;
+  /** Connections for files that are being made: never those that pages wait for. */
   exportPool: Pool;
   /** What one person may give back to one account within 24 hours without a second person. */
   approvalCents: number;

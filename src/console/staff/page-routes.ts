@@ -46,6 +46,7 @@ export const pageRoutes: readonly Route<StaffSession, StaffDependencies>[] = [
   signedIn('POST', '/search', 'support', search.find),
   signedIn('GET', '/accounts/:account', 'support', account.show),
   signedIn('GET', '/accounts/:account/downloads', 'support', accountDownloads.show),
+  signedIn('GET', '/accounts/:account/downloads.csv', 'support', accountDownloads.saveCsv),
   signedIn('GET', '/accounts/:account/history', 'support', history.show),
   signedIn('POST', '/accounts/:account/suspend', 'finance', accountLife.suspend, account.show),
   signedIn('POST', '/accounts/:account/lift-suspension', 'finance', accountLife.lift, account.show),

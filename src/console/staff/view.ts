@@ -1,10 +1,12 @@
 import { z } from 'zod';
 import { type AccessRecord, recordAccess } from '../../commands/staff.ts';
 import type { Html } from '../../documents/html.ts';
+import { exportAnswer, type Exported, type ExportForm } from '../export.ts';
+import { isServiceAway } from '../failures.ts';
 import type { Handler } from '../site.ts';
 import { badInput, type Page, page, PageRefusal, type StaffVisit } from '../visit.ts';
+import { type NamedRow, nameRows } from './customers.ts';
 import type { StaffDependencies } from './dependencies.ts';
-import { exportAnswer, type Exported, type ExportForm } from './export.ts';
 
 /**
  * What a page shows, and what the endpoint beside it, if there is one, sends: one query for both.
@@ -18,6 +20,8 @@ export interface View<Input, Shown> {
   read: (dependencies: StaffDependencies, input: Input) => Promise<Shown>;
   /** Whose personal data it shows; default: nobody's. */
   accessRecords?: (shown: Shown) => readonly AccessRecord[];
+  /** The rows that get the names of their accounts. Without access records of its own, one record says that names were seen. */
+  named?: (shown: Shown) => readonly NamedRow[];
 }
 
 /** A view that programs read too: its schema stands in the OpenAPI document. */
@@ -73,6 +77,9 @@ export interface Viewer {
 }
 
 const recordMs = 5_000;
+/** A list is shown without names rather than late. */
+const recordOfNamesMs = 1_000;
+const ofNames: AccessRecord = { accountId: null, token: null, page: 'names' };
 
 /**
  * @param given what the view's input is read from
@@ -86,11 +93,33 @@ export async function see<Input, Shown>(
 ): Promise<Shown> {
   const shown = await view.read(dependencies, readInput(view.input, given));
   const accessRecords = view.accessRecords?.(shown) ?? [];
-  if (accessRecords.length === 0) return shown;
+  const named = (view.named?.(shown) ?? []).filter(({ account_id: accountId }) => accountId !== null);
   // Its errors are those of an append that was not made; the page for them says that a part is away.
-  const refused = await recordAccess(dependencies, { ...viewer, accessRecords, timeoutMs: recordMs });
-  if (refused) throw new PageRefusal(403, 'Not for you any more', 'You are not a member of staff any more.');
+  if (accessRecords.length > 0) await record(dependencies, viewer, accessRecords);
+  else if (named.length > 0 && !(await areNamesRecorded(dependencies, viewer))) return shown;
+  if (named.length > 0) await nameRows(dependencies, named);
   return shown;
+}
+
+async function record(
+  dependencies: StaffDependencies,
+  viewer: Viewer,
+  accessRecords: readonly AccessRecord[],
+  timeoutMs = recordMs,
+): Promise<void> {
+  const refused = await recordAccess(dependencies, { ...viewer, accessRecords, timeoutMs });
+  if (refused) throw new PageRefusal(403, 'Not for you any more', 'You are not a member of staff any more.');
+}
+
+/** @returns false while the log is away: then a list has ids alone */
+async function areNamesRecorded(dependencies: StaffDependencies, viewer: Viewer): Promise<boolean> {
+  try {
+    await record(dependencies, viewer, [ofNames], recordOfNamesMs);
+    return true;
+  } catch (error) {
+    if (isServiceAway(error)) return false;
+    throw error;
+  }
 }
 
 /** What the person of a visit sees of a view. @param given default: the parts and the query of the visit's address */
@@ -99,8 +128,12 @@ export const seeAs = <Input, Shown>(
   view: View<Input, Shown>,
   dependencies: StaffDependencies,
   given: unknown = inputOf(visit),
-): Promise<Shown> =>
-  see(view, { staffId: visit.session.staffId, correlationId: visit.request.id }, dependencies, given);
+): Promise<Shown> => see(view, viewerOf(visit), dependencies, given);
+
+const viewerOf = ({ session, request }: StaffVisit): Viewer => ({
+  staffId: session.staffId,
+  correlationId: request.id,
+});
 
 export type StaffHandler = Handler<StaffVisit, StaffDependencies>;
 
@@ -130,9 +163,30 @@ export function exportHandlers<Input, Row extends object, Shown extends Exported
 ): Readonly<Record<ExportForm, StaffHandler>> {
   const as =
     (form: ExportForm): StaffHandler =>
-    async (visit, dependencies, reply) =>
-      exportAnswer(form, dependencies, { reply, ...visit }, await seeAs(visit, view, dependencies));
+    async (visit, dependencies, reply) => {
+      const shown = await seeAs(visit, view, dependencies);
+      const exported = shown.hasNames ? await withNames(visit, dependencies, shown) : shown;
+      return exportAnswer(form, dependencies, { reply, ...visit }, exported);
+    };
   return { csv: as('csv'), json: as('json') };
+}
+
+/** A file without the names that it should have would look complete: while the log is away there is none. */
+async function withNames<Row extends object>(
+  visit: StaffVisit,
+  dependencies: StaffDependencies,
+  exported: Exported<Row>,
+): Promise<Exported<Row>> {
+  await record(dependencies, viewerOf(visit), [ofNames]);
+  return {
+    ...exported,
+    rows: async function* (gone) {
+      for await (const page of exported.rows(gone)) {
+        await nameRows(dependencies, page as readonly (Row & NamedRow)[]);
+        yield page;
+      }
+    },
+  };
 }
 
 /** @throws {PageRefusal} naming the field at fault */

@@ -5,6 +5,7 @@ import { createLookUpsOfForms } from '../../adapters/postgres/look-ups-of-forms.
 import { createSignInLinks } from '../../adapters/postgres/sign-in-links.ts';
 import { newAccountCache } from '../../commands/accounts.ts';
 import { registerSite } from '../../console/console.ts';
+import { RunningExports } from '../../console/export.ts';
 import { LiveStreams } from '../../console/live/live-streams.ts';
 import { originsOf } from '../../console/origins.ts';
 import type { ConsoleDependencies } from '../../console/owner/dependencies.ts';
@@ -29,6 +30,9 @@ type Shared = Pick<
   'writers' | 'accounts' | 'tokens' | 'probe' | 'shortLinks' | 'files' | 'progress' | 'readiness'
 > & { waitingPolls: WaitingPolls; publicUrl: () => string };
 
+/** Files of owners that one process makes at a time. */
+const maxExports = 8;
+
 /** The owners' console, below `/console` of the API's own server. */
 export function addConsole(server: FastifyInstance, connections: Connections, shared: Shared): void {
   const { config, pool, macs, serviceParts, now, realNowMs, storeOnStandby } = connections;
@@ -52,6 +56,7 @@ export function addConsole(server: FastifyInstance, connections: Connections, sh
       return originsOf(publicUrl());
     },
     plans: config.plans,
+    planNames: config.planNames,
     selfServicePlans: config.selfServicePlans,
     sessions: createConsoleSessions(pool, { macs, storeOnStandby }),
     accountCache: newAccountCache(),
@@ -70,6 +75,7 @@ export function addConsole(server: FastifyInstance, connections: Connections, sh
     countAddress: (email) => asked.count(email),
     countSignIn: (address) => signIns.count(address).exhausted,
     fileRetentionSeconds: config.FILE_RETENTION_SECONDS,
+    exports: new RunningExports({ running: maxExports }),
     issuer: config.INVOICE_ISSUER,
     isDemo: connections.samplePlatformOrigin !== undefined,
   });

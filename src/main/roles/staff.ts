@@ -8,12 +8,12 @@ import { createStaffSessions } from '../../adapters/postgres/staff-sessions.ts';
 import { newStaffCache, readStaff } from '../../commands/staff.ts';
 import type { WriterRegistry } from '../../commands/usage/writer-registry.ts';
 import { registerSite } from '../../console/console.ts';
+import { exportLimitMs, RunningExports } from '../../console/export.ts';
 import { LiveStreams } from '../../console/live/live-streams.ts';
 import { originsOf } from '../../console/origins.ts';
 import { AskedAddresses } from '../../console/sign-in/asked-addresses.ts';
 import { signInMails } from '../../console/sign-in/sign-in-mails.ts';
 import type { StaffDependencies } from '../../console/staff/dependencies.ts';
-import { exportLimitMs, RunningExports } from '../../console/staff/export.ts';
 import { answerNoEndpoint, isOfStaffApi, registerStaffApi } from '../../console/staff/staff-api.ts';
 import { staffSite } from '../../console/staff/staff-site.ts';
 import { mailbox } from '../../domain/people.ts';
@@ -159,6 +159,7 @@ function staffDependencies(
     closingGraceSeconds: config.CLOSING_GRACE_SECONDS,
     countAddress: (email) => asked.count(email),
     countSignIn: (client) => signIns.count(client).exhausted,
+    planNames: config.planNames,
     exports: new RunningExports({ running: maxExports }),
     approvalCents: config.STAFF_APPROVAL_CENTS,
     version: config.version,

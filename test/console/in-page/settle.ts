@@ -2,6 +2,7 @@
 export async function settle(): Promise<void> {
   const sameLength = (text: string) => text.replaceAll(/[A-Za-z0-9]/g, 'x');
   const replacements: readonly (readonly [RegExp, string | ((text: string) => string)])[] = [
+    [/\b(?:Sun|Mon|Tue|Wed|Thu|Fri|Sat) (?=\d{4}-\d\d-\d\d)/g, 'Wed '],
     [/\d{4}-\d\d-\d\d \d\d:\d\d UTC/g, '2027-02-24 10:15 UTC'],
     [/\d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC/g, '2027-02-24 10:15:30 UTC'],
     [/\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3}/g, '2027-02-24 10:15:30.250'],

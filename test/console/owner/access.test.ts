@@ -57,6 +57,7 @@ interface Row {
 const table: Readonly<Record<string, Row>> = {
   'GET ': { answer: 200 },
   'GET /downloads': { path: ({ keyId }) => `/downloads?key=${keyId}`, answer: 200, toOthers: 200 },
+  'GET /downloads.csv': { path: ({ keyId }) => `/downloads.csv?key=${keyId}`, answer: 200, toOthers: 200 },
   'GET /downloads/live': { path: ({ token }) => `/downloads/live?token=${token}`, answer: 200, toOthers: 200 },
   'GET /downloads/:token': { path: ({ token }) => `/downloads/${token}`, answer: 200 },
   'GET /downloads/:token/file': { path: ({ token }) => `/downloads/${token}/file`, answer: 303 },

@@ -131,6 +131,11 @@ const pages: Readonly<Record<string, Row>> = {
     path: () => `/accounts/${things.accountId}/downloads`,
     answer: 200,
   },
+  'GET /accounts/:account/downloads.csv': {
+    role: 'support',
+    path: () => `/accounts/${things.accountId}/downloads.csv`,
+    answer: 200,
+  },
   'GET /accounts/:account/history': {
     role: 'support',
     path: () => `/accounts/${things.accountId}/history`,

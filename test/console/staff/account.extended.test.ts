@@ -25,12 +25,12 @@ describe('the page of an account', () => {
   it('shows what it has bought and used, with the numbers of the log', async () => {
     const text = textOf(await show());
     expect(text).toContain(complaint.accountId);
-    expect(text).toMatch(/Downloads, .* 1 of 1 Plan dev_100/);
+    expect(text).toMatch(/Downloads, .* 1 of 1 Plan Dev 100/);
     expect(text).toContain('Overage $0.20 for 1 download');
     expect(text).toMatch(/Requests in the past hour \d+ of 500/);
     // Charged, waived, credited, invoiced, not invoiced.
-    expect(text).toMatch(/dev_100 open 1 \$0\.25 -\$0\.05 \$0\.00 \$0\.00 \$0\.20/);
-    expect(text).toMatch(/dev_100 1 \$0\.25 2026-11 none/);
+    expect(text).toMatch(/Dev 100 open 1 \$0\.25 -\$0\.05 \$0\.00 \$0\.00 \$0\.20/);
+    expect(text).toMatch(/Dev 100 1 \$0\.25 2026-11 none/);
   });
 
   it('shows its people, keys and downloads, and what was given back', async () => {
@@ -80,10 +80,19 @@ describe('the downloads of an account', () => {
     expect((await browser.get(`/staff/accounts/${complaint.accountId}/downloads?at=yesterday`)).status).toBe(400);
   });
 
-  it("are filtered as on their owner's page, but searched by no address", async () => {
-    const { text: failed } = await show('/downloads?status=failed&search=nothing');
-    expect(failed).toContain(complaint.failed);
-    expect(failed).not.toContain(complaint.done);
+  it("are filtered and searched as on their owner's page, and saved so", async () => {
+    for (const query of ['status=failed', `search=${complaint.failed}`]) {
+      const { text: failed } = await show(`/downloads?${query}`);
+      expect(failed).toContain(complaint.failed);
+      expect(failed).not.toContain(complaint.done);
+      const csv = await show(`/downloads.csv?${query}`);
+      expect(csv.text.trimEnd().split('\n')).toHaveLength(2);
+      expect(csv.text).toContain(`,${complaint.failed},sample,private,`);
+    }
+    expect(textOf(await show('/downloads?search=nothing'))).toContain('No download matches.');
+    const all = textOf(await show('/downloads'));
+    expect(all).toMatch(/nightly import \(rtk_\w{8}\) with an Idempotency-Key \$0\.25 \$0\.05 given back/);
+    expect(all).toContain('All 2 1 credit $0.25 $0.05 given back');
     expect((await browser.get(`/staff/accounts/${complaint.accountId}/downloads?status=x`)).status).toBe(400);
     expect(textOf(await show('/downloads?platform=vimeo'))).toContain('No download matches.');
   });

@@ -6,14 +6,14 @@ import type { FastifyReply } from 'fastify';
 import { pino } from 'pino';
 import { afterEach, expect, it } from 'vitest';
 import { registerSite } from '../../../src/console/console.ts';
-import { originsOf } from '../../../src/console/origins.ts';
 import {
   exportAnswer,
   type ExportForm,
   exportLimitMs,
   type ExportLimits,
   RunningExports,
-} from '../../../src/console/staff/export.ts';
+} from '../../../src/console/export.ts';
+import { originsOf } from '../../../src/console/origins.ts';
 import { staffSite } from '../../../src/console/staff/staff-site.ts';
 import type { StaffVisit } from '../../../src/console/visit.ts';
 import { createListener } from '../../../src/http/listener.ts';

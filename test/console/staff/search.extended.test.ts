@@ -1,5 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { documentNumber } from '../../../src/domain/document-number.ts';
+import { openerOf } from '../../../src/domain/people.ts';
+import { waitFor } from '../../support/wait-for.ts';
 import { type Browser, send } from '../browser.ts';
 import { askFor, type Complaint, makeComplaint } from './complaint.ts';
 import { staffOfFile } from './staff-of-file.ts';
@@ -26,24 +28,47 @@ beforeAll(async () => {
 const find = (text: string) => browser.post('/staff/search', { search: text });
 const account = () => `/staff/accounts/${complaint.accountId}`;
 const failed = () => `/staff/downloads/${complaint.failed}`;
+/** Where a search marks what it has found. */
+const key = () => `${account()}?found=${complaint.keyId}#${complaint.keyId}`;
+const opener = () => `${account()}?found=${openerOf(complaint.accountId)}#${openerOf(complaint.accountId)}`;
+const invoice = () => documentNumber('invoice', { account_id: complaint.accountId, number: 1 });
+/** The link of a file that is gone, as clients have kept it. */
+const deadLink = () =>
+  `https://reeltally.example/files/${complaint.done}/3/sample-bars.mp4?download=x.mp4&key=a&expires=1&nonce=b&signature=c`;
 const url = (item: string) => service.installation.sampleUrl(item);
 
 describe('a text that stands for one thing opens it', () => {
   it.each<[string, () => string, () => string]>([
     ['a token', () => complaint.failed, failed],
     ['an account', () => complaint.accountId, account],
-    ['the id of a key', () => complaint.keyId, () => `${account()}#${complaint.keyId}`],
-    ['a whole key', () => complaint.key, () => `${account()}#${complaint.keyId}`],
-    ['the beginning of a key', () => complaint.key.slice(0, 12), () => `${account()}#${complaint.keyId}`],
-    ['an e-mail address', () => complaint.email, account],
-    ['the same in capitals', () => complaint.email.toUpperCase(), account],
+    ['its first ten characters', () => complaint.failed.slice(0, 10), failed],
+    ['a link to a file that is gone', deadLink, () => `/staff/downloads/${complaint.done}`],
+    [
+      'the path of such a link',
+      () => `/files/${complaint.done}/3/sample-bars.mp4`,
+      () => `/staff/downloads/${complaint.done}`,
+    ],
+    ['the address that a client polls', () => `http://localhost/api/v1/video/status?token=${complaint.failed}`, failed],
+    ['an account in capitals', () => complaint.accountId.toUpperCase(), account],
+    ['the id of a key', () => complaint.keyId, key],
+    ['a whole key', () => complaint.key, key],
+    ['the beginning of a key', () => complaint.key.slice(0, 12), key],
+    ['its first ten characters', () => complaint.key.slice(0, 10), key],
+    ['an e-mail address', () => complaint.email, opener],
+    ['the same in capitals', () => complaint.email.toUpperCase(), opener],
     ['the address of a video', () => url('private'), failed],
-    ['a request', () => complaint.requestId, () => `${failed()}#event-${chargeId}`],
+    ['a request', () => complaint.requestId, () => `${failed()}?at=${chargeId}#event-${chargeId}`],
     ['an event', () => chargeId, () => `/staff/events/${chargeId}`],
     ['an idempotency key', () => complaint.idempotencyKey, failed],
+    ['the number of an invoice', invoice, () => `${account()}/invoices/1`],
     [
-      'the number of an invoice',
-      () => documentNumber('invoice', { account_id: complaint.accountId, number: 1 }),
+      'the same with spaces and in small letters',
+      () => invoice().replaceAll('-', ' ').toLowerCase(),
+      () => `${account()}/invoices/1`,
+    ],
+    [
+      'the same without its kind and its hyphens',
+      () => invoice().slice(4).replaceAll('-', ''),
       () => `${account()}/invoices/1`,
     ],
     ['a correction', () => correctionId, () => `/staff/corrections/${correctionId}`],
@@ -68,6 +93,24 @@ it('several things are listed, each with what it is, when it was and whose', asy
     expect(text).toContain(`href="/staff/downloads/${done}"`);
     expect(text).toContain(`href="/staff/accounts/${accountId}"`);
   }
+});
+
+it('hits of several kinds can be narrowed down to one, and what is found is marked where it leads', async () => {
+  const word = `Narrow${complaint.accountId.slice(4, 12)}`;
+  await service.installation.cli(['accounts', 'billing', complaint.accountId, '--name', `${word} Example Ltd`]);
+  await service.installation.cli(['people', 'invite', complaint.accountId, `ada@${word}.example`]);
+  const found = async (search: string, kind = '') => (await browser.post('/staff/search', { search, kind })).text;
+  await waitFor(async () => (await browser.post('/staff/search', { search: word })).status === 303, {
+    what: 'the name',
+  });
+  const both = await found(`${word}.example`);
+  expect(both).toMatch(/<form method="post" action="\/staff\/search" class="filters">/);
+  expect(both).toMatch(/value="person"[^>]*>Person of an account \(1\).*value="customer"[^>]*>Customer \(1\)/s);
+  const person = await browser.post('/staff/search', { search: `${word}.example`, kind: 'person' });
+  expect(person.status).toBe(303);
+  const { text } = await browser.get(person.headers['location']?.split('#')[0] ?? '');
+  expect(text).toContain(`<mark>ada@${word}.example</mark>`);
+  expect((await browser.post('/staff/search', { search: word, kind: 'nothing' })).status).toBe(400);
 });
 
 it('nothing is found by a text that nothing is known by, and it is shown as text', async () => {
@@ -152,6 +195,7 @@ it('a program is answered the same', async () => {
     {
       success: true,
       data: {
+        kinds: [{ kind: 'download', hits: 1 }],
         more: false,
         hits: [
           {
@@ -159,6 +203,7 @@ it('a program is answered the same', async () => {
             id: complaint.failed,
             token: complaint.failed,
             account_id: complaint.accountId,
+            customer: expect.any(String) as string,
             label: 'sample private',
             time: expect.any(String) as string,
             path: failed(),

@@ -1,12 +1,13 @@
+import { type ApiKeyRow, listApiKeys } from '../../../../projections/api-keys.ts';
 import { type AccountInvoices, readInvoices } from '../../../../projections/invoices.ts';
-import type { TimelineRow } from '../../../../projections/job-timeline.ts';
+import { hasIdempotencyKey, type TimelineRow } from '../../../../projections/job-timeline.ts';
 import type { JobRow } from '../../../../projections/jobs.ts';
 import { type AccountDownload, readAccountDownload } from '../../../../projections/queries/account-downloads.ts';
 import { linkToFile } from '../../../commands/link-to-file.ts';
 import { type Html, html } from '../../../documents/html.ts';
 import { chargeChanges, describeEvent, eventTitle } from '../../../documents/job-story.ts';
 import { type FailureReason, failureReasons } from '../../../domain/failure-reasons.ts';
-import { costText } from '../../download-list.ts';
+import { costText, keyName } from '../../download-list.ts';
 import { isUnfinished } from '../../live/live-downloads.ts';
 import { actorText, bytes, facts, note, statusTag, time } from '../../parts.ts';
 import { type Answer, away, missing, type OwnerVisit, page, PageRefusal, redirect } from '../../visit.ts';
@@ -21,17 +22,18 @@ export async function show(visit: OwnerVisit, dependencies: ConsoleDependencies)
   const { download, timeline } = found;
   const mayBeCredited = download.overage && timeline.length > 0;
   const notes = mayBeCredited ? (await readInvoices(dependencies.pool, accountId)).creditNotes : [];
+  const key = (await listApiKeys(dependencies.pool, accountId)).find(({ key_id: id }) => id === download.key_id);
   return page({
     title: `${download.platform} ${download.video_id}`,
     section: 'downloads',
     islands: ['live'],
-    content: content(found, notes, dependencies),
+    content: content(found, { notes, key }, dependencies),
   });
 }
 
 function content(
   { download, timeline }: AccountDownload,
-  notes: AccountInvoices['creditNotes'],
+  { notes, key }: { notes: AccountInvoices['creditNotes']; key: ApiKeyRow | undefined },
   { origins }: ConsoleDependencies,
 ): Html {
   const { token, status, url, format, quality, queued_at: queuedAt, failure_reason: reason, key_id: keyId } = download;
@@ -50,7 +52,11 @@ function content(
         ${givenBack(timeline, notes)}`,
       ],
       ['Token', html`<code>${token}</code>`],
-      keyId !== null && ['API key', html`<a href="/console/downloads?key=${keyId}">${keyId}</a>`],
+      keyId !== null && ['API key', html`<a href="/console/downloads?key=${keyId}">${key ? keyName(key) : keyId}</a>`],
+      hasIdempotencyKey(timeline) === true && [
+        'Request',
+        'with an Idempotency-Key: sent again with it, it gets the same answer and is charged once',
+      ],
     ])}
     <h2>What happened</h2>
     ${story(timeline)}

@@ -1,59 +1,78 @@
 import type { FastifyReply } from 'fastify';
 import { listApiKeys } from '../../../../projections/api-keys.ts';
 import type { JobRow } from '../../../../projections/jobs.ts';
-import { listAccountDownloads, readGivenBackOf } from '../../../../projections/queries/account-downloads.ts';
-import { type Html, html } from '../../../documents/html.ts';
+import {
+  type DownloadFilter,
+  listAccountDownloads,
+  readDownloadFacts,
+} from '../../../../projections/queries/account-downloads.ts';
+import { html } from '../../../documents/html.ts';
+import { exportedDownloads } from '../../download-export.ts';
 import {
   downloadList,
   filterForm,
   filterOf,
   type Filters,
+  type ListPlace,
   perPage,
   readCursor,
   readFilters,
 } from '../../download-list.ts';
+import { exportAnswer } from '../../export.ts';
 import { followDownloads } from '../../live/live-downloads.ts';
 import { type Answer, type OwnerVisit, page, PageRefusal } from '../../visit.ts';
 import type { ConsoleDependencies } from '../dependencies.ts';
 
 /** The downloads of the account, the newest first, by filters that stand in the address. */
 
+const placeOf = ({ samplePlatformOrigin }: ConsoleDependencies): ListPlace => ({
+  list: '/console/downloads',
+  download: '/console/downloads/',
+  platforms: { samplePlatformOrigin },
+});
+
+const filterIn = (filters: Filters, dependencies: ConsoleDependencies): DownloadFilter =>
+  filterOf(filters, { ...placeOf(dependencies), isToken: (text) => dependencies.tokens.verify(text) });
+
 export async function show(visit: OwnerVisit, dependencies: ConsoleDependencies): Promise<Answer> {
-  const { pool, tokens, samplePlatformOrigin } = dependencies;
+  const { pool } = dependencies;
   const { accountId } = visit.session;
   const filters = readFilters(visit.query);
-  const place = { list: '/console/downloads', download: '/console/downloads/', platforms: { samplePlatformOrigin } };
+  const place = placeOf(dependencies);
   const [downloads, keys] = await Promise.all([
     listAccountDownloads(pool, {
       accountId,
-      filter: filterOf(filters, { ...place, isToken: (text) => tokens.verify(text) }),
+      filter: filterIn(filters, dependencies),
       after: readCursor(visit.query.get('after')),
       before: readCursor(visit.query.get('before')),
       limit: perPage,
     }),
     listApiKeys(pool, accountId),
   ]);
-  const listed = downloads.downloads.map(({ token }) => token);
-  const givenBack = await readGivenBackOf(pool, { accountId, tokens: listed });
+  const tokens = downloads.downloads.map(({ token }) => token);
+  const about = await readDownloadFacts(pool, { accountId, tokens });
   return page({
     title: 'Downloads',
     section: 'downloads',
     islands: ['live'],
-    content: html`${filterForm(filters, keys, { ...place, first: searchField(filters) })}
-    ${downloadList(downloads, keys, { ...place, query: visit.query, none, givenBack })}`,
+    content: html`${filterForm(filters, keys, place)}
+    ${downloadList(downloads, keys, { ...place, query: visit.query, none, about })}`,
   });
 }
 
-const searchField = ({ search }: Filters): Html =>
-  html`<label
-    >Search
-    <input
-      type="search"
-      name="search"
-      value="${search ?? ''}"
-      placeholder="token, address or video id"
-      maxlength="2048"
-  /></label>`;
+/** The whole list that the filters leave. */
+export async function saveCsv(
+  visit: OwnerVisit,
+  dependencies: ConsoleDependencies,
+  reply: FastifyReply,
+): Promise<Answer> {
+  const { pool } = dependencies;
+  const { accountId } = visit.session;
+  const filter = filterIn(readFilters(visit.query), dependencies);
+  const keys = await listApiKeys(pool, accountId);
+  const exported = exportedDownloads(pool, { accountId, filter, keys });
+  return await exportAnswer('csv', dependencies, { reply, ...visit }, exported);
+}
 
 const none = html`<p>
   No download yet. <a href="/console/try">Try one</a>, or <a href="/console/keys">issue a key</a> for a program.

@@ -22,6 +22,7 @@ import {
   noteTable,
 } from '../../invoice-parts.ts';
 import { amountCell, count, day, empty, facts, listTable, money, rowName, time } from '../../parts.ts';
+import { summedTable, sumOf } from '../../summed-table.ts';
 import { type Answer, missing, type OwnerVisit, page } from '../../visit.ts';
 import { currentUsage } from '../current-usage.ts';
 import type { ConsoleDependencies } from '../dependencies.ts';
@@ -38,15 +39,20 @@ export async function show(visit: OwnerVisit, dependencies: ConsoleDependencies)
     title: 'Invoices',
     section: 'invoices',
     content: html`<p><a href="/console/invoices/draft">What the next invoice would say now</a></p>
-      ${listTable({ name: 'Invoices', none: empty(html`<p>No invoice yet.</p>`) }, invoices.toReversed(), {
-        Invoice: rowName(({ number }) => html`<a data-row href="/console/invoices/${number}">Invoice ${number}</a>`),
-        Document: (invoice) => html`<code>${invoice.document_number}</code>`,
-        Issued: (invoice) => day(invoice.issued_at),
-        Covers: coversText,
-        Total: amountCell((invoice) => invoice.total_cents),
-        Credited: numberCell(({ credited_cents: cents }) => (cents === 0 ? '' : money(-cents))),
-        'Credit notes': noteLinks,
-      })}`,
+      ${summedTable(
+        { name: 'Invoices', none: empty(html`<p>No invoice yet.</p>`) },
+        invoices.toReversed(),
+        {
+          Invoice: rowName(({ number }) => html`<a data-row href="/console/invoices/${number}">Invoice ${number}</a>`),
+          Document: (invoice) => html`<code>${invoice.document_number}</code>`,
+          Issued: (invoice) => day(invoice.issued_at),
+          Covers: coversText,
+          Total: amountCell((invoice) => invoice.total_cents),
+          Credited: numberCell(({ credited_cents: cents }) => (cents === 0 ? '' : money(-cents))),
+          'Credit notes': noteLinks,
+        },
+        { sums: { Credited: money(-sumOf(invoices, ({ credited_cents: cents }) => cents)) } },
+      )}`,
   });
 }
 
@@ -141,14 +147,19 @@ function waivers({ line, description, items }: DocumentLine): Html | false {
   if (!items || items.length === 0) return false;
   const shown = items.slice(0, mostItems);
   return html`<h2 id="line-${line}">Line ${line}: ${description}</h2>
-    ${listTable(description, shown, {
-      Time: (item) => time(item.time),
-      Download: ({ token, platform, video_id: videoId }) =>
-        html`<a data-row href="/console/downloads/${token}">${platform} ${videoId}</a>`,
-      Reference: ({ reference }) => reference ?? '',
-      Reason: ({ reason }) => reason ?? '',
-      Amount: amountCell(({ cents }) => cents),
-    })}
+    ${summedTable(
+      { name: description },
+      shown,
+      {
+        Time: (item) => time(item.time),
+        Download: ({ token, platform, video_id: videoId }) =>
+          html`<a data-row href="/console/downloads/${token}">${platform} ${videoId}</a>`,
+        Reference: ({ reference }) => reference ?? '',
+        Reason: ({ reason }) => reason ?? '',
+        Amount: amountCell(({ cents }) => cents),
+      },
+      { isWhole: items.length === shown.length },
+    )}
     ${items.length > shown.length && html`<p class="soft">${count(items.length - shown.length)} more are in the CSV.</p>`}`;
 }
 

@@ -21,7 +21,7 @@ export async function show(visit: OwnerVisit, dependencies: ConsoleDependencies)
     title: 'Usage by key',
     section: 'keys',
     islands: ['plot'],
-    content: html`${periodChoice(starts, shown, path)}
+    content: html`${periodChoice(starts, shown, { path, ...dependencies })}
     ${
       keys.length === 0
         ? empty(html`<p>Nothing was downloaded in this period.</p>`)

@@ -4,7 +4,7 @@ import { formatDays } from '../../../documents/days.ts';
 import { type Html, html } from '../../../documents/html.ts';
 import type { BillingPeriod } from '../../../domain/billing-period.ts';
 import { nextInvoice } from '../../../domain/next-invoice.ts';
-import type { Terms } from '../../../domain/plans.ts';
+import { planName, type Terms } from '../../../domain/plans.ts';
 import { termsAt } from '../../../domain/usage-periods.ts';
 import type { UsagePeriod } from '../../../domain/usage-state.ts';
 import { summarisePeriod, summariseUsage, type UsageSummary } from '../../../domain/usage-summary.ts';
@@ -62,7 +62,8 @@ export async function show(visit: OwnerVisit, dependencies: ConsoleDependencies)
     title: 'Overview',
     section: 'overview',
     islands: ['plot'],
-    content: html`${usage.terms.suspended && suspendedNote()} ${periodChoice(starts, shown, '/console')}
+    content: html`${usage.terms.suspended && suspendedNote()}
+    ${periodChoice(starts, shown, { path: '/console', ...dependencies })}
     ${figures(figuresOf(shown, usage, dependencies.now()))} ${plot(shown, days)}`,
   });
 }
@@ -79,7 +80,7 @@ function ofPeriod(usage: UsagePeriod): Shown {
 export function periodChoice(
   starts: readonly string[],
   { period, terms }: { period: BillingPeriod; terms: Pick<Terms, 'plan'> },
-  path: string,
+  { path, planNames }: { path: string } & Pick<ConsoleDependencies, 'planNames'>,
 ): Html {
   const at = starts.findIndex((start) => start === period.start);
   const older = starts[at + 1];
@@ -87,7 +88,9 @@ export function periodChoice(
   const link = (start: string | undefined, text: string) =>
     start !== undefined && html`<a href="${path}?period=${start.slice(0, 10)}">${text}</a>`;
   return html`<div class="pages">
-    <p><strong>${formatDays(period.start, period.end)}</strong>, plan <strong>${terms.plan}</strong></p>
+    <p>
+      <strong>${formatDays(period.start, period.end)}</strong>, plan <strong>${planName(terms.plan, planNames)}</strong>
+    </p>
     <p>${link(older, '← earlier')} ${link(newer, 'later →')}</p>
     ${
       starts.length > 2 &&

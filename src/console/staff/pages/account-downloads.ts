@@ -1,11 +1,29 @@
+import type { FastifyReply } from 'fastify';
 import { z } from 'zod';
 import { listApiKeys } from '../../../../projections/api-keys.ts';
-import { listAccountDownloads, readGivenBackOf } from '../../../../projections/queries/account-downloads.ts';
+import {
+  type DownloadFilter,
+  listAccountDownloads,
+  readDownloadFacts,
+} from '../../../../projections/queries/account-downloads.ts';
 import { type Html, html } from '../../../documents/html.ts';
 import { accountIdPattern } from '../../../domain/account-events.ts';
-import { downloadList, filterForm, filterOf, perPage, readCursor, readFilters } from '../../download-list.ts';
+import { jobToken } from '../../../domain/usage-events.ts';
+import { exportedDownloads } from '../../download-export.ts';
+import {
+  downloadList,
+  filterForm,
+  filterOf,
+  type Filters,
+  type ListPlace,
+  perPage,
+  readCursor,
+  readFilters,
+} from '../../download-list.ts';
+import { exportAnswer } from '../../export.ts';
 import { type Answer, badInput, missing, page, type StaffVisit } from '../../visit.ts';
 import { accountLink, accountPath } from '../addresses.ts';
+import type { NamedRow } from '../customers.ts';
 import type { StaffDependencies } from '../dependencies.ts';
 import { type AccessRecord, seeAs } from '../view.ts';
 
@@ -14,43 +32,77 @@ import { type AccessRecord, seeAs } from '../view.ts';
 /** Somebody who complains knows the time within half an hour. */
 const aroundMs = 30 * 60_000;
 
-export async function show(visit: StaffVisit, dependencies: StaffDependencies): Promise<Answer> {
-  const accountId = visit.params['account'] ?? '';
+interface Given {
+  accountId: string;
+  filters: Filters;
+  filter: DownloadFilter;
+  /** UTC ISO-8601. */
+  moment: string | undefined;
+  place: ListPlace;
+}
+
+function readGiven({ params, query }: StaffVisit, { samplePlatformOrigin }: StaffDependencies): Given {
+  const accountId = params['account'] ?? '';
   if (!accountIdPattern.test(accountId)) throw missing();
-  const { samplePlatformOrigin } = dependencies;
   const list = `${accountPath(accountId)}/downloads`;
   const place = { list, download: '/staff/downloads/', platforms: { samplePlatformOrigin } };
-  const { search: _, ...filters } = readFilters(visit.query);
-  const moment = readMoment(visit.query.get('at'));
-  const filter = filterOf(filters, { ...place, isToken: () => false });
+  const filters = readFilters(query);
+  const moment = readMoment(query.get('at'));
+  const filter = filterOf(filters, { ...place, isToken: (text) => jobToken.safeParse(text).success });
+  const until = moment === undefined ? {} : { to: new Date(Date.parse(moment) + aroundMs).toISOString() };
+  return { accountId, filters, filter: { ...filter, ...until }, moment, place };
+}
+
+const accessRecordsOf = (accountId: string): AccessRecord[] => [{ accountId, token: null, page: 'downloads' }];
+
+export async function show(visit: StaffVisit, dependencies: StaffDependencies): Promise<Answer> {
+  const { accountId, filters, filter, moment, place } = readGiven(visit, dependencies);
   const view = {
     input: z.object({}),
     read: async ({ pool }: StaffDependencies) => {
       const downloads = await listAccountDownloads(pool, {
         accountId,
         limit: perPage,
-        filter:
-          moment === undefined ? filter : { ...filter, to: new Date(Date.parse(moment) + aroundMs).toISOString() },
+        filter,
         after: readCursor(visit.query.get('after')),
         before: readCursor(visit.query.get('before')),
       });
       const tokens = downloads.downloads.map(({ token }) => token);
-      const givenBack = await readGivenBackOf(pool, { accountId, tokens });
-      return { downloads, givenBack, keys: await listApiKeys(pool, accountId) };
+      const about = await readDownloadFacts(pool, { accountId, tokens });
+      const account: NamedRow = { account_id: accountId };
+      return { downloads, about, account, keys: await listApiKeys(pool, accountId) };
     },
-    accessRecords: (): AccessRecord[] => [{ accountId, token: null, page: 'downloads' }],
+    accessRecords: () => accessRecordsOf(accountId),
+    named: ({ account }: { account: NamedRow }) => [account],
   };
-  const { downloads, givenBack, keys } = await seeAs(visit, view, dependencies);
-  const first = momentField(moment?.slice(0, 16) ?? '');
+  const { downloads, about, account, keys } = await seeAs(visit, view, dependencies);
+  const none = html`<p>No download yet.</p>`;
   return page({
     title: 'Downloads',
     section: 'search',
     content: html`<p>
-        Account ${accountLink(accountId)}${moment !== undefined && ': its downloads around that time and before it'}
+        Account ${accountLink(account)}${moment !== undefined && ': its downloads around that time and before it'}
       </p>
-      ${filterForm(filters, keys, { ...place, first })}
-      ${downloadList(downloads, keys, { ...place, query: visit.query, givenBack, none: html`<p>No download yet.</p>` })}`,
+      ${filterForm(filters, keys, { ...place, more: momentField(moment?.slice(0, 16) ?? '') })}
+      ${downloadList(downloads, keys, { ...place, query: visit.query, about, none })}`,
   });
+}
+
+/** The whole list that the filters leave. */
+export async function saveCsv(
+  visit: StaffVisit,
+  dependencies: StaffDependencies,
+  reply: FastifyReply,
+): Promise<Answer> {
+  const { accountId, filter } = readGiven(visit, dependencies);
+  const view = {
+    input: z.object({}),
+    read: ({ pool }: StaffDependencies) => listApiKeys(pool, accountId),
+    accessRecords: () => accessRecordsOf(accountId),
+  };
+  const keys = await seeAs(visit, view, dependencies);
+  const exported = exportedDownloads(dependencies.exportPool, { accountId, filter, keys });
+  return await exportAnswer('csv', dependencies, { reply, ...visit }, exported);
 }
 
 /** @param value UTC, as browsers write it: 2026-11-24T10:15 */

@@ -1,7 +1,8 @@
+import { recordLimits } from '../../../../projections/queries/account-record.ts';
 import { formatDays } from '../../../documents/days.ts';
 import { type Html, html, numberCell } from '../../../documents/html.ts';
 import { limitParts } from '../../../domain/key-limits.ts';
-import { maxKeysOf } from '../../../domain/plans.ts';
+import { maxKeysOf, planName, type PlanNames } from '../../../domain/plans.ts';
 import { costText, videoCell } from '../../download-list.ts';
 import { folded } from '../../form-fields.ts';
 import {
@@ -23,8 +24,10 @@ import {
   time,
   usedFigure,
 } from '../../parts.ts';
+import { summedTable } from '../../summed-table.ts';
 import type { StaffVisit } from '../../visit.ts';
 import { accountPath, correctionPath, documentPath, downloadPath, eventPath } from '../addresses.ts';
+import type { StaffDependencies } from '../dependencies.ts';
 import { viewPage } from '../view.ts';
 import { account as accountView, type AccountShown } from '../views/account.ts';
 import { momentField } from './account-downloads.ts';
@@ -55,21 +58,22 @@ const partNames = {
 
 const head = (part: keyof typeof partNames): Html => html`<h2 id="${part}">${partNames[part]}</h2>`;
 
-function content(account: AccountShown, visit: StaffVisit): Html {
+function content(account: AccountShown, visit: StaffVisit, { planNames }: StaffDependencies): Html {
   const { account_id: id, billing } = account;
   const { name, address_lines: lines, country, tax_id: taxId } = billing;
+  const found = visit.query.get('found');
   const billedTo = [name ?? '', ...lines, country ?? '', taxId ?? ''].filter((line) => line !== '').join(', ');
   return html`${facts([
       ['Account', html`<code>${id}</code>, opened ${time(account.opened_at)}`],
       name !== null && ['Billed to', billedTo],
       account.coming !== null && [
         'Coming',
-        html`From ${day(account.coming.from)} on: ${account.coming.terms.plan}, ${money(account.coming.terms.fee_cents)}
-        a month, ${count(account.coming.terms.downloads_limit)} downloads, cap
+        html`From ${day(account.coming.from)} on: ${planName(account.coming.terms.plan, planNames)},
+        ${money(account.coming.terms.fee_cents)} a month, ${count(account.coming.terms.downloads_limit)} downloads, cap
         ${moneyOr(account.coming.terms.overage_cap_cents, 'none')}`,
       ],
     ])}
-    ${figures(usageFigures(account))}
+    ${figures(usageFigures(account, planNames))}
     <p class="pages"><a href="${accountPath(id)}/history">History: who changed what</a></p>
     <nav class="pages" aria-label="Parts of this page">
       ${Object.entries(partNames).map(([part, name]) => html`<a href="#${part}">${name}</a>`)}
@@ -79,13 +83,14 @@ function content(account: AccountShown, visit: StaffVisit): Html {
       ${momentField('')} <button class="second">Show around this time</button>
       <a href="${accountPath(id)}/downloads">All downloads</a>
     </form>
-    ${downloads(account)} ${head('periods')} ${periods(account)} ${head('terms')} ${termsHistory(account)}
-    ${head('life')} ${accountLife(account, visit)} ${head('keys')} ${keys(account)} ${head('people')} ${people(account)}
-    ${head('documents')} ${documents(account)} ${head('corrections')} ${corrections(account)} ${head('notices')}
-    ${notices(account)} ${head('looks')} ${accessRecords(account)}`;
+    ${downloads(account)} ${head('periods')} ${periods(account, planNames)} ${head('terms')}
+    ${termsHistory(account, planNames)} ${head('life')} ${accountLife(account, visit)} ${head('keys')}
+    ${keys(account, found)} ${head('people')} ${people(account, found)} ${head('documents')} ${documents(account)}
+    ${head('corrections')} ${corrections(account)} ${head('notices')} ${notices(account)} ${head('looks')}
+    ${accessRecords(account)}`;
 }
 
-function usageFigures({ terms, usage, keys: all }: AccountShown): Figure[] {
+function usageFigures({ terms, usage, keys: all }: AccountShown, planNames: PlanNames): Figure[] {
   if (!terms || !usage) return [{ name: 'Usage', value: 'not known yet', details: ['The read model is behind.'] }];
   const { downloads: pool, metadata, overage_cents: cents, overage_downloads: beyond } = usage;
   const cap = terms.overage_cap_cents;
@@ -93,7 +98,7 @@ function usageFigures({ terms, usage, keys: all }: AccountShown): Figure[] {
   return [
     usedFigure(`Downloads, ${formatDays(usage.period_start, usage.period_end)}`, pool, {
       label: 'Downloads of the plan',
-      details: [`Plan ${terms.plan}`],
+      details: [`Plan ${planName(terms.plan, planNames)}`],
     }),
     {
       name: 'Overage',
@@ -122,27 +127,32 @@ const downloads = ({ downloads: newest }: AccountShown): Html =>
     Cost: numberCell(costText),
   });
 
-const periods = ({ account_id: id, periods: newest }: AccountShown): Html =>
-  listTable({ name: 'Billing periods', none: html`<p class="soft">None that the read model knows yet.</p>` }, newest, {
-    From: rowName(
-      (row) =>
-        html`<a data-row href="/staff/overage/${id}/${row.period_start.slice(0, 10)}">${day(row.period_start)}</a>`,
-    ),
-    Plan: (row) => row.plan,
-    Books: (row) => row.phase,
-    'Overage downloads': countCell((row) => row.charges),
-    Charged: amountCell((row) => row.charged_cents),
-    'Voided, waived': amountCell((row) => -row.voided_cents - row.waived_cents),
-    Credited: amountCell((row) => -row.credited_overage_cents),
-    Invoiced: amountCell((row) => row.invoiced_overage_cents),
-    'Not invoiced': amountCell((row) => row.difference_cents),
-    Fees: amountCell((row) => row.fee_cents + row.fee_difference_cents),
-  });
+const periods = ({ account_id: id, periods: newest }: AccountShown, planNames: PlanNames): Html =>
+  summedTable(
+    { name: 'Billing periods', none: html`<p class="soft">None that the read model knows yet.</p>` },
+    newest,
+    {
+      From: rowName(
+        (row) =>
+          html`<a data-row href="/staff/overage/${id}/${row.period_start.slice(0, 10)}">${day(row.period_start)}</a>`,
+      ),
+      Plan: (row) => planName(row.plan, planNames),
+      Books: (row) => row.phase,
+      'Overage downloads': countCell((row) => row.charges),
+      Charged: amountCell((row) => row.charged_cents),
+      'Voided, waived': amountCell((row) => -row.voided_cents - row.waived_cents),
+      Credited: amountCell((row) => -row.credited_overage_cents),
+      Invoiced: amountCell((row) => row.invoiced_overage_cents),
+      'Not invoiced': amountCell((row) => row.difference_cents),
+      Fees: amountCell((row) => row.fee_cents + row.fee_difference_cents),
+    },
+    { isWhole: newest.length < recordLimits.periods },
+  );
 
-const termsHistory = ({ terms_history: history }: AccountShown): Html =>
+const termsHistory = ({ terms_history: history }: AccountShown, planNames: PlanNames): Html =>
   listTable('Terms', history, {
     'From the period': rowName(({ from }) => day(from)),
-    Plan: ({ terms }) => terms.plan,
+    Plan: ({ terms }) => planName(terms.plan, planNames),
     Downloads: countCell(({ terms }) => terms.downloads_limit),
     'Overage price': numberCell(({ terms }) => moneyOr(terms.overage_cents, 'refused')),
     'Price list': ({ terms }) => terms.rate_version,
@@ -157,14 +167,19 @@ const moneyOr = (cents: number | null, none: string) => (cents === null ? none :
 
 const shownKeys = 20;
 
-function keys({ keys: all, terms }: AccountShown): Html {
+/** What a search has found on this page. */
+const marked = (id: string, text: string, found: string | null): Html =>
+  id === found ? html`<mark>${text}</mark>` : html`${text}`;
+
+/** @param found the key that a search has found */
+function keys({ keys: all, terms }: AccountShown, found: string | null): Html {
   const inForce = all.filter(({ revoked_at: revokedAt }) => revokedAt === null);
   const revoked = all.filter(({ revoked_at: revokedAt }) => revokedAt !== null).toReversed();
   const limit = terms ? ` of ${count(terms.hourly_limit)}` : '';
   const table = (name: string, listed: typeof all) =>
     listTable(name, listed, {
       Label: rowName(({ label }) => (label === '' ? html`<span class="soft">no label</span>` : label)),
-      Key: (key) => html`<code>${key.key_prefix}…</code>`,
+      Key: (key) => html`<code>${marked(key.key_id, `${key.key_prefix}…`, found)}</code>`,
       Id: ({ key_id: id }) => html`<code id="${id}">${id}</code>`,
       Limit: listed[0]?.revoked_at === null && (({ limit }) => limit !== null && limitParts(limit).join(', ')),
       Issued: (key) => time(key.created_at),
@@ -183,10 +198,11 @@ function keys({ keys: all, terms }: AccountShown): Html {
   ${revoked.length > 0 && folded(`Revoked keys (${count(revoked.length)})`, tables('Revoked keys', revoked))}`;
 }
 
-const people = ({ people: all }: AccountShown): Html =>
+/** @param found the person whom a search has found */
+const people = ({ people: all }: AccountShown, found: string | null): Html =>
   listTable('People', all, {
-    'E-mail address': rowName(({ email }) => email),
-    Id: (person) => html`<code>${person.person_id}</code>`,
+    'E-mail address': rowName(({ person_id: id, email }) => marked(id, email, found)),
+    Id: ({ person_id: id }) => html`<code id="${id}">${id}</code>`,
     Since: ({ since }) => time(since),
     '': ({ removed }) => removed && tag('removed'),
   });
@@ -194,15 +210,20 @@ const people = ({ people: all }: AccountShown): Html =>
 type Document = AccountShown['documents'][number];
 
 const documents = ({ account_id: accountId, documents: newest }: AccountShown): Html =>
-  listTable({ name: 'Invoices and credit notes', none: html`<p class="soft">None was issued yet.</p>` }, newest, {
-    Issued: (document) => time(document.time),
-    Number: rowName(
-      ({ type, number, document_number: name }) =>
-        html`<a data-row href="${documentPath(type, { accountId, number })}">${name}</a>`,
-    ),
-    About: aboutOf,
-    Amount: amountCell(({ type, total_cents: cents }) => (type === 'InvoiceIssued' ? cents : -cents)),
-  });
+  summedTable(
+    { name: 'Invoices and credit notes', none: html`<p class="soft">None was issued yet.</p>` },
+    newest,
+    {
+      Issued: (document) => time(document.time),
+      Number: rowName(
+        ({ type, number, document_number: name }) =>
+          html`<a data-row href="${documentPath(type, { accountId, number })}">${name}</a>`,
+      ),
+      About: aboutOf,
+      Amount: amountCell(({ type, total_cents: cents }) => (type === 'InvoiceIssued' ? cents : -cents)),
+    },
+    { isWhole: newest.length < recordLimits.documents },
+  );
 
 const aboutOf = ({ type, period_start: start, invoice_number: invoice, reference, actor }: Document): Html | false =>
   type === 'InvoiceIssued'

@@ -1,5 +1,6 @@
 import { type Columns, type Html, html, numberCell } from '../../../documents/html.ts';
 import { jobStatuses } from '../../../domain/download-job.ts';
+import { planName, type PlanNames } from '../../../domain/plans.ts';
 import { choiceField } from '../../form-fields.ts';
 import {
   actionCell,
@@ -8,12 +9,12 @@ import {
   empty,
   facts,
   figures,
-  listTable,
   money,
   statusTag,
   tag,
   timeToTheSecond,
 } from '../../parts.ts';
+import { summedTable } from '../../summed-table.ts';
 import { accountLink, chargesPath, fileLinks, pageLinks } from '../addresses.ts';
 import { exportHandlers, viewPage } from '../view.ts';
 import {
@@ -32,19 +33,19 @@ import { overageAddress, overageFigures, phaseTags, rowsOfSums } from './overage
 export const show = viewPage(charges, {
   title: 'Overage of an account',
   section: 'overage',
-  content: (shown, { query }, _dependencies, input) =>
-    html`${ofPeriod(shown.period)} ${list(shown, input, { isTicked: query.get('ticked') === 'all' })}`,
+  content: (shown, { query }, { planNames }, input) =>
+    html`${ofPeriod(shown.period, planNames)} ${list(shown, input, { isTicked: query.get('ticked') === 'all' })}`,
 });
 
 export const files = exportHandlers(exportCharges);
 export const filesOfEvents = exportHandlers(exportMoneyEvents);
 
-function ofPeriod(period: OverageRow): Html {
+function ofPeriod(period: OverageRow, planNames: PlanNames): Html {
   const { account_id: accountId, period_start: start, month, plan, phase } = period;
   const events = `${chargesPath(period)}/events`;
   const rows = rowsOfSums(period);
   return html`${facts([
-    ['Account', html`${accountLink(accountId)}, plan ${plan}`],
+    ['Account', html`${accountLink(period)}, plan ${planName(plan, planNames)}`],
     [
       'Billing period',
       html`from ${day(start)} ${tag(phase, phaseTags[phase])}, in <a href="${overageAddress({ month })}">${month}</a>;
@@ -70,10 +71,11 @@ function list(
   const filters = { only, job, search, on };
   const isFiltered = Object.values(filters).some((value) => value !== undefined);
   const none = empty(html`<p>${isFiltered ? 'Nothing matches.' : 'Nothing was charged beyond the allowance.'}</p>`);
-  const table = listTable(
+  const table = summedTable(
     { name: 'Charges and corrections', none },
     rows,
     columnsOf({ isWhole: !isFiltered, isTicked }),
+    { isWhole: next === null && after === undefined },
   );
   return html`<h2>Charges and corrections</h2>
     <form method="get" action="${chargesPath(period)}" class="filters">

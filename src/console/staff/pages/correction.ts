@@ -4,6 +4,7 @@ import { isRefused, type Refusal, refusals } from '../../../domain/refusals.ts';
 import { hasRole } from '../../../domain/staff.ts';
 import { postForm } from '../../form-fields.ts';
 import { amountCell, facts, listTable, money, note, noteAnchor, time, timeToTheSecond } from '../../parts.ts';
+import { summedTable } from '../../summed-table.ts';
 import type { Answer, StaffVisit } from '../../visit.ts';
 import { accountLink, correctionPath, creditNotePath, eventPath } from '../addresses.ts';
 import { carryOut, pageRefusalFor, refusalText, toCorrection } from '../ask-correction.ts';
@@ -41,11 +42,11 @@ export async function refuse(visit: StaffVisit, dependencies: StaffDependencies)
 }
 
 function content(story: CorrectionStory, visit: StaffVisit): Html {
-  const { account_id: accountId, cents, reference, correction_id: id } = story;
+  const { cents, reference, correction_id: id } = story;
   return html`${outcome(story, visit)}
     ${facts([
       ['State', correctionTag(story.status)],
-      ['Account', accountLink(accountId)],
+      ['Account', accountLink(story)],
       ['What', whatOf(story)],
       ['Amount', html`<strong>${money(story.made_cents ?? cents)}</strong>${partOf(story)}`],
       ['Reference', html`<a href="/staff/corrections?reference=${encodeURIComponent(reference)}">${reference}</a>`],
@@ -59,7 +60,7 @@ function content(story: CorrectionStory, visit: StaffVisit): Html {
 const charges = ({ charge_rows: rows }: CorrectionStory): Html | false =>
   rows.length > 0 &&
   html`<h2>Charges</h2>
-    ${listTable('Charges', rows, {
+    ${summedTable({ name: 'Charges' }, rows, {
       Time: (row) => timeToTheSecond(row.time),
       Download: downloadCell,
       Charge: chargeTag,

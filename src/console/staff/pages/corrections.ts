@@ -1,7 +1,8 @@
 import { type Html, html, numberCell } from '../../../documents/html.ts';
 import type { CorrectionStatus } from '../../../domain/correction-requests.ts';
 import { choiceField } from '../../form-fields.ts';
-import { amountCell, count, empty, listTable, money, tag, time } from '../../parts.ts';
+import { amountCell, count, empty, money, tag, time } from '../../parts.ts';
+import { summedTable, sumOf } from '../../summed-table.ts';
 import type { StaffVisit } from '../../visit.ts';
 import { accountLink, correctionPath, eventPath, olderLink } from '../addresses.ts';
 import { viewPage } from '../view.ts';
@@ -12,15 +13,18 @@ import { type Corrections, corrections, type ShownActor, type ShownCorrection } 
 export const show = viewPage(corrections, {
   title: 'Corrections',
   section: 'corrections',
-  content: (shown, visit) =>
-    html`<p>
+  content: (shown, visit) => {
+    const isWhole = shown.next === null && (visit.query.get('before') ?? '') === '';
+    return html`<p>
         Did a platform or the service fail for many?
         <a href="/staff/corrections/outage">Give back the charges of an outage</a>
       </p>
       ${waiting(shown, visit)}
       <h2>${isOfAsked(visit) ? 'Asked for here' : 'Given back'}</h2>
-      ${filters(visit)} ${isOfAsked(visit) ? asked(shown.asked, visit) : givenBack(shown.given_back, visit)}
-      ${olderLink('/staff/corrections', visit.query, shown.next)}`,
+      ${filters(visit)}
+      ${isOfAsked(visit) ? asked(shown.asked, visit, { isWhole }) : givenBack(shown.given_back, visit, { isWhole })}
+      ${olderLink('/staff/corrections', visit.query, shown.next)}`;
+  },
 });
 
 const isOfAsked = ({ query }: StaffVisit) =>
@@ -80,16 +84,25 @@ export function whatOf(given: ShownCorrection): Html {
 }
 
 /** @param areAlike whether all are in the same state, which the heading says */
-const asked = (rows: readonly ShownCorrection[], { session }: StaffVisit, { areAlike = false } = {}): Html =>
-  listTable({ name: 'Corrections', none: empty(html`<p>No correction matches.</p>`) }, rows, {
-    Asked: (row) => html`<a data-row href="${correctionPath(row.correction_id)}">${time(row.asked_at)}</a>`,
-    Account: (row) => accountLink(row.account_id),
-    What: whatOf,
-    Amount: amountCell((row) => row.made_cents ?? row.cents),
-    State: !areAlike && ((row) => correctionTag(row.status)),
-    By: (row) => who(row.asked_by, session.staffId),
-    'Reference and reason': ({ reference, asked_by: by }) => referenceAndReason(reference, by),
-  });
+const asked = (
+  rows: readonly ShownCorrection[],
+  { session }: StaffVisit,
+  { areAlike = false, isWhole = true } = {},
+): Html =>
+  summedTable(
+    { name: 'Corrections', none: empty(html`<p>No correction matches.</p>`) },
+    rows,
+    {
+      Asked: (row) => html`<a data-row href="${correctionPath(row.correction_id)}">${time(row.asked_at)}</a>`,
+      Account: (row) => accountLink(row),
+      What: whatOf,
+      Amount: amountCell((row) => row.made_cents ?? row.cents),
+      State: !areAlike && ((row) => correctionTag(row.status)),
+      By: (row) => who(row.asked_by, session.staffId),
+      'Reference and reason': ({ reference, asked_by: by }) => referenceAndReason(reference, by),
+    },
+    { isWhole },
+  );
 
 const referenceAndReason = (reference: string | null, { reason }: ShownActor): Html =>
   html`${reference ?? ''}
@@ -101,19 +114,24 @@ const typeNames = {
   CreditNoteIssued: 'credit note',
 } as const;
 
-const givenBack = (rows: Corrections['given_back'], { session }: StaffVisit): Html =>
-  listTable({ name: 'Given back', none: empty(html`<p>Nothing was given back.</p>`) }, rows, {
-    Time: (row) => html`<a data-row href="${eventPath(row.event_id)}">${time(row.time)}</a>`,
-    Account: (row) => accountLink(row.account_id),
-    What: ({ type, number, token, charges }) =>
-      html`${typeNames[type]}${number !== null && ` ${String(number)}`}${
-        token !== null && html`, <a href="/staff/downloads/${token}">download</a>`
-      }${charges > 1 && `, ${count(charges)} charges`}`,
-    Amount: numberCell(({ cents }) => (cents === 0 ? '1 credit' : money(cents))),
-    By: (row) => who(row.by, session.staffId),
-    'Approved by': (row) => approval(row, session.staffId),
-    'Reference and reason': ({ reference, by }) => referenceAndReason(reference, by),
-  });
+const givenBack = (rows: Corrections['given_back'], { session }: StaffVisit, { isWhole }: { isWhole: boolean }): Html =>
+  summedTable(
+    { name: 'Given back', none: empty(html`<p>Nothing was given back.</p>`) },
+    rows,
+    {
+      Time: (row) => html`<a data-row href="${eventPath(row.event_id)}">${time(row.time)}</a>`,
+      Account: (row) => accountLink(row),
+      What: ({ type, number, token, charges }) =>
+        html`${typeNames[type]}${number !== null && ` ${String(number)}`}${
+          token !== null && html`, <a href="/staff/downloads/${token}">download</a>`
+        }${charges > 1 && `, ${count(charges)} charges`}`,
+      Amount: numberCell(({ cents }) => (cents === 0 ? '1 credit' : money(cents))),
+      By: (row) => who(row.by, session.staffId),
+      'Approved by': (row) => approval(row, session.staffId),
+      'Reference and reason': ({ reference, by }) => referenceAndReason(reference, by),
+    },
+    { isWhole, sums: { Amount: money(sumOf(rows, ({ cents }) => cents)) } },
+  );
 
 function approval(
   { correction_id: id, approved_by: approved }: Corrections['given_back'][number],

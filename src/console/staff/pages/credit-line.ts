@@ -19,13 +19,14 @@ export async function ask(visit: StaffVisit, dependencies: StaffDependencies): P
   });
 }
 
-function content({ invoice, line }: LineLeft, visit: StaffVisit, dependencies: StaffDependencies): Html {
+function content(shown: LineLeft, visit: StaffVisit, dependencies: StaffDependencies): Html {
+  const { invoice, line } = shown;
   const { account_id: accountId, number } = invoice;
   const path = invoicePath(accountId, number);
   const action = `${path}/lines/${String(line.line)}/credit`;
   return html`${facts([
     ['Line', html`${line.line} of <a href="${path}">invoice ${number}</a>: ${line.description}`],
-    ['Account', accountLink(accountId)],
+    ['Account', accountLink(shown)],
     ['Amount', money(line.cents)],
     ['Left', html`<strong>${money(line.left_cents)}</strong>`],
   ])}

@@ -1,5 +1,6 @@
 import { maxAccessRecords } from '../../../../projections/queries/download-record.ts';
 import { type Html, html } from '../../../documents/html.ts';
+import { keyName } from '../../download-list.ts';
 import { isUnfinished } from '../../live/live-downloads.ts';
 import { actorText, bytes, count, duration, exactTime, facts, money, note, statusTag, time } from '../../parts.ts';
 import { accountLink, accountPath, correctionPath, downloadPath, eventAtPath, eventPath } from '../addresses.ts';
@@ -53,13 +54,19 @@ function factsOf(download: Download): Html {
   const { token, account_id: account, url, format, quality, status, file, key_id: key, request_id: request } = download;
   return facts([
     ['State', statusTag(status), isUnfinished(download) && html`data-state`],
-    ['Account', accountLink(account)],
+    ['Account', accountLink(download)],
     ['Video', html`<a href="${url}" rel="noreferrer noopener">${url}</a>`],
     ['Asked for', html`${format}${format === 'video' && `, ${quality}`}, ${time(download.queued_at)}`],
     [
       'Request',
       html`${request !== null && html`<code>${request}</code>`}
-      ${key !== null && html`with the key <a href="${accountPath(account)}#${key}"><code>${key}</code></a>`}`,
+      ${
+        key !== null &&
+        html`with the key
+          <a href="${accountPath(account)}?found=${key}#${key}"
+            >${download.key_prefix === null ? key : keyName({ key_prefix: download.key_prefix, label: download.key_label ?? '' })}</a
+          >`
+      }${download.has_idempotency_key === true && ', with an Idempotency-Key'}`,
     ],
     ['Cost', cost(download)],
     file !== null && [

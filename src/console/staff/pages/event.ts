@@ -29,7 +29,7 @@ function content(event: EventShown): Html {
       ],
       ['Time', html`${exactTime(event.time)}, stored ${exactTime(event.stored_at)}`],
       ['By', html`${actorText(actor)}${actor.type === 'staff' && `, ${actor.role}: ${actor.reason}`}`],
-      account !== null && ['Account', accountLink(account)],
+      account !== null && ['Account', accountLink(event)],
       token !== null && [
         'Download',
         html`<a href="${downloadPath(token)}#event-${event.id}"><code>${token}</code></a>`,

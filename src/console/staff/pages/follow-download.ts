@@ -46,7 +46,15 @@ async function sendSteps(
     const download = await readJob(pool, token);
     if (!download) return;
     const timeline = await readTimeline(pool, token);
-    const record = { download, timeline, corrections: [], credit_notes: [], access_records: [], period_after: {} };
+    const record = {
+      download,
+      timeline,
+      corrections: [],
+      credit_notes: [],
+      access_records: [],
+      api_key: null,
+      period_after: {},
+    };
     const steps = stepsOf(record, undefined).filter((step) => positionOfStep(step) > sent);
     sent = steps.map(positionOfStep).reduce((last, position) => (position > last ? position : last), sent);
     const change = changeOf(token, download.status, progress);

@@ -1,7 +1,8 @@
 import { type Html, html } from '../../../documents/html.ts';
 import { periodOfUsageStream } from '../../../domain/billing-period.ts';
 import type { WantedCorrection } from '../../../domain/correction-events.ts';
-import { amountCell, count, facts, listTable, money, note, timeToTheSecond } from '../../parts.ts';
+import { amountCell, count, facts, money, note, timeToTheSecond } from '../../parts.ts';
+import { summedTable } from '../../summed-table.ts';
 import { type Answer, page, PageRefusal, type StaffVisit } from '../../visit.ts';
 import { accountLink, chargesPath, downloadPath, eventPath } from '../addresses.ts';
 import { askAndShow, correctionForm, pageRefusalFor } from '../ask-correction.ts';
@@ -94,7 +95,7 @@ function content(
       ? html`${charges.map(({ row }) => html`<input type="hidden" name="charge" value="${row.revision}" />`)}`
       : undefined;
   return html`${facts([
-    ['Account', accountLink(accountId)],
+    ['Account', accountLink(shown)],
     [
       'Period',
       html`<a href="${chargesPath({ account_id: accountId, period_start: start })}"><code>${stream}</code></a>`,
@@ -110,7 +111,7 @@ const deedFor = ({ length }: readonly ChargeLeft[], cents: number): string =>
   length > 1 ? `give back ${money(cents)}` : 'give it back';
 
 const chargeTable = (charges: readonly ChargeLeft[]): Html =>
-  listTable('Charges', charges, {
+  summedTable({ name: 'Charges' }, charges, {
     Time: ({ row }) => timeToTheSecond(row.time),
     Charged: amountCell(({ row }) => row.cents),
     Left: amountCell(({ left_cents: cents }) => cents),

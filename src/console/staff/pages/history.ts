@@ -5,6 +5,7 @@ import { type History, historyPage, readHistory } from '../../history.ts';
 import { actorText } from '../../parts.ts';
 import { type Answer, missing, page, type StaffVisit } from '../../visit.ts';
 import { accountLink, accountPath, eventPath } from '../addresses.ts';
+import type { NamedRow } from '../customers.ts';
 import type { StaffDependencies } from '../dependencies.ts';
 import { seeAs, type View } from '../view.ts';
 
@@ -15,20 +16,21 @@ const accountId = z.string().regex(accountIdPattern);
 export async function show(visit: StaffVisit, dependencies: StaffDependencies): Promise<Answer> {
   const id = accountId.safeParse(visit.params['account']).data;
   if (id === undefined) throw missing();
-  const view: View<object, History> = {
+  const view: View<object, { history: History; account: NamedRow }> = {
     input: z.object({}),
     read: async (own) => {
       const history = await readHistory(own, id, visit.query);
       if (!history.account.opened) throw missing();
-      return history;
+      return { history, account: { account_id: id } };
     },
+    named: ({ account }) => [account],
     accessRecords: () => [{ accountId: id, token: null, page: 'history' }],
   };
-  const history = await seeAs(visit, view, dependencies);
+  const { history, account } = await seeAs(visit, view, dependencies);
   return page({
     title: 'History',
     section: 'search',
-    content: html`<p>Account ${accountLink(id)}</p>
+    content: html`<p>Account ${accountLink(account)}</p>
       ${historyPage(history, {
         path: `${accountPath(id)}/history`,
         by: (actor) => html`${actorText(actor)}${actor.type === 'staff' && html`<br />${actor.reason}`}`,

@@ -73,7 +73,7 @@ const issuerNote = ({ issuer_lacks: lacks }: InvoiceDocument | CreditNoteDocumen
 
 const factsOf = (document: InvoiceDocument | CreditNoteDocument): readonly Fact[] => [
   documentFact(document),
-  ['Account', accountLink(document.account_id)],
+  ['Account', accountLink(document)],
   billedToFact(document),
 ];
 

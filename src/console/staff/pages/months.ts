@@ -1,5 +1,5 @@
 import { type OpenReason, openReasons } from '../../../../projections/queries/month-close.ts';
-import { type Columns, type Foot, type Html, html, numberCell } from '../../../documents/html.ts';
+import { type Columns, type Html, html, numberCell } from '../../../documents/html.ts';
 import { hasRole } from '../../../domain/staff.ts';
 import {
   amountCell,
@@ -14,7 +14,9 @@ import {
   rowName,
   tag,
 } from '../../parts.ts';
+import { summedTable, sumOf } from '../../summed-table.ts';
 import {
+  accountLink,
   accountPath,
   chargesPath,
   eventAtPath,
@@ -39,7 +41,7 @@ export const list = viewPage(months, {
         ${hasRole(session.role, 'finance') && html`<a href="/staff/sales-book">Sales book</a>`}
       </p>
       ${verdictNote(shown.verification)}
-      ${listTable({ name: 'Months', none: empty(html`<p>No billing period has begun yet.</p>`) }, shown.months, {
+      ${summedTable({ name: 'Months', none: empty(html`<p>No billing period has begun yet.</p>`) }, shown.months, {
         Month: rowName(({ month }) => html`<a data-row href="${addressOf(month)}">${month}</a>`),
         Accounts: countCell((row) => row.periods),
         'Not closed': countCell((row) => row.open + row.ended),
@@ -176,8 +178,8 @@ function accounts({ month, accounts: rows, next }: ShownMonth, input: MonthInput
       <button class="second">Show</button>
     </form>
     ${fileLinks('accounts', (as) => monthAddress(here, as))}
-    ${listTable({ name: 'Accounts of the month', foot: sumsOf(rows, isWhole), none }, rows, columns)} ${reasonsOf(rows)}
-    ${pageLinks((from) => `${monthAddress({ ...here, after: from })}#accounts`, { after, next })}`;
+    ${summedTable({ name: 'Accounts of the month', none }, rows, columns, { isWhole, sums: sumsOf(rows) })}
+    ${reasonsOf(rows)} ${pageLinks((from) => `${monthAddress({ ...here, after: from })}#accounts`, { after, next })}`;
 }
 
 interface Amount {
@@ -202,7 +204,7 @@ const amounts: Readonly<Record<string, Amount>> = {
 };
 
 const columns: Columns<CloseRow> = {
-  Account: ({ account_id: id }) => html`<a data-row href="${accountPath(id)}"><code>${id}</code></a>`,
+  Account: (row) => accountLink(row, { isRow: true }),
   'Period from': (row) =>
     html`<a href="${chargesPath(row)}">${day(row.period_start)}</a><br />${tag(row.phase, phaseTags[row.phase])}`,
   ...Object.fromEntries(
@@ -214,14 +216,9 @@ const columns: Columns<CloseRow> = {
   'Not invoiced': numberCell((row) => (row.not_invoiced.length === 0 ? amountLink(0) : notInvoiced(row))),
 };
 
-/** The sums of the rows above it, which need not be all. */
-const sumsOf = (rows: readonly CloseRow[], isWhole: boolean): Foot => ({
-  name: `${isWhole ? 'All' : 'This page:'} ${count(rows.length)}`,
-  sums: Object.fromEntries(
-    Object.entries({ ...amounts, 'Not invoiced': { cents: (row: CloseRow) => row.not_invoiced_cents } }).map(
-      ([name, { cents }]) => [name, money(rows.reduce((total, row) => total + cents(row), 0))],
-    ),
-  ),
+const sumsOf = (rows: readonly CloseRow[]): Readonly<Record<string, string>> => ({
+  ...Object.fromEntries(Object.entries(amounts).map(([name, { cents }]) => [name, money(sumOf(rows, cents))])),
+  'Not invoiced': money(sumOf(rows, (row) => row.not_invoiced_cents)),
 });
 
 function reasonsOf(rows: readonly CloseRow[]): Html | false {

@@ -26,6 +26,7 @@ const notices: View<z.infer<typeof input>, Rows<Notice>> = {
     const found = await listNotices(pool, { before, limit: perPage + 1 });
     return firstRows(found, perPage, (notice) => `${notice.time}~${notice.event_id}`);
   },
+  named: ({ rows }) => rows,
 };
 
 export const show = viewPage(notices, {
@@ -36,7 +37,7 @@ export const show = viewPage(notices, {
     ${listTable({ name: 'Warnings and mails', none: empty(html`<p>Nobody was told anything yet.</p>`) }, rows, {
       Time: (notice) => html`<a data-row href="${eventPath(notice.event_id)}">${time(notice.time)}</a>`,
       What: (notice) => noticeText(notice, notice.limited_key_id),
-      Account: (notice) => accountLink(notice.account_id),
+      Account: (notice) => accountLink(notice),
       Mails: mailsTag,
     })}
     ${olderLink('/staff/operation/notices', new URLSearchParams(), next)}`,

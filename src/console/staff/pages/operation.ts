@@ -83,7 +83,7 @@ function divergences(audit: Books['audit'], visit: StaffVisit): Html | false {
         html`<section class="divergence">
           <h3>${found.rule} ${known ? tag('acknowledged', 'info') : tag('new', 'bad')}</h3>
           ${facts([
-            found.account_id !== null && ['Account', accountLink(found.account_id)],
+            found.account_id !== null && ['Account', accountLink(found)],
             ['Where', html`<code>${found.field}</code> of event ${found.revision} of <code>${found.stream}</code>`],
             ['Expected', html`<code>${JSON.stringify(found.expected)}</code>`],
             ['Found', html`<code>${JSON.stringify(found.found)}</code>`],
@@ -116,7 +116,7 @@ function approvals({ notices }: Books['audit']): Html | false {
     <p>The rules allow them, and finance looks at them all the same.</p>
     ${listTable('Approvals to look at', notices.toReversed(), {
       Approved: (each) => html`<a data-row href="${correctionPath(each.correction_id)}">${time(each.approved_at)}</a>`,
-      Account: (each) => accountLink(each.account_id),
+      Account: (each) => accountLink(each),
       'Asked by': (each) => html`<code>${each.asked_by}</code>`,
       'Approved by': (each) => html`<code>${each.approved_by}</code>`,
       Why: (each) => noticeTexts[each.notice],
@@ -167,7 +167,7 @@ function periods({ periods_not_closed: rows, are_more_not_closed: areMore }: Boo
       {
         Ended: ({ account_id: id, stream, ended_at: end }) =>
           html`<a data-row href="/staff/overage/${id}/${dayOfStream(stream)}">${day(end)}</a>`,
-        Account: (row) => accountLink(row.account_id),
+        Account: (row) => accountLink(row),
         'Usage stream': ({ stream }) => html`<code>${stream}</code>`,
         State: ({ phase }) => (phase === 'open' ? 'not ended in the log' : 'ended, and not closed'),
       },

@@ -1,5 +1,6 @@
 import { overageColumns, type OverageCounts } from '../../../../projections/overage-columns.ts';
-import { type Columns, type Foot, type Html, html, numberCell, numberHead } from '../../../documents/html.ts';
+import { type Columns, type Html, html, numberCell, numberHead } from '../../../documents/html.ts';
+import { planName, type PlanNames } from '../../../domain/plans.ts';
 import { choiceField, folded } from '../../form-fields.ts';
 import {
   count,
@@ -15,7 +16,16 @@ import {
   rowName,
   tag,
 } from '../../parts.ts';
-import { accountPath, chargesPath, type FileEnding, fileLinks, pageLinks, withQuery } from '../addresses.ts';
+import { summedTable, sumOf } from '../../summed-table.ts';
+import {
+  accountLink,
+  accountPath,
+  chargesPath,
+  type FileEnding,
+  fileLinks,
+  pageLinks,
+  withQuery,
+} from '../addresses.ts';
 import { exportHandlers, viewPage } from '../view.ts';
 import {
   exportOverage,
@@ -33,8 +43,8 @@ export const show = viewPage(overage, {
   title: ({ month }) => (month === 'all' ? 'Overage of all months' : `Overage of ${month}`),
   section: 'overage',
   islands: ['plot'],
-  content: (shown, _visit, _dependencies, input) =>
-    html`${ofMonth(shown)} ${plot(shown)} ${filterForm(shown, input)} ${list(shown, input)}`,
+  content: (shown, _visit, { planNames }, input) =>
+    html`${ofMonth(shown)} ${plot(shown)} ${filterForm(shown, input)} ${list(shown, input, planNames)}`,
 });
 
 export const files = exportHandlers(exportOverage);
@@ -152,7 +162,7 @@ function filterForm({ month, months }: Overage, input: OverageInput): Html {
     </form>`;
 }
 
-function list({ month, rows, next, is_partial: isPartial }: Overage, input: OverageInput): Html {
+function list({ month, rows, next, is_partial: isPartial }: Overage, input: OverageInput, planNames: PlanNames): Html {
   const { after, ...here } = { ...input, month };
   const links = (begin: string | undefined) =>
     pageLinks((from) => overageAddress({ ...here, after: from }), {
@@ -173,17 +183,17 @@ function list({ month, rows, next, is_partial: isPartial }: Overage, input: Over
     ${links(undefined)}`;
   const isWhole = next === null && after === undefined;
   return html`${fileLinks('rows', (as) => overageAddress(here, as))}
-  ${listTable({ name: 'Overage by account', foot: sumsOf(rows, isWhole) }, rows, columnsOf(here))} ${looked}
-  ${links(after)}`;
+  ${summedTable({ name: 'Overage by account' }, rows, columnsOf(here, planNames), { isWhole, sums: sumsOf(rows) })}
+  ${looked} ${links(after)}`;
 }
 
-const columnsOf = (here: OverageInput): Columns<OverageRow> => ({
+const columnsOf = (here: OverageInput, planNames: PlanNames): Columns<OverageRow> => ({
   Account: {
     head: (name) => sortLink(here, 'account', name),
-    content: (row) => html`<a data-row href="${chargesPath(row)}"><code>${row.account_id}</code></a>`,
+    content: (row) => accountLink(row, { path: chargesPath(row), isRow: true }),
   },
   'Period from': ({ period_start: start, phase }) => html`${day(start)} ${tag(phase, phaseTags[phase])}`,
-  Plan: ({ plan }) => plan,
+  Plan: ({ plan }) => planName(plan, planNames),
   ...Object.fromEntries(
     overageColumns.map(({ name, sort, label }) => {
       const textIn = (row: OverageRow) =>
@@ -228,18 +238,15 @@ export function amountLink(cents: number, address?: string): Html {
   return address === undefined ? html`${money(cents)}` : html`<a href="${address}">${money(cents)}</a>`;
 }
 
-/** The sums of the rows above it, which need not be all that match. */
-const sumsOf = (rows: readonly OverageRow[], isWhole: boolean): Foot => ({
-  name: `${isWhole ? 'All rows' : 'Rows of this page'}: ${count(rows.length)}`,
-  sums: Object.fromEntries(
+const sumsOf = (rows: readonly OverageRow[]): Readonly<Record<string, string>> =>
+  Object.fromEntries(
     overageColumns.map(({ name, label }) => [
       label,
       textOf(
         name,
-        rows.reduce((total, row) => total + row[name], 0),
+        sumOf(rows, (row) => row[name]),
       ),
     ]),
-  ),
-});
+  );
 
 export const phaseTags = { open: 'info', ended: 'warn', closed: '' } as const;

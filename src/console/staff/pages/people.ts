@@ -10,7 +10,7 @@ import { choiceField, formKeyField, formKeyOf, postForm, type Typed } from '../.
 import { untilInForce } from '../../in-force.ts';
 import { countCell, empty, listTable, note, rowName, tag, time } from '../../parts.ts';
 import { type Answer, badInput, page, redirect, type StaffVisit } from '../../visit.ts';
-import { accountPath, downloadPath, olderLink, personPath } from '../addresses.ts';
+import { accountLink, accountPath, downloadPath, olderLink, personPath } from '../addresses.ts';
 import { pageRefusalFor } from '../ask-correction.ts';
 import type { StaffDependencies } from '../dependencies.ts';
 import { orderOf, reasonField } from '../staff-request.ts';
@@ -196,9 +196,12 @@ export const accessRecordsTable = (records: readonly AccessRecord[]): Html =>
   listTable({ name: 'Looks at personal data', none: empty(html`<p>No look is recorded.</p>`) }, records, {
     Time: (record) => time(record.time),
     Member: ({ staff_id: id }) => html`<a href="/staff/people/looks?person=${id}"><code>${id}</code></a>`,
-    Account: ({ account_id: id }) => html`<a href="/staff/people/looks?account=${id}"><code>${id}</code></a>`,
-    Page: ({ account_id: accountId, token, page: seen }) =>
-      html`<a data-row href="${token === null ? accountPath(accountId) : downloadPath(token)}"
+    Account: (row) =>
+      row.account_id !== null && accountLink(row, { path: `/staff/people/looks?account=${row.account_id}` }),
+    Page: ({ account_id: accountId, token, page: seen }) => {
+      if (accountId === null) return 'names in lists';
+      return html`<a data-row href="${token === null ? accountPath(accountId) : downloadPath(token)}"
         >${seen}${token !== null && html` <code>${token}</code>`}</a
-      >`,
+      >`;
+    },
   });

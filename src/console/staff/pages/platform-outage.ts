@@ -11,8 +11,9 @@ import { isRefused } from '../../../domain/refusals.ts';
 import { isServiceAway } from '../../failures.ts';
 import { choiceField, postForm, refusalNote } from '../../form-fields.ts';
 import { amountCell, count, countCell, empty, listTable, money, note, noteAnchor } from '../../parts.ts';
+import { summedTable } from '../../summed-table.ts';
 import { type Answer, badInput, page, type StaffVisit } from '../../visit.ts';
-import { accountLink, accountPath, correctionPath } from '../addresses.ts';
+import { accountLink, correctionPath } from '../addresses.ts';
 import { carryOut, deedOf, readReference, refusalText, whoDecides, whyFields } from '../ask-correction.ts';
 import type { StaffDependencies } from '../dependencies.ts';
 import { orderOf } from '../staff-request.ts';
@@ -55,6 +56,7 @@ const platformOutage: View<z.infer<typeof input>, PlatformOutagePeriod[]> = {
       throw badInput('More than 10,000 charges have failed in this time. Choose a shorter one, and then the next.');
     return periods;
   },
+  named: (periods) => periods,
 };
 
 export async function show(visit: StaffVisit, dependencies: StaffDependencies): Promise<Answer> {
@@ -124,14 +126,19 @@ function previewOf(
         `The books of ${count(closed)} ${closed === 1 ? 'period are' : 'periods are'} closed: credit notes give their charges back.`,
       )
     }
-    ${listTable('Accounts and periods', periods, {
-      Account: ({ account_id: id }) => html`<a data-row href="${accountPath(id)}"><code>${id}</code></a>`,
-      'Usage stream': ({ stream }) => html`<code>${stream}</code>`,
-      'Failed charges': countCell((row) => row.charges.length),
-      'Still charged': countCell(({ left }) => left),
-      Sum: amountCell(({ cents }) => cents),
-      Books: (row) => (row.is_closed ? 'closed' : 'open'),
-    })}
+    ${summedTable(
+      { name: 'Accounts and periods' },
+      periods,
+      {
+        Account: (row) => accountLink(row, { isRow: true }),
+        'Usage stream': ({ stream }) => html`<code>${stream}</code>`,
+        'Failed charges': countCell((row) => row.charges.length),
+        'Still charged': countCell(({ left }) => left),
+        Sum: amountCell(({ cents }) => cents),
+        Books: (row) => (row.is_closed ? 'closed' : 'open'),
+      },
+      { sums: { 'Still charged': count(charges) } },
+    )}
     ${
       charges > 0 &&
       html`${formAgain(visit, given, periods, `${deedOf(visit, 'give back')} ${money(sumOf(periods))}`)}
@@ -192,7 +199,7 @@ export async function ask(visit: StaffVisit, dependencies: StaffDependencies): P
     section: 'corrections',
     content: html`${outcome(done, left)}
       ${listTable('Corrections', done, {
-        Account: (each) => accountLink(each.account_id),
+        Account: (each) => accountLink(each),
         Correction: ({ correctionId: id }) => html`<a data-row href="${correctionPath(id)}"><code>${id}</code></a>`,
         Charges: countCell(({ charges }) => charges),
         Amount: numberCell(({ cents }) => (cents === null ? '' : money(cents))),

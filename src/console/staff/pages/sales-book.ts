@@ -2,12 +2,13 @@ import type { FastifyReply } from 'fastify';
 import type { salesStates } from '../../../../projections/queries/sales-book.ts';
 import { recordAccess } from '../../../commands/staff.ts';
 import { type Columns, type Html, html, numberCell } from '../../../documents/html.ts';
+import { exportAnswer, type ExportForm } from '../../export.ts';
 import { choiceField } from '../../form-fields.ts';
-import { amountCell, count, day, empty, figures, listTable, money, note } from '../../parts.ts';
+import { amountCell, count, day, empty, figures, money, note } from '../../parts.ts';
+import { summedTable, sumOf } from '../../summed-table.ts';
 import { type Answer, badInput, PageRefusal, type StaffVisit } from '../../visit.ts';
 import { accountPath, documentPath, type FileEnding, fileLinks, pageLinks, withQuery } from '../addresses.ts';
 import type { StaffDependencies } from '../dependencies.ts';
-import { exportAnswer, type ExportForm } from '../export.ts';
 import { viewPage } from '../view.ts';
 import {
   accessRecordsOf,
@@ -76,13 +77,17 @@ function sums({ sums: all }: SalesBook, { period, issued, state, country }: Sale
 }
 
 function list({ rows, next }: SalesBook, { after, ...filter }: SalesInput): Html {
+  const sumOfInvoices = (of: 'credited_cents' | 'left_cents') => money(sumOf(rows, (row) => row[of]));
   const none = empty(html`<p>No document ${next === null ? 'matches' : 'of this page matches'}.</p>`);
   return html`${fileLinks('documents', (as) => salesAddress(filter, as))}
     <p class="pages">
       <span>Documents of all months:</span> <a href="${salesAddress({ issued: 'all' }, '.csv')}" download>CSV</a>
       <a href="${salesAddress({ issued: 'all' }, '.json')}" download>JSON</a>
     </p>
-    ${listTable({ name: 'Documents', none }, rows, columns)}
+    ${summedTable({ name: 'Documents', none }, rows, columns, {
+      isWhole: next === null && after === undefined,
+      sums: { Credited: sumOfInvoices('credited_cents'), Left: sumOfInvoices('left_cents') },
+    })}
     ${pageLinks((from) => salesAddress({ ...filter, after: from }), { after, next })}`;
 }
 

@@ -1,5 +1,6 @@
 import { type Html, html } from '../../../documents/html.ts';
 import { documentNumber } from '../../../domain/document-number.ts';
+import { formTokenField } from '../../form-fields.ts';
 import { empty, listTable, note, time } from '../../parts.ts';
 import { type Answer, page, redirect, type StaffVisit } from '../../visit.ts';
 import { accountLink } from '../addresses.ts';
@@ -12,10 +13,11 @@ import { type Hit, search, type SearchResult } from '../views/search-by-id-or-nu
 export async function find(visit: StaffVisit, dependencies: StaffDependencies): Promise<Answer> {
   const text = (visit.form.get('search') ?? '').trim();
   if (text === '') return redirect('/staff');
-  const result = await seeAs(visit, search, dependencies, { search: text });
+  const kind = visit.form.get('kind') ?? '';
+  const result = await seeAs(visit, search, dependencies, { search: text, ...(kind !== '' && { kind }) });
   const [only, ...others] = new Set(result.hits.map(({ path }) => path));
   if (only !== undefined && others.length === 0) return redirect(only);
-  return page({ title: 'Search', section: 'search', content: content(text, result) });
+  return page({ title: 'Search', section: 'search', content: content({ text, kind }, result, visit) });
 }
 
 /** For somebody who reloads the page, or comes to it from signing in. */
@@ -23,29 +25,45 @@ export const begin = (): Answer => redirect('/staff');
 
 const shownCharacters = 100;
 
-function content(text: string, { hits, more }: SearchResult): Html {
+function content(
+  { text, kind: chosen }: { text: string; kind: string },
+  { kinds, hits, more }: SearchResult,
+  { session }: StaffVisit,
+): Html {
   const shown = text.length > shownCharacters ? `${text.slice(0, shownCharacters)}…` : text;
   if (hits.length === 0)
     return empty(
       html`<p>Nothing was found for <code>${shown}</code>.</p>
         <p class="soft">${findable} Something that is a moment old may not be there yet.</p>`,
     );
-  return html`<p>${String(hits.length)} matches for <code>${shown}</code>.</p>
+  const choice = (kind: string, name: string) =>
+    html`<button class="second" name="kind" value="${kind}" ${kind === chosen && html`aria-current="true"`}>
+      ${name}
+    </button>`;
+  return html`<p>${String(hits.length)} ${hits.length === 1 ? 'match' : 'matches'} for <code>${shown}</code>.</p>
+    ${
+      kinds.length > 1 &&
+      html`<form method="post" action="/staff/search" class="filters">
+        ${formTokenField(session)} <input type="hidden" name="search" value="${text}" /> ${choice('', 'All')}
+        ${kinds.map(({ kind, hits: all }) => choice(kind, `${kindNames[kind]} (${String(all)})`))}
+      </form>`
+    }
     ${more && note('info', 'There are more than can be shown: these are the newest.')}
     ${listTable('Found', hits, {
       Time: ({ time: at }) => at !== null && time(at),
       Kind: ({ kind }) => kindNames[kind],
       Match: (hit) => html`<a data-row href="${hit.path}">${nameOf(hit)}</a>`,
-      Account: ({ account_id: accountId }) => accountId !== null && accountLink(accountId),
+      Account: (hit) => hit.account_id !== null && accountLink(hit),
     })}`;
 }
 
 /** What can be found, for people. */
 export const findable =
-  'The search finds tokens, accounts, API keys or their first characters, e-mail addresses, addresses and ids of videos, numbers of invoices and credit notes, request ids, event ids, idempotency keys, and references of corrections.';
+  'The search finds tokens and their first ten characters, links to files, accounts, parts of names on invoices, tax IDs, API keys or their first characters, e-mail addresses and their domains, addresses and ids of videos, numbers of invoices and credit notes, request ids, event ids, idempotency keys, and references of corrections.';
 
 const kindNames: Readonly<Record<Hit['kind'], string>> = {
   account: 'Account',
+  customer: 'Customer',
   api_key: 'API key',
   person: 'Person of an account',
   download: 'Download',

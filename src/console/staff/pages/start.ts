@@ -1,3 +1,4 @@
+import { z } from 'zod';
 import { periodMoney } from '../../../../projections/period-money.ts';
 import { readAuditState } from '../../../../projections/queries/audit-state.ts';
 import { listWorkerNotices } from '../../../../projections/queries/operation.ts';
@@ -10,7 +11,8 @@ import { isAtFault, partsAtFault } from '../../parts-of-service.ts';
 import { type Answer, page, type StaffVisit } from '../../visit.ts';
 import { accountLink, chargesPath, correctionPath, downloadPath } from '../addresses.ts';
 import type { StaffDependencies } from '../dependencies.ts';
-import { verdictNote, verificationOf } from '../verification.ts';
+import { verdictNote, type Verification, verificationOf } from '../verification.ts';
+import { seeAs, type View } from '../view.ts';
 import { readParts } from '../views/parts.ts';
 import { findable } from './search-by-id-or-number.ts';
 
@@ -18,13 +20,21 @@ import { findable } from './search-by-id-or-number.ts';
 
 const shown = 10;
 
+const view: View<object, { waiting: WhatWaits; verification: Verification }> = {
+  input: z.object({}),
+  read: async (dependencies) => {
+    const { pool, now, closingGraceSeconds } = dependencies;
+    const endedBefore = new Date(Date.parse(now()) - closingGraceSeconds * 1_000).toISOString();
+    const waiting = await readWhatWaits(pool, { endedBefore, limit: shown });
+    const { state, reached } = await readAuditState(pool, periodMoney.name);
+    return { waiting, verification: await verificationOf(dependencies, state, { reached }) };
+  },
+  named: ({ waiting: { corrections, periods, failures: failed } }) => [...corrections, ...periods, ...failed],
+};
+
 export async function show(visit: StaffVisit, dependencies: StaffDependencies): Promise<Answer> {
-  const { pool, now, closingGraceSeconds } = dependencies;
-  const endedBefore = new Date(Date.parse(now()) - closingGraceSeconds * 1_000).toISOString();
-  const waiting = await readWhatWaits(pool, { endedBefore, limit: shown });
-  const { state, reached } = await readAuditState(pool, periodMoney.name);
-  const verification = await verificationOf(dependencies, state, { reached });
-  const atFault = (await readParts(dependencies, await listWorkerNotices(pool))).filter(isAtFault);
+  const { waiting, verification } = await seeAs(visit, view, dependencies);
+  const atFault = (await readParts(dependencies, await listWorkerNotices(dependencies.pool))).filter(isAtFault);
   return page({
     title: 'Search',
     section: 'search',
@@ -49,6 +59,7 @@ function whatWaits({ corrections, periods }: WhatWaits): Html {
     return html`<p>No correction waits for a second person, and all books that should be closed are.</p>`;
   return html`${listTable({ name: 'Corrections that wait for a second person', none: html`` }, corrections, {
     Asked: (row) => time(row.asked_at),
+    Account: (row) => accountLink(row),
     Reference: (row) => html`<a data-row href="${correctionPath(row.correction_id)}">${row.reference}</a>`,
     By: ({ asked_by: by }) =>
       html`${actorText(by)}${by.type === 'staff' && html`<div class="soft">${by.reason}</div>`}`,
@@ -60,7 +71,7 @@ function whatWaits({ corrections, periods }: WhatWaits): Html {
       ${listTable('Books that should be closed', periods, {
         Period: (row) => html`<a data-row href="${chargesPath(row)}">${day(row.period_start)}</a>`,
         Ended: (row) => time(row.ended_at),
-        Account: (row) => accountLink(row.account_id),
+        Account: (row) => accountLink(row),
       })}`
   }`;
 }
@@ -72,5 +83,5 @@ const failures = (newest: WhatWaits['failures']): Html =>
     Platform: (row) => row.platform,
     Reason: ({ token, failure_reason: reason }) =>
       html`<a data-row href="${downloadPath(token)}">${failureReasons[reason].message}</a>`,
-    Account: (row) => accountLink(row.account_id),
+    Account: (row) => accountLink(row),
   });

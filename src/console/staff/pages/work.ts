@@ -3,14 +3,16 @@ import { failureReasonNames, failureReasons } from '../../../domain/failure-reas
 import { count, countCell, day, empty, figures, listTable, note, plotFigure, rowName, tag, time } from '../../parts.ts';
 import { partsTable } from '../../parts-of-service.ts';
 import { seriesByName } from '../../series-by-name.ts';
-import { accountPath, downloadPath } from '../addresses.ts';
+import { accountLink, downloadPath } from '../addresses.ts';
 import { viewPage } from '../view.ts';
 import { daysShown, type Work, work } from '../views/work.ts';
 import { parts } from './operation.ts';
 
 /** The queue, the workers with what they do, and how downloads end. */
 
-export const show = viewPage(work, {
+const named: typeof work = { ...work, named: ({ queue: { accounts } }) => accounts };
+
+export const show = viewPage(named, {
   title: 'Queue and workers',
   section: 'operation',
   islands: ['plot'],
@@ -22,9 +24,13 @@ export const show = viewPage(work, {
 });
 
 function queue({ answers, waiting, is_more: isMore, oldest, platforms, accounts }: Work['queue']): Html {
-  const by = (name: string, rows: Work['queue']['platforms'], nameOf: (row: string) => Html | string) =>
+  const by = <Row extends { waiting: number; oldest: string }>(
+    name: string,
+    rows: readonly Row[],
+    nameOf: (row: Row) => Html | string,
+  ) =>
     listTable(`Waiting by ${name.toLowerCase()}`, rows, {
-      [name]: rowName((row) => nameOf(row.name)),
+      [name]: rowName(nameOf),
       Waiting: countCell((row) => row.waiting),
       'Oldest since': (row) => time(row.oldest),
     });
@@ -39,8 +45,8 @@ function queue({ answers, waiting, is_more: isMore, oldest, platforms, accounts 
     ])}
     ${
       waiting > 0 &&
-      html`${by('Platform', platforms, (name) => name)}
-      ${by('Account', accounts, (name) => html`<a data-row href="${accountPath(name)}"><code>${name}</code></a>`)}`
+      html`${by('Platform', platforms, ({ name }) => name)}
+      ${by('Account', accounts, (row) => accountLink(row, { isRow: true }))}`
     }`;
 }
 

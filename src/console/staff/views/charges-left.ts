@@ -45,6 +45,7 @@ export const chargeOfDownload: View<{ token: string }, ChargesLeft & { token: st
     return { token, ...(await readChargesLeftAt(dependencies, { accountId, stream, revisions: [queued - 1] })) };
   },
   accessRecords: ({ account_id: accountId, token }) => [{ accountId, token, page: 'download' }],
+  named: (shown) => [shown],
 };
 
 const revision = z
@@ -69,4 +70,5 @@ export const tickedCharges: View<z.infer<typeof ticked>, ChargesLeft> = {
     return shown;
   },
   accessRecords: ({ account_id: accountId }) => [{ accountId, token: null, page: 'downloads' }],
+  named: (shown) => [shown],
 };

@@ -97,12 +97,14 @@ export const charges: JsonView<ChargesInput, Charges> = {
     }),
   // The videos are what somebody downloaded.
   accessRecords: accessRecordsOf,
+  named: ({ period }) => [period],
 };
 
 /** All rows that the view shows page by page. */
 export const exportCharges = {
   input,
   accessRecords: accessRecordsOf,
+  named: ({ period }: { period: OverageRow }) => [period],
   read: async (dependencies: StaffDependencies, given: ChargesInput) => {
     const period = await readPeriod(dependencies.pool, given);
     const of = ofPeriod(period, given, dependencies);

@@ -16,6 +16,7 @@ import { correctionStatuses } from '../../../domain/correction-requests.ts';
 import { missing } from '../../visit.ts';
 import { firstRows, type JsonView } from '../view.ts';
 import { chargeRow, chargeRowOf } from './charges.ts';
+import { customer } from './overage.ts';
 
 const actor = z.strictObject({ type: z.string(), id: z.string(), role: z.string(), reason: z.string() });
 export type ShownActor = z.infer<typeof actor>;
@@ -24,6 +25,7 @@ export type ShownActor = z.infer<typeof actor>;
 const shownCorrection = z.strictObject({
   correction_id: z.string(),
   account_id: z.string(),
+  customer,
   status: z
     .enum(correctionStatuses)
     .describe('Asked: it waits for a second person. Permitted: it is about to be given back.'),
@@ -77,9 +79,12 @@ export const correction: JsonView<{ id: string }, CorrectionStory> = {
       const row = z.uuid().safeParse(id).success ? await readCorrection(client, id) : undefined;
       if (!row) throw missing();
       const events: MadeEvent[] = row.status === 'made' ? await listMadeEvents(client, row) : [];
-      return { ...correctionFacts(row), charge_rows: await readCharges(client, row), made: events };
+      return { ...unnamed(row), charge_rows: await readCharges(client, row), made: events };
     }),
+  named: (story) => [story],
 };
+
+const unnamed = (row: CorrectionRow) => ({ ...correctionFacts(row), customer: null });
 
 async function readCharges(
   client: Pick<PoolClient, 'query'>,
@@ -113,6 +118,7 @@ const givenBack = z.strictObject({
   type: z.enum(['ChargeWaived', 'DownloadCreditReturned', 'CreditNoteIssued']),
   event_id: z.string(),
   account_id: z.string(),
+  customer,
   token: z.string().nullable(),
   charges: z.int().describe('How many charges it names; 0 for a credit note about a whole line.'),
   number: z.int().nullable().describe('The credit note.'),
@@ -143,6 +149,7 @@ export const corrections: JsonView<CorrectionsInput, Corrections> = {
   input,
   shown,
   read: ({ pool }, given) => inSnapshot(pool, (client) => readCorrections(client, given)),
+  named: ({ waiting, unfinished, given_back: given, asked }) => [...waiting, ...unfinished, ...given, ...asked],
 };
 
 async function readCorrections(
@@ -152,8 +159,8 @@ async function readCorrections(
   const waiting = await listWaitingCorrections(client, { status: 'asked', limit: maxWaiting });
   const unfinished = await listWaitingCorrections(client, { status: 'permitted', limit: maxWaiting });
   const wait = {
-    waiting: waiting.map((row) => correctionFacts(row)),
-    unfinished: unfinished.map((row) => correctionFacts(row)),
+    waiting: waiting.map(unnamed),
+    unfinished: unfinished.map(unnamed),
   };
   const limit = perPage + 1;
   if (list === 'asked' || status !== undefined || by !== undefined || reference !== undefined) {
@@ -163,12 +170,13 @@ async function readCorrections(
       limit,
     });
     const { rows, next } = firstRows(found, perPage, ({ position: place }) => place);
-    return { ...wait, given_back: [], asked: rows.map((row) => correctionFacts(row)), next };
+    return { ...wait, given_back: [], asked: rows.map(unnamed), next };
   }
   const found = await listGivenBack(client, { accountId, before, limit });
   const { rows, next } = firstRows(found, perPage, ({ position: place }) => place);
   const given = rows.map(({ position: _position, actor: who, correction, ...made }) => ({
     ...made,
+    customer: null,
     by: actorFacts(who),
     correction_id: correction?.correction_id ?? null,
     approved_by: correction?.decided_by ? actorFacts(correction.decided_by) : null,

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { hasIdempotencyKey } from '../../../../projections/job-timeline.ts';
 import { type DownloadRecord, readDownloadRecord } from '../../../../projections/queries/download-record.ts';
 import { jobStatuses } from '../../../domain/download-job.ts';
 import { failureReasonNames, failureReasons } from '../../../domain/failure-reasons.ts';
@@ -7,6 +8,7 @@ import type { RecordedEvent } from '../../../ports/event-store.ts';
 import { missing } from '../../visit.ts';
 import { type JsonView, pick } from '../view.ts';
 import { stepSchema, stepsOf } from './download-steps.ts';
+import { customer } from './overage.ts';
 
 const instant = z.iso.datetime();
 
@@ -33,6 +35,13 @@ const ofJob = {
 
 const shown = z.strictObject({
   ...ofJob,
+  customer,
+  key_prefix: z.string().nullable().describe('The beginning of that key, which people have.'),
+  key_label: z.string().nullable(),
+  has_idempotency_key: z
+    .boolean()
+    .nullable()
+    .describe('Whether the request came with an `Idempotency-Key`; null while the timeline is not known.'),
   failure_message: z.string().nullable().describe('The reason, as clients read it.'),
   file: z
     .strictObject({ mime: z.string(), size_bytes: z.int(), expired_at: instant.nullable() })
@@ -83,6 +92,7 @@ export const download: JsonView<z.infer<typeof input>, Download> = {
       answer: { ...answer, body: answer.body as Record<string, unknown> },
     };
   },
+  named: (shown) => [shown],
   accessRecords: ({ account_id: accountId, token }) => [{ accountId, token, page: 'download' }],
 };
 
@@ -90,12 +100,16 @@ const givesCreditBack = new Set(['DownloadVoided', 'DownloadCreditReturned']);
 
 const placeOf = (event: RecordedEvent | undefined) => (event ? pick(event, place.shape) : null);
 
-function factsOf({ download: job, timeline, credit_notes: notes }: DownloadRecord) {
+function factsOf({ download: job, timeline, credit_notes: notes, api_key: key }: DownloadRecord) {
   const { failure_reason: reason, file_mime: mime, cents: charged } = job;
   const inPeriod = timeline.reduce((sum, { cents }) => sum + Math.max(0, 0 - (cents ?? 0)), 0);
   const givenBack = inPeriod + notes.reduce((sum, note) => sum + note.cents, 0);
   return {
     ...pick(job, ofJob),
+    customer: null,
+    key_prefix: key?.key_prefix ?? null,
+    key_label: key?.label ?? null,
+    has_idempotency_key: hasIdempotencyKey(timeline) ?? null,
     failure_message: reason === null ? null : failureReasons[reason].message,
     file: mime === null ? null : { mime, size_bytes: job.file_size_bytes ?? 0, expired_at: job.file_expired_at },
     charged_cents: charged,

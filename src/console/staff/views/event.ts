@@ -8,6 +8,7 @@ import { type DomainEvent, type EventMetadata, eventMetadata } from '../../../do
 import type { EventStore, RecordedEvent } from '../../../ports/event-store.ts';
 import { missing } from '../../visit.ts';
 import { type JsonView, pick } from '../view.ts';
+import { customer } from './overage.ts';
 
 const place = z.strictObject({ id: z.uuid(), type: z.string(), stream: z.string(), revision: z.int() });
 
@@ -18,6 +19,7 @@ const shown = z.strictObject({
   stored_at: z.iso.datetime().describe('When the log stored it, by its own clock.'),
   text: z.string().describe('What happened, in words; empty for an event that says all by its type.'),
   account_id: z.string().nullable(),
+  customer,
   token: z.string().nullable().describe('The download that it is about.'),
   data: z.record(z.string(), z.unknown()),
   metadata: eventMetadata.describe('As the log has it; `hash` is the last part of the chain up to here.'),
@@ -73,6 +75,7 @@ export const event: JsonView<z.infer<typeof input>, EventShown> = {
     return {
       ...factsOf(found, metadata),
       account_id: accountId,
+      customer: null,
       token,
       chain: chainOf(found, metadata, near),
       before: shownPlace(near.find((each) => each.revision === revision - 1)),
@@ -85,6 +88,7 @@ export const event: JsonView<z.infer<typeof input>, EventShown> = {
       ),
     };
   },
+  named: (shown) => [shown],
   accessRecords: ({ account_id: accountId, token }) =>
     accountId === null ? [] : [{ accountId, token, page: token === null ? 'account' : 'download' }],
 };

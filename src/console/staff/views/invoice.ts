@@ -59,6 +59,7 @@ export const invoiceLine: View<z.infer<typeof lineInput>, LineLeft> = {
   input: lineInput,
   read: readLine,
   accessRecords,
+  named: (shown) => [shown],
 };
 
 export const creditNote: View<z.infer<typeof input>, CreditNoteDocument> = {

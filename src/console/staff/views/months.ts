@@ -18,7 +18,7 @@ import { missing } from '../../visit.ts';
 import type { StaffDependencies } from '../dependencies.ts';
 import { isBehind, type Verification, verification, verificationOf } from '../verification.ts';
 import { eachShown, firstRows, type JsonView, listOf, pick, type View } from '../view.ts';
-import { allMonths, month, phases, sums as overage } from './overage.ts';
+import { allMonths, customer, month, phases, sums as overage } from './overage.ts';
 
 /** The close of a month, in sum and account by account. */
 
@@ -48,6 +48,7 @@ const reasons = Object.keys(openReasons) as [OpenReason, ...OpenReason[]];
 const notInvoiced = listOf('The parts of what is not invoiced, and why.', { cents: z.int(), why: z.enum(reasons) });
 const row = z.strictObject({
   account_id: z.string(),
+  customer,
   period_start: instant.describe('First instant of the billing period, in UTC.'),
   plan: z.string(),
   phase: z.enum(phases),
@@ -110,10 +111,11 @@ export const monthClose: JsonView<MonthInput, ShownMonth> = {
       phases: close.phases,
       verification: await verificationOf(dependencies, state, { reached }),
       is_behind: await isBehind(dependencies.store, periodMoney, reached),
-      accounts: shownRows.map((close) => pick(close, row.shape)),
+      accounts: shownRows.map((close) => pick({ ...close, customer: null }, row.shape)),
       next,
     };
   },
+  named: ({ accounts }) => accounts,
 };
 
 const filterOf = ({ account, not_invoiced }: Pick<MonthInput, 'account' | 'not_invoiced'>) => ({
@@ -135,6 +137,7 @@ export const exportMonth = {
     return {
       fileName: `month-${given.month}`,
       columns: [...Object.keys(row.shape).filter((name) => name !== 'not_invoiced'), 'why_not'],
+      hasNames: true as const,
       about: { of: 'month', ...given },
       rows: () => eachShown(pages(), fileRowOf),
     };
@@ -143,7 +146,7 @@ export const exportMonth = {
 
 /** With the reasons as one text, for files. */
 const fileRowOf = (close: AccountClose) => ({
-  ...pick(close, row.shape),
+  ...pick({ ...close, customer: null }, row.shape),
   why_not: close.not_invoiced.map(({ cents: part, why }) => `${String(part)}: ${openReasons[why]}`).join('; '),
 });
 

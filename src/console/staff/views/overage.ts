@@ -47,8 +47,16 @@ export type OverageInput = z.infer<typeof input>;
 export const sums = Object.fromEntries(
   overageColumns.map(({ name, says }) => [name, z.int().describe(says)]),
 ) as Record<keyof OverageCounts, z.ZodInt>;
+export const customer = z
+  .string()
+  .nullable()
+  .describe(
+    'Name on its invoices, or the e-mail address that it was opened with; null while the log cannot record who looks, or if it was erased.',
+  );
+
 export const overageRow = z.strictObject({
   account_id: z.string(),
+  customer,
   period_start: instant.describe('First instant of the billing period, in UTC.'),
   month: z.string(),
   plan: z.string(),
@@ -93,6 +101,7 @@ export const overage: JsonView<OverageInput, Overage> = {
       };
     });
   },
+  named: ({ rows }) => rows,
 };
 
 /** All rows that the view shows page by page, as of one instant. */
@@ -105,6 +114,7 @@ export const exportOverage = {
     return {
       fileName: `overage-${month}`,
       columns: Object.keys(overageRow.shape),
+      hasNames: true as const,
       about: { of: 'overage', ...given, month },
       rows: (gone: AbortSignal) => eachShown(exportPeriodMoney(exportPool, wanted, gone), overageRowOf),
     };
@@ -129,7 +139,7 @@ const wantedOf = (given: OverageInput): { filter: OverageFilter; order: OverageO
   order: { sort: given.sort, descending: given.order === 'desc' },
 });
 
-export const overageRowOf = (period: PeriodMoney): OverageRow => pick(period, overageRow.shape);
+export const overageRowOf = (period: PeriodMoney): OverageRow => pick({ ...period, customer: null }, overageRow.shape);
 
 /** Rows of a month by phase, as one. */
 const sumsByMonth = (rows: readonly MonthMoney[]): OverageMonth[] =>

@@ -59,6 +59,7 @@ export const person: View<{ person: string }, Person> = {
     const tokens = [...log.tokens.values()].toReversed().map((token) => tokenFacts(token, { isStaff, now: now() }));
     return { ...memberFacts(row, log, now()), issued_tokens: tokens, access_records: records };
   },
+  named: ({ access_records: records }) => records,
 };
 
 const accessRecordsInput = z.object({
@@ -80,4 +81,5 @@ export const accessRecords: View<z.infer<typeof accessRecordsInput>, Rows<Access
     const found = await listAccessRecords(pool, { of, before, limit: accessRecordsPerPage + 1 });
     return firstRows(found, accessRecordsPerPage, ({ position }) => position);
   },
+  named: ({ rows }) => rows,
 };

@@ -6,9 +6,10 @@ import {
   searchHitKinds,
 } from '../../../../projections/queries/search-by-id-or-number.ts';
 import { accountPath, correctionPath, documentPath, downloadPath, eventPath } from '../addresses.ts';
-import type { JsonView } from '../view.ts';
+import { type JsonView, listOf } from '../view.ts';
+import { customer } from './overage.ts';
 
-const limit = 20;
+const [limit, limitOfKind] = [20, 100];
 
 const input = z.object({
   search: z
@@ -17,14 +18,16 @@ const input = z.object({
     .min(1, 'is empty')
     .max(maxSearchCharacters, 'is too long')
     .describe(
-      'A token, an account, an API key or its beginning, an e-mail address, the address or id of a video, the number of an invoice or a credit note, a request, an event, an idempotency key, or the reference of a correction.',
+      'A token or its first ten characters, a link to a file, an account, a part of a name or the tax ID on invoices, an API key or its beginning, an e-mail address or its domain, the address or id of a video, the number of an invoice or a credit note, a request, an event, an idempotency key, or the reference of a correction.',
     ),
+  kind: z.enum(searchHitKinds).optional().describe('Only hits of this kind.'),
 });
 
 const hit = z.strictObject({
   kind: z.enum(searchHitKinds).describe('What the text stands for.'),
   id: z.string().nullable().describe('Id in its kind: of an event, an API key, a person or a correction.'),
   account_id: z.string().nullable(),
+  customer,
   token: z.string().nullable().describe('The download, if it is about one.'),
   label: z.string().nullable().describe('What it is in a few words.'),
   time: z.iso.datetime().nullable().describe('In UTC.'),
@@ -33,8 +36,16 @@ const hit = z.strictObject({
 export type Hit = z.infer<typeof hit>;
 
 const shown = z.strictObject({
+  kinds: listOf('The kinds that there are hits of, whichever is asked for.', {
+    kind: z.enum(searchHitKinds),
+    hits: z.int().describe(`At most ${String(limitOfKind)}.`),
+  }),
   hits: z.array(hit).describe('The newest first.'),
-  more: z.boolean().describe(`There are more than ${String(limit)} of a kind: only the newest are here.`),
+  more: z
+    .boolean()
+    .describe(
+      `There are more than ${String(limit)} of a kind, or more than ${String(limitOfKind)} of the one that is asked for: only the newest are here.`,
+    ),
 });
 export type SearchResult = z.infer<typeof shown>;
 
@@ -43,15 +54,21 @@ export const search: JsonView<z.infer<typeof input>, SearchResult> = {
   summary: 'Everything that a text stands for',
   input,
   shown,
-  read: async ({ pool, macs, samplePlatformOrigin }, { search: text }) => {
-    const found = await searchReadModels({ client: pool, macs, platforms: { samplePlatformOrigin } }, text, { limit });
-    const counts = new Map<string, number>();
-    const hits = found.filter(({ kind }) => {
-      counts.set(kind, (counts.get(kind) ?? 0) + 1);
-      return (counts.get(kind) ?? 0) <= limit;
-    });
-    return { hits: hits.map((each) => ({ ...each, path: pathOf(each) })), more: hits.length < found.length };
+  read: async ({ pool, macs, samplePlatformOrigin }, { search: text, kind: wanted }) => {
+    const platforms = { samplePlatformOrigin };
+    const found = await searchReadModels({ client: pool, macs, platforms }, text, { limit: limitOfKind });
+    const byKind = [...Map.groupBy(found, ({ kind }) => kind)].map(([kind, hits]) => ({ kind, hits }));
+    const most = wanted === undefined ? limit : limitOfKind;
+    const listed = byKind.filter(({ kind }) => wanted === undefined || kind === wanted);
+    const shownOf = new Set(listed.flatMap(({ hits }) => hits.slice(0, most)));
+    const hits = found.filter((each) => shownOf.has(each));
+    return {
+      kinds: byKind.map(({ kind, hits: all }) => ({ kind, hits: Math.min(all.length, limitOfKind) })),
+      hits: hits.map((each) => ({ ...each, customer: null, path: pathOf(each) })),
+      more: listed.some(({ hits: all }) => all.length > most),
+    };
   },
+  named: ({ hits }) => hits,
   accessRecords: ({ hits }) => {
     const accounts = new Set(hits.flatMap(({ account_id: accountId }) => accountId ?? []));
     return [...accounts].map((accountId) => ({ accountId, token: null, page: 'search' }));
@@ -62,10 +79,11 @@ function pathOf({ kind, id, account_id: accountId, token }: SearchHit): string {
   const account = accountPath(accountId ?? '');
   switch (kind) {
     case 'account':
-    case 'person':
+    case 'customer':
       return account;
+    case 'person':
     case 'api_key':
-      return `${account}#${id ?? ''}`;
+      return `${account}?found=${id ?? ''}#${id ?? ''}`;
     case 'document': {
       const [type, number] = (id ?? '').split(' ');
       return documentPath(type as 'InvoiceIssued' | 'CreditNoteIssued', {
@@ -82,6 +100,6 @@ function pathOf({ kind, id, account_id: accountId, token }: SearchHit): string {
       return downloadPath(token ?? '');
     case 'request':
     case 'reference':
-      return token === null ? eventPath(id ?? '') : `${downloadPath(token)}#event-${id ?? ''}`;
+      return token === null ? eventPath(id ?? '') : `${downloadPath(token)}?at=${id ?? ''}#event-${id ?? ''}`;
   }
 }

@@ -26,7 +26,9 @@ export const shownWork = z.strictObject({
     is_more: z.boolean().describe('More wait than were counted.'),
     oldest: z.iso.datetime().nullable(),
     platforms: z.array(waitingBy),
-    accounts: z.array(waitingBy).describe('Those with the most.'),
+    accounts: z
+      .array(waitingBy.omit({ name: true }).extend({ account_id: z.string() }))
+      .describe('Those with the most.'),
   }),
   workers: z.array(
     z.strictObject({
@@ -85,6 +87,13 @@ export const work: View<object, Work> = {
     const beating = workers.flatMap(({ worker_id: id, quiet_seconds: quiet, about: said }) =>
       quiet !== null && quiet < 60 ? [{ host: said?.host ?? id, notices: said?.notices ?? [] }] : [],
     );
-    return { parts: await readParts(dependencies, beating), queue: { answers, ...queue }, workers, hours, days };
+    const accounts = queue.accounts.map(({ name, ...waits }) => ({ account_id: name, ...waits }));
+    return {
+      parts: await readParts(dependencies, beating),
+      queue: { answers, ...queue, accounts },
+      workers,
+      hours,
+      days,
+    };
   },
 };

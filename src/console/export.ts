@@ -1,10 +1,10 @@
 import { Readable } from 'node:stream';
 import { stringify } from 'csv-stringify/sync';
 import type { FastifyReply } from 'fastify';
-import { byteOrderMark, spreadsheetCsv } from '../../documents/spreadsheet-csv.ts';
-import { endOfAnswer } from '../../requests/end-of-answer.ts';
-import { leaveOnce, type LongVisit } from '../live/long-visits.ts';
-import { type Answer, PageRefusal, type StaffVisit } from '../visit.ts';
+import { byteOrderMark, spreadsheetCsv } from '../documents/spreadsheet-csv.ts';
+import { endOfAnswer } from '../requests/end-of-answer.ts';
+import { leaveOnce, type LongVisit } from './live/long-visits.ts';
+import { type Answer, PageRefusal, type SignedInVisit } from './visit.ts';
 
 /**
  * Rows of a table as a file, page by page in constant memory, however many there are.
@@ -20,6 +20,8 @@ export interface Exported<Row extends object> {
   fileName: string;
   /** Those of the CSV, in their order. */
   columns: readonly string[];
+  /** Its rows get the names of their accounts (`NamedRow`). */
+  hasNames?: true;
   /** What the rows are of, at the top of the JSON. */
   about: { of: string } & Readonly<Record<string, unknown>>;
   /** @param gone aborted once nobody reads them any more */
@@ -49,7 +51,7 @@ export interface ExportLimits {
 export async function exportAnswer<Row extends object>(
   form: ExportForm,
   { exports }: { exports: RunningExports },
-  { reply, request, stay }: { reply: FastifyReply } & Pick<StaffVisit, 'request' | 'stay'>,
+  { reply, request, stay }: { reply: FastifyReply } & Pick<SignedInVisit<unknown>, 'request' | 'stay'>,
   { rows, ...exported }: Exported<Row>,
 ): Promise<Answer> {
   if (!exports.begin())
