@@ -276,9 +276,8 @@ describe.each(Object.keys(visitors))('%s', (visitor) => {
       for (const request of requests) {
         const { status, headers, text } = await ask(browser, request);
         const address = addressOf(request);
-        expect([request.name, status, headers['location'], text]).toEqual([
-          ...[request.name, 303, expect.stringMatching(signInFrom(request.method, address, '/staff')), ''],
-        ]);
+        expect([request.name, status, text]).toEqual([request.name, 303, '']);
+        expect(headers['location']).toMatch(signInFrom(request.method, address, '/staff'));
       }
     });
   });
