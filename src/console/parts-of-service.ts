@@ -22,9 +22,9 @@ export interface PartsDependencies {
 
 const isServer = (name: string): name is Server => name in servers;
 
-/** The servers, and what else this process waits for. */
+/** The servers, and what else this process waits for. A clock that is shifted on purpose is no fault. */
 export async function partsOfService({ readiness, serviceParts }: PartsDependencies): Promise<PartOfService[]> {
-  const { parts } = await readiness();
+  const { clock_offset_seconds: _shifted, ...parts } = (await readiness()).parts;
   const away = serviceParts.awaySeconds();
   return Object.entries(parts).map(([part, state]) => {
     const isOk = state === 'ok';
@@ -60,7 +60,8 @@ export const partsAtFault = (parts: readonly PartOfService[]): Html =>
 export const partsTable = (parts: readonly PartOfService[]): Html =>
   listTable('Parts of the service', parts, {
     Part: rowName(({ part }) => part),
-    State: (row) => tag(row.state, isAtFault(row) ? 'bad' : 'good'),
+    // A reason may be long.
+    State: (row) => (isAtFault(row) ? html`<strong>${row.state}</strong>` : tag(row.state, 'good')),
     Since: ({ away_seconds: seconds }) => seconds !== null && sinceText(seconds),
     Meanwhile: ({ meanwhile }) => meanwhile !== null && html`<div class="reason">${meanwhile}</div>`,
   });

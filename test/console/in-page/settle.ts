@@ -17,6 +17,7 @@ export async function settle(): Promise<void> {
     [/\b\d+ h \d+ min\b/g, '23 h 59 min'],
     // Mails are events too, and come before or after others of their stream.
     [/(?<=\bevent )\d+(?= of )/gi, '9'],
+    [/\b\d+(?= days old)/g, '90'],
     [/\b\d+(?= of 500\b)/g, '12'],
     [/\b\d+(?= times in the past hour)/g, '12'],
   ];
@@ -43,6 +44,13 @@ export async function settle(): Promise<void> {
   for (const input of document.querySelectorAll('input')) {
     if (input.type !== 'hidden' && settled(input.value) !== input.value) input.value = settled(input.value);
   }
+  // The course of the day, of which every run has another.
+  for (const drawn of document.querySelectorAll<HTMLElement>('[data-plot*=\'"by":"hour"\'] canvas'))
+    drawn.style.visibility = 'hidden';
+  const [first, ...others] = document.querySelectorAll('[aria-label$="by the hour"] tbody tr');
+  for (const row of others) row.remove();
+  for (const [index, cell] of first?.querySelectorAll('td').entries() ?? [])
+    cell.textContent = index === 0 ? '12' : '0.5 s';
   // A bar that waits goes to and fro, and not by an animation of ours.
   for (const bar of document.querySelectorAll('progress')) if (bar.position === -1) bar.value = bar.max / 2;
   // An earlier look went through the page by the keyboard.
