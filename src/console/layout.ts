@@ -29,7 +29,10 @@ export function layout<Session extends SiteSession>(page: Page, around: Around<S
         ${assets.stylesheets.map((address) => html`<link rel="stylesheet" href="${address}" />`)} ${assets.importMap}
         ${['console', ...islands].map((name) => html`<script type="module" src="${assets.script(name)}"></script>`)}
       </head>
-      <body ${around.isAnswer && html`data-answer`} ${session && html`data-reader="${site.readerOf(session)}"`}>
+      <body
+        ${around.isAnswer && html`data-answer="${page.address ?? ''}"`}
+        ${session && html`data-reader="${site.readerOf(session)}"`}
+      >
         <a class="skip" href="#content">Skip to the content</a>
         <div class="shell">
           ${session && menu(entries, { ...around, session, section })}

@@ -11,7 +11,9 @@ interface Series {
   values: number[];
 }
 
-const tokens = ['bad', 'warn', 'info', 'accent'];
+/** Colours of what should not be, and of what should. */
+export const coloursOfFailures = ['bad', 'warn', 'info', 'accent'];
+export const coloursOfUse = ['accent', 'info', 'warn', 'bad'];
 const others = 'all others';
 
 /**
@@ -20,7 +22,7 @@ const others = 'all others';
  *
  * @param days those of the plot, in their order
  */
-export function seriesByName(values: readonly Value[], days: readonly string[]): Series[] {
+export function seriesByName(values: readonly Value[], days: readonly string[], tokens: readonly string[]): Series[] {
   const sums = new Map<string, number>();
   for (const { name, value } of values) sums.set(name, (sums.get(name) ?? 0) + value);
   const names = [...sums].sort(([, one], [, other]) => other - one).map(([name]) => name);

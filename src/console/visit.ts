@@ -62,6 +62,8 @@ export interface Page {
   section?: Section;
   /** Scripts that make parts of it move, by their names in `browser/`. */
   islands?: readonly string[];
+  /** Of the answer to a form: the address at which it is shown again, for somebody who comes back to it. */
+  address?: string;
   /** Keys that it has beside those of every page, and what they do. */
   keys?: readonly (readonly [key: string, what: string])[];
 }

@@ -67,7 +67,7 @@ it('the log is asked once whether it is there, before all that would wait for it
   const { store, reads } = noteReads(changedLog(log.store, { headPosition }));
   const { logger, text } = rememberingLogger();
   const loop = start({ store, logger });
-  await waitFor(() => text().includes('a part is lost'), { what: 'a round that fails' });
+  await waitFor(() => text().includes('EventStoreDB is away'), { what: 'a round that fails' });
   await loop.stop();
   expect(text()).toContain('"what":"a round"');
   expect(reads(`corrections-${account.accountId}`)).toEqual([]);

@@ -82,6 +82,9 @@ raised.
 This period began on 2026-11-01 and ends on 2026-12-01, at 00:00 UTC.
 The allowance of the plan is then available again.
 
+To raise the cap, open
+https://reeltally.test/console/settings#cap
+
 These figures are of 2026-11-14, 12:00:00 UTC.
 This mail is sent when the cap is reached.
 `,

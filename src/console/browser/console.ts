@@ -78,8 +78,9 @@ if (help) {
   help.hidden = false;
   help.addEventListener('click', showHelp);
 }
-// Going back to the answer to a form, or reloading it, asks for the page that has the form.
-if ('answer' in document.body.dataset) history.replaceState(null, '', location.href);
+// Going back to the answer to a form, or reloading it, shows it again, or the page that has the form.
+const { answer } = document.body.dataset;
+if (answer !== undefined) history.replaceState(null, '', answer === '' ? location.href : answer);
 // A page from the memory of the browser may be of a session that has ended.
 addEventListener('pageshow', ({ persisted }) => persisted && location.reload());
 // Browsers keep the fragment of an address over the way to the sign-in; the server never gets it.

@@ -42,7 +42,7 @@ export const pageRoutes: readonly Route<StaffSession, StaffDependencies>[] = [
   open('GET', '/docs', reference.show),
 
   signedIn('GET', '', 'support', start.show),
-  signedIn('GET', '/search', 'support', search.begin),
+  signedIn('GET', '/search', 'support', search.showAgain),
   signedIn('POST', '/search', 'support', search.find),
   signedIn('GET', '/accounts/:account', 'support', account.show),
   signedIn('GET', '/accounts/:account/downloads', 'support', accountDownloads.show),

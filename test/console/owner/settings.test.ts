@@ -49,7 +49,7 @@ describe('a change of plan', () => {
     expect(await shown()).toMatchObject({ plan: 'studio_500', coming: { terms: { plan: 'dev_100' } } });
     const told = await follow(owner, changed);
     expect(told).toMatch(
-      /Plan The change is saved: you are on studio_500 until (\d{4}-\d\d-\d\d) , and on dev_100 from then on\..*dev_100 .* from \1 on/,
+      /Plan The change is saved: you are on studio_500 until (\w{3} \d{4}-\d\d-\d\d) , and on dev_100 from then on\..*dev_100 .* from \1 on/,
     );
   });
 

@@ -163,6 +163,22 @@ it('an empty text leads to the start, and one that is too long is refused', asyn
   expect((await find('  ')).headers['location']).toBe('/staff');
   expect((await find('x'.repeat(2_049))).status).toBe(400);
   expect((await browser.get('/staff/search')).headers['location']).toBe('/staff');
+  expect((await browser.get('/staff/search?for=wrong')).headers['location']).toBe('/staff');
+});
+
+it('what was found has an address, which hides the text and shows it to one person alone', async () => {
+  const found = await browser.post('/staff/search', { search: 'sample', kind: '' });
+  const none = await browser.post('/staff/search', { search: 'nothing-of-the-kind' });
+  for (const { status, text } of [found, none]) {
+    expect(status).toBe(200);
+    const address = /data-answer="(\/staff\/search\?for=[\w.-]+)"/.exec(text)?.[1] ?? '';
+    expect(address).not.toMatch(/sample|nothing/);
+    const again = await browser.get(address);
+    expect(again.status).toBe(200);
+    expect(again.text).toContain(/ for <code>\w[^<]*<\/code>/.exec(text)?.[0]);
+    const another = await service.signedInAs('support');
+    expect((await another.get(address)).headers['location']).toBe('/staff');
+  }
 });
 
 it('who has looked at whose accounts is in the log before the answer comes', async () => {

@@ -2,7 +2,7 @@ import { listUsageOfKeys, type UsageOfKey } from '../../../../projections/querie
 import { type Html, html } from '../../../documents/html.ts';
 import type { BillingPeriod } from '../../../domain/billing-period.ts';
 import { amountCell, count, countCell, empty, listTable, money, plotFigure, rowName } from '../../parts.ts';
-import { seriesByName } from '../../series-by-name.ts';
+import { coloursOfUse, seriesByName } from '../../series-by-name.ts';
 import { type Answer, type OwnerVisit, page } from '../../visit.ts';
 import type { ConsoleDependencies } from '../dependencies.ts';
 import { chosenPeriod, daysOf, periodChoice } from './overview.ts';
@@ -41,7 +41,7 @@ function plots(keys: readonly UsageOfKey[], period: BillingPeriod): Html {
     const values = keys.flatMap((key) =>
       key.days.map((each) => ({ name: nameOf(key), day: each.day, value: valueOf(each) })),
     );
-    return { days: all.map((day) => Date.parse(day) / 1_000), series: seriesByName(values, all) };
+    return { days: all.map((day) => Date.parse(day) / 1_000), series: seriesByName(values, all, coloursOfUse) };
   };
   const isCharged = keys.some(({ overage_cents: cents }) => cents > 0);
   return html`${plotFigure(

@@ -8,20 +8,42 @@ import type { StaffDependencies } from '../dependencies.ts';
 import { seeAs } from '../view.ts';
 import { type Hit, search, type SearchResult } from '../views/search-by-id-or-number.ts';
 
-/** What a text stands for. The text comes in a form: it may be personal data, and stands in no address and no history. */
+/**
+ * What a text stands for. The text comes in a form: it may be personal data, and stands in no address and no history. The address
+ * of what was found hides it, and shows it to that person alone.
+ */
 
-export async function find(visit: StaffVisit, dependencies: StaffDependencies): Promise<Answer> {
+export const find = (visit: StaffVisit, dependencies: StaffDependencies): Promise<Answer> | Answer => {
   const text = (visit.form.get('search') ?? '').trim();
-  if (text === '') return redirect('/staff');
-  const kind = visit.form.get('kind') ?? '';
+  return text === '' ? redirect('/staff') : show({ text, kind: visit.form.get('kind') ?? '' }, visit, dependencies);
+};
+
+interface Asked {
+  text: string;
+  kind: string;
+}
+
+async function show(asked: Asked, visit: StaffVisit, dependencies: StaffDependencies): Promise<Answer> {
+  const { text, kind } = asked;
   const result = await seeAs(visit, search, dependencies, { search: text, ...(kind !== '' && { kind }) });
   const [only, ...others] = new Set(result.hits.map(({ path }) => path));
   if (only !== undefined && others.length === 0) return redirect(only);
-  return page({ title: 'Search', section: 'search', content: content({ text, kind }, result, visit) });
+  const hidden = dependencies.macs.encrypt(JSON.stringify([visit.session.staffId, text, kind]));
+  return page({
+    title: 'Search',
+    section: 'search',
+    address: `/staff/search?for=${hidden}`,
+    content: content(asked, result, visit),
+  });
 }
 
-/** For somebody who reloads the page, or comes to it from signing in. */
-export const begin = (): Answer => redirect('/staff');
+/** For somebody who comes back to what was found. */
+export function showAgain(visit: StaffVisit, dependencies: StaffDependencies): Promise<Answer> | Answer {
+  const hidden = dependencies.macs.decrypt(visit.query.get('for') ?? '');
+  if (hidden === undefined) return redirect('/staff');
+  const [staffId, text = '', kind = ''] = JSON.parse(hidden) as string[];
+  return staffId === visit.session.staffId ? show({ text, kind }, visit, dependencies) : redirect('/staff');
+}
 
 const shownCharacters = 100;
 

@@ -2,7 +2,7 @@ import { type Html, html, numberCell } from '../../../documents/html.ts';
 import { failureReasonNames, failureReasons } from '../../../domain/failure-reasons.ts';
 import { count, countCell, day, empty, figures, listTable, note, plotFigure, rowName, tag, time } from '../../parts.ts';
 import { partsTable } from '../../parts-of-service.ts';
-import { seriesByName } from '../../series-by-name.ts';
+import { coloursOfFailures, seriesByName } from '../../series-by-name.ts';
 import { accountLink, downloadPath } from '../addresses.ts';
 import { viewPage } from '../view.ts';
 import { daysShown, type Work, work } from '../views/work.ts';
@@ -141,7 +141,10 @@ function plot(failed: Work['days'], by: 'outcome' | 'platform', caption: string,
     new Date(Date.parse(now) - (daysShown - 1 - index) * 86_400_000).toISOString().slice(0, 10),
   );
   const values = failed.map((row) => ({ name: row[by], day: row.day, value: row.downloads }));
-  const plotted = { days: dates.map((date) => Date.parse(date) / 1000), series: seriesByName(values, dates) };
+  const plotted = {
+    days: dates.map((date) => Date.parse(date) / 1000),
+    series: seriesByName(values, dates, coloursOfFailures),
+  };
   return plotFigure(plotted, caption);
 }
 
