@@ -9,7 +9,7 @@ import { pageRefusalOfError } from './failures.ts';
 import { layout } from './layout.ts';
 import { LongVisits } from './live/long-visits.ts';
 import { noteAnchor } from './parts.ts';
-import { partsAtFault, type PartsDependencies, partsOfService } from './parts-of-service.ts';
+import { type PartsDependencies, partsOfService, serversAtFault } from './parts-of-service.ts';
 import { pageOr } from './sign-in/asking-browser.ts';
 import { readCookies } from './sign-in/cookies.ts';
 import type { Handlers, Route, Site, SiteDependencies, SiteSession } from './site.ts';
@@ -84,8 +84,12 @@ export function registerSite<Session extends SiteSession, Dependencies extends S
       },
       // The server refuses some requests before they come to the handler.
       errorHandler: (error, request, reply) => {
-        const answered = answerOfError(error, { request, part, site, dependencies });
-        void answered.then((answer) => sendTo(reply, answer, undefined));
+        answerOfError(error, { request, part, site, dependencies })
+          .then((answer) => sendTo(reply, answer, undefined))
+          .catch((failure: unknown) => {
+            request.log.error({ err: failure }, 'a refusal could not be answered');
+            reply.raw.destroy();
+          });
       },
     });
   }
@@ -203,7 +207,7 @@ async function answerOfError<Session, Dependencies extends SiteDependencies>(
   const told = pageRefusalOfError(error) ?? refusalOfServer(error);
   if (told?.isServiceAway) {
     part.failed('a page', error);
-    return pageOfRefusal(told.refusal, { request, site }, partsAtFault(await partsOfService(dependencies)));
+    return pageOfRefusal(told.refusal, { request, site }, serversAtFault(await partsOfService(dependencies)));
   }
   if (told) return pageOfRefusal(told.refusal, { request, site });
   request.log.error({ err: error }, 'a page of the console failed');

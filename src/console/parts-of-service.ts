@@ -44,7 +44,21 @@ export const isAtFault = ({ state }: PartOfService): boolean => state !== 'ok';
 const sinceText = (seconds: number): string =>
   seconds < 120 ? `for ${String(Math.round(seconds))} s` : `for ${String(Math.round(seconds / 60))} minutes`;
 
-/** For a page that cannot be shown: which part is away. */
+/** For a page that cannot be shown, which anybody may see: the servers that are away, without the reasons that operators get. */
+export function serversAtFault(parts: readonly PartOfService[]): Html | undefined {
+  const away = parts.filter((part) => isAtFault(part) && part.meanwhile !== null);
+  if (away.length === 0) return undefined;
+  return html`<ul>
+    ${away.map(
+      ({ part, away_seconds: seconds, meanwhile }) =>
+        html`<li>
+          <strong>${part}</strong> is away${seconds !== null && html` (${sinceText(seconds)})`}. ${meanwhile ?? ''}
+        </li>`,
+    )}
+  </ul>`;
+}
+
+/** For staff: what is not as it should be. */
 export const partsAtFault = (parts: readonly PartOfService[]): Html =>
   html`<ul>
     ${parts

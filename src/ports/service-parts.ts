@@ -27,31 +27,36 @@ const secondsSince = (sinceMs: number) => Math.round((performance.now() - sinceM
 /** The servers that parts of this process miss: one line when one is away and one when it is back, however many parts need it. */
 class AwayServers {
   readonly #logger: PartLogger | undefined;
-  readonly #away = new Map<Server, { sinceMs: number; parts: Set<string> }>();
+  readonly #away = new Map<Server, { sinceMs: number; parts: Set<string>; missing: Set<string> }>();
 
   constructor(logger: PartLogger | undefined) {
     this.#logger = logger;
   }
 
-  missed(server: Server, { part, what, error }: { part: string; what: string; error: unknown }): void {
+  missed(server: Server, part: string, said: { what: string; reason: unknown }): void {
     const known = this.#away.get(server);
     if (known) {
       known.parts.add(part);
+      known.missing.add(part);
       return;
     }
-    this.#away.set(server, { sinceMs: performance.now(), parts: new Set([part]) });
+    this.#away.set(server, { sinceMs: performance.now(), parts: new Set([part]), missing: new Set([part]) });
     const { name, whileAway } = servers[server];
-    const { code, message } = (error ?? {}) as { code?: unknown; message?: unknown };
     this.#logger?.warn(
-      { server, part, what, reason: typeof code === 'string' ? code : message, whileAway },
+      { server, part, ...said, whileAway },
       `${name} is away; until it is back, what fails for it is logged at debug`,
     );
   }
 
-  /** A part that missed it works. */
-  works(server: Server): void {
+  /**
+   * A part that missed a server works: maybe without it. It is back once all that missed it work.
+   *
+   * @param isConnected the part watches the connection to the server, and has one
+   */
+  works(server: Server, part: string, isConnected: boolean): void {
     const away = this.#away.get(server);
-    if (!away) return;
+    if (!away?.missing.delete(part)) return;
+    if (away.missing.size > 0 && !isConnected) return;
     this.#away.delete(server);
     const awaySeconds = secondsSince(away.sinceMs);
     this.#logger?.warn({ server, awaySeconds, parts: [...away.parts] }, `${servers[server].name} is back`);
@@ -68,7 +73,27 @@ function serverOf(error: unknown): Server | undefined {
   if (error === undefined || error === null) return undefined;
   if (error instanceof EventStoreUnavailable) return 'event_store';
   if (isPostgresAway(error)) return 'postgres';
-  return (error as { name?: unknown }).name === 'NatsError' ? 'nats' : undefined;
+  const { name, code } = error as { name?: unknown; code?: unknown };
+  return name === 'NatsError' && natsAwayCodes.has(String(code)) ? 'nats' : undefined;
+}
+
+/** Of the client's errors about its connection, and about answers that do not come. */
+const natsAwayCodes = new Set(['CONNECTION_CLOSED', 'CONNECTION_REFUSED', 'DISCONNECT', 'TIMEOUT', '503']);
+
+/** Why a server is away, in a word: the texts of errors name addresses. */
+function reasonOf(error: unknown): unknown {
+  const { code, name } = (error ?? {}) as { code?: unknown; name?: unknown };
+  return typeof code === 'string' ? code : name;
+}
+
+/** What a part has missed since it works no more. */
+interface Lost {
+  sinceMs: number;
+  failures: Map<string, number>;
+  /** The servers that it missed, each with whether the part watches the connection to it. */
+  servers: Map<Server, boolean>;
+  /** It was lost for a reason of its own, which has its own two lines. */
+  isTold: boolean;
 }
 
 /**
@@ -82,7 +107,7 @@ export class ServicePart {
   readonly #name: string;
   readonly #logger: PartLogger | undefined;
   readonly #servers: AwayServers;
-  #lost: { sinceMs: number; failures: Map<string, number>; server: Server | undefined } | undefined;
+  #lost: Lost | undefined;
 
   constructor(name: string, logger: PartLogger | undefined, servers = new AwayServers(logger)) {
     this.#name = name;
@@ -95,35 +120,34 @@ export class ServicePart {
    * @param given server: which is away, where the error does not tell; whatever else a line should say
    */
   failed(what: string, error: unknown, given: { server?: Server } | object = {}): void {
-    const { server = serverOf(error), ...facts } = given as { server?: Server };
+    const { server: watched, ...facts } = given as { server?: Server; reason?: unknown };
+    const server = watched ?? serverOf(error);
     const said = { ...facts, part: this.#name, what, err: error };
-    if (this.#lost) this.#logger?.debug(said, 'a part is still lost');
-    else this.#lose(said, server);
-    const failures = this.#lost?.failures;
-    failures?.set(what, (failures.get(what) ?? 0) + 1);
-  }
-
-  #lose(said: { what: string; err: unknown }, server: Server | undefined): void {
-    this.#lost = { sinceMs: performance.now(), failures: new Map(), server };
-    if (server === undefined) {
-      this.#logger?.warn(said, 'a part is lost; until it is back, its failures are logged at debug');
-      return;
-    }
-    this.#logger?.debug({ ...said, server }, 'a part is lost with its server');
-    this.#servers.missed(server, { part: this.#name, what: said.what, error: said.err });
+    const isNew = this.#lost === undefined;
+    this.#lost ??= {
+      sinceMs: performance.now(),
+      failures: new Map(),
+      servers: new Map(),
+      isTold: server === undefined,
+    };
+    const { failures, servers } = this.#lost;
+    failures.set(what, (failures.get(what) ?? 0) + 1);
+    if (!isNew) this.#logger?.debug(said, 'a part is still lost');
+    else if (server) this.#logger?.debug({ ...said, server }, 'a part is lost with its server');
+    else this.#logger?.warn(said, 'a part is lost; until it is back, its failures are logged at debug');
+    if (!server || servers.has(server)) return;
+    servers.set(server, watched !== undefined);
+    this.#servers.missed(server, this.#name, { what, reason: facts.reason ?? reasonOf(error) });
   }
 
   works(): void {
     if (!this.#lost) return;
-    const { sinceMs, failures, server } = this.#lost;
+    const { sinceMs, failures, servers, isTold } = this.#lost;
     this.#lost = undefined;
     const said = { part: this.#name, awaySeconds: secondsSince(sinceMs), failures: Object.fromEntries(failures) };
-    if (server === undefined) {
-      this.#logger?.warn(said, 'a part is back');
-      return;
-    }
-    this.#logger?.debug(said, 'a part is back with its server');
-    this.#servers.works(server);
+    if (isTold) this.#logger?.warn(said, 'a part is back');
+    else this.#logger?.debug(said, 'a part is back with its server');
+    for (const [server, isWatched] of servers) this.#servers.works(server, this.#name, isWatched);
   }
 
   /** Number of failures since the part was lost; 0 while it works. */

@@ -16,7 +16,7 @@ import {
   type SubscriptionOptions,
 } from '../../ports/event-store.ts';
 import { isAfter } from '../../ports/log-position.ts';
-import { isPostgresAway, type ServicePart } from '../../ports/service-parts.ts';
+import type { ServicePart } from '../../ports/service-parts.ts';
 import type { Connection } from './connection.ts';
 import { isConnectionBroken } from './errors.ts';
 import { Arrivals, type ArrivalsOptions, SubscriptionDropped } from './subscription-arrivals.ts';
@@ -52,6 +52,8 @@ export class SupervisedSubscription implements Subscription {
   readonly #ended: Promise<void>;
   #isClosing = false;
   #isCaughtUp = false;
+  /** The server has ended it, or does not answer: its last failure is none of the consumer's. */
+  #isDropped = false;
   #failures = 0;
   /** The problem that was logged last and is not over. */
   #told: string | undefined;
@@ -97,7 +99,7 @@ export class SupervisedSubscription implements Subscription {
     const { name: subscription } = this.#options;
     const { logger, part } = this.#supervision;
     if (!(error instanceof UnreadableEvent || error instanceof ReaderRefused)) {
-      part.failed('the subscription', error, isPostgresAway(error) ? {} : { server: 'event_store' });
+      part.failed('the subscription', error, this.#isDropped ? { server: 'event_store' } : {});
       return;
     }
     const facts = { subscription, err: error };
@@ -125,6 +127,7 @@ export class SupervisedSubscription implements Subscription {
 
   async #connectAndFollow(): Promise<void> {
     this.#isCaughtUp = false;
+    this.#isDropped = false;
     while (!(await this.#connection.whenReady(performance.now() + closingCheckMs))) {
       if (this.#mustStop()) return;
     }
@@ -141,7 +144,9 @@ export class SupervisedSubscription implements Subscription {
       await this.#follow(arrivals, from);
     } catch (error) {
       // A batch that fails in the consumer says nothing about the connection.
-      if (arrivals.failure !== undefined) this.#connection.suspect(generation, isBroken(arrivals.failure));
+      const { failure } = arrivals;
+      this.#isDropped = failure !== undefined;
+      if (failure !== undefined) this.#connection.suspect(generation, isBroken(failure));
       throw error;
     } finally {
       arrivals.end();

@@ -1,8 +1,11 @@
 import type { Pool } from 'pg';
 import type { Logger } from 'pino';
+import { withDeadline } from '../../async/deadline.ts';
 import { servicePart, type ServiceParts } from '../../ports/service-parts.ts';
 
 const beatEveryMs = 10_000;
+/** A beat does not wait for a disk that does not answer. */
+const aboutMs = 2_000;
 
 /**
  * Records in Postgres, by its clock, that a worker is alive. Its claims hold for as long.
@@ -22,7 +25,7 @@ export async function startHeartbeat(
     await pool.query(
       `insert into worker_heartbeats (worker_id, about) values ($1, $2)
        on conflict (worker_id) do update set beaten_at = clock_timestamp(), about = excluded.about`,
-      [workerId, await about()],
+      [workerId, await withDeadline(about(), aboutMs, () => ({}))],
     );
   };
   await beat();

@@ -3,6 +3,7 @@
  * of many tabs would leave none for a click: a hidden tab lets go of its own. Of pages that are seen at once, in windows side by
  * side, four have one, and another page has to wait until one of these is left.
  */
+const againMs = 10_000;
 const places = ['live 1', 'live 2', 'live 3', 'live 4'];
 
 interface Followed {
@@ -38,6 +39,14 @@ export function followWhileSeen({ addressAfter, on, onEnd }: Followed): void {
         close();
         onEnd?.();
       });
+      // The browser gives it up for good where the answer is no stream: the place is another page's until the next try.
+      source.addEventListener('error', () => {
+        if (source.readyState !== EventSource.CLOSED || seenNow.aborted) return;
+        close();
+        setTimeout(() => {
+          if (!seenNow.aborted) inOnePlace(seenNow, stream);
+        }, againMs);
+      });
     });
 
   const look = () => {
@@ -56,6 +65,11 @@ export function followWhileSeen({ addressAfter, on, onEnd }: Followed): void {
 
 /** Waits for one of the places of this browser, and keeps it while `use` goes on. */
 function inOnePlace(seen: AbortSignal, use: (seen: AbortSignal) => Promise<void>): void {
+  // Browsers have locks where the connection is safe: over plain http, each page has a stream of its own.
+  if (!('locks' in navigator)) {
+    void use(seen);
+    return;
+  }
   const found = new AbortController();
   const signal = AbortSignal.any([seen, found.signal]);
   const inPlace = async () => {

@@ -27,7 +27,11 @@ function tell(other: string): void {
 }
 
 if (reader !== undefined) {
-  localStorage.setItem(signedIn, reader);
+  try {
+    localStorage.setItem(signedIn, reader);
+  } catch {
+    // A browser that keeps nothing for pages: its tabs do not tell each other.
+  }
   addEventListener('storage', ({ key, newValue }) => {
     if (key === signedIn && newValue !== null && newValue !== reader && !document.querySelector('dialog[open]'))
       tell(newValue);

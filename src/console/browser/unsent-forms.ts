@@ -1,16 +1,20 @@
 /**
  * A form that was sent after its session had ended is there again once its reader has signed in, as it was typed. Until then this
- * browser alone keeps it, for an hour at most.
+ * browser alone keeps it; after an hour, or after signing out, it is removed by the next page.
  */
 
 import { reader } from './one-account.ts';
+
+type Field = readonly [name: string, value: string];
 
 interface Sent {
   reader: string;
   /** Path of the page that has the form. */
   page: string;
   action: string;
-  fields: (readonly [name: string, value: string])[];
+  fields: Field[];
+  /** What the page has put into it: which of several forms with one action it is. */
+  hidden: Field[];
   atMs: number;
 }
 
@@ -27,6 +31,14 @@ const controlsOf = (form: HTMLFormElement): Control[] =>
     ({ type }) => type !== 'hidden' && type !== 'search',
   );
 
+/** Made anew for each page. */
+const changing = ['form_token', 'form_key', 'correction_id'];
+
+const hiddenOf = (form: HTMLFormElement): Field[] =>
+  [...form.querySelectorAll<HTMLInputElement>('input[type="hidden"][name]')]
+    .filter(({ name }) => !changing.includes(name) && !name.startsWith('shown'))
+    .map(({ name, value }) => [name, value] as const);
+
 const hasState = (control: Control): control is HTMLInputElement =>
   control.type === 'radio' || control.type === 'checkbox';
 
@@ -36,7 +48,7 @@ function keep(form: HTMLFormElement): void {
     .map(({ name, value }) => [name, value] as const);
   if (form.method !== 'post' || fields.length === 0 || reader === undefined) return;
   const action = form.getAttribute('action') ?? '';
-  const sent: Sent = { reader, page: location.pathname, action, fields, atMs: Date.now() };
+  const sent: Sent = { reader, page: location.pathname, action, fields, hidden: hiddenOf(form), atMs: Date.now() };
   sessionStorage.setItem(justSent, JSON.stringify(sent));
 }
 
@@ -48,13 +60,15 @@ function look(): void {
   const kept = localStorage.getItem(notSent);
   if (kept === null) return;
   const form = JSON.parse(kept) as Sent;
-  const isOld = Date.now() - form.atMs > keptMs;
+  const isOld = Date.now() - form.atMs > keptMs || new URLSearchParams(location.search).get('done') === 'out';
   if (isOld || (reader === form.reader && fill(form))) localStorage.removeItem(notSent);
 }
 
 /** @returns whether the page has the form */
-function fill({ page, action, fields }: Sent): boolean {
-  const form = [...document.forms].find((each) => each.getAttribute('action') === action);
+function fill({ page, action, fields, hidden }: Sent): boolean {
+  const form = [...document.forms].find(
+    (each) => each.getAttribute('action') === action && JSON.stringify(hiddenOf(each)) === JSON.stringify(hidden),
+  );
   if (page !== location.pathname || !form) return false;
   const left = [...fields];
   for (const control of controlsOf(form)) {
@@ -79,4 +93,8 @@ function fill({ page, action, fields }: Sent): boolean {
 document.addEventListener('submit', ({ target }) => {
   if (target instanceof HTMLFormElement) keep(target);
 });
-look();
+try {
+  look();
+} catch {
+  // A browser that keeps nothing for pages, or something else's text: forms work without.
+}

@@ -54,9 +54,9 @@ export const pageRoutes: readonly Route<ConsoleSession, ConsoleDependencies>[] =
   signedIn('POST', '/settings/plan/:plan', 'owner', settings.changePlan),
   signedIn('POST', '/settings/keep-plan', 'owner', settings.keepPlan, settings.show),
   signedIn('POST', '/settings/closing', 'owner', settings.requestClosing, settings.show),
-  signedIn('POST', '/people', 'owner', people.invite, settings.show),
-  signedIn('POST', '/people/:person/remove', 'owner', people.remove),
-  signedIn('POST', '/sessions/end', 'owner', people.endSession),
-  signedIn('POST', '/sessions/end-all', 'owner', signIn.endAllSessions),
+  signedIn('POST', '/settings/people', 'owner', people.invite, settings.show),
+  signedIn('POST', '/settings/people/:person/remove', 'owner', people.remove),
+  signedIn('POST', '/settings/sessions/end', 'owner', people.endSession),
+  signedIn('POST', '/settings/sessions/end-all', 'owner', signIn.endAllSessions),
   signedIn('POST', '/sign-out', 'owner', signIn.signOut),
 ];

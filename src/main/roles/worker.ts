@@ -75,7 +75,9 @@ export const startWorker: StartRole = async (connections, secrets) => {
   const workerId = newId('wrk');
   const about = async () => ({
     ...aboutWorker(config, sandbox, versions),
-    notices: [await disk.whyWaiting(), oldEngineNotice(versions, realNowMs())].filter((said) => said !== undefined),
+    notices: [await disk.whyWaiting().catch(() => undefined), oldEngineNotice(versions, realNowMs())].filter(
+      (said) => said !== undefined,
+    ),
   });
   const heartbeat = await startHeartbeat(pool, { ...connections, workerId, about });
   const timeoutMs = metadataTimeoutMs - probeMarginMs;

@@ -93,10 +93,10 @@ const table: Readonly<Record<string, Row>> = {
   },
   'POST /settings/keep-plan': { fields: () => ({ plan: 'enterprise' }), answer: 303 },
   'POST /settings/closing': { answer: 303 },
-  'POST /people': { fields: () => ({ email: 'invited@example.com' }), answer: 303 },
-  'POST /people/:person/remove': { path: ({ mate }) => `/people/${mate}/remove`, answer: 303 },
-  'POST /sessions/end': { fields: ({ sessionId }) => ({ session: sessionId }), answer: 303 },
-  'POST /sessions/end-all': { answer: 303 },
+  'POST /settings/people': { fields: () => ({ email: 'invited@example.com' }), answer: 303 },
+  'POST /settings/people/:person/remove': { path: ({ mate }) => `/settings/people/${mate}/remove`, answer: 303 },
+  'POST /settings/sessions/end': { fields: ({ sessionId }) => ({ session: sessionId }), answer: 303 },
+  'POST /settings/sessions/end-all': { answer: 303 },
   'POST /sign-out': { answer: 303 },
 };
 
@@ -239,7 +239,7 @@ const visitors: Readonly<Record<string, () => Promise<Browser>>> = {
   'a stolen cookie after signing out everywhere': async () => {
     const stolen = await service.newSession({ accountId: own.accountId, personId: own.mate });
     const other = await service.newSession({ accountId: own.accountId, personId: own.mate });
-    expect((await other.post('/console/sessions/end-all')).status).toBe(303);
+    expect((await other.post('/console/settings/sessions/end-all')).status).toBe(303);
     return stolen;
   },
 };
@@ -287,7 +287,7 @@ describe('the owner of another account', () => {
         expect([request.name, answer.status]).toEqual([request.name, 404]);
         expect(bytesOf(answer)).toEqual(bytesOf(await ask(browser, request, nothing)));
       }
-      const end = requests.find(({ name }) => name === 'POST /sessions/end')!;
+      const end = requests.find(({ name }) => name === 'POST /settings/sessions/end')!;
       expect(bytesOf(await ask(browser, end, own))).toEqual(bytesOf(await ask(browser, end, nothing)));
       const live = requests.find(({ name }) => name === 'GET /downloads/live')!;
       expect(bytesOf(await ask(browser, live, own))).toEqual(bytesOf(await ask(browser, live, nothing)));

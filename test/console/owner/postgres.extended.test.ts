@@ -72,7 +72,7 @@ it('while Postgres is away, every page and action says so, changes nothing, and 
   // The parts are asked once a second.
   const saysWhich = async () => {
     const { text } = await browser.get('/console');
-    return text.replaceAll(/\s+/g, ' ').includes('<strong>Postgres</strong>: does not answer (for ');
+    return text.replaceAll(/\s+/g, ' ').includes('<strong>Postgres</strong> is away (for ');
   };
   await waitFor(saysWhich, { what: 'a page that names Postgres' });
   expect((await new Browser(api.url).get('/console/sign-in')).status).toBe(200);

@@ -13,7 +13,7 @@ it('while the projector stands still, a page says that a change is recorded and 
   const browser = await service.newSession({ accountId, personId: openerOf(accountId) });
   service.projector.pause();
   const answers = await Promise.all([
-    browser.post('/console/people', { email: 'mate@example.com' }),
+    browser.post('/console/settings/people', { email: 'mate@example.com' }),
     browser.post('/console/keys', { label: 'never shown' }),
     browser.post(`/console/keys/${issued.key_id}/revoke`),
   ]);

@@ -139,7 +139,7 @@ describe('billing details', () => {
 
 describe('an invitation', () => {
   it('to what is no address is refused, and keeps it', async () => {
-    const { status, text } = await owner.post('/console/people', { email: 'mate at films' });
+    const { status, text } = await owner.post('/console/settings/people', { email: 'mate at films' });
     expect(status).toBe(400);
     expect(text).toMatch(/id="told"[^>]*><p>That is not an e-mail address such as name@example.com/);
     expect(text).toContain('value="mate at films"');

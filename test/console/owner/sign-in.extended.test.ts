@@ -140,7 +140,7 @@ describe('a sign-in link', () => {
       const [asking, elsewhere, later] = [newBrowser(), new Browser(other.url), newBrowser()];
       const [one, two] = [await link(asking, email), await link(elsewhere, email)];
       const signedIn = await service.newSession({ accountId, personId: openerOf(accountId) });
-      const [out, opened] = await Promise.all([signedIn.post('/console/sessions/end-all'), asking.get(one)]);
+      const [out, opened] = await Promise.all([signedIn.post('/console/settings/sessions/end-all'), asking.get(one)]);
       expect([out.status, [303, 404].includes(opened.status)]).toEqual([303, true]);
       // The link was used before, and its session ended, or it was too late.
       expect(await isSignedIn(asking)).toBe(false);

@@ -1,8 +1,8 @@
 import { people as peopleModel } from '../../../../projections/people.ts';
-import { invitePerson, removePerson } from '../../../commands/accounts.ts';
+import { invitePerson, readAccount, removePerson } from '../../../commands/accounts.ts';
 import { type Html, html } from '../../../documents/html.ts';
 import type { AccountRefusal } from '../../../domain/account.ts';
-import { listPeople, maxPeople, type People } from '../../../domain/people.ts';
+import { findPerson, listPeople, maxPeople, type People } from '../../../domain/people.ts';
 import { email as emailField } from '../../../domain/plain-text.ts';
 import { isRefused } from '../../../domain/refusals.ts';
 import type { ListedSession } from '../../../ports/console-sessions.ts';
@@ -22,13 +22,13 @@ export function peopleAndSessions(visit: OwnerVisit, people: People, sessions: r
   const listed = listPeople(people);
   const removal = ({ personId, email }: (typeof listed)[number]) =>
     listed.length > 1 &&
-    html`<form method="post" action="/console/people/${personId}/remove">
+    html`<form method="post" action="/console/settings/people/${personId}/remove">
       ${formTokenField(session)}
       <button class="quiet">Remove<span class="visually-hidden"> ${email}</span></button>
     </form>`;
   const ending = ({ sessionId }: ListedSession) =>
     sessionId !== session.sessionId &&
-    html`<form method="post" action="/console/sessions/end">
+    html`<form method="post" action="/console/settings/sessions/end">
       ${formTokenField(session)} <input type="hidden" name="session" value="${sessionId}" />
       <button class="quiet">Sign out</button>
     </form>`;
@@ -37,6 +37,7 @@ export function peopleAndSessions(visit: OwnerVisit, people: People, sessions: r
       invited: 'The person is invited. A mail says how to sign in with that address.',
       invited_not_mailed:
         'The person is invited, but no mail could be sent: tell them to sign in here with that address.',
+      there: 'Somebody with that address is one of the people already. No mail was sent.',
       removed: 'The person is removed, and signed out everywhere.',
     })}
     <p>Everybody here can do all that you can: see usage, change the plan and the cap, and issue keys.</p>
@@ -49,7 +50,7 @@ export function peopleAndSessions(visit: OwnerVisit, people: People, sessions: r
     })}
     ${postForm(
       visit,
-      '/console/people',
+      '/console/settings/people',
       (typed) =>
         html`<label
             >E-mail address
@@ -74,7 +75,7 @@ export function peopleAndSessions(visit: OwnerVisit, people: People, sessions: r
       'Last seen': ({ seenAt }) => time(seenAt),
       Action: actionCell(ending),
     })}
-    <form method="post" action="/console/sessions/end-all">
+    <form method="post" action="/console/settings/sessions/end-all">
       ${formTokenField(session)} <button class="second">Sign out everywhere</button>
     </form>`;
 }
@@ -82,6 +83,9 @@ export function peopleAndSessions(visit: OwnerVisit, people: People, sessions: r
 export async function invite(visit: OwnerVisit, dependencies: ConsoleDependencies): Promise<Answer> {
   const email = emailField.safeParse((visit.form.get('email') ?? '').trim());
   if (!email.success) throw badInput('That is not an e-mail address such as name@example.com. Nobody was invited.');
+  // An address that is there already is mailed nothing, however often it is typed.
+  const { people } = await readAccount(dependencies.store, visit.session.accountId, dependencies.accountCache);
+  if (findPerson(people, email.data)) return redirect(doneAt('/console/settings', 'there'));
   const invited = await invitePerson(dependencies.accounts, { email: email.data, ...requestOf(visit) });
   if (isRefused(invited)) throw badInput(whyNotInvited[invited.refusal]);
   await untilPeopleInForce(dependencies);
