@@ -140,7 +140,9 @@ it('a database from before there were customers has them once a projector starts
   await upgraded.pool.query('update people set domain_mac = null; delete from customers');
   expect(await listPeopleOfAddress(upgraded.pool, { email, macs: testMacs, limit: 10 })).toHaveLength(1);
   const rebuilding = rebuildUnsigned([people], {
-    ...{ store: log.store, macs: testMacs, logger: silent },
+    store: log.store,
+    macs: testMacs,
+    logger: silent,
     pool: upgraded.openAnother(),
   });
   const name = async () =>
