@@ -118,6 +118,18 @@ export async function listApiKeys(client: Queryable, accountId: string): Promise
   return rows;
 }
 
+/** A key of an account; undefined for another one. */
+export async function readApiKey(
+  client: Queryable,
+  { accountId, keyId }: { accountId: string; keyId: string },
+): Promise<Pick<ApiKeyRow, 'key_prefix' | 'label'> | undefined> {
+  const { rows } = await client.query<Pick<ApiKeyRow, 'key_prefix' | 'label'>>(
+    'select key_prefix, label from api_keys where key_id = $1 and account_id = $2',
+    [keyId, accountId],
+  );
+  return rows[0];
+}
+
 /** Accounts in the order of their ids, `limit` at most. @param after an id: only accounts after it */
 export async function listAccountIds(
   client: Queryable,
@@ -144,15 +156,15 @@ export async function listAccountsOfKey(
   return rows.map(({ account_id: accountId }) => accountId);
 }
 
-/** Keys that begin with a text, or whose shown beginning it goes on from; the oldest first. */
-export async function listKeysOfPrefix(
+/** Keys by what is shown of each, its first characters; or the one with a hash. The oldest first. */
+export async function findKeys(
   client: Queryable,
-  { prefix, limit }: { prefix: string; limit: number },
-): Promise<Pick<ApiKeyRow, 'key_id' | 'account_id' | 'key_prefix' | 'label'>[]> {
-  const { rows } = await client.query<Pick<ApiKeyRow, 'key_id' | 'account_id' | 'key_prefix' | 'label'>>(
-    `select key_id, account_id, key_prefix, label from api_keys
-     where starts_with(key_prefix, $1) or starts_with($1, key_prefix) order by created_at, key_id limit $2`,
-    [prefix, limit],
+  by: { keyPrefix: string } | { keyHash: string },
+): Promise<Pick<ApiKeyRow, 'key_id' | 'account_id'>[]> {
+  const [column, value] = 'keyHash' in by ? ['key_hash', by.keyHash] : ['key_prefix', by.keyPrefix];
+  const { rows } = await client.query<Pick<ApiKeyRow, 'key_id' | 'account_id'>>(
+    `select key_id, account_id from api_keys where ${column} = $1 order by created_at, key_id limit 2`,
+    [value],
   );
   return rows;
 }

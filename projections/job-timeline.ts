@@ -44,12 +44,15 @@ function timelineRows({ event, metadata, stream, revision, id, position }: Parse
   return [row];
 }
 
-/** Whether the request of a download came with an Idempotency-Key; undefined while the event of the request is not known. */
+/**
+ * Whether the request of a download came with an API key and an Idempotency-Key; undefined while the event of the request is not
+ * known. The form of the console, which has no key, sends one of its own.
+ */
 export function hasIdempotencyKey(timeline: readonly TimelineRow[]): boolean | undefined {
   const queued = timeline.find(({ type }) => type === 'DownloadQueued');
   if (!queued) return undefined;
   const { idempotency } = queued.data as { idempotency?: object | null };
-  return idempotency !== null && idempotency !== undefined;
+  return idempotency !== null && idempotency !== undefined && queued.actor.type === 'api_key';
 }
 
 /** The events of a download in the order of the log; empty if the read model does not know the download. */

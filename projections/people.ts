@@ -20,8 +20,9 @@ import { insertRows } from './write-rows.ts';
 export const people: RebuildableProjection = {
   name: 'people',
   tables: ['people', 'customers'],
-  signedTables: { people: 'email_mac', customers: 'customer' },
-  secretColumns: { people: 'domain_mac', customers: 'words' },
+  // A row from before there were domains and customers has no `domain_mac`: it makes both anew, while `email_mac` lets people sign in.
+  signedTables: { people: 'domain_mac', customers: 'customer' },
+  secretColumns: { people: 'email_mac', customers: 'words' },
   streamPrefixes: ['account-'],
   start:
     ({ macs, store }) =>

@@ -160,7 +160,9 @@ export async function readAccountDownload(
 export interface DownloadFacts {
   /** What was given back of its charge: before the close, and by credit notes. */
   givenBackCents: number;
-  /** Whether its request came with an Idempotency-Key. */
+  /** Whether the credit that it took is given back, if it took one. */
+  isCreditReturned: boolean;
+  /** Whether its request came with an API key and an Idempotency-Key. */
   hasIdempotencyKey: boolean;
 }
 
@@ -169,19 +171,21 @@ export async function readDownloadFacts(
   client: Queryable,
   { accountId, tokens }: { accountId: string; tokens: readonly string[] },
 ): Promise<ReadonlyMap<string, DownloadFacts>> {
-  const { rows } = await client.query<{ token: string; cents: number; is_keyed: boolean }>(
-    `select f.token, sum(f.cents)::float8 as cents, bool_or(f.is_keyed) as is_keyed
+  const { rows } = await client.query<{ token: string } & DownloadFacts>(
+    `select f.token, sum(f.cents)::float8 as "givenBackCents", bool_or(f.is_returned) as "isCreditReturned",
+            bool_or(f.is_keyed) as "hasIdempotencyKey"
      from (
-       select t.token, greatest(-t.cents, 0) as cents, t.data->>'idempotency' is not null as is_keyed
-       from job_timeline t where t.token = any($2::text[]) and (t.cents < 0 or t.type = 'DownloadQueued')
+       select t.token, greatest(-t.cents, 0) as cents, t.type in ('DownloadVoided', 'DownloadCreditReturned') as is_returned,
+              t.data->>'idempotency' is not null and t.actor->>'type' = 'api_key' as is_keyed
+       from job_timeline t
+       where t.token = any($2::text[])
+         and (t.cents < 0 or t.type in ('DownloadQueued', 'DownloadVoided', 'DownloadCreditReturned'))
        union all
-       select c->>'token', (c->>'cents')::int, false
+       select c->>'token', (c->>'cents')::int, false, false
        from invoices i, json_array_elements(i.data->'charges') c
        where i.account_id = $1 and i.type = 'CreditNoteIssued' and c->>'token' = any($2::text[])
      ) f group by f.token`,
     [accountId, [...tokens]],
   );
-  return new Map(
-    rows.map(({ token, cents, is_keyed: isKeyed }) => [token, { givenBackCents: cents, hasIdempotencyKey: isKeyed }]),
-  );
+  return new Map(rows.map(({ token, ...about }) => [token, about]));
 }

@@ -1,8 +1,9 @@
 import { type Command, InvalidArgumentError } from 'commander';
 import { type KeyWithUse, listKeysWithUse } from '../../projections/admission/key-use.ts';
-import { listKeysOfPrefix, waitForKey } from '../../projections/api-keys.ts';
+import { findKeys, waitForKey } from '../../projections/api-keys.ts';
 import { issueReferencedKey, openFirstPeriod, revokeApiKey } from '../commands/accounts.ts';
 import { ownCause } from '../commands/handler/event-metadata.ts';
+import { hashApiKey, keyLength, keyPrefixLength } from '../commands/ids/api-key.ts';
 import { limitKey } from '../commands/limit-key.ts';
 import { facts } from '../documents/text.ts';
 import type { AccountRefusal } from '../domain/account.ts';
@@ -196,11 +197,9 @@ async function revokeCommand(cli: CliDependencies, key: string): Promise<void> {
   print(cli.output, data, `${keyId} is revoked; every process refuses it`);
 }
 
-const mostNamed = 5;
-
-/** @param text the id of a key, or the beginning that people have: all of it, or as much as names one key */
+/** @param text the id of a key, the beginning that people see, or all of it, of which each character counts */
 async function findKey(cli: CliDependencies, text: string): Promise<{ accountId: string; keyId: string }> {
-  if (text.startsWith('rtk_')) return await findKeyOfPrefix(cli, text);
+  if (text.startsWith('rtk_')) return await findKeyOfBeginning(cli, text);
   const { rows } = await cli.pool.query<{ account_id: string }>('select account_id from api_keys where key_id = $1', [
     text,
   ]);
@@ -209,19 +208,20 @@ async function findKey(cli: CliDependencies, text: string): Promise<{ accountId:
   return { accountId, keyId: text };
 }
 
-async function findKeyOfPrefix({ pool }: CliDependencies, text: string) {
-  const found = await listKeysOfPrefix(pool, { prefix: text, limit: mostNamed + 1 });
-  // Of a whole key, no more than others may see.
-  const prefix = text.slice(0, 12);
-  const [only, ...others] = found;
-  if (!only) throw new CommandFailed(`there is no key that begins with ${prefix}`);
-  if (others.length === 0) return { accountId: only.account_id, keyId: only.key_id };
-  const named = found
-    .slice(0, mostNamed)
-    .map(
-      ({ key_prefix: beginning, key_id: id, account_id: account, label }) =>
-        `${beginning} is ${id} of ${account}${label === '' ? '' : ` (${label})`}`,
+async function findKeyOfBeginning({ pool }: CliDependencies, text: string) {
+  if (text.length < keyPrefixLength)
+    throw new CommandFailed(
+      `${text} is too short: give the ${String(keyPrefixLength)} characters that "keys list" shows, or the key's id`,
     );
-  const more = found.length > mostNamed ? ', and there are more' : '';
-  throw new CommandFailed(`several keys begin with ${prefix}: ${named.join(', ')}${more}; give one of the ids`);
+  // Of a whole key, no more than others may see.
+  const keyPrefix = text.slice(0, keyPrefixLength);
+  const isWhole = text.length >= keyLength;
+  const [key, another] = await findKeys(pool, isWhole ? { keyHash: hashApiKey(text) } : { keyPrefix });
+  if (!key)
+    throw new CommandFailed(
+      isWhole ? `there is no such key; it begins with ${keyPrefix}` : `there is no key that begins with ${keyPrefix}`,
+    );
+  if (another)
+    throw new CommandFailed(`several keys begin with ${keyPrefix}, ${key.key_id} and ${another.key_id}: give the id`);
+  return { accountId: key.account_id, keyId: key.key_id };
 }

@@ -35,13 +35,13 @@ export function exportedDownloads(
       const about = await readDownloadFacts(client, { accountId, tokens: page.downloads.map(({ token }) => token) });
       yield page.downloads.map((job) => {
         const key = keysById.get(job.key_id ?? '');
-        const { givenBackCents = 0, hasIdempotencyKey = false } = about.get(job.token) ?? {};
+        const { givenBackCents = 0, isCreditReturned = false, hasIdempotencyKey = false } = about.get(job.token) ?? {};
         return {
           ...job,
           key_prefix: key?.key_prefix ?? null,
           key_label: key?.label ?? null,
           has_idempotency_key: hasIdempotencyKey ? 'yes' : 'no',
-          credits: job.overage ? 0 : 1,
+          credits: job.overage || isCreditReturned ? 0 : 1,
           overage_cents: job.overage ? job.cents : 0,
           given_back_cents: givenBackCents,
         };

@@ -183,7 +183,7 @@ function columnsOf(
       (job) =>
         html`${costText(job)}${
           givenBackOf(job, about) > 0 && html`<div class="soft">${money(givenBackOf(job, about))} given back</div>`
-        }`,
+        }${isCreditReturned(job, about) && html`<div class="soft">given back</div>`}`,
     ),
   };
 }
@@ -192,9 +192,12 @@ type AboutDownloads = ReadonlyMap<string, DownloadFacts>;
 
 const givenBackOf = ({ token }: JobRow, about: AboutDownloads): number => about.get(token)?.givenBackCents ?? 0;
 
-/** What downloads cost together, and what was given back of it. */
+const isCreditReturned = ({ token, overage }: JobRow, about: AboutDownloads): boolean =>
+  !overage && about.get(token)?.isCreditReturned === true;
+
+/** What downloads cost together, without credits that were given back, and what was given back of the cents. */
 function sumText(downloads: readonly JobRow[], about: AboutDownloads): Html {
-  const credits = downloads.filter(({ overage }) => !overage).length;
+  const credits = downloads.filter((job) => !job.overage && !isCreditReturned(job, about)).length;
   const cents = sumOf(downloads, (job) => (job.overage ? (job.cents ?? 0) : 0));
   const givenBack = sumOf(downloads, (job) => givenBackOf(job, about));
   return html`${count(credits)} ${credits === 1 ? 'credit' : 'credits'}

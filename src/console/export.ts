@@ -2,6 +2,8 @@ import { Readable } from 'node:stream';
 import { stringify } from 'csv-stringify/sync';
 import type { FastifyReply } from 'fastify';
 import { byteOrderMark, spreadsheetCsv } from '../documents/spreadsheet-csv.ts';
+import type { ConsoleSession } from '../ports/console-sessions.ts';
+import type { StaffSession } from '../ports/staff-sessions.ts';
 import { endOfAnswer } from '../requests/end-of-answer.ts';
 import { leaveOnce, type LongVisit } from './live/long-visits.ts';
 import { type Answer, PageRefusal, type SignedInVisit } from './visit.ts';
@@ -36,6 +38,8 @@ export const exportLimitMs = 15 * 60_000;
 export interface ExportLimits {
   /** How many are made at the same time. */
   running: number;
+  /** How many of them for one account. Default: all. */
+  runningOfAccount?: number;
   /** Default: `exportLimitMs`. */
   wholeMs?: number;
   /** A reader may stop for so long. Default: 30 s. */
@@ -51,10 +55,16 @@ export interface ExportLimits {
 export async function exportAnswer<Row extends object>(
   form: ExportForm,
   { exports }: { exports: RunningExports },
-  { reply, request, stay }: { reply: FastifyReply } & Pick<SignedInVisit<unknown>, 'request' | 'stay'>,
+  {
+    reply,
+    request,
+    session,
+    stay,
+  }: { reply: FastifyReply } & Pick<SignedInVisit<ConsoleSession | StaffSession>, 'request' | 'session' | 'stay'>,
   { rows, ...exported }: Exported<Row>,
 ): Promise<Answer> {
-  if (!exports.begin())
+  const accountId = 'accountId' in session ? session.accountId : undefined;
+  if (!exports.begin(accountId))
     throw new PageRefusal(
       503,
       'Other exports are under way',
@@ -73,7 +83,7 @@ export async function exportAnswer<Row extends object>(
     clearTimeout(limit);
     visit.leave();
     await pages.return(undefined).catch(() => undefined);
-    exports.end();
+    exports.end(accountId);
   };
   try {
     const all = startingWith(await pages.next(), pages);
@@ -89,21 +99,25 @@ export async function exportAnswer<Row extends object>(
 /** Counts the exports of a process that are under way. */
 export class RunningExports {
   readonly limits: Required<ExportLimits>;
-  #running = 0;
+  /** The account of each. */
+  readonly #running: (string | undefined)[] = [];
 
   constructor(limits: ExportLimits) {
-    this.limits = { wholeMs: exportLimitMs, stalledMs: 30_000, ...limits };
+    this.limits = { wholeMs: exportLimitMs, stalledMs: 30_000, runningOfAccount: limits.running, ...limits };
   }
 
-  /** @returns false if there are too many */
-  begin(): boolean {
-    if (this.#running >= this.limits.running) return false;
-    this.#running += 1;
+  /** @param accountId undefined for staff. @returns false if there are too many */
+  begin(accountId?: string): boolean {
+    const { running, runningOfAccount } = this.limits;
+    const ofAccount = this.#running.filter((one) => one === accountId);
+    if (this.#running.length >= running || ofAccount.length >= runningOfAccount) return false;
+    this.#running.push(accountId);
     return true;
   }
 
-  end(): void {
-    this.#running -= 1;
+  /** @param accountId as it was given to `begin` */
+  end(accountId?: string): void {
+    this.#running.splice(this.#running.indexOf(accountId), 1);
   }
 }
 

@@ -64,16 +64,21 @@ describe('keys issue, list and revoke', () => {
     expect(await cli('accounts', 'show', accountId)).toMatchObject({ active_keys: 1 });
   });
 
-  it('take how a key begins, if that names one key', async () => {
+  it('take how a key begins, as it is listed, or the whole key', async () => {
     const { cli } = service;
     const { accountId } = await service.openAccount('sandbox');
-    const { key_id: keyId, key_prefix: prefix } = await cli<Issued>('keys', 'issue', accountId);
+    const { key, key_id: keyId, key_prefix: prefix } = await cli<Issued>('keys', 'issue', accountId);
     const limited = await cli('keys', 'limit', prefix, '--downloads', '5');
     expect(limited).toMatchObject({ account_id: accountId, key_id: keyId, changed: true });
-    expectRefusal(
-      await run('keys', 'revoke', 'rtk_'),
-      /several keys begin with rtk_: (?:rtk_\w{8} is key_\w+ of acc_\w+(?: \(.*?\))?, ){2}.*; give one of the ids/,
-    );
+    for (const short of ['rtk_', prefix.slice(0, -1)])
+      expectRefusal(await run('keys', 'revoke', short), /is too short: give the 12 characters that "keys list" shows/);
+    const misread = `${key.slice(0, -1)}${key.endsWith('a') ? 'b' : 'a'}`;
+    for (const wrong of [misread, `${key}a`]) {
+      const refused = await run('keys', 'revoke', wrong);
+      expectRefusal(refused, new RegExp(`there is no such key; it begins with ${prefix}`));
+      expect(refused.stderr).not.toContain(key.slice(0, 13));
+    }
+    expect(await cli('keys', 'limit', key, '--downloads', '6')).toMatchObject({ key_id: keyId, changed: true });
     expect(await cli('keys', 'revoke', prefix)).toMatchObject({ key_id: keyId, revoked: true });
   });
 

@@ -1,5 +1,6 @@
+import { hash } from 'node:crypto';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { jobTimeline } from '../../projections/job-timeline.ts';
+import { hasIdempotencyKey, jobTimeline, readTimeline } from '../../projections/job-timeline.ts';
 import { readJob } from '../../projections/jobs.ts';
 import {
   type DownloadCursor,
@@ -8,10 +9,15 @@ import {
   downloadSearchOf,
   listAccountDownloads,
   readAccountDownload,
+  readDownloadFacts,
 } from '../../projections/queries/account-downloads.ts';
 import { usageAndJobs } from '../../projections/usage-and-jobs.ts';
 import { claimJob, readQueuedJob } from '../../src/commands/record-job-progress.ts';
+import { exportedDownloads } from '../../src/console/download-export.ts';
+import { downloadList } from '../../src/console/download-list.ts';
+import { html } from '../../src/documents/html.ts';
 import { newId, newUuid } from '../../src/system/clock-and-chance.ts';
+import { correct } from '../commands/keyed-downloads.ts';
 import { logUnderTest } from '../commands/log-under-test.ts';
 import { changedLog } from '../commands/noted-reads.ts';
 import {
@@ -243,5 +249,58 @@ describe('one download', () => {
     expect(found?.timeline.map(({ type }) => type)).toEqual(['DownloadCreditDebited', 'DownloadQueued', 'JobClaimed']);
     expect(await readAccountDownload(models.pool, { accountId: other.accountId, token })).toBeUndefined();
     expect(await readAccountDownload(models.pool, { accountId: own.accountId, token: freshToken() })).toBeUndefined();
+  });
+});
+
+describe('what a list says beside a download', () => {
+  it('a credit that was given back is not spent, by a void and by a failure of the service', async () => {
+    const account = await openUsage(log.store, { downloads_limit: 3, overage_cents: 25 });
+    const [kept, voided, failed] = [await download(account), await download(account), await download(account)];
+    const [charged, returned] = [await download(account), await download(account)];
+    for (const token of [voided, returned])
+      await correct(log.store, account.stream, { kind: 'void_download', token }, { now: at(1) });
+    await correct(
+      ...[log.store, account.stream],
+      { kind: 'return_service_failure', token: failed, reference: `service-failure-${failed}` },
+      { now: at(1), actor: { type: 'system', id: 'service-failures' } },
+    );
+    await models.caughtUp();
+    const { accountId } = account;
+    const exported = exportedDownloads(models.pool, { accountId, filter: {}, keys: [] });
+    const rows = (await Array.fromAsync(exported.rows(new AbortController().signal))).flat();
+    const money = (token: string) => rows.find((row) => 'token' in row && row.token === token);
+    const none = { credits: 0, overage_cents: 0, given_back_cents: 0 };
+    expect(money(kept)).toMatchObject({ ...none, credits: 1 });
+    expect(money(voided)).toMatchObject(none);
+    expect(money(failed)).toMatchObject(none);
+    expect(money(charged)).toMatchObject({ ...none, overage_cents: 25 });
+    expect(money(returned)).toMatchObject({ ...none, overage_cents: 25, given_back_cents: 25 });
+    const found = await listAccountDownloads(models.pool, { accountId, limit: 50 });
+    const about = await readDownloadFacts(models.pool, { accountId, tokens: tokensOf(found) });
+    const place = { list: '/list', download: '/list/', platforms: {} };
+    const shown = downloadList(found, [], { ...place, query: new URLSearchParams(), none: html``, about });
+    expect(shown.text).toMatch(/All 5.*>1 credit\s*<div>\$0\.50<\/div>\s*<div class="soft">\$0\.25 given back/s);
+  });
+
+  it('an Idempotency-Key is one that came with an API key, not that of a form', async () => {
+    const account = await openUsage(log.store);
+    const changed = () => ({
+      idempotency: { keyHash: hash('sha256', newUuid()), fingerprint: hash('sha256', 'same') },
+    });
+    const byKey = await download(account, { changed: changed() });
+    const byForm = await download(account, { changed: changed(), actor: { type: 'system', id: 'test' } });
+    const without = await download(account);
+    await models.caughtUp();
+    const { accountId } = account;
+    const about = await readDownloadFacts(models.pool, { accountId, tokens: [byKey, byForm, without] });
+    const said = (token: string) => about.get(token)?.hasIdempotencyKey;
+    expect([said(byKey), said(byForm), said(without)]).toEqual([true, false, false]);
+    const ofTimeline = async (token: string) => hasIdempotencyKey(await readTimeline(models.pool, token));
+    expect([await ofTimeline(byKey), await ofTimeline(byForm), await ofTimeline(without)]).toEqual([
+      true,
+      false,
+      false,
+    ]);
+    expect(hasIdempotencyKey([])).toBeUndefined();
   });
 });

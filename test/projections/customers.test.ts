@@ -1,8 +1,9 @@
 import { expect, it } from 'vitest';
 import { readCustomers } from '../../projections/customers.ts';
-import { people } from '../../projections/people.ts';
+import { listPeopleOfAddress, people } from '../../projections/people.ts';
 import { search } from '../../projections/queries/search-by-id-or-number.ts';
 import { rebuild } from '../../projections/runner/rebuild.ts';
+import { rebuildUnsigned } from '../../projections/runner/unsigned-rows.ts';
 import { deriveKeys } from '../../src/adapters/derive-keys.ts';
 import { createRowMacs } from '../../src/adapters/postgres/row-macs.ts';
 import { changeBillingDetails, invitePerson, openAccount, removePerson } from '../../src/commands/accounts.ts';
@@ -11,8 +12,8 @@ import { newId, newUuid, randomBits } from '../../src/system/clock-and-chance.ts
 import { logUnderTest } from '../commands/log-under-test.ts';
 import { midNovember } from '../commands/usage-account.ts';
 import { plan } from '../domain/usage-examples.ts';
-import { patienceMs } from '../support/wait-for.ts';
-import { readModelsOfFile, silent, testMacs, testSecrets } from './read-models-under-test.ts';
+import { patienceMs, waitFor } from '../support/wait-for.ts';
+import { readModelsOfFile, readModelsOfTest, silent, testMacs, testSecrets } from './read-models-under-test.ts';
 
 const log = logUnderTest();
 const models = readModelsOfFile(log, people);
@@ -128,4 +129,27 @@ it('a rebuild makes the same rows, whatever it encrypts them with', async () => 
     { name: 'people', missing: 0, surplus: 0 },
     { name: 'customers', missing: 0, surplus: 0 },
   ]);
+});
+
+it('a database from before there were customers has them once a projector starts, and people sign in meanwhile', async () => {
+  const domain = `${fresh()}.example`;
+  const email = `ada@${domain}`;
+  const accountId = await open(email);
+  const upgraded = await readModelsOfTest(log.store, [people]);
+  await upgraded.caughtUp();
+  await upgraded.pool.query('update people set domain_mac = null; delete from customers');
+  expect(await listPeopleOfAddress(upgraded.pool, { email, macs: testMacs, limit: 10 })).toHaveLength(1);
+  const rebuilding = rebuildUnsigned([people], {
+    store: log.store,
+    macs: testMacs,
+    logger: silent,
+    pool: upgraded.openAnother(),
+  });
+  const name = async () =>
+    (await readCustomers(upgraded.pool, { accountIds: [accountId], macs: testMacs })).get(accountId);
+  await waitFor(async () => (await name()) !== undefined, { what: 'the name of the account' });
+  await rebuilding.stop();
+  expect(await name()).toBe(email);
+  const { rows } = await upgraded.pool.query('select from people where domain_mac is null');
+  expect(rows).toEqual([]);
 });

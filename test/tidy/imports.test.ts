@@ -189,6 +189,7 @@ const readByOwners = [
   'findInvoice',
   'findCreditNote',
   'listApiKeys',
+  'readApiKey',
   'hasIdempotencyKey',
   'listKeysWithUse',
   'waitForKey',

@@ -10,7 +10,10 @@ const randomBytesNeeded = 32;
 const randomLength = 43;
 const checksumLength = 6;
 const keyPattern = new RegExp(`^(rt[ks])_[0-9A-Za-z]{${String(randomLength + checksumLength)}}$`);
-const prefixLength = 'rtk_'.length + 8;
+/** Characters of a key that people see, from its beginning. */
+export const keyPrefixLength = 'rtk_'.length + 8;
+/** Characters of a whole key. */
+export const keyLength = 'rtk_'.length + randomLength + checksumLength;
 
 type KeyKind = 'rtk' | 'rts';
 
@@ -25,7 +28,7 @@ export interface NewApiKey {
 export function newApiKey(randomBits: (bytes: number) => Buffer, kind: KeyKind = 'rtk'): NewApiKey {
   const random = base62(BigInt(`0x${randomBits(randomBytesNeeded).toString('hex')}`), randomLength);
   const key = `${kind}_${random}${checksum(random)}`;
-  return { key, keyHash: hashApiKey(key), keyPrefix: key.slice(0, prefixLength) };
+  return { key, keyHash: hashApiKey(key), keyPrefix: key.slice(0, keyPrefixLength) };
 }
 
 /** True if a string has the form of a key of this service. */

@@ -19,7 +19,7 @@ export interface AskedLink {
   email: string;
   /** Secret of the browser that asked. */
   browser: string;
-  /** Path of the page that one gets to, also in another browser. */
+  /** Address of the page that one gets to. Another browser gets to its path: what somebody has searched for is not mailed. */
   next: string;
 }
 
@@ -61,7 +61,7 @@ async function mailLink(
       `Somebody, probably you, asked to sign in to ${to} with this address.`,
       'This link signs you in. It works once, for 15 minutes:',
       '',
-      `${address()}/${secret}?next=${encodeURIComponent(next)}`,
+      `${address()}/${secret}?next=${encodeURIComponent(next.replace(/\?.*/s, ''))}`,
       '',
       'If it was not you, do nothing: without this mail nobody gets in.',
       '',

@@ -182,7 +182,7 @@ async function withNames<Row extends object>(
     ...exported,
     rows: async function* (gone) {
       for await (const page of exported.rows(gone)) {
-        await nameRows(dependencies, page as readonly (Row & NamedRow)[]);
+        await nameRows({ ...dependencies, pool: dependencies.exportPool }, page as readonly (Row & NamedRow)[]);
         yield page;
       }
     },

@@ -32,6 +32,8 @@ type Shared = Pick<
 
 /** Files of owners that one process makes at a time. */
 const maxExports = 8;
+/** Those of one account: one customer does not keep the others waiting. */
+const maxExportsOfAccount = 2;
 
 /** The owners' console, below `/console` of the API's own server. */
 export function addConsole(server: FastifyInstance, connections: Connections, shared: Shared): void {
@@ -75,7 +77,7 @@ export function addConsole(server: FastifyInstance, connections: Connections, sh
     countAddress: (email) => asked.count(email),
     countSignIn: (address) => signIns.count(address).exhausted,
     fileRetentionSeconds: config.FILE_RETENTION_SECONDS,
-    exports: new RunningExports({ running: maxExports }),
+    exports: new RunningExports({ running: maxExports, runningOfAccount: maxExportsOfAccount }),
     issuer: config.INVOICE_ISSUER,
     isDemo: connections.samplePlatformOrigin !== undefined,
   });

@@ -126,10 +126,19 @@ async function untilCut(answer: IncomingMessage): Promise<string> {
 it('may take a quarter of an hour', () => {
   expect(new RunningExports({ running: 2 }).limits).toEqual({
     running: 2,
+    runningOfAccount: 2,
     wholeMs: exportLimitMs,
     stalledMs: 30_000,
   });
   expect(exportLimitMs).toBe(900_000);
+});
+
+it('leaves room for other accounts', () => {
+  const exports = new RunningExports({ running: 5, runningOfAccount: 2 });
+  const begin = (...accounts: string[]) => accounts.map((account) => exports.begin(account));
+  expect(begin('a', 'a', 'a', 'b')).toEqual([true, true, false, true]);
+  exports.end('a');
+  expect(begin('a', 'a', 'b', 'c', 'd')).toEqual([true, false, true, true, false]);
 });
 
 it('is whole, however long its source takes before each page', async () => {

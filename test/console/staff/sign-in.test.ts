@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { removeStaff } from '../../../src/commands/staff.ts';
 import { staffStream } from '../../../src/domain/staff-events.ts';
 import { noDownloads } from '../../http/shared-service.ts';
+import { linksOf } from '../../support/mailed-links.ts';
 import { patienceMs, waitFor } from '../../support/wait-for.ts';
 import { Browser, type Page } from '../browser.ts';
 import { askForLink as askForMailedLink } from '../sign-in.ts';
@@ -49,6 +50,17 @@ describe('a link', () => {
         },
       ],
     ]);
+  });
+
+  it('says no more of where it leads than a path: what somebody has searched for is not mailed', async () => {
+    const person = await service.invite('support');
+    const browser = newBrowser();
+    const next = '/staff/overage?search=https%3A%2F%2Fvideo.example%2Fsecret';
+    const path = await askForLink(browser, person, next);
+    const [mail = ''] = await service.mailsTo(person.email);
+    const [link = ''] = linksOf(mail);
+    expect(new URL(link).search).toBe('?next=%2Fstaff%2Foverage');
+    expect((await browser.get(path)).headers['location']).toBe(next);
   });
 
   it('asks first in any other browser, and is not used up by that', async () => {

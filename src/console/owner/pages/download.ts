@@ -1,4 +1,4 @@
-import { type ApiKeyRow, listApiKeys } from '../../../../projections/api-keys.ts';
+import { type ApiKeyRow, readApiKey } from '../../../../projections/api-keys.ts';
 import { type AccountInvoices, readInvoices } from '../../../../projections/invoices.ts';
 import { hasIdempotencyKey, type TimelineRow } from '../../../../projections/job-timeline.ts';
 import type { JobRow } from '../../../../projections/jobs.ts';
@@ -22,7 +22,8 @@ export async function show(visit: OwnerVisit, dependencies: ConsoleDependencies)
   const { download, timeline } = found;
   const mayBeCredited = download.overage && timeline.length > 0;
   const notes = mayBeCredited ? (await readInvoices(dependencies.pool, accountId)).creditNotes : [];
-  const key = (await listApiKeys(dependencies.pool, accountId)).find(({ key_id: id }) => id === download.key_id);
+  const keyId = download.key_id;
+  const key = keyId === null ? undefined : await readApiKey(dependencies.pool, { accountId, keyId });
   return page({
     title: `${download.platform} ${download.video_id}`,
     section: 'downloads',
@@ -33,7 +34,7 @@ export async function show(visit: OwnerVisit, dependencies: ConsoleDependencies)
 
 function content(
   { download, timeline }: AccountDownload,
-  { notes, key }: { notes: AccountInvoices['creditNotes']; key: ApiKeyRow | undefined },
+  { notes, key }: { notes: AccountInvoices['creditNotes']; key: Pick<ApiKeyRow, 'key_prefix' | 'label'> | undefined },
   { origins }: ConsoleDependencies,
 ): Html {
   const { token, status, url, format, quality, queued_at: queuedAt, failure_reason: reason, key_id: keyId } = download;
