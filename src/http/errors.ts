@@ -25,6 +25,13 @@ export type ApiErrorCode = keyof typeof apiErrors;
 /** Errors that give the request's place in the hourly window back: they tell the client to send the same request again. */
 export const errorsThatGiveBack: ReadonlySet<ApiErrorCode> = new Set(['enqueue_failed', 'unavailable']);
 
+/** Errors after which the same request may succeed soon, unless a platform's reason says otherwise: `Retry-After` says when. */
+export const errorsThatMayPass: ReadonlySet<ApiErrorCode> = new Set([
+  'metadata_unavailable',
+  'enqueue_failed',
+  'unavailable',
+]);
+
 /** Errors that the pipeline of `server.ts` and `authenticate.ts` may answer for any endpoint. */
 export const errorsOfEveryEndpoint = [
   'invalid_request',
