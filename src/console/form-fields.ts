@@ -90,6 +90,9 @@ export const choiceField = (
 /** Dollars as people type them. @param cents null for none */
 export const dollarsText = (cents: number | null): string => (cents === null ? '' : (cents / 100).toFixed(2));
 
+/** Commas stand between thousands alone: of `12,50` nobody can say what it means. As text, for browsers too. */
+const dollarsPattern = '[$]?([0-9]{1,3}(?:,[0-9]{3})+|[0-9]{1,10})(?:[.]([0-9]{1,2}))?';
+
 /** An amount, which may be left out; its title is what browsers say of anything else. */
 export const dollarsField = (label: string, value: string): Html =>
   html`<label
@@ -98,17 +101,17 @@ export const dollarsField = (label: string, value: string): Html =>
       name="dollars"
       inputmode="decimal"
       autocomplete="off"
-      pattern="\\$?[0-9,]+([.][0-9]{1,2})?"
+      pattern="${dollarsPattern}"
       title="an amount such as 25 or 12.50"
       value="${value}"
   /></label>`;
 
 /** Whole cents from dollars as people type them. @returns null for an empty field, undefined for anything else */
 export function readDollars(text: string): number | null | undefined {
-  const trimmed = text.trim().replace(/^\$/, '').replaceAll(',', '');
+  const trimmed = text.trim();
   if (trimmed === '') return null;
-  const [, dollars, fraction = ''] = /^(\d{1,10})(?:\.(\d{1,2}))?$/.exec(trimmed) ?? [];
+  const [, dollars, fraction = ''] = new RegExp(`^${dollarsPattern}$`).exec(trimmed) ?? [];
   if (dollars === undefined) return undefined;
-  const amount = centsOf.safeParse(Number(dollars) * 100 + Number(fraction.padEnd(2, '0')));
+  const amount = centsOf.safeParse(Number(dollars.replaceAll(',', '')) * 100 + Number(fraction.padEnd(2, '0')));
   return amount.success ? amount.data : undefined;
 }

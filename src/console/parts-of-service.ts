@@ -77,5 +77,5 @@ export const partsTable = (parts: readonly PartOfService[]): Html =>
     // A reason may be long.
     State: (row) => (isAtFault(row) ? html`<strong>${row.state}</strong>` : tag(row.state, 'good')),
     Since: ({ away_seconds: seconds }) => seconds !== null && sinceText(seconds),
-    Meanwhile: ({ meanwhile }) => meanwhile !== null && html`<div class="reason">${meanwhile}</div>`,
+    Meanwhile: ({ meanwhile }) => meanwhile ?? '',
   });

@@ -104,11 +104,12 @@ function cellOf<Row>([name, { kind, content, attributes }]: NamedColumn<Row>, ro
   return html`<td role="cell" ${kind && html`class="${kind}"`} ${label} ${own}>${content(row)}</td>`;
 }
 
-function footOf<Row>({ name, sums }: Foot, shown: readonly NamedColumn<Row>[]): Html {
+function footOf<Row>({ name, sums }: Foot, shown: readonly NamedColumn<Row>[]): Html | false {
   const first = shown.findIndex(([column]) => column in sums);
+  if (first === -1) return false;
   return html`<tfoot role="rowgroup">
     <tr role="row">
-      <th scope="row" role="rowheader" colspan="${first}">${name}</th>
+      ${first > 0 && html`<th scope="row" role="rowheader" colspan="${first}">${name}</th>`}
       ${shown
         .slice(first)
         .map(([column]) => html`<td role="cell" class="number" data-label="${column}">${sums[column]}</td>`)}

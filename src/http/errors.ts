@@ -25,6 +25,13 @@ export type ApiErrorCode = keyof typeof apiErrors;
 /** Errors that give the request's place in the hourly window back: they tell the client to send the same request again. */
 export const errorsThatGiveBack: ReadonlySet<ApiErrorCode> = new Set(['enqueue_failed', 'unavailable']);
 
+/** Errors after which the same request may succeed soon, unless a platform's reason says otherwise: `Retry-After` says when. */
+export const errorsThatMayPass: ReadonlySet<ApiErrorCode> = new Set([
+  'metadata_unavailable',
+  'enqueue_failed',
+  'unavailable',
+]);
+
 /** Errors that the pipeline of `server.ts` and `authenticate.ts` may answer for any endpoint. */
 export const errorsOfEveryEndpoint = [
   'invalid_request',
@@ -59,10 +66,19 @@ export class ApiError extends Error {
   }
 }
 
-/** @returns what a client is told of a reason, and whether it helps to ask again */
+/** Where the text of a reason is about a download, which nobody has asked for. */
+const textsOfMetadata: Partial<Record<FailureReason, string>> = {
+  live_stream: 'The platform gives no metadata of this live stream before it has ended.',
+  unsupported_media: 'The address holds no media that can be delivered.',
+  timed_out: 'The metadata took longer than this service allows.',
+  internal_error: 'The metadata request failed inside the service.',
+};
+
+/** @returns what a client is told of the reason why there is no metadata, and whether it helps to ask again */
 function textOf(reason: FailureReason): string {
   const { message, retryable } = failureReasons[reason];
-  return `${message} ${retryable ? 'Try again' : 'Repeating the request does not help'}`;
+  const help = reason === 'live_stream' ? 'does not help now' : 'does not help';
+  return `${textsOfMetadata[reason] ?? message} ${retryable ? 'Try again' : `Repeating the request ${help}`}`;
 }
 
 /** Texts for a key that is not in force although it is not revoked. */

@@ -8,7 +8,7 @@ import { type AuthenticateDependencies, createAuthenticate } from './authenticat
 import type { EndpointDependencies } from './endpoint.ts';
 import { apiPrefix, endpoints } from './endpoints.ts';
 import { sendError, sendErrorWithoutHooks } from './envelope.ts';
-import { ApiError, errorsThatGiveBack } from './errors.ts';
+import { ApiError, errorsThatGiveBack, errorsThatMayPass } from './errors.ts';
 import { giveBack } from './give-back-rate-limit.ts';
 import type { AddressWindows } from './limit-of-callers-without-key.ts';
 import { createListener, showRequestId } from './listener.ts';
@@ -136,8 +136,8 @@ function answerNoRoute(request: FastifyRequest, reply: FastifyReply, addresses: 
   return sendError(reply, error);
 }
 
-const asksToRepeat = ({ status, failure }: ApiError): boolean =>
-  status === 503 || (status === 502 && failure?.retryable !== false);
+const asksToRepeat = ({ code, failure }: ApiError): boolean =>
+  errorsThatMayPass.has(code) && failure?.retryable !== false;
 
 function answerError({ addresses, admissions, partsAway }: AuthenticateDependencies) {
   return async (error: FastifyError | Error, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {

@@ -19,7 +19,7 @@ import {
 } from '../../openapi/write-document.ts';
 import type { Endpoint } from '../endpoint.ts';
 import { apiPrefix, endpoints } from '../endpoints.ts';
-import { type ApiErrorCode, apiErrors, errorsOfEveryEndpoint } from '../errors.ts';
+import { type ApiErrorCode, apiErrors, errorsOfEveryEndpoint, errorsThatMayPass } from '../errors.ts';
 import { endpointTags } from './endpoint-reference.ts';
 import type { Example } from './examples.ts';
 import { codeSamples, type ShownService } from './page-requests.ts';
@@ -50,7 +50,8 @@ const requestId: Header = {
 };
 const headersOfEveryAnswer = { ...usageHeaders, 'X-Request-Id': requestId };
 const retryAfter: Header = {
-  description: 'Seconds to wait before trying again; sent with 429, 502 and 503.',
+  description:
+    'Seconds to wait before trying again: with 429 and 503, and with a 502 after which the same request may succeed soon.',
   schema: { type: 'integer', minimum: 1 },
 };
 
@@ -132,7 +133,7 @@ function describe({ method, path, reference }: Endpoint, context: Context): Desc
     responses: {
       [success.status]: {
         description: success.description,
-        headers: headersOf(success.status, success.headers),
+        headers: headersOf(success.headers),
         content: contentOf(
           envelope(true, { data: schemas.of(success.data, 'output') }),
           examplesOf(examples, ({ response }) => (response.status === success.status ? response.body : undefined)),
@@ -152,7 +153,7 @@ function errorResponsesOf(own: readonly ApiErrorCode[], { responses, examples }:
   return Object.fromEntries(
     [...byStatus].map(([status, sameStatus]) => {
       const name = sameStatus.join('-or-');
-      const response = (responses[name] ??= errorResponse(status, sameStatus));
+      const response = (responses[name] ??= errorResponse(sameStatus));
       addExamples(response, examples, status);
       return [String(status), { $ref: `#/components/responses/${name}` }];
     }),
@@ -165,16 +166,17 @@ const ofFailure: Record<string, JsonSchema> = {
   retryable: { type: 'boolean', description: 'Whether the same request may succeed soon.' },
 };
 
-function errorResponse(status: number, codes: readonly ApiErrorCode[]): ErrorResponse {
+function errorResponse(codes: readonly ApiErrorCode[]): ErrorResponse {
   const texts = Object.fromEntries(codes.map((code) => [code, apiErrors[code].message]));
   const error = objectOf({
     code: { type: 'string', enum: [...codes], 'x-enumDescriptions': texts },
     message: { type: 'string' },
   });
   if (codes.includes('metadata_unavailable')) Object.assign(error.properties ?? {}, ofFailure);
+  const hasRetryAfter = codes.some((code) => code === 'rate_limited' || errorsThatMayPass.has(code));
   return {
     description: codes.map((code) => `\`${code}\`: ${apiErrors[code].message}.`).join(' '),
-    headers: headersOf(status),
+    headers: headersOf(hasRetryAfter ? ['Retry-After'] : []),
     content: contentOf(envelope(false, { error })),
     'x-errors': texts,
   };
@@ -201,11 +203,7 @@ function examplesOf(examples: readonly Example[], shown: (example: Example) => u
 const envelope = (success: boolean, content: Record<string, JsonSchema>): JsonSchema =>
   objectOf({ success: { type: 'boolean', const: success }, ...content });
 
-function headersOf(status: number, more: readonly string[] = []): Record<string, Reference> {
-  const names = [
-    ...Object.keys(headersOfEveryAnswer),
-    ...more,
-    ...([429, 502, 503].includes(status) ? ['Retry-After'] : []),
-  ];
+function headersOf(more: readonly string[] = []): Record<string, Reference> {
+  const names = [...Object.keys(headersOfEveryAnswer), ...more];
   return Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]));
 }

@@ -69,6 +69,18 @@ describe('a change of plan', () => {
     expect(await shown()).toEqual(before);
   });
 
+  it('is not taken back by an owner where staff have agreed on it', async () => {
+    const opened = await service.openAccount('agreed@example.com', 'dev_100');
+    const own = await service.newSession({ accountId: opened, personId: openerOf(opened) });
+    await service.installation.cli(['accounts', 'terms', opened, '--overage-cents', '99', '--effective', 'next']);
+    expect((await own.get('/console/settings')).text).not.toContain('Keep dev_100');
+    const refused = await own.post('/console/settings/keep-plan', { plan: 'dev_100' });
+    expect([refused.status, refused.text]).toEqual([400, expect.stringContaining('is agreed for your account')]);
+    expect(await service.installation.cli(['accounts', 'show', opened])).toMatchObject({
+      coming: { terms: { plan: 'dev_100', overage_cents: 99 } },
+    });
+  });
+
   it('is not made to a plan that is agreed for each account', async () => {
     const before = await shown();
     expect((await owner.get('/console/settings')).text).not.toContain(pathOf('enterprise'));

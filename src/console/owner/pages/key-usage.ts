@@ -1,8 +1,10 @@
 import { listUsageOfKeys, type UsageOfKey } from '../../../../projections/queries/usage-of-keys.ts';
-import { type Html, html } from '../../../documents/html.ts';
+import { type Columns, type Html, html } from '../../../documents/html.ts';
 import type { BillingPeriod } from '../../../domain/billing-period.ts';
-import { amountCell, count, countCell, empty, listTable, money, plotFigure, rowName } from '../../parts.ts';
+import { keyName } from '../../download-list.ts';
+import { amountCell, count, countCell, empty, plotFigure, rowName } from '../../parts.ts';
 import { coloursOfUse, seriesByName } from '../../series-by-name.ts';
+import { summedTable, sumOf } from '../../summed-table.ts';
 import { type Answer, type OwnerVisit, page } from '../../visit.ts';
 import type { ConsoleDependencies } from '../dependencies.ts';
 import { chosenPeriod, daysOf, periodChoice } from './overview.ts';
@@ -32,7 +34,7 @@ export async function show(visit: OwnerVisit, dependencies: ConsoleDependencies)
 
 const nameOf = ({ key_id: id, key_prefix: prefix, label }: UsageOfKey): string => {
   if (id === null) return 'the console';
-  return label === null || label === '' ? `${prefix ?? id}…` : label;
+  return prefix === null ? id : keyName({ key_prefix: prefix, label: label ?? '' });
 };
 
 function plots(keys: readonly UsageOfKey[], period: BillingPeriod): Html {
@@ -59,14 +61,12 @@ function plots(keys: readonly UsageOfKey[], period: BillingPeriod): Html {
 
 function table(keys: readonly UsageOfKey[], { start, end }: BillingPeriod): Html {
   const range = `from=${start.slice(0, 10)}&to=${end.slice(0, 10)}`;
-  const sum = (valueOf: (key: UsageOfKey) => number) => keys.reduce((total, key) => total + valueOf(key), 0);
   const sums = {
-    Downloads: count(sum((key) => key.downloads)),
-    'beyond the plan': count(sum((key) => key.overage_downloads)),
-    Charged: money(sum((key) => key.overage_cents)),
+    Downloads: count(sumOf(keys, (key) => key.downloads)),
+    'beyond the plan': count(sumOf(keys, (key) => key.overage_downloads)),
   };
   const sorted = keys.toSorted((one, other) => other.downloads - one.downloads);
-  return listTable({ name: 'Usage by key', foot: { name: `All ${count(keys.length)}`, sums } }, sorted, {
+  const columns: Columns<UsageOfKey> = {
     Key: rowName((key) =>
       key.key_id === null
         ? nameOf(key)
@@ -75,5 +75,6 @@ function table(keys: readonly UsageOfKey[], { start, end }: BillingPeriod): Html
     Downloads: countCell((key) => key.downloads),
     'beyond the plan': countCell((key) => key.overage_downloads),
     Charged: amountCell((key) => key.overage_cents),
-  });
+  };
+  return summedTable({ name: 'Usage by key' }, sorted, columns, { sums });
 }

@@ -133,7 +133,7 @@ function plans(
   { plans: catalogue, selfServicePlans, now }: ConsoleDependencies,
 ): Html {
   const terms = termsAt(usage, now());
-  const coming = isOverAt(usage, now()) ? undefined : usage.due?.plan;
+  const coming = comingPlan(usage, now());
   const saved = coming
     ? html`The change is saved: you are on ${terms.plan} until ${day(usage.period.end)}, and on ${coming.plan} from then
       on.`
@@ -146,6 +146,7 @@ function plans(
     </p>
     ${
       coming &&
+      isOfOwner(terms, coming, selfServicePlans) &&
       postForm(
         visit,
         keepAction,
@@ -231,6 +232,14 @@ export async function changePlan(visit: OwnerVisit, dependencies: ConsoleDepende
   return redirect(doneAt('/console/settings', 'plan'));
 }
 
+/** What waits for the next period. */
+const comingPlan = (usage: UsagePeriod, now: string): PlanTerms | undefined =>
+  isOverAt(usage, now) ? undefined : usage.due?.plan;
+
+/** Whether an owner may have chosen a change, and so may take it back. Other terms of the same plan are agreed with staff. */
+const isOfOwner = (terms: Terms, coming: PlanTerms, selfServicePlans: ReadonlySet<string>): boolean =>
+  coming.plan !== terms.plan && [coming, terms].every(({ plan }) => selfServicePlans.has(plan));
+
 const keepAction = '/console/settings/keep-plan';
 
 /** Takes back a change that is due with the next period: the terms in force are chosen again, the account's own among them. */
@@ -241,7 +250,12 @@ export async function keepPlan(visit: OwnerVisit, dependencies: ConsoleDependenc
     throw badInput(
       `The plan is ${terms.plan} now, and no longer the one that you wanted to keep. Nothing was changed: choose a plan below.`,
     );
-  await changeTerms(visit, dependencies, changeTo(planTermsOf(terms)));
+  const coming = comingPlan(usage, dependencies.now());
+  if (coming && !isOfOwner(terms, coming, dependencies.selfServicePlans))
+    throw badInput(
+      'The change that comes is agreed for your account. Ask whoever sends you the invoices to take it back. Nothing was changed.',
+    );
+  if (coming) await changeTerms(visit, dependencies, changeTo(planTermsOf(terms)));
   return redirect(doneAt('/console/settings', 'kept'));
 }
 

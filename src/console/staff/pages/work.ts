@@ -72,6 +72,7 @@ function hours(rows: Work['hours']): Html | false {
   const seconds = (valueOf: (row: Work['hours'][number]) => number) =>
     numberCell((row: Work['hours'][number]) => `${valueOf(row).toFixed(1)} s`);
   return html`<h2>The last 24 hours</h2>
+    <p>Of the downloads that were done, those whose file is still there: the newest 20,000 at most.</p>
     ${plotFigure(plotted, 'How long downloads waited, and ran: the median of those that were done in each hour.')}
     ${listTable('Downloads that were done, by the hour', rows.toReversed(), {
       'Hour from': rowName(({ hour }) => time(hour)),
