@@ -121,7 +121,7 @@ const ways: Readonly<Record<string, Way>> = {
     open: async () => {
       const person = await newPerson();
       const [browser, elsewhere] = [await service.newSession(person), await service.newSession(person)];
-      return { browser, end: () => elsewhere.post('/console/sessions/end-all') };
+      return { browser, end: () => elsewhere.post('/console/settings/sessions/end-all') };
     },
   },
   'an owner who ends one session': {
@@ -130,7 +130,7 @@ const ways: Readonly<Record<string, Way>> = {
       const person = await newPerson();
       const [browser, elsewhere] = [await service.newSession(person), await service.newSession(person)];
       const session = `ses_${browser.session?.[1] ?? ''}`;
-      return { browser, end: () => elsewhere.post('/console/sessions/end', { session }) };
+      return { browser, end: () => elsewhere.post('/console/settings/sessions/end', { session }) };
     },
   },
   'a member of staff who is removed': {

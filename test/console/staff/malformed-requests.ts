@@ -101,7 +101,7 @@ export function testMalformedRequests(service: StaffOfFile): void {
     it.each(odd)('%s is taken nowhere', async (email) => {
       const invited = [
         await admin!.post('/staff/people', { email, role: 'support', reason: 'a test' }),
-        await owner!.post('/console/people', { email }),
+        await owner!.post('/console/settings/people', { email }),
         await owner!.post('/console/sign-in', { email }),
         await admin!.post('/staff/sign-in', { email }),
       ];

@@ -105,7 +105,7 @@ it('hits of several kinds can be narrowed down to one, and what is found is mark
   });
   const both = await found(`${word}.example`);
   expect(both).toMatch(/<form method="post" action="\/staff\/search" class="filters">/);
-  expect(both).toMatch(/value="person"[^>]*>Person of an account \(1\).*value="customer"[^>]*>Customer \(1\)/s);
+  expect(both).toMatch(/value="person"[^>]*>\s*Person of an account \(1\).*value="customer"[^>]*>\s*Customer \(1\)/s);
   const person = await browser.post('/staff/search', { search: `${word}.example`, kind: 'person' });
   expect(person.status).toBe(303);
   const { text } = await browser.get(person.headers['location']?.split('#')[0] ?? '');

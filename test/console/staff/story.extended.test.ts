@@ -58,10 +58,11 @@ describe.skipIf(isWithoutBrowser)('staff', () => {
     await page.waitForURL(/sort=charges&order=desc/);
     const table = main(page).getByRole('region', { name: 'Overage by account' });
     const shown = await cellsOf(table, [0, 3, 4]);
-    expect(shown[0]).toEqual([accounts[1], '4', '$1.00']);
-    expect(await csvOf(page, ['account_id', 'charges', 'charged_cents'])).toEqual(shown);
+    expect(shown[0]).toEqual([`owner@example.com ${accounts[1] ?? ''}`, '4', '$1.00']);
+    const ofFile = await csvOf(page, ['customer', 'account_id', 'charges', 'charged_cents']);
+    expect(ofFile.map(([customer, id, ...amounts]) => [`${customer ?? ''} ${id ?? ''}`, ...amounts])).toEqual(shown);
 
-    await table.getByRole('link', { name: accounts[1] ?? '' }).click();
+    await row(page, accounts[1] ?? '').getByRole('link', { name: 'owner@example.com' }).click();
     await page.getByRole('heading', { name: 'Charges and corrections' }).waitFor();
     const charges = main(page).getByRole('region', { name: 'Charges and corrections' });
     await charges.locator('a[data-row]').nth(2).click();
@@ -165,7 +166,7 @@ describe.skipIf(isWithoutBrowser)('staff', () => {
     await open('Overage', 'Overage of 20');
     await main(page).getByLabel('only with overage').check();
     await hands.press('Show');
-    await hands.follow(complaint.accountId);
+    await hands.follow(complaint.email);
     await main(page).getByLabel('What is listed').selectOption('corrections');
     await hands.press('Show');
     await says(page, 'STORY-7');
@@ -209,7 +210,7 @@ describe.skipIf(isWithoutBrowser)('staff', () => {
     await hands.fill('What do you know?', email);
     await hands.press('Find');
     await support.waitForURL(/\/staff\/accounts\//);
-    await hands.follow(/^20\d\d-\d\d-\d\d$/);
+    await hands.follow(/^\w{3} 20\d\d-\d\d-\d\d$/);
     await support.getByRole('heading', { name: 'Charges and corrections' }).waitFor();
     await hands.fill('Address, video id or token', installation.sampleUrl('private'));
     await hands.press('Show');
