@@ -62,7 +62,9 @@ describe.skipIf(isWithoutBrowser)('staff', () => {
     const ofFile = await csvOf(page, ['customer', 'account_id', 'charges', 'charged_cents']);
     expect(ofFile.map(([customer, id, ...amounts]) => [`${customer ?? ''} ${id ?? ''}`, ...amounts])).toEqual(shown);
 
-    await row(page, accounts[1] ?? '').getByRole('link', { name: 'owner@example.com' }).click();
+    await row(page, accounts[1] ?? '')
+      .getByRole('link', { name: 'owner@example.com' })
+      .click();
     await page.getByRole('heading', { name: 'Charges and corrections' }).waitFor();
     const charges = main(page).getByRole('region', { name: 'Charges and corrections' });
     await charges.locator('a[data-row]').nth(2).click();
