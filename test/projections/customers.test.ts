@@ -15,14 +15,14 @@ import { plan } from '../domain/usage-examples.ts';
 import { patienceMs, waitFor } from '../support/wait-for.ts';
 import { readModelsOfFile, readModelsOfTest, silent, testMacs, testSecrets } from './read-models-under-test.ts';
 
+/** A word that no other test has. */
+const fresh = () => `x${newUuid().replaceAll('-', '')}`;
+
 const log = logUnderTest();
 const models = readModelsOfFile(log, people);
 
 const dependencies = () => ({ store: log.store, now: () => midNovember, newUuid, newId, randomBits });
 const request = { correlationId: 'req-1', actor: { type: 'system', id: 'test' } as const, timeoutMs: patienceMs };
-
-/** A word that no other test has. */
-const fresh = () => `x${newUuid().replaceAll('-', '')}`;
 
 async function open(email: string): Promise<string> {
   const opened = await openAccount(dependencies(), { ...request, email, terms: plan });
