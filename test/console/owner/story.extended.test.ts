@@ -160,10 +160,10 @@ describe.skipIf(isWithoutBrowser)('an owner', () => {
     await seesAtOnce(page, 'You keep scale_2000. No change is due.');
     browser.expectStatus(400);
     // Browsers let it through.
-    await hands.fill('Cap in US dollars; empty for none', '99999999999');
+    await hands.fill('Cap in US dollars; empty for none', '99,999,999,999');
     await hands.press('Set the cap');
     await seesAtOnce(page, 'such as 25 or 12.50');
-    expect(await page.getByLabel('Cap in US dollars').inputValue()).toBe('99999999999');
+    expect(await page.getByLabel('Cap in US dollars').inputValue()).toBe('99,999,999,999');
 
     await hands.open('Invoices');
     await hands.follow('What the next invoice would say now');

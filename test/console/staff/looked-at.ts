@@ -176,7 +176,8 @@ async function search(page: Page, text: string): Promise<void> {
   await page.goto('/staff');
   await page.getByLabel('What do you know?').fill(text);
   await page.getByRole('main').getByRole('button', { name: 'Find' }).click();
-  await page.waitForURL('**/staff/search');
+  // Its own address, at which it is shown again.
+  await page.waitForURL('**/staff/search?for=*');
 }
 
 /** The warnings of its account are mailed before or after it is charged: its neighbours are not the same. */

@@ -64,7 +64,13 @@ export async function rowsOf(
   const { corrected } = projection;
   const all: Record<string, string[]> = {};
   for (const table of tablesOf(projection)) {
-    const row = table === corrected?.name ? `row(${[corrected.key, ...corrected.columns].join(', ')})` : 't';
+    const row =
+      table === corrected?.name
+        ? `row(${[corrected.key, ...corrected.columns].join(', ')})`
+        : // What is encrypted is never the same twice.
+          table === 'customers'
+          ? 'row(account_id, words)'
+          : 't';
     const { rows } = await pool.query<{ row: string }>(`select ${row}::text as row from ${table} t order by 1`);
     all[table] = rows.map((each) => each.row);
   }
