@@ -117,7 +117,9 @@ describe('the work', () => {
     );
     const page = await support.get('/staff/operation/work');
     expect(textOf(page)).toMatch(
-      new RegExp(`Downloads that wait 3.*youtube 3 .*${accountId} 3 .*youtube platform_error 10 25\\.0 % \\w{3} ${today}`),
+      new RegExp(
+        `Downloads that wait 3.*youtube 3 .*${accountId} 3 .*youtube platform_error 10 25\\.0 % \\w{3} ${today}`,
+      ),
     );
     expect(textOf(page)).not.toContain('too_long');
     const [, plotted = ''] = /data-plot="([^"]+)"/.exec(page.text) ?? [];
