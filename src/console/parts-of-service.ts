@@ -1,6 +1,6 @@
 import { type Html, html } from '../documents/html.ts';
 import { type Server, servers, type ServiceParts } from '../ports/service-parts.ts';
-import { listTable, rowName, tag } from './parts.ts';
+import { listNote, listTable, rowName, tag } from './parts.ts';
 
 /** What the service is made of, and which part of it does not work: one text for all pages that say so. */
 
@@ -58,18 +58,18 @@ export function serversAtFault(parts: readonly PartOfService[]): Html | undefine
   </ul>`;
 }
 
-/** For staff: what is not as it should be. */
-export const partsAtFault = (parts: readonly PartOfService[]): Html =>
-  html`<ul>
-    ${parts
-      .filter(isAtFault)
-      .map(
-        ({ part, state, away_seconds: seconds, meanwhile }) =>
-          html`<li>
-            <strong>${part}</strong>: ${state}${seconds !== null && html` (${sinceText(seconds)})`}. ${meanwhile ?? ''}
-          </li>`,
-      )}
-  </ul>`;
+/** For staff: what is not as it should be. Only without a server does work wait. */
+export function partsAtFault(parts: readonly PartOfService[]): Html | undefined {
+  const atFault = parts.filter(isAtFault);
+  if (atFault.length === 0) return undefined;
+  return listNote(
+    atFault.some(({ meanwhile }) => meanwhile !== null) ? 'bad' : 'warn',
+    atFault.map(
+      ({ part, state, away_seconds: seconds, meanwhile }) =>
+        html`<strong>${part}</strong>: ${state}${seconds !== null && html` (${sinceText(seconds)})`}. ${meanwhile ?? ''}`,
+    ),
+  );
+}
 
 export const partsTable = (parts: readonly PartOfService[]): Html =>
   listTable('Parts of the service', parts, {

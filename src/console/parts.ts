@@ -110,6 +110,14 @@ type NoteKind = 'info' | 'good' | 'warn' | 'bad';
 export const note = (kind: NoteKind, content: Html | string, attributes?: Html): Html =>
   html`<div class="note ${kind}" ${kind === 'bad' && new Html('role="alert"')} ${attributes}><p>${content}</p></div>`;
 
+/** A note of several points. A paragraph holds no list. */
+export const listNote = (kind: NoteKind, points: readonly Html[]): Html =>
+  html`<div class="note ${kind}" ${kind === 'bad' && new Html('role="alert"')}>
+    <ul>
+      ${points.map((point) => html`<li>${point}</li>`)}
+    </ul>
+  </div>`;
+
 /** Where forms and the redirects behind them lead: browsers scroll to it and give it the focus. */
 export const noteAnchor = 'told';
 

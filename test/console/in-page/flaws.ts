@@ -1,12 +1,15 @@
 /**
- * What no rule of axe looks at: whether the page can be scrolled to the side, whether anything is cut off or lies outside, and
- * whether each thing that takes the focus shows it.
+ * What no rule of axe looks at: whether the page can be scrolled to the side, whether anything is cut off or lies outside, whether
+ * a paragraph is empty, and whether each thing that takes the focus shows it.
  *
  * @returns sentences; none for a page that is as it should be
  */
 export async function flaws(): Promise<string[]> {
   const { scrollWidth, clientWidth } = document.documentElement;
   const found = scrollWidth > clientWidth ? [`it is ${String(scrollWidth - clientWidth)} px too wide`] : [];
+  // The end of a paragraph that was opened around a list or a table.
+  for (const paragraph of document.querySelectorAll('p:empty'))
+    found.push(`an empty paragraph in <${paragraph.parentElement?.outerHTML.slice(0, 60) ?? ''}`);
   const focused = document.activeElement;
   const openDialog = document.querySelector('dialog[open]');
   const focusable = (openDialog ?? document).querySelectorAll<HTMLElement>(

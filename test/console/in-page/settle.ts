@@ -18,6 +18,7 @@ export async function settle(): Promise<void> {
     // Mails are events too, and come before or after others of their stream.
     [/(?<=\bevent )\d+(?= of )/gi, '9'],
     [/\b\d+(?= days old)/g, '90'],
+    [/(?<=\ba worker on )[\w.-]+/g, 'vm'],
     [/\b\d+(?= of 500\b)/g, '12'],
     [/\b\d+(?= times in the past hour)/g, '12'],
   ];

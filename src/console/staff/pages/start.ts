@@ -6,8 +6,8 @@ import { readWhatWaits, type WhatWaits } from '../../../../projections/queries/w
 import { type Html, html } from '../../../documents/html.ts';
 import { failureReasons } from '../../../domain/failure-reasons.ts';
 import { formTokenField } from '../../form-fields.ts';
-import { actorText, amountCell, day, listTable, note, time } from '../../parts.ts';
-import { isAtFault, partsAtFault } from '../../parts-of-service.ts';
+import { actorText, amountCell, day, listTable, time } from '../../parts.ts';
+import { partsAtFault } from '../../parts-of-service.ts';
 import { type Answer, page, type StaffVisit } from '../../visit.ts';
 import { accountLink, chargesPath, correctionPath, downloadPath } from '../addresses.ts';
 import type { StaffDependencies } from '../dependencies.ts';
@@ -34,7 +34,7 @@ const view: View<object, { waiting: WhatWaits; verification: Verification }> = {
 
 export async function show(visit: StaffVisit, dependencies: StaffDependencies): Promise<Answer> {
   const { waiting, verification } = await seeAs(visit, view, dependencies);
-  const atFault = (await readParts(dependencies, await listWorkerNotices(dependencies.pool))).filter(isAtFault);
+  const parts = await readParts(dependencies, await listWorkerNotices(dependencies.pool));
   return page({
     title: 'Search',
     section: 'search',
@@ -48,7 +48,7 @@ export async function show(visit: StaffVisit, dependencies: StaffDependencies): 
         <button>Find</button>
       </form>
       <h2>Needs attention</h2>
-      ${atFault.length > 0 && note('bad', partsAtFault(atFault))} ${verdictNote(verification)} ${whatWaits(waiting)}
+      ${partsAtFault(parts)} ${verdictNote(verification)} ${whatWaits(waiting)}
       <h2>Newest failures</h2>
       ${failures(waiting.failures)}`,
   });
