@@ -39,7 +39,7 @@ export async function partsOfService({ readiness, serviceParts }: PartsDependenc
   });
 }
 
-export const isAtFault = ({ state }: PartOfService): boolean => state !== 'ok';
+const isAtFault = ({ state }: PartOfService): boolean => state !== 'ok';
 
 const sinceText = (seconds: number): string =>
   seconds < 120 ? `for ${String(Math.round(seconds))} s` : `for ${String(Math.round(seconds / 60))} minutes`;
