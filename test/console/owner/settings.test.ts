@@ -69,6 +69,32 @@ describe('a change of plan', () => {
     expect(await shown()).toEqual(before);
   });
 
+  it('is not taken back for one that staff have scheduled since the page was opened', async () => {
+    const id = await service.openAccount('scheduled@example.com', 'studio_500');
+    const own = await service.newSession({ accountId: id, personId: openerOf(id) });
+    await own.post(pathOf('dev_100'), { difference_cents: '0' });
+    expect((await own.get('/console/settings')).text).toContain('/console/settings/keep-plan');
+    await service.installation.cli(['accounts', 'plan', id, 'sandbox', '--effective', 'next']);
+    const refused = await own.post('/console/settings/keep-plan', { plan: 'studio_500' });
+    expect([refused.status, refused.text]).toEqual([400, expect.stringContaining('is agreed for your account')]);
+    expect(refused.text).not.toContain('/console/settings/keep-plan');
+    expect(await service.installation.cli(['accounts', 'show', id])).toMatchObject({
+      coming: { terms: { plan: 'sandbox' } },
+    });
+  });
+
+  it('is taken back by an owner who has chosen it, on a plan by agreement too', async () => {
+    const id = await service.openAccount('by-agreement@example.com', 'enterprise');
+    const own = await service.newSession({ accountId: id, personId: openerOf(id) });
+    await own.post(pathOf('dev_100'), { difference_cents: '0' });
+    const kept = await own.post('/console/settings/keep-plan', { plan: 'enterprise' });
+    expect(kept.headers['location']).toBe('/console/settings?done=kept#told');
+    expect(await service.installation.cli(['accounts', 'show', id])).toMatchObject({
+      plan: 'enterprise',
+      coming: null,
+    });
+  });
+
   it('is not taken back by an owner where staff have agreed on it', async () => {
     const opened = await service.openAccount('agreed@example.com', 'dev_100');
     const own = await service.newSession({ accountId: opened, personId: openerOf(opened) });

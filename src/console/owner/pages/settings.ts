@@ -3,7 +3,7 @@ import { changeTerms as changeTermsOf, type TermsChange } from '../../../command
 import { type Html, html, numberCell } from '../../../documents/html.ts';
 import type { Account } from '../../../domain/account.ts';
 import { changePlan as decidePlanChange, resultOfPlanChange } from '../../../domain/change-plan.ts';
-import { feeOf, maxKeysOf, planOf as planTermsOf, type PlanTerms, type Terms } from '../../../domain/plans.ts';
+import { feeOf, maxKeysOf, type PlanTerms, type Terms } from '../../../domain/plans.ts';
 import { isRefused, refuse } from '../../../domain/refusals.ts';
 import { comingTerms, isLastEnded, isOverAt, termsAt } from '../../../domain/usage-periods.ts';
 import type { UsagePeriod } from '../../../domain/usage-state.ts';
@@ -146,7 +146,7 @@ function plans(
     </p>
     ${
       coming &&
-      isOfOwner(terms, coming, selfServicePlans) &&
+      usage.due?.plan_of_owner &&
       postForm(
         visit,
         keepAction,
@@ -236,26 +236,11 @@ export async function changePlan(visit: OwnerVisit, dependencies: ConsoleDepende
 const comingPlan = (usage: UsagePeriod, now: string): PlanTerms | undefined =>
   isOverAt(usage, now) ? undefined : usage.due?.plan;
 
-/** Whether an owner may have chosen a change, and so may take it back. Other terms of the same plan are agreed with staff. */
-const isOfOwner = (terms: Terms, coming: PlanTerms, selfServicePlans: ReadonlySet<string>): boolean =>
-  coming.plan !== terms.plan && [coming, terms].every(({ plan }) => selfServicePlans.has(plan));
-
 const keepAction = '/console/settings/keep-plan';
 
-/** Takes back a change that is due with the next period: the terms in force are chosen again, the account's own among them. */
+/** Takes back the change of the plan that is due with the next period. */
 export async function keepPlan(visit: OwnerVisit, dependencies: ConsoleDependencies): Promise<Answer> {
-  const usage = await currentUsage(visit, dependencies);
-  const terms = termsAt(usage, dependencies.now());
-  if (terms.plan !== visit.form.get('plan'))
-    throw badInput(
-      `The plan is ${terms.plan} now, and no longer the one that you wanted to keep. Nothing was changed: choose a plan below.`,
-    );
-  const coming = comingPlan(usage, dependencies.now());
-  if (coming && !isOfOwner(terms, coming, dependencies.selfServicePlans))
-    throw badInput(
-      'The change that comes is agreed for your account. Ask whoever sends you the invoices to take it back. Nothing was changed.',
-    );
-  if (coming) await changeTerms(visit, dependencies, changeTo(planTermsOf(terms)));
+  await changeTerms(visit, dependencies, { kind: 'keep_plan', plan: visit.form.get('plan') ?? '' });
   return redirect(doneAt('/console/settings', 'kept'));
 }
 
@@ -274,7 +259,7 @@ function inForceAt(usage: UsagePeriod, now: string): UsagePeriod {
  * @throws {PageRefusal} where the change would be refused
  */
 function differenceOf(usage: UsagePeriod, terms: PlanTerms): number {
-  const decided = isLastEnded(usage) ? refuse('account_closed') : decidePlanChange(usage, changeTo(terms));
+  const decided = isLastEnded(usage) ? refuse('account_closed') : decidePlanChange(usage, changeTo(terms), true);
   if (isRefused(decided)) throw refusalOfTerms(decided.refusal);
   const [event] = decided;
   return event?.type === 'PlanChanged' ? event.data.fee_difference_cents : 0;
