@@ -56,6 +56,7 @@ interface Row {
 /** The pages and actions that need a session, each once. */
 const table: Readonly<Record<string, Row>> = {
   'GET ': { answer: 200 },
+  'GET /usage.csv': { answer: 200 },
   'GET /downloads': { path: ({ keyId }) => `/downloads?key=${keyId}`, answer: 200, toOthers: 200 },
   'GET /downloads.csv': { path: ({ keyId }) => `/downloads.csv?key=${keyId}`, answer: 200, toOthers: 200 },
   'GET /downloads/live': { path: ({ token }) => `/downloads/live?token=${token}`, answer: 200, toOthers: 200 },
@@ -76,6 +77,7 @@ const table: Readonly<Record<string, Row>> = {
     answer: 303,
   },
   'GET /invoices': { answer: 200 },
+  'GET /invoices.csv': { answer: 200 },
   'GET /invoices/draft': { answer: 200 },
   // Both accounts have an invoice with the number 1.
   'GET /invoices/:number': { path: ({ invoice }) => `/invoices/${invoice}`, answer: 200 },

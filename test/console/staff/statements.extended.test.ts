@@ -98,6 +98,8 @@ const unbounded: Readonly<Record<string, string>> = {
   'GET /overage/:account/:day.json': 'read page by page',
   'GET /overage/:account/:day/events.csv': 'read from the log',
   'GET /overage/:account/:day/events.json': 'read from the log',
+  'GET /corrections.csv': 'read page by page',
+  'GET /corrections.json': 'read page by page',
   'GET /months/:month.csv': 'read page by page',
   'GET /sales-book.csv': 'read page by page',
   'GET /sales-book.json': 'read page by page',
