@@ -93,8 +93,8 @@ const table: Readonly<Record<string, Row>> = {
     answer: 303,
     toOthers: 303,
   },
-  // Its plan is agreed with staff, and so is what becomes of it.
-  'POST /settings/keep-plan': { fields: () => ({ plan: 'enterprise' }), answer: 400 },
+  // Its plan is agreed with staff; the change that is taken back is the owner's.
+  'POST /settings/keep-plan': { fields: () => ({ plan: 'enterprise' }), answer: 303 },
   'POST /settings/closing': { answer: 303 },
   'POST /settings/people': { fields: () => ({ email: 'invited@example.com' }), answer: 303 },
   'POST /settings/people/:person/remove': { path: ({ mate }) => `/settings/people/${mate}/remove`, answer: 303 },

@@ -150,6 +150,8 @@ const pages: Readonly<Record<string, () => string[]>> = {
     `/overage/${about.account}/${day}?after=9000000000000000000`,
   ],
   'GET /months': () => ['/months'],
+  'GET /months.csv': () => ['/months.csv'],
+  'GET /months.json': () => ['/months.json'],
   'GET /months/:month': () => [
     '/months/2020-03',
     '/months/2020-03?not_invoiced=yes',
