@@ -36,7 +36,7 @@ export const exportOf = <Row extends object>(
   exported: Omit<Exported<Row>, 'rows'>,
 ): Exported<Row> => ({
   ...exported,
-  // eslint-disable-next-line @typescript-eslint/require-await -- longer files come page by page
+   
   rows: async function* () {
     yield rows;
   },

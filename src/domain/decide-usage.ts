@@ -1,4 +1,4 @@
-import { changePlan, keepPlan, type KeepPlan, type PlanChange } from './change-plan.ts';
+import { changePlan, type KeepPlan, keepPlan, type PlanChange } from './change-plan.ts';
 import type { DownloadOptions } from './download-options.ts';
 import { evolveUsage } from './evolve-usage.ts';
 import type { FailureReason } from './failure-reasons.ts';

@@ -216,7 +216,12 @@ it('the books name the customers of divergences, approvals and periods', async (
   const facts: Facts = { ...of, rule: 'row_differs', field: 'credits.terms', expected: 1, found: 2 };
   const who = { asked_by: 'stf_sue', approved_by: 'stf_ada', approved_at: '2026-11-14T11:00:00.000Z' };
   await writeAuditState(pool, {
-    ...{ events: 1, position: '900', unknown: 1, known: 0, isWhole: true, caughtUpAt: '2026-11-14T12:00:00.000Z' },
+    events: 1,
+    position: '900',
+    unknown: 1,
+    known: 0,
+    isWhole: true,
+    caughtUpAt: '2026-11-14T12:00:00.000Z',
     divergences: [{ name: nameOf(facts).slice(0, 16), acknowledged: false, facts }],
     notices: [{ ...of, ...who, notice: 'invited', correction_id: 'one' }],
   });

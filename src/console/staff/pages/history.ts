@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { html } from '../../../documents/html.ts';
 import { accountIdPattern } from '../../../domain/account-events.ts';
 import { filterNote } from '../../form-fields.ts';
-import { historyFilter, type History, historyPage, readHistory } from '../../history.ts';
+import { type History, historyFilter, historyPage, readHistory } from '../../history.ts';
 import { actorText } from '../../parts.ts';
 import { type Answer, missing, page, type StaffVisit } from '../../visit.ts';
 import { accountLink, accountPath, eventPath } from '../addresses.ts';
