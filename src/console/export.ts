@@ -36,7 +36,6 @@ export const exportOf = <Row extends object>(
   exported: Omit<Exported<Row>, 'rows'>,
 ): Exported<Row> => ({
   ...exported,
-   
   rows: async function* () {
     yield rows;
   },

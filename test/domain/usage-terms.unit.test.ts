@@ -410,7 +410,10 @@ describe('a cap beside one that is due', () => {
       due: { overage_cap_cents: 900 },
     });
     expect(given(opened(), capNext, capSet(300))).toMatchObject({ terms: { overage_cap_cents: 300 }, due: null });
-    expect(given(opened(), next, capNext, capSet(300)).due).toEqual({ plan: { ...plan, plan: 'other' }, plan_of_owner: false });
+    expect(given(opened(), next, capNext, capSet(300)).due).toEqual({
+      plan: { ...plan, plan: 'other' },
+      plan_of_owner: false,
+    });
     expect(given(opened(), next, capNext, planChanged({})).due).toEqual({ overage_cap_cents: 900 });
   });
 });
