@@ -37,6 +37,8 @@ const filterFields = z.object({
   to: calendarDay,
 });
 export type Filters = z.infer<typeof filterFields>;
+/** As they were sent, good or not. */
+type SentFilters = Partial<Record<keyof Filters, string | undefined>>;
 
 /** Where a list stands. */
 export interface ListPlace {
@@ -55,7 +57,7 @@ export function readFilters(query: URLSearchParams): Filters {
   const read = filterFields.safeParse(given);
   if (read.success) return read.data;
   const [issue] = read.error.issues;
-  throw badInput(`${String(issue?.path[0])}: ${issue?.message ?? 'cannot be used'}. Go back and change it.`);
+  throw badInput(`${String(issue?.path[0])}: ${issue?.message ?? 'cannot be used'}.`);
 }
 
 /** @param isToken whether this installation has drawn a token */
@@ -87,7 +89,7 @@ export function readCursor(text: string | null): DownloadCursor | undefined {
 
 /** @param more a field before the others */
 export function filterForm(
-  filters: Filters,
+  filters: SentFilters,
   keys: readonly ApiKeyRow[],
   { list, platforms: configured, more }: ListPlace & { more?: Html },
 ): Html {

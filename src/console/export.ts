@@ -30,6 +30,17 @@ export interface Exported<Row extends object> {
   rows: (gone: AbortSignal) => AsyncGenerator<readonly Row[]>;
 }
 
+/** Rows that are all there, as a file. */
+export const exportOf = <Row extends object>(
+  rows: readonly Row[],
+  exported: Omit<Exported<Row>, 'rows'>,
+): Exported<Row> => ({
+  ...exported,
+  rows: async function* () {
+    yield rows;
+  },
+});
+
 const mediaTypes = { csv: 'text/csv; charset=utf-8', json: 'application/json' } as const;
 
 /** The longest time for an export, from its first statement to its last row. */

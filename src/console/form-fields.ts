@@ -35,6 +35,14 @@ export const typedInto =
 export const refusalNote = (visit: Pick<Visit, 'refused'>, action: string): Html | false =>
   isRefusedAt(visit, action) && outcomeNote('bad', visit.refused?.message ?? '');
 
+/** Why the address of a list was refused; it stands above the form of its filters, which has what was typed. */
+export const filterNote = ({ refused }: Pick<Visit, 'refused'>): Html | false =>
+  refused !== undefined && outcomeNote('bad', refused.message);
+
+/** What a form of filters has sent, good or not. */
+export const sentFilters = ({ query }: Pick<Visit, 'query'>): Readonly<Record<string, string>> =>
+  Object.fromEntries(query);
+
 /** A form that changes something. @param action where it is sent; content: its fields, with what was typed where it was refused */
 export const postForm = (visit: FormVisit, action: string, content: (typed: Typed) => Html): Html =>
   html`<form method="post" action="${action}#${noteAnchor}" class="stack">

@@ -9,6 +9,7 @@ import { type AccountNames, changeText } from '../documents/account-history.ts';
 import { type Content, type Html, html } from '../documents/html.ts';
 import type { Account } from '../domain/account.ts';
 import type { Actor } from '../domain/parse-event.ts';
+import { planName, type PlanNames } from '../domain/plans.ts';
 import { choiceField } from './form-fields.ts';
 import { empty, listTable, rowName, time } from './parts.ts';
 import type { SharedDependencies } from './site.ts';
@@ -46,7 +47,8 @@ export async function readHistory(
   if (before !== null && !/^\d{1,19}$/.test(before)) throw badInput('This page of the history does not exist.');
   const wanted = query.get('kind') ?? '';
   const kind = changeKinds.find((each) => each === wanted);
-  if (wanted !== '' && kind === undefined) throw badInput('There is no such kind of change.');
+  if (wanted !== '' && kind === undefined)
+    throw badInput(`There is no kind of change that is called ${wanted}. Choose one of the list.`);
   const place = { before: before === null ? undefined : BigInt(before), kind, limit: perPage + 1 };
   const [account, found] = await Promise.all([
     readAccount(dependencies.store, accountId),
@@ -61,26 +63,31 @@ interface Place {
   /** Who has caused a change, as readers of this page may know it. */
   by: (actor: Actor, names: AccountNames) => Content;
   eventOf: (change: AccountChange) => Content;
+  planNames: PlanNames;
 }
 
-export function historyPage({ changes, account, kind, next }: History, { path, by, eventOf }: Place): Html {
-  const names = namesOf(account);
+export function historyPage({ changes, account, kind, next }: History, { path, by, eventOf, planNames }: Place): Html {
+  const names = namesOf(account, planNames);
   const none = empty(html`<p>Nothing of that kind has changed.</p>`);
-  return html`<form method="get" action="${path}" class="filters">
-      ${choiceField('Show', 'kind', kind, [['', 'Everything'], ...changeKinds.map((each) => [each, kindNames[each]] as const)])}
-      <button class="second">Show</button>
-    </form>
-    ${listTable({ name: 'Changes, the newest first', none }, changes, {
-      Time: ({ metadata }) => time(metadata.time),
-      Change: rowName(({ event }) => changeText(event, names)),
-      By: ({ metadata }) => by(metadata.actor, names),
-      Event: eventOf,
-    })}
-    ${next !== null && html`<p class="pages"><a href="${path}?before=${next}${kind === undefined ? '' : `&kind=${kind}`}" rel="next">Older changes</a></p>`}`;
+  return html`${historyFilter(path, kind)}
+  ${listTable({ name: 'Changes, the newest first', none }, changes, {
+    Time: ({ metadata }) => time(metadata.time),
+    Change: rowName(({ event }) => changeText(event, names)),
+    By: ({ metadata }) => by(metadata.actor, names),
+    Event: eventOf,
+  })}
+  ${next !== null && html`<p class="pages"><a href="${path}?before=${next}${kind === undefined ? '' : `&kind=${kind}`}" rel="next">Older changes</a></p>`}`;
 }
+
+/** @param kind as it was sent, good or not */
+export const historyFilter = (path: string, kind: string | undefined): Html =>
+  html`<form method="get" action="${path}" class="filters">
+    ${choiceField('Show', 'kind', kind, [['', 'Everything'], ...changeKinds.map((each) => [each, kindNames[each]] as const)])}
+    <button class="second">Show</button>
+  </form>`;
 
 /** Names of keys and people that are gone stay known. */
-function namesOf({ keys, people }: Account): AccountNames {
+function namesOf({ keys, people }: Account, planNames: PlanNames): AccountNames {
   return {
     key: (keyId) => {
       const key = keys.get(keyId);
@@ -88,5 +95,6 @@ function namesOf({ keys, people }: Account): AccountNames {
       return key.label === '' ? `${key.keyPrefix}…` : `${key.label} (${key.keyPrefix}…)`;
     },
     person: (personId) => people.get(personId)?.email ?? personId,
+    plan: (plan) => planName(plan, planNames),
   };
 }

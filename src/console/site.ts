@@ -43,7 +43,7 @@ export type Handler<Of extends Visit, Dependencies> = (
   reply: FastifyReply,
 ) => Promise<Answer> | Answer;
 
-/** An action, and the page on which its form stands: there, a form that is refused keeps what was typed. */
+/** An action or a list, and the page on which its form stands: there, a form that is refused keeps what was typed. */
 export interface Handlers<Of extends Visit, Dependencies> {
   handler: Handler<Of, Dependencies>;
   formPage?: Handler<Of, Dependencies> | undefined;
@@ -62,6 +62,13 @@ export const routesBelow = <Session, Dependencies>(base: Site<Session, Dependenc
     handler: Handler<Visit, Dependencies>,
     formPage?: Handler<Visit, Dependencies>,
   ): Route<Session, Dependencies> => ({ method, path: base + path, access: 'everybody', handler, formPage }),
+  /** A list, or a file of one, by filters. @param formPage has the form of the filters */
+  filtered: (
+    path: string,
+    access: Access,
+    handler: Handler<SignedInVisit<Session>, Dependencies>,
+    formPage = handler,
+  ): Route<Session, Dependencies> => ({ method: 'GET', path: base + path, access, handler, formPage }),
   signedIn: (
     method: 'GET' | 'POST',
     path: string,

@@ -2,7 +2,7 @@ import type { LoggedWarning } from '../commands/record-warning-mail.ts';
 import { formatCents } from '../domain/cents.ts';
 import { lastDayOf } from '../domain/key-limits.ts';
 import type { Notice } from '../domain/mail-record.ts';
-import type { Terms } from '../domain/plans.ts';
+import { planName, type PlanNames, type Terms } from '../domain/plans.ts';
 import type { UsagePeriod } from '../domain/usage-state.ts';
 import type { Mail } from '../ports/billing.ts';
 
@@ -12,16 +12,17 @@ type Told = Pick<LoggedWarning, 'eventId' | 'notice' | 'usage' | 'time'>;
 /** The mail to an owner when a pool runs out or the overage cap is reached: plain text, lines short enough for any mail program. */
 export function warningMail(
   { eventId, notice, usage, time }: Told,
-  { to, publicUrl }: { to: readonly string[]; publicUrl: string },
+  { to, publicUrl, planNames }: { to: readonly string[]; publicUrl: string; planNames: PlanNames },
 ): Mail {
-  const { period } = usage;
+  const { period, terms } = usage;
+  const plan = planName(terms.plan, planNames);
   const {
     subject,
     text,
     next = 'The allowance of the plan is then available again.',
     last,
     help,
-  } = notice.type === 'OverageCapReached' ? capReached(notice.data, usage) : runsOut(notice.data, usage);
+  } = notice.type === 'OverageCapReached' ? capReached(notice.data, usage, plan) : runsOut(notice.data, usage, plan);
   const lines = [
     ...text,
     '',
@@ -50,8 +51,8 @@ interface Text {
 
 const changePlanOrCap = { what: 'To change the plan or the cap, open', path: 'settings' };
 
-const runsOut = (warning: Of<'UsageWarningReached'>, usage: UsagePeriod): Text =>
-  warning.limited_key_id === undefined ? poolRunsOut(warning, usage) : keyRunsOut(warning, usage);
+const runsOut = (warning: Of<'UsageWarningReached'>, usage: UsagePeriod, plan: string): Text =>
+  warning.limited_key_id === undefined ? poolRunsOut(warning, usage, plan) : keyRunsOut(warning, usage);
 
 /** A key has used much of the limit that its owner has set. */
 function keyRunsOut(
@@ -84,7 +85,8 @@ function keyRunsOut(
   };
 }
 
-function poolRunsOut(warning: Of<'UsageWarningReached'>, { terms, accountId }: UsagePeriod): Text {
+/** @param plan its name */
+function poolRunsOut(warning: Of<'UsageWarningReached'>, { terms, accountId }: UsagePeriod, plan: string): Text {
   const { pool, threshold_percent: percent, used, limit } = warning;
   const what = pool === 'downloads' ? 'downloads' : 'metadata requests';
   const isUsedUp = used >= limit;
@@ -95,7 +97,7 @@ function poolRunsOut(warning: Of<'UsageWarningReached'>, { terms, accountId }: U
     text: [
       `Your account ${accountId} has used`,
       `${String(used)} of the ${String(limit)} ${what} that its plan,`,
-      `${terms.plan}, includes in a billing period: ${String(Math.floor((used * 100) / limit))} %.`,
+      `${plan}, includes in a billing period: ${String(Math.floor((used * 100) / limit))} %.`,
       '',
       ...(pool === 'downloads'
         ? furtherDownloads(from, terms)
@@ -106,13 +108,14 @@ function poolRunsOut(warning: Of<'UsageWarningReached'>, { terms, accountId }: U
   };
 }
 
-function capReached(reached: Of<'OverageCapReached'>, { terms, accountId }: UsagePeriod): Text {
+/** @param plan its name */
+function capReached(reached: Of<'OverageCapReached'>, { terms, accountId }: UsagePeriod, plan: string): Text {
   const { overage_cents: overageCents, overage_cap_cents: capCents } = reached;
   return {
     subject: 'Your cap on overage charges is reached',
     text: [
       `Your account ${accountId} has used all downloads`,
-      `that its plan, ${terms.plan}, includes in a billing period,`,
+      `that its plan, ${plan}, includes in a billing period,`,
       `and further ones for ${formatCents(overageCents)}.`,
       `Your cap on these charges is ${formatCents(capCents)} per period;`,
       `one more, at ${formatCents(terms.overage_cents ?? 0)}, would exceed it.`,

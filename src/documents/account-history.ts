@@ -4,10 +4,11 @@ import type { CorrectionEvent } from '../domain/correction-events.ts';
 import { limitParts } from '../domain/key-limits.ts';
 import type { Effective, TermsEvent } from '../domain/usage-events.ts';
 
-/** The names of an account's keys and people, for texts. */
+/** The names of plans and of an account's keys and people, for texts. */
 export interface AccountNames {
   key: (keyId: string) => string;
   person: (personId: string) => string;
+  plan: (plan: string) => string;
 }
 
 const from = (effective: Effective): string => (effective === 'now' ? 'at once' : 'from the next billing period on');
@@ -16,7 +17,7 @@ const from = (effective: Effective): string => (effective === 'now' ? 'at once' 
 export function changeText({ type, data }: AccountEvent | TermsEvent | CorrectionEvent, names: AccountNames): string {
   switch (type) {
     case 'AccountOpened':
-      return `Account opened on the plan ${data.terms.plan}, for ${data.personal.email}`;
+      return `Account opened on the plan ${names.plan(data.terms.plan)}, for ${data.personal.email}`;
     case 'ApiKeyIssued':
       return `Key issued: ${names.key(data.key_id)}`;
     case 'ApiKeyRevoked':
@@ -34,7 +35,7 @@ export function changeText({ type, data }: AccountEvent | TermsEvent | Correctio
     case 'AccountClosed':
       return 'Account closed: its keys are revoked, its people signed out';
     case 'PlanChanged':
-      return `Plan and terms: ${data.terms.plan}, ${from(data.effective)}, ${formatCents(data.terms.fee_cents)} a month${data.fee_difference_cents > 0 ? `; ${formatCents(data.fee_difference_cents)} more for this period` : ''}`;
+      return `Plan and terms: ${names.plan(data.terms.plan)}, ${from(data.effective)}, ${formatCents(data.terms.fee_cents)} a month${data.fee_difference_cents > 0 ? `; ${formatCents(data.fee_difference_cents)} more for this period` : ''}`;
     case 'OverageCapSet':
       return `Overage cap set to ${formatCents(data.overage_cap_cents)}, ${from(data.effective)}`;
     case 'OverageCapRemoved':

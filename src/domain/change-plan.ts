@@ -1,6 +1,6 @@
 import { planOf, type PlanTerms } from './plans.ts';
 import { refuse, type Refused } from './refusals.ts';
-import type { Effective, UsageEvent } from './usage-events.ts';
+import type { Effective, UsageEvent, UsageEventOf } from './usage-events.ts';
 import { comingTerms } from './usage-periods.ts';
 import type { UsagePeriod } from './usage-state.ts';
 
@@ -20,6 +20,13 @@ interface ChangeOfTerms {
   effective: Effective | undefined;
   /** UTC ISO-8601. */
   agreedAt: string;
+}
+
+/** Takes back the change of the plan that is due with the next period. */
+export interface KeepPlan {
+  kind: 'keep_plan';
+  /** The plan in force, as the person has seen it. */
+  plan: string;
 }
 
 /**
@@ -49,22 +56,43 @@ const ownRateVersion = (agreedAt: string, overageCents: number | null): string =
 /** Each change may add a rate and lines to the invoice, whose size is bounded (`invoice-lines.ts`). */
 export const maxPlanChanges = 100;
 
+type PlanRefusal = 'account_suspended' | 'too_many_plan_changes' | 'change_not_of_owner';
+
 /**
  * There is no proration. A fee above the period's fee so far adds the whole difference to this period; going down and up again
  * within a period costs nothing more.
+ *
+ * An owner takes back what an owner of the account has chosen for the next period; what staff have scheduled, staff alone.
+ *
+ * @param isByOwner true: a person of the account asks; false: staff
  */
 export function changePlan(
   state: UsagePeriod,
   change: PlanChange,
-): UsageEvent[] | Refused<'account_suspended' | 'too_many_plan_changes'> {
+  isByOwner: boolean,
+): UsageEvent[] | Refused<PlanRefusal> {
   if (state.terms.suspended) return refuse('account_suspended');
   const { terms, effective } = resultOfPlanChange(state, change);
-  const events = effective === 'now' ? changeNow(state, change, terms) : changeNext(state, terms);
+  const takesBack = isByOwner && sameTerms(planOf(state.terms), terms);
+  if (takesBack && state.due?.plan_of_owner === false) return refuse('change_not_of_owner');
+  const events = effective === 'now' ? changeNow(state, change, terms) : changeNext(state, terms, isByOwner);
   return state.planChanges + events.length > maxPlanChanges ? refuse('too_many_plan_changes') : events;
 }
 
-function changeNext(state: UsagePeriod, terms: PlanTerms): UsageEvent[] {
-  return sameTerms(state.due?.plan ?? planOf(state.terms), terms) ? [] : [changed('next_period', terms)];
+/** The terms in force stay, the account's own among them. */
+export function keepPlan(
+  state: UsagePeriod,
+  { plan }: KeepPlan,
+  isByOwner: boolean,
+): UsageEvent[] | Refused<PlanRefusal | 'plan_not_in_force'> {
+  if (state.terms.plan !== plan) return refuse('plan_not_in_force');
+  return changePlan(state, { kind: 'change_plan', terms: planOf(state.terms), effective: 'now' }, isByOwner);
+}
+
+function changeNext(state: UsagePeriod, terms: PlanTerms, isByOwner: boolean): UsageEvent[] {
+  if (sameTerms(state.due?.plan ?? planOf(state.terms), terms)) return [];
+  const { type, data } = changed('next_period', terms);
+  return [{ type, data: { ...data, ...(isByOwner && { chosen_by_owner: true }) } }];
 }
 
 /** Another plan takes the place of one that is due. Changed terms leave it due, and hold in it too. */
@@ -79,7 +107,7 @@ function changeNow(state: UsagePeriod, change: PlanChange, terms: PlanTerms): Us
   return [changed('now', terms, Math.max(0, terms.fee_cents - state.feeCents)), ...staysDue];
 }
 
-const changed = (effective: Effective, terms: PlanTerms, feeDifferenceCents = 0): UsageEvent => ({
+const changed = (effective: Effective, terms: PlanTerms, feeDifferenceCents = 0): UsageEventOf<'PlanChanged'> => ({
   type: 'PlanChanged',
   data: { effective, terms, fee_difference_cents: feeDifferenceCents },
 });

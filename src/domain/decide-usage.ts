@@ -1,4 +1,4 @@
-import { changePlan, type PlanChange } from './change-plan.ts';
+import { changePlan, type KeepPlan, keepPlan, type PlanChange } from './change-plan.ts';
 import type { DownloadOptions } from './download-options.ts';
 import { evolveUsage } from './evolve-usage.ts';
 import type { FailureReason } from './failure-reasons.ts';
@@ -43,6 +43,7 @@ export type UsageCommand =
       downloadRefusal: FailureReason | null;
     }
   | PlanChange
+  | KeepPlan
   | { kind: 'set_overage_cap'; overageCapCents: number; effective: Effective }
   | { kind: 'remove_overage_cap'; effective: Effective }
   | ChangeKeyLimit
@@ -63,6 +64,8 @@ export const termsRefusals = [
   'account_closed',
   'account_suspended',
   'too_many_plan_changes',
+  'plan_not_in_force',
+  'change_not_of_owner',
   'too_many_key_limits',
 ] as const satisfies readonly Refusal[];
 
@@ -73,6 +76,8 @@ interface Circumstances {
   key?: AskingKey | undefined;
   /** The download that the command may repeat; the caller finds it, because the state has no tokens. */
   prior?: PriorDownload | undefined;
+  /** A person of the account asks. */
+  isByOwner?: boolean;
 }
 
 /**
@@ -83,7 +88,7 @@ interface Circumstances {
 export function decideUsage(
   state: UsagePeriod,
   command: UsageCommand,
-  { key, prior }: Circumstances = {},
+  { key, prior, isByOwner = false }: Circumstances = {},
 ): readonly UsageEvent[] | Refused {
   if (isLastEnded(state)) return command.kind === 'close_account' ? [] : refuse('account_closed');
   if (command.kind === 'close_account') return [endLastPeriod(state)];
@@ -91,7 +96,7 @@ export function decideUsage(
   const refused = isRequest ? refuseRequest(state, key) : undefined;
   if (refused) return refused;
   if (command.kind === 'queue_download' && prior && !prior.voided) return repeatDownload(command, prior);
-  const decided = decide(state, command, key);
+  const decided = decide(state, command, { key, isByOwner });
   if ('refusal' in decided || decided.length === 0) return decided;
   const after = decided.reduce(evolveUsage, state) as UsagePeriod;
   const cap = command.kind === 'debit_metadata' ? [] : capReached(after);
@@ -119,20 +124,26 @@ export function refuseRequest(state: UsagePeriod, key: AskingKey | undefined): R
 function decide(
   state: UsagePeriod,
   command: Exclude<UsageCommand, { kind: 'close_account' }>,
-  key: AskingKey | undefined,
+  { key, isByOwner = false }: Circumstances,
 ): UsageEvent[] | Refused {
   if (command.kind === 'queue_download') return queueDownload(state, command, key);
   if (command.kind === 'debit_metadata') return debitMetadata(state, command);
-  return changeTerms(state, command);
+  return changeTerms(state, command, isByOwner);
 }
 
 type ChangeOfAccount = Exclude<UsageCommand, { kind: 'queue_download' | 'debit_metadata' | 'close_account' }>;
 
-function changeTerms(state: UsagePeriod, command: ChangeOfAccount): UsageEvent[] | Refused<TermsRefusal> {
+function changeTerms(
+  state: UsagePeriod,
+  command: ChangeOfAccount,
+  isByOwner: boolean,
+): UsageEvent[] | Refused<TermsRefusal> {
   switch (command.kind) {
     case 'change_plan':
     case 'change_terms':
-      return changePlan(state, command);
+      return changePlan(state, command, isByOwner);
+    case 'keep_plan':
+      return keepPlan(state, command, isByOwner);
     case 'set_overage_cap':
       return changeCap(state, command.effective, command.overageCapCents);
     case 'remove_overage_cap':

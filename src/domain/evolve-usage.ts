@@ -98,14 +98,17 @@ function openedUsage(data: UsageEventOf<'UsagePeriodOpened'>['data']): UsagePeri
 /** The newest change counts: one that takes effect now also replaces one that was due. */
 function planChanged(state: UsagePeriod, { data }: UsageEventOf<'PlanChanged'>): UsagePeriod {
   const planChanges = state.planChanges + 1;
-  if (data.effective === 'next_period') return { ...state, planChanges, due: { ...state.due, plan: data.terms } };
+  if (data.effective === 'next_period') {
+    const chosen = { plan: data.terms, plan_of_owner: data.chosen_by_owner === true };
+    return { ...state, planChanges, due: { ...state.due, ...chosen } };
+  }
   const changed: UsagePeriod = {
     ...state,
     planChanges,
     terms: { ...ownTermsOf(state), ...data.terms },
     feeCents: state.feeCents + data.fee_difference_cents,
     feeDifferenceCents: state.feeDifferenceCents + data.fee_difference_cents,
-    due: withoutDue(state.due, 'plan'),
+    due: withoutDue(state.due, 'plan', 'plan_of_owner'),
   };
   return withRoom({ ...changed, warned: warnedAfterUpgrade(state, changed) });
 }
@@ -119,9 +122,9 @@ function capChanged(state: UsagePeriod, effective: 'now' | 'next_period', capCen
   });
 }
 
-function withoutDue(due: DueChanges | null, name: keyof DueChanges): DueChanges | null {
-  const { [name]: _replaced, ...others } = due ?? {};
-  return Object.keys(others).length === 0 ? null : others;
+function withoutDue(due: DueChanges | null, ...replaced: (keyof DueChanges)[]): DueChanges | null {
+  const others = Object.entries(due ?? {}).filter(([name]) => !(replaced as string[]).includes(name));
+  return others.length === 0 ? null : Object.fromEntries(others);
 }
 
 /** What stays when the plan changes. */

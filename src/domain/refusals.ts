@@ -24,6 +24,8 @@ export const refusals = [
   'key_overage_reached',
   'too_many_key_limits',
   'too_many_plan_changes',
+  'plan_not_in_force',
+  'change_not_of_owner',
   'job_not_claimable',
   'claim_lost',
   'charge_not_found',

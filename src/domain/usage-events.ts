@@ -51,6 +51,8 @@ export const usageEventSchemas = {
     terms: planTerms,
     /** Rise of the monthly fee, due in this period as a whole; 0 for a change that takes effect in the next one. */
     fee_difference_cents: cents,
+    /** For the next period: a person of the account has chosen it, and so may take it back. The fold knows no metadata. */
+    chosen_by_owner: z.literal(true).optional(),
   }),
   OverageCapSet: z.strictObject({ effective, overage_cap_cents: cents }),
   OverageCapRemoved: z.strictObject({ effective }),

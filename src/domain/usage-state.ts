@@ -46,6 +46,8 @@ export interface UsagePeriod {
 
 export interface DueChanges {
   plan?: PlanTerms;
+  /** With `plan`: a person of the account has chosen it, and may take it back. */
+  plan_of_owner?: boolean;
   /** Null: no cap. */
   overage_cap_cents?: number | null;
 }

@@ -468,6 +468,23 @@ describe('notices', () => {
 });
 
 describe('a change of terms', () => {
+  it('of the next period says that an owner has chosen it, if one has', () => {
+    open();
+    const change = (type: string, of: object) =>
+      step(
+        'PlanChanged',
+        { effective: 'next_period', terms: { plan: 'studio', fee_cents: 5_900 }, fee_difference_cents: 0, ...of },
+        { actor: { type, id: 'per_a' } },
+      );
+    expect(change('owner', { chosen_by_owner: true })).toEqual([]);
+    expect(period.dueIsOfOwner).toBe(true);
+    expect(change('staff', { chosen_by_owner: true })).toEqual(['plan_change data.chosen_by_owner undefined']);
+    expect(period.dueIsOfOwner).toBe(false);
+    expect(change('owner', {})).toEqual(['plan_change data.chosen_by_owner true']);
+    const now = { effective: 'now', fee_difference_cents: 4_000, chosen_by_owner: true };
+    expect(change('owner', now)).toEqual(['plan_change data.chosen_by_owner undefined']);
+  });
+
   const change = (of: object, terms: object = {}) =>
     step('PlanChanged', {
       effective: 'now',

@@ -331,7 +331,7 @@ export class RichHistory {
   async #command(command: UsageCommand, actor: Actor = this.#client): Promise<number> {
     if (!this.#usage) throw new Error('no period is open');
     const key = actor.type === 'api_key' ? { id: actor.id, at: this.#now() } : undefined;
-    const decided = decideUsage(this.#usage, command, { key });
+    const decided = decideUsage(this.#usage, command, { key, isByOwner: actor.type === 'owner' });
     if (isRefused(decided)) return 0;
     for (const event of decided) this.#usage = evolveUsage(this.#usage, event) as UsagePeriod;
     await this.#append(this.#stream(), decided, { actor });

@@ -182,6 +182,11 @@ export const ofEvents: readonly EventTamper[] = [
     ['another difference of the fee', 'plan_change', ({ fields }) => (fields.fee_difference_cents += 100)],
     ['a change of plan that holds at no time', 'plan_change', ({ fields }) => (fields.effective = 'later')],
     [
+      'a change of plan of another chooser',
+      ['plan_change', 'row_differs'],
+      ({ fields }) => (fields.chosen_by_owner = fields.chosen_by_owner === true ? undefined : true),
+    ],
+    [
       'a plan with more credits',
       ['charge_due', 'append_whole', 'period_follows', 'row_differs'],
       ({ fields }) => (fields.terms.downloads_limit += 5),

@@ -69,7 +69,8 @@ export function mailingUnderTest(log: { readonly store: EventStore }): Mailing {
       return mailing;
     };
     const publicUrl = () => 'https://reeltally.test';
-    const start: Mailing['start'] = (changed = {}) => stopped(startMailingWarnings({ ...given(changed), publicUrl }));
+    const start: Mailing['start'] = (changed = {}) =>
+      stopped(startMailingWarnings({ ...given(changed), publicUrl, planNames: new Map() }));
     const startDocuments: Mailing['startDocuments'] = (changed = {}) =>
       stopped(startMailingDocuments({ ...given(changed), issuer: 'Tally & Co', publicUrl }));
     Object.assign(parts, { models, server, start, startDocuments, stopProjecting });

@@ -14,7 +14,11 @@ const told = (notice: Notice, terms: Partial<Terms>) =>
       time: '2026-11-14T12:00:00.000Z',
       usage: given(opened({ downloads_limit: 100, ...terms })),
     },
-    { to: ['owner@example.com'], publicUrl: 'https://reeltally.test' },
+    {
+      to: ['owner@example.com'],
+      publicUrl: 'https://reeltally.test',
+      planNames: new Map([['dev_100', 'Dev 100']]),
+    },
   );
 const mailOf = (data: Extract<Notice, { type: 'UsageWarningReached' }>['data'], terms: Partial<Terms> = {}) =>
   told({ type: 'UsageWarningReached', data }, terms);
@@ -32,7 +36,7 @@ describe('a warning mail', () => {
       date: '2026-11-14T12:00:00.000Z',
       text: `Your account ${accountId} has used
 80 of the 100 downloads that its plan,
-dev_100, includes in a billing period: 80 %.
+Dev 100, includes in a billing period: 80 %.
 
 Once all are used, each further download costs $0.25.
 Your cap on these charges is $50.00 per period;
@@ -71,7 +75,7 @@ This mail is sent when 80 % are used.
       subject: 'Your cap on overage charges is reached',
       date: '2026-11-14T12:00:00.000Z',
       text: `Your account ${accountId} has used all downloads
-that its plan, dev_100, includes in a billing period,
+that its plan, Dev 100, includes in a billing period,
 and further ones for $49.90.
 Your cap on these charges is $50.00 per period;
 one more, at $0.25, would exceed it.

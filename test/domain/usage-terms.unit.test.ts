@@ -11,6 +11,7 @@ import { isRefused } from '../../src/domain/refusals.ts';
 import type { UsageEvent } from '../../src/domain/usage-events.ts';
 import { endPeriod } from '../../src/domain/usage-periods.ts';
 import {
+  accountId,
   capReached,
   capRemoved,
   capSet,
@@ -144,6 +145,63 @@ describe('a change for the next period', () => {
     expect(decideUsage(given(opened(), next), again)).toEqual([]);
     const cap = setCap(900, 'next_period');
     expect(decideUsage(given(opened(), capNext), cap)).toEqual([]);
+  });
+});
+
+describe('a change for the next period is taken back', () => {
+  const smaller = { ...plan, plan: 'sandbox', fee_cents: 0 };
+  const keep: UsageCommand = { kind: 'keep_plan', plan: plan.plan };
+  const owners: UsageEvent = {
+    type: 'PlanChanged',
+    data: { effective: 'next_period', terms: smaller, fee_difference_cents: 0, chosen_by_owner: true },
+  };
+  const byStaff: UsageEvent = { ...owners, data: { ...planChanged(smaller).data, effective: 'next_period' } } as never;
+  const [byOwner, notOfOwner] = [{ isByOwner: true }, { refusal: 'change_not_of_owner' }];
+
+  it('by an owner, if an owner has chosen it', () => {
+    expect(decideUsage(given(opened()), changePlan(smaller, 'next_period'), byOwner)).toEqual([owners]);
+    expect(decideUsage(given(opened(), owners), keep, byOwner)).toEqual([planChanged({})]);
+    expect(given(opened(), owners, planChanged({})).due).toBeNull();
+  });
+
+  it('by staff, whoever has chosen it', () => {
+    for (const due of [owners, byStaff])
+      expect(decideUsage(given(opened(), due), changePlan(plan))).toEqual([planChanged({})]);
+  });
+
+  it('not by an owner where staff have scheduled it, even in the place of an owner’s', () => {
+    for (const history of [[byStaff], [owners, byStaff]]) {
+      expect(decideUsage(given(opened(), ...history), keep, byOwner)).toEqual(notOfOwner);
+      expect(decideUsage(given(opened(), ...history), changePlan(plan), byOwner)).toEqual(notOfOwner);
+    }
+  });
+
+  it('not by an owner where staff have changed it', () => {
+    const own: UsageCommand = {
+      kind: 'change_terms',
+      changes: { downloads_limit: 9 },
+      effective: 'now',
+      agreedAt: '2026-11-14T12:00:00.000Z',
+    };
+    const changed = decideUsage(given(opened(), owners), own) as UsageEvent[];
+    expect(decideUsage(given(opened(), owners, ...changed), keep, byOwner)).toEqual(notOfOwner);
+  });
+
+  it('for the plan that was in force when the owner looked, and no other', () => {
+    const larger = planChanged({ plan: 'studio_500', fee_cents: 5900 }, 4000);
+    expect(decideUsage(given(opened(), larger), keep, byOwner)).toEqual({ refusal: 'plan_not_in_force' });
+  });
+
+  it('once: without a change that is due, nothing is left to do', () => {
+    expect(decideUsage(given(opened()), keep, byOwner)).toEqual([]);
+    const cap: UsageEvent = { type: 'OverageCapSet', data: { effective: 'next_period', overage_cap_cents: 900 } };
+    expect(decideUsage(given(opened(), cap), keep, byOwner)).toEqual([]);
+    expect(given(opened(), owners, cap, planChanged({})).due).toEqual({ overage_cap_cents: 900 });
+  });
+
+  it('not while the account is suspended', () => {
+    const suspended = given(opened(), owners, { type: 'AccountSuspended', data: { account_id: accountId } });
+    expect(decideUsage(suspended, keep, byOwner)).toEqual({ refusal: 'account_suspended' });
   });
 });
 
@@ -352,7 +410,10 @@ describe('a cap beside one that is due', () => {
       due: { overage_cap_cents: 900 },
     });
     expect(given(opened(), capNext, capSet(300))).toMatchObject({ terms: { overage_cap_cents: 300 }, due: null });
-    expect(given(opened(), next, capNext, capSet(300)).due).toEqual({ plan: { ...plan, plan: 'other' } });
+    expect(given(opened(), next, capNext, capSet(300)).due).toEqual({
+      plan: { ...plan, plan: 'other' },
+      plan_of_owner: false,
+    });
     expect(given(opened(), next, capNext, planChanged({})).due).toEqual({ overage_cap_cents: 900 });
   });
 });

@@ -627,15 +627,15 @@ export const plantedBugs: readonly PlantedBug[] = [
     'plan-of-now-leaves-the-due',
     'a plan of now leaves the one that is due',
     'domain/evolve-usage.ts',
-    "due: withoutDue(state.due, 'plan'),",
+    "due: withoutDue(state.due, 'plan', 'plan_of_owner'),",
     'due: state.due,',
   ),
   bug(
     'plan-replaces-the-due-cap',
     'a plan that is due takes the place of a cap that is due',
     'domain/evolve-usage.ts',
-    'due: { ...state.due, plan: data.terms }',
-    'due: { plan: data.terms }',
+    'due: { ...state.due, ...chosen }',
+    'due: chosen',
   ),
   bug(
     'no-leap-year',

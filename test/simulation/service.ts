@@ -374,6 +374,6 @@ function startMailings(process: DispatcherProcess, server: MailServer): void {
     recordTimeoutMs: 5_000,
   };
   const publicUrl = () => 'https://console.example';
-  startMailingWarnings({ ...mails, publicUrl });
+  startMailingWarnings({ ...mails, publicUrl, planNames: new Map() });
   startMailingDocuments({ ...mails, issuer: 'Simulated', publicUrl });
 }

@@ -116,7 +116,11 @@ export const columns = {
     plan_changes: ({ period }) => period.planChanges,
     fee_cents: ({ period: { opened, totals } }) =>
       (opened ? feeOf(opened.data.terms) : 0) + totals.fee_difference_cents,
-    due: ({ period: { due } }) => (due.size === 0 ? null : { plan: due.get('plan'), ...due.get('cap') }),
+    due: ({ period: { due, dueIsOfOwner } }) => {
+      if (due.size === 0) return null;
+      const plan = due.get('plan');
+      return { ...(plan && { plan, plan_of_owner: dueIsOfOwner }), ...due.get('cap') };
+    },
     warned: ({ period }) => [...period.warned.keys()],
     key_use: ({ period }) => Object.fromEntries(period.keyUse),
     next: ({ period: { next } }) =>

@@ -89,7 +89,7 @@ const schemas = {
     previous_period_start: nullable(instant),
     terms,
   }),
-  PlanChanged: part({ effective: text, terms, fee_difference_cents: count }),
+  PlanChanged: part({ effective: text, terms, fee_difference_cents: count, chosen_by_owner: optional(flag) }),
   OverageCapSet: part({ effective: text, overage_cap_cents: count }),
   OverageCapRemoved: part({ effective: text }),
   KeyLimitSet: part({ key_id: text, limit: keyLimit }),

@@ -69,6 +69,8 @@ export class Period extends Chain<string> {
   returnsFailuresSince: bigint | undefined;
   /** Changes that wait for the next period. */
   readonly due = new Map<'plan' | 'cap', Partial<Terms>>();
+  /** Of the plan in it. */
+  dueIsOfOwner = false;
   /** By the token of the download, or by `lookup ` and the id of the metadata request. */
   readonly charges = new Map<string, Charge>();
   readonly waivers: Waiver[] = [];
@@ -223,12 +225,17 @@ export class Period extends Chain<string> {
     const name = isPlan ? 'plan' : 'cap';
     const cap = { overage_cap_cents: event.type === 'OverageCapSet' ? overage_cap_cents : null };
     const change = name === 'plan' ? plan : cap;
+    const isOfOwner = isPlan && !isNow && event.metadata.actor.type === 'owner';
+    if (isPlan) this.dueIsOfOwner = isOfOwner;
     if (isNow) this.due.delete(name);
     else this.due.set(name, change);
     if (name === 'plan') {
       this.planChanges += 1;
       const cents = isNow ? Math.max(0, plan.fee_cents - this.#feeCents()) : 0;
-      this.mustEqual('plan_change', event, { fee_difference_cents: cents });
+      this.mustEqual('plan_change', event, {
+        fee_difference_cents: cents,
+        chosen_by_owner: isOfOwner ? true : undefined,
+      });
       const ofAccount = { overage_cap_cents: undefined, suspended: undefined, key_limits: undefined };
       this.mustEqual('plan_change', event, ofAccount, 'data.terms.');
       this.#addFee(event, plan.plan);

@@ -31,7 +31,8 @@ export const rules = {
   charge_ordinal: 'downloads and metadata requests of a period are counted 1, 2, 3 …',
   charge_once: 'a token is charged once',
   overage_cap: 'the sum of charges stays within the overage cap in force',
-  plan_change: 'a change of plan says when it takes effect, and adds the difference to the higher fee, nothing else',
+  plan_change:
+    'a change of plan says when it takes effect and, for the next period, that an owner has chosen it, and adds the difference to the higher fee, nothing else',
   account_suspended:
     'staff suspend an account and lift that; while it is suspended, nothing is charged, a period that begins has no fee, and nobody changes its plan',
   account_closed:

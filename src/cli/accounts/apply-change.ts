@@ -18,6 +18,8 @@ const whyNot: Record<TermsRefusal, string> = {
   too_many_plan_changes:
     `nothing was changed: plan and terms have changed ${String(maxPlanChanges)} times in this billing period, ` +
     'the most that an invoice can show; change them again once the next period has begun',
+  plan_not_in_force: 'nothing was changed: the account is on another plan by now',
+  change_not_of_owner: 'nothing was changed: staff have scheduled the change',
   account_suspended:
     'nothing was changed: the account is suspended, so that it is charged nothing; lift that first with "accounts lift-suspension"',
   account_closed: 'nothing was changed: the account is closed',

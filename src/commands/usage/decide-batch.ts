@@ -138,7 +138,11 @@ export function decideBatch(
     const decision =
       command.kind === 'query' || command.kind === 'roll_over'
         ? []
-        : decideUsage(usage, command, { key: keyOf(request, at), prior });
+        : decideUsage(usage, command, {
+            key: keyOf(request, at),
+            prior,
+            isByOwner: request.cause.actor.type === 'owner',
+          });
     if (isRefused(decision)) {
       decided.push({ request, events: [], refusal: decision.refusal, usage });
       continue;

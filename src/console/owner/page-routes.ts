@@ -16,7 +16,7 @@ import * as settings from './pages/settings.ts';
 import * as tryIt from './pages/try-it.ts';
 import * as signIn from './sign-in.ts';
 
-const { open, signedIn } = routesBelow<ConsoleSession, ConsoleDependencies>('/console');
+const { filtered, open, signedIn } = routesBelow<ConsoleSession, ConsoleDependencies>('/console');
 
 /** Every page and every action of the console. */
 export const pageRoutes: readonly Route<ConsoleSession, ConsoleDependencies>[] = [
@@ -27,8 +27,9 @@ export const pageRoutes: readonly Route<ConsoleSession, ConsoleDependencies>[] =
   open('GET', '/design', design.show),
 
   signedIn('GET', '', 'owner', overview.show),
-  signedIn('GET', '/downloads', 'owner', downloads.show),
-  signedIn('GET', '/downloads.csv', 'owner', downloads.saveCsv),
+  signedIn('GET', '/usage.csv', 'owner', overview.saveCsv),
+  filtered('/downloads', 'owner', downloads.show),
+  filtered('/downloads.csv', 'owner', downloads.saveCsv, downloads.show),
   signedIn('GET', '/downloads/live', 'owner', downloads.follow),
   signedIn('GET', '/downloads/:token', 'owner', download.show),
   signedIn('GET', '/downloads/:token/file', 'owner', download.openFile),
@@ -43,10 +44,11 @@ export const pageRoutes: readonly Route<ConsoleSession, ConsoleDependencies>[] =
   signedIn('GET', '/keys/:key/revoke', 'owner', keys.confirmRevocation),
   signedIn('POST', '/keys/:key/revoke', 'owner', keys.revoke),
   signedIn('GET', '/invoices', 'owner', invoices.show),
+  signedIn('GET', '/invoices.csv', 'owner', invoices.saveCsv),
   signedIn('GET', '/invoices/draft', 'owner', invoices.showDraft),
   signedIn('GET', '/invoices/:number', 'owner', invoices.showInvoice),
   signedIn('GET', '/credit-notes/:number', 'owner', invoices.showCreditNote),
-  signedIn('GET', '/history', 'owner', history.show),
+  filtered('/history', 'owner', history.show),
   signedIn('GET', '/settings', 'owner', settings.show),
   signedIn('POST', '/settings/cap', 'owner', settings.changeCap, settings.show),
   signedIn('POST', '/settings/billing', 'owner', billing.changeBilling, settings.show),

@@ -18,6 +18,9 @@ const termsTexts: Record<TermsRefusal | 'key_not_found', string> = {
   account_suspended:
     'This account is suspended: its plan cannot be changed until that is lifted. Ask the support of this service why, and what lifts it.',
   too_many_plan_changes: 'The plan was changed too often in this billing period. Wait for the next one.',
+  plan_not_in_force: 'The plan has changed meanwhile: choose one below.',
+  change_not_of_owner:
+    'The change that comes is agreed for your account. Ask whoever sends you the invoices to take it back.',
   too_many_key_limits: `${count(maxKeyLimits)} keys have a limit, the most that there may be. Remove that of another key first; revoked keys count as well.`,
   key_not_found: 'This key is revoked: its limit can only be removed.',
 };

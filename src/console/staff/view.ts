@@ -1,8 +1,9 @@
 import { z } from 'zod';
 import { type AccessRecord, recordAccess } from '../../commands/staff.ts';
-import type { Html } from '../../documents/html.ts';
+import { type Html, html } from '../../documents/html.ts';
 import { exportAnswer, type Exported, type ExportForm } from '../export.ts';
 import { isServiceAway } from '../failures.ts';
+import { filterNote } from '../form-fields.ts';
 import type { Handler } from '../site.ts';
 import { badInput, type Page, page, PageRefusal, type StaffVisit } from '../visit.ts';
 import { type NamedRow, nameRows } from './customers.ts';
@@ -141,12 +142,26 @@ interface ViewPage<Input, Shown> extends Pick<Page, 'section' | 'islands'> {
   title: string | ((shown: Shown) => string);
   keys?: (shown: Shown) => NonNullable<Page['keys']>;
   content: (shown: Shown, visit: StaffVisit, dependencies: StaffDependencies, input: Input) => Html;
+  /** The form of its filters with what was typed, for an address that is refused (`filtered` in `site.ts`). */
+  filters?: (visit: StaffVisit, dependencies: StaffDependencies) => Html | Promise<Html>;
 }
 
 /** A page that shows a view. */
 export const viewPage =
-  <Input, Shown>(view: View<Input, Shown>, { title, keys, content, ...fixed }: ViewPage<Input, Shown>): StaffHandler =>
+  <Input, Shown>(
+    view: View<Input, Shown>,
+    { title, keys, content, filters, ...fixed }: ViewPage<Input, Shown>,
+  ): StaffHandler =>
   async (visit, dependencies) => {
+    if (visit.refused && filters && visit.request.method === 'GET') {
+      if (isPathRefused(view, visit)) throw badInput(visit.refused.message);
+      const form = await filters(visit, dependencies);
+      return page({
+        ...fixed,
+        title: typeof title === 'string' ? title : 'Not accepted',
+        content: html`${filterNote(visit)} ${form}`,
+      });
+    }
     const input = readInput(view.input, inputOf(visit));
     const shown = await seeAs(visit, view, dependencies);
     return page({
@@ -197,6 +212,10 @@ function readInput<Input>(schema: z.ZodType<Input>, given: unknown): Input {
   const name = first?.path.join('.') ?? '';
   throw badInput(`${name === '' ? 'The input' : name}: ${first?.message ?? 'cannot be read'}`);
 }
+
+/** Whether a part of the path cannot be read: then there is no form of filters that would mend it. */
+const isPathRefused = <Input, Shown>({ input }: View<Input, Shown>, visit: StaffVisit): boolean =>
+  input.safeParse(inputOf(visit)).error?.issues.some(({ path: [name] }) => String(name) in visit.params) ?? false;
 
 /** The parts of a visit's address that its route names, and its query; a form sends fields that were left empty. */
 const inputOf = ({ params, query }: StaffVisit): object => ({

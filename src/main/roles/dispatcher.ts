@@ -66,7 +66,7 @@ export const startDispatcher: StartRole = async (connections, secrets) => {
           writers: new WriterRegistry({ ...parts, newId: newUuid, rows: macs }),
           graceSeconds: config.CLOSING_GRACE_SECONDS,
         }),
-        startMailingWarnings({ ...mails, publicUrl }),
+        startMailingWarnings({ ...mails, publicUrl, planNames: config.planNames }),
         startMailingDocuments({ ...mails, issuer: config.INVOICE_ISSUER, publicUrl }),
         startExpiringFiles({ ...parts, observer, retentionSeconds }),
         startRemovingFiles({ ...parts, files, retentionSeconds, observer: fileObserver }),

@@ -56,6 +56,7 @@ interface Row {
 /** The pages and actions that need a session, each once. */
 const table: Readonly<Record<string, Row>> = {
   'GET ': { answer: 200 },
+  'GET /usage.csv': { answer: 200 },
   'GET /downloads': { path: ({ keyId }) => `/downloads?key=${keyId}`, answer: 200, toOthers: 200 },
   'GET /downloads.csv': { path: ({ keyId }) => `/downloads.csv?key=${keyId}`, answer: 200, toOthers: 200 },
   'GET /downloads/live': { path: ({ token }) => `/downloads/live?token=${token}`, answer: 200, toOthers: 200 },
@@ -76,6 +77,7 @@ const table: Readonly<Record<string, Row>> = {
     answer: 303,
   },
   'GET /invoices': { answer: 200 },
+  'GET /invoices.csv': { answer: 200 },
   'GET /invoices/draft': { answer: 200 },
   // Both accounts have an invoice with the number 1.
   'GET /invoices/:number': { path: ({ invoice }) => `/invoices/${invoice}`, answer: 200 },
@@ -91,8 +93,8 @@ const table: Readonly<Record<string, Row>> = {
     answer: 303,
     toOthers: 303,
   },
-  // Its plan is agreed with staff, and so is what becomes of it.
-  'POST /settings/keep-plan': { fields: () => ({ plan: 'enterprise' }), answer: 400 },
+  // Its plan is agreed with staff; the change that is taken back is the owner's.
+  'POST /settings/keep-plan': { fields: () => ({ plan: 'enterprise' }), answer: 303 },
   'POST /settings/closing': { answer: 303 },
   'POST /settings/people': { fields: () => ({ email: 'invited@example.com' }), answer: 303 },
   'POST /settings/people/:person/remove': { path: ({ mate }) => `/settings/people/${mate}/remove`, answer: 303 },

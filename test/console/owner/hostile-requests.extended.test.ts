@@ -48,8 +48,10 @@ const text = textOf(() => ids);
 /** What a route reads of its query or its form. */
 const readFields: Readonly<Record<string, readonly string[]>> = {
   '/console': ['period'],
+  '/console/usage.csv': ['period'],
   '/console/downloads': ['search', 'status', 'platform', 'format', 'overage', 'key', 'from', 'to', 'after', 'before'],
   '/console/downloads/live': ['token'],
+  '/console/history': ['kind', 'before'],
   '/console/invoices/:number': ['as'],
   '/console/credit-notes/:number': ['as'],
   '/console/keys': ['done', 'label'],

@@ -1,5 +1,6 @@
 import type { Page } from 'playwright-core';
 import { describe, expect, test } from 'vitest';
+import { median } from '../../bench/figures.ts';
 import { browserOfFile, isWithoutBrowser } from '../../support/browser.ts';
 import { queue, underWay } from '../../support/downloads.ts';
 import { waitFor } from '../../support/wait-for.ts';
@@ -47,6 +48,25 @@ describe.skipIf(isWithoutBrowser)('many tabs of live pages in one browser', () =
     await waitFor(() => streams() === 0, { what: 'the streams of pages that are left to end' });
   });
 
+  test('a click takes as long as without them, because a connection is free for it', async () => {
+    const { pages, streams } = await openTabs();
+    await waitFor(() => streams() > 0, { what: 'a stream' });
+    const [clicked, ...others] = pages;
+    const beside = await clickThrough(clicked!, streams);
+    // What the tabs themselves cost on a machine of few cores, without a stream in any of them.
+    for (const page of others) await page.goto('/console/keys');
+    const still = await clickThrough(clicked!, streams);
+    for (const page of others) await page.close();
+    const alone = await clickThrough(clicked!, streams);
+    const ms = ({ tookMs }: { tookMs: number[] }) => median(tookMs);
+    console.log(
+      `a click with ${String(tabs)} live tabs ${ms(beside).toFixed(0)} ms, with as many that are not live ${ms(still).toFixed(0)} ms, alone ${ms(alone).toFixed(0)} ms: ${(ms(beside) / ms(still)).toFixed(2)} and ${(ms(beside) / ms(alone)).toFixed(2)} times; at most ${String(beside.streams)} streams at once`,
+    );
+    // How long it takes says what else the machine does; a browser whose six connections are all taken would not load it at all.
+    expect(beside.streams).toBeGreaterThan(1);
+    expect(beside.streams).toBeLessThan(6);
+  });
+
   test('a hidden one lets go of its stream, and goes on where it is seen again', async () => {
     const { pages, streams } = await openTabs();
     await waitFor(() => streams() > 0, { what: 'a stream' });
@@ -57,6 +77,26 @@ describe.skipIf(isWithoutBrowser)('many tabs of live pages in one browser', () =
     await waitFor(() => streams() === 1, { what: 'the stream of the tab that is seen' });
   });
 });
+
+const clicks = 12;
+
+/** From the list with the running download to another page and back. @returns how long each took, and the streams at most */
+async function clickThrough(page: Page, streams: () => number): Promise<{ tookMs: number[]; streams: number }> {
+  const tookMs: number[] = [];
+  let most = 0;
+  const click = async (name: string) => {
+    most = Math.max(most, streams());
+    const beganMs = performance.now();
+    await page.getByRole('link', { name, exact: true }).click();
+    await page.getByRole('heading', { level: 1, name }).waitFor();
+    tookMs.push(performance.now() - beganMs);
+  };
+  for (let round = 0; round < clicks; round += 1) {
+    await click('API keys');
+    await click('Downloads');
+  }
+  return { tookMs, streams: most };
+}
 
 /** As if the window showed another tab: without a window, all tabs of a browser are seen. */
 async function show(page: Page, state: 'hidden' | 'visible'): Promise<void> {

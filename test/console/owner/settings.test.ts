@@ -49,16 +49,16 @@ describe('a change of plan', () => {
     expect(await shown()).toMatchObject({ plan: 'studio_500', coming: { terms: { plan: 'dev_100' } } });
     const told = await follow(owner, changed);
     expect(told).toMatch(
-      /Plan The change is saved: you are on studio_500 until (\w{3} \d{4}-\d\d-\d\d) , and on dev_100 from then on\..*dev_100 .* from \1 on/,
+      /Plan The change is saved: you are on Studio 500 until (\w{3} \d{4}-\d\d-\d\d) , and on Dev 100 from then on\..*Dev 100 .* from \1 on/,
     );
   });
 
   it('that waits is taken back where it is shown', async () => {
-    expect((await owner.get('/console/settings')).text).toMatch(/Keep studio_500<\/button>/);
+    expect((await owner.get('/console/settings')).text).toMatch(/Keep Studio 500<\/button>/);
     const kept = await owner.post('/console/settings/keep-plan', { plan: 'studio_500' });
     const told = await follow(owner, kept);
-    expect(told).toContain('You keep studio_500. No change is due.');
-    expect(told).not.toContain('Keep studio_500');
+    expect(told).toContain('You keep Studio 500. No change is due.');
+    expect(told).not.toContain('Keep Studio 500');
     expect(await shown()).toMatchObject({ plan: 'studio_500', coming: null });
   });
 
@@ -69,11 +69,37 @@ describe('a change of plan', () => {
     expect(await shown()).toEqual(before);
   });
 
+  it('is not taken back for one that staff have scheduled since the page was opened', async () => {
+    const id = await service.openAccount('scheduled@example.com', 'studio_500');
+    const own = await service.newSession({ accountId: id, personId: openerOf(id) });
+    await own.post(pathOf('dev_100'), { difference_cents: '0' });
+    expect((await own.get('/console/settings')).text).toContain('/console/settings/keep-plan');
+    await service.installation.cli(['accounts', 'plan', id, 'sandbox', '--effective', 'next']);
+    const refused = await own.post('/console/settings/keep-plan', { plan: 'studio_500' });
+    expect([refused.status, refused.text]).toEqual([400, expect.stringContaining('is agreed for your account')]);
+    expect(refused.text).not.toContain('/console/settings/keep-plan');
+    expect(await service.installation.cli(['accounts', 'show', id])).toMatchObject({
+      coming: { terms: { plan: 'sandbox' } },
+    });
+  });
+
+  it('is taken back by an owner who has chosen it, on a plan by agreement too', async () => {
+    const id = await service.openAccount('by-agreement@example.com', 'enterprise');
+    const own = await service.newSession({ accountId: id, personId: openerOf(id) });
+    await own.post(pathOf('dev_100'), { difference_cents: '0' });
+    const kept = await own.post('/console/settings/keep-plan', { plan: 'enterprise' });
+    expect(kept.headers['location']).toBe('/console/settings?done=kept#told');
+    expect(await service.installation.cli(['accounts', 'show', id])).toMatchObject({
+      plan: 'enterprise',
+      coming: null,
+    });
+  });
+
   it('is not taken back by an owner where staff have agreed on it', async () => {
     const opened = await service.openAccount('agreed@example.com', 'dev_100');
     const own = await service.newSession({ accountId: opened, personId: openerOf(opened) });
     await service.installation.cli(['accounts', 'terms', opened, '--overage-cents', '99', '--effective', 'next']);
-    expect((await own.get('/console/settings')).text).not.toContain('Keep dev_100');
+    expect((await own.get('/console/settings')).text).not.toContain('Keep Dev 100');
     const refused = await own.post('/console/settings/keep-plan', { plan: 'dev_100' });
     expect([refused.status, refused.text]).toEqual([400, expect.stringContaining('is agreed for your account')]);
     expect(await service.installation.cli(['accounts', 'show', opened])).toMatchObject({
@@ -89,7 +115,7 @@ describe('a change of plan', () => {
       await owner.post(pathOf('enterprise'), { difference_cents: '44000' }),
     ]) {
       expect(refused.status).toBe(400);
-      expect(refused.text).toContain('The plan enterprise is agreed for each account.');
+      expect(refused.text).toContain('The plan Enterprise is agreed for each account.');
     }
     expect(await shown()).toEqual(before);
   });

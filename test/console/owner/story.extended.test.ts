@@ -150,14 +150,14 @@ describe.skipIf(isWithoutBrowser)('an owner', () => {
     await hands.fill('Cap in US dollars; empty for none', '12.50');
     await hands.press('Set the cap');
     await seesAtOnce(page, 'The cap is saved, and counts now.');
-    await row(page, 'scale_2000').getByRole('link').click();
+    await row(page, 'Scale 2000').getByRole('link').click();
     await hands.press('Change the plan');
-    await seesAtOnce(page, 'You are on scale_2000 now.');
-    await row(page, 'dev_100').getByRole('link').click();
+    await seesAtOnce(page, 'You are on Scale 2000 now.');
+    await row(page, 'Dev 100').getByRole('link').click();
     await hands.press('Change the plan');
-    await seesAtOnce(page, 'The change is saved: you are on scale_2000 until');
-    await hands.press('Keep scale_2000');
-    await seesAtOnce(page, 'You keep scale_2000. No change is due.');
+    await seesAtOnce(page, 'The change is saved: you are on Scale 2000 until');
+    await hands.press('Keep Scale 2000');
+    await seesAtOnce(page, 'You keep Scale 2000. No change is due.');
     browser.expectStatus(400);
     // Browsers let it through.
     await hands.fill('Cap in US dollars; empty for none', '99,999,999,999');

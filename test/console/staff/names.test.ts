@@ -55,6 +55,37 @@ it('the files have it in a column of its own', async () => {
   expect(close.text).toContain(`${accountId},${customer},`);
 });
 
+it('what was given back is a file with it, and what was asked for', async () => {
+  await service.installation.cli([
+    ...['invoices', 'credit', accountId, '1', '--line', '1', '--cents', '150'],
+    ...['--reference', 'NAMES-1', '--reason', 'a test', '--by', 'Ada'],
+  ]);
+  const list = `/staff/corrections.csv?account=${accountId}`;
+  await waitFor(async () => (await support.get(list)).text.includes('NAMES-1'), { what: 'the credit note' });
+  const [head = '', row = '', ...more] = (await support.get(list)).text.trimEnd().split('\n');
+  expect(more).toEqual([]);
+  expect(head).toMatch(/type,event_id,account_id,customer,.*,by_id,by_role,by_reason,.*,approved_by_id,/);
+  expect(row).toMatch(new RegExp(`^CreditNoteIssued,.*,${accountId},${customer},.*,150,NAMES-1,Ada,operator,a test,`));
+  const page = await support.get(`/staff/corrections?account=${accountId}`);
+  expect(page.text).toContain(`href="${list}"`);
+  const asked = await support.get(`${list}&list=asked`);
+  expect(asked.headers['content-disposition']).toBe('attachment; filename="corrections.csv"');
+  expect(asked.text.trimEnd().split('\n')).toEqual([
+    expect.stringMatching(/correction_id,account_id,customer,status,.*,asked_by_id,asked_by_role,asked_by_reason,/),
+    expect.stringMatching(new RegExp(`,${accountId},${customer},made,credit_line,.*,150,.*,Ada,operator,a test,`)),
+  ]);
+});
+
+it('the months are a file with their sums', async () => {
+  const month = new Date().toISOString().slice(0, 7);
+  const csv = await support.get('/staff/months.csv');
+  expect(csv.headers['content-disposition']).toBe('attachment; filename="months.csv"');
+  expect(csv.text).toMatch(/month,periods,open,ended,fee_cents,/);
+  expect(csv.text).toContain(`\n${month},`);
+  const json = JSON.parse((await support.get('/staff/months.json')).text) as { rows: object[] };
+  expect(json.rows).toContainEqual(expect.objectContaining({ month }));
+});
+
 it('programs get it too', async () => {
   const { token } = await service.issueToken(sue.staffId, ['money']);
   const address = `${service.staffUrl}${overage().replace('/staff/', '/staff/v1/')}`;

@@ -209,3 +209,22 @@ it('programs are answered with the same', async () => {
   });
   expect(data.books.read_models.map(({ name }) => name)).toContain('corrections');
 });
+
+it('the books name the customers of divergences, approvals and periods', async () => {
+  const accountId = await service.openAccount('books@example.com');
+  const of = { account_id: accountId, stream: `usage-${accountId}-20261101`, revision: 1 };
+  const facts: Facts = { ...of, rule: 'row_differs', field: 'credits.terms', expected: 1, found: 2 };
+  const who = { asked_by: 'stf_sue', approved_by: 'stf_ada', approved_at: '2026-11-14T11:00:00.000Z' };
+  await writeAuditState(pool, {
+    events: 1,
+    position: '900',
+    unknown: 1,
+    known: 0,
+    isWhole: true,
+    caughtUpAt: '2026-11-14T12:00:00.000Z',
+    divergences: [{ name: nameOf(facts).slice(0, 16), acknowledged: false, facts }],
+    notices: [{ ...of, ...who, notice: 'invited', correction_id: 'one' }],
+  });
+  const named = `books@example.com ${accountId}`;
+  await waitFor(async () => (await get('/staff/operation')).split(named).length === 3, { what: 'both names' });
+});

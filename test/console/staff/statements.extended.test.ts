@@ -98,6 +98,8 @@ const unbounded: Readonly<Record<string, string>> = {
   'GET /overage/:account/:day.json': 'read page by page',
   'GET /overage/:account/:day/events.csv': 'read from the log',
   'GET /overage/:account/:day/events.json': 'read from the log',
+  'GET /corrections.csv': 'read page by page',
+  'GET /corrections.json': 'read page by page',
   'GET /months/:month.csv': 'read page by page',
   'GET /sales-book.csv': 'read page by page',
   'GET /sales-book.json': 'read page by page',
@@ -148,6 +150,8 @@ const pages: Readonly<Record<string, () => string[]>> = {
     `/overage/${about.account}/${day}?after=9000000000000000000`,
   ],
   'GET /months': () => ['/months'],
+  'GET /months.csv': () => ['/months.csv'],
+  'GET /months.json': () => ['/months.json'],
   'GET /months/:month': () => [
     '/months/2020-03',
     '/months/2020-03?not_invoiced=yes',

@@ -19,6 +19,7 @@ import {
   readFilters,
 } from '../../download-list.ts';
 import { exportAnswer } from '../../export.ts';
+import { filterNote, sentFilters } from '../../form-fields.ts';
 import { followDownloads } from '../../live/live-downloads.ts';
 import { type Answer, type OwnerVisit, page, PageRefusal } from '../../visit.ts';
 import type { ConsoleDependencies } from '../dependencies.ts';
@@ -37,8 +38,12 @@ const filterIn = (filters: Filters, dependencies: ConsoleDependencies): Download
 export async function show(visit: OwnerVisit, dependencies: ConsoleDependencies): Promise<Answer> {
   const { pool } = dependencies;
   const { accountId } = visit.session;
-  const filters = readFilters(visit.query);
   const place = placeOf(dependencies);
+  if (visit.refused) {
+    const form = filterForm(sentFilters(visit), await listApiKeys(pool, accountId), place);
+    return page({ title: 'Downloads', section: 'downloads', content: html`${filterNote(visit)} ${form}` });
+  }
+  const filters = readFilters(visit.query);
   const [downloads, keys] = await Promise.all([
     listAccountDownloads(pool, {
       accountId,

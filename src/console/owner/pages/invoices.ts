@@ -1,3 +1,4 @@
+import type { FastifyReply } from 'fastify';
 import {
   findCreditNote,
   findInvoice,
@@ -7,7 +8,9 @@ import {
 import { type Html, html, numberCell } from '../../../documents/html.ts';
 import type { CreditNoteDocument, DocumentLine, InvoiceDocument } from '../../../documents/invoice-document.ts';
 import { nextInvoice, type NextInvoiceLine } from '../../../domain/next-invoice.ts';
+import { planName, type PlanNames } from '../../../domain/plans.ts';
 import { summariseUsage } from '../../../domain/usage-summary.ts';
+import { exportAnswer, exportOf } from '../../export.ts';
 import {
   billedToFact,
   coversText,
@@ -39,6 +42,7 @@ export async function show(visit: OwnerVisit, dependencies: ConsoleDependencies)
     title: 'Invoices',
     section: 'invoices',
     content: html`<p><a href="/console/invoices/draft">What the next invoice would say now</a></p>
+      ${invoices.length > 0 && html`<p class="pages"><a href="/console/invoices.csv" download>All of these documents as CSV</a></p>`}
       ${summedTable(
         { name: 'Invoices', none: empty(html`<p>No invoice yet.</p>`) },
         invoices.toReversed(),
@@ -56,6 +60,25 @@ export async function show(visit: OwnerVisit, dependencies: ConsoleDependencies)
   });
 }
 
+/** Invoices and credit notes as they are listed, the newest first. */
+export async function saveCsv(
+  visit: OwnerVisit,
+  dependencies: ConsoleDependencies,
+  reply: FastifyReply,
+): Promise<Answer> {
+  const { invoices, credit_notes: notes } = await listDocuments(dependencies, visit.session.accountId);
+  const rows = [
+    ...invoices.map((invoice) => ({ type: 'invoice', ...invoice, invoice_number: null })),
+    ...notes.map(({ cents, ...note }) => ({ type: 'credit_note', ...note, total_cents: -cents, credited_cents: null })),
+  ].toSorted((one, other) => (one.issued_at < other.issued_at ? 1 : -1));
+  const columns = [
+    ...['issued_at', 'type', 'document_number', 'number', 'covers', 'period_start', 'period_end', 'invoice_number'],
+    ...['reference', 'total_cents', 'credited_cents'],
+  ];
+  const exported = exportOf(rows, { fileName: 'invoices', columns, about: { of: 'invoices and credit notes' } });
+  return await exportAnswer('csv', dependencies, { reply, ...visit }, exported);
+}
+
 export async function showDraft(visit: OwnerVisit, dependencies: ConsoleDependencies): Promise<Answer> {
   const usage = await currentUsage(visit, dependencies);
   const now = dependencies.now();
@@ -70,7 +93,9 @@ export async function showDraft(visit: OwnerVisit, dependencies: ConsoleDependen
         soon after.
       </p>
       ${listTable('Lines so far', [...lines, total], {
-        Line: rowName((line) => (line.kind === 'total' ? html`<strong>Total so far</strong>` : lineText(line))),
+        Line: rowName((line) =>
+          line.kind === 'total' ? html`<strong>Total so far</strong>` : lineText(line, dependencies.planNames),
+        ),
         Amount: numberCell(({ kind, cents }) =>
           kind === 'total' ? html`<strong>${money(cents)}</strong>` : money(cents),
         ),
@@ -81,14 +106,14 @@ export async function showDraft(visit: OwnerVisit, dependencies: ConsoleDependen
   });
 }
 
-function lineText(line: NextInvoiceLine): string {
+function lineText(line: NextInvoiceLine, planNames: PlanNames): string {
   switch (line.kind) {
     case 'overage':
       return `Downloads beyond the allowance, less what was waived: ${count(line.downloads)}`;
     case 'fee_difference':
       return 'Rise of the monthly fee by upgrades';
     case 'fee':
-      return `Monthly fee of the next period, plan ${line.plan}`;
+      return `Monthly fee of the next period, plan ${planName(line.plan, planNames)}`;
   }
 }
 

@@ -1,3 +1,4 @@
+import type { FastifyReply } from 'fastify';
 import { pageAccountPeriods, usageOfRow } from '../../../../projections/queries/account-periods.ts';
 import { listUsageDays, type UsageDay } from '../../../../projections/usage-days.ts';
 import { formatDays } from '../../../documents/days.ts';
@@ -8,6 +9,7 @@ import { planName, type Terms } from '../../../domain/plans.ts';
 import { termsAt } from '../../../domain/usage-periods.ts';
 import type { UsagePeriod } from '../../../domain/usage-state.ts';
 import { summarisePeriod, summariseUsage, type UsageSummary } from '../../../domain/usage-summary.ts';
+import { exportAnswer, exportOf } from '../../export.ts';
 import { choices } from '../../form-fields.ts';
 import {
   amountCell,
@@ -17,13 +19,13 @@ import {
   day,
   type Figure,
   figures,
-  listTable,
   money,
   plotFigure,
   rowName,
   time,
   usedFigure,
 } from '../../parts.ts';
+import { summedTable, sumOf } from '../../summed-table.ts';
 import { type Answer, missing, type OwnerVisit, page } from '../../visit.ts';
 import { currentUsage } from '../current-usage.ts';
 import type { ConsoleDependencies } from '../dependencies.ts';
@@ -66,6 +68,22 @@ export async function show(visit: OwnerVisit, dependencies: ConsoleDependencies)
     ${periodChoice(starts, shown, { path: '/console', ...dependencies })}
     ${figures(figuresOf(shown, usage, dependencies.now()))} ${plot(shown, days)}`,
   });
+}
+
+/** The days of the period that is shown. */
+export async function saveCsv(
+  visit: OwnerVisit,
+  dependencies: ConsoleDependencies,
+  reply: FastifyReply,
+): Promise<Answer> {
+  const { shown } = await chosenPeriod(visit, dependencies);
+  const { accountId } = visit.session;
+  const { start } = shown.period;
+  const days = await listUsageDays(dependencies.pool, { accountId, periodStart: start });
+  const columns = ['day', 'downloads', 'overage_downloads', 'overage_cents', 'returned_cents', 'metadata_requests'];
+  const fileName = `usage-${start.slice(0, 10)}`;
+  const exported = exportOf(days, { fileName, columns, about: { of: 'usage by day', period_start: start } });
+  return await exportAnswer('csv', dependencies, { reply, ...visit }, exported);
 }
 
 function ofNow(usage: UsagePeriod, now: string): Shown {
@@ -186,17 +204,31 @@ function plot({ period, terms, overage }: Shown, days: readonly UsageDay[]): Htm
   const plotted = { days: all.map((each) => Date.parse(each) / 1000), series };
   return html`<h2>Day by day</h2>
     ${plotFigure(plotted, `Downloads of each day, and their sum beside the allowance of ${count(limit)}.`)}
-    ${listTable('Usage by day', days, {
-      'Day (UTC)': rowName(
-        (each) =>
-          html`<a data-row href="/console/downloads?from=${each.day}&to=${nextDay(each.day)}">${day(each.day)}</a>`,
-      ),
-      Downloads: countCell((each) => each.downloads),
-      'beyond the plan': countCell((each) => each.overage_downloads),
-      Charged: amountCell((each) => each.overage_cents),
-      'Given back': amountCell((each) => -each.returned_cents),
-      'Metadata requests': countCell((each) => each.metadata_requests),
-    })}
+    <p class="pages">
+      <a href="/console/usage.csv?period=${period.start.slice(0, 10)}" download>All of these days as CSV</a>
+    </p>
+    ${summedTable(
+      { name: 'Usage by day' },
+      days,
+      {
+        'Day (UTC)': rowName(
+          (each) =>
+            html`<a data-row href="/console/downloads?from=${each.day}&to=${nextDay(each.day)}">${day(each.day)}</a>`,
+        ),
+        Downloads: countCell((each) => each.downloads),
+        'beyond the plan': countCell((each) => each.overage_downloads),
+        Charged: amountCell((each) => each.overage_cents),
+        'Given back': amountCell((each) => -each.returned_cents),
+        'Metadata requests': countCell((each) => each.metadata_requests),
+      },
+      {
+        sums: {
+          Downloads: count(sumOf(days, (each) => each.downloads)),
+          'beyond the plan': count(sumOf(days, (each) => each.overage_downloads)),
+          'Metadata requests': count(sumOf(days, (each) => each.metadata_requests)),
+        },
+      },
+    )}
     <p class="soft">Charges less what was given back are the overage of the period: ${money(overage.cents)}.</p>
     <p><a href="/console/keys/usage?period=${period.start.slice(0, 10)}">By key and day</a></p>`;
 }

@@ -3,7 +3,7 @@ import { changeTerms as changeTermsOf, type TermsChange } from '../../../command
 import { type Html, html, numberCell } from '../../../documents/html.ts';
 import type { Account } from '../../../domain/account.ts';
 import { changePlan as decidePlanChange, resultOfPlanChange } from '../../../domain/change-plan.ts';
-import { feeOf, maxKeysOf, planOf as planTermsOf, type PlanTerms, type Terms } from '../../../domain/plans.ts';
+import { feeOf, maxKeysOf, planName, type PlanTerms, type Terms } from '../../../domain/plans.ts';
 import { isRefused, refuse } from '../../../domain/refusals.ts';
 import { comingTerms, isLastEnded, isOverAt, termsAt } from '../../../domain/usage-periods.ts';
 import type { UsagePeriod } from '../../../domain/usage-state.ts';
@@ -130,33 +130,33 @@ async function changeTerms(visit: OwnerVisit, dependencies: ConsoleDependencies,
 function plans(
   visit: OwnerVisit,
   usage: UsagePeriod,
-  { plans: catalogue, selfServicePlans, now }: ConsoleDependencies,
+  { plans: catalogue, planNames, selfServicePlans, now }: ConsoleDependencies,
 ): Html {
   const terms = termsAt(usage, now());
   const coming = comingPlan(usage, now());
+  const name = planName(terms.plan, planNames);
+  const comingName = coming && planName(coming.plan, planNames);
   const saved = coming
-    ? html`The change is saved: you are on ${terms.plan} until ${day(usage.period.end)}, and on ${coming.plan} from then
-      on.`
-    : `You are on ${terms.plan} now.`;
+    ? html`The change is saved: you are on ${name} until ${day(usage.period.end)}, and on ${comingName} from then on.`
+    : `You are on ${name} now.`;
   return html`<h2 id="plan">Plan</h2>
-    ${doneNote(visit, { plan: saved, kept: `You keep ${terms.plan}. No change is due.` })}
+    ${doneNote(visit, { plan: saved, kept: `You keep ${name}. No change is due.` })}
     <p>
-      You are on <strong>${terms.plan}</strong>: ${describe(terms)}.
-      ${coming && html`<strong>From ${day(usage.period.end)} on: ${coming.plan}.</strong>`}
+      You are on <strong>${name}</strong>: ${describe(terms)}.
+      ${coming && html`<strong>From ${day(usage.period.end)} on: ${comingName}.</strong>`}
     </p>
     ${
       coming &&
-      isOfOwner(terms, coming, selfServicePlans) &&
+      usage.due?.plan_of_owner &&
       postForm(
         visit,
         keepAction,
         () =>
-          html`<input type="hidden" name="plan" value="${terms.plan}" />
-            <button class="second">Keep ${terms.plan}</button>`,
+          html`<input type="hidden" name="plan" value="${terms.plan}" /> <button class="second">Keep ${name}</button>`,
       )
     }
     ${listTable('Plans', [...catalogue.values()], {
-      Plan: rowName(({ plan }) => plan),
+      Plan: rowName(({ plan }) => planName(plan, planNames)),
       'A month': amountCell((plan) => plan.fee_cents),
       Downloads: countCell((plan) => plan.downloads_limit),
       Metadata: countCell((plan) => plan.metadata_limit),
@@ -178,12 +178,12 @@ const describe = (terms: Terms | PlanTerms): string =>
   (terms.overage_cents === null ? ' and none beyond' : `, ${money(terms.overage_cents)} for each beyond`);
 
 /** The plan that the path names. */
-function planOf(visit: OwnerVisit, { plans: catalogue, selfServicePlans }: ConsoleDependencies): PlanTerms {
+function planOf(visit: OwnerVisit, { plans: catalogue, planNames, selfServicePlans }: ConsoleDependencies): PlanTerms {
   const terms = catalogue.get(visit.params['plan'] ?? '');
   if (!terms) throw missing();
   if (!selfServicePlans.has(terms.plan))
     throw badInput(
-      `The plan ${terms.plan} is agreed for each account. Ask whoever sends you the invoices for it. Nothing was changed.`,
+      `The plan ${planName(terms.plan, planNames)} is agreed for each account. Ask whoever sends you the invoices for it. Nothing was changed.`,
     );
   return terms;
 }
@@ -192,16 +192,17 @@ export async function confirmPlan(visit: OwnerVisit, dependencies: ConsoleDepend
   const terms = planOf(visit, dependencies);
   const usage = inForceAt(await currentUsage(visit, dependencies), dependencies.now());
   const { effective } = resultOfPlanChange(usage, changeTo(terms));
+  const [nameNow, nameThen] = [usage.terms, terms].map(({ plan }) => planName(plan, dependencies.planNames));
   const differenceCents = differenceOf(usage, terms);
   return page({
-    title: `Change to ${terms.plan}`,
+    title: `Change to ${nameThen ?? ''}`,
     section: 'settings',
     content: html`${visit.query.has('again') && note('warn', 'The price has changed meanwhile. Nothing was changed yet.')}
       ${facts([
-        ['Now', `${usage.terms.plan}: ${describe(usage.terms)}`],
+        ['Now', `${nameNow ?? ''}: ${describe(usage.terms)}`],
         [
           'Then',
-          `${terms.plan}: ${describe(terms)}, ${count(terms.hourly_limit)} requests an hour for each of ${count(maxKeysOf(terms))} keys`,
+          `${nameThen ?? ''}: ${describe(terms)}, ${count(terms.hourly_limit)} requests an hour for each of ${count(maxKeysOf(terms))} keys`,
         ],
         [
           'From',
@@ -236,26 +237,11 @@ export async function changePlan(visit: OwnerVisit, dependencies: ConsoleDepende
 const comingPlan = (usage: UsagePeriod, now: string): PlanTerms | undefined =>
   isOverAt(usage, now) ? undefined : usage.due?.plan;
 
-/** Whether an owner may have chosen a change, and so may take it back. Other terms of the same plan are agreed with staff. */
-const isOfOwner = (terms: Terms, coming: PlanTerms, selfServicePlans: ReadonlySet<string>): boolean =>
-  coming.plan !== terms.plan && [coming, terms].every(({ plan }) => selfServicePlans.has(plan));
-
 const keepAction = '/console/settings/keep-plan';
 
-/** Takes back a change that is due with the next period: the terms in force are chosen again, the account's own among them. */
+/** Takes back the change of the plan that is due with the next period. */
 export async function keepPlan(visit: OwnerVisit, dependencies: ConsoleDependencies): Promise<Answer> {
-  const usage = await currentUsage(visit, dependencies);
-  const terms = termsAt(usage, dependencies.now());
-  if (terms.plan !== visit.form.get('plan'))
-    throw badInput(
-      `The plan is ${terms.plan} now, and no longer the one that you wanted to keep. Nothing was changed: choose a plan below.`,
-    );
-  const coming = comingPlan(usage, dependencies.now());
-  if (coming && !isOfOwner(terms, coming, dependencies.selfServicePlans))
-    throw badInput(
-      'The change that comes is agreed for your account. Ask whoever sends you the invoices to take it back. Nothing was changed.',
-    );
-  if (coming) await changeTerms(visit, dependencies, changeTo(planTermsOf(terms)));
+  await changeTerms(visit, dependencies, { kind: 'keep_plan', plan: visit.form.get('plan') ?? '' });
   return redirect(doneAt('/console/settings', 'kept'));
 }
 
@@ -274,7 +260,7 @@ function inForceAt(usage: UsagePeriod, now: string): UsagePeriod {
  * @throws {PageRefusal} where the change would be refused
  */
 function differenceOf(usage: UsagePeriod, terms: PlanTerms): number {
-  const decided = isLastEnded(usage) ? refuse('account_closed') : decidePlanChange(usage, changeTo(terms));
+  const decided = isLastEnded(usage) ? refuse('account_closed') : decidePlanChange(usage, changeTo(terms), true);
   if (isRefused(decided)) throw refusalOfTerms(decided.refusal);
   const [event] = decided;
   return event?.type === 'PlanChanged' ? event.data.fee_difference_cents : 0;

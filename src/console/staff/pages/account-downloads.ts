@@ -21,6 +21,7 @@ import {
   readFilters,
 } from '../../download-list.ts';
 import { exportAnswer } from '../../export.ts';
+import { filterNote, sentFilters } from '../../form-fields.ts';
 import { type Answer, badInput, missing, page, type StaffVisit } from '../../visit.ts';
 import { accountLink, accountPath } from '../addresses.ts';
 import type { NamedRow } from '../customers.ts';
@@ -41,11 +42,16 @@ interface Given {
   place: ListPlace;
 }
 
-function readGiven({ params, query }: StaffVisit, { samplePlatformOrigin }: StaffDependencies): Given {
+function readPlace({ params }: StaffVisit, { samplePlatformOrigin }: StaffDependencies) {
   const accountId = params['account'] ?? '';
   if (!accountIdPattern.test(accountId)) throw missing();
   const list = `${accountPath(accountId)}/downloads`;
-  const place = { list, download: '/staff/downloads/', platforms: { samplePlatformOrigin } };
+  return { accountId, place: { list, download: '/staff/downloads/', platforms: { samplePlatformOrigin } } };
+}
+
+function readGiven(visit: StaffVisit, dependencies: StaffDependencies): Given {
+  const { accountId, place } = readPlace(visit, dependencies);
+  const { query } = visit;
   const filters = readFilters(query);
   const moment = readMoment(query.get('at'));
   const filter = filterOf(filters, { ...place, isToken: (text) => jobToken.safeParse(text).success });
@@ -56,6 +62,7 @@ function readGiven({ params, query }: StaffVisit, { samplePlatformOrigin }: Staf
 const accessRecordsOf = (accountId: string): AccessRecord[] => [{ accountId, token: null, page: 'downloads' }];
 
 export async function show(visit: StaffVisit, dependencies: StaffDependencies): Promise<Answer> {
+  if (visit.refused) return refusedPage(visit, dependencies);
   const { accountId, filters, filter, moment, place } = readGiven(visit, dependencies);
   const view = {
     input: z.object({}),
@@ -88,6 +95,27 @@ export async function show(visit: StaffVisit, dependencies: StaffDependencies): 
   });
 }
 
+/** The filters as they were typed. The keys of the account are personal data too. */
+async function refusedPage(visit: StaffVisit, dependencies: StaffDependencies): Promise<Answer> {
+  const { accountId, place } = readPlace(visit, dependencies);
+  const keys = await seeKeys(visit, dependencies, accountId);
+  const sent = sentFilters(visit);
+  return page({
+    title: 'Downloads',
+    section: 'search',
+    content: html`${filterNote(visit)} ${filterForm(sent, keys, { ...place, more: momentField(sent['at'] ?? '') })}`,
+  });
+}
+
+function seeKeys(visit: StaffVisit, dependencies: StaffDependencies, accountId: string) {
+  const view = {
+    input: z.object({}),
+    read: ({ pool }: StaffDependencies) => listApiKeys(pool, accountId),
+    accessRecords: () => accessRecordsOf(accountId),
+  };
+  return seeAs(visit, view, dependencies);
+}
+
 /** The whole list that the filters leave. */
 export async function saveCsv(
   visit: StaffVisit,
@@ -95,12 +123,7 @@ export async function saveCsv(
   reply: FastifyReply,
 ): Promise<Answer> {
   const { accountId, filter } = readGiven(visit, dependencies);
-  const view = {
-    input: z.object({}),
-    read: ({ pool }: StaffDependencies) => listApiKeys(pool, accountId),
-    accessRecords: () => accessRecordsOf(accountId),
-  };
-  const keys = await seeAs(visit, view, dependencies);
+  const keys = await seeKeys(visit, dependencies, accountId);
   const exported = exportedDownloads(dependencies.exportPool, { accountId, filter, keys });
   return await exportAnswer('csv', dependencies, { reply, ...visit }, exported);
 }
@@ -114,6 +137,6 @@ function readMoment(text: string | null): string | undefined {
   if (text === null || text.trim() === '') return undefined;
   const instant = `${text.trim().slice(0, 16)}:00.000Z`;
   if (!z.iso.datetime().safeParse(instant).success || instant.startsWith('0000'))
-    throw badInput('at: is a time such as 2026-11-24T10:15. Go back and change it.');
+    throw badInput('at: is a time such as 2026-11-24T10:15.');
   return instant;
 }

@@ -231,7 +231,7 @@ const aboutOf = ({ type, period_start: start, invoice_number: invoice, reference
     : html`of invoice ${invoice ?? ''} under ${reference ?? ''}, by ${actorText(actor)}`;
 
 const corrections = ({ account_id: id, corrections: newest }: AccountShown): Html =>
-  html`${listTable(
+  html`${summedTable(
       { name: 'Corrections', none: html`<p class="soft">Nobody has asked to give anything back in the console.</p>` },
       newest,
       {
@@ -241,6 +241,7 @@ const corrections = ({ account_id: id, corrections: newest }: AccountShown): Htm
         By: (each) => actorText(each.asked_by),
         Amount: amountCell((each) => each.made_cents ?? each.cents),
       },
+      { isWhole: newest.length < recordLimits.corrections },
     )}
     <p><a href="/staff/corrections?account=${id}">All that was given back to this account</a></p>`;
 

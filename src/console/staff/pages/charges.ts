@@ -1,7 +1,7 @@
 import { type Columns, type Html, html, numberCell } from '../../../documents/html.ts';
 import { jobStatuses } from '../../../domain/download-job.ts';
 import { planName, type PlanNames } from '../../../domain/plans.ts';
-import { choiceField } from '../../form-fields.ts';
+import { choiceField, sentFilters } from '../../form-fields.ts';
 import {
   actionCell,
   amountCell,
@@ -35,6 +35,10 @@ export const show = viewPage(charges, {
   section: 'overage',
   content: (shown, { query }, { planNames }, input) =>
     html`${ofPeriod(shown.period, planNames)} ${list(shown, input, { isTicked: query.get('ticked') === 'all' })}`,
+  filters: (visit) => {
+    const { account = '', day: start = '' } = visit.params;
+    return filterForm({ account_id: account, period_start: start }, sentFilters(visit));
+  },
 });
 
 export const files = exportHandlers(exportCharges);
@@ -78,15 +82,7 @@ function list(
     { isWhole: next === null && after === undefined },
   );
   return html`<h2>Charges and corrections</h2>
-    <form method="get" action="${chargesPath(period)}" class="filters">
-      ${choiceField('What is listed', 'only', only, [['', 'charges and corrections'], 'charges', 'corrections'])}
-      ${choiceField('Download', 'job', job, [['', 'in any state'], ...jobStatuses])}
-      <label>Address, video id or token <input name="search" value="${search ?? ''}" maxlength="2048" /></label>
-      <label>Day (UTC) <input type="date" name="on" value="${on ?? ''}" /></label>
-      <button class="second">Show</button>
-      ${isFiltered && html`<a href="${chargesPath(period)}">All</a>`}
-    </form>
-    ${fileLinks('rows', (as) => chargesPath(period, filters, as))}
+    ${filterForm(period, filters)} ${fileLinks('rows', (as) => chargesPath(period, filters, as))}
     ${
       rows.some((row) => leftCents(row) > 0)
         ? html`<form method="get" action="${chargesPath(period)}/give-back">
@@ -101,6 +97,21 @@ function list(
         : table
     }
     ${pageLinks((from) => chargesPath(period, { ...filters, after: from }), { after, next })}`;
+}
+
+type SentFilters = Partial<Record<'only' | 'job' | 'search' | 'on', string | undefined>>;
+
+function filterForm(period: Parameters<typeof chargesPath>[0], sent: SentFilters): Html {
+  const { only, job, search, on } = sent;
+  const isFiltered = [only, job, search, on].some((value) => value !== undefined);
+  return html`<form method="get" action="${chargesPath(period)}" class="filters">
+    ${choiceField('What is listed', 'only', only, [['', 'charges and corrections'], 'charges', 'corrections'])}
+    ${choiceField('Download', 'job', job, [['', 'in any state'], ...jobStatuses])}
+    <label>Address, video id or token <input name="search" value="${search ?? ''}" maxlength="2048" /></label>
+    <label>Day (UTC) <input type="date" name="on" value="${on ?? ''}" /></label>
+    <button class="second">Show</button>
+    ${isFiltered && html`<a href="${chargesPath(period)}">All</a>`}
+  </form>`;
 }
 
 /** What may still be given back of a charge, as far as the read models have it; 0 for a correction. */

@@ -3,7 +3,7 @@ import { type Html, html } from '../../../documents/html.ts';
 import { isRefused, type Refusal, refusals } from '../../../domain/refusals.ts';
 import { hasRole } from '../../../domain/staff.ts';
 import { postForm } from '../../form-fields.ts';
-import { amountCell, facts, listTable, money, note, noteAnchor, time, timeToTheSecond } from '../../parts.ts';
+import { amountCell, facts, money, note, noteAnchor, time, timeToTheSecond } from '../../parts.ts';
 import { summedTable } from '../../summed-table.ts';
 import type { Answer, StaffVisit } from '../../visit.ts';
 import { accountLink, correctionPath, creditNotePath, eventPath } from '../addresses.ts';
@@ -122,7 +122,7 @@ function timeline(story: CorrectionStory, { session }: StaffVisit): Html {
 const made = ({ made: events, account_id: accountId }: CorrectionStory): Html | false =>
   events.length > 0 &&
   html`<h2>Events that give it back</h2>
-    ${listTable('Events that give it back', events, {
+    ${summedTable({ name: 'Events that give it back' }, events, {
       Time: (event) => time(event.time),
       Event: ({ type, event_id: id }) => html`<a data-row href="${eventPath(id)}">${type} <code>${id}</code></a>`,
       What: ({ token, number: note }) =>

@@ -4,31 +4,39 @@ import { choiceField } from '../../form-fields.ts';
 import { amountCell, count, empty, money, tag, time } from '../../parts.ts';
 import { summedTable, sumOf } from '../../summed-table.ts';
 import type { StaffVisit } from '../../visit.ts';
-import { accountLink, correctionPath, eventPath, olderLink } from '../addresses.ts';
-import { viewPage } from '../view.ts';
-import { type Corrections, corrections, type ShownActor, type ShownCorrection } from '../views/corrections.ts';
+import { accountLink, correctionPath, eventPath, fileLinks, olderLink, withQuery } from '../addresses.ts';
+import { exportHandlers, viewPage } from '../view.ts';
+import {
+  type Corrections,
+  corrections,
+  exportCorrections,
+  isOfAsked,
+  type ShownActor,
+  type ShownCorrection,
+} from '../views/corrections.ts';
 
 /** Who gave what back, why and with whose approval; and what waits for somebody. */
 
 export const show = viewPage(corrections, {
   title: 'Corrections',
   section: 'corrections',
-  content: (shown, visit) => {
-    const isWhole = shown.next === null && (visit.query.get('before') ?? '') === '';
+  filters,
+  content: (shown, visit, _dependencies, { before, ...given }) => {
+    const isWhole = shown.next === null && before === undefined;
+    const ofAsked = isOfAsked(given);
     return html`<p>
         Did a platform or the service fail for many?
         <a href="/staff/corrections/outage">Give back the charges of an outage</a>
       </p>
       ${waiting(shown, visit)}
-      <h2>${isOfAsked(visit) ? 'Asked for here' : 'Given back'}</h2>
-      ${filters(visit)}
-      ${isOfAsked(visit) ? asked(shown.asked, visit, { isWhole }) : givenBack(shown.given_back, visit, { isWhole })}
+      <h2>${ofAsked ? 'Asked for here' : 'Given back'}</h2>
+      ${filters(visit)} ${fileLinks('rows', (as) => withQuery(`/staff/corrections${as}`, given))}
+      ${ofAsked ? asked(shown.asked, visit, { isWhole }) : givenBack(shown.given_back, visit, { isWhole })}
       ${olderLink('/staff/corrections', visit.query, shown.next)}`;
   },
 });
 
-const isOfAsked = ({ query }: StaffVisit) =>
-  query.get('list') === 'asked' || ['status', 'by', 'reference'].some((name) => (query.get(name) ?? '') !== '');
+export const files = exportHandlers(exportCorrections);
 
 function waiting({ waiting: waits, unfinished }: Corrections, visit: StaffVisit): Html {
   return html`<h2>Waiting for a second person</h2>
@@ -41,8 +49,8 @@ function waiting({ waiting: waits, unfinished }: Corrections, visit: StaffVisit)
     }`;
 }
 
-const filters = ({ query }: StaffVisit): Html =>
-  html`<form method="get" action="/staff/corrections" class="filters">
+function filters({ query }: StaffVisit): Html {
+  return html`<form method="get" action="/staff/corrections" class="filters">
     ${choiceField('Show', 'list', query.get('list'), [
       ['', 'what was given back'],
       ['asked', 'what was asked for here'],
@@ -54,6 +62,7 @@ const filters = ({ query }: StaffVisit): Html =>
     <button class="second">Filter</button>
     ${[...query.values()].some((value) => value !== '') && html`<a href="/staff/corrections">All</a>`}
   </form>`;
+}
 
 /** In the order of a correction's life. */
 const statusNames: Readonly<Record<CorrectionStatus, string>> = {

@@ -1,6 +1,7 @@
 import { type OpenReason, openReasons } from '../../../../projections/queries/month-close.ts';
 import { type Columns, type Html, html, numberCell } from '../../../documents/html.ts';
 import { hasRole } from '../../../domain/staff.ts';
+import { sentFilters } from '../../form-fields.ts';
 import {
   amountCell,
   count,
@@ -27,7 +28,15 @@ import {
 } from '../addresses.ts';
 import { verdictNote } from '../verification.ts';
 import { exportHandlers, viewPage } from '../view.ts';
-import { type CloseRow, exportMonth, monthClose, type MonthInput, months, type ShownMonth } from '../views/months.ts';
+import {
+  type CloseRow,
+  exportMonth,
+  exportMonths,
+  monthClose,
+  type MonthInput,
+  months,
+  type ShownMonth,
+} from '../views/months.ts';
 import { amountLink, overageAddress, phaseTags } from './overage.ts';
 
 /** The close of each month: what its billing periods cost, what is invoiced and credited, and what is not and why. */
@@ -40,7 +49,7 @@ export const list = viewPage(months, {
         Each billing period counts for the month in which it begins.
         ${hasRole(session.role, 'finance') && html`<a href="/staff/sales-book">Sales book</a>`}
       </p>
-      ${verdictNote(shown.verification)}
+      ${verdictNote(shown.verification)} ${fileLinks('months', (as) => `/staff/months${as}`)}
       ${summedTable({ name: 'Months', none: empty(html`<p>No billing period has begun yet.</p>`) }, shown.months, {
         Month: rowName(({ month }) => html`<a data-row href="${addressOf(month)}">${month}</a>`),
         Accounts: countCell((row) => row.periods),
@@ -64,9 +73,11 @@ export const show = viewPage(monthClose, {
   title: ({ month }) => `Close of ${month}`,
   section: 'months',
   content: (shown, _visit, _dependencies, input) => html`${state(shown)} ${totalsOf(shown)} ${accounts(shown, input)}`,
+  filters: (visit) => accountsFilter(visit.params['month'] ?? '', sentFilters(visit)),
 });
 
 export const files = exportHandlers(exportMonth);
+export const filesOfMonths = exportHandlers(exportMonths);
 
 function state({ month, phases, verification, is_behind: isBehind, ...shown }: ShownMonth): Html {
   const {
@@ -169,18 +180,23 @@ function accounts({ month, accounts: rows, next }: ShownMonth, input: MonthInput
     </p>`,
   );
   return html`<h2 id="accounts">Accounts</h2>
-    <form method="get" action="${addressOf(month)}#accounts" class="filters">
-      <label>Account <input name="account" value="${account ?? ''}" placeholder="acc_…" maxlength="40" /></label>
-      <label class="inline"
-        ><input type="checkbox" name="not_invoiced" value="yes" ${notInvoiced === 'yes' && html`checked`} /> only with
-        something not invoiced</label
-      >
-      <button class="second">Show</button>
-    </form>
-    ${fileLinks('accounts', (as) => monthAddress(here, as))}
+    ${accountsFilter(month, input)} ${fileLinks('accounts', (as) => monthAddress(here, as))}
     ${summedTable({ name: 'Accounts of the month', none }, rows, columns, { isWhole, sums: sumsOf(rows) })}
     ${reasonsOf(rows)} ${pageLinks((from) => `${monthAddress({ ...here, after: from })}#accounts`, { after, next })}`;
 }
+
+const accountsFilter = (
+  month: string,
+  { account, not_invoiced: notInvoiced }: Partial<Record<'account' | 'not_invoiced', string | undefined>>,
+): Html =>
+  html`<form method="get" action="${addressOf(month)}#accounts" class="filters">
+    <label>Account <input name="account" value="${account ?? ''}" placeholder="acc_…" maxlength="40" /></label>
+    <label class="inline"
+      ><input type="checkbox" name="not_invoiced" value="yes" ${notInvoiced === 'yes' && html`checked`} /> only with
+      something not invoiced</label
+    >
+    <button class="second">Show</button>
+  </form>`;
 
 interface Amount {
   cents: (row: CloseRow) => number;

@@ -17,7 +17,16 @@ import { type Books, books } from '../views/books.ts';
 
 /** The books: what the verification says, the read models, and periods that should be closed. */
 
-export const show = viewPage(books, {
+const named: typeof books = {
+  ...books,
+  named: ({ audit, periods_not_closed: periods }) => [
+    ...audit.divergences.map(({ facts: found }) => found),
+    ...audit.notices,
+    ...periods,
+  ],
+};
+
+export const show = viewPage(named, {
   title: 'Operation',
   section: 'operation',
   content: (shown, visit) =>

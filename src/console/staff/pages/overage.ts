@@ -1,7 +1,7 @@
 import { overageColumns, type OverageCounts } from '../../../../projections/overage-columns.ts';
 import { type Columns, type Html, html, numberCell, numberHead } from '../../../documents/html.ts';
 import { planName, type PlanNames } from '../../../domain/plans.ts';
-import { choiceField, folded } from '../../form-fields.ts';
+import { choiceField, folded, sentFilters } from '../../form-fields.ts';
 import {
   count,
   countCell,
@@ -9,7 +9,6 @@ import {
   empty,
   type Figure,
   figures,
-  listTable,
   money,
   note,
   plotFigure,
@@ -26,7 +25,7 @@ import {
   pageLinks,
   withQuery,
 } from '../addresses.ts';
-import { exportHandlers, viewPage } from '../view.ts';
+import { exportHandlers, seeAs, viewPage } from '../view.ts';
 import {
   exportOverage,
   type Overage,
@@ -45,6 +44,11 @@ export const show = viewPage(overage, {
   islands: ['plot'],
   content: (shown, _visit, { planNames }, input) =>
     html`${ofMonth(shown)} ${plot(shown)} ${filterForm(shown, input)} ${list(shown, input, planNames)}`,
+  filters: async (visit, dependencies) => {
+    const { month, months } = await seeAs(visit, overage, dependencies, {});
+    const sent = sentFilters(visit);
+    return filterForm({ month: sent['month'] ?? month, months }, { sort: 'charged', order: 'desc', ...sent });
+  },
 });
 
 export const files = exportHandlers(exportOverage);
@@ -128,7 +132,7 @@ function plot({ months }: Overage): Html | false {
   const caption =
     'Overage charged in each month, in dollars: the part on invoices, the parts voided and waived, and the difference, which no invoice carries yet.';
   return html`${plotFigure(plotted, caption)}
-  ${folded('The months as a table', listTable('Overage by month', months, monthColumns))}`;
+  ${folded('The months as a table', summedTable({ name: 'Overage by month' }, months, monthColumns, { sums: sumsOf(months) }))}`;
 }
 
 const textOf = (name: keyof OverageCounts, value: number) => (name === 'charges' ? count(value) : money(value));
@@ -141,7 +145,10 @@ const monthColumns: Columns<OverageMonth> = {
   ),
 };
 
-function filterForm({ month, months }: Overage, input: OverageInput): Html {
+function filterForm(
+  { month, months }: Pick<Overage, 'month' | 'months'>,
+  input: Partial<Record<keyof OverageInput, string | undefined>>,
+): Html {
   const box = (name: 'overage' | 'difference', label: string) =>
     html`<label class="inline"
       ><input type="checkbox" name="${name}" value="yes" ${input[name] === 'yes' && html`checked`} /> ${label}</label
@@ -238,7 +245,7 @@ export function amountLink(cents: number, address?: string): Html {
   return address === undefined ? html`${money(cents)}` : html`<a href="${address}">${money(cents)}</a>`;
 }
 
-const sumsOf = (rows: readonly OverageRow[]): Readonly<Record<string, string>> =>
+const sumsOf = (rows: readonly OverageCounts[]): Readonly<Record<string, string>> =>
   Object.fromEntries(
     overageColumns.map(({ name, label }) => [
       label,

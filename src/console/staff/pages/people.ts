@@ -177,19 +177,24 @@ export const showAccessRecords = viewPage(accessRecordsView, {
   title: 'Looks at personal data',
   section: 'people',
   content: accessRecordsContent,
+  filters: accessRecordsFilter,
 });
 
-function accessRecordsContent({ rows: records, next }: Rows<AccessRecord>, { query }: StaffVisit): Html {
+function accessRecordsContent({ rows: records, next }: Rows<AccessRecord>, visit: StaffVisit): Html {
+  return html`${accessRecordsFilter(visit)}
+    <p class="soft">The same look within 15 minutes is recorded once.</p>
+    ${accessRecordsTable(records)} ${olderLink('/staff/people/looks', visit.query, next)}`;
+}
+
+function accessRecordsFilter({ query }: StaffVisit): Html {
   const [person, account] = ['person', 'account'].map((name) => query.get(name) ?? '');
   const isFiltered = person !== '' || account !== '';
   return html`<form method="get" action="/staff/people/looks" class="filters">
-      <label>Member <input name="person" value="${person}" maxlength="60" placeholder="stf_…" /></label>
-      <label>Account <input name="account" value="${account}" maxlength="60" placeholder="acc_…" /></label>
-      <button class="second">Filter</button>
-      ${isFiltered && html`<a href="/staff/people/looks">All</a>`}
-    </form>
-    <p class="soft">The same look within 15 minutes is recorded once.</p>
-    ${accessRecordsTable(records)} ${olderLink('/staff/people/looks', query, next)}`;
+    <label>Member <input name="person" value="${person}" maxlength="60" placeholder="stf_…" /></label>
+    <label>Account <input name="account" value="${account}" maxlength="60" placeholder="acc_…" /></label>
+    <button class="second">Filter</button>
+    ${isFiltered && html`<a href="/staff/people/looks">All</a>`}
+  </form>`;
 }
 
 export const accessRecordsTable = (records: readonly AccessRecord[]): Html =>

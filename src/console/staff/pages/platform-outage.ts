@@ -10,11 +10,12 @@ import { platformNames } from '../../../domain/platforms/platforms.ts';
 import { isRefused } from '../../../domain/refusals.ts';
 import { isServiceAway } from '../../failures.ts';
 import { choiceField, postForm, refusalNote } from '../../form-fields.ts';
-import { amountCell, count, countCell, empty, listTable, money, note, noteAnchor } from '../../parts.ts';
+import { amountCell, count, countCell, empty, money, note, noteAnchor } from '../../parts.ts';
 import { summedTable } from '../../summed-table.ts';
 import { type Answer, badInput, page, type StaffVisit } from '../../visit.ts';
 import { accountLink, correctionPath } from '../addresses.ts';
 import { carryOut, deedOf, readReference, refusalText, whoDecides, whyFields } from '../ask-correction.ts';
+import type { NamedRow } from '../customers.ts';
 import type { StaffDependencies } from '../dependencies.ts';
 import { orderOf } from '../staff-request.ts';
 import { seeAs, type View } from '../view.ts';
@@ -198,13 +199,18 @@ export async function ask(visit: StaffVisit, dependencies: StaffDependencies): P
     title,
     section: 'corrections',
     content: html`${outcome(done, left)}
-      ${listTable('Corrections', done, {
-        Account: (each) => accountLink(each),
-        Correction: ({ correctionId: id }) => html`<a data-row href="${correctionPath(id)}"><code>${id}</code></a>`,
-        Charges: countCell(({ charges }) => charges),
-        Amount: numberCell(({ cents }) => (cents === null ? '' : money(cents))),
-        State: ({ said }) => said,
-      })}
+      ${summedTable(
+        { name: 'Corrections' },
+        done,
+        {
+          Account: (each) => accountLink(each),
+          Correction: ({ correctionId: id }) => html`<a data-row href="${correctionPath(id)}"><code>${id}</code></a>`,
+          Charges: countCell(({ charges }) => charges),
+          Amount: numberCell(({ cents }) => (cents === null ? '' : money(cents))),
+          State: ({ said }) => said,
+        },
+        { isWhole: left === 0, sums: { Amount: money(done.reduce((sum, { cents }) => sum + (cents ?? 0), 0)) } },
+      )}
       ${left > 0 && formAgain(visit, form, periods, `Go on with the other ${count(left)}`)}
       <p>
         <a href="/staff/corrections?reference=${encodeURIComponent(reference)}">All corrections under ${reference}</a>
@@ -235,20 +241,26 @@ async function askAll(
 }
 
 /** The charges of a period never change their order, so that the same form asks for the same corrections. */
-const correctionsOf = ({ account_id: accountId, stream, charges: all }: PlatformOutagePeriod) =>
+const correctionsOf = ({
+  account_id: accountId,
+  customer = null,
+  stream,
+  charges: all,
+}: PlatformOutagePeriod & NamedRow) =>
   chargesByCorrection(all).map((charges) => ({
     accountId,
+    customer,
     correction: { kind: 'charges' as const, stream, charges },
   }));
 
 async function askOne(
   visit: StaffVisit,
   dependencies: StaffDependencies,
-  order: ReturnType<typeof correctionsOf>[number] & { reference: string },
+  { customer, ...order }: ReturnType<typeof correctionsOf>[number] & { reference: string },
 ) {
   const { accountId, correction } = order;
   const correctionId = correctionIdOf(order);
-  const about = { account_id: accountId, charges: correction.charges.length, correctionId };
+  const about = { account_id: accountId, customer, charges: correction.charges.length, correctionId };
   const asked = await askCorrection(dependencies, {
     ...order,
     ...orderOf(visit),

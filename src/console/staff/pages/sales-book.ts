@@ -3,7 +3,7 @@ import type { salesStates } from '../../../../projections/queries/sales-book.ts'
 import { recordAccess } from '../../../commands/staff.ts';
 import { type Columns, type Html, html, numberCell } from '../../../documents/html.ts';
 import { exportAnswer, type ExportForm } from '../../export.ts';
-import { choiceField } from '../../form-fields.ts';
+import { choiceField, sentFilters } from '../../form-fields.ts';
 import { amountCell, count, day, empty, figures, money, note } from '../../parts.ts';
 import { summedTable, sumOf } from '../../summed-table.ts';
 import { type Answer, badInput, PageRefusal, type StaffVisit } from '../../visit.ts';
@@ -30,6 +30,7 @@ export const show = viewPage(salesBook, {
     const filter = { ...input, issued: shown.issued ?? undefined };
     return html`${filters(filter)} ${sums(shown, filter)} ${list(shown, filter)}`;
   },
+  filters: (visit) => filters(sentFilters(visit)),
 });
 
 const salesAddress = (fields: Partial<Record<keyof SalesInput, string | undefined>>, as: FileEnding = '') =>
@@ -42,7 +43,7 @@ const stateNames: Readonly<Record<(typeof salesStates)[number], string>> = {
   credit_note: 'credit notes',
 };
 
-const filters = ({ issued, period, state, country }: SalesInput): Html =>
+const filters = ({ issued, period, state, country }: Partial<Record<keyof SalesInput, string | undefined>>): Html =>
   html`<p>
       Amounts are in US dollars, without tax. A document is listed with the name, the country and the tax ID of its
       date.

@@ -8,6 +8,7 @@ import { failureReasons } from '../../../domain/failure-reasons.ts';
 import { formTokenField } from '../../form-fields.ts';
 import { actorText, amountCell, day, listTable, time } from '../../parts.ts';
 import { partsAtFault } from '../../parts-of-service.ts';
+import { summedTable } from '../../summed-table.ts';
 import { type Answer, page, type StaffVisit } from '../../visit.ts';
 import { accountLink, chargesPath, correctionPath, downloadPath } from '../addresses.ts';
 import type { StaffDependencies } from '../dependencies.ts';
@@ -57,14 +58,19 @@ export async function show(visit: StaffVisit, dependencies: StaffDependencies): 
 function whatWaits({ corrections, periods }: WhatWaits): Html {
   if (corrections.length === 0 && periods.length === 0)
     return html`<p>No correction waits for a second person, and all books that should be closed are.</p>`;
-  return html`${listTable({ name: 'Corrections that wait for a second person', none: html`` }, corrections, {
-    Asked: (row) => time(row.asked_at),
-    Account: (row) => accountLink(row),
-    Reference: (row) => html`<a data-row href="${correctionPath(row.correction_id)}">${row.reference}</a>`,
-    By: ({ asked_by: by }) =>
-      html`${actorText(by)}${by.type === 'staff' && html`<div class="soft">${by.reason}</div>`}`,
-    Amount: amountCell((row) => row.cents),
-  })}
+  return html`${summedTable(
+    { name: 'Corrections that wait for a second person', none: html`` },
+    corrections,
+    {
+      Asked: (row) => time(row.asked_at),
+      Account: (row) => accountLink(row),
+      Reference: (row) => html`<a data-row href="${correctionPath(row.correction_id)}">${row.reference}</a>`,
+      By: ({ asked_by: by }) =>
+        html`${actorText(by)}${by.type === 'staff' && html`<div class="soft">${by.reason}</div>`}`,
+      Amount: amountCell((row) => row.cents),
+    },
+    { isWhole: corrections.length < shown },
+  )}
   ${
     periods.length > 0 &&
     html`<h3>Books that should be closed</h3>

@@ -123,9 +123,11 @@ const eventsAtOnce = 500;
 /** Every event behind every sum of the period, read from the log itself: fees, charges, corrections, invoices and credit notes. */
 export const exportMoneyEvents = {
   input: periodInput,
+  named: ({ period }: { period: OverageRow }) => [period],
   read: async ({ pool, store }: StaffDependencies, given: Pick<ChargesInput, 'account' | 'day'>) => {
     const period = await readPeriod(pool, given);
     return {
+      period,
       fileName: `events-${nameOf(period)}`,
       columns: ['sum', 'amount', 'type', 'stream', 'revision', 'event_id', 'time'],
       about: { of: 'events behind the sums', period },

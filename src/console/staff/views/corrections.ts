@@ -8,12 +8,13 @@ import {
   type MadeEvent,
   readCorrection,
 } from '../../../../projections/corrections.ts';
-import { listGivenBack } from '../../../../projections/queries/given-back.ts';
+import { type GivenBack, listGivenBack } from '../../../../projections/queries/given-back.ts';
 import { readChargesAt } from '../../../../projections/queries/period-charges.ts';
-import { inSnapshot } from '../../../../projections/runner/transaction.ts';
+import { inSnapshot, pagesInSnapshot } from '../../../../projections/runner/transaction.ts';
 import { actorFacts, correctionFacts } from '../../../documents/correction-facts.ts';
 import { correctionStatuses } from '../../../domain/correction-requests.ts';
 import { missing } from '../../visit.ts';
+import type { StaffDependencies } from '../dependencies.ts';
 import { firstRows, type JsonView } from '../view.ts';
 import { chargeRow, chargeRowOf } from './charges.ts';
 import { customer } from './overage.ts';
@@ -139,6 +140,10 @@ const shown = z.strictObject({
 });
 export type Corrections = z.infer<typeof shown>;
 
+/** Asked ones, where the address wants a part of them. */
+export const isOfAsked = ({ list, status, by, reference }: CorrectionsInput): boolean =>
+  list === 'asked' || status !== undefined || by !== undefined || reference !== undefined;
+
 const perPage = 50;
 const maxWaiting = 100;
 
@@ -154,7 +159,7 @@ export const corrections: JsonView<CorrectionsInput, Corrections> = {
 
 async function readCorrections(
   client: Pick<PoolClient, 'query'>,
-  { list, account: accountId, status, by, reference, before }: CorrectionsInput,
+  { before, ...given }: CorrectionsInput,
 ): Promise<Corrections> {
   const waiting = await listWaitingCorrections(client, { status: 'asked', limit: maxWaiting });
   const unfinished = await listWaitingCorrections(client, { status: 'permitted', limit: maxWaiting });
@@ -163,23 +168,85 @@ async function readCorrections(
     unfinished: unfinished.map(unnamed),
   };
   const limit = perPage + 1;
-  if (list === 'asked' || status !== undefined || by !== undefined || reference !== undefined) {
-    const found = await listCorrections(client, {
-      filter: { accountId, status, askedBy: by, reference },
-      before,
-      limit,
-    });
+  if (isOfAsked(given)) {
+    const found = await listCorrections(client, { filter: filterOf(given), before, limit });
     const { rows, next } = firstRows(found, perPage, ({ position: place }) => place);
     return { ...wait, given_back: [], asked: rows.map(unnamed), next };
   }
-  const found = await listGivenBack(client, { accountId, before, limit });
+  const found = await listGivenBack(client, { accountId: given.account, before, limit });
   const { rows, next } = firstRows(found, perPage, ({ position: place }) => place);
-  const given = rows.map(({ position: _position, actor: who, correction, ...made }) => ({
-    ...made,
-    customer: null,
-    by: actorFacts(who),
-    correction_id: correction?.correction_id ?? null,
-    approved_by: correction?.decided_by ? actorFacts(correction.decided_by) : null,
-  }));
-  return { ...wait, given_back: given, asked: [], next };
+  return { ...wait, given_back: rows.map(givenBackOf), asked: [], next };
 }
+
+const filterOf = ({ account: accountId, status, by, reference }: CorrectionsInput) => ({
+  accountId,
+  status,
+  askedBy: by,
+  reference,
+});
+
+const givenBackOf = ({ position: _position, actor: who, correction: of, ...made }: GivenBack) => ({
+  ...made,
+  customer: null,
+  by: actorFacts(who),
+  correction_id: of?.correction_id ?? null,
+  approved_by: of?.decided_by ? actorFacts(of.decided_by) : null,
+});
+
+const rowsAtOnce = 500;
+
+/** All rows of the list that the view shows page by page, as of one instant: what was given back, or what was asked for. */
+export const exportCorrections = {
+  input,
+  read: async ({ exportPool }: StaffDependencies, { before: _before, ...given }: CorrectionsInput) => {
+    const ofAsked = isOfAsked(given);
+    const name = ofAsked ? 'corrections' : 'given-back';
+    const accountId = given.account;
+    return {
+      fileName: name,
+      columns: ofAsked ? askedColumns : givenBackColumns,
+      hasNames: true as const,
+      about: { of: name, ...given },
+      rows: () =>
+        pagesInSnapshot<object[]>(exportPool, (client) =>
+          ofAsked
+            ? eachPage(
+                (before) => listCorrections(client, { filter: filterOf(given), before, limit: rowsAtOnce }),
+                (row) => flat(unnamed(row)),
+              )
+            : eachPage(
+                (before) => listGivenBack(client, { accountId, before, limit: rowsAtOnce }),
+                (row) => flat(givenBackOf(row)),
+              ),
+        ),
+    };
+  },
+};
+
+async function* eachPage<Row extends { position: string }>(
+  read: (before: string | undefined) => Promise<Row[]>,
+  shownOf: (row: Row) => object,
+): AsyncGenerator<object[]> {
+  for (let before: string | undefined; ;) {
+    const rows = await read(before);
+    yield rows.map(shownOf);
+    if (rows.length < rowsAtOnce) return;
+    before = rows.at(-1)?.position;
+  }
+}
+
+/** People in columns of their own: `by_id`, `approved_by_role`. */
+const flat = (row: object): object =>
+  Object.fromEntries(
+    Object.entries(row).flatMap(([name, value]: [string, unknown]) => {
+      const person = actor.safeParse(value).data;
+      return person ? Object.entries(person).map(([part, text]) => [`${name}_${part}`, text]) : [[name, value]];
+    }),
+  );
+
+const columnsOf = (shape: Readonly<Record<string, unknown>>, people: readonly string[]): string[] =>
+  Object.keys(shape).flatMap((name) =>
+    people.includes(name) ? ['id', 'role', 'reason'].map((part) => `${name}_${part}`) : [name],
+  );
+const givenBackColumns = columnsOf(givenBack.shape, ['by', 'approved_by']);
+const askedColumns = columnsOf(shownCorrection.shape, ['asked_by', 'decided_by']);

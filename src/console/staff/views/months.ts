@@ -14,6 +14,7 @@ import { listMonthMoney, type MonthMoney } from '../../../../projections/queries
 import { inSnapshot, pagesInSnapshot } from '../../../../projections/runner/transaction.ts';
 import { accountId } from '../../../domain/account-events.ts';
 import { instant } from '../../../domain/instant.ts';
+import { exportOf } from '../../export.ts';
 import { missing } from '../../visit.ts';
 import type { StaffDependencies } from '../dependencies.ts';
 import { isBehind, type Verification, verification, verificationOf } from '../verification.ts';
@@ -164,11 +165,27 @@ export const months: View<object, MonthsShown> = {
       ...(await readAuditState(client, periodMoney.name)),
     }));
     return {
-      months: [...Map.groupBy(rows, (each) => each.month)].map(([name, ofMonth]) => monthRowOf(name, ofMonth)),
+      months: monthRowsOf(rows),
       verification: await verificationOf(dependencies, state, { reached }),
     };
   },
 };
+
+/** The months as they are shown. */
+export const exportMonths = {
+  input: z.object({}),
+  read: async ({ pool }: StaffDependencies) => {
+    const rows = monthRowsOf(await listMonthMoney(pool, { months: allMonths }));
+    return exportOf(rows, {
+      fileName: 'months',
+      columns: ['month', 'periods', 'open', 'ended', ...Object.keys(sums)],
+      about: { of: 'months' },
+    });
+  },
+};
+
+const monthRowsOf = (rows: readonly MonthMoney[]) =>
+  [...Map.groupBy(rows, (each) => each.month)].map(([name, ofMonth]) => monthRowOf(name, ofMonth));
 
 function monthRowOf(month: string, rows: readonly MonthMoney[]) {
   const periodsIn = (phase?: MonthMoney['phase']) =>
