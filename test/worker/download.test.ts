@@ -35,7 +35,7 @@ const oneFilm: VideoSource = {
     const path = join(directory, 'media.mp4');
     await writeFile(path, 'a film');
     const { size: sizeBytes } = await stat(path);
-    const file = { path, name: 'media.mp4', mime: 'video/mp4', sizeBytes, durationSeconds: 9 };
+    const file = { path, name: 'media.mp4', mime: 'video/mp4', sizeBytes, durationSeconds: 9, title: 'A film' };
     return { ok: true, ...file, sha256: 'a'.repeat(64) };
   },
 };
