@@ -87,6 +87,28 @@ test('an attempt that fails inside the service is the fault of the service', asy
   expect(ended).toMatchObject({ type: 'JobFailed', data: { reason: 'internal_error', fault: 'service' } });
 });
 
+test.each(['bars\n\u202e', 'x'.repeat(10_000)])('the end of a download has its title: %j', async (title) => {
+  const { store: files } = serveLocalStore({ current: signingKey('k1'), others: [] });
+  const named: VideoSource = {
+    ...oneFilm,
+    download: async (...given) => ({ ...(await oneFilm.download(...given)), title }),
+  };
+  const message = await queueOne(parts);
+  await attempt(message, { source: named, files, workDirectory: temporaryDirectory() });
+  const recorded = { title: title.slice(0, 200).replaceAll(/[\n\u202e]/g, '') };
+  expect((await parts.store.read(`job-${message.token}`, 0)).at(-1)).toMatchObject({
+    type: 'JobCompleted',
+    data: recorded,
+  });
+  const failing: VideoSource = {
+    ...endless,
+    download: () => Promise.resolve({ ok: false, reason: 'too_long', fault: 'video', detail: 'x', title }),
+  };
+  const other = await queueOne(parts);
+  await attempt(other, { source: failing, files, workDirectory: temporaryDirectory() });
+  expect((await parts.store.read(`job-${other.token}`, 0)).at(-1)).toMatchObject({ type: 'JobFailed', data: recorded });
+});
+
 test('a download is done, and is not said to have failed, if the files of its earlier attempts cannot be removed', async () => {
   await using s3 = await startS3Server();
   const { bucket, region, ...credentials } = s3Account;

@@ -41,7 +41,7 @@ async function send({ url }: ServiceProcess, { key }: Pick<OpenedAccount, 'key'>
 describe('the requests of a key', () => {
   it('are counted as let in or refused by its hourly limit, and nothing else is', async () => {
     const api = await startApi();
-    const account = await installation.openAccount();
+    const account = await installation.openAccount('dev_100');
     await installation.cli(['accounts', 'terms', account.accountId, '--hourly', '3']);
     const other = await installation.cli<{ key: string; key_id: string }>(['keys', 'issue', account.accountId]);
     const limited = async () =>
@@ -66,7 +66,7 @@ describe('the requests of a key', () => {
 
   it('are written by a process that is told to stop', async () => {
     const api = await startApi();
-    const account = await installation.openAccount();
+    const account = await installation.openAccount('dev_100');
     expect(await send(api, account, 4)).toEqual([200, 200, 200, 200]);
     await api.stop();
     expect(await readRows([account.keyId])).toMatchObject([{ answered: 4, limited: 0 }]);
@@ -74,7 +74,7 @@ describe('the requests of a key', () => {
 
   it('are answered while the counts cannot be written, and counted later', async () => {
     const api = await startApi();
-    const account = await installation.openAccount();
+    const account = await installation.openAccount('dev_100');
     await withClient(installation.environment.DATABASE_URL, async (client) => {
       await client.query('begin; lock table key_requests in access exclusive mode');
       expect(await send(api, account, 3)).toEqual([200, 200, 200]);
@@ -92,7 +92,7 @@ describe('the requests of a key', () => {
   it('are counted before and after Postgres was away', async () => {
     await using proxy = await startPostgresProxy(installation.environment.DATABASE_URL);
     const api = await startApi({ DATABASE_URL: proxy.url });
-    const account = await installation.openAccount();
+    const account = await installation.openAccount('dev_100');
     expect(await send(api, account, 5)).toEqual([200, 200, 200, 200, 200]);
     proxy.setAway(true);
     expect(await send(api, account, 1)).toEqual([503]);
