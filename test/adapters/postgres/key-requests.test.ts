@@ -77,8 +77,8 @@ it('of 400 days ago are removed', async () => {
     ask(requests, 1);
     await requests.close();
   }
-  const { rows } = await pool.query<{ day: string }>('select day::text from key_requests order by day');
-  expect(rows.map(({ day }) => day)).toEqual(['2025-10-10', '2025-10-11', '2026-11-14']);
+  const { rows } = await pool.query<{ text: string }>('select day::text as text from key_requests order by day');
+  expect(rows.map(({ text }) => text)).toEqual(['2025-10-10', '2025-10-11', '2026-11-14']);
 });
 
 it('are kept while Postgres is away, and added once it is back', async () => {
