@@ -102,13 +102,13 @@ export class KeyRequests {
 
 /** In the order of the primary key, so that two processes never wait for each other's rows. */
 const addSql = `
-  with asked as (
+  with more as (
     select * from unnest($1::text[], $2::text[], $3::date[], $4::bigint[], $5::bigint[])
-      as asked (account_id, key_id, day, answered, limited)
+      as more (account_id, key_id, day, answered, limited)
   ), old as (
-    delete from key_requests where day < (select max(day) from asked) - ${String(keptDays)}
+    delete from key_requests where day < (select max(day) from more) - ${String(keptDays)}
   )
   insert into key_requests as r (account_id, key_id, day, answered, limited)
-  select * from asked order by account_id, day, key_id
+  select * from more order by account_id, day, key_id
   on conflict (account_id, day, key_id) do update set
     answered = r.answered + excluded.answered, limited = r.limited + excluded.limited`;

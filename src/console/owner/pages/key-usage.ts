@@ -42,61 +42,61 @@ export async function show(visit: OwnerVisit, dependencies: ConsoleDependencies)
   });
 }
 
-type Of<Usage extends UsageOfKey | RequestsOfKey> = Omit<Usage, 'key_id' | 'key_prefix' | 'label'>;
+type CountsOf<Usage extends UsageOfKey | RequestsOfKey> = Omit<Usage, 'key_id' | 'key_prefix' | 'label'>;
 
 /** A key with its downloads and its requests; it may have either alone. */
-interface UsedKey extends Pick<UsageOfKey, 'key_id' | 'key_prefix' | 'label'> {
-  used: Of<UsageOfKey>;
-  requests: Of<RequestsOfKey>;
+interface KeyUse extends Pick<UsageOfKey, 'key_id' | 'key_prefix' | 'label'> {
+  usage: CountsOf<UsageOfKey>;
+  requests: CountsOf<RequestsOfKey>;
 }
 
-function joined(downloads: readonly UsageOfKey[], requests: readonly RequestsOfKey[]): UsedKey[] {
-  const used: Of<UsageOfKey> = { downloads: 0, overage_downloads: 0, overage_cents: 0, days: [] };
-  const asked: Of<RequestsOfKey> = { answered: 0, limited: 0, days: [] };
+function joined(downloads: readonly UsageOfKey[], requests: readonly RequestsOfKey[]): KeyUse[] {
+  const noUsage: CountsOf<UsageOfKey> = { downloads: 0, overage_downloads: 0, overage_cents: 0, days: [] };
+  const noRequests: CountsOf<RequestsOfKey> = { answered: 0, limited: 0, days: [] };
   const requestsById = new Map(requests.map((key) => [key.key_id, key]));
   const downloading = new Set(downloads.map((key) => key.key_id));
   return [
-    ...downloads.map((key) => ({ ...key, used: key, requests: requestsById.get(key.key_id ?? '') ?? asked })),
-    ...requests.filter((key) => !downloading.has(key.key_id)).map((key) => ({ ...key, used, requests: key })),
+    ...downloads.map((key) => ({ ...key, usage: key, requests: requestsById.get(key.key_id ?? '') ?? noRequests })),
+    ...requests.filter((key) => !downloading.has(key.key_id)).map((key) => ({ ...key, usage: noUsage, requests: key })),
   ];
 }
 
-const nameOf = ({ key_id: id, key_prefix: prefix, label }: UsedKey): string => {
+const nameOf = ({ key_id: id, key_prefix: prefix, label }: KeyUse): string => {
   if (id === null) return 'the console';
   return prefix === null ? id : keyName({ key_prefix: prefix, label: label ?? '' });
 };
 
-function plots(keys: readonly UsedKey[], period: BillingPeriod): Html {
+function plots(keys: readonly KeyUse[], period: BillingPeriod): Html {
   const all = daysOf(period);
-  const plotOf = (caption: string, valuesOf: (key: UsedKey) => readonly { day: string; value: number }[]) => {
+  const plotOf = (caption: string, valuesOf: (key: KeyUse) => readonly { day: string; value: number }[]) => {
     const values = keys.flatMap((key) => valuesOf(key).map((each) => ({ name: nameOf(key), ...each })));
     if (values.every(({ value }) => value === 0)) return false;
     const series = seriesByName(values, all, coloursOfUse);
     return plotFigure({ days: all.map((day) => Date.parse(day) / 1_000), series }, caption);
   };
-  return html`${plotOf('Downloads of each day by key.', ({ used }) =>
-    used.days.map(({ day, downloads: value }) => ({ day, value })),
+  return html`${plotOf('Downloads of each day by key.', ({ usage }) =>
+    usage.days.map(({ day, downloads: value }) => ({ day, value })),
   )}
-  ${plotOf('Overage of each day by key, in dollars.', ({ used }) =>
-    used.days.map(({ day, overage_cents: cents }) => ({ day, value: cents / 100 })),
+  ${plotOf('Overage of each day by key, in dollars.', ({ usage }) =>
+    usage.days.map(({ day, overage_cents: cents }) => ({ day, value: cents / 100 })),
   )}
   ${plotOf('Requests of each day by key.', ({ requests }) =>
     requests.days.map(({ day, answered: value }) => ({ day, value })),
   )}`;
 }
 
-function table(keys: readonly UsedKey[], { start, end }: BillingPeriod): Html {
+function table(keys: readonly KeyUse[], { start, end }: BillingPeriod): Html {
   const range = `from=${start.slice(0, 10)}&to=${end.slice(0, 10)}`;
   const sums = {
     Requests: count(sumOf(keys, ({ requests }) => requests.answered)),
     'refused by the hourly limit': count(sumOf(keys, ({ requests }) => requests.limited)),
-    Downloads: count(sumOf(keys, ({ used }) => used.downloads)),
-    'beyond the plan': count(sumOf(keys, ({ used }) => used.overage_downloads)),
+    Downloads: count(sumOf(keys, ({ usage }) => usage.downloads)),
+    'beyond the plan': count(sumOf(keys, ({ usage }) => usage.overage_downloads)),
   };
   const sorted = keys.toSorted(
-    (one, other) => other.used.downloads - one.used.downloads || other.requests.answered - one.requests.answered,
+    (one, other) => other.usage.downloads - one.usage.downloads || other.requests.answered - one.requests.answered,
   );
-  const columns: Columns<UsedKey> = {
+  const columns: Columns<KeyUse> = {
     Key: rowName((key) =>
       key.key_id === null
         ? nameOf(key)
@@ -104,9 +104,9 @@ function table(keys: readonly UsedKey[], { start, end }: BillingPeriod): Html {
     ),
     Requests: countCell(({ requests }) => requests.answered),
     'refused by the hourly limit': countCell(({ requests }) => requests.limited),
-    Downloads: countCell(({ used }) => used.downloads),
-    'beyond the plan': countCell(({ used }) => used.overage_downloads),
-    Charged: amountCell(({ used }) => used.overage_cents),
+    Downloads: countCell(({ usage }) => usage.downloads),
+    'beyond the plan': countCell(({ usage }) => usage.overage_downloads),
+    Charged: amountCell(({ usage }) => usage.overage_cents),
   };
   return summedTable({ name: 'Usage by key' }, sorted, columns, { sums });
 }
