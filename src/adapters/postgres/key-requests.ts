@@ -5,7 +5,7 @@ import type { ServicePart } from '../../ports/service-parts.ts';
 
 const defaultWriteEveryMs = 5_000;
 /** A stop waits no longer for a server that does not answer. */
-const lastWriteMs = 2_000;
+const lastWriteMs = 1_000;
 /** Keys and days that this process holds while Postgres is away: at 200 bytes each, 20 MB. Requests of further keys are not counted. */
 const maxCounts = 100_000;
 /** Older days are removed. */
