@@ -287,6 +287,7 @@ create table jobs (
   cents bigint,
   running_cents bigint,
   ended_position numeric(20,0),
+  title text,
   constraint jobs_pkey PRIMARY KEY (token),
   constraint jobs_status_check CHECK ((status = ANY (ARRAY['queued'::text, 'claimed'::text, 'running'::text, 'done'::text, 'failed'::text])))
 );
@@ -298,6 +299,16 @@ CREATE INDEX jobs_of_account ON jobs USING btree (account_id, queued_at DESC, to
 CREATE INDEX jobs_of_token_beginning ON jobs USING btree ("left"(token, 10));
 CREATE INDEX jobs_unfinished ON jobs USING btree (status, waiting_since) WHERE (status = ANY (ARRAY['queued'::text, 'claimed'::text, 'running'::text]));
 CREATE INDEX jobs_with_file ON jobs USING btree (finished_at) WHERE ((status = 'done'::text) AND (file_expired_at IS NULL));
+
+create table key_requests (
+  account_id text not null,
+  key_id text not null,
+  day date not null,
+  answered bigint not null,
+  limited bigint not null,
+  constraint key_requests_pkey PRIMARY KEY (account_id, day, key_id)
+);
+CREATE INDEX key_requests_by_day ON key_requests USING btree (day);
 
 create table look_ups_of_forms (
   account_id text not null,

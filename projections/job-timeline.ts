@@ -55,6 +55,10 @@ export function hasIdempotencyKey(timeline: readonly TimelineRow[]): boolean | u
   return idempotency !== null && idempotency !== undefined && queued.actor.type === 'api_key';
 }
 
+/** When the request was first sent again with its Idempotency-Key, and answered with this download; null if it was not. */
+export const repeatedAt = (timeline: readonly TimelineRow[]): string | null =>
+  timeline.find(({ type }) => type === 'DownloadConfirmed')?.time ?? null;
+
 /** The events of a download in the order of the log; empty if the read model does not know the download. */
 export async function readTimeline(client: Queryable, token: string): Promise<TimelineRow[]> {
   const { rows } = await client.query<TimelineRow>(

@@ -55,6 +55,8 @@ function queuedRow(
     file_mime: null as string | null,
     file_size_bytes: null as number | null,
     file_expired_at: null as string | null,
+    /** As the platform gave it; null before its end, for an item without one, and for a row from before the column. */
+    title: null as string | null,
     failure_reason: null as FailureReason | null,
     /** API key of the request; null if there was none, or for a row from before the column. */
     key_id: actor.type === 'api_key' ? actor.id : null,
@@ -298,6 +300,7 @@ function nextRow(jobs: ReadonlyMap<string, JobRow>, parsed: ParsedEvent<UsageEve
       file_size_bytes: event.data.file_size_bytes,
     }),
     ...(event.type === 'JobFailed' && { failure_reason: event.data.reason }),
+    ...((event.type === 'JobCompleted' || event.type === 'JobFailed') && { title: event.data.title ?? null }),
     ...(event.type === 'FileExpired' && { file_expired_at: time }),
   };
 }

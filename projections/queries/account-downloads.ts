@@ -6,7 +6,7 @@ import { type Bind, bindings, equalities, type Queryable } from '../runner/rows.
 
 /** Queries for the pages of an account's owner: rows of `jobs`, never those of another account. */
 
-/** The one thing that somebody looks for. */
+/** The one thing that somebody looks for. A `videoId` without a platform may as well be a part of a title. */
 export type DownloadSearch = { token: string } | { videoId: string; platform?: string } | { url: string };
 
 /** @param isToken whether this installation has drawn a token */
@@ -136,9 +136,17 @@ function rangeSql(
 /** What each row is asked. */
 function matchSql({ status, platform, format, overage, keyId, search }: DownloadFilter, of: Bind): string {
   const wanted = { status, platform, format, overage, key_id: keyId };
-  const searched = search && 'videoId' in search ? { platform: search.platform, video_id: search.videoId } : {};
-  const addressed = search && 'url' in search ? { url: search.url } : {};
-  return [wanted, searched, addressed].flatMap((columns) => equalities(columns, of)).join(' and ') || 'true';
+  return [...equalities(wanted, of), ...searchSql(search, of)].join(' and ') || 'true';
+}
+
+function searchSql(search: DownloadSearch | undefined, of: Bind): string[] {
+  if (search === undefined || 'token' in search) return [];
+  if ('url' in search) return equalities({ url: search.url }, of);
+  const { platform, videoId } = search;
+  if (platform !== undefined) return equalities({ platform, video_id: videoId }, of);
+  // No index: like the other filters, it costs as many rows as a page looks through.
+  const text = of(videoId);
+  return [`(video_id = ${text} or strpos(lower(title), lower(${text})) > 0)`];
 }
 
 export type AccountDownload = NonNullable<Awaited<ReturnType<typeof readAccountDownload>>>;
@@ -164,6 +172,8 @@ export interface DownloadFacts {
   isCreditReturned: boolean;
   /** Whether its request came with an API key and an Idempotency-Key. */
   hasIdempotencyKey: boolean;
+  /** When the request was first sent again, and answered with this download; null if it was not. UTC ISO-8601. */
+  repeatedAt: string | null;
 }
 
 /** Of an account's downloads, by their tokens; nothing of one that the read models do not know yet. */
@@ -173,15 +183,16 @@ export async function readDownloadFacts(
 ): Promise<ReadonlyMap<string, DownloadFacts>> {
   const { rows } = await client.query<{ token: string } & DownloadFacts>(
     `select f.token, sum(f.cents)::float8 as "givenBackCents", bool_or(f.is_returned) as "isCreditReturned",
-            bool_or(f.is_keyed) as "hasIdempotencyKey"
+            bool_or(f.is_keyed) as "hasIdempotencyKey", min(f.repeated_at) as "repeatedAt"
      from (
        select t.token, greatest(-t.cents, 0) as cents, t.type in ('DownloadVoided', 'DownloadCreditReturned') as is_returned,
-              t.data->>'idempotency' is not null and t.actor->>'type' = 'api_key' as is_keyed
+              t.data->>'idempotency' is not null and t.actor->>'type' = 'api_key' as is_keyed,
+              case t.type when 'DownloadConfirmed' then t.time end as repeated_at
        from job_timeline t
        where t.token = any($2::text[])
-         and (t.cents < 0 or t.type in ('DownloadQueued', 'DownloadVoided', 'DownloadCreditReturned'))
+         and (t.cents < 0 or t.type in ('DownloadQueued', 'DownloadConfirmed', 'DownloadVoided', 'DownloadCreditReturned'))
        union all
-       select c->>'token', (c->>'cents')::int, false, false
+       select c->>'token', (c->>'cents')::int, false, false, null
        from invoices i, json_array_elements(i.data->'charges') c
        where i.account_id = $1 and i.type = 'CreditNoteIssued' and c->>'token' = any($2::text[])
      ) f group by f.token`,

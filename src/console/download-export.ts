@@ -12,8 +12,9 @@ import type { Exported } from './export.ts';
 const downloadsAtOnce = 500;
 
 const columns = [
-  ...['queued_at', 'token', 'platform', 'video_id', 'url', 'format', 'quality', 'status', 'failure_reason'],
-  ...['finished_at', 'file_size_bytes', 'key_id', 'key_prefix', 'key_label', 'has_idempotency_key'],
+  ...['queued_at', 'token', 'platform', 'video_id', 'title', 'url', 'format', 'quality', 'status'],
+  ...['failure_reason', 'finished_at', 'file_size_bytes', 'key_id', 'key_prefix', 'key_label'],
+  ...['has_idempotency_key', 'repeated_at'],
   ...['credits', 'overage_cents', 'given_back_cents'],
 ] as const;
 
@@ -35,12 +36,14 @@ export function exportedDownloads(
       const about = await readDownloadFacts(client, { accountId, tokens: page.downloads.map(({ token }) => token) });
       yield page.downloads.map((job) => {
         const key = keysById.get(job.key_id ?? '');
-        const { givenBackCents = 0, isCreditReturned = false, hasIdempotencyKey = false } = about.get(job.token) ?? {};
+        const facts = about.get(job.token);
+        const { givenBackCents = 0, isCreditReturned = false, hasIdempotencyKey = false } = facts ?? {};
         return {
           ...job,
           key_prefix: key?.key_prefix ?? null,
           key_label: key?.label ?? null,
           has_idempotency_key: hasIdempotencyKey ? 'yes' : 'no',
+          repeated_at: hasIdempotencyKey ? facts?.repeatedAt : null,
           credits: job.overage || isCreditReturned ? 0 : 1,
           overage_cents: job.overage ? job.cents : 0,
           given_back_cents: givenBackCents,

@@ -104,7 +104,7 @@ export function filterForm(
         type="search"
         name="search"
         value="${filters.search ?? ''}"
-        placeholder="token, address or video id"
+        placeholder="token, address, video id or title"
         maxlength="2048"
     /></label>
     ${choice('status', 'State', jobStatuses)} ${choice('platform', 'Platform', names)}
@@ -180,7 +180,12 @@ function columnsOf(
     },
     'API key': ({ key_id: id, token }) =>
       html`${id !== null && (names.get(id) ?? id)}
-      ${about.get(token)?.hasIdempotencyKey === true && html`<div class="soft">with an Idempotency-Key</div>`}`,
+      ${
+        about.get(token)?.hasIdempotencyKey === true &&
+        html`<div class="soft">
+          with an Idempotency-Key${about.get(token)?.repeatedAt !== null && ', and sent again'}
+        </div>`
+      }`,
     Cost: numberCell(
       (job) =>
         html`${costText(job)}${
@@ -207,13 +212,22 @@ function sumText(downloads: readonly JobRow[], about: AboutDownloads): Html {
     ${givenBack > 0 && html`<div class="soft">${money(givenBack)} given back</div>`}`;
 }
 
+type Named = Pick<JobRow, 'title' | 'platform' | 'video_id'>;
+
+/** What people call a download: the title of its video, or its id where there is none. */
+export const downloadName = ({ title, platform, video_id: id }: Named): string => title ?? `${platform} ${id}`;
+
+/** How the request of a download was sent. @param repeatedAt when it was first sent again, UTC ISO-8601; null if it was not */
+export const idempotencyText = (repeatedAt: string | null): Html =>
+  repeatedAt === null
+    ? html`with an Idempotency-Key: sent again with it, it gets the same answer and is charged once`
+    : html`with an Idempotency-Key; a repeat was answered with this download, and not charged again, on
+      ${time(repeatedAt)}`;
+
 /** The video of a download with a link to its page, and why it has failed. */
-export const videoCell = (
-  { platform, video_id: id, failure_reason: reason }: Pick<JobRow, 'platform' | 'video_id' | 'failure_reason'>,
-  path: string,
-): Html =>
-  html`<a data-row href="${path}">${platform} ${id}</a>
-    ${reason !== null && html`<div class="soft">${failureReasons[reason].message}</div>`}`;
+export const videoCell = (job: Named & Pick<JobRow, 'failure_reason'>, path: string): Html =>
+  html`<a data-row href="${path}">${downloadName(job)}</a>
+    ${job.failure_reason !== null && html`<div class="soft">${failureReasons[job.failure_reason].message}</div>`}`;
 
 /** The charge of a download, before what may have been given back of it. */
 export const costText = ({ cents, overage }: Pick<JobRow, 'cents' | 'overage'>): string => {

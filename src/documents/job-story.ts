@@ -49,10 +49,14 @@ const words: Words = {
   JobClaimed: ({ attempt, worker_id: worker }) => `attempt ${String(attempt)}, by ${worker}`,
   JobReleased: ({ reason, not_before: notBefore }) =>
     `${reasonText(reason)} It may be tried again from ${notBefore.slice(0, 19).replace('T', ' ')} UTC on.`,
-  JobCompleted: ({ file_mime: mime, file_size_bytes: sizeBytes }) => `${mime}, ${String(sizeBytes)} bytes`,
-  JobFailed: ({ reason, fault }) => `${reasonText(reason)}${fault === 'service' ? ' The service was at fault.' : ''}`,
+  JobCompleted: ({ file_mime: mime, file_size_bytes: sizeBytes, title }) =>
+    `${mime}, ${String(sizeBytes)} bytes${ofTitle(title)}`,
+  JobFailed: ({ reason, fault, title }) =>
+    `${reasonText(reason)}${fault === 'service' ? ' The service was at fault.' : ''}${ofTitle(title)}`,
   FileExpired: () => 'no more links to the file are made',
 };
+
+const ofTitle = (title: string | undefined) => (title === undefined ? '' : ` (“${title}”)`);
 
 /** Goes on after the event's title, or stands beside its type; empty for an event that says all by its name. */
 export function describeEvent({ type, data, actor }: Pick<StoryEvent, 'type' | 'data' | 'actor'>): string {

@@ -3,6 +3,7 @@ import { accountId } from './account-events.ts';
 import type { EventOf } from './event-of.ts';
 import { failureReasonNames } from './failure-reasons.ts';
 import { instant } from './instant.ts';
+import { plainText, visibleLine } from './plain-text.ts';
 import { jobToken } from './usage-events.ts';
 
 /** Stream `job-{token}`: the events of a download after it was queued. */
@@ -20,6 +21,14 @@ export type Fault = z.infer<typeof fault>;
 
 /** Notes on a step for people at the service: the platform's own words, or the chosen formats. One line, cut and cleaned. */
 const detail = z.string().max(500).optional();
+const longestTitle = 200;
+/** The item's title, as the platform gave it. Missing if it gave none, and in older events. */
+const title = plainText(longestTitle).optional();
+/** @param given by the platform, in whatever form */
+export function titleField(given: string | undefined): { title?: string } {
+  const line = visibleLine(given ?? '', longestTitle);
+  return line === '' ? {} : { title: line };
+}
 /** The formats that an attempt has fetched and that failed their verification. */
 const tried = z.array(z.string().max(200)).max(16).optional();
 
@@ -46,10 +55,11 @@ export const jobEventSchemas = {
     file_size_bytes: z.int().min(1),
     file_sha256: z.string().regex(/^[0-9a-f]{64}$/),
     duration_seconds: z.number().min(0),
+    title,
     detail,
   }),
   /** Older events have no `fault`: they give nothing back. */
-  JobFailed: z.strictObject({ token: jobToken, reason: failureReason, fault: fault.default('video'), detail }),
+  JobFailed: z.strictObject({ token: jobToken, reason: failureReason, fault: fault.default('video'), title, detail }),
   /** No further link to the file is issued. Its bytes are removed once the issued links have ended. */
   FileExpired: z.strictObject({ token: jobToken, claim_revision: z.int().min(0) }),
 };

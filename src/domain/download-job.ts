@@ -1,4 +1,4 @@
-import type { JobEvent } from './download-job-events.ts';
+import { type JobEvent, titleField } from './download-job-events.ts';
 import { type AttemptFailure, lostLease, retriedOrFailed } from './job-retries.ts';
 import { refuse, type Refused } from './refusals.ts';
 
@@ -96,6 +96,8 @@ interface FinishedFile {
   sizeBytes: number;
   sha256: string;
   durationSeconds: number;
+  /** As the platform gave it. */
+  title?: string | undefined;
   /** The chosen formats and why, for people. */
   detail?: string | undefined;
 }
@@ -165,6 +167,7 @@ function completed({ token, claim, file }: Extract<JobCommand, { kind: 'complete
       file_size_bytes: file.sizeBytes,
       file_sha256: file.sha256,
       duration_seconds: file.durationSeconds,
+      ...titleField(file.title),
       ...(file.detail && { detail: file.detail }),
     },
   };

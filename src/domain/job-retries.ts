@@ -1,13 +1,14 @@
-import type { Fault, JobEvent, ReleaseReason } from './download-job-events.ts';
+import { type Fault, type JobEvent, type ReleaseReason, titleField } from './download-job-events.ts';
 import { type FailureReason, failureReasons } from './failure-reasons.ts';
 
 /** How often a job is tried, and when again. Which failures may pass: `failure-reasons.ts`. */
 export const maxAttempts = 3;
 
-/** Why an attempt has failed. `detail` is for people, and `tried` for the next attempt. */
+/** Why an attempt has failed. `title` is as the platform gave it, `detail` is for people, and `tried` for the next attempt. */
 export interface AttemptFailure {
   reason: FailureReason;
   fault: Fault;
+  title?: string | undefined;
   detail?: string | undefined;
   tried?: readonly string[] | undefined;
   /** Another attempt cannot help, although the reason is one that is tried again. */
@@ -26,7 +27,7 @@ export function retriedOrFailed(
   const { token, reason, fault, isFinal = false, releasedFor = reason } = why;
   const detail = why.detail ? { detail: why.detail } : {};
   const isRetried = failureReasons[reason].retryable && !isFinal && attempts < maxAttempts;
-  if (!isRetried) return { type: 'JobFailed', data: { token, reason, fault, ...detail } };
+  if (!isRetried) return { type: 'JobFailed', data: { token, reason, fault, ...titleField(why.title), ...detail } };
   const notBefore = new Date(Date.parse(now) + retryDelayMs(attempts, reason)).toISOString();
   const tried = why.tried?.length ? { tried: [...why.tried] } : {};
   return { type: 'JobReleased', data: { token, reason: releasedFor, not_before: notBefore, ...detail, ...tried } };

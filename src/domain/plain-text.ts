@@ -17,6 +17,26 @@ export const plainText = (longest: number) =>
     'has invisible characters that change the direction of writing',
   );
 
+/** A character that is seen: no control or format character, and no space. */
+const seen = /[^\p{Cc}\p{Cf}\p{Z}]/u;
+
+/**
+ * A text of somebody else, such as a title, as one line that `plainText(longest)` takes: without characters that control a
+ * terminal or the direction of writing, and cut between two characters.
+ *
+ * @returns the empty string if nothing of it would be seen
+ */
+export function visibleLine(text: string, longest: number): string {
+  const line = text
+    .toWellFormed()
+    .replace(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, ' ')
+    .replace(/\p{Bidi_Control}/gu, '')
+    .trim()
+    .slice(0, longest)
+    .replace(/[\ud800-\udbff]$/, '');
+  return seen.test(line) ? line : '';
+}
+
 const longestEmail = 254;
 const notEmail = 'is not an e-mail address';
 

@@ -188,6 +188,8 @@ async function takeOver(path: string): Promise<void> {
   await chmod(path, 0o600);
 }
 
+type FinishedFile = Omit<DownloadedFile, 'title'>;
+
 /** Makes the finished file of what came in `media`, and hashes it. */
 async function finishAndHash(
   { options }: DownloaderContext,
@@ -202,7 +204,7 @@ async function finishAndHash(
     timeoutMs: number;
     onProgress: (share: number) => void;
   },
-): Promise<DownloadedFile | DownloadFailure> {
+): Promise<FinishedFile | DownloadFailure> {
   const { limits, ffprobePath, ffmpegPath, reaper, observer, namespaces, tracer } = options;
   const { name, mime } = finishedFiles[output];
   const media = join(attempt.directory, 'media');
@@ -292,27 +294,29 @@ async function download(
       onLine: (line) => output.take(line),
     }),
   );
-  if (tooLarge.signal.aborted) return failure('too_large', 'The platform sent more bytes than are allowed.');
+  const title = output.metadata?.title ?? '';
+  if (tooLarge.signal.aborted)
+    return { ...failure('too_large', 'The platform sent more bytes than are allowed.'), title };
   const failed = processFailure(result, output.refusal) ?? silentRefusal(output, wanted, limits);
   if (failed !== undefined) {
     const isJudged = result.ending === 'exited' && failed.fault === 'service' && failed.reason === 'platform_error';
-    return isJudged ? notDelivered(failed, output) : { ...failed, nothingFetched: fetchedBytes === 0 };
+    return { ...(isJudged ? notDelivered(failed, output) : { ...failed, nothingFetched: fetchedBytes === 0 }), title };
   }
   const timeoutMs = Math.max(limits.attemptTimeoutMs - (performance.now() - startedMs), 1);
   const { metadata, parts, wholeParts } = output;
   const arrived = { parts, isProved: wholeParts === parts, announcedSeconds: metadata?.exactSeconds ?? 0 };
   const attempt = { directory, signal, timeoutMs, traceparent, onProgress: output.takeFinished };
   const finished = await finishAndHash(context, wanted.output, arrived, attempt);
-  if (finished.ok) return { ...finished, detail: detailOf(output, finished) };
+  if (finished.ok) return { ...finished, title, detail: detailOf(output, finished) };
   // What yt-dlp has fetched without a complaint fails by our judgement alone, or because we cannot convert it.
   const isOurs = !signal.aborted && ['platform_error', 'timed_out', 'internal_error'].includes(finished.reason);
-  return isOurs ? notDelivered({ ...finished, fault: 'service' }, output) : finished;
+  return { ...(isOurs ? notDelivered({ ...finished, fault: 'service' }, output) : finished), title };
 }
 
 /** For the timeline: what was chosen, what was left out, and where the film does not last as long as was announced. */
 function detailOf(
   { choice, metadata }: DownloadOutput,
-  { durationSeconds: seconds, detail: note }: DownloadedFile,
+  { durationSeconds: seconds, detail: note }: FinishedFile,
 ): string {
   const announced = metadata?.exactSeconds ?? 0;
   const isOther = announced > 0 && Math.abs(announced - seconds) > noticedSeconds;

@@ -80,6 +80,7 @@ export function createAuthenticate(dependencies: AuthenticateDependencies) {
     if (admission.outcome === 'not_believed') throw new ApiError('unavailable');
     request.place = admission.place;
     if (admission.outcome === 'reader_refused') throw new ApiError('unavailable', { away: 'read_models' });
+    request.countedKey = { accountId, keyId };
     if (admission.outcome === 'rate_limited') refuseBeyondLimit(reply, window, realNowMs());
     if (keyed === notBelieved) throw new ApiError(request.routeOptions.config.whenUnavailable ?? 'unavailable');
     // While the clock is wrong nothing is decided.

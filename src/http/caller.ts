@@ -41,6 +41,8 @@ declare module 'fastify' {
     idempotencyKeyHash: string | undefined;
     /** Code of the error that it is answered with. */
     errorCode: ApiErrorCode | undefined;
+    /** The key that it counts for, once key and account are known. */
+    countedKey: { accountId: string; keyId: string } | undefined;
     /** Its span, for what it leads to, where it is traced. */
     traceparent: string | undefined;
   }

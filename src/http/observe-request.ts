@@ -12,13 +12,14 @@ export function observeRequest(
   const span = tracer && startSpan(tracer, request);
   request.traceparent = span?.traceparent;
   raw.once('close', () => {
-    const { method, arrivedMs, errorCode } = request;
+    const { method, arrivedMs, errorCode, countedKey: key } = request;
     const status = raw.writableFinished ? raw.statusCode : undefined;
     requests.requestEnded({
       method,
       route: request.is404 ? undefined : request.routeOptions.url,
       status,
       errorCode,
+      key,
       durationSeconds: (performance.now() - arrivedMs) / 1000,
     });
     span?.end({

@@ -121,6 +121,7 @@ function decorateRequests(server: FastifyInstance): void {
   server.decorateRequest('pollToken', undefined);
   server.decorateRequest('idempotencyKeyHash', undefined);
   server.decorateRequest('errorCode', undefined);
+  server.decorateRequest('countedKey', undefined);
   server.decorateRequest('traceparent', undefined);
 }
 

@@ -22,6 +22,8 @@ export interface RequestObserver {
     status: number | undefined;
     /** Error code of the response, from the closed list of `http/errors.ts`. */
     errorCode: string | undefined;
+    /** The API key that it was let in with, or whose hourly limit refused it (`rate_limited`). */
+    key: { accountId: string; keyId: string } | undefined;
     durationSeconds: number;
   }): void;
   /** A request that could not be parsed as HTTP was answered all the same. */

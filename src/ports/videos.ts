@@ -28,6 +28,8 @@ interface VideoFailure {
 }
 
 export interface DownloadFailure extends VideoFailure {
+  /** Where the downloader has named the item. */
+  title?: string | undefined;
   /** `service` for our own disk, programs and mistakes; `video` for everything that an item or its platform may cause. */
   fault: Fault;
   /** The item was refused before a byte of it was fetched. */
@@ -55,6 +57,8 @@ export interface DownloadedFile {
   sizeBytes: number;
   sha256: string;
   durationSeconds: number;
+  /** Empty if the item has none that can be seen. */
+  title: string;
   /** The chosen formats and why, for people. */
   detail?: string;
 }

@@ -72,9 +72,9 @@ export async function downloadJob(
       if (completed) logger.info({ sizeBytes: result.sizeBytes }, 'a download is done');
     } else {
       const failed = await withWhatMetadataSaid(dependencies, job, result);
-      const { reason, fault, detail, tried, isFinal } = failed;
+      const { reason, fault, title, detail, tried, isFinal } = failed;
       logger.info({ reason, fault, detail }, 'a download failed');
-      await record({ kind: 'give_up', token, claim, reason, fault, detail, tried, isFinal });
+      await record({ kind: 'give_up', token, claim, reason, fault, title, detail, tried, isFinal });
     }
   } catch (error) {
     const cut = cutShort();
@@ -185,7 +185,7 @@ async function finish(
   const { claim, file, record, job, signal } = attempt;
   const { token, traceparent: parent } = job;
   const key = { token, claimRevision: claim.revision, name: file.name };
-  const { name, mime, sizeBytes, sha256, durationSeconds, detail } = file;
+  const { name, mime, sizeBytes, sha256, durationSeconds, title, detail } = file;
   const onProgress = uploadProgress(sizeBytes, (now) => progress.report(token, now));
   await inSpan(tracer, { name: 'store file', parent }, () =>
     withRetries(() => files.put(key, file.path, mime, { sha256, signal, onProgress }), signal),
@@ -194,7 +194,7 @@ async function finish(
     kind: 'complete',
     token,
     claim,
-    file: { name, mime, sizeBytes, sha256, durationSeconds, detail },
+    file: { name, mime, sizeBytes, sha256, durationSeconds, title, detail },
   });
   // The step is in the log, or refused: a file that stays behind changes neither.
   await (completed ? files.purge(token, key) : files.remove(key)).catch((error: unknown) => {

@@ -204,7 +204,8 @@ export class RichHistory {
       await this.#job(claim);
     }
     const [revision, sha256] = [fate < 5 ? 3 : 0, 'b'.repeat(64)];
-    const file = { name: 'media.mp4', mime: 'video/mp4', sizeBytes: 1234, sha256, durationSeconds: 9.5 };
+    const media = { name: 'media.mp4', mime: 'video/mp4', sizeBytes: 1234, sha256, durationSeconds: 9.5 };
+    const file = { ...media, title: 'A film' };
     if (fate < 7) await this.#job({ kind: 'complete', token, claim: { workerId, revision }, file });
     if (fate === 6) await this.#job({ kind: 'expire_file', token, completedUntil: this.#now() });
     const failed = { kind: 'give_up', token, reason: 'private_video', fault: 'video' } as const;

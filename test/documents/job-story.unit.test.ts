@@ -40,6 +40,10 @@ describe('a download, in words', () => {
       `Its worker was lost. It may be tried again from ${time.slice(0, 19).replace('T', ' ')} UTC on.`,
     ],
     [row('JobCompleted', { file_mime: 'video/mp4', file_size_bytes: 7 }), 'video/mp4, 7 bytes'],
+    [
+      row('JobCompleted', { file_mime: 'video/mp4', file_size_bytes: 7, title: 'A film' }),
+      'video/mp4, 7 bytes (“A film”)',
+    ],
     [row('JobFailed', { reason: 'private_video', fault: 'video' }), 'The video is private.'],
     [
       row('JobFailed', { reason: 'internal_error', fault: 'service' }),

@@ -7,7 +7,12 @@ import {
   type JobCommand,
   jobStatuses,
 } from '../../src/domain/download-job.ts';
-import type { Fault, JobEvent, ReleaseReason } from '../../src/domain/download-job-events.ts';
+import {
+  type Fault,
+  type JobEvent,
+  jobEventSchemas,
+  type ReleaseReason,
+} from '../../src/domain/download-job-events.ts';
 import { failureReasonNames, failureReasons } from '../../src/domain/failure-reasons.ts';
 import { maxAttempts } from '../../src/domain/job-retries.ts';
 import { accountId, token } from './usage-examples.ts';
@@ -220,6 +225,27 @@ describe('attempts', () => {
     const state = given(claimed(1), released('platform_error', '2026-11-14T10:00:02.000Z'));
     expect(decideJob(state, claim(), '2026-11-14T10:00:01.999Z')).toEqual({ refusal: 'job_not_claimable' });
     expect(decideJob(state, claim(), '2026-11-14T10:00:02.000Z')).toEqual([claimed(2)]);
+  });
+});
+
+describe('the title that the platform gave', () => {
+  const hostile = `\u202e${'=HYPERLINK("x")\r\n'.repeat(1_000)}`;
+  const [done, gaveUp] = [complete(), giveUp('too_long')].map((command) => (title: string) => {
+    const named = command.kind === 'complete' ? { file: { ...file, title } } : { title };
+    return decideJob(given(claimed(), started), { ...command, ...named }, now);
+  });
+
+  it.each([
+    ['A film', { title: 'A film' }],
+    [hostile, { title: '=HYPERLINK("x") '.repeat(1_000).slice(0, 200) }],
+    ['\u200b', {}],
+    ['', {}],
+  ])('of %j is recorded as a plain line', (title, recorded) => {
+    const completion = completed(0);
+    const failure = failed('too_long');
+    expect(done?.(title)).toEqual([{ ...completion, data: { ...completion.data, ...recorded } }]);
+    expect(gaveUp?.(title)).toEqual([{ ...failure, data: { ...failure.data, ...recorded } }]);
+    expect(jobEventSchemas.JobCompleted.safeParse({ ...completion.data, ...recorded }).success).toBe(true);
   });
 });
 

@@ -38,6 +38,7 @@ async function factsOf(
     sizeBytes: bytes.length,
     sha256: createHash('sha256').update(bytes).digest('hex'),
     durationSeconds: wanted.output === 'jpg' ? 0 : 10,
+    title: expect.stringMatching(/^(?:Colour bars|Tall|Large|Silent|A steady|Three)/) as string,
     detail: expect.stringMatching(/http|m3u8/) as string,
   });
   expect([readdirSync(directory), readdirSync(join(directory, 'media'))]).toEqual([['media'], [name]]);

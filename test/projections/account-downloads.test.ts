@@ -129,6 +129,7 @@ describe('the downloads of an account', () => {
     );
     tokens.splice(0, tokens.length, ...rows.map(({ token }) => token));
     await models.pool.query("update jobs set status = 'failed' where token = $1", [tokens[1]]);
+    await models.pool.query("update jobs set title = 'Über 100% of a_film' where token = $1", [tokens[4]]);
   });
 
   it('come the newest first, without those of others', async () => {
@@ -177,6 +178,7 @@ describe('the downloads of an account', () => {
         (job) => job.platform === 'vimeo' && !job.overage && job.queued_at >= at(1),
       ],
       [{ search: { videoId: '6' } }, ({ video_id: id }) => id === '6'],
+      [{ search: { videoId: 'ÜBER 100% of A_' } }, ({ title }) => title !== null],
       [{ search: { platform: 'vimeo', videoId: '6' } }, ({ video_id: id }) => id === '6'],
       [{ search: { url: 'https://vimeo.com/3' } }, ({ video_id: id }) => id === '3'],
       [{ search: { token: tokens[2]! } }, ({ token }) => token === tokens[2]],
@@ -186,6 +188,7 @@ describe('the downloads of an account', () => {
       expect(expected(is).length, JSON.stringify(filter)).toBeGreaterThan(0);
     }
     expect(tokensOf(await page({ search: { platform: 'youtube', videoId: '6' } }))).toEqual([]);
+    expect(tokensOf(await page({ search: { videoId: '1000% of a' } }))).toEqual([]);
   });
 
   it('of a rare kind come with how far was looked, in a bounded number of rows', async () => {

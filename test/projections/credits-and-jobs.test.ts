@@ -177,7 +177,7 @@ describe('the row of a job', () => {
       ['13:00:05', (token) => ({ kind: 'shut_down', ...held(token, ann, 0) })],
       ['13:00:06', claim(bob)],
       ['13:00:07', (token) => ({ kind: 'start', ...held(token, bob, 2) })],
-      ['13:00:09', (token) => ({ kind: 'complete', ...held(token, bob, 2), file })],
+      ['13:00:09', (token) => ({ kind: 'complete', ...held(token, bob, 2), file: { ...file, title: 'A\nfilm' } })],
     ]);
     expect(row).toMatchObject({
       status: 'done',
@@ -188,6 +188,7 @@ describe('the row of a job', () => {
       file_name: 'media.mp4',
       file_mime: 'video/mp4',
       file_size_bytes: 1234,
+      title: 'A film',
       failure_reason: null,
     });
   });
@@ -195,9 +196,18 @@ describe('the row of a job', () => {
   it('shows why it has failed', async () => {
     const { row } = await rowAfter([
       ['13:00:00', claim(ann)],
-      ['13:00:05', (token) => ({ kind: 'give_up', ...held(token, ann, 0), reason: 'geo_blocked', fault: 'video' })],
+      [
+        '13:00:05',
+        (token) => ({
+          kind: 'give_up',
+          ...held(token, ann, 0),
+          reason: 'geo_blocked',
+          fault: 'video',
+          title: 'Far away',
+        }),
+      ],
     ]);
-    expect(row).toMatchObject({ status: 'failed', failure_reason: 'geo_blocked', file_name: null });
+    expect(row).toMatchObject({ status: 'failed', failure_reason: 'geo_blocked', file_name: null, title: 'Far away' });
     expect(row.finished_at).toBe('2026-11-14T13:00:05.000Z');
   });
 });

@@ -68,7 +68,14 @@ function sourceOf({ network: { happens, delayMs }, randomness, shareOfFailingFil
       await sleep(happens('download_late') ? delayMs(5_000, 90_000) : delayMs(50, 3_000), signal);
       if (happens('download_throws')) throw new Error('the downloader has crashed');
       if (films.chance(failing)) return films.pick(failures);
-      const file = { name: 'media.mp4', mime: 'video/mp4', sizeBytes: 9, sha256: '0'.repeat(64), durationSeconds: 1 };
+      const file = {
+        name: 'media.mp4',
+        mime: 'video/mp4',
+        sizeBytes: 9,
+        sha256: '0'.repeat(64),
+        durationSeconds: 1,
+        title: '',
+      };
       return { ok: true, path: '/nowhere/media.mp4', ...file };
     },
   };

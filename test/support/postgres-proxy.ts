@@ -5,7 +5,10 @@ import { listen } from './listen.ts';
 export interface PostgresProxy extends AsyncDisposable {
   /** The given address, through the proxy. */
   url: string;
-  /** Round trips so far: Sync and Query are the messages after which a client waits for the server. */
+  /**
+   * Round trips so far: Sync and Query are the messages after which a client waits for the server. Those of a statistic, which no
+   * request waits for, are left out.
+   */
   roundTrips: () => number;
   /** Those of them that do more than begin a session, or begin or end a transaction. */
   statements: () => number;
@@ -82,6 +85,7 @@ export async function startPostgresProxy(target: string): Promise<PostgresProxy>
 function countMessages(onWait: (text: string) => void): (chunk: Buffer) => void {
   let rest = Buffer.alloc(0);
   let isStarted = false;
+  let isOfStatistic = false;
   return (chunk) => {
     rest = Buffer.concat([rest, chunk]);
     for (;;) {
@@ -89,8 +93,9 @@ function countMessages(onWait: (text: string) => void): (chunk: Buffer) => void 
       if (rest.length < typeBytes + 4) return;
       const end = typeBytes + rest.readInt32BE(typeBytes);
       if (rest.length < end) return;
-      if (isStarted && (rest[0] === sync || rest[0] === query))
-        onWait(rest[0] === query ? rest.toString('utf8', typeBytes + 4, end) : '');
+      if (isStarted && rest[0] === parse) isOfStatistic = rest.subarray(0, end).includes('insert into key_requests');
+      if (isStarted && rest[0] === sync && !isOfStatistic) onWait('');
+      if (isStarted && rest[0] === query) onWait(rest.toString('utf8', typeBytes + 4, end));
       isStarted = true;
       rest = rest.subarray(end);
     }
@@ -99,3 +104,4 @@ function countMessages(onWait: (text: string) => void): (chunk: Buffer) => void 
 
 const sync = 'S'.charCodeAt(0);
 const query = 'Q'.charCodeAt(0);
+const parse = 'P'.charCodeAt(0);

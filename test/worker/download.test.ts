@@ -35,7 +35,7 @@ const oneFilm: VideoSource = {
     const path = join(directory, 'media.mp4');
     await writeFile(path, 'a film');
     const { size: sizeBytes } = await stat(path);
-    const file = { path, name: 'media.mp4', mime: 'video/mp4', sizeBytes, durationSeconds: 9 };
+    const file = { path, name: 'media.mp4', mime: 'video/mp4', sizeBytes, durationSeconds: 9, title: 'A film' };
     return { ok: true, ...file, sha256: 'a'.repeat(64) };
   },
 };
@@ -85,6 +85,28 @@ test('an attempt that fails inside the service is the fault of the service', asy
   writeFileSync(workDirectory, 'in the place of the folder');
   const ended = await lastAttempt({ attemptTimeoutMs: patienceMs, workDirectory });
   expect(ended).toMatchObject({ type: 'JobFailed', data: { reason: 'internal_error', fault: 'service' } });
+});
+
+test.each(['bars\n\u202e', 'x'.repeat(10_000)])('the end of a download has its title: %j', async (title) => {
+  const { store: files } = serveLocalStore({ current: signingKey('k1'), others: [] });
+  const named: VideoSource = {
+    ...oneFilm,
+    download: async (...given) => ({ ...(await oneFilm.download(...given)), title }),
+  };
+  const message = await queueOne(parts);
+  await attempt(message, { source: named, files, workDirectory: temporaryDirectory() });
+  const recorded = { title: title.slice(0, 200).replaceAll(/[\n\u202e]/g, '') };
+  expect((await parts.store.read(`job-${message.token}`, 0)).at(-1)).toMatchObject({
+    type: 'JobCompleted',
+    data: recorded,
+  });
+  const failing: VideoSource = {
+    ...endless,
+    download: () => Promise.resolve({ ok: false, reason: 'too_long', fault: 'video', detail: 'x', title }),
+  };
+  const other = await queueOne(parts);
+  await attempt(other, { source: failing, files, workDirectory: temporaryDirectory() });
+  expect((await parts.store.read(`job-${other.token}`, 0)).at(-1)).toMatchObject({ type: 'JobFailed', data: recorded });
 });
 
 test('a download is done, and is not said to have failed, if the files of its earlier attempts cannot be removed', async () => {

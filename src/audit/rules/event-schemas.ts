@@ -165,9 +165,10 @@ const schemas = {
     file_size_bytes: count,
     file_sha256: text,
     duration_seconds: anything,
+    title: optional(text),
     detail: optional(text),
   }),
-  JobFailed: part({ token: text, reason: text, fault: optional(text), detail: optional(text) }),
+  JobFailed: part({ token: text, reason: text, fault: optional(text), title: optional(text), detail: optional(text) }),
   FileExpired: part({ token: text, claim_revision: count }),
 
   InvoiceIssued: part({

@@ -1,10 +1,12 @@
 import { z } from 'zod';
+import { visibleLine } from '../../domain/plain-text.ts';
 import type { DownloadProgress, VideoMetadata } from '../../ports/videos.ts';
 import { marks } from './arguments.ts';
 import { cleanDetail } from './failure-phrases.ts';
 import { parseRefusal, type Refusal } from './refusal.ts';
 
 const maxUrlCharacters = 2048;
+const maxTitleCharacters = 500;
 const reportIntervalMs = 250;
 /** The rest of the progress is the finishing of the file. */
 const fetchedShare = 0.9;
@@ -84,7 +86,7 @@ export function parseMetadata(line: string): AnnouncedMetadata | undefined {
   const metadata = parse(metadataSchema, line.slice(marks.metadata.length));
   if (metadata === undefined) return undefined;
   return {
-    title: visibleTitle(metadata.title ?? ''),
+    title: visibleLine(metadata.title ?? '', maxTitleCharacters),
     durationSeconds: Math.round(metadata.duration ?? 0),
     thumbnail: imageUrl(metadata.thumbnail),
     isLive: metadata.is_live ?? false,
@@ -98,13 +100,6 @@ export function parseFormatBytes(line: string): (number | undefined)[] | undefin
   const formats = parse(formatsSchema, line.slice(marks.sizes.length)) ?? [];
   const played = formats.filter(({ vcodec, acodec }) => vcodec !== 'none' || acodec !== 'none');
   return played.map(({ filesize }) => filesize ?? undefined);
-}
-
-/** @returns the empty string for a title that nobody sees */
-function visibleTitle(text: string): string {
-  // A long one may be cut within a character.
-  const title = cleanDetail(text).replace(/\ufffd$/, '');
-  return /[^\p{Cc}\p{Cf}\p{Z}]/u.test(title) ? title : '';
 }
 
 /** The progress of one part, from 0 to 1, by the most reliable of yt-dlp's figures; null if there is none. */

@@ -12,6 +12,7 @@ import type { LocalFileStore } from '../../adapters/files/local-file-store.ts';
 import { createProbeClient } from '../../adapters/nats/metadata-channel.ts';
 import { followProgress } from '../../adapters/nats/progress-channel.ts';
 import { createShortLinkClient } from '../../adapters/nats/short-link-channel.ts';
+import { KeyRequests } from '../../adapters/postgres/key-requests.ts';
 import { endInTime, openPool } from '../../adapters/postgres/pool.ts';
 import { observeAdmissions, observeRequests } from '../../adapters/telemetry/observers.ts';
 import { until } from '../../async/until.ts';
@@ -71,6 +72,8 @@ export const startApi: StartRole = async (connections, secrets) => {
   const waitingPolls = openWaitingPolls(connections);
   const readiness = createReadiness(connections);
   const shared = { writers, accounts, tokens, probe, shortLinks, files, progress, waitingPolls, readiness };
+  const requestMetrics = observeRequests([metrics.registry], Object.keys(apiErrors));
+  const keyRequests = new KeyRequests(pool, { now, part: serviceParts.of('the requests of keys') });
   const server = createServer({
     ...connections,
     ...shared,
@@ -79,7 +82,13 @@ export const startApi: StartRole = async (connections, secrets) => {
       macs,
       observer: observeAdmissions([metrics.registry]),
     }),
-    requests: observeRequests([metrics.registry], Object.keys(apiErrors)),
+    requests: {
+      ...requestMetrics,
+      requestEnded: (request) => {
+        requestMetrics.requestEnded(request);
+        keyRequests.requestEnded(request);
+      },
+    },
     cursors: createCursors(secrets),
     addresses: new AddressWindows(config.UNAUTHENTICATED_HOURLY_LIMIT, realNowMs),
     trustedProxies: config.TRUSTED_PROXIES,
@@ -113,6 +122,8 @@ export const startApi: StartRole = async (connections, secrets) => {
       const cut = setTimeout(() => server.server.closeAllConnections(), drainMs);
       await Promise.all([server.close(), staff?.close()]);
       clearTimeout(cut);
+      // No request comes any more.
+      await keyRequests.close();
       await endInTime(admissionPool.end());
     },
   };

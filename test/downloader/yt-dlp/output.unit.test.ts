@@ -41,6 +41,7 @@ describe('metadata', () => {
     ['"\\u0000\\u001b\\u0085"', ''],
     ['"\\u200b\\ufeff"', ''],
     ['"🎬"', '🎬'],
+    ['"\\u202ea\\u2066\\u200f b"', 'a b'],
     ['"NaN, Infinity \\" NaN"', 'NaN, Infinity " NaN'],
   ])('the title %s is read as “%s”', (title, read) => {
     expect(parseMetadata(`META {"title":${title},"duration":NaN}`)).toMatchObject({ title: read, durationSeconds: 0 });

@@ -1,13 +1,13 @@
 import { type ApiKeyRow, readApiKey } from '../../../../projections/api-keys.ts';
 import { type AccountInvoices, readInvoices } from '../../../../projections/invoices.ts';
-import { hasIdempotencyKey, type TimelineRow } from '../../../../projections/job-timeline.ts';
+import { hasIdempotencyKey, repeatedAt, type TimelineRow } from '../../../../projections/job-timeline.ts';
 import type { JobRow } from '../../../../projections/jobs.ts';
 import { type AccountDownload, readAccountDownload } from '../../../../projections/queries/account-downloads.ts';
 import { linkToFile } from '../../../commands/link-to-file.ts';
 import { type Html, html } from '../../../documents/html.ts';
 import { chargeChanges, describeEvent, eventTitle } from '../../../documents/job-story.ts';
 import { type FailureReason, failureReasons } from '../../../domain/failure-reasons.ts';
-import { costText, keyName } from '../../download-list.ts';
+import { costText, downloadName, idempotencyText, keyName } from '../../download-list.ts';
 import { isUnfinished } from '../../live/live-downloads.ts';
 import { actorText, bytes, facts, note, statusTag, time } from '../../parts.ts';
 import { type Answer, away, missing, type OwnerVisit, page, PageRefusal, redirect } from '../../visit.ts';
@@ -25,7 +25,7 @@ export async function show(visit: OwnerVisit, dependencies: ConsoleDependencies)
   const keyId = download.key_id;
   const key = keyId === null ? undefined : await readApiKey(dependencies.pool, { accountId, keyId });
   return page({
-    title: `${download.platform} ${download.video_id}`,
+    title: downloadName(download),
     section: 'downloads',
     islands: ['live'],
     content: content(found, { notes, key }, dependencies),
@@ -54,10 +54,7 @@ function content(
       ],
       ['Token', html`<code>${token}</code>`],
       keyId !== null && ['API key', html`<a href="/console/downloads?key=${keyId}">${key ? keyName(key) : keyId}</a>`],
-      hasIdempotencyKey(timeline) === true && [
-        'Request',
-        'with an Idempotency-Key: sent again with it, it gets the same answer and is charged once',
-      ],
+      hasIdempotencyKey(timeline) === true && ['Request', idempotencyText(repeatedAt(timeline))],
     ])}
     <h2>What happened</h2>
     ${story(timeline)}

@@ -122,7 +122,9 @@ function usageFigures({ terms, usage, keys: all }: AccountShown, planNames: Plan
 const downloads = ({ downloads: newest }: AccountShown): Html =>
   listTable({ name: 'Newest downloads', none: empty(html`<p>No download yet.</p>`) }, newest, {
     Queued: (job) => time(job.queued_at),
-    Video: (job) => videoCell(job, downloadPath(job.token)),
+    Video: (job) =>
+      html`${videoCell(job, downloadPath(job.token))}
+      ${job.title !== null && html`<div class="soft">${job.platform} ${job.video_id}</div>`}`,
     State: (job) => statusTag(job.status),
     Cost: numberCell(costText),
   });

@@ -1,6 +1,6 @@
 import { maxAccessRecords } from '../../../../projections/queries/download-record.ts';
 import { type Html, html } from '../../../documents/html.ts';
-import { keyName } from '../../download-list.ts';
+import { downloadName, idempotencyText, keyName } from '../../download-list.ts';
 import { isUnfinished } from '../../live/live-downloads.ts';
 import { actorText, bytes, count, duration, exactTime, facts, money, note, statusTag, time } from '../../parts.ts';
 import { accountLink, accountPath, correctionPath, downloadPath, eventAtPath, eventPath } from '../addresses.ts';
@@ -11,7 +11,7 @@ import { amountsOf, type Step, type StepKind, stepKinds } from '../views/downloa
 /** A download, replayed: every step from the request to whoever has looked at it. */
 
 export const show = viewPage(downloadView, {
-  title: ({ platform, video_id: id }) => `${platform} ${id}`,
+  title: downloadName,
   section: 'search',
   islands: ['timeline'],
   keys: ({ usage: { before, after } }) => [
@@ -66,7 +66,7 @@ function factsOf(download: Download): Html {
           <a href="${accountPath(account)}?found=${key}#${key}"
             >${download.key_prefix === null ? key : keyName({ key_prefix: download.key_prefix, label: download.key_label ?? '' })}</a
           >`
-      }${download.has_idempotency_key === true && ', with an Idempotency-Key'}`,
+      }${download.has_idempotency_key === true && html`, ${idempotencyText(download.repeated_at)}`}`,
     ],
     ['Cost', cost(download)],
     file !== null && [

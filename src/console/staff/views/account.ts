@@ -29,6 +29,7 @@ const download = {
   queued_at: instant,
   platform: z.string(),
   video_id: z.string(),
+  title: z.string().nullable(),
   status: z.enum(jobStatuses),
   failure_reason: z.enum(failureReasonNames).nullable(),
   overage: z.boolean(),

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { hasIdempotencyKey } from '../../../../projections/job-timeline.ts';
+import { hasIdempotencyKey, repeatedAt } from '../../../../projections/job-timeline.ts';
 import { type DownloadRecord, readDownloadRecord } from '../../../../projections/queries/download-record.ts';
 import { jobStatuses } from '../../../domain/download-job.ts';
 import { failureReasonNames, failureReasons } from '../../../domain/failure-reasons.ts';
@@ -20,6 +20,7 @@ const ofJob = {
   account_id: z.string(),
   platform: z.string(),
   video_id: z.string(),
+  title: z.string().nullable().describe('As the platform gave it; null before its end, or if it gave none.'),
   url: z.string(),
   format: z.string(),
   quality: z.string(),
@@ -42,6 +43,9 @@ const shown = z.strictObject({
     .boolean()
     .nullable()
     .describe('Whether the request came with an `Idempotency-Key`; null while the timeline is not known.'),
+  repeated_at: instant
+    .nullable()
+    .describe('When the request was first sent again, and answered with this download; null if it was not.'),
   failure_message: z.string().nullable().describe('The reason, as clients read it.'),
   file: z
     .strictObject({ mime: z.string(), size_bytes: z.int(), expired_at: instant.nullable() })
@@ -110,6 +114,7 @@ function factsOf({ download: job, timeline, credit_notes: notes, api_key: key }:
     key_prefix: key?.key_prefix ?? null,
     key_label: key?.label ?? null,
     has_idempotency_key: hasIdempotencyKey(timeline) ?? null,
+    repeated_at: repeatedAt(timeline),
     failure_message: reason === null ? null : failureReasons[reason].message,
     file: mime === null ? null : { mime, size_bytes: job.file_size_bytes ?? 0, expired_at: job.file_expired_at },
     charged_cents: charged,

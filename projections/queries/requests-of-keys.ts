@@ -1,0 +1,34 @@
+import type { BillingPeriod } from '../../src/domain/billing-period.ts';
+import type { Queryable } from '../runner/rows.ts';
+
+interface RequestCounts {
+  /** Those that were let in, whatever they were answered. */
+  answered: number;
+  /** Those that the hourly limit has refused. */
+  limited: number;
+}
+
+/** The requests of an API key to the API in a billing period, as `key_requests` has counted them. */
+export interface RequestsOfKey extends RequestCounts {
+  key_id: string;
+  key_prefix: string | null;
+  label: string | null;
+  /** The days on which it sent any, YYYY-MM-DD in UTC, in their order. */
+  days: (RequestCounts & { day: string })[];
+}
+
+/** By the ids of the keys. */
+export async function listRequestsOfKeys(
+  client: Queryable,
+  { accountId, period }: { accountId: string; period: BillingPeriod },
+): Promise<RequestsOfKey[]> {
+  const { rows } = await client.query<RequestsOfKey>(
+    `select r.key_id, k.key_prefix, k.label, sum(r.answered)::float8 as answered, sum(r.limited)::float8 as limited,
+            json_agg(json_build_object('day', r.day, 'answered', r.answered, 'limited', r.limited) order by r.day) as days
+     from key_requests r left join api_keys k using (key_id)
+     where r.account_id = $1 and r.day >= $2::timestamptz::date and r.day < $3::timestamptz::date
+     group by r.key_id, k.key_prefix, k.label order by r.key_id`,
+    [accountId, period.start, period.end],
+  );
+  return rows;
+}

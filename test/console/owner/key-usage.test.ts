@@ -1,0 +1,43 @@
+import { expect, it } from 'vitest';
+import { openerOf } from '../../../src/domain/people.ts';
+import { noDownloads } from '../../http/shared-service.ts';
+import { call } from '../../support/client.ts';
+import { waitFor } from '../../support/wait-for.ts';
+import { textOf } from '../browser.ts';
+import { ownersOfRun } from './owners-of-run.ts';
+
+const service = ownersOfRun(noDownloads);
+
+it("usage by key shows each key's requests, and those that its hourly limit refused", async () => {
+  const { cli, sampleUrl } = service.installation;
+  const { url } = service.api;
+  const accountId = await service.openAccount('by-key@example.com');
+  const owner = await service.newSession({ accountId, personId: openerOf(accountId) });
+  const page = async () => textOf(await owner.get('/console/keys/usage'));
+  expect(await page()).toContain('Nothing was asked for in this period.');
+  await cli(['accounts', 'terms', accountId, '--hourly', '4']);
+  const [nightly, manual] = await Promise.all(
+    ['nightly', 'manual'].map((label) => cli<{ key: string }>(['keys', 'issue', accountId, '--label', label])),
+  );
+  const isLimited = async () =>
+    (await service.sql('select from hourly_limits where account_id = $1 and hourly_limit = 4', [accountId])).length > 0;
+  await waitFor(isLimited, { what: 'the limit' });
+  const ask = async (key: string | undefined) => (await call(url, '/credits', { key: key ?? '' })).status;
+  const { status } = await call(url, '/video/download', { key: nightly?.key ?? '', body: { url: sampleUrl('bars') } });
+  const asked = [
+    status,
+    await ask(nightly?.key),
+    await ask(nightly?.key),
+    await ask(nightly?.key),
+    await ask(nightly?.key),
+    await ask(nightly?.key),
+  ];
+  expect(asked).toEqual([202, 200, 200, 200, 429, 429]);
+  expect(await ask(manual?.key)).toBe(200);
+  const isShown = async () =>
+    / nightly \(rtk_\w{8}\) 4 2 1 0 \$0\.00 manual \(rtk_\w{8}\) 1 0 0 0 \$0\.00 All 2 5 2 1 0 \$0\.00 /.test(
+      await page(),
+    );
+  await waitFor(isShown, { what: 'the counts on the page' });
+  expect(await page()).toContain('Requests of each day by key.');
+});
