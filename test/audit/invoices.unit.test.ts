@@ -410,7 +410,7 @@ describe('a mail about a document', () => {
       actor?: object;
     }
     const notOfDocument = ['document_mailed data.document_event_id a document of this account'];
-    const twice = ['document_mailed data.mail_to people, each once, who wait for no mail about it'];
+    const twice = ['document_mailed data.mail_to people who wait for no mail about it'];
 
     it('goes to each of them once more, recorded by the event that asks', () => {
       address(['ada', 'bob']);
@@ -436,12 +436,10 @@ describe('a mail about a document', () => {
       expect(ask({}, { of: null })).toEqual(foreign);
     });
 
-    it('is not asked for nobody, for somebody twice, or while one about it waits', () => {
+    it('is not asked for nobody, or while one about it waits', () => {
       address(['bob']);
       expect(ask({ mail_to: [] })).toEqual(twice);
       expect(ask({ mail_to: ['bob'] })).toEqual(twice);
-      invoices.waiting.clear();
-      expect(ask({ mail_to: ['ada', 'ada'] })).toEqual(twice);
       invoices.waiting.clear();
       expect(ask()).toEqual([]);
       expect(ask({ mail_to: ['ada', 'bob'] })).toEqual(twice);

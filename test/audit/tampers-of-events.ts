@@ -378,7 +378,7 @@ export const ofEvents: readonly EventTamper[] = [
     ['a mail asked again for nobody known', 'document_mailed', ({ fields }) => (fields.mail_to = ['per_unknown'])],
     [
       'a mail asked again for somebody twice',
-      'document_mailed',
+      'event_form',
       ({ fields }) => (fields.mail_to = [...fields.mail_to!, ...fields.mail_to!]),
     ],
     [

@@ -107,8 +107,8 @@ export class Invoices extends Chain<string> {
     const areKnown = people.every((personId) => account?.hadPerson(personId, event));
     this.must('document_mailed', areKnown, event, 'data.mail_to', 'people of this account');
     const waiting = [...this.waiting].flatMap(([naming, of]) => (this.#documents.get(naming)?.id === id ? of : []));
-    const isNew = people.length > 0 && new Set([...people, ...waiting]).size === people.length + waiting.length;
-    this.must('document_mailed', isNew, event, 'data.mail_to', 'people, each once, who wait for no mail about it');
+    const isNew = people.length > 0 && !people.some((personId) => waiting.includes(personId));
+    this.must('document_mailed', isNew, event, 'data.mail_to', 'people who wait for no mail about it');
     this.#documents.set(event.id, { id, revision });
     this.waiting.set(event.id, people);
   }
