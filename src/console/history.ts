@@ -26,11 +26,14 @@ const kindNames: Readonly<Record<ChangeKind, string>> = {
   sign_ins: 'Sign-ins',
   billing: 'Billing details',
   corrections: 'Corrections',
+  mails: 'Mails asked for again',
 };
 
 export interface History {
   changes: readonly AccountChange[];
   account: Account;
+  /** By the ids of their events, as people name them. */
+  documents: ReadonlyMap<string, string>;
   kind: ChangeKind | undefined;
   /** Where the page after this one begins; null on the last one. */
   next: string | null;
@@ -48,12 +51,18 @@ export async function readHistory(
   const kind = changeKinds.find((each) => each === wanted);
   if (wanted !== '' && kind === undefined) throw badInput('There is no such kind of change.');
   const place = { before: before === null ? undefined : BigInt(before), kind, limit: perPage + 1 };
-  const [account, found] = await Promise.all([
+  const [account, { changes: found, documents }] = await Promise.all([
     readAccount(dependencies.store, accountId),
     readAccountHistory(dependencies, accountId, place),
   ]);
   const changes = found.slice(0, perPage);
-  return { changes, account, kind, next: found.length > perPage ? String(changes.at(-1)?.position ?? '') : null };
+  return {
+    changes,
+    account,
+    documents,
+    kind,
+    next: found.length > perPage ? String(changes.at(-1)?.position ?? '') : null,
+  };
 }
 
 interface Place {
@@ -63,8 +72,8 @@ interface Place {
   eventOf: (change: AccountChange) => Content;
 }
 
-export function historyPage({ changes, account, kind, next }: History, { path, by, eventOf }: Place): Html {
-  const names = namesOf(account);
+export function historyPage({ changes, account, documents, kind, next }: History, { path, by, eventOf }: Place): Html {
+  const names = namesOf(account, documents);
   const none = empty(html`<p>Nothing of that kind has changed.</p>`);
   return html`<form method="get" action="${path}" class="filters">
       ${choiceField('Show', 'kind', kind, [['', 'Everything'], ...changeKinds.map((each) => [each, kindNames[each]] as const)])}
@@ -80,7 +89,7 @@ export function historyPage({ changes, account, kind, next }: History, { path, b
 }
 
 /** Names of keys and people that are gone stay known. */
-function namesOf({ keys, people }: Account): AccountNames {
+function namesOf({ keys, people }: Account, documents: History['documents']): AccountNames {
   return {
     key: (keyId) => {
       const key = keys.get(keyId);
@@ -88,5 +97,6 @@ function namesOf({ keys, people }: Account): AccountNames {
       return key.label === '' ? `${key.keyPrefix}…` : `${key.label} (${key.keyPrefix}…)`;
     },
     person: (personId) => people.get(personId)?.email ?? personId,
+    document: (eventId) => documents.get(eventId) ?? eventId,
   };
 }

@@ -107,6 +107,7 @@ export const pageRoutes: readonly Route<StaffSession, StaffDependencies>[] = [
   signedIn('POST', '/people', 'admin', people.invite, people.show),
   signedIn('GET', '/people/looks', 'admin', people.showAccessRecords),
   signedIn('GET', '/people/:person', 'admin', person.show),
+  signedIn('POST', '/people/:person/invite-again', 'admin', person.inviteAgain, person.show),
   signedIn('POST', '/people/:person/role', 'admin', person.changeRole, person.show),
   signedIn('POST', '/people/:person/remove', 'admin', person.remove, person.show),
   signedIn('POST', '/people/:person/tokens', 'admin', person.issueToken, person.show),
