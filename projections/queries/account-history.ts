@@ -1,8 +1,8 @@
 import pMap from 'p-map';
 import type { Pool } from 'pg';
+import type { MailsAskedEvent } from '../../src/documents/account-history.ts';
 import { type AccountEvent, accountStream } from '../../src/domain/account-events.ts';
 import { type CorrectionEvent, correctionsStream } from '../../src/domain/correction-events.ts';
-import type { MailsAskedEvent } from '../../src/documents/account-history.ts';
 import { documentNumber } from '../../src/domain/document-number.ts';
 import { type InvoiceEvent, invoicesStream, isDocument } from '../../src/domain/invoice-events.ts';
 import {

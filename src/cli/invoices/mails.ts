@@ -79,7 +79,9 @@ async function mailAgainCommand(
   const { document_event_id: documentId } = await requireMails(cli, document);
   const mailTo = [...new Set(to.map((person) => personIdOf(people, person)))];
   const asked = await askDocumentMails(cli, {
-    ...{ accountId, documentId, mailTo },
+    accountId,
+    documentId,
+    mailTo,
     commandId: cli.newUuid(),
     by: { operator: operatorOf(cli.actor, decided) },
     timeoutMs: commandTimeoutMs,
