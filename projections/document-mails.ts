@@ -5,8 +5,9 @@ import type { RebuildableProjection } from './runner/projection.ts';
 import { upsertRows } from './write-rows.ts';
 
 /**
- * The read model that invoices and credit notes are mailed from: table `document_mails`, one row per document that names people,
- * with those whose mail is not recorded yet. A row is only a hint: the log decides whether a mail is sent.
+ * The read model that invoices and credit notes are mailed from: table `document_mails`, one row per event that names people (the
+ * document's own, or `DocumentMailAsked`), with those whose mail is not recorded yet. A row is only a hint: the log decides whether
+ * a mail is sent.
  */
 export const documentMails: RebuildableProjection = {
   name: 'document_mails',
@@ -16,13 +17,13 @@ export const documentMails: RebuildableProjection = {
 };
 
 async function apply(events: readonly ParsedEvent<InvoiceEvent>[], client: PoolClient): Promise<void> {
-  const issued = events.flatMap(({ event, id, revision, metadata }) => {
+  const named = events.flatMap(({ event, id, revision, metadata }) => {
     if (event.type === 'DocumentMailed') return [];
     const { account_id, mail_to: waiting = [] } = event.data;
     return waiting.length === 0 ? [] : [{ event_id: id, account_id, revision, time: metadata.time, waiting }];
   });
   // Versions in which another read model wrote this table have left rows.
-  await upsertRows(client, 'document_mails', { key: ['event_id'], rows: issued });
+  await upsertRows(client, 'document_mails', { key: ['event_id'], rows: named });
   const mailed = events.flatMap(({ event: { type, data } }) => (type === 'DocumentMailed' ? [data] : []));
   if (mailed.length > 0) {
     await client.query(
@@ -41,7 +42,7 @@ export interface WaitingDocumentMail {
   event_id: string;
   account_id: string;
   person_id: string;
-  /** Of the document, in the account's stream of invoices. */
+  /** Of the event that names the person, in the account's stream of invoices. */
   revision: number;
 }
 

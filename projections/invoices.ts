@@ -1,4 +1,9 @@
-import type { CreditNoteIssued, InvoiceEvent, InvoiceIssued } from '../src/domain/invoice-events.ts';
+import {
+  type CreditNoteIssued,
+  type InvoiceEvent,
+  type InvoiceIssued,
+  isDocument,
+} from '../src/domain/invoice-events.ts';
 import { type Actor, type ParsedEvent, parseInvoiceEvent } from '../src/domain/parse-event.ts';
 import type { RebuildableProjection } from './runner/projection.ts';
 import type { Queryable } from './runner/rows.ts';
@@ -21,7 +26,7 @@ export const invoices: RebuildableProjection = {
 
 /** @returns undefined for an event that is no document */
 function invoiceRow({ event, metadata, id, revision, position }: ParsedEvent<InvoiceEvent>) {
-  if (event.type === 'DocumentMailed') return undefined;
+  if (!isDocument(event)) return undefined;
   const { type, data } = event;
   return {
     account_id: data.account_id,

@@ -1,11 +1,15 @@
 import pMap from 'p-map';
 import type { Pool } from 'pg';
+import type { MailsAskedEvent } from '../../src/documents/account-history.ts';
 import { type AccountEvent, accountStream } from '../../src/domain/account-events.ts';
 import { type CorrectionEvent, correctionsStream } from '../../src/domain/correction-events.ts';
+import { documentNumber } from '../../src/domain/document-number.ts';
+import { type InvoiceEvent, invoicesStream, isDocument } from '../../src/domain/invoice-events.ts';
 import {
   parseAccountEvent,
   parseCorrectionEvent,
   type ParsedEvent,
+  parseInvoiceEvent,
   parseUsageEvent,
 } from '../../src/domain/parse-event.ts';
 import { isTermsEvent, type TermsEvent } from '../../src/domain/usage-events.ts';
@@ -13,9 +17,18 @@ import type { EventStore } from '../../src/ports/event-store.ts';
 
 /** What has changed in an account, from the log: the read model only says where changes of the terms stand among the charges. */
 
-export type AccountChange = ParsedEvent<AccountEvent | TermsEvent | CorrectionEvent>;
+export type AccountChange = ParsedEvent<AccountEvent | TermsEvent | CorrectionEvent | MailsAskedEvent>;
 
-export const changeKinds = ['account', 'terms', 'keys', 'people', 'sign_ins', 'billing', 'corrections'] as const;
+export const changeKinds = [
+  'account',
+  'terms',
+  'keys',
+  'people',
+  'sign_ins',
+  'billing',
+  'corrections',
+  'mails',
+] as const;
 export type ChangeKind = (typeof changeKinds)[number];
 
 const kinds: Readonly<Record<string, ChangeKind>> = {
@@ -33,6 +46,7 @@ const kinds: Readonly<Record<string, ChangeKind>> = {
   PersonRemoved: 'people',
   PersonSignedIn: 'sign_ins',
   BillingDetailsChanged: 'billing',
+  DocumentMailAsked: 'mails',
 };
 
 const kindOf = ({ event: { type } }: AccountChange): ChangeKind =>
@@ -42,27 +56,48 @@ const readsAtOnce = 10;
 
 /**
  * @param asked before: a position of the log in digits; kind: default all
- * @returns the newest changes before it, newest first
+ * @returns the newest changes before it, newest first; and all documents by the ids of their events, as people name them
  * @throws {EventStoreUnavailable}
  */
 export async function readAccountHistory(
   { pool, store }: { pool: Pool; store: Pick<EventStore, 'read'> },
   accountId: string,
   { before, kind, limit }: { before?: bigint | undefined; kind?: ChangeKind | undefined; limit: number },
-): Promise<AccountChange[]> {
-  const [own, corrections, terms] = await Promise.all([
+): Promise<{ changes: AccountChange[]; documents: ReadonlyMap<string, string> }> {
+  const [own, corrections, invoices, terms] = await Promise.all([
     store.read(accountStream(accountId), 0),
     store.read(correctionsStream(accountId), 0),
+    store.read(invoicesStream(accountId), 0),
     readTermsChanges({ pool, store }, accountId, { before, limit, kind }),
   ]);
-  const all: AccountChange[] = [...own.map(parseAccountEvent), ...corrections.map(parseCorrectionEvent), ...terms];
-  return all
+  const ofInvoices = invoices.map(parseInvoiceEvent);
+  const all: AccountChange[] = [
+    ...own.map(parseAccountEvent),
+    ...corrections.map(parseCorrectionEvent),
+    ...ofInvoices.filter(isMailsAsked),
+    ...terms,
+  ];
+  const changes = all
     .filter(
       (change) => (before === undefined || change.position < before) && (kind === undefined || kindOf(change) === kind),
     )
     .sort((one, other) => (one.position < other.position ? 1 : -1))
     .slice(0, limit);
+  return { changes, documents: namesOf(ofInvoices) };
 }
+
+const isMailsAsked = (parsed: ParsedEvent<InvoiceEvent>): parsed is ParsedEvent<MailsAskedEvent> =>
+  parsed.event.type === 'DocumentMailAsked';
+
+const namesOf = (events: readonly ParsedEvent<InvoiceEvent>[]): Map<string, string> =>
+  new Map(
+    events.flatMap(({ event, id }) => {
+      if (!isDocument(event)) return [];
+      const [type, name] =
+        event.type === 'InvoiceIssued' ? (['invoice', 'invoice'] as const) : (['credit_note', 'credit note'] as const);
+      return [[id, `${name} ${documentNumber(type, event.data)}`]];
+    }),
+  );
 
 interface Place {
   stream: string;

@@ -14,6 +14,7 @@ const placesSql = (condition: (column: string) => string) => `
   union select event_id, stream, revision::float8 from overage_ledger where ${condition('event_id')}
   union select event_id, stream, revision::float8 from usage_warnings where ${condition('event_id')}
   union select event_id, 'invoices-' || account_id, revision::float8 from invoices where ${condition('event_id')}
+  union select event_id, 'invoices-' || account_id, revision::float8 from document_mails where ${condition('event_id')}
   union select asked_event_id, 'corrections-' || account_id, null from corrections where ${condition('asked_event_id')}
   union select decided_event_id, 'corrections-' || account_id, null from corrections where ${condition('decided_event_id')}`;
 

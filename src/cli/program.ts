@@ -15,6 +15,7 @@ import { help } from './help.ts';
 import { addCreditInvoice } from './invoices/credit.ts';
 import { addIssueDueInvoices } from './invoices/issue-due.ts';
 import { addListInvoices } from './invoices/list.ts';
+import { addListMails, addMailAgain } from './invoices/mails.ts';
 import { addSalesBook } from './invoices/sales-book.ts';
 import { addShowInvoice } from './invoices/show.ts';
 import { addListJobs, addShowJob, addTimeline } from './jobs.ts';
@@ -114,6 +115,8 @@ export function createProgram(dependencies: ProgramDependencies): Command {
   addShowInvoice(invoices, run);
   addIssueDueInvoices(invoices, run);
   addCreditInvoice(invoices, run);
+  addListMails(invoices, run);
+  addMailAgain(invoices, run);
 
   const staff = group('staff', 'invite, list and remove staff; tokens for programs');
   addInviteStaff(staff, run);

@@ -4,29 +4,38 @@ import {
   evolveDocumentMails,
   initialDocumentMails,
 } from '../domain/document-mails.ts';
-import { type CreditNoteIssued, type InvoiceIssued, invoicesStream } from '../domain/invoice-events.ts';
-import { parseInvoiceEvent } from '../domain/parse-event.ts';
+import { type DocumentIssued, type InvoiceEvent, invoicesStream, isDocument } from '../domain/invoice-events.ts';
+import { type ParsedEvent, parseInvoiceEvent } from '../domain/parse-event.ts';
 import { isRefused } from '../domain/refusals.ts';
 import type { EventStore } from '../ports/event-store.ts';
 import type { CommandDependencies } from './handler/dependencies.ts';
-import { beforeRevision, handle } from './handler/handle-command.ts';
+import { type Aggregate, beforeRevision, handle } from './handler/handle-command.ts';
 
 /** An invoice or a credit note that a person is mailed about, as the log has it. */
 export interface LoggedDocument {
-  eventId: string;
-  revision: number;
+  /** Of the event that names the person: the document's own, or the one by which staff ask for the mail again. */
+  naming: { eventId: string; revision: number; correlationId: string };
+  /** Of the document. */
   position: bigint;
   issuedAt: string;
-  correlationId: string;
-  document: { type: 'InvoiceIssued'; data: InvoiceIssued } | { type: 'CreditNoteIssued'; data: CreditNoteIssued };
+  /** When staff have asked for the mail; null for the first one. */
+  askedAt: string | null;
+  document: DocumentIssued;
 }
+
+export const documentMailsAggregate = (accountId: string): Aggregate<DocumentMails, InvoiceEvent> => ({
+  stream: invoicesStream(accountId),
+  initial: () => initialDocumentMails,
+  parse: parseInvoiceEvent,
+  evolve: evolveDocumentMails,
+});
 
 /** A mail about a document to one person. */
 interface MailTo {
   accountId: string;
-  /** Id of the document's event. */
+  /** Id of the event that names the person. */
   eventId: string;
-  /** The document's, in the account's stream of invoices. */
+  /** The same event's, in the account's stream of invoices. */
   revision: number;
   personId: string;
 }
@@ -40,22 +49,30 @@ export async function readDocumentMail(
   { accountId, eventId, revision, personId }: MailTo,
 ): Promise<(LoggedDocument & { isRecorded: boolean }) | undefined> {
   const events = (await store.read(invoicesStream(accountId), revision)).map(parseInvoiceEvent);
-  const [issued] = events;
-  if (issued?.id !== eventId || issued.event.type === 'DocumentMailed') return undefined;
-  const waiting = events.reduce(
-    (state, { event, id }) => evolveDocumentMails(state, event, { id }),
-    initialDocumentMails,
-  );
+  const [naming] = events;
+  const issued = naming?.id === eventId ? await documentOf(store, naming) : undefined;
+  if (!naming || !issued || !isDocument(issued.event)) return undefined;
+  const mails = events.reduce((state, { event, ...at }) => evolveDocumentMails(state, event, at), initialDocumentMails);
   const { event: document, position, metadata } = issued;
   return {
-    eventId,
-    revision,
+    naming: { eventId, revision, correlationId: naming.metadata.$correlationId },
     position,
     issuedAt: metadata.time,
-    correlationId: metadata.$correlationId,
+    askedAt: naming === issued ? null : naming.metadata.time,
     document,
-    isRecorded: waiting.get(eventId)?.includes(personId) !== true,
+    isRecorded: mails.get(eventId)?.waiting.includes(personId) !== true,
   };
+}
+
+/** The document that the people named by an event are mailed about. */
+async function documentOf(
+  store: EventStore,
+  naming: ParsedEvent<InvoiceEvent>,
+): Promise<ParsedEvent<InvoiceEvent> | undefined> {
+  if (naming.event.type !== 'DocumentMailAsked') return naming;
+  const { document_event_id: id, document_revision: revision } = naming.event.data;
+  const [issued] = (await store.read(naming.stream, revision, 1)).map(parseInvoiceEvent);
+  return issued?.id === id ? issued : undefined;
 }
 
 /**
@@ -66,21 +83,15 @@ export async function readDocumentMail(
  */
 export async function recordDocumentMail(
   { store, now, newUuid }: CommandDependencies,
-  { eventId, revision, correlationId, document }: LoggedDocument,
+  { naming: { eventId, revision, correlationId }, document }: LoggedDocument,
   { personId, messageId, timeoutMs }: { personId: string; messageId: string | null; timeoutMs: number },
 ): Promise<void> {
   const { account_id: accountId } = document.data;
   const recorded = await handle(
     store,
+    { ...documentMailsAggregate(accountId), known: beforeRevision<DocumentMails>(revision, initialDocumentMails) },
     {
-      stream: invoicesStream(accountId),
-      initial: () => initialDocumentMails,
-      parse: parseInvoiceEvent,
-      evolve: evolveDocumentMails,
-      known: beforeRevision<DocumentMails>(revision, initialDocumentMails),
-    },
-    {
-      decide: (state) => decideDocumentMail(state, { accountId, documentId: eventId, personId, messageId }),
+      decide: (state) => decideDocumentMail(state, { accountId, namingId: eventId, personId, messageId }),
       cause: {
         commandId: newUuid(),
         correlationId,
@@ -91,5 +102,5 @@ export async function recordDocumentMail(
       timeoutMs,
     },
   );
-  if (isRefused(recorded)) throw new Error(`the mail about document ${eventId} was refused: ${recorded.refusal}`);
+  if (isRefused(recorded)) throw new Error(`the mail that ${eventId} asks for was refused: ${recorded.refusal}`);
 }

@@ -27,11 +27,14 @@ const kindNames: Readonly<Record<ChangeKind, string>> = {
   sign_ins: 'Sign-ins',
   billing: 'Billing details',
   corrections: 'Corrections',
+  mails: 'Mails asked for again',
 };
 
 export interface History {
   changes: readonly AccountChange[];
   account: Account;
+  /** By the ids of their events, as people name them. */
+  documents: ReadonlyMap<string, string>;
   kind: ChangeKind | undefined;
   /** Where the page after this one begins; null on the last one. */
   next: string | null;
@@ -50,12 +53,18 @@ export async function readHistory(
   if (wanted !== '' && kind === undefined)
     throw badInput(`There is no kind of change that is called ${wanted}. Choose one of the list.`);
   const place = { before: before === null ? undefined : BigInt(before), kind, limit: perPage + 1 };
-  const [account, found] = await Promise.all([
+  const [account, { changes: found, documents }] = await Promise.all([
     readAccount(dependencies.store, accountId),
     readAccountHistory(dependencies, accountId, place),
   ]);
   const changes = found.slice(0, perPage);
-  return { changes, account, kind, next: found.length > perPage ? String(changes.at(-1)?.position ?? '') : null };
+  return {
+    changes,
+    account,
+    documents,
+    kind,
+    next: found.length > perPage ? String(changes.at(-1)?.position ?? '') : null,
+  };
 }
 
 interface Place {
@@ -66,8 +75,11 @@ interface Place {
   planNames: PlanNames;
 }
 
-export function historyPage({ changes, account, kind, next }: History, { path, by, eventOf, planNames }: Place): Html {
-  const names = namesOf(account, planNames);
+export function historyPage(
+  { changes, account, documents, kind, next }: History,
+  { path, by, eventOf, planNames }: Place,
+): Html {
+  const names = namesOf(account, { documents, planNames });
   const none = empty(html`<p>Nothing of that kind has changed.</p>`);
   return html`${historyFilter(path, kind)}
   ${listTable({ name: 'Changes, the newest first', none }, changes, {
@@ -87,7 +99,10 @@ export const historyFilter = (path: string, kind: string | undefined): Html =>
   </form>`;
 
 /** Names of keys and people that are gone stay known. */
-function namesOf({ keys, people }: Account, planNames: PlanNames): AccountNames {
+function namesOf(
+  { keys, people }: Account,
+  { documents, planNames }: Pick<History, 'documents'> & Pick<Place, 'planNames'>,
+): AccountNames {
   return {
     key: (keyId) => {
       const key = keys.get(keyId);
@@ -96,5 +111,6 @@ function namesOf({ keys, people }: Account, planNames: PlanNames): AccountNames 
     },
     person: (personId) => people.get(personId)?.email ?? personId,
     plan: (plan) => planName(plan, planNames),
+    document: (eventId) => documents.get(eventId) ?? eventId,
   };
 }

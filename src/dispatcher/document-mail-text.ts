@@ -16,7 +16,7 @@ interface Sending {
 
 /** The mail about an invoice or a credit note: what it comes to and where it can be read. Names and the address may be long lines. */
 export function documentMail(
-  { document, issuedAt }: Pick<LoggedDocument, 'document' | 'issuedAt'>,
+  { document, issuedAt, askedAt }: Pick<LoggedDocument, 'document' | 'issuedAt' | 'askedAt'>,
   { id, to, issuer, publicUrl, isClosed }: Sending,
 ): Mail {
   const { account_id: accountId } = document.data;
@@ -34,6 +34,7 @@ export function documentMail(
     '',
     ...facts,
     `Date of issue: ${issuedAt.slice(0, 10)}`,
+    ...(askedAt === null ? [] : ['This mail was asked for again; the document is the same.']),
     '',
     ...(isClosed
       ? [...ofDocument, 'Amounts are without tax.', '', ...sentencesOfClosed]
@@ -42,7 +43,7 @@ export function documentMail(
     '',
   ];
   const subject = `${title.charAt(0).toUpperCase()}${title.slice(1)}: ${amount}`;
-  return { id, to: [to], subject, text: lines.join('\n'), date: issuedAt };
+  return { id, to: [to], subject, text: lines.join('\n'), date: askedAt ?? issuedAt };
 }
 
 const sentencesOfClosed = [

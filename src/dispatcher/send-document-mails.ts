@@ -13,7 +13,10 @@ interface DocumentMailDependencies extends MailDependencies {
   publicUrl: () => string;
 }
 
-/** Mails each invoice and credit note to the people of the account whom it names, but not to those removed since. */
+/**
+ * Mails each invoice and credit note to the people of the account whom it names, and to those for whom staff ask for it again, but
+ * not to those removed since.
+ */
 export const startMailingDocuments = (dependencies: DocumentMailDependencies): Background =>
   startMailing(dependencies, {
     about: 'document',
@@ -25,10 +28,10 @@ async function readMail(dependencies: DocumentMailDependencies, waiting: Waiting
   const { store, issuer: issuerName, publicUrl } = dependencies;
   const { mail_id: id, event_id: eventId, account_id: accountId, person_id: personId, revision } = waiting;
   const logged = await readDocumentMail(store, { accountId, eventId, revision, personId });
-  if (!logged) throw new Error(`${accountId} has no document ${eventId}, though the read model has it`);
+  if (!logged) throw new Error(`${accountId} has no document by ${eventId}, though the read model has it`);
   const { people, closed: isClosed } = await readAccount(store, accountId);
   const person = people.get(personId);
-  if (!person) throw new Error(`${accountId} has no person ${personId}, though its document ${eventId} names them`);
+  if (!person) throw new Error(`${accountId} has no person ${personId}, though ${eventId} names them`);
   const record = (recorded: { messageId: string | null; timeoutMs: number }) =>
     recordDocumentMail(dependencies, logged, { personId, ...recorded });
   return {

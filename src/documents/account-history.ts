@@ -1,20 +1,29 @@
 import type { AccountEvent } from '../domain/account-events.ts';
 import { formatCents } from '../domain/cents.ts';
 import type { CorrectionEvent } from '../domain/correction-events.ts';
+import type { InvoiceEvent } from '../domain/invoice-events.ts';
 import { limitParts } from '../domain/key-limits.ts';
 import type { Effective, TermsEvent } from '../domain/usage-events.ts';
 
-/** The names of plans and of an account's keys and people, for texts. */
+/** The names of plans and of an account's keys, people and documents, for texts. */
 export interface AccountNames {
   key: (keyId: string) => string;
   person: (personId: string) => string;
   plan: (plan: string) => string;
+  /** @param eventId of the event that has issued it */
+  document: (eventId: string) => string;
 }
+
+/** Staff have asked for mails about a document again. */
+export type MailsAskedEvent = Extract<InvoiceEvent, { type: 'DocumentMailAsked' }>;
 
 const from = (effective: Effective): string => (effective === 'now' ? 'at once' : 'from the next billing period on');
 
 /** One change of an account, as a person says it. */
-export function changeText({ type, data }: AccountEvent | TermsEvent | CorrectionEvent, names: AccountNames): string {
+export function changeText(
+  { type, data }: AccountEvent | TermsEvent | CorrectionEvent | MailsAskedEvent,
+  names: AccountNames,
+): string {
   switch (type) {
     case 'AccountOpened':
       return `Account opened on the plan ${names.plan(data.terms.plan)}, for ${data.personal.email}`;
@@ -52,6 +61,8 @@ export function changeText({ type, data }: AccountEvent | TermsEvent | Correctio
       return `Suspension lifted${data.fee_difference_cents > 0 ? `; the fee of ${formatCents(data.fee_difference_cents)} is due` : ''}`;
     case 'UsagePeriodEnded':
       return 'Last billing period ended';
+    case 'DocumentMailAsked':
+      return `Mail about ${names.document(data.document_event_id)} asked for again, to ${data.mail_to.map(names.person).join(', ')}`;
     case 'CorrectionAsked':
       return `${formatCents(data.cents)} to give back asked for under ${data.reference}`;
     case 'CorrectionApproved':

@@ -55,7 +55,10 @@ export function evolveAccount(state: Account, event: AccountEvent, at: { time: s
   switch (event.type) {
     case 'AccountOpened': {
       const person = { personId: openerOf(event.data.account_id), email: event.data.personal.email };
-      return { ...withPerson(state, { ...person, since: at.time, removed: false }), opened: event.data };
+      return {
+        ...withPerson(state, { ...person, since: at.time, removed: false, hasSignedIn: false }),
+        opened: event.data,
+      };
     }
     case 'ApiKeyIssued': {
       const { key_id: keyId, key_hash: keyHash, key_prefix: keyPrefix, personal } = event.data;
@@ -68,7 +71,7 @@ export function evolveAccount(state: Account, event: AccountEvent, at: { time: s
     }
     case 'PersonInvited': {
       const { person_id: personId, personal } = event.data;
-      return withPerson(state, { personId, email: personal.email, since: at.time, removed: false });
+      return withPerson(state, { personId, email: personal.email, since: at.time, removed: false, hasSignedIn: false });
     }
     case 'PersonRemoved': {
       const person = state.people.get(event.data.person_id);
@@ -78,9 +81,10 @@ export function evolveAccount(state: Account, event: AccountEvent, at: { time: s
       const billingChangedAt = [...state.billingChangedAt, at.time].slice(-maxBillingChanges);
       return { ...state, billing: event.data.personal, billingChangedAt };
     }
-    // Only for people who look at the history.
-    case 'PersonSignedIn':
-      return state;
+    case 'PersonSignedIn': {
+      const person = state.people.get(event.data.person_id);
+      return person ? withPerson(state, { ...person, hasSignedIn: true }) : state;
+    }
     case 'ClosingRequested':
       return { ...state, closingRequestedAt: at.time };
     case 'AccountClosed':

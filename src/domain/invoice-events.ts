@@ -90,9 +90,18 @@ export const invoiceEventSchemas = {
     cents: cents.min(1),
     mail_to: mailTo,
   }),
+  /** Staff ask that a document is mailed again, to each of these people with a mail of its own. */
+  DocumentMailAsked: z.strictObject({
+    account_id: accountId,
+    document_event_id: z.uuid(),
+    /** Of the document, in this stream. */
+    document_revision: revision,
+    mail_to: z.array(personId).min(1),
+  }),
   /** A mail server has taken the mail about a document to one person. */
   DocumentMailed: z.strictObject({
     account_id: accountId,
+    /** The event that names the person: the document's own, or DocumentMailAsked. */
     document_event_id: z.uuid(),
     person_id: personId,
     /** Null: the person was removed before. */
@@ -104,3 +113,9 @@ export type InvoiceEvent = EventOf<typeof invoiceEventSchemas>;
 
 export type InvoiceIssued = Extract<InvoiceEvent, { type: 'InvoiceIssued' }>['data'];
 export type CreditNoteIssued = Extract<InvoiceEvent, { type: 'CreditNoteIssued' }>['data'];
+
+export type DocumentIssued = Extract<InvoiceEvent, { type: 'InvoiceIssued' | 'CreditNoteIssued' }>;
+
+/** The others of the stream are about mails, and change no amount. */
+export const isDocument = (event: InvoiceEvent): event is DocumentIssued =>
+  event.type === 'InvoiceIssued' || event.type === 'CreditNoteIssued';

@@ -21,6 +21,7 @@ export function evolveInvoices(state: Invoices, event: InvoiceEvent): Invoices {
       return { ...state, invoices: [...state.invoices, event.data] };
     case 'CreditNoteIssued':
       return { ...state, creditNotes: [...state.creditNotes, event.data] };
+    case 'DocumentMailAsked':
     case 'DocumentMailed':
       return state;
     // Stryker disable next-line ConditionalExpression: the compiler proves that no event comes here

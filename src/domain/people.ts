@@ -9,6 +9,8 @@ export interface Person {
   /** When the account was opened, or the person invited. */
   since: string;
   removed: boolean;
+  /** At least once. */
+  hasSignedIn: boolean;
 }
 
 export type People = ReadonlyMap<string, Person>;

@@ -38,6 +38,7 @@ export const refusals = [
   'exceeds_charge',
   'reference_reused',
   'invoice_not_found',
+  'mail_waits',
   'correction_not_found',
   'own_request',
   'correction_decided',

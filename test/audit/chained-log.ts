@@ -39,11 +39,16 @@ export class ChainedLog {
   async append(
     stream: string,
     events: readonly DomainEvent[],
-    { actor, now, causationId }: { actor: Actor; now: string; causationId?: string | undefined },
+    {
+      actor,
+      now,
+      causationId,
+      commandId: given,
+    }: { actor: Actor; now: string; causationId?: string | undefined; commandId?: string | undefined },
   ): Promise<void> {
     if (events.length === 0) return;
     const known = this.#streams.get(stream) ?? { recorded: [], hash: firstPreviousHash(stream), time: '' };
-    const commandId = this.#random.uuid();
+    const commandId = given ?? this.#random.uuid();
     const cause = { commandId, correlationId: `req-${commandId}`, causationId: causationId ?? commandId, actor };
     const expected = known.recorded.length === 0 ? 'no_stream' : known.recorded.length - 1;
     const time = now > known.time ? now : known.time;

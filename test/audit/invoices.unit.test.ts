@@ -376,7 +376,7 @@ describe('a mail about a document', () => {
       ),
     );
   const foreign = ['document_mailed data.mail_to people of this account'];
-  const notNamed = ['document_mailed data.person_id one whom the document names, once'];
+  const notNamed = ['document_mailed data.person_id one whom the document, or who asked again, names, once'];
 
   it('goes to people of the account whom the document names', () => {
     expect(address(['ada', 'bob'])).toEqual([]);
@@ -395,6 +395,55 @@ describe('a mail about a document', () => {
     expect(mailed({ person_id: 'bob', account_id: 'acc_b' })).toEqual(notNamed);
     expect(mailed({ person_id: 'bob', document_event_id: 'another' })).toEqual(notNamed);
     expect(invoices.waiting.get('another')).toEqual([]);
+  });
+
+  describe('that staff ask for again', () => {
+    const ask = (data: object = {}, { of = account, actor = { type: 'staff', id: 'maria' } }: Asking = {}) => {
+      const asked = { account_id: 'acc_a', document_event_id: 'document 0', document_revision: 0, mail_to: ['ada'] };
+      const event = link('DocumentMailAsked', { ...asked, ...data });
+      return saysOf(() =>
+        invoices.askMails({ ...event, metadata: { ...event.metadata, actor } } as Link, of ?? undefined),
+      );
+    };
+    interface Asking {
+      of?: Account | null;
+      actor?: object;
+    }
+    const notOfDocument = ['document_mailed data.document_event_id a document of this account'];
+    const twice = ['document_mailed data.mail_to people who wait for no mail about it'];
+
+    it('goes to each of them once more, recorded by the event that asks', () => {
+      address(['ada', 'bob']);
+      mailed({ person_id: 'ada' });
+      expect(ask()).toEqual([]);
+      expect(mailed({ person_id: 'ada' })).toEqual(notNamed);
+      const [asking] = [...invoices.waiting.keys()].slice(-1);
+      expect(mailed({ person_id: 'ada', document_event_id: asking })).toEqual([]);
+      expect(ask({ document_event_id: asking })).toEqual(notOfDocument);
+    });
+
+    it('is asked for by staff, of a document of the account, for its people', () => {
+      address([]);
+      expect(ask({}, { actor: { type: 'system', id: 'test' } })).toEqual(['document_mailed metadata.actor.type staff']);
+      invoices.waiting.clear();
+      expect(ask({ account_id: 'acc_b' })).toEqual(notOfDocument);
+      invoices.waiting.clear();
+      expect(ask({ document_event_id: 'another' })).toEqual(notOfDocument);
+      expect(ask({ document_revision: 1 })).toEqual(notOfDocument);
+      invoices.waiting.clear();
+      expect(ask({ mail_to: ['ada', 'foreign'] })).toEqual(foreign);
+      invoices.waiting.clear();
+      expect(ask({}, { of: null })).toEqual(foreign);
+    });
+
+    it('is not asked for nobody, or while one about it waits', () => {
+      address(['bob']);
+      expect(ask({ mail_to: [] })).toEqual(twice);
+      expect(ask({ mail_to: ['bob'] })).toEqual(twice);
+      invoices.waiting.clear();
+      expect(ask()).toEqual([]);
+      expect(ask({ mail_to: ['ada', 'bob'] })).toEqual(twice);
+    });
   });
 
   it('may be missing for somebody who was removed', () => {

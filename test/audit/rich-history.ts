@@ -14,7 +14,12 @@ import {
   type StaffActor,
 } from '../../src/domain/correction-requests.ts';
 import { decideUsage, type UsageCommand } from '../../src/domain/decide-usage.ts';
-import { decideDocumentMail, evolveDocumentMails, initialDocumentMails } from '../../src/domain/document-mails.ts';
+import {
+  decideDocumentMail,
+  decideMailsAgain,
+  evolveDocumentMails,
+  initialDocumentMails,
+} from '../../src/domain/document-mails.ts';
 import { decideJob, evolveJob, initialJob, type JobCommand } from '../../src/domain/download-job.ts';
 import { defaultOptions } from '../../src/domain/download-options.ts';
 import { evolveUsage } from '../../src/domain/evolve-usage.ts';
@@ -97,6 +102,7 @@ export class RichHistory {
       if (this.#random.below(4) > 0) await this.#mailDocuments();
     }
     await this.#use(requestsEach);
+    await this.#askMails();
     if (closes) await this.#close();
   }
 
@@ -388,13 +394,37 @@ export class RichHistory {
   async #mailDocuments(): Promise<void> {
     const stream = `invoices-${this.accountId}`;
     const { people } = this.#log.fold(`account-${this.accountId}`, initialAccount, evolveAccount);
-    for (const [documentId, waiting] of this.#log.fold(stream, initialDocumentMails, evolveDocumentMails)) {
+    for (const [namingId, { waiting }] of this.#log.fold(stream, initialDocumentMails, evolveDocumentMails)) {
       for (const personId of waiting) {
         const messageId = people.get(personId)?.removed === true ? null : `<${this.#random.hex(8)}@example.com>`;
-        const mail = { accountId: this.accountId, documentId, personId, messageId };
+        const mail = { accountId: this.accountId, namingId, personId, messageId };
         const decided = decideDocumentMail(this.#log.fold(stream, initialDocumentMails, evolveDocumentMails), mail);
         if (!isRefused(decided)) await this.#append(stream, decided);
       }
+    }
+  }
+
+  /** Staff ask for the mails about the first invoice again; the last one of them still waits. */
+  async #askMails(): Promise<void> {
+    const { accountId } = this;
+    const stream = `invoices-${accountId}`;
+    const now = new Date(this.#nowMs).toISOString();
+    const { people } = this.#log.fold(`account-${accountId}`, initialAccount, evolveAccount);
+    const mails = () => this.#log.fold(stream, initialDocumentMails, evolveDocumentMails);
+    const [[documentId, { waiting }] = ['', { waiting: [] as readonly string[] }]] = mails();
+    const mailTo = listPeople(people).flatMap(({ personId }) => (waiting.includes(personId) ? [] : personId));
+    const asked = decideMailsAgain(mails(), { accountId, documentId, mailTo, eventId: '', people });
+    if (isRefused(asked)) return;
+    await this.#log.append(stream, asked, { actor: staff, commandId: documentId, now });
+    const [namingId = ''] = [...mails().keys()].slice(-1);
+    for (const personId of mailTo.slice(0, -1)) {
+      const sent = decideDocumentMail(mails(), {
+        accountId,
+        namingId,
+        personId,
+        messageId: `<${personId}@example.com>`,
+      });
+      if (!isRefused(sent)) await this.#log.append(stream, sent, { actor: system, commandId: namingId, now });
     }
   }
 

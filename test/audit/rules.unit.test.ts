@@ -70,6 +70,7 @@ const forgetting = (replay: Replay): ReplayObserver => ({
     if (job.end) forget();
   },
   invoiced: () => undefined,
+  documentMailsAsked: () => undefined,
   documentMailed: () => undefined,
 });
 

@@ -379,6 +379,21 @@ export const ofEvents: readonly EventTamper[] = [
       ({ fields }) => fields.message_id !== null && (fields.message_id = null as never),
     ],
   ]),
+  ...edits('DocumentMailAsked', [
+    ['a mail asked again for nobody known', 'document_mailed', ({ fields }) => (fields.mail_to = ['per_unknown'])],
+    [
+      'a mail asked again for somebody twice',
+      'event_form',
+      ({ fields }) => (fields.mail_to = [...fields.mail_to!, ...fields.mail_to!]),
+    ],
+    [
+      'a mail asked again about no document',
+      'document_mailed',
+      ({ fields }, all) => (fields.document_event_id = all[0]!.id),
+    ],
+    ['a mail asked again about another revision', 'document_mailed', ({ fields }) => (fields.document_revision += 1)],
+    ['a mail asked again by nobody of staff', 'document_mailed', ({ meta }) => (meta.actor = systemActor)],
+  ]),
   remove('a record of a mail about a document taken out', 'row_differs', 'DocumentMailed'),
   ...edits('CreditNoteIssued', [
     ['a credit note mailed to nobody known', 'document_mailed', ({ fields }) => (fields.mail_to = ['per_unknown'])],
@@ -542,6 +557,7 @@ export const ofEvents: readonly EventTamper[] = [
   repeat('an invoice twice', 'invoice_due', 'InvoiceIssued'),
   repeat('a mail twice', 'notice_mailed', 'UsageWarningMailed'),
   repeat('a mail about a document twice', 'document_mailed', 'DocumentMailed'),
+  repeat('a mail asked for twice', 'document_mailed', 'DocumentMailAsked'),
   repeat('a start twice', 'job_order', 'JobStarted'),
   repeat('an expiry twice', 'job_order', 'FileExpired'),
   repeat('a key issued twice', 'account_events', 'ApiKeyIssued'),

@@ -58,6 +58,7 @@ async function brokenRules(
       jobEventRecorded: ignore,
       jobChanged: ignore,
       invoiced: ignore,
+      documentMailsAsked: ignore,
       documentMailed: ignore,
     }),
   );

@@ -25,7 +25,9 @@ const invoice: InvoiceIssued = {
 
 describe('the mail about a document', () => {
   it('says who has issued what, what it comes to, and where it can be read', () => {
-    expect(documentMail({ document: { type: 'InvoiceIssued', data: invoice }, issuedAt }, sending)).toEqual({
+    expect(
+      documentMail({ document: { type: 'InvoiceIssued', data: invoice }, issuedAt, askedAt: null }, sending),
+    ).toEqual({
       id: 'an-id',
       to: ['owner@example.com'],
       subject: 'Invoice INV-AAAA-AAAA-AAAA-AAAA-7: $19.50',
@@ -52,7 +54,7 @@ Questions about it: billing@example.com
       { kind: 'overage', quantity: 78, cents: 1950, revisions: [[1, 155, 2]], ...rate },
     ];
     const document = { type: 'InvoiceIssued', data: { ...invoice, lines } } as const;
-    const { text } = documentMail({ document, issuedAt }, { ...sending, isClosed: true });
+    const { text } = documentMail({ document, issuedAt, askedAt: null }, { ...sending, isClosed: true });
     expect(text).toContain(`
 Downloads beyond the allowance: $19.50
 Amounts are without tax.
@@ -63,6 +65,16 @@ ask for a copy, or for the single charges.
 Questions about it: billing@example.com
 `);
     expect(text).not.toContain('https://');
+  });
+
+  it('says that it was asked for again, and is of that time', () => {
+    const askedAt = '2027-01-05T09:00:00.000Z';
+    const document = { type: 'InvoiceIssued', data: invoice } as const;
+    const { date, text } = documentMail({ document, issuedAt, askedAt }, sending);
+    expect(date).toBe(askedAt);
+    expect(text).toContain(
+      'Date of issue: 2026-12-21\nThis mail was asked for again; the document is the same.\n\nTo read',
+    );
   });
 
   it('names the invoice that a credit note is about, and no address for questions where there is none', () => {
@@ -78,7 +90,7 @@ Questions about it: billing@example.com
     };
     const issuer = issuerBySetting('Tally & Co');
     const { subject, text } = documentMail(
-      { document: { type: 'CreditNoteIssued', data: note }, issuedAt },
+      { document: { type: 'CreditNoteIssued', data: note }, issuedAt, askedAt: null },
       { ...sending, issuer },
     );
     expect(subject).toBe('Credit note CN-AAAA-AAAA-AAAA-AAAA-2: $0.25');

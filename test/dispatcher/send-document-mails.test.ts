@@ -2,10 +2,13 @@ import { describe, expect, it } from 'vitest';
 import { documentMails, measureWaitingDocumentMails } from '../../projections/document-mails.ts';
 import { rebuild } from '../../projections/runner/rebuild.ts';
 import { invitePerson, removePerson } from '../../src/commands/accounts.ts';
+import { askDocumentMails } from '../../src/commands/ask-document-mails.ts';
 import { addMetadata, ownCause } from '../../src/commands/handler/event-metadata.ts';
 import { firstPreviousHash } from '../../src/commands/handler/hash-chain.ts';
 import { issueCreditNotes } from '../../src/commands/issue-credit-note.ts';
 import { changeIssuerDetails } from '../../src/commands/issuer.ts';
+import { readMailsOfDocument } from '../../src/commands/mails-of-document.ts';
+import { newStaffCache } from '../../src/commands/staff.ts';
 import type { InvoiceIssued } from '../../src/domain/invoice-events.ts';
 import { openingInvoice } from '../../src/domain/invoice-lines.ts';
 import { isRefused } from '../../src/domain/refusals.ts';
@@ -62,6 +65,19 @@ const mailed = (account: UsageAccount, count: number): Promise<Recorded[]> =>
       return mails.length >= count && mails;
     },
     { what: `${count} mails about documents of ${account.accountId}` },
+  );
+
+/** By support, about the first invoice. */
+async function askAgain({ accountId }: UsageAccount, mailTo: readonly string[], commandId = newUuid()) {
+  const [invoice] = await log.store.read(`invoices-${accountId}`, 0);
+  const order = { by: { operator: staff }, commandId, timeoutMs: patienceMs };
+  const asked = { accountId, documentId: invoice!.id, mailTo };
+  return askDocumentMails({ ...dependencies(), staffCache: newStaffCache() }, { ...asked, ...order });
+}
+
+const stateOfMails = async ({ accountId }: UsageAccount) =>
+  (await readMailsOfDocument(log.store, { accountId, type: 'InvoiceIssued', number: 1 }))?.mails.map(
+    ({ person_id, state }) => [person_id, state],
   );
 
 const openerOf = ({ accountId }: UsageAccount) => accountId.replace('acc_', 'per_');
@@ -255,5 +271,106 @@ describe('mails about documents', () => {
     expect(mailsTo(server.received, done)).toHaveLength(1);
     expect(mailsTo(server.received, waiting)).toHaveLength(1);
     expect(await recorded(done)).toHaveLength(1);
+  });
+});
+
+describe('mails about documents that support asks for again', () => {
+  it('are sent once more, under a Message-ID of their own, also to somebody who has joined since', async () => {
+    const { server, startDocuments } = mailing;
+    startDocuments();
+    const account = await openOwned(log.store);
+    await mailed(account, 1);
+    const ada = await invite(account);
+    const opener = openerOf(account);
+    expect(isRefused(await askAgain(account, [opener, ada.personId]))).toBe(false);
+    const [first, ...again] = await mailed(account, 3);
+    const events = await log.store.read(`invoices-${account.accountId}`, 0);
+    const asking = events.find(({ type }) => type === 'DocumentMailAsked')!;
+    expect(asking.metadata).toMatchObject({ actor: staff });
+    expect(asking.data).toMatchObject({ document_event_id: events[0]!.id, document_revision: 0 });
+    expect(again.map(({ document_event_id: id }) => id)).toEqual([asking.id, asking.id]);
+    expect(new Set([first!, ...again].map(({ message_id: id }) => id)).size).toBe(3);
+    const record = events.findLast(({ type }) => type === 'DocumentMailed')!;
+    expect(record.metadata).toMatchObject({ $causationId: asking.id });
+    const [before, after] = mailsTo(server.received, account);
+    expect(after!.raw).toMatch(/^Subject: Invoice INV-/m);
+    expect(after!.raw).toContain('This mail was asked for again');
+    expect(after!.raw).toContain('https://reeltally.test/console/invoices/1');
+    expect(before!.raw).not.toContain('asked for again');
+    expect(server.received.filter(({ to }) => to === ada.email)).toHaveLength(1);
+    expect(await stateOfMails(account)).toEqual([
+      [ada.personId, 'taken'],
+      [opener, 'taken'],
+      [opener, 'taken'],
+    ]);
+  });
+
+  it('are asked for once by a form that is sent twice, and not while one waits', async () => {
+    const { startDocuments } = mailing;
+    const account = await openOwned(log.store);
+    const opener = openerOf(account);
+    expect(await askAgain(account, [opener])).toEqual({ refusal: 'mail_waits' });
+    const mailer = startDocuments();
+    await mailed(account, 1);
+    await mailer.stop();
+    const form = newUuid();
+    for (let times = 0; times < 2; times += 1) expect(isRefused(await askAgain(account, [opener], form))).toBe(false);
+    expect(await stateOfMails(account)).toEqual([
+      [opener, 'waits'],
+      [opener, 'taken'],
+    ]);
+    expect(await askAgain(account, [opener])).toEqual({ refusal: 'mail_waits' });
+    startDocuments();
+    await mailed(account, 2);
+    // The same form once more, behind its mail.
+    expect(await askAgain(account, [opener], form)).toMatchObject({ events: [] });
+    expect((await stateOfMails(account))?.length).toBe(2);
+  });
+
+  it('are for people of the account, and go to nobody who was removed', async () => {
+    const { server, startDocuments } = mailing;
+    const account = await openOwned(log.store);
+    const ada = await invite(account);
+    expect(await askAgain(account, [newId('per')])).toEqual({ refusal: 'person_not_found' });
+    expect(isRefused(await askAgain(account, [ada.personId]))).toBe(false);
+    await remove(account, ada.personId);
+    startDocuments();
+    await mailed(account, 2);
+    expect(await stateOfMails(account)).toEqual([
+      [ada.personId, 'not_needed'],
+      [openerOf(account), 'taken'],
+    ]);
+    expect(server.received.filter(({ to }) => to === ada.email)).toEqual([]);
+    expect(await askAgain(account, [ada.personId])).toEqual({ refusal: 'person_not_found' });
+  });
+
+  it('are recorded once by the next dispatcher, when one ends between taking and recording', async () => {
+    const { server, startDocuments, models } = mailing;
+    const first = startDocuments();
+    const account = await openOwned(log.store);
+    await mailed(account, 1);
+    await first.stop();
+    await models.caughtUp();
+    expect(isRefused(await askAgain(account, [openerOf(account)]))).toBe(false);
+    // What it appends is lost, as with the process; what it has noted in Postgres is not.
+    const append = () => Promise.resolve('not_sent' as const);
+    const store = new Proxy(log.store, {
+      get: (target, name) => {
+        if (name === 'append') return append;
+        const value: unknown = Reflect.get(target, name, target);
+        return typeof value === 'function' ? (value.bind(target) as unknown) : value;
+      },
+    });
+    const killed = startDocuments({ store, recordTimeoutMs: 200, staleClaimSeconds: 1 });
+    await waitFor(() => mailsTo(server.received, account).length === 2, { what: 'the second mail' });
+    await killed.stop();
+    expect(await recorded(account)).toHaveLength(1);
+    startDocuments({ staleClaimSeconds: 1 });
+    const [, again] = await mailed(account, 2);
+    expect(mailsTo(server.received, account)).toHaveLength(2);
+    expect(mailsTo(server.received, account)[1]!.raw).toContain(again!.message_id);
+    await models.caughtUp();
+    expect((await measureWaitingDocumentMails(models.pool, midNovember)).count).toBe(0);
+    expect(await recorded(account)).toHaveLength(2);
   });
 });

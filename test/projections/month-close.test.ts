@@ -75,6 +75,7 @@ async function replayLog(): Promise<void> {
       accountChanged: nothing,
       accountHeadMoved: nothing,
       usageChanged: nothing,
+      documentMailsAsked: nothing,
       documentMailed: nothing,
       jobEventRecorded: nothing,
       jobChanged: nothing,

@@ -15,6 +15,8 @@ const aside = [
   /^src\/domain\/(?:account|people|staff|billing-details|plain-text|cents|plans|parse-event|document-number)\.ts$/,
   /^src\/commands\/(?:accounts|staff|ids\/reference-ids|issuer)\.ts$/,
   /^src\/dispatcher\/document-mail-text\.ts$/,
+  // What support asks about mails.
+  /^src\/commands\/(?:ask-document-mails|mails-of-document)\.ts$/,
   // Polls that wait, which are about connections.
   /^src\/http\/get-video-status\.ts$/,
   // What programs read, which decides nothing.
@@ -132,6 +134,11 @@ export const explanations: readonly Explanation[] = [
     why: 'the caller has lost its time before it began',
     path: /handle-command|record-job-progress|return-service-failure|record-warning-mail|document-mails/,
     text: /^(?:continue|return (?:undefined|'nothing'))|^&& (?:\{ known|!isRefused)/,
+  },
+  {
+    why: 'no mail about a document is asked for again: see send-document-mails.test.ts',
+    path: /document-mails/,
+    text: /DocumentMailAsked|function decideMailsAgain|waitingFor|document_event_id: id|naming\.metadata\.time/,
   },
   {
     why: 'mails that are dropped, or recorded without the id of a server',

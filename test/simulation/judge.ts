@@ -153,6 +153,7 @@ async function replay(world: Evidence['world']): Promise<Facts> {
       jobEventRecorded: ignore,
       jobChanged: ignore,
       invoiced: ignore,
+      documentMailsAsked: ignore,
       documentMailed: ignore,
     }),
   );

@@ -375,7 +375,7 @@ export const plantedBugs: readonly PlantedBug[] = [
     'ids-by-place',
     'the ids of events follow from their place in the log',
     'commands/handler/event-metadata.ts',
-    'const id = uuidV5(String(index), cause.commandId);',
+    'const id = eventIdOf(cause.commandId, index);',
     "const id = uuidV5(`${stream} ${String((expected === 'no_stream' ? 0 : expected + 1) + index)}`, '6ba7b810-9dad-11d1-80b4-00c04fd430c8');",
   ),
   bug(

@@ -128,7 +128,7 @@ export class ReadModels {
       `${one.time} ${one.event_id}` < `${other.time} ${other.event_id}` ? -1 : 1,
     );
     return documents.flatMap(({ time: _time, ...document }) =>
-      (this.#documentMails.get(document.event_id) ?? []).toSorted().map((person_id) => ({
+      (this.#documentMails.get(document.event_id)?.waiting ?? []).toSorted().map((person_id) => ({
         ...document,
         person_id,
         mail_id: `${document.event_id}-${person_id}`,
@@ -196,7 +196,7 @@ export class ReadModels {
 
   #applyInvoice(recorded: RecordedEvent): void {
     const { event, id, revision, metadata } = parseInvoiceEvent(recorded);
-    this.#documentMails = evolveDocumentMails(this.#documentMails, event, { id });
+    this.#documentMails = evolveDocumentMails(this.#documentMails, event, { id, revision });
     if (event.type !== 'DocumentMailed')
       this.#documents.set(id, { event_id: id, account_id: event.data.account_id, revision, time: metadata.time });
     if (event.type !== 'InvoiceIssued') return;

@@ -39,7 +39,9 @@ const keyOf: Readonly<Record<Exclude<Table, 'month_money' | 'job_days'>, KeyOf>>
   usage_days: (event) => centsTaken(event) !== undefined && `${event.stream} ${dayOf(event)}`,
   invoices: ({ type, id }) => (type === 'InvoiceIssued' || type === 'CreditNoteIssued') && id,
   document_mails: ({ type, id, data }) =>
-    (type === 'InvoiceIssued' || type === 'CreditNoteIssued') && (data.mail_to ?? []).length > 0 && id,
+    (type === 'InvoiceIssued' || type === 'CreditNoteIssued' || type === 'DocumentMailAsked') &&
+    (data.mail_to ?? []).length > 0 &&
+    id,
   period_money: ({ type, stream, data }) =>
     type === 'UsagePeriodOpened' && `${accountOf(stream) ?? ''} ${String(Date.parse(data.period_start))}`,
   staff: ({ type, data }) => (type === 'StaffInvited' || type === 'StaffSignedIn') && data.staff_id,

@@ -32,7 +32,7 @@ export class RowsOfEvents implements ReplayObserver {
   /** The days of periods that are not closed, by stream. */
   readonly #days = new Map<string, Map<string, UsageDay>>();
 
-  /** Documents that somebody waits for a mail about, by the id of their event. */
+  /** Events that name people who wait for a mail about a document, by their ids. */
   readonly #documents = new Map<string, SubjectOf<'document_mails'>>();
 
   /** What the periods of every account cost, and the sums of months. */
@@ -247,9 +247,16 @@ export class RowsOfEvents implements ReplayObserver {
     const { accountId, waiting } = invoices;
     this.#money.documented(event, accountId);
     this.#rows.expect({ table: 'invoices', accountId, key: event.id, subject: event, at: event, isNew: true, day });
-    const people = waiting.get(event.id) ?? [];
-    if (people.length === 0) return;
-    const document = { ...event, accountId, waiting: people };
+    this.#named(event, accountId, waiting.get(event.id));
+  }
+
+  documentMailsAsked(event: Link, { accountId, waiting }: Invoices): void {
+    this.#named(event, accountId, waiting.get(event.id));
+  }
+
+  #named(event: Link, accountId: string, waiting: readonly string[] = []): void {
+    if (waiting.length === 0) return;
+    const document = { ...event, accountId, waiting };
     this.#documents.set(event.id, document);
     this.#document(document, { isNew: true, position: event.position });
   }

@@ -192,6 +192,7 @@ const schemas = {
     cents: count,
     mail_to: optional(ids),
   }),
+  DocumentMailAsked: part({ account_id: text, document_event_id: text, document_revision: count, mail_to: ids }),
   DocumentMailed: part({ account_id: text, document_event_id: text, person_id: text, message_id: nullable(text) }),
 
   IssuerDetailsChanged: part({

@@ -11,8 +11,10 @@ export class Invoices extends Chain<string> {
   readonly #issued = new Map<number, Link>();
   // Stryker disable next-line ArrayDeclaration: a text has no field of a note
   readonly #notes: Link['data'][] = [];
-  /** The people whose mail is not recorded yet, by the id of the document's event. */
+  /** The people whose mail is not recorded yet, by the id of the event that names them. */
   readonly waiting = new Map<string, readonly string[]>();
+  /** The document of each such event. */
+  readonly #documents = new Map<string, { id: string; revision: number }>();
   #lastNumber = 0;
   #lastNote = 0;
 
@@ -91,15 +93,38 @@ export class Invoices extends Chain<string> {
     const { mail_to: people = [] } = event.data;
     const areKnown = people.every((personId) => account?.hadPerson(personId, event));
     this.must('document_mailed', areKnown, event, 'data.mail_to', 'people of this account');
+    this.#documents.set(event.id, { id: event.id, revision: event.revision });
     this.waiting.set(event.id, people);
   }
 
-  /** A mail is recorded once, for a document and a person that it names. */
+  /** Staff ask for a mail about a document again, to people of whom nobody waits for one about it. */
+  askMails(event: Link, account: Account | undefined): void {
+    const { account_id, document_event_id: id, document_revision: revision, mail_to: people = [] } = event.data;
+    this.mustEqual('document_mailed', event, { type: 'staff' }, 'metadata.actor.');
+    const document = this.#documents.get(id);
+    const isRight = account_id === this.accountId && document?.id === id && document.revision === revision;
+    this.must('document_mailed', isRight, event, 'data.document_event_id', 'a document of this account');
+    const areKnown = people.every((personId) => account?.hadPerson(personId, event));
+    this.must('document_mailed', areKnown, event, 'data.mail_to', 'people of this account');
+    const waiting = [...this.waiting].flatMap(([naming, of]) => (this.#documents.get(naming)?.id === id ? of : []));
+    const isNew = people.length > 0 && !people.some((personId) => waiting.includes(personId));
+    this.must('document_mailed', isNew, event, 'data.mail_to', 'people who wait for no mail about it');
+    this.#documents.set(event.id, { id, revision });
+    this.waiting.set(event.id, people);
+  }
+
+  /** A mail is recorded once, for an event and a person that it names. */
   mailed(event: Link, account: Account | undefined): void {
     const { account_id, document_event_id: documentId, person_id: personId, message_id: messageId } = event.data;
     const waiting = this.waiting.get(documentId) ?? [];
     const isRight = account_id === this.accountId && waiting.includes(personId);
-    this.must('document_mailed', isRight, event, 'data.person_id', 'one whom the document names, once');
+    this.must(
+      'document_mailed',
+      isRight,
+      event,
+      'data.person_id',
+      'one whom the document, or who asked again, names, once',
+    );
     const isExcused = messageId !== null || account?.hadRemoved(personId, event) === true;
     this.must('document_mailed', isExcused, event, 'data.message_id', 'that of a mail: the person was not removed');
     this.waiting.set(

@@ -31,6 +31,8 @@ export interface ReplayObserver {
   jobChanged(job: Job, forget: () => void): void;
   /** @param day the day on which the invoiced period starts, YYYYMMDD; undefined for a credit note */
   invoiced(event: Link, invoices: Invoices, day: string | undefined): void;
+  /** @param event by which staff ask for mails about an invoice or a credit note */
+  documentMailsAsked(event: Link, invoices: Invoices): void;
   /** @param event the record of a mail about an invoice or a credit note */
   documentMailed(event: Link, invoices: Invoices): void;
 }
@@ -308,6 +310,12 @@ export class Replay {
     if (!account) invoices.giveUp('period_account', event, 'stream', 'one of an account that was opened before');
     account?.checkActor(event);
     const { data } = event;
+    if (event.type === 'DocumentMailAsked') {
+      await this.#checkRole(event, invoices);
+      invoices.askMails(event, account);
+      this.#observer.documentMailsAsked(event, invoices);
+      return;
+    }
     if (event.type === 'DocumentMailed') {
       invoices.mailed(event, account);
       this.#observer.documentMailed(event, invoices);

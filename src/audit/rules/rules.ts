@@ -71,7 +71,7 @@ export const rules = {
     'money that staff give back follows from a permitted correction, names what it names and stays within it',
   correction_ended: 'a permitted correction ends within an hour, with what it has given back',
   document_mailed:
-    'an invoice or credit note names people of its account to mail, each is mailed once and nobody else is, and one is left out only when removed',
+    'an invoice or credit note, and staff who ask for its mail again, name people of its account to mail; each is mailed once and nobody else is, and one is left out only when removed',
   acknowledgement: 'a divergence is acknowledged by staff with a reason',
   table_missing: 'every compared table exists, with its columns',
   row_missing: 'Postgres has every row that follows from the log',

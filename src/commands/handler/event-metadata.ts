@@ -32,6 +32,9 @@ export const ownCause = (commandId: string, actor: Actor, correlationId = comman
   actor,
 });
 
+/** @param index of the event among those that the command appends */
+export const eventIdOf = (commandId: string, index = 0): string => uuidV5(String(index), commandId);
+
 /** Version of the events' schemas, as long as there is one version of each. */
 const schemaVersion = 1;
 
@@ -49,7 +52,7 @@ export function addMetadata(
   const firstRevision = expected === 'no_stream' ? 0 : expected + 1;
   const events = caused.map(({ event, cause }, index) => {
     requireReadable(event);
-    const id = uuidV5(String(index), cause.commandId);
+    const id = eventIdOf(cause.commandId, index);
     const unchained = {
       $correlationId: cause.correlationId,
       $causationId: cause.causationId,

@@ -34,8 +34,17 @@ interface CorrectionParts {
  * A correction whose parts make it: the same form, sent twice, or the same command asks once. Another part is another correction,
  * also under the same reference.
  */
-export function correctionIdOf({ accountId, reference, correction }: CorrectionParts): string {
-  const digits = hash('sha256', canonicalize(['reeltally', accountId, reference, correction]) ?? '');
+export const correctionIdOf = ({ accountId, reference, correction }: CorrectionParts): string =>
+  uuidOf([accountId, reference, correction]);
+
+/** The command of a form that asks for mails about a document: for other people it is another command. */
+export const mailsCommandIdOf = (
+  formKey: string,
+  { accountId, documentId, mailTo }: { accountId: string; documentId: string; mailTo: readonly string[] },
+): string => uuidOf(['mails of a form', formKey, accountId, documentId, mailTo]);
+
+function uuidOf(parts: readonly unknown[]): string {
+  const digits = hash('sha256', canonicalize(['reeltally', ...parts]) ?? '');
   // Version 8 of RFC 9562, with its variant.
   const variant = ((parseInt(digits.charAt(16), 16) & 3) | 8).toString(16);
   return [

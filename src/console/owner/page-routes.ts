@@ -57,6 +57,7 @@ export const pageRoutes: readonly Route<ConsoleSession, ConsoleDependencies>[] =
   signedIn('POST', '/settings/keep-plan', 'owner', settings.keepPlan, settings.show),
   signedIn('POST', '/settings/closing', 'owner', settings.requestClosing, settings.show),
   signedIn('POST', '/settings/people', 'owner', people.invite, settings.show),
+  signedIn('POST', '/settings/people/:person/invite-again', 'owner', people.inviteAgain, settings.show),
   signedIn('POST', '/settings/people/:person/remove', 'owner', people.remove),
   signedIn('POST', '/settings/sessions/end', 'owner', people.endSession),
   signedIn('POST', '/settings/sessions/end-all', 'owner', signIn.endAllSessions),

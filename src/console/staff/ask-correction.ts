@@ -164,6 +164,10 @@ const refusalTexts: Partial<Record<Refusal, string>> = {
     'This reference has given something back of it already. Nothing was changed; use another reference.',
   invoice_not_found:
     'There is no such invoice or line. If the books of the period were closed just now, its invoice comes within a minute.',
+  person_not_found:
+    'One of them is not one of the people of the account any more. Nobody is mailed; choose among those who are.',
+  mail_waits:
+    'A mail about it to one of them waits for the mail server already. Nobody is mailed again; this page shows when it was taken.',
   correction_not_found: 'There is no such correction.',
   own_request:
     'Nobody approves what they have asked for themselves. Somebody else has to, and the identity provider must have named an e-mail address of both at a sign-in: without one, nobody knows that they are two.',

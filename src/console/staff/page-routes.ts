@@ -8,6 +8,7 @@ import * as charges from './pages/charges.ts';
 import * as correction from './pages/correction.ts';
 import * as corrections from './pages/corrections.ts';
 import * as creditLine from './pages/credit-line.ts';
+import * as documentMails from './pages/document-mails.ts';
 import * as download from './pages/download.ts';
 import * as event from './pages/event.ts';
 import * as followDownload from './pages/follow-download.ts';
@@ -67,6 +68,14 @@ export const pageRoutes: readonly Route<StaffSession, StaffDependencies>[] = [
   signedIn('POST', '/downloads/:token/correct', 'support', giveBack.askOfDownload, giveBack.showOfDownload),
   signedIn('GET', '/accounts/:account/invoices/:number', 'support', invoice.show),
   signedIn('GET', '/accounts/:account/credit-notes/:number', 'support', invoice.showCreditNote),
+  signedIn('POST', '/accounts/:account/invoices/:number/mails', 'support', documentMails.askOfInvoice, invoice.show),
+  signedIn(
+    'POST',
+    '/accounts/:account/credit-notes/:number/mails',
+    'support',
+    documentMails.askOfCreditNote,
+    invoice.showCreditNote,
+  ),
   signedIn('GET', '/accounts/:account/invoices/:number/lines/:line/credit', 'support', creditLine.show),
   signedIn(
     'POST',
@@ -102,6 +111,7 @@ export const pageRoutes: readonly Route<StaffSession, StaffDependencies>[] = [
   signedIn('POST', '/people', 'admin', people.invite, people.show),
   filtered('/people/looks', 'admin', people.showAccessRecords),
   signedIn('GET', '/people/:person', 'admin', person.show),
+  signedIn('POST', '/people/:person/invite-again', 'admin', person.inviteAgain, person.show),
   signedIn('POST', '/people/:person/role', 'admin', person.changeRole, person.show),
   signedIn('POST', '/people/:person/remove', 'admin', person.remove, person.show),
   signedIn('POST', '/people/:person/tokens', 'admin', person.issueToken, person.show),

@@ -53,6 +53,44 @@ describe('invoices', () => {
     expect(stderr).toContain(`${stream} is not closed: it takes corrections until ${until}, or a little longer\n`);
   });
 
+  it('mails lists whom an invoice was mailed to, and mail-again asks for another mail', async () => {
+    const mails = () =>
+      cli<{ mails: { email: string; state: string; asked_by: object | null }[] }>('invoices', 'mails', account, '2');
+    const [first] = (await mails()).mails;
+    const email = first?.email ?? '';
+    expect(first).toMatchObject({ state: 'waits', asked_by: null });
+    const again = (...words: string[]) =>
+      run('invoices', 'mail-again', account, '2', '--reason', 'never got it', ...words);
+    expectRefusal(await again('--to', email), /waits already/);
+    expectRefusal(await again('--to', 'nobody@example.com'), /people list/);
+    expectRefusal(await run('invoices', 'mails', account, '77'), /has no invoice 77/);
+    expectRefusal(await run('invoices', 'mails', account, '77', '--credit-note'), /has no credit note 77/);
+    const joined = await cli<{ person_id: string }>('people', 'invite', account, 'joined@example.com');
+    expect(
+      await cli(
+        'invoices',
+        'mail-again',
+        account,
+        '2',
+        '--to',
+        'joined@example.com',
+        joined.person_id,
+        '--reason',
+        'new here',
+      ),
+    ).toEqual({
+      account_id: account,
+      type: 'InvoiceIssued',
+      number: 2,
+      mail_to: [joined.person_id],
+    });
+    expect((await mails()).mails).toMatchObject([
+      { email: 'joined@example.com', state: 'waits', asked_by: { role: 'operator', reason: 'new here' } },
+      { email, state: 'waits' },
+    ]);
+    expectText(await run('invoices', 'mails', account, '2'), /joined@example\.com/);
+  });
+
   it('list shows every invoice of an account', async () => {
     const { invoices } = await cli<{ invoices: { document_number: string }[] }>('invoices', 'list', account);
     // Somebody who reads it out names the account too.

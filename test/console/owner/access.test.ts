@@ -97,6 +97,10 @@ const table: Readonly<Record<string, Row>> = {
   'POST /settings/keep-plan': { fields: () => ({ plan: 'enterprise' }), answer: 303 },
   'POST /settings/closing': { answer: 303 },
   'POST /settings/people': { fields: () => ({ email: 'invited@example.com' }), answer: 303 },
+  'POST /settings/people/:person/invite-again': {
+    path: ({ mate }) => `/settings/people/${mate}/invite-again`,
+    answer: 303,
+  },
   'POST /settings/people/:person/remove': { path: ({ mate }) => `/settings/people/${mate}/remove`, answer: 303 },
   'POST /settings/sessions/end': { fields: ({ sessionId }) => ({ session: sessionId }), answer: 303 },
   'POST /settings/sessions/end-all': { answer: 303 },

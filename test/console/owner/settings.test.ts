@@ -1,7 +1,9 @@
+import { randomUUID } from 'node:crypto';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { openerOf } from '../../../src/domain/people.ts';
+import { maxLinksOfAddress } from '../../../src/domain/session-lifetimes.ts';
 import { noDownloads } from '../../http/shared-service.ts';
-import { type Browser, follow } from '../browser.ts';
+import { type Browser, follow, textOf } from '../browser.ts';
 import { ownersOfRun } from './owners-of-run.ts';
 
 const service = ownersOfRun(noDownloads);
@@ -181,5 +183,33 @@ describe('an invitation', () => {
     expect(status).toBe(400);
     expect(text).toMatch(/id="told"[^>]*><p>That is not an e-mail address such as name@example.com/);
     expect(text).toContain('value="mate at films"');
+  });
+
+  it('is sent again from the list of people, until the person has signed in, and not without end', async () => {
+    const mate = `mate-${randomUUID()}@example.com`;
+    expect(await follow(owner, await owner.post('/console/settings/people', { email: mate }))).toContain('is invited');
+    const [, action = ''] =
+      new RegExp(`${mate}.*?action="(/console/settings/people/per_\\w+/invite-again)`, 's').exec(
+        (await owner.get('/console/settings')).text,
+      ) ?? [];
+    const again = () => owner.post(action);
+    expect(await follow(owner, await again())).toContain('The invitation is mailed again');
+    expect((await service.mailsTo(mate)).filter((mail) => mail.includes('You are invited'))).toHaveLength(2);
+    for (let times = 1; times < maxLinksOfAddress; times += 1) expect((await again()).status).toBe(303);
+    const tooMany = await again();
+    expect([tooMany.status, textOf(tooMany)]).toEqual([429, expect.stringContaining('send it again in') as string]);
+  });
+
+  it('is not sent again to somebody who has signed in', async () => {
+    const mate = `mate-${randomUUID()}@example.com`;
+    await owner.post('/console/settings/people', { email: mate });
+    const { text } = await owner.get('/console/settings');
+    const [, personId = ''] = new RegExp(`${mate}.*?/people/(per_\\w+)/invite-again`, 's').exec(text) ?? [];
+    await service.signedIn(mate);
+    const path = `/console/settings/people/${personId}`;
+    expect((await owner.get('/console/settings')).text).not.toContain(`${path}/invite-again`);
+    const answer = await owner.post(`${path}/invite-again`);
+    expect([answer.status, textOf(answer)]).toEqual([400, expect.stringContaining('has signed in since') as string]);
+    expect((await owner.post('/console/settings/people/per_aaaaaaaaaaaaaaaa/invite-again')).status).toBe(404);
   });
 });

@@ -94,9 +94,15 @@ function ofInvoices(): Record<string, Row> {
     answer: 404,
     fields: () => ({ correction_id: randomUUID(), amount: '1', reference, reason: 'a test' }),
   });
+  const mails = (path: string): Row => ({
+    ...row(path),
+    fields: () => ({ to: openerOf(things.accountId), reason: 'a test' }),
+  });
   return {
     'GET /accounts/:account/invoices/:number': row('/invoices/77'),
     'GET /accounts/:account/credit-notes/:number': row('/credit-notes/77'),
+    'POST /accounts/:account/invoices/:number/mails': mails('/invoices/77/mails'),
+    'POST /accounts/:account/credit-notes/:number/mails': mails('/credit-notes/77/mails'),
     'GET /accounts/:account/invoices/:number/lines/:line/credit': row('/invoices/77/lines/1/credit'),
     'POST /accounts/:account/invoices/:number/lines/:line/credit': row('/invoices/77/lines/1/credit'),
   };
@@ -115,6 +121,7 @@ function ofPeople(): Record<string, Row> {
     'POST /people': { role: 'admin', answer: 400 },
     'GET /people/looks': { role: 'admin', answer: 200 },
     'GET /people/:person': about(''),
+    'POST /people/:person/invite-again': about('/invite-again'),
     'POST /people/:person/role': about('/role'),
     'POST /people/:person/remove': about('/remove'),
     'POST /people/:person/tokens': about('/tokens'),

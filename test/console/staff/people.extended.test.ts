@@ -65,6 +65,21 @@ describe('an invitation', () => {
     expect(textOf(await admin.get('/staff/people')).split(email)).toHaveLength(2);
   });
 
+  it('is sent again with another link, until the person has signed in', async () => {
+    const email = `hal-${randomUUID()}@example.com`;
+    const { text } = await admin.post('/staff/people', { email, role: 'support', reason });
+    const [, staffId = ''] = /\/staff\/people\/(stf_\w+)/.exec(text) ?? [];
+    const again = () => admin.post(`${pathOf({ staffId })}/invite-again`);
+    expect(await follow(admin, await again())).toContain('A link is on its way by mail.');
+    const links = service.mails.taken
+      .filter(({ to }) => to === email)
+      .map(({ raw }) => linkPattern.exec(raw.replaceAll('=\r\n', ''))?.[1] ?? '');
+    expect(new Set(links).size).toBe(2);
+    expect((await new Browser(service.staffUrl).post(links[1] ?? '')).status).toBe(303);
+    expect((await admin.get(pathOf({ staffId }))).text).not.toContain('Send the invitation again');
+    expect((await again()).status).toBe(400);
+  });
+
   it('mails a link, by which the person signs in once; the log says who invited, and why', async () => {
     const email = `fay-${randomUUID()}@example.com`;
     const answer = await admin.post('/staff/people', { email, role: 'finance', reason });

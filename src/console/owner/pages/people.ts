@@ -9,7 +9,7 @@ import type { ListedSession } from '../../../ports/console-sessions.ts';
 import { doneAt, doneNote, formTokenField, postForm } from '../../form-fields.ts';
 import { untilInForce } from '../../in-force.ts';
 import { actionCell, count, listTable, rowName, tag, time } from '../../parts.ts';
-import { type Answer, badInput, missing, type OwnerVisit, redirect } from '../../visit.ts';
+import { type Answer, badInput, missing, type OwnerVisit, PageRefusal, redirect } from '../../visit.ts';
 import { browserName } from '../browser-name.ts';
 import type { ConsoleDependencies } from '../dependencies.ts';
 import { requestOf } from '../owner-request.ts';
@@ -26,6 +26,15 @@ export function peopleAndSessions(visit: OwnerVisit, people: People, sessions: r
       ${formTokenField(session)}
       <button class="quiet">Remove<span class="visually-hidden"> ${email}</span></button>
     </form>`;
+  const again = ({ personId, email, hasSignedIn }: (typeof listed)[number]) =>
+    !hasSignedIn &&
+    personId !== session.personId &&
+    postForm(
+      visit,
+      `/console/settings/people/${personId}/invite-again`,
+      () =>
+        html`<button class="quiet">Send the invitation again<span class="visually-hidden"> to ${email}</span></button>`,
+    );
   const ending = ({ sessionId }: ListedSession) =>
     sessionId !== session.sessionId &&
     html`<form method="post" action="/console/settings/sessions/end">
@@ -37,6 +46,7 @@ export function peopleAndSessions(visit: OwnerVisit, people: People, sessions: r
       invited: 'The person is invited. A mail says how to sign in with that address.',
       invited_not_mailed:
         'The person is invited, but no mail could be sent: tell them to sign in here with that address.',
+      invited_again: 'The invitation is mailed again: it says how to sign in with that address.',
       there: 'Somebody with that address is one of the people already. No mail was sent.',
       removed: 'The person is removed, and signed out everywhere.',
     })}
@@ -46,7 +56,7 @@ export function peopleAndSessions(visit: OwnerVisit, people: People, sessions: r
         ({ personId, email }) => html`${email}${personId === session.personId && html` ${tag('you')}`}`,
       ),
       Since: ({ since }) => time(since),
-      Action: actionCell(removal),
+      Action: actionCell((person) => html`${again(person)} ${removal(person)}`),
     })}
     ${postForm(
       visit,
@@ -91,6 +101,25 @@ export async function invite(visit: OwnerVisit, dependencies: ConsoleDependencie
   await untilPeopleInForce(dependencies);
   const isMailed = await dependencies.mailInvitation({ email: email.data, accountId: visit.session.accountId });
   return redirect(doneAt('/console/settings', isMailed ? 'invited' : 'invited_not_mailed'));
+}
+
+/** For whom the mail was lost. Who has signed in needs none. */
+export async function inviteAgain(visit: OwnerVisit, dependencies: ConsoleDependencies): Promise<Answer> {
+  const { accountId } = visit.session;
+  const { people } = await readAccount(dependencies.store, accountId);
+  const person = people.get(visit.params['person'] ?? '');
+  if (!person || person.removed) throw missing();
+  const { email, hasSignedIn } = person;
+  if (hasSignedIn) throw badInput('This person has signed in since. No mail was sent.');
+  const minutes = dependencies.countAddress(email);
+  if (minutes !== undefined)
+    throw new PageRefusal(
+      429,
+      'Look into the mail',
+      `${email} was mailed several times just now, which is as often as is sent. Look for the newest mail, maybe in the folder for unwanted mail, or send it again in ${String(minutes)} min.`,
+    );
+  const isMailed = await dependencies.mailInvitation({ email, accountId });
+  return redirect(doneAt('/console/settings', isMailed ? 'invited_again' : 'invited_not_mailed'));
 }
 
 const whyNotInvited: Record<AccountRefusal<'invite_person'>, string> = {

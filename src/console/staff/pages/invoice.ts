@@ -16,11 +16,13 @@ import { accountLink, creditNotePath, downloadPath, eventAtPath, eventPath, invo
 import { seeAs, type StaffHandler, viewPage } from '../view.ts';
 import {
   creditNote as creditNoteView,
+  creditNoteFile,
   invoice as invoiceView,
   invoiceFile,
   type InvoiceLeft,
   type LineOfInvoice,
 } from '../views/invoice.ts';
+import { mailsSection } from './document-mails.ts';
 
 /** An invoice with what may still be credited of each line; and a credit note. */
 
@@ -33,14 +35,14 @@ export const show: StaffHandler = async (visit, dependencies, reply) => {
 
 export const showCreditNote: StaffHandler = async (visit, dependencies, reply) => {
   const as = visit.query.get('as');
-  const file = as === null ? undefined : documentAs(await seeAs(visit, creditNoteView, dependencies), as);
+  const file = as === null ? undefined : documentAs(await seeAs(visit, creditNoteFile, dependencies), as);
   return file ?? (await shownNote(visit, dependencies, reply));
 };
 
 const shown = viewPage(invoiceView, {
   title: ({ number }) => `Invoice ${String(number)}`,
   section: 'search',
-  content: (invoice) =>
+  content: (invoice, visit, dependencies) =>
     html`${facts([...factsOf(invoice), ...invoiceFacts(invoice), eventFact(invoice)])} ${documentForms()}
       ${issuerNote(invoice)}
       <h2>Lines</h2>
@@ -59,7 +61,8 @@ const shown = viewPage(invoiceView, {
         Line: ({ line }) => line,
         Reference: ({ reference }) => reference,
         Reason: ({ reason }) => reason,
-      })}`,
+      })}
+      ${mailsSection(invoice, visit, dependencies)}`,
 });
 
 /** Later documents then have it. */
@@ -94,7 +97,7 @@ function sourceOf(line: LineOfInvoice, { account_id: accountId, period_start: st
 const shownNote = viewPage(creditNoteView, {
   title: ({ number }) => `Credit note ${String(number)}`,
   section: 'search',
-  content: (note) =>
+  content: (note, visit, dependencies) =>
     html`${facts([
       ...factsOf(note),
       givesBackFact(note, { invoicePath: invoicePath(note.account_id, note.invoice_number) }),
@@ -103,5 +106,6 @@ const shownNote = viewPage(creditNoteView, {
       ['Reference', note.reference],
       eventFact(note),
     ])}
-    ${documentForms()} ${issuerNote(note)} ${creditedTable(note, downloadPath)}`,
+    ${documentForms()} ${issuerNote(note)} ${creditedTable(note, downloadPath)}
+    ${mailsSection(note, visit, dependencies)}`,
 });

@@ -9,7 +9,7 @@ import { type StaffRole, staffRole, staffRoles } from '../../../domain/staff-eve
 import { choiceField, formKeyField, formKeyOf, postForm, type Typed } from '../../form-fields.ts';
 import { untilInForce } from '../../in-force.ts';
 import { countCell, empty, listTable, note, rowName, tag, time } from '../../parts.ts';
-import { type Answer, badInput, page, redirect, type StaffVisit } from '../../visit.ts';
+import { type Answer, badInput, page, PageRefusal, redirect, type StaffVisit } from '../../visit.ts';
 import { accountLink, accountPath, downloadPath, olderLink, personPath } from '../addresses.ts';
 import { pageRefusalFor } from '../ask-correction.ts';
 import type { StaffDependencies } from '../dependencies.ts';
@@ -132,8 +132,9 @@ export async function invite(visit: StaffVisit, dependencies: StaffDependencies)
  * The link is a way in, and is shown to nobody here: whoever invites could go it, and approve as another person what they ask for.
  *
  * @returns whether the mail server has taken the mail
+ * @throws {PageRefusal} where the person was sent as many links as are sent
  */
-async function mailed(
+export async function mailed(
   staffId: string,
   invited: { email: string; role: StaffRole },
   dependencies: StaffDependencies,
@@ -141,7 +142,13 @@ async function mailed(
   const { mailInvitation, serviceParts, links, origins } = dependencies;
   if (!mailInvitation) return false;
   const secret = await links.create({ staffId, browser: undefined });
-  const invitation = { ...invited, link: `${origins.own}/staff/sign-in/${secret ?? ''}` };
+  if (secret === undefined)
+    throw new PageRefusal(
+      429,
+      'Look into the mail',
+      `${invited.email} was sent several links just now, which is as many as are sent. The newest one works; another one can be sent in a quarter of an hour.`,
+    );
+  const invitation = { ...invited, link: `${origins.own}/staff/sign-in/${secret}` };
   const part = serviceParts.of('mailing invitations of staff');
   try {
     await mailInvitation(invitation);

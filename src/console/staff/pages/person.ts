@@ -4,7 +4,16 @@ import { keyLabel } from '../../../domain/account-events.ts';
 import { isRefused, type Refusal } from '../../../domain/refusals.ts';
 import { defaultTokenDays, maxStaffTokens, maxTokenDays } from '../../../domain/staff.ts';
 import { type StaffScope, staffScope, staffScopes } from '../../../domain/staff-events.ts';
-import { doneAt, doneNote, folded, foldedForm, formKeyField, formKeyOf, typedInto } from '../../form-fields.ts';
+import {
+  doneAt,
+  doneNote,
+  folded,
+  foldedForm,
+  formKeyField,
+  formKeyOf,
+  postForm,
+  typedInto,
+} from '../../form-fields.ts';
 import { actionCell, count, facts, listTable, note, rowName, tag, time } from '../../parts.ts';
 import { type Answer, badInput, missing, page, PageRefusal, redirect, type StaffVisit } from '../../visit.ts';
 import { personPath } from '../addresses.ts';
@@ -13,12 +22,22 @@ import type { StaffDependencies } from '../dependencies.ts';
 import { orderOf } from '../staff-request.ts';
 import { seeAs, viewPage } from '../view.ts';
 import { type Person, person as personView, type TokenShown } from '../views/people.ts';
-import { accessRecordsTable, lastSignIn, readRole, roleField, roleTag, untilStaffInForce, whyField } from './people.ts';
+import {
+  accessRecordsTable,
+  lastSignIn,
+  mailed,
+  readRole,
+  roleField,
+  roleTag,
+  untilStaffInForce,
+  whyField,
+} from './people.ts';
 
 /** One member of staff: role, tokens for programs, and whose data this person has looked at. */
 
 const done = {
   role: 'The role is changed. It applies from the next page on.',
+  invited_again: 'A link is on its way by mail. It signs the person in, once and within a day.',
   removed: 'The person is removed: no session, link or token of theirs is accepted.',
 };
 
@@ -26,7 +45,7 @@ export const show = viewPage(personView, {
   title: ({ email, staff_id: id }) => email ?? id,
   section: 'people',
   content: (person, visit, dependencies) =>
-    html`${doneNote(visit, done)} ${factsOf(person)} ${changes(person, visit)}
+    html`${doneNote(visit, done)} ${factsOf(person)} ${changes(person, visit, dependencies)}
       <h2 id="tokens">Tokens for programs</h2>
       ${tokens(person, visit, dependencies)}
       <h2 id="looks">Looked at</h2>
@@ -46,13 +65,19 @@ const factsOf = (person: Person): Html =>
     ['Corrections', html`<a href="/staff/corrections?by=${person.staff_id}">all that this person has asked for</a>`],
   ]);
 
-function changes(person: Person, visit: StaffVisit): Html | false {
-  const { staff_id: staffId, role, invited, removed_at: removedAt } = person;
+function changes(person: Person, visit: StaffVisit, { mailInvitation }: StaffDependencies): Html | false {
+  const { staff_id: staffId, role, invited, removed_at: removedAt, signed_in_at: signedInAt } = person;
   if (removedAt !== null) return false;
   if (staffId === visit.session.staffId)
     return html`<p class="soft">This is you: another admin changes your role or removes you.</p>`;
   const path = personPath(staffId);
   return html`${
+    invited &&
+    signedInAt === null &&
+    mailInvitation &&
+    postForm(visit, `${path}/invite-again`, () => html`<button class="second">Send the invitation again</button>`)
+  }
+  ${
     invited &&
     foldedForm(visit, `${path}/role`, {
       name: 'Change the role',
@@ -173,6 +198,18 @@ async function findOther(visit: StaffVisit, dependencies: StaffDependencies): Pr
   if (person.staff_id === visit.session.staffId)
     throw badInput('Nobody changes their own role, or removes themselves. Another admin does, or the command line.');
   return person;
+}
+
+/** For whom the mail was lost: with another link. */
+export async function inviteAgain(visit: StaffVisit, dependencies: StaffDependencies): Promise<Answer> {
+  const { staff_id: staffId, email, role, invited, signed_in_at: signedInAt } = await findOther(visit, dependencies);
+  if (!invited || email === null || signedInAt !== null)
+    throw badInput('This person has signed in, or needs no link. No mail was sent.');
+  if (!(await mailed(staffId, { email, role }, dependencies)))
+    throw badInput(
+      'No mail server has taken the mail. An operator makes a link on the command line (staff link), and hands it to the person.',
+    );
+  return redirect(doneAt(personPath(staffId), 'invited_again'));
 }
 
 export async function changeRole(visit: StaffVisit, dependencies: StaffDependencies): Promise<Answer> {

@@ -154,7 +154,12 @@ export const account: JsonView<z.infer<typeof input>, AccountShown> = {
       suspended: newest?.terms.suspended === true,
       closing_requested_at: known.closingRequestedAt,
       closed: known.closed,
-      people: [...known.people.values()].map(({ personId, ...person }) => ({ person_id: personId, ...person })),
+      people: [...known.people.values()].map(({ personId, email, since, removed }) => ({
+        person_id: personId,
+        email,
+        since,
+        removed,
+      })),
       ...usageOf(newest, now()),
       terms_history: historyOf(periods),
       keys: keys.map(({ account_id: _account, ...key }) => ({ ...key, ...limitOf(key.key_id, newest, now()) })),

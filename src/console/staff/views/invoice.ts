@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { findCreditNote, findInvoice } from '../../../../projections/queries/account-documents.ts';
+import { type DocumentName, type MailsOfDocument, readMailsOfDocument } from '../../../commands/mails-of-document.ts';
 import { readLinesLeft } from '../../../commands/what-is-left.ts';
 import type { CreditNoteDocument, InvoiceDocument } from '../../../documents/invoice-document.ts';
 import { accountIdPattern } from '../../../domain/account-events.ts';
@@ -33,7 +34,26 @@ async function readInvoice(dependencies: StaffDependencies, { account: accountId
   return { ...found, lines: found.lines.map((line, index) => ({ ...line, left_cents: left[index] ?? 0 })) };
 }
 
-export const invoice: View<z.infer<typeof input>, InvoiceLeft> = { input, read: readInvoice, accessRecords };
+export type WithMails<Document> = Document & { mails: MailsOfDocument };
+
+export const invoice: View<z.infer<typeof input>, WithMails<InvoiceLeft>> = {
+  input,
+  read: async (dependencies, about) => ({
+    ...(await readInvoice(dependencies, about)),
+    mails: await readMails(dependencies, 'InvoiceIssued', about),
+  }),
+  accessRecords,
+};
+
+async function readMails(
+  { store }: StaffDependencies,
+  type: DocumentName['type'],
+  { account: accountId, number }: z.infer<typeof input>,
+): Promise<MailsOfDocument> {
+  const mails = await readMailsOfDocument(store, { accountId, type, number });
+  if (!mails) throw missing();
+  return mails;
+}
 
 /** As its owner can print or save it. */
 export const invoiceFile: View<z.infer<typeof fileInput>, InvoiceDocument> = {
@@ -62,12 +82,27 @@ export const invoiceLine: View<z.infer<typeof lineInput>, LineLeft> = {
   named: (shown) => [shown],
 };
 
-export const creditNote: View<z.infer<typeof input>, CreditNoteDocument> = {
+async function readCreditNote(
+  dependencies: StaffDependencies,
+  { account: accountId, number }: z.infer<typeof input>,
+): Promise<CreditNoteDocument> {
+  const found = await findCreditNote(dependencies, { accountId, number });
+  if (!found) throw missing();
+  return found;
+}
+
+export const creditNote: View<z.infer<typeof input>, WithMails<CreditNoteDocument>> = {
   input,
-  read: async (dependencies, { account: accountId, number }) => {
-    const found = await findCreditNote(dependencies, { accountId, number });
-    if (!found) throw missing();
-    return found;
-  },
+  read: async (dependencies, about) => ({
+    ...(await readCreditNote(dependencies, about)),
+    mails: await readMails(dependencies, 'CreditNoteIssued', about),
+  }),
+  accessRecords,
+};
+
+/** As its owner can print or save it. */
+export const creditNoteFile: View<z.infer<typeof input>, CreditNoteDocument> = {
+  input,
+  read: readCreditNote,
   accessRecords,
 };
