@@ -342,6 +342,10 @@ export const ofEvents: readonly EventTamper[] = [
   edit('a start by another worker', 'job_claim', 'JobStarted', ({ fields }) => (fields.worker_id = 'wrk_x')),
   edit('a field more', 'event_form', 'JobStarted', ({ fields }) => Object.assign(fields, { also: 1 })),
   edit('a file of another claim', 'job_claim', 'JobCompleted', ({ fields }) => (fields.claim_revision += 1)),
+  edit('an event of a job among the documents', 'event_form', 'CreditNoteIssued', (event, all) => {
+    const started = all.find(({ type }) => type === 'JobStarted');
+    return started && Object.assign(event, { type: started.type, fields: started.fields });
+  }),
   edit('a field less', 'event_form', 'JobCompleted', ({ fields }) => Reflect.deleteProperty(fields, 'file_name')),
   edit(
     'a job released for another reason',
