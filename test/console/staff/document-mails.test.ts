@@ -36,7 +36,7 @@ describe('the page of an invoice', () => {
   it('says to whom it was mailed and when a mail server took it, and records the look', async () => {
     await untilTaken(1);
     expect(await page()).toMatch(
-      new RegExp(`Mails .*${owner} issued taken by the mail server, \\w{3} [\\d-]+ [\\d:]+ UTC &lt;`),
+      new RegExp(`Mails .*${owner} issued taken by the mail server, \\w{3} [\\d-]+ [\\d:]+ UTC `),
     );
     const looks = await service.commands.store.read(`staff-${sue.staffId}`, 0);
     expect(looks.at(-1)).toMatchObject({

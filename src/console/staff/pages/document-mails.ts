@@ -34,7 +34,6 @@ export function mailsSection(document: MailedDocument, visit: StaffVisit, { newU
       To: rowName(({ email, removed }) => html`${email} ${removed && tag('removed')}`),
       Why: askedText,
       State: stateText,
-      'Message-ID': ({ message_id: id }) => id !== null && html`<code>${id}</code>`,
     })}
     ${mailForm(document, visit, newUuid)}`;
 }
