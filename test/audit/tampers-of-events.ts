@@ -59,6 +59,13 @@ export const edit = (kind: string, rules: Rules, type: string, change: Change) =
 export const edits = (type: string, rows: readonly [kind: string, rules: Rules, change: Change][]) =>
   rows.map(([kind, rules, change]) => edit(kind, rules, type, change));
 
+/** An event that is right in itself, in a stream where none of its type belongs. */
+const ofJobInPlaceOf = (type: string) =>
+  edit(`an event of a job in place of ${type}`, 'event_form', type, (event, all) => {
+    const started = all.find((other) => other.type === 'JobStarted');
+    return started !== undefined && Object.assign(event, { type: started.type, fields: started.fields });
+  });
+
 /** Takes an event out, without a gap. */
 export const remove = (kind: string, rules: Rules, type: string, isMeant = (_event: Parsed) => true) =>
   tamperWith(kind, rules, type, (event, log) => isMeant(event) && log.remove(event));
@@ -342,10 +349,7 @@ export const ofEvents: readonly EventTamper[] = [
   edit('a start by another worker', 'job_claim', 'JobStarted', ({ fields }) => (fields.worker_id = 'wrk_x')),
   edit('a field more', 'event_form', 'JobStarted', ({ fields }) => Object.assign(fields, { also: 1 })),
   edit('a file of another claim', 'job_claim', 'JobCompleted', ({ fields }) => (fields.claim_revision += 1)),
-  edit('an event of a job among the documents', 'event_form', 'CreditNoteIssued', (event, all) => {
-    const started = all.find(({ type }) => type === 'JobStarted');
-    return started && Object.assign(event, { type: started.type, fields: started.fields });
-  }),
+  ...['ApiKeyIssued', 'OverageCapSet', 'CreditNoteIssued', 'IssuerDetailsChanged'].map(ofJobInPlaceOf),
   edit('a field less', 'event_form', 'JobCompleted', ({ fields }) => Reflect.deleteProperty(fields, 'file_name')),
   edit(
     'a job released for another reason',

@@ -14,6 +14,7 @@ import {
   type ValueOf,
   type WrongField,
 } from './field-kinds.ts';
+import { parseStreamName, type StreamName } from './streams.ts';
 
 /** Written from docs/events.md, and not from the code of the service. */
 
@@ -71,187 +72,208 @@ const charged = { token: text, ordinal: count, ...ofKey };
 const changed = { token: text, charge_event_id: text, ...ofKey };
 const video = { platform: text, video_id: text };
 
+/** By the kind of stream that they belong to. */
 const schemas = {
-  AccountOpened: part({ account_id: text, terms, anchor_day: count, ...span, personal: anything }),
-  ApiKeyIssued: part({ account_id: text, key_id: text, key_hash: text, key_prefix: text, personal: anything }),
-  ApiKeyRevoked: part({ account_id: text, key_id: text }),
-  PersonInvited: part({ account_id: text, person_id: text, personal: anything }),
-  PersonRemoved: part({ account_id: text, person_id: text }),
-  PersonSignedIn: part({ account_id: text, person_id: text, personal: anything }),
-  ClosingRequested: part({ account_id: text }),
-  AccountClosed: part({ account_id: text }),
-  BillingDetailsChanged: part({ account_id: text, personal: anything }),
+  account: {
+    AccountOpened: part({ account_id: text, terms, anchor_day: count, ...span, personal: anything }),
+    ApiKeyIssued: part({ account_id: text, key_id: text, key_hash: text, key_prefix: text, personal: anything }),
+    ApiKeyRevoked: part({ account_id: text, key_id: text }),
+    PersonInvited: part({ account_id: text, person_id: text, personal: anything }),
+    PersonRemoved: part({ account_id: text, person_id: text }),
+    PersonSignedIn: part({ account_id: text, person_id: text, personal: anything }),
+    ClosingRequested: part({ account_id: text }),
+    AccountClosed: part({ account_id: text }),
+    BillingDetailsChanged: part({ account_id: text, personal: anything }),
+  },
+  usage: {
+    UsagePeriodOpened: part({
+      account_id: text,
+      anchor_day: count,
+      ...span,
+      previous_period_start: nullable(instant),
+      terms,
+    }),
+    PlanChanged: part({ effective: text, terms, fee_difference_cents: count, chosen_by_owner: optional(flag) }),
+    OverageCapSet: part({ effective: text, overage_cap_cents: count }),
+    OverageCapRemoved: part({ effective: text }),
+    KeyLimitSet: part({ key_id: text, limit: keyLimit }),
+    KeyLimitRemoved: part({ key_id: text }),
+    AccountSuspended: part({ account_id: text }),
+    SuspensionLifted: part({ plan: text, fee_difference_cents: count }),
+    DownloadCreditDebited: part(charged),
+    OverageCharged: part({ ...charged, cents: count, rate_cents: count, rate_version: text }),
+    DownloadQueued: part({
+      token: text,
+      ...video,
+      url: text,
+      format: text,
+      quality: text,
+      audio_format: text,
+      item: count,
+      overage: anything,
+      idempotency: nullable(idempotency),
+    }),
+    DownloadConfirmed: part({ token: text }),
+    DownloadVoided: part({ ...changed, credits: count, overage_downloads: count, cents: count, promised }),
+    MetadataCreditDebited: part({
+      lookup_id: text,
+      ordinal: count,
+      ...video,
+      download_refusal: optional(nullable(text)),
+    }),
+    MetadataCreditVoided: part({ lookup_id: text, charge_event_id: text, promised }),
+    UsageWarningReached: part({ pool: text, threshold_percent: count, ...ofKey, used: count, limit: count }),
+    UsageWarningMailed: part({
+      warning_event_id: text,
+      pool: text,
+      threshold_percent: count,
+      ...ofKey,
+      message_id: text,
+    }),
+    OverageCapReached: part({ overage_cents: count, overage_cap_cents: count }),
+    OverageCapMailed: part({ cap_event_id: text, message_id: text }),
+    DownloadCreditReturned: part(changed),
+    ChargeWaived: part({ reference: text, ...changed, cents: count, overage_downloads: count }),
+    UsagePeriodEnded: part({ ...span, next: nullable(nextPeriod) }),
+    UsagePeriodClosed: part({
+      ...span,
+      downloads: count,
+      download_credits: count,
+      overage_downloads: count,
+      overage_cents: count,
+      metadata_credits: count,
+      fee_difference_cents: count,
+    }),
+  },
+  job: {
+    JobClaimed: part({
+      token: text,
+      account_id: text,
+      worker_id: text,
+      attempt: count,
+      usage_stream: text,
+      usage_revision: count,
+    }),
+    JobStarted: part({ token: text, worker_id: text }),
+    JobReleased: part({
+      token: text,
+      reason: text,
+      not_before: instant,
+      detail: optional(text),
+      tried: optional(anything),
+    }),
+    JobCompleted: part({
+      token: text,
+      claim_revision: count,
+      file_name: text,
+      file_mime: text,
+      file_size_bytes: count,
+      file_sha256: text,
+      duration_seconds: anything,
+      title: optional(text),
+      detail: optional(text),
+    }),
+    JobFailed: part({
+      token: text,
+      reason: text,
+      fault: optional(text),
+      title: optional(text),
+      detail: optional(text),
+    }),
+    FileExpired: part({ token: text, claim_revision: count }),
+  },
+  invoices: {
+    InvoiceIssued: part({
+      number: count,
+      account_id: text,
+      covers: text,
+      ...span,
+      currency: text,
+      lines: anything,
+      total_cents: count,
+      mail_to: optional(ids),
+    }),
+    CreditNoteIssued: part({
+      number: count,
+      account_id: text,
+      reference: text,
+      invoice_number: count,
+      line: count,
+      charges: listOf(part({ ...changed, cents: count })),
+      currency: text,
+      cents: count,
+      mail_to: optional(ids),
+    }),
+    DocumentMailAsked: part({ account_id: text, document_event_id: text, document_revision: count, mail_to: ids }),
+    DocumentMailed: part({ account_id: text, document_event_id: text, person_id: text, message_id: nullable(text) }),
+  },
+  issuer: {
+    IssuerDetailsChanged: part({
+      name: text,
+      address_lines: anything,
+      country: nullable(text),
+      tax_id: nullable(text),
+      email: nullable(text),
+    }),
+  },
+  staff: {
+    StaffInvited: part({ staff_id: text, role: text, personal: anything }),
+    StaffRoleChanged: part({ staff_id: text, role: text }),
+    StaffRemoved: part({ staff_id: text }),
+    StaffSignedIn: part({ staff_id: text, by: text, role: text, personal: anything }),
+    StaffTokenIssued: part({
+      staff_id: text,
+      token_id: text,
+      token_hash: text,
+      token_prefix: text,
+      scopes: ids,
+      expires_at: instant,
+      personal: anything,
+    }),
+    StaffTokenRevoked: part({ staff_id: text, token_id: text }),
+    PersonalDataViewed: part({
+      staff_id: text,
+      account_id: nullable(text),
+      token: nullable(text),
+      page: text,
+      by_token: optional(text),
+    }),
+  },
+  corrections: {
+    CorrectionAsked: part({
+      correction_id: text,
+      account_id: text,
+      reference: text,
+      correction: anything,
+      cents: count,
+      limit_cents: count,
+      needs_approval: flag,
+    }),
+    CorrectionApproved: part({ correction_id: text }),
+    CorrectionRefused: part({ correction_id: text }),
+    CorrectionMade: part({ correction_id: text, cents: count }),
+    CorrectionFailed: part({ correction_id: text, why: text }),
+  },
+  acknowledgements: {
+    DivergenceAcknowledged: part({
+      rule: text,
+      account_id: nullable(text),
+      stream: text,
+      revision: anything,
+      field: text,
+      expected: anything,
+      found: anything,
+      reference: text,
+    }),
+  },
+} satisfies Record<StreamName['kind'], Record<string, Schema<object>>>;
 
-  UsagePeriodOpened: part({
-    account_id: text,
-    anchor_day: count,
-    ...span,
-    previous_period_start: nullable(instant),
-    terms,
-  }),
-  PlanChanged: part({ effective: text, terms, fee_difference_cents: count, chosen_by_owner: optional(flag) }),
-  OverageCapSet: part({ effective: text, overage_cap_cents: count }),
-  OverageCapRemoved: part({ effective: text }),
-  KeyLimitSet: part({ key_id: text, limit: keyLimit }),
-  KeyLimitRemoved: part({ key_id: text }),
-  AccountSuspended: part({ account_id: text }),
-  SuspensionLifted: part({ plan: text, fee_difference_cents: count }),
-  DownloadCreditDebited: part(charged),
-  OverageCharged: part({ ...charged, cents: count, rate_cents: count, rate_version: text }),
-  DownloadQueued: part({
-    token: text,
-    ...video,
-    url: text,
-    format: text,
-    quality: text,
-    audio_format: text,
-    item: count,
-    overage: anything,
-    idempotency: nullable(idempotency),
-  }),
-  DownloadConfirmed: part({ token: text }),
-  DownloadVoided: part({ ...changed, credits: count, overage_downloads: count, cents: count, promised }),
-  MetadataCreditDebited: part({
-    lookup_id: text,
-    ordinal: count,
-    ...video,
-    download_refusal: optional(nullable(text)),
-  }),
-  MetadataCreditVoided: part({ lookup_id: text, charge_event_id: text, promised }),
-  UsageWarningReached: part({ pool: text, threshold_percent: count, ...ofKey, used: count, limit: count }),
-  UsageWarningMailed: part({
-    warning_event_id: text,
-    pool: text,
-    threshold_percent: count,
-    ...ofKey,
-    message_id: text,
-  }),
-  OverageCapReached: part({ overage_cents: count, overage_cap_cents: count }),
-  OverageCapMailed: part({ cap_event_id: text, message_id: text }),
-  DownloadCreditReturned: part(changed),
-  ChargeWaived: part({ reference: text, ...changed, cents: count, overage_downloads: count }),
-  UsagePeriodEnded: part({ ...span, next: nullable(nextPeriod) }),
-  UsagePeriodClosed: part({
-    ...span,
-    downloads: count,
-    download_credits: count,
-    overage_downloads: count,
-    overage_cents: count,
-    metadata_credits: count,
-    fee_difference_cents: count,
-  }),
-
-  JobClaimed: part({
-    token: text,
-    account_id: text,
-    worker_id: text,
-    attempt: count,
-    usage_stream: text,
-    usage_revision: count,
-  }),
-  JobStarted: part({ token: text, worker_id: text }),
-  JobReleased: part({
-    token: text,
-    reason: text,
-    not_before: instant,
-    detail: optional(text),
-    tried: optional(anything),
-  }),
-  JobCompleted: part({
-    token: text,
-    claim_revision: count,
-    file_name: text,
-    file_mime: text,
-    file_size_bytes: count,
-    file_sha256: text,
-    duration_seconds: anything,
-    title: optional(text),
-    detail: optional(text),
-  }),
-  JobFailed: part({ token: text, reason: text, fault: optional(text), title: optional(text), detail: optional(text) }),
-  FileExpired: part({ token: text, claim_revision: count }),
-
-  InvoiceIssued: part({
-    number: count,
-    account_id: text,
-    covers: text,
-    ...span,
-    currency: text,
-    lines: anything,
-    total_cents: count,
-    mail_to: optional(ids),
-  }),
-  CreditNoteIssued: part({
-    number: count,
-    account_id: text,
-    reference: text,
-    invoice_number: count,
-    line: count,
-    charges: listOf(part({ ...changed, cents: count })),
-    currency: text,
-    cents: count,
-    mail_to: optional(ids),
-  }),
-  DocumentMailAsked: part({ account_id: text, document_event_id: text, document_revision: count, mail_to: ids }),
-  DocumentMailed: part({ account_id: text, document_event_id: text, person_id: text, message_id: nullable(text) }),
-
-  IssuerDetailsChanged: part({
-    name: text,
-    address_lines: anything,
-    country: nullable(text),
-    tax_id: nullable(text),
-    email: nullable(text),
-  }),
-
-  StaffInvited: part({ staff_id: text, role: text, personal: anything }),
-  StaffRoleChanged: part({ staff_id: text, role: text }),
-  StaffRemoved: part({ staff_id: text }),
-  StaffSignedIn: part({ staff_id: text, by: text, role: text, personal: anything }),
-  StaffTokenIssued: part({
-    staff_id: text,
-    token_id: text,
-    token_hash: text,
-    token_prefix: text,
-    scopes: ids,
-    expires_at: instant,
-    personal: anything,
-  }),
-  StaffTokenRevoked: part({ staff_id: text, token_id: text }),
-  PersonalDataViewed: part({
-    staff_id: text,
-    account_id: nullable(text),
-    token: nullable(text),
-    page: text,
-    by_token: optional(text),
-  }),
-
-  CorrectionAsked: part({
-    correction_id: text,
-    account_id: text,
-    reference: text,
-    correction: anything,
-    cents: count,
-    limit_cents: count,
-    needs_approval: flag,
-  }),
-  CorrectionApproved: part({ correction_id: text }),
-  CorrectionRefused: part({ correction_id: text }),
-  CorrectionMade: part({ correction_id: text, cents: count }),
-  CorrectionFailed: part({ correction_id: text, why: text }),
-
-  DivergenceAcknowledged: part({
-    rule: text,
-    account_id: nullable(text),
-    stream: text,
-    revision: anything,
-    field: text,
-    expected: anything,
-    found: anything,
-    reference: text,
-  }),
-};
-
-const schemaByType: ReadonlyMap<string, Schema<object>> = new Map(Object.entries(schemas));
+/** An event of another kind of stream is as unknown as one that there is not. */
+function schemaOf({ stream, type }: RecordedEvent): Schema<object> | undefined {
+  const name = parseStreamName(stream);
+  const ofKind: Readonly<Record<string, Schema<object>>> = name ? schemas[name.kind] : {};
+  return Object.hasOwn(ofKind, type) ? ofKind[type] : undefined;
+}
 
 /** The fields of several events together, each with every type that it has in one of them. */
 type Together<Data> = { [Name in NamesIn<Data>]: Data extends Record<Name, infer Value> ? Value : never };
@@ -262,19 +284,21 @@ export type Terms = ValueOf<typeof terms>;
 /** Events whose fields no rule reads. */
 type NeverRead = 'DivergenceAcknowledged' | 'PersonalDataViewed';
 
+type Read<OfKind> = OfKind extends unknown ? ValueOf<OfKind[Exclude<keyof OfKind, NeverRead>]> : never;
+
 /**
  * A link of a hash chain: an event with the fields of all types together. Which of them it has is checked before any of them
  * is read.
  */
 export interface Link extends RecordedEvent {
-  data: Together<ValueOf<(typeof schemas)[Exclude<keyof typeof schemas, NeverRead>]>>;
+  data: Together<Read<(typeof schemas)[keyof typeof schemas]>>;
   metadata: ValueOf<typeof metadata>;
 }
 
 /** @returns the first field of the event that is missing, wrong or, if there is no such field, unknown */
 export function findWrongField(event: RecordedEvent): WrongField | undefined {
   const inMetadata = within('metadata', metadata(event.metadata));
-  const schema = schemaByType.get(event.type);
+  const schema = schemaOf(event);
   const inData = within('data', schema ? schema(event.data) : { path: '', isSurplus: false });
   return [inMetadata, inData].find((wrong) => wrong?.isSurplus === false) ?? inMetadata ?? inData;
 }
