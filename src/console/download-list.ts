@@ -141,8 +141,8 @@ export function downloadList(
   if (downloads.length === 0) {
     const isFiltered = [...query.keys()].length > 0;
     return html`${looked}
-      ${empty(isFiltered ? html`<p>No download matches. <a href="${place.list}">Show all downloads</a></p>` : none)}
-      <p>${goOn}</p>`;
+    ${empty(isFiltered ? html`<p>No download matches. <a href="${place.list}">Show all downloads</a></p>` : none)}
+    ${goOn && html`<p>${goOn}</p>`}`;
   }
   const columns = columnsOf(keys, { about, ...place });
   const isWhole = next === undefined && !query.has('after') && !query.has('before');

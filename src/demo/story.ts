@@ -23,6 +23,8 @@ export interface Customer {
 }
 
 export interface Wish {
+  /** As its platform calls it. Downloads have it once they are done. */
+  title: string;
   /** As a client would type it. */
   url: string;
   seconds: number;
@@ -77,7 +79,8 @@ const download = (key: string, wish: Wish, attempts: ScriptedDownload['attempts'
   attempts,
 });
 
-const wish = (url: string, seconds: number, options: Partial<DownloadOptions> = {}): Wish => ({
+const wish = (title: string, url: string, seconds: number, options: Partial<DownloadOptions> = {}): Wish => ({
+  title,
   url,
   seconds,
   options,
@@ -96,16 +99,16 @@ const archive: Customer = {
   plan: 'dev_100',
   openedDaysAgo: 46,
   wishes: [
-    wish('https://youtu.be/aqz-KE-bpKQ?t=12', 635, { quality: '2160' }),
-    wish('https://vimeo.com/1084537', 596, { quality: '1080' }),
-    wish('https://m.youtube.com/watch?v=eRsGyueVLvQ&feature=share', 888),
-    wish('https://www.dailymotion.com/video/x2n0qs4', 212, { quality: '720' }),
-    wish(youtube('R6MlUcmOul8'), 734, { quality: '1440' }),
-    wish('https://soundcloud.com/example-archive/opening-credits', 184, mp3),
-    wish('https://x.com/examplearchive/status/1600000000000000001', 58, { quality: '720' }),
-    wish('https://www.reddit.com/r/videos/comments/10abcde/a_storm/', 71, { quality: '480' }),
-    wish('https://rumble.com/v2abcde-press-conference.html', 2_710, { quality: '360' }),
-    wish('https://streamable.com/m0vie5', 47),
+    wish('Big Buck Bunny', 'https://youtu.be/aqz-KE-bpKQ?t=12', 635, { quality: '2160' }),
+    wish('Big Buck Bunny, by its makers', 'https://vimeo.com/1084537', 596, { quality: '1080' }),
+    wish('Sintel', 'https://m.youtube.com/watch?v=eRsGyueVLvQ&feature=share', 888),
+    wish('Trailer of the week', 'https://www.dailymotion.com/video/x2n0qs4', 212, { quality: '720' }),
+    wish('Tears of Steel', youtube('R6MlUcmOul8'), 734, { quality: '1440' }),
+    wish('Opening credits', 'https://soundcloud.com/example-archive/opening-credits', 184, mp3),
+    wish('A clip of the harbour', 'https://x.com/examplearchive/status/1600000000000000001', 58, { quality: '720' }),
+    wish('A storm', 'https://www.reddit.com/r/videos/comments/10abcde/a_storm/', 71, { quality: '480' }),
+    wish('Press conference in full', 'https://rumble.com/v2abcde-press-conference.html', 2_710, { quality: '360' }),
+    wish('Backstage', 'https://streamable.com/m0vie5', 47),
   ],
   months: [
     {
@@ -117,10 +120,10 @@ const archive: Customer = {
         at(0, '07:10', { what: 'key issued', label: 'ingest' }),
         at(0, '07:20', { what: 'key issued', label: 'laptop' }),
         at(1, '18:30', { what: 'person invited', email: 'curator@example.com' }),
-        at(6, '19:20', download('laptop', wish('https://vimeo.com/76979871', 62), ['private_video'])),
-        at(13, '20:05', download('ingest', wish(youtube('WhWc3b3KhnY'), 480), ['platform_error', 'done'])),
-        at(27, '19:40', download('ingest', wish(youtube('aqz-KE-bpKQ'), 635), failsByOurFault)),
-        at(27, '20:40', download('laptop', wish(youtube('Y-rmzh0PI3c'), 770), ['geo_blocked'])),
+        at(6, '19:20', download('laptop', wish('Rehearsal', 'https://vimeo.com/76979871', 62), ['private_video'])),
+        at(13, '20:05', download('ingest', wish('Spring', youtube('WhWc3b3KhnY'), 480), ['platform_error', 'done'])),
+        at(27, '19:40', download('ingest', wish('Big Buck Bunny', youtube('aqz-KE-bpKQ'), 635), failsByOurFault)),
+        at(27, '20:40', download('laptop', wish('Cosmos Laundromat', youtube('Y-rmzh0PI3c'), 770), ['geo_blocked'])),
         at(27, '22:15', { what: 'charge waived', reference: 'ticket-1041', reason: 'announced for every country' }),
       ],
     },
@@ -135,11 +138,21 @@ const archive: Customer = {
         at(2, '07:25', { what: 'key issued', label: 'desk' }),
         at(2, '07:40', { what: 'person invited', email: 'intern@example.com' }),
         at(5, '18:30', { what: 'credit note issued', cents: 25, reference: 'ticket-1057', reason: 'asked for twice' }),
-        at(7, '19:45', download('desk', wish(youtube('Z4C82eyhwgU'), 120), ['video_unavailable'])),
-        at(8, '20:30', download('ingest', wish(youtube('TLkA0RELQ1g'), 654), failsByOurFault)),
+        at(7, '19:45', download('desk', wish('Caminandes', youtube('Z4C82eyhwgU'), 120), ['video_unavailable'])),
+        at(8, '20:30', download('ingest', wish('Elephants Dream', youtube('TLkA0RELQ1g'), 654), failsByOurFault)),
         at(9, '07:05', { what: 'person removed', email: 'intern@example.com' }),
-        at(11, '19:15', download('desk', wish('https://www.twitch.tv/videos/1723000451', 31_000), ['too_long'])),
-        at(12, '20:10', download('desk', wish('https://www.dailymotion.com/video/x5kesuj', 1_420), ['drm_protected'])),
+        at(
+          11,
+          '19:15',
+          download('desk', wish('A night of chess', 'https://www.twitch.tv/videos/1723000451', 31_000), ['too_long']),
+        ),
+        at(
+          12,
+          '20:10',
+          download('desk', wish('The film of the month', 'https://www.dailymotion.com/video/x5kesuj', 1_420), [
+            'drm_protected',
+          ]),
+        ),
       ],
     },
   ],
@@ -152,12 +165,12 @@ const radio: Customer = {
   plan: 'dev_100',
   openedDaysAgo: 52,
   wishes: [
-    wish(soundcloud('morning-tune'), 221, mp3),
-    wish('https://m.soundcloud.com/example-radio/evening-tune?utm_source=clipboard', 254, m4a),
-    wish('https://example-band.bandcamp.com/track/harbour-lights', 305, mp3),
-    wish('https://music.youtube.com/watch?v=TLkA0RELQ1g', 654, m4a),
-    wish('https://vimeo.com/22439234', 180, mp3),
-    wish('https://www.tiktok.com/@example.radio/video/7231338487075638570?lang=en', 28),
+    wish('Morning tune', soundcloud('morning-tune'), 221, mp3),
+    wish('Evening tune', 'https://m.soundcloud.com/example-radio/evening-tune?utm_source=clipboard', 254, m4a),
+    wish('Harbour lights', 'https://example-band.bandcamp.com/track/harbour-lights', 305, mp3),
+    wish('Elephants Dream', 'https://music.youtube.com/watch?v=TLkA0RELQ1g', 654, m4a),
+    wish('The mountain', 'https://vimeo.com/22439234', 180, mp3),
+    wish('Studio tour', 'https://www.tiktok.com/@example.radio/video/7231338487075638570?lang=en', 28),
   ],
   months: [
     {
@@ -169,11 +182,21 @@ const radio: Customer = {
         at(0, '07:10', { what: 'key issued', label: 'show' }),
         at(0, '07:20', { what: 'terms agreed', changes: { downloads_limit: 40 }, effective: 'now' }),
         at(0, '07:30', { what: 'overage cap set', cents: 100, effective: 'now' }),
-        at(5, '20:20', download('show', wish(soundcloud('late-show'), 3_540, mp3), limitedByPlatform)),
-        at(10, '19:10', download('show', wish('https://www.instagram.com/reel/Cexample1aB/', 34), ['login_required'])),
+        at(5, '20:20', download('show', wish('The late show', soundcloud('late-show'), 3_540, mp3), limitedByPlatform)),
+        at(
+          10,
+          '19:10',
+          download('show', wish('Behind the microphone', 'https://www.instagram.com/reel/Cexample1aB/', 34), [
+            'login_required',
+          ]),
+        ),
         at(14, '18:30', { what: 'person invited', email: 'host@radio.example.com' }),
-        at(21, '18:30', download('show', wish(soundcloud('jingle'), 12, m4a), ['rate_limited_by_platform', 'done'])),
-        at(27, '21:00', download('show', wish(soundcloud('farewell'), 233, mp3), ['done'])),
+        at(
+          21,
+          '18:30',
+          download('show', wish('Jingle', soundcloud('jingle'), 12, m4a), ['rate_limited_by_platform', 'done']),
+        ),
+        at(27, '21:00', download('show', wish('Farewell', soundcloud('farewell'), 233, mp3), ['done'])),
       ],
     },
     {
@@ -183,10 +206,18 @@ const radio: Customer = {
       key: 'show',
       happenings: [
         at(1, '07:30', { what: 'overage cap set', cents: 1_000, effective: 'now' }),
-        at(11, '21:40', download('show', wish(youtube('jNQXAC9IVRw'), 3_600, mp3), ['live_stream'])),
+        at(
+          11,
+          '21:40',
+          download('show', wish('Live from the studio', youtube('jNQXAC9IVRw'), 3_600, mp3), ['live_stream']),
+        ),
         at(16, '07:50', { what: 'plan changed', plan: 'studio_500', effective: 'next_period' }),
-        at(17, '19:35', download('show', wish(soundcloud('silence'), 1, m4a), ['unsupported_media'])),
-        at(18, '22:10', download('show', wish(youtube('eRsGyueVLvQ'), 888, mp3), ['timed_out', 'timed_out', 'done'])),
+        at(17, '19:35', download('show', wish('Silence', soundcloud('silence'), 1, m4a), ['unsupported_media'])),
+        at(
+          18,
+          '22:10',
+          download('show', wish('Sintel', youtube('eRsGyueVLvQ'), 888, mp3), ['timed_out', 'timed_out', 'done']),
+        ),
       ],
     },
   ],
@@ -199,11 +230,11 @@ const agency: Customer = {
   plan: 'studio_500',
   openedDaysAgo: 52,
   wishes: [
-    wish('https://www.tiktok.com/@example.press/video/7231338487075638571', 41, { quality: '1080' }),
-    wish('https://x.com/examplepress/status/1600000000000000002', 96, { quality: '720' }),
-    wish('https://rumble.com/v2abcdf-floods-from-the-air.html', 318, { quality: '1080' }),
-    wish('https://www.reddit.com/r/videos/comments/10abcdf/the_bridge/', 64, { quality: '720' }),
-    wish('https://vimeo.com/76979872', 1_240, { quality: '2160' }),
+    wish('At the fair', 'https://www.tiktok.com/@example.press/video/7231338487075638571', 41, { quality: '1080' }),
+    wish('The mayor answers', 'https://x.com/examplepress/status/1600000000000000002', 96, { quality: '720' }),
+    wish('Floods from the air', 'https://rumble.com/v2abcdf-floods-from-the-air.html', 318, { quality: '1080' }),
+    wish('The bridge', 'https://www.reddit.com/r/videos/comments/10abcdf/the_bridge/', 64, { quality: '720' }),
+    wish('The hearing', 'https://vimeo.com/76979872', 1_240, { quality: '2160' }),
   ],
   months: [
     {
@@ -219,7 +250,7 @@ const agency: Customer = {
           effective: 'now',
         }),
         at(0, '07:30', { what: 'overage cap set', cents: 15_000, effective: 'now' }),
-        at(20, '19:30', download('newsdesk', wish('https://vimeo.com/76979873', 305), ['geo_blocked'])),
+        at(20, '19:30', download('newsdesk', wish('The match', 'https://vimeo.com/76979873', 305), ['geo_blocked'])),
         at(20, '21:15', { what: 'charge waived', reference: 'ticket-1049', reason: 'announced for every country' }),
       ],
     },
@@ -230,8 +261,8 @@ const agency: Customer = {
       key: 'newsdesk',
       happenings: [
         at(4, '18:40', { what: 'credit note issued', cents: 500, reference: 'ticket-1061', reason: 'fetched twice' }),
-        at(15, '20:30', download('newsdesk', wish('https://vimeo.com/76979874', 512), failsByOurFault)),
-        at(19, '19:20', download('newsdesk', wish(youtube('Z4C82eyhwgV'), 95), ['video_unavailable'])),
+        at(15, '20:30', download('newsdesk', wish('The strike', 'https://vimeo.com/76979874', 512), failsByOurFault)),
+        at(19, '19:20', download('newsdesk', wish('The vote', youtube('Z4C82eyhwgV'), 95), ['video_unavailable'])),
       ],
     },
   ],

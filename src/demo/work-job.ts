@@ -91,5 +91,6 @@ function fileOf({ wish }: ScriptedDownload) {
   const { name, mime } = finishedFiles[output];
   const bytesPerSecond = output === 'mp4' ? 560_000 : 24_000;
   const sha256 = hash('sha256', `demo story: ${output} ${wish.url}`);
-  return { name, mime, sizeBytes: wish.seconds * bytesPerSecond, sha256, durationSeconds: wish.seconds };
+  const { title, seconds } = wish;
+  return { name, mime, sizeBytes: seconds * bytesPerSecond, sha256, durationSeconds: seconds, title };
 }

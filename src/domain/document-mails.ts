@@ -49,7 +49,7 @@ export function evolveDocumentMails(
 }
 
 /** The people who wait for a mail about a document, whichever event names them. */
-export const waitingFor = (state: DocumentMails, documentId: string): string[] =>
+const waitingFor = (state: DocumentMails, documentId: string): string[] =>
   [...state.values()].flatMap(({ document, waiting }) => (document.eventId === documentId ? waiting : []));
 
 interface DocumentMail {
