@@ -171,7 +171,7 @@ function columnsOf(
     Queued: (job) => timeToTheSecond(job.queued_at),
     Video: (job) =>
       html`${videoCell(job, `${download}${job.token}`)}
-        <div class="soft">${job.url}</div>
+        <div class="soft typed">${job.url}</div>
         <code>${job.token}</code>`,
     Format: ({ format, quality }) => (format === 'video' ? html`video <span class="soft">${quality}</span>` : format),
     State: {

@@ -49,7 +49,7 @@ export class PeriodOfDomain {
     const { actor = owner, time = noon } = by;
     const { type, id } = actor as { type: string; id: string };
     const key = type === 'api_key' ? { id, at: time } : undefined;
-    return this.stored(decideUsage(this.usage, command, { key }), by);
+    return this.stored(decideUsage(this.usage, command, { key, isByOwner: type === 'owner' }), by);
   }
 
   /** A change of a charge, by the service unless it says so. */

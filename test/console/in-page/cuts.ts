@@ -2,12 +2,14 @@ import type { CutColumn } from './answers.ts';
 
 /**
  * What readers cannot see of the tables of a page without scrolling to the side: texts that reach out of their cell, out of what
- * is visible of the box around their table, or out of the window. Amounts are made as large as an account's may be before.
+ * is visible of the box around their table, or out of the window. Amounts are made as large as an account's may be before, and
+ * addresses of videos as long as platforms give them.
  *
  * @returns none for a page whose tables are read as they stand
  */
 export async function cuts(): Promise<CutColumn[]> {
   const largeAmount = '$12,345.67';
+  const longAddress = 'https://www.tiktok.com/@example.press.agency/video/7231338487075638571?lang=en&is_from_webapp=1';
   // Edges of letters lie between pixels.
   const tolerance = 1;
   // Plots are drawn anew after the frame in which their width has changed.
@@ -15,7 +17,7 @@ export async function cuts(): Promise<CutColumn[]> {
   const tables = [...document.querySelectorAll('table')].filter((table) => table.checkVisibility());
   const cut = new Map<string, CutColumn>();
   for (const table of tables) {
-    enlargeAmounts(table);
+    enlarge(table);
     for (const row of table.rows) {
       for (const cell of row.cells) {
         const text = cutLabel(cell) ?? cutText(cell);
@@ -28,11 +30,12 @@ export async function cuts(): Promise<CutColumn[]> {
   }
   return [...cut.values()];
 
-  function enlargeAmounts(table: HTMLTableElement): void {
+  function enlarge(table: HTMLTableElement): void {
     const texts = document.createTreeWalker(table, NodeFilter.SHOW_TEXT);
     for (let node = texts.nextNode(); node; node = texts.nextNode()) {
       const isAmount = /^\s*-?\$[\d,]+\.\d\d\s*$/.test(node.nodeValue ?? '');
       if (isAmount && node.parentElement?.closest('.number')) node.nodeValue = largeAmount;
+      if (/^\s*https?:\S+\s*$/.test(node.nodeValue ?? '')) node.nodeValue = longAddress;
     }
   }
 

@@ -59,7 +59,7 @@ describe('the page of an invoice', () => {
       expect([answer.status, answer.headers['location']]).toEqual([303, `${path}?done=mails#told`]);
       if (times === 0)
         expect(await follow(support, answer)).toContain(
-          'The mail waits for the mail server; this page shows when it was taken.',
+          'It is asked for. The mail server is given it within moments: reload the page to see that it was taken.',
         );
     }
     await untilTaken(2);

@@ -175,6 +175,17 @@ describe('ticked charges', () => {
     expect(textOf(await support.get(pathOf(account)))).toMatch(/waived.*kept/);
   });
 
+  it('may be one alone, of which a part is given back', async () => {
+    const account = await chargedAccount(service, 2);
+    const page = await finance.get(`${pathOf(account)}/give-back?charge=3`);
+    expect(boxesOf(page.text)).toEqual(['3']);
+    expect(page.text).toContain('value="0.25"');
+    const asked = await postTicked(finance, account, boxesOf(page.text), '0.10');
+    expect(await follow(finance, asked)).toContain('$0.10 is given back.');
+    const waived = (await logOf(account.stream)).filter(({ type }) => type === 'ChargeWaived');
+    expect(waived).toMatchObject([{ data: { cents: 10, token: account.tokens[1] } }]);
+  });
+
   it('are credited by one note that names them, if the books close while the request waits', async () => {
     const account = await chargedAccount(service, 3);
     const asked = await postTicked(support, account, ['1', '5'], '0.50');

@@ -114,7 +114,7 @@ const asked = (
   );
 
 const referenceAndReason = (reference: string | null, { reason }: ShownActor): Html =>
-  html`${reference ?? ''}
+  html`<span class="typed">${reference ?? ''}</span>
     <div class="soft">${reason}</div>`;
 
 const typeNames = {

@@ -27,9 +27,9 @@ const pathOf = ({ type, account_id: accountId, number }: MailedDocument): string
 
 export function mailsSection(document: MailedDocument, visit: StaffVisit, { newUuid }: StaffDependencies): Html {
   const { mails } = document.mails;
-  const none = html`<p class="soft">It names nobody to be mailed.</p>`;
+  const none = html`<p class="soft">It was mailed to nobody.</p>`;
   return html`<h2 id="mails">Mails</h2>
-    ${doneNote(visit, { mails: 'The mail waits for the mail server; this page shows when it was taken.' })}
+    ${doneNote(visit, { mails: 'It is asked for. The mail server is given it within moments: reload the page to see that it was taken.' })}
     ${listTable({ name: 'Mails about it, the newest first', none }, mails, {
       To: rowName(({ email, removed }) => html`${email} ${removed && tag('removed')}`),
       Why: askedText,

@@ -28,7 +28,9 @@ export async function askOfDownload(visit: StaffVisit, dependencies: StaffDepend
 export async function showTicked(visit: StaffVisit, dependencies: StaffDependencies): Promise<Answer> {
   const shown = await seeTicked(visit, dependencies, visit.refused ? visit.form : visit.query);
   const action = `${chargesPath({ account_id: shown.account_id, period_start: visit.params['day'] ?? '' })}/give-back`;
-  return page({ title, section: 'overage', content: content(shown, visit, dependencies, { action }) });
+  // The form goes where the boxes were, whose charges the address does not say.
+  const about = html`${shown.charges.map(({ row }) => html`<input type="hidden" name="charge" value="${row.revision}" />`)}`;
+  return page({ title, section: 'overage', content: content(shown, visit, dependencies, { action, about }) });
 }
 
 export async function askTicked(visit: StaffVisit, dependencies: StaffDependencies): Promise<Answer> {
@@ -84,16 +86,12 @@ function content(
   shown: ChargesLeft,
   visit: StaffVisit,
   dependencies: StaffDependencies,
-  { action }: { action: string },
+  { action, about }: { action: string; about?: Html },
 ): Html {
   const { account_id: accountId, stream, charges, way } = shown;
   const left = sumOf(charges);
   const { start } = periodOfUsageStream(stream);
   const isNothingLeft = left === 0 && (way === 'waiver' || way === 'credit_note');
-  const about =
-    charges.length > 1
-      ? html`${charges.map(({ row }) => html`<input type="hidden" name="charge" value="${row.revision}" />`)}`
-      : undefined;
   return html`${facts([
     ['Account', accountLink(shown)],
     [
