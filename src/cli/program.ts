@@ -162,6 +162,11 @@ function addServe(program: Command, { roles, serve }: ProgramDependencies): void
     .command('serve')
     .description('run the service: one role as a process of its own, or all roles with their servers')
     .addOption(new Option('--role <role>', 'role to run').choices([...roles, 'all']).default('all'))
+    .addHelpText(
+      'after',
+      '\nSettings come from the environment, such as PORT and HOST of the API, STAFF_PORT, and REELTALLY_DATA, the folder of ' +
+        'the data. All of them: docs/settings.md.',
+    )
     .action(({ role }: { role: string }) => serve(role));
 }
 

@@ -939,7 +939,7 @@ export interface operations {
           /** @description Address of the video, as copied from a browser or a share button on a supported platform; at most 2048 characters. */
           url: string;
           /**
-           * @description `video` yields an MP4 file, or a JPG for an image post; `audio` yields the sound alone, in `audio_format`. For audio-only addresses, such as a track on SoundCloud, `video` yields the sound too.
+           * @description `video` yields an MP4 file, or a JPG for an image post; `audio` yields the sound alone, in `audio_format`. On platforms of sound alone, such as SoundCloud, `video` yields the sound too.
            * @default video
            * @enum {string}
            */

@@ -47,7 +47,7 @@ const body = z.object(
       .enum(formats)
       .default(defaultOptions.format)
       .describe(
-        '`video` yields an MP4 file, or a JPG for an image post; `audio` yields the sound alone, in `audio_format`. For audio-only addresses, such as a track on SoundCloud, `video` yields the sound too.',
+        '`video` yields an MP4 file, or a JPG for an image post; `audio` yields the sound alone, in `audio_format`. On platforms of sound alone, such as SoundCloud, `video` yields the sound too.',
       ),
     quality: z
       .enum(qualities)

@@ -102,7 +102,7 @@ export const sampleItems: Readonly<Record<string, SampleItem>> = {
   tracks: { ...ordinary, media: 'tracks', title: 'Colour bars in tracks', kind: 'picture and sound in separate files' },
   dash: { ...ordinary, media: 'pieces', title: 'Colour bars in pieces', kind: 'a DASH stream in three sizes' },
   silent: { ...ordinary, media: 'silent', title: 'Silent colour bars', kind: 'a film without sound' },
-  song: { ...ordinary, media: 'sound', title: 'A steady tone', kind: 'sound without a picture' },
+  song: { ...ordinary, media: 'sound', title: 'A steady tone', kind: 'sound without a picture, for the format audio' },
   stills: {
     ...ordinary,
     media: 'stills',

@@ -139,7 +139,7 @@ export function downloadCell(row: ChargeRow): Html | false {
       >${videoId === null ? 'a download' : `${platform ?? ''} ${videoId}`}</a
     >
     ${status !== null && statusTag(status)} ${reason !== null && html`<span class="soft">${reason}</span>`}
-    <div class="soft">${url ?? ''}</div>
+    <div class="soft typed">${url ?? ''}</div>
     <div><code>${token}</code></div>`;
 }
 
