@@ -41,7 +41,9 @@ export class ServerEnded extends Error {
   readonly lastWords: string;
 
   constructor(name: string, { logFile, lastWords = () => lastLines(logFile) }: LaunchedServer) {
-    super(`${name.replace(/^t/, 'T')} has ended by itself: see ${logFile}`);
+    super(
+      `${name.replace(/^t/, 'T')} has ended by itself, and the service ends with it: see ${logFile}, and start the service again`,
+    );
     this.lastWords = lastWords();
   }
 }

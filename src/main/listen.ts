@@ -47,7 +47,7 @@ function refusalOf(error: unknown, { host, port, setting }: Port): unknown {
   const where = `Port ${String(port)} of ${host}`;
   return new ConfigurationRefused(
     code === 'EADDRINUSE'
-      ? `${where} is in use by another program. Set ${setting} to another port, or to 0 for any that is free.`
+      ? `${where} is in use by another process. Set ${setting} to another port, or to 0 for any that is free.`
       : `${where} cannot be opened (${code}). Set ${setting === 'STAFF_PORT' ? 'STAFF_HOST' : 'HOST'} or ${setting} to another one.`,
   );
 }

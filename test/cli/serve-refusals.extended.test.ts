@@ -112,7 +112,7 @@ describe('serve refuses beside a running service', () => {
   it('a port that is taken, before anything is started', async () => {
     const { port } = new URL(service.url);
     const taken = new RegExp(
-      `^reeltally: Port ${port} of 127\\.0\\.0\\.1 is in use by another program\\. Set PORT to another port, or to 0 `,
+      `^reeltally: Port ${port} of 127\\.0\\.0\\.1 is in use by another process\\. Set PORT to another port, or to 0 `,
     );
     const other = join(temporaryDirectory(), 'data');
     await Promise.all([
