@@ -213,3 +213,30 @@ describe('an invitation', () => {
     expect((await owner.post('/console/settings/people/per_aaaaaaaaaaaaaaaa/invite-again')).status).toBe(404);
   });
 });
+
+describe('the removal of a person', () => {
+  it('asks first, and signs them out', async () => {
+    const mate = `mate-${randomUUID()}@example.com`;
+    await owner.post('/console/settings/people', { email: mate });
+    const theirs = await service.signedIn(mate);
+    const { text } = await owner.get('/console/settings');
+    const [form = '', personId = ''] =
+      new RegExp(`<summary>Remove[^<]*<span[^>]*> ${mate}.*?/people/(per_\\w+)/remove.*?</details>`, 's').exec(text) ??
+      [];
+    expect(form).toContain('is signed out everywhere');
+    const removed = await owner.post(`/console/settings/people/${personId}/remove`);
+    expect(await follow(owner, removed)).toContain('The person is removed');
+    expect((await theirs.get('/console/settings')).headers['location']).toContain('/console/sign-in');
+  });
+
+  it('is not one of oneself', async () => {
+    const path = `/console/settings/people/${openerOf(accountId)}/remove`;
+    expect((await owner.get('/console/settings')).text).not.toContain(path);
+    const refused = await owner.post(path);
+    expect([refused.status, textOf(refused)]).toEqual([
+      400,
+      expect.stringContaining('Somebody else of the account can remove you') as string,
+    ]);
+    expect((await owner.get('/console/settings')).status).toBe(200);
+  });
+});
