@@ -161,6 +161,7 @@ describe('billing details', () => {
   it('are kept as they are typed, line by line', async () => {
     const changed = await owner.post('/console/settings/billing', typed);
     expect(changed.headers['location']).toBe('/console/settings?done=billing#told');
+    expect(await follow(owner, changed)).toContain('The billing details are saved. Country: Germany.');
     expect(await service.installation.cli(['accounts', 'billing', accountId])).toMatchObject({
       name: 'Films Ltd',
       address_lines: ['Harbour 1', '20457 Hamburg'],
@@ -169,10 +170,20 @@ describe('billing details', () => {
     });
   });
 
-  it('name the field that cannot be used', async () => {
+  it('name every field that cannot be used, by its label', async () => {
+    const refused = await owner.post('/console/settings/billing', {
+      ...typed,
+      name: 'n'.repeat(201),
+      tax_id: 't'.repeat(51),
+    });
+    expect(textOf(refused)).toContain('Name is longer than 200 characters. Tax ID is longer than 50 characters.');
+  });
+
+  it('are not cut to what fits: a country is typed as its letters', async () => {
     const refused = await owner.post('/console/settings/billing', { ...typed, country: 'Germany' });
     expect(refused.status).toBe(400);
-    expect(refused.text).toMatch(/id="told"[^>]*><p>country /);
+    expect(refused.text).toMatch(/id="told"[^>]*><p>Country: two letters such as DE\. Nothing was saved\./);
+    expect(refused.text).not.toMatch(/name="country"[^>]* maxlength/);
     expect(refused.text).toMatch(/name="name" value="Films Ltd".*Harbour 1\r?\n.*value="Germany"/s);
   });
 });
