@@ -3,6 +3,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { openerOf } from '../../../src/domain/people.ts';
 import { maxLinksOfAddress } from '../../../src/domain/session-lifetimes.ts';
 import { noDownloads } from '../../http/shared-service.ts';
+import { waitFor } from '../../support/wait-for.ts';
 import { type Browser, follow, textOf } from '../browser.ts';
 import { ownersOfRun } from './owners-of-run.ts';
 
@@ -32,6 +33,13 @@ describe('a change of plan', () => {
     const changed = await owner.post(pathOf('studio_500'), { difference_cents: '4000' });
     expect(changed.headers['location']).toBe('/console/settings?done=plan#told');
     expect(await shown()).toMatchObject({ plan: 'studio_500' });
+  });
+
+  it('is told in the draft of the next invoice by its plan and day', async () => {
+    const draft = async () => textOf(await owner.get('/console/invoices/draft'));
+    const rise = /Rise of the monthly fee to that of the plan Studio 500, \w{3} \d{4}-\d\d-\d\d \$40\.00/;
+    await waitFor(async () => rise.test(await draft()), { what: 'the rise in the draft' });
+    expect(await draft()).not.toContain('The downloads that are charged');
   });
 
   it('is shown again, and not made, if its price is another one by then', async () => {
