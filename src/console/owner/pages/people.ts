@@ -27,7 +27,7 @@ export function peopleAndSessions(visit: OwnerVisit, people: People, sessions: r
       html`<form method="post" action="/console/settings/people/${personId}/remove" class="stack">
         ${formTokenField(session)}
         <p>${email} is signed out everywhere, and can sign in again only if somebody of the account invites them.</p>
-        <button class="danger">Remove this person</button>
+        <button class="quiet">Remove this person</button>
       </form>`,
     );
   const again = ({ personId, email, hasSignedIn }: (typeof listed)[number]) =>
