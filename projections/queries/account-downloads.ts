@@ -31,6 +31,8 @@ export interface DownloadFilter {
   overage?: boolean;
   /** API key of the request. */
   keyId?: string;
+  /** One of these. */
+  keyIds?: readonly string[];
   /** Queued at this instant or later, and before that one; UTC ISO-8601. */
   from?: string;
   to?: string;
@@ -134,9 +136,10 @@ function rangeSql(
 }
 
 /** What each row is asked. */
-function matchSql({ status, platform, format, overage, keyId, search }: DownloadFilter, of: Bind): string {
+function matchSql({ status, platform, format, overage, keyId, keyIds, search }: DownloadFilter, of: Bind): string {
   const wanted = { status, platform, format, overage, key_id: keyId };
-  return [...equalities(wanted, of), ...searchSql(search, of)].join(' and ') || 'true';
+  const ofKeys = keyIds ? [`key_id = any(${of(keyIds)}::text[])`] : [];
+  return [...equalities(wanted, of), ...ofKeys, ...searchSql(search, of)].join(' and ') || 'true';
 }
 
 function searchSql(search: DownloadSearch | undefined, of: Bind): string[] {

@@ -2,6 +2,7 @@ import pMap from 'p-map';
 import type { Pool } from 'pg';
 import type { MailsAskedEvent } from '../../src/documents/account-history.ts';
 import { type AccountEvent, accountStream } from '../../src/domain/account-events.ts';
+import { type BillingPeriod, usageStream } from '../../src/domain/billing-period.ts';
 import { type CorrectionEvent, correctionsStream } from '../../src/domain/correction-events.ts';
 import { documentNumber } from '../../src/domain/document-number.ts';
 import { type InvoiceEvent, invoicesStream, isDocument } from '../../src/domain/invoice-events.ts';
@@ -117,10 +118,46 @@ async function readTermsChanges(
      order by position desc limit $5`,
     [accountId, before?.toString() ?? null, kind ?? null, kind === 'terms' ? Object.keys(kinds) : types, limit],
   );
+  return await readTermsEvents(store, rows);
+}
+
+async function readTermsEvents(
+  store: Pick<EventStore, 'read'>,
+  places: readonly Place[],
+): Promise<ParsedEvent<TermsEvent>[]> {
   const read = async ({ stream, revision }: Place) =>
     (await store.read(stream, revision, 1)).flatMap((recorded) => {
       const { event, ...parsed } = parseUsageEvent(recorded);
       return isTermsEvent(event) ? [{ ...parsed, event }] : [];
     });
-  return (await pMap(rows, read, { concurrency: readsAtOnce })).flat();
+  return (await pMap(places, read, { concurrency: readsAtOnce })).flat();
+}
+
+/** What has raised the fee of a billing period. */
+export interface FeeRise {
+  /** UTC ISO-8601. */
+  time: string;
+  plan: string;
+  cents: number;
+}
+
+/**
+ * @returns those of a period in their order; the read model may not know the newest of them yet
+ * @throws {EventStoreUnavailable}
+ */
+export async function readFeeRises(
+  { pool, store }: { pool: Pool; store: Pick<EventStore, 'read'> },
+  accountId: string,
+  period: BillingPeriod,
+): Promise<FeeRise[]> {
+  const { rows } = await pool.query<Place>(
+    `select stream, revision::float8 from usage_changes
+     where account_id = $1 and stream = $2 and type = any($3) order by position`,
+    [accountId, usageStream(accountId, period), ['PlanChanged', 'SuspensionLifted']],
+  );
+  return (await readTermsEvents(store, rows)).flatMap(({ event: { type, data }, metadata: { time } }) => {
+    if (type !== 'PlanChanged' && type !== 'SuspensionLifted') return [];
+    const plan = type === 'PlanChanged' ? data.terms.plan : data.plan;
+    return data.fee_difference_cents > 0 ? [{ time, plan, cents: data.fee_difference_cents }] : [];
+  });
 }

@@ -1,5 +1,5 @@
 import type { BillingPeriod } from '../../src/domain/billing-period.ts';
-import type { Queryable } from '../runner/rows.ts';
+import { onlyRow, type Queryable } from '../runner/rows.ts';
 
 interface RequestCounts {
   /** Those that were let in, whatever they were answered. */
@@ -31,4 +31,13 @@ export async function listRequestsOfKeys(
     [accountId, period.start, period.end],
   );
   return rows;
+}
+
+/** The first day of which requests with keys of an account are counted, YYYY-MM-DD in UTC; null before any. */
+export async function firstDayOfRequests(client: Queryable, accountId: string): Promise<string | null> {
+  const { rows } = await client.query<{ day: string | null }>(
+    'select min(day)::text as day from key_requests where account_id = $1',
+    [accountId],
+  );
+  return onlyRow(rows).day;
 }

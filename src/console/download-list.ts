@@ -25,18 +25,32 @@ export const perPage = 50;
 
 /** Postgres has no year 0. */
 const hasYear = (text: string) => !text.startsWith('0000');
-const calendarDay = z.iso.date('is a day such as 2026-11-24').refine(hasYear, 'is too early').optional();
+const calendarDay = z.iso
+  .date('a day such as 2026-11-24 is expected')
+  .refine(hasYear, 'the year 0001 is the first one')
+  .optional();
+const ofList = 'choose one of the list';
 const filterFields = z.object({
-  search: z.string().max(2_048, 'is too long').optional(),
-  status: z.enum(jobStatuses).optional(),
-  platform: z.string().max(40).optional(),
-  format: z.enum(formats).optional(),
-  overage: z.enum(['yes', 'no']).optional(),
-  key: z.string().max(60).optional(),
+  search: z.string().max(2_048, 'at most 2048 characters are expected').optional(),
+  status: z.enum(jobStatuses, ofList).optional(),
+  platform: z.string().max(40, ofList).optional(),
+  format: z.enum(formats, ofList).optional(),
+  overage: z.enum(['yes', 'no'], ofList).optional(),
+  key: z.string().max(60, ofList).optional(),
   from: calendarDay,
   to: calendarDay,
 });
 export type Filters = z.infer<typeof filterFields>;
+const labels: Readonly<Record<keyof Filters, string>> = {
+  search: 'Search',
+  status: 'State',
+  platform: 'Platform',
+  format: 'Format',
+  overage: 'Beyond the plan',
+  key: 'API key',
+  from: 'From',
+  to: 'Before',
+};
 /** As they were sent, good or not. */
 type SentFilters = Partial<Record<keyof Filters, string | undefined>>;
 
@@ -49,24 +63,44 @@ export interface ListPlace {
   platforms: PlatformConfiguration;
 }
 
-/** @throws {PageRefusal} naming the field at fault */
+/** @throws {PageRefusal} naming every field at fault by its label */
 export function readFilters(query: URLSearchParams): Filters {
   const given = Object.fromEntries(
     [...query].filter(([, value]) => value.trim() !== '').map(([name, value]) => [name, value.trim()]),
   );
   const read = filterFields.safeParse(given);
-  if (read.success) return read.data;
-  const [issue] = read.error.issues;
-  throw badInput(`${String(issue?.path[0])}: ${issue?.message ?? 'cannot be used'}.`);
+  if (!read.success) {
+    const said = read.error.issues.map(
+      ({ path: [field], message }) => `${labels[field as keyof Filters]}: ${message}.`,
+    );
+    throw badInput(said.join(' '));
+  }
+  const { from, to } = read.data;
+  if (from !== undefined && to !== undefined && to <= from)
+    throw badInput(`${labels.to} must be later than ${labels.from}.`);
+  return read.data;
 }
 
-/** @param isToken whether this installation has drawn a token */
+/** The keys of which people know the beginning; undefined for a text that is none. */
+function keyIdsOf(text: string, keys: readonly ApiKeyRow[]): string[] | undefined {
+  if (!text.startsWith('rtk_')) return undefined;
+  const begun = text.replace(/…$/, '');
+  return keys.filter((key) => key.key_prefix.startsWith(begun)).map(({ key_id: id }) => id);
+}
+
+/** @param isToken whether this installation has drawn a token; keys: those of the account */
 export function filterOf(
   { search, status, platform, format, overage, key, from, to }: Filters,
-  { platforms: configured, isToken }: { platforms: PlatformConfiguration; isToken: (text: string) => boolean },
+  {
+    platforms: configured,
+    isToken,
+    keys,
+  }: { platforms: PlatformConfiguration; isToken: (text: string) => boolean; keys: readonly ApiKeyRow[] },
 ): DownloadFilter {
+  const keyIds = search === undefined ? undefined : keyIdsOf(search, keys);
   return {
-    ...(search !== undefined && { search: downloadSearchOf(search, { ...configured, isToken }) }),
+    ...(keyIds && { keyIds }),
+    ...(search !== undefined && !keyIds && { search: downloadSearchOf(search, { ...configured, isToken }) }),
     ...(status && { status }),
     ...(platform !== undefined && { platform }),
     ...(format && { format }),
@@ -94,28 +128,27 @@ export function filterForm(
   { list, platforms: configured, more }: ListPlace & { more?: Html },
 ): Html {
   const names = platformNames(configured).sort();
-  const choice = (name: keyof Filters, label: string, values: readonly Choice[]) =>
-    choiceField(label, name, filters[name], [['', 'any'], ...values]);
+  const choice = (name: keyof Filters, values: readonly Choice[]) =>
+    choiceField(labels[name], name, filters[name], [['', 'any'], ...values]);
   return html`<form method="get" action="${list}" class="filters" role="search">
     ${more}
     <label
-      >Search
+      >${labels.search}
       <input
         type="search"
         name="search"
         value="${filters.search ?? ''}"
-        placeholder="token, address, video id or title"
+        placeholder="token, address, video id, title or beginning of a key"
         maxlength="2048"
     /></label>
-    ${choice('status', 'State', jobStatuses)} ${choice('platform', 'Platform', names)}
-    ${choice('format', 'Format', formats)} ${choice('overage', 'Beyond the plan', ['yes', 'no'])}
+    ${choice('status', jobStatuses)} ${choice('platform', names)} ${choice('format', formats)}
+    ${choice('overage', ['yes', 'no'])}
     ${choice(
       'key',
-      'API key',
       keys.map((key) => [key.key_id, keyName(key)]),
     )}
-    <label>From (UTC) <input type="date" name="from" value="${filters.from ?? ''}" /></label>
-    <label>Before (UTC) <input type="date" name="to" value="${filters.to ?? ''}" /></label>
+    <label>${labels.from} (UTC) <input type="date" name="from" value="${filters.from ?? ''}" /></label>
+    <label>${labels.to} (UTC) <input type="date" name="to" value="${filters.to ?? ''}" /></label>
     <button class="second">Filter</button>
     ${Object.keys(filters).length > 0 && html`<a href="${list}">All downloads</a>`}
   </form>`;

@@ -2,6 +2,7 @@ import { expect, it } from 'vitest';
 import { openerOf } from '../../../src/domain/people.ts';
 import { noDownloads } from '../../http/shared-service.ts';
 import { call } from '../../support/client.ts';
+import { queue } from '../../support/downloads.ts';
 import { waitFor } from '../../support/wait-for.ts';
 import { textOf } from '../browser.ts';
 import { ownersOfRun } from './owners-of-run.ts';
@@ -40,4 +41,26 @@ it("usage by key shows each key's requests, and those that its hourly limit refu
     );
   await waitFor(isShown, { what: 'the counts on the page' });
   expect(await page()).toContain('Requests of each day by key.');
+  expect(await page()).not.toContain('Requests are counted since');
+});
+
+it('usage by key says since when requests are counted, and which downloads the overview leaves out', async () => {
+  const { cli, sampleUrl } = service.installation;
+  const accountId = await service.openAccount('since@example.com', 'dev_100');
+  const owner = await service.newSession({ accountId, personId: openerOf(accountId) });
+  const { key, key_id: keyId } = await cli<{ key: string; key_id: string }>(['keys', 'issue', accountId]);
+  const { request_token: token } = await queue(service.api.url, key, { url: sampleUrl('bars') });
+  const counted = 'select from key_requests where account_id = $1';
+  await waitFor(async () => (await service.sql(counted, [accountId])).length > 0, { what: 'the count' });
+  const page = async () => textOf(await owner.get('/console/keys/usage'));
+  await service.sql('update key_requests set day = day + 1 where account_id = $1 and key_id = $2', [accountId, keyId]);
+  expect(await page()).toMatch(/Requests are counted since \w{3} \d{4}-\d\d-\d\d ?\./);
+  await service.sql('delete from key_requests where account_id = $1', [accountId]);
+  expect(await page()).toContain('No request has been counted yet.');
+  expect(await page()).not.toContain('the overview counts');
+  await service.sql(
+    'insert into jobs select (jsonb_populate_record(j, \'{"token": "of-another-row"}\')).* from jobs j where token = $1',
+    [token],
+  );
+  expect(await page()).toContain('Downloads are all that were queued; the overview counts 1, without those that were');
 });

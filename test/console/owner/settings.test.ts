@@ -3,6 +3,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { openerOf } from '../../../src/domain/people.ts';
 import { maxLinksOfAddress } from '../../../src/domain/session-lifetimes.ts';
 import { noDownloads } from '../../http/shared-service.ts';
+import { waitFor } from '../../support/wait-for.ts';
 import { type Browser, follow, textOf } from '../browser.ts';
 import { ownersOfRun } from './owners-of-run.ts';
 
@@ -32,6 +33,13 @@ describe('a change of plan', () => {
     const changed = await owner.post(pathOf('studio_500'), { difference_cents: '4000' });
     expect(changed.headers['location']).toBe('/console/settings?done=plan#told');
     expect(await shown()).toMatchObject({ plan: 'studio_500' });
+  });
+
+  it('is told in the draft of the next invoice by its plan and day', async () => {
+    const draft = async () => textOf(await owner.get('/console/invoices/draft'));
+    const rise = /Rise of the monthly fee to that of the plan Studio 500, \w{3} \d{4}-\d\d-\d\d \$40\.00/;
+    await waitFor(async () => rise.test(await draft()), { what: 'the rise in the draft' });
+    expect(await draft()).not.toContain('The downloads that are charged');
   });
 
   it('is shown again, and not made, if its price is another one by then', async () => {
@@ -161,6 +169,7 @@ describe('billing details', () => {
   it('are kept as they are typed, line by line', async () => {
     const changed = await owner.post('/console/settings/billing', typed);
     expect(changed.headers['location']).toBe('/console/settings?done=billing#told');
+    expect(await follow(owner, changed)).toContain('The billing details are saved. Country: Germany.');
     expect(await service.installation.cli(['accounts', 'billing', accountId])).toMatchObject({
       name: 'Films Ltd',
       address_lines: ['Harbour 1', '20457 Hamburg'],
@@ -169,10 +178,20 @@ describe('billing details', () => {
     });
   });
 
-  it('name the field that cannot be used', async () => {
+  it('name every field that cannot be used, by its label', async () => {
+    const refused = await owner.post('/console/settings/billing', {
+      ...typed,
+      name: 'n'.repeat(201),
+      tax_id: 't'.repeat(51),
+    });
+    expect(textOf(refused)).toContain('Name is longer than 200 characters. Tax ID is longer than 50 characters.');
+  });
+
+  it('are not cut to what fits: a country is typed as its letters', async () => {
     const refused = await owner.post('/console/settings/billing', { ...typed, country: 'Germany' });
     expect(refused.status).toBe(400);
-    expect(refused.text).toMatch(/id="told"[^>]*><p>country /);
+    expect(refused.text).toMatch(/id="told"[^>]*><p>Country: two letters such as DE\. Nothing was saved\./);
+    expect(refused.text).not.toMatch(/name="country"[^>]* maxlength/);
     expect(refused.text).toMatch(/name="name" value="Films Ltd".*Harbour 1\r?\n.*value="Germany"/s);
   });
 });
@@ -211,5 +230,32 @@ describe('an invitation', () => {
     const answer = await owner.post(`${path}/invite-again`);
     expect([answer.status, textOf(answer)]).toEqual([400, expect.stringContaining('has signed in since') as string]);
     expect((await owner.post('/console/settings/people/per_aaaaaaaaaaaaaaaa/invite-again')).status).toBe(404);
+  });
+});
+
+describe('the removal of a person', () => {
+  it('asks first, and signs them out', async () => {
+    const mate = `mate-${randomUUID()}@example.com`;
+    await owner.post('/console/settings/people', { email: mate });
+    const theirs = await service.signedIn(mate);
+    const { text } = await owner.get('/console/settings');
+    const [form = '', personId = ''] =
+      new RegExp(`<summary>Remove[^<]*<span[^>]*> ${mate}.*?/people/(per_\\w+)/remove.*?</details>`, 's').exec(text) ??
+      [];
+    expect(form).toContain('is signed out everywhere');
+    const removed = await owner.post(`/console/settings/people/${personId}/remove`);
+    expect(await follow(owner, removed)).toContain('The person is removed');
+    expect((await theirs.get('/console/settings')).headers['location']).toContain('/console/sign-in');
+  });
+
+  it('is not one of oneself', async () => {
+    const path = `/console/settings/people/${openerOf(accountId)}/remove`;
+    expect((await owner.get('/console/settings')).text).not.toContain(path);
+    const refused = await owner.post(path);
+    expect([refused.status, textOf(refused)]).toEqual([
+      400,
+      expect.stringContaining('Somebody else of the account can remove you') as string,
+    ]);
+    expect((await owner.get('/console/settings')).status).toBe(200);
   });
 });

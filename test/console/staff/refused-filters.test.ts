@@ -34,13 +34,13 @@ const refused: Readonly<Record<string, Refused>> = {
   'downloads of an owner': {
     by: () => owner,
     path: () => '/console/downloads?from=24.11.2026&search=cats',
-    why: `from: is a ${day}`,
+    why: 'From: a day such as 2026-11-24 is expected.',
     typed: 'value="cats"',
   },
   'the file of these': {
     by: () => owner,
     path: () => '/console/downloads.csv?to=24.11.2026&search=cats',
-    why: `to: is a ${day}`,
+    why: 'Before: a day such as 2026-11-24 is expected.',
     typed: 'value="cats"',
   },
   'the history of an owner': {
@@ -52,7 +52,7 @@ const refused: Readonly<Record<string, Refused>> = {
   'downloads for staff': {
     by: () => finance,
     path: () => `/staff/accounts/${accountId}/downloads?at=yesterday&search=cats`,
-    why: 'at: is a time such as 2026-11-24T10:15',
+    why: 'At about: a time such as 2026-11-24T10:15 is expected.',
     typed: 'value="cats"',
   },
   'a history for staff': {

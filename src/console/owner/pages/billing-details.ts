@@ -15,7 +15,7 @@ export function billingForm(
   { name, address_lines: lines, country, tax_id: taxId }: BillingDetails,
 ): Html {
   return html`<h2 id="billing">Billing details</h2>
-    ${doneNote(visit, { billing: 'The billing details are saved.' })}
+    ${doneNote(visit, { billing: `The billing details are saved.${country === null ? '' : ` Country: ${countryName(country)}.`}` })}
     <p>
       Invoices show them as they are when an invoice is issued. An invoice that is issued already keeps those of its
       time.
@@ -23,17 +23,30 @@ export function billingForm(
     ${postForm(visit, '/console/settings/billing', (typed) => {
       const field = (label: string, key: string, value: string | null, rest: Html) =>
         html`<label>${label} <input name="${key}" value="${typed(key) ?? value ?? ''}" ${rest} /></label>`;
-      return html`${field('Name', 'name', name, html`maxlength="200" autocomplete="organization"`)}
+      return html`${field('Name', 'name', name, html`autocomplete="organization"`)}
         <label
           >Address
           <textarea name="address" rows="4" autocomplete="street-address">
 ${typed('address') ?? lines.join('\n')}</textarea>
         </label>
-        ${field('Country, by its two letters', 'country', country, html`maxlength="2" pattern="[A-Za-z]{2}" title="two letters such as DE" autocomplete="country"`)}
-        ${field('Tax id', 'tax_id', taxId, html`maxlength="50" autocomplete="off"`)}
+        ${field('Country, by its two letters', 'country', country, html`pattern="[A-Za-z]{2}" title="two letters such as DE" autocomplete="country"`)}
+        ${country !== null && html`<p class="hint">${country} is ${countryName(country)}.</p>`}
+        ${field('Tax ID', 'tax_id', taxId, html`autocomplete="off"`)}
         <button>Save the billing details</button>`;
     })}`;
 }
+
+const countryNames = new Intl.DisplayNames('en', { type: 'region', fallback: 'none' });
+
+/** Two letters may be those of another country than was meant. @param code two capital letters */
+const countryName = (code: string): string => countryNames.of(code) ?? 'no country that is known here';
+
+const labels: Readonly<Record<keyof BillingDetails, string>> = {
+  name: 'Name',
+  address_lines: 'Address',
+  country: 'Country',
+  tax_id: 'Tax ID',
+};
 
 export async function changeBilling(visit: OwnerVisit, { accounts }: ConsoleDependencies): Promise<Answer> {
   const typed = (key: string) => (visit.form.get(key) ?? '').trim();
@@ -48,10 +61,10 @@ export async function changeBilling(visit: OwnerVisit, { accounts }: ConsoleDepe
     tax_id: orNull(typed('tax_id')),
   });
   if (!read.success) {
-    const [issue] = read.error.issues;
-    throw badInput(
-      `${String(issue?.path[0]).replace('_', ' ')} ${issue?.message ?? 'cannot be used'}. Nothing was saved.`,
+    const said = read.error.issues.map(({ path: [field], message }) =>
+      field === 'country' ? 'Country: two letters such as DE.' : `${labels[field as keyof BillingDetails]} ${message}.`,
     );
+    throw badInput(`${said.join(' ')} Nothing was saved.`);
   }
   const changed = await changeBillingDetails(accounts, { details: read.data, ...requestOf(visit) });
   if (isRefused(changed)) throw badInput(whyNot[changed.refusal]);

@@ -5,11 +5,12 @@ import type { JobRow } from '../../../../projections/jobs.ts';
 import { type AccountDownload, readAccountDownload } from '../../../../projections/queries/account-downloads.ts';
 import { linkToFile } from '../../../commands/link-to-file.ts';
 import { type Html, html } from '../../../documents/html.ts';
-import { chargeChanges, describeEvent, eventTitle } from '../../../documents/job-story.ts';
+import { type ChargeChange, chargeChanges, describeEvent, eventTitle } from '../../../documents/job-story.ts';
 import { type FailureReason, failureReasons } from '../../../domain/failure-reasons.ts';
 import { costText, downloadName, idempotencyText, keyName } from '../../download-list.ts';
 import { isUnfinished } from '../../live/live-downloads.ts';
-import { actorText, bytes, facts, note, statusTag, time } from '../../parts.ts';
+import { actorText, bytes, facts, money, note, statusTag, time } from '../../parts.ts';
+import { sumOf } from '../../summed-table.ts';
 import { type Answer, away, missing, type OwnerVisit, page, PageRefusal, redirect } from '../../visit.ts';
 import type { ConsoleDependencies } from '../dependencies.ts';
 
@@ -39,8 +40,10 @@ function content(
 ): Html {
   const { token, status, url, format, quality, queued_at: queuedAt, failure_reason: reason, key_id: keyId } = download;
   const charge = timeline.find(({ cents }) => cents !== null);
+  const corrections = chargeChanges(timeline, notes);
+  const givenBack = givenBackOf(download, corrections);
   const curl = `curl -sS -H "Authorization: Bearer $REELTALLY_KEY" \\\n  "${origins.own}/api/v1/video/status?token=${token}"`;
-  return html`${reason !== null && failure(reason, download)}
+  return html`${reason !== null && failure(reason, download, givenBack)}
     ${facts([
       ['State', statusTag(status), isUnfinished(download) && html`data-live="${token}" data-reload-at-end`],
       status === 'done' && ['File', file(download)],
@@ -49,8 +52,8 @@ function content(
       ['Queued', time(queuedAt)],
       [
         'Cost',
-        html`${costText(download)}${charge && html`, <a href="#event-${charge.event_id}">charged here</a>`}
-        ${givenBack(timeline, notes)}`,
+        html`${netText(download, givenBack)}${charge && html`, <a href="#event-${charge.event_id}">charged here</a>`}
+        ${correctionList(corrections)}`,
       ],
       ['Token', html`<code>${token}</code>`],
       keyId !== null && ['API key', html`<a href="/console/downloads?key=${keyId}">${key ? keyName(key) : keyId}</a>`],
@@ -88,23 +91,48 @@ const advice: Readonly<Record<FailureReason, string>> = {
   internal_error: 'Download it again. If it fails again, tell us the token below.',
 };
 
-function failure(reason: FailureReason, { overage }: JobRow): Html {
-  const isOurs = reason === 'internal_error' || reason === 'voided';
-  const charged = overage ? 'Its charge stays' : 'Its credit stays taken';
+/** What was given back of a download's cost: cents of its charge, or its credit. */
+interface GivenBack {
+  cents: number;
+  isCredit: boolean;
+}
+
+const givenBackOf = ({ overage }: JobRow, corrections: readonly ChargeChange[]): GivenBack => ({
+  cents: sumOf(corrections, ({ cents }) => cents),
+  isCredit: !overage && corrections.length > 0,
+});
+
+/** What a download costs in the end, and what of. */
+function netText(download: JobRow, { cents, isCredit }: GivenBack): string {
+  if (isCredit) return 'nothing: 1 credit, which was given back';
+  if (cents === 0) return costText(download);
+  return `${money((download.cents ?? 0) - cents)}: ${costText(download)}, of which ${money(cents)} was given back`;
+}
+
+function failure(reason: FailureReason, download: JobRow, givenBack: GivenBack): Html {
   return note(
     'bad',
-    html`${failureReasons[reason].message} ${advice[reason]}
-    ${isOurs ? 'What it cost is given back.' : `${charged}: a download is charged when it is queued.`}`,
+    `${failureReasons[reason].message} ${advice[reason]} ${chargeOfFailure(reason, download, givenBack)}`,
   );
 }
 
-function givenBack(timeline: readonly TimelineRow[], notes: AccountInvoices['creditNotes']): Html | false {
-  const corrections = chargeChanges(timeline, notes);
-  if (corrections.length === 0) return false;
-  return html`<ul>
+function chargeOfFailure(
+  reason: FailureReason,
+  { overage, cents: charged }: JobRow,
+  { cents, isCredit }: GivenBack,
+): string {
+  if (isCredit) return 'Its credit was given back.';
+  if (cents > 0 && cents === charged) return `Its charge of ${money(cents)} was given back.`;
+  if (cents > 0) return `Of its charge, ${money(cents)} was given back.`;
+  if (reason === 'internal_error' || reason === 'voided') return 'What it cost is given back.';
+  return `${overage ? 'Its charge stays' : 'Its credit stays taken'}: a download is charged when it is queued.`;
+}
+
+const correctionList = (corrections: readonly ChargeChange[]): Html | false =>
+  corrections.length > 0 &&
+  html`<ul>
     ${corrections.map(({ time: at, text }) => html`<li>${time(at)}: ${text}</li>`)}
   </ul>`;
-}
 
 function story(timeline: readonly TimelineRow[]): Html {
   return html`<ol class="timeline">

@@ -1,5 +1,5 @@
 import type { FastifyReply } from 'fastify';
-import { listApiKeys } from '../../../../projections/api-keys.ts';
+import { type ApiKeyRow, listApiKeys } from '../../../../projections/api-keys.ts';
 import type { JobRow } from '../../../../projections/jobs.ts';
 import {
   type DownloadFilter,
@@ -32,8 +32,8 @@ const placeOf = ({ samplePlatformOrigin }: ConsoleDependencies): ListPlace => ({
   platforms: { samplePlatformOrigin },
 });
 
-const filterIn = (filters: Filters, dependencies: ConsoleDependencies): DownloadFilter =>
-  filterOf(filters, { ...placeOf(dependencies), isToken: (text) => dependencies.tokens.verify(text) });
+const filterIn = (filters: Filters, keys: readonly ApiKeyRow[], dependencies: ConsoleDependencies): DownloadFilter =>
+  filterOf(filters, { ...placeOf(dependencies), keys, isToken: (text) => dependencies.tokens.verify(text) });
 
 export async function show(visit: OwnerVisit, dependencies: ConsoleDependencies): Promise<Answer> {
   const { pool } = dependencies;
@@ -44,16 +44,14 @@ export async function show(visit: OwnerVisit, dependencies: ConsoleDependencies)
     return page({ title: 'Downloads', section: 'downloads', content: html`${filterNote(visit)} ${form}` });
   }
   const filters = readFilters(visit.query);
-  const [downloads, keys] = await Promise.all([
-    listAccountDownloads(pool, {
-      accountId,
-      filter: filterIn(filters, dependencies),
-      after: readCursor(visit.query.get('after')),
-      before: readCursor(visit.query.get('before')),
-      limit: perPage,
-    }),
-    listApiKeys(pool, accountId),
-  ]);
+  const keys = await listApiKeys(pool, accountId);
+  const downloads = await listAccountDownloads(pool, {
+    accountId,
+    filter: filterIn(filters, keys, dependencies),
+    after: readCursor(visit.query.get('after')),
+    before: readCursor(visit.query.get('before')),
+    limit: perPage,
+  });
   const tokens = downloads.downloads.map(({ token }) => token);
   const about = await readDownloadFacts(pool, { accountId, tokens });
   return page({
@@ -73,8 +71,9 @@ export async function saveCsv(
 ): Promise<Answer> {
   const { pool } = dependencies;
   const { accountId } = visit.session;
-  const filter = filterIn(readFilters(visit.query), dependencies);
+  const filters = readFilters(visit.query);
   const keys = await listApiKeys(pool, accountId);
+  const filter = filterIn(filters, keys, dependencies);
   const exported = exportedDownloads(pool, { accountId, filter, keys });
   return await exportAnswer('csv', dependencies, { reply, ...visit }, exported);
 }

@@ -5,6 +5,7 @@ import {
   listDocuments,
   type ListedInvoice,
 } from '../../../../projections/queries/account-documents.ts';
+import { type FeeRise, readFeeRises } from '../../../../projections/queries/account-history.ts';
 import { type Html, html, numberCell } from '../../../documents/html.ts';
 import type { CreditNoteDocument, DocumentLine, InvoiceDocument } from '../../../documents/invoice-document.ts';
 import { nextInvoice, type NextInvoiceLine } from '../../../domain/next-invoice.ts';
@@ -85,6 +86,13 @@ export async function showDraft(visit: OwnerVisit, dependencies: ConsoleDependen
   const { period } = summariseUsage(usage, now);
   const { lines, total_cents: cents } = nextInvoice(usage, now);
   const total = { kind: 'total', cents } as const;
+  const raised = lines.find(({ kind }) => kind === 'fee_difference');
+  const rises = raised ? await readFeeRises(dependencies, visit.session.accountId, period) : [];
+  // The read model may be behind: then the sum stands alone.
+  const isWhole = sumOf(rises, (rise) => rise.cents) === raised?.cents;
+  const shown = lines.flatMap((line): DraftLine[] =>
+    line === raised && isWhole ? rises.map((rise) => ({ kind: 'rise', ...rise })) : [line],
+  );
   return page({
     title: 'The next invoice, so far',
     section: 'invoices',
@@ -92,7 +100,7 @@ export async function showDraft(visit: OwnerVisit, dependencies: ConsoleDependen
         This is what would be due if the billing period ended now. It ends ${time(period.end)}; the invoice is issued
         soon after.
       </p>
-      ${listTable('Lines so far', [...lines, total], {
+      ${listTable('Lines so far', [...shown, total], {
         Line: rowName((line) =>
           line.kind === 'total' ? html`<strong>Total so far</strong>` : lineText(line, dependencies.planNames),
         ),
@@ -100,18 +108,25 @@ export async function showDraft(visit: OwnerVisit, dependencies: ConsoleDependen
           kind === 'total' ? html`<strong>${money(cents)}</strong>` : money(cents),
         ),
       })}
-      <p>
-        <a href="${chargesAddress(period.start, period.end)}">The downloads that are charged beyond the allowance</a>
-      </p>`,
+      ${
+        lines.some((line) => line.kind === 'overage' && line.downloads > 0) &&
+        html`<p>
+          <a href="${chargesAddress(period.start, period.end)}">The downloads that are charged beyond the allowance</a>
+        </p>`
+      }`,
   });
 }
 
-function lineText(line: NextInvoiceLine, planNames: PlanNames): string {
+type DraftLine = NextInvoiceLine | ({ kind: 'rise' } & FeeRise);
+
+function lineText(line: DraftLine, planNames: PlanNames): Html | string {
   switch (line.kind) {
     case 'overage':
       return `Downloads beyond the allowance, less what was waived: ${count(line.downloads)}`;
     case 'fee_difference':
       return 'Rise of the monthly fee by upgrades';
+    case 'rise':
+      return html`Rise of the monthly fee to that of the plan ${planName(line.plan, planNames)}, ${day(line.time)}`;
     case 'fee':
       return `Monthly fee of the next period, plan ${planName(line.plan, planNames)}`;
   }

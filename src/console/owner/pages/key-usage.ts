@@ -1,9 +1,14 @@
-import { listRequestsOfKeys, type RequestsOfKey } from '../../../../projections/queries/requests-of-keys.ts';
+import {
+  firstDayOfRequests,
+  listRequestsOfKeys,
+  type RequestsOfKey,
+} from '../../../../projections/queries/requests-of-keys.ts';
 import { listUsageOfKeys, type UsageOfKey } from '../../../../projections/queries/usage-of-keys.ts';
 import { type Columns, type Html, html } from '../../../documents/html.ts';
 import type { BillingPeriod } from '../../../domain/billing-period.ts';
+import type { UsageSummary } from '../../../domain/usage-summary.ts';
 import { keyName } from '../../download-list.ts';
-import { amountCell, count, countCell, empty, plotFigure, rowName } from '../../parts.ts';
+import { amountCell, count, countCell, day, empty, plotFigure, rowName } from '../../parts.ts';
 import { coloursOfUse, seriesByName } from '../../series-by-name.ts';
 import { summedTable, sumOf } from '../../summed-table.ts';
 import { type Answer, type OwnerVisit, page } from '../../visit.ts';
@@ -20,9 +25,10 @@ export async function show(visit: OwnerVisit, dependencies: ConsoleDependencies)
   const { shown, starts } = await chosenPeriod(visit, dependencies);
   const { accountId } = visit.session;
   const { period } = shown;
-  const [downloads, requests] = await Promise.all([
+  const [downloads, requests, firstDay] = await Promise.all([
     listUsageOfKeys(dependencies.pool, { accountId, period, limit: maxKeys }),
     listRequestsOfKeys(dependencies.pool, { accountId, period }),
+    firstDayOfRequests(dependencies.pool, accountId),
   ]);
   const keys = joined(downloads, requests);
   return page({
@@ -35,11 +41,28 @@ export async function show(visit: OwnerVisit, dependencies: ConsoleDependencies)
         ? empty(html`<p>Nothing was asked for in this period.</p>`)
         : html`${plots(keys, period)} ${table(keys, period)}
             <p class="soft">
-              Requests are those to the API with the key, whatever they were answered. They are counted a few seconds
-              late, and kept for 400 days. The console has no key, so its requests are not counted here.
+              ${requestsSince(firstDay, period)} ${otherCount(keys, shown)} Requests are those to the API with the key,
+              whatever they were answered. They are counted a few seconds late, and kept for 400 days. The console has
+              no key, so its requests are not counted here.
             </p>`
     }`,
   });
+}
+
+/** Downloads may be older than the counts of requests. */
+function requestsSince(firstDay: string | null, { start }: BillingPeriod): Html | false {
+  if (firstDay === null) return html`<strong>No request has been counted yet.</strong>`;
+  return firstDay > start.slice(0, 10) && html`<strong>Requests are counted since ${day(firstDay)}.</strong>`;
+}
+
+/** Of those that were given back, a period knows nothing any more. */
+function otherCount(
+  keys: readonly KeyUse[],
+  { downloads, overage }: Pick<UsageSummary, 'downloads' | 'overage'>,
+): string | false {
+  const counted = downloads.used + overage.downloads;
+  if (sumOf(keys, ({ usage }) => usage.downloads) <= counted) return false;
+  return `Downloads are all that were queued; the overview counts ${count(counted)}, without those that were given back.`;
 }
 
 type CountsOf<Usage extends UsageOfKey | RequestsOfKey> = Omit<Usage, 'key_id' | 'key_prefix' | 'label'>;

@@ -49,7 +49,6 @@ async function content(visit: OwnerVisit, dependencies: ConsoleDependencies): Pr
                   >Label, to tell it from the others
                   <input
                     name="label"
-                    maxlength="100"
                     placeholder="for example: nightly import"
                     autocomplete="off"
                     value="${typed('label') ?? ''}"

@@ -6,7 +6,7 @@ import { findPerson, listPeople, maxPeople, type People } from '../../../domain/
 import { email as emailField } from '../../../domain/plain-text.ts';
 import { isRefused } from '../../../domain/refusals.ts';
 import type { ListedSession } from '../../../ports/console-sessions.ts';
-import { doneAt, doneNote, formTokenField, postForm } from '../../form-fields.ts';
+import { doneAt, doneNote, folded, formTokenField, postForm } from '../../form-fields.ts';
 import { untilInForce } from '../../in-force.ts';
 import { actionCell, count, listTable, rowName, tag, time } from '../../parts.ts';
 import { type Answer, badInput, missing, type OwnerVisit, PageRefusal, redirect } from '../../visit.ts';
@@ -21,11 +21,15 @@ export function peopleAndSessions(visit: OwnerVisit, people: People, sessions: r
   const { session } = visit;
   const listed = listPeople(people);
   const removal = ({ personId, email }: (typeof listed)[number]) =>
-    listed.length > 1 &&
-    html`<form method="post" action="/console/settings/people/${personId}/remove">
-      ${formTokenField(session)}
-      <button class="quiet">Remove<span class="visually-hidden"> ${email}</span></button>
-    </form>`;
+    personId !== session.personId &&
+    folded(
+      html`Remove<span class="visually-hidden"> ${email}</span>…`,
+      html`<form method="post" action="/console/settings/people/${personId}/remove" class="stack">
+        ${formTokenField(session)}
+        <p>${email} is signed out everywhere, and can sign in again only if somebody of the account invites them.</p>
+        <button class="quiet">Remove this person</button>
+      </form>`,
+    );
   const again = ({ personId, email, hasSignedIn }: (typeof listed)[number]) =>
     !hasSignedIn &&
     personId !== session.personId &&
@@ -128,13 +132,16 @@ const whyNotInvited: Record<AccountRefusal<'invite_person'>, string> = {
   too_many_people: `An account has at most ${count(maxPeople)} people. Remove somebody first.`,
 };
 
+/** Nobody removes themselves: whoever stays may never have signed in, and the account would be lost to its owner. */
 export async function remove(visit: OwnerVisit, dependencies: ConsoleDependencies): Promise<Answer> {
   const personId = visit.params['person'] ?? '';
+  if (personId === visit.session.personId)
+    throw badInput('Somebody else of the account can remove you. Nobody was removed.');
   const removed = await removePerson(dependencies.accounts, { personId, ...requestOf(visit) });
   if (isRefused(removed))
     throw removed.refusal === 'person_not_found' ? missing() : badInput(whyNotRemoved[removed.refusal]);
   await untilPeopleInForce(dependencies);
-  return redirect(personId === visit.session.personId ? '/console/sign-in' : doneAt('/console/settings', 'removed'));
+  return redirect(doneAt('/console/settings', 'removed'));
 }
 
 const whyNotRemoved: Record<Exclude<AccountRefusal<'remove_person'>, 'person_not_found'>, string> = {

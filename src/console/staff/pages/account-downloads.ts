@@ -1,6 +1,6 @@
 import type { FastifyReply } from 'fastify';
 import { z } from 'zod';
-import { listApiKeys } from '../../../../projections/api-keys.ts';
+import { type ApiKeyRow, listApiKeys } from '../../../../projections/api-keys.ts';
 import {
   type DownloadFilter,
   listAccountDownloads,
@@ -36,7 +36,7 @@ const aroundMs = 30 * 60_000;
 interface Given {
   accountId: string;
   filters: Filters;
-  filter: DownloadFilter;
+  filterFor: (keys: readonly ApiKeyRow[]) => DownloadFilter;
   /** UTC ISO-8601. */
   moment: string | undefined;
   place: ListPlace;
@@ -54,30 +54,32 @@ function readGiven(visit: StaffVisit, dependencies: StaffDependencies): Given {
   const { query } = visit;
   const filters = readFilters(query);
   const moment = readMoment(query.get('at'));
-  const filter = filterOf(filters, { ...place, isToken: (text) => jobToken.safeParse(text).success });
   const until = moment === undefined ? {} : { to: new Date(Date.parse(moment) + aroundMs).toISOString() };
-  return { accountId, filters, filter: { ...filter, ...until }, moment, place };
+  const isToken = (text: string) => jobToken.safeParse(text).success;
+  const filterFor = (keys: readonly ApiKeyRow[]) => ({ ...filterOf(filters, { ...place, keys, isToken }), ...until });
+  return { accountId, filters, filterFor, moment, place };
 }
 
 const accessRecordsOf = (accountId: string): AccessRecord[] => [{ accountId, token: null, page: 'downloads' }];
 
 export async function show(visit: StaffVisit, dependencies: StaffDependencies): Promise<Answer> {
   if (visit.refused) return refusedPage(visit, dependencies);
-  const { accountId, filters, filter, moment, place } = readGiven(visit, dependencies);
+  const { accountId, filters, filterFor, moment, place } = readGiven(visit, dependencies);
   const view = {
     input: z.object({}),
     read: async ({ pool }: StaffDependencies) => {
+      const keys = await listApiKeys(pool, accountId);
       const downloads = await listAccountDownloads(pool, {
         accountId,
         limit: perPage,
-        filter,
+        filter: filterFor(keys),
         after: readCursor(visit.query.get('after')),
         before: readCursor(visit.query.get('before')),
       });
       const tokens = downloads.downloads.map(({ token }) => token);
       const about = await readDownloadFacts(pool, { accountId, tokens });
       const account: NamedRow = { account_id: accountId };
-      return { downloads, about, account, keys: await listApiKeys(pool, accountId) };
+      return { downloads, about, account, keys };
     },
     accessRecords: () => accessRecordsOf(accountId),
     named: ({ account }: { account: NamedRow }) => [account],
@@ -122,9 +124,9 @@ export async function saveCsv(
   dependencies: StaffDependencies,
   reply: FastifyReply,
 ): Promise<Answer> {
-  const { accountId, filter } = readGiven(visit, dependencies);
+  const { accountId, filterFor } = readGiven(visit, dependencies);
   const keys = await seeKeys(visit, dependencies, accountId);
-  const exported = exportedDownloads(dependencies.exportPool, { accountId, filter, keys });
+  const exported = exportedDownloads(dependencies.exportPool, { accountId, filter: filterFor(keys), keys });
   return await exportAnswer('csv', dependencies, { reply, ...visit }, exported);
 }
 
@@ -137,6 +139,6 @@ function readMoment(text: string | null): string | undefined {
   if (text === null || text.trim() === '') return undefined;
   const instant = `${text.trim().slice(0, 16)}:00.000Z`;
   if (!z.iso.datetime().safeParse(instant).success || instant.startsWith('0000'))
-    throw badInput('at: is a time such as 2026-11-24T10:15.');
+    throw badInput('At about: a time such as 2026-11-24T10:15 is expected.');
   return instant;
 }
