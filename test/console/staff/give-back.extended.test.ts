@@ -62,6 +62,11 @@ describe('a charge whose books are open', () => {
     const ask = (browser: Browser, index: number) =>
       browser.post(`/staff/downloads/${tokens[index]}/correct`, asking({ amount: '0.25' }));
     expect(await follow(support, await ask(support, 0))).toContain('it waits for another person, of finance');
+    // Whoever looks at the charge next learns that it is asked back already.
+    for (const path of [`/staff/downloads/${tokens[0]}`, `/staff/downloads/${tokens[0]}/correct`])
+      expect(textOf(await finance.get(path))).toContain('A correction of $0.25 waits for approval (CASE-1)');
+    for (const path of [`/staff/downloads/${tokens[1]}`, `/staff/downloads/${tokens[1]}/correct`])
+      expect(textOf(await finance.get(path))).not.toContain('waits for approval');
     expect(await follow(finance, await ask(finance, 1))).toContain('$0.25 is given back.');
     expect(await follow(finance, await ask(finance, 2))).toContain('$0.25 is given back.');
     // The third would be 75 cents within a day.

@@ -7,6 +7,7 @@ import { accountLink, accountPath, correctionPath, downloadPath, eventAtPath, ev
 import { viewPage } from '../view.ts';
 import { type Download, download as downloadView } from '../views/download.ts';
 import { amountsOf, type Step, type StepKind, stepKinds } from '../views/download-steps.ts';
+import { waitingNote } from './corrections.ts';
 
 /** A download, replayed: every step from the request to whoever has looked at it. */
 
@@ -84,6 +85,7 @@ function cost(download: Download): Html {
   if (!overage) return html`1 credit of the plan${steps.some(isReturn) && ', given back'}`;
   if (charged === null) return html`overage`;
   return html`${money(charged)}${givenBack > 0 && `, ${money(givenBack)} given back, ${money(left)} left`}
+  ${waitingNote(download.waiting_corrections)}
   ${
     left > 0
       ? html`<p><a class="button second" href="${downloadPath(token)}/correct">Give back…</a></p>`
