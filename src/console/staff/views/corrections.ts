@@ -171,12 +171,16 @@ async function readCorrections(
   if (isOfAsked(given)) {
     const found = await listCorrections(client, { filter: filterOf(given), before, limit });
     const { rows, next } = firstRows(found, perPage, ({ position: place }) => place);
-    return { ...wait, given_back: [], asked: rows.map(unnamed), next };
+    return { ...wait, given_back: [], asked: newestFirst(rows.map(unnamed), ({ asked_at: at }) => at), next };
   }
   const found = await listGivenBack(client, { accountId: given.account, before, limit });
   const { rows, next } = firstRows(found, perPage, ({ position: place }) => place);
-  return { ...wait, given_back: rows.map(givenBackOf), asked: [], next };
+  return { ...wait, given_back: newestFirst(rows.map(givenBackOf), ({ time }) => time), asked: [], next };
 }
+
+/** By the time that is shown: the log has what processes with different clocks have written, in the order of its arrival. */
+const newestFirst = <Row>(rows: readonly Row[], timeOf: (row: Row) => string): Row[] =>
+  rows.toSorted((one, other) => Date.parse(timeOf(other)) - Date.parse(timeOf(one)));
 
 const filterOf = ({ account: accountId, status, by, reference }: CorrectionsInput) => ({
   accountId,
