@@ -56,7 +56,9 @@ function filters({ query }: StaffVisit): Html {
       ['', 'what was given back'],
       ['asked', 'what was asked for here'],
     ])}
-    <label>Account <input name="account" value="${query.get('account') ?? ''}" maxlength="60" /></label>
+    <label
+      >Account <input name="account" value="${query.get('account') ?? ''}" maxlength="60" placeholder="acc_…"
+    /></label>
     ${choiceField('State', 'status', query.get('status'), [['', 'any'], ...Object.entries(statusNames)])}
     <label>Asked by <input name="by" value="${query.get('by') ?? ''}" maxlength="60" placeholder="stf_…" /></label>
     <label>Reference <input name="reference" value="${query.get('reference') ?? ''}" maxlength="100" /></label>
