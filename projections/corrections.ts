@@ -128,6 +128,19 @@ export const listWaitingCorrections = (
     [status, except, limit],
   );
 
+/** Those about charges of these downloads that wait for a second person, the oldest first. */
+export const listWaitingCorrectionsOf = (
+  client: Queryable,
+  { accountId, tokens }: { accountId: string; tokens: readonly string[] },
+): Promise<CorrectionRow[]> =>
+  select(
+    client,
+    `where account_id = $1 and status = 'asked' and exists (
+       select from jsonb_array_elements(correction->'charges') charge where charge->>'token' = any($2::text[])
+     ) order by c.position`,
+    [accountId, tokens],
+  );
+
 export interface CorrectionFilter {
   accountId?: string | undefined;
   /** Id of the person who asked. */

@@ -70,7 +70,7 @@ export async function readAccountRecord(client: Queryable, accountId: string): P
     listOf(
       'notices',
       `json_build_object('kind', n.kind, 'event_id', n.event_id, 'time', n.time, 'pool', n.pool,
-         'threshold_percent', n.threshold_percent, 'limited_key_id', n.limited_key_id, 'waiting', n.waiting)`,
+         'threshold_percent', n.threshold_percent, 'limited_key_id', n.limited_key_id, 'document', n.document, 'waiting', n.waiting)`,
       `(${noticesSql(ofAccount)}) n`,
       'n.time desc, n.event_id desc',
     ),

@@ -163,6 +163,8 @@ export interface Notice {
   threshold_percent: number | null;
   /** The key whose limit a warning is about; null: the account's own. */
   limited_key_id: string | null;
+  /** What the mails are about; null for a warning, and for mails that staff have asked for again. */
+  document: { type: 'InvoiceIssued' | 'CreditNoteIssued'; number: number } | null;
   /** Mails that are not recorded yet. */
   waiting: number;
 }
@@ -170,10 +172,12 @@ export interface Notice {
 /** @param which of the rows of each table, by its alias: a condition, and an order */
 export const noticesSql = (which: (alias: string) => string) => `
   (select case type when 'OverageCapReached' then 'overage_cap' else 'usage_warning' end as kind, event_id, account_id, w.time,
-          pool, threshold_percent, limited_key_id, (message_id is null)::int as waiting
+          pool, threshold_percent, limited_key_id, null::json as document, (message_id is null)::int as waiting
    from usage_warnings w where ${which('w')})
   union all
-  (select 'document', event_id, account_id, d.time, null, null, null, jsonb_array_length(waiting)
+  (select 'document', event_id, account_id, d.time, null, null, null,
+          (select json_build_object('type', i.type, 'number', i.number) from invoices i where i.event_id = d.event_id),
+          jsonb_array_length(waiting)
    from document_mails d where ${which('d')})`;
 
 /** The newest first, in one statement. @param before a notice: only older ones */

@@ -37,7 +37,7 @@ export const refusalNote = (visit: Pick<Visit, 'refused'>, action: string): Html
 
 /** Why the address of a list was refused; it stands above the form of its filters, which has what was typed. */
 export const filterNote = ({ refused }: Pick<Visit, 'refused'>): Html | false =>
-  refused !== undefined && outcomeNote('bad', refused.message);
+  refused !== undefined && outcomeNote('bad', refused.message.charAt(0).toUpperCase() + refused.message.slice(1));
 
 /** What a form of filters has sent, good or not. */
 export const sentFilters = ({ query }: Pick<Visit, 'query'>): Readonly<Record<string, string>> =>

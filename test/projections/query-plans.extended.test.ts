@@ -9,6 +9,7 @@ import {
   listCorrections,
   listMadeEvents,
   listWaitingCorrections,
+  listWaitingCorrectionsOf,
   readCorrection,
 } from '../../projections/corrections.ts';
 import { readCustomers } from '../../projections/customers.ts';
@@ -197,7 +198,7 @@ async function fillForStaff(pool: Pool): Promise<void> {
   await pool.query(
     `insert into corrections
      select md5('x' || n)::uuid, ${account}, n, (array['asked', 'permitted', 'made', 'refused', 'failed'])[1 + least(n % 40, 4)], 1,
-       'charges', '{}', 'ask-' || n, 1, 1, true, md5('a' || n)::uuid, now(), jsonb_build_object('id', 'stf_' || n % 100)
+       'charges', jsonb_build_object('charges', jsonb_build_array(jsonb_build_object('token', 'T' || n))), 'ask-' || n, 1, 1, true, md5('a' || n)::uuid, now(), jsonb_build_object('id', 'stf_' || n % 100)
      from generate_series(1, $1::int) n`,
     [accounts],
   );
@@ -558,6 +559,11 @@ describe('the other queries of staff', () => {
   it.each<[string, number, (client: Pick<Pool, 'query'>) => Promise<unknown[]>]>([
     ['corrections that wait', 50, (client) => listWaitingCorrections(client, { status: 'asked', limit: 50 })],
     ['corrections of an account', 1, (client) => listCorrections(client, { filter: { accountId: small }, limit: 50 })],
+    [
+      'corrections of charges that wait',
+      1,
+      (client) => listWaitingCorrectionsOf(client, { accountId: accountOf(40), tokens: ['T40'] }),
+    ],
     ['corrections of a person', 20, (client) => listCorrections(client, { filter: { askedBy: 'stf_7' }, limit: 20 })],
     ['the newest corrections', 50, (client) => listCorrections(client, { limit: 50 })],
     // A correction is looked for beside each.
@@ -583,7 +589,8 @@ describe('the other queries of staff', () => {
         })),
       ],
     ],
-    ['warnings and mails', 100, (client) => listNotices(client, { limit: 50 })],
+    // With the document of each mail.
+    ['warnings and mails', 150, (client) => listNotices(client, { limit: 50 })],
     // Each with its download, and with what was given back of it.
     ['charges', 300, async (client) => (await listPeriodCharges(client, { ...charged, limit: 50 })).rows],
     [

@@ -206,12 +206,20 @@ async function withNames<Row extends object>(
 
 /** @throws {PageRefusal} naming the field at fault */
 function readInput<Input>(schema: z.ZodType<Input>, given: unknown): Input {
-  const input = schema.safeParse(given);
+  const input = schema.safeParse(given, { error: inWords });
   if (input.success) return input.data;
   const [first] = input.error.issues;
   const name = first?.path.join('.') ?? '';
   throw badInput(`${name === '' ? 'The input' : name}: ${first?.message ?? 'cannot be read'}`);
 }
+
+/** What is expected, where a schema does not say it itself. @returns undefined: in the words of the library */
+const inWords: z.core.$ZodErrorMap = (issue) => {
+  if (issue.code === 'invalid_value') return `is none of ${issue.values.map(String).join(', ')}`;
+  if (issue.code === 'invalid_format') return 'is not written as it has to be';
+  if (issue.code === 'too_big') return `has more than ${String(issue.maximum)} characters`;
+  return undefined;
+};
 
 /** Whether a part of the path cannot be read: then there is no form of filters that would mend it. */
 const isPathRefused = <Input, Shown>({ input }: View<Input, Shown>, visit: StaffVisit): boolean =>

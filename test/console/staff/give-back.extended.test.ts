@@ -27,12 +27,24 @@ it('a credit that the service has given back is shown as such', async () => {
   const account = await chargedAccount(service, 1, { downloads_limit: 10 });
   const [token = ''] = account.tokens;
   await failDownloads(service, account, { fault: 'service' });
-  expect(textOf(await support.get(`/staff/downloads/${token}`))).toContain('Cost 1 credit of the plan Token');
+  expect(textOf(await support.get(`/staff/downloads/${token}`))).toContain(
+    'Cost 1 credit of the plan The service was at fault: it gives the charge back by itself, unless the terms',
+  );
   const dependencies = { ...service.commands, readCredits: () => Promise.resolve(undefined) };
   expect(await returnServiceFailure(dependencies, { token, timeoutMs: patienceMs })).toBe('credit_returned');
   const isReturned = async () =>
-    textOf(await support.get(`/staff/downloads/${token}`)).includes('Cost 1 credit of the plan, given back Token');
+    textOf(await support.get(`/staff/downloads/${token}`)).includes(
+      'Cost 1 credit of the plan, given back Given back: the service was at fault. Token',
+    );
   await waitFor(isReturned, { what: 'the return of the credit on the page' });
+});
+
+it('a charge that stays says whose fault the failure was', async () => {
+  const account = await chargedAccount(service, 1);
+  await failDownloads(service, account);
+  expect(textOf(await support.get(`/staff/downloads/${account.tokens[0]}`))).toMatch(
+    /Cost \$0\.25 Charged: the video or its platform was at fault\. Give back/,
+  );
 });
 
 describe('a charge whose books are open', () => {
@@ -62,6 +74,11 @@ describe('a charge whose books are open', () => {
     const ask = (browser: Browser, index: number) =>
       browser.post(`/staff/downloads/${tokens[index]}/correct`, asking({ amount: '0.25' }));
     expect(await follow(support, await ask(support, 0))).toContain('it waits for another person, of finance');
+    // Whoever looks at the charge next learns that it is asked back already.
+    for (const path of [`/staff/downloads/${tokens[0]}`, `/staff/downloads/${tokens[0]}/correct`])
+      expect(textOf(await finance.get(path))).toContain('A correction of $0.25 waits for approval (CASE-1)');
+    for (const path of [`/staff/downloads/${tokens[1]}`, `/staff/downloads/${tokens[1]}/correct`])
+      expect(textOf(await finance.get(path))).not.toContain('waits for approval');
     expect(await follow(finance, await ask(finance, 1))).toContain('$0.25 is given back.');
     expect(await follow(finance, await ask(finance, 2))).toContain('$0.25 is given back.');
     // The third would be 75 cents within a day.

@@ -171,7 +171,7 @@ it('warnings and mails are listed', async () => {
   const accountId = await service.openAccount('told@example.com');
   await waitFor(async () => (await get('/staff/operation/notices')).includes(accountId), { what: 'its first invoice' });
   expect(await get('/staff/operation/notices')).toMatch(
-    new RegExp(`Invoice or credit note told@example.com ${accountId} 1 not sent yet`),
+    new RegExp(`Invoice 1 told@example.com ${accountId} 1 not sent yet`),
   );
   expect((await support.get('/staff/operation/notices?before=x')).status).toBe(400);
 });

@@ -19,6 +19,7 @@ beforeAll(async () => {
 });
 
 const day = 'day such as 2026-11-24';
+const noAccount = 'Account: an id such as acc_… is expected; the search finds it by name, mail address or tax ID';
 const month = new Date().toISOString().slice(0, 7);
 
 interface Refused {
@@ -64,43 +65,49 @@ const refused: Readonly<Record<string, Refused>> = {
   overage: {
     by: () => finance,
     path: () => '/staff/overage?month=all&account=Kuehn&difference=yes',
-    why: 'account:',
+    why: noAccount,
     typed: 'value="Kuehn"',
   },
   'the file of overage': {
     by: () => finance,
     path: () => '/staff/overage.csv?month=all&account=Kuehn',
-    why: 'account:',
+    why: noAccount,
     typed: 'value="Kuehn"',
   },
   corrections: {
     by: () => finance,
     path: () => `/staff/corrections?status=done&reference=CASE-1`,
-    why: 'status:',
+    why: 'Status: is none of asked, permitted, refused, made, failed',
     typed: 'value="CASE-1"',
+  },
+  'corrections of an account': {
+    by: () => finance,
+    path: () => '/staff/corrections?account=Kuehn',
+    why: noAccount,
+    typed: 'value="Kuehn"',
   },
   'charges of a period': {
     by: () => finance,
     path: () => `/staff/overage/${accountId}/${month}-01?on=24.11.2026&search=cats`,
-    why: `on: is not a ${day}`,
+    why: `On: is not a ${day}`,
     typed: 'value="cats"',
   },
   'accounts of a month': {
     by: () => finance,
     path: () => `/staff/months/${month}?account=Kuehn&not_invoiced=yes`,
-    why: 'account:',
+    why: noAccount,
     typed: 'value="Kuehn"',
   },
   'the sales book': {
     by: () => finance,
     path: () => '/staff/sales-book?issued=November&country=de',
-    why: 'issued: is not a month such as 2026-11',
+    why: 'Issued: is not a month such as 2026-11',
     typed: 'value="de"',
   },
   'looks at personal data': {
     by: () => admin,
     path: () => `/staff/people/looks?account=Kuehn`,
-    why: 'account: is not the id of an account',
+    why: noAccount,
     typed: 'value="Kuehn"',
   },
 };

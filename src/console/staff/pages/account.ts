@@ -26,14 +26,14 @@ import {
 } from '../../parts.ts';
 import { summedTable } from '../../summed-table.ts';
 import type { StaffVisit } from '../../visit.ts';
-import { accountPath, correctionPath, documentPath, downloadPath, eventPath } from '../addresses.ts';
+import { accountPath, correctionPath, documentPath, downloadPath } from '../addresses.ts';
 import type { StaffDependencies } from '../dependencies.ts';
 import { viewPage } from '../view.ts';
 import { account as accountView, type AccountShown } from '../views/account.ts';
 import { momentField } from './account-downloads.ts';
 import { accountLife } from './account-life.ts';
 import { correctionTag } from './corrections.ts';
-import { mailsTag, noticeText } from './notices.ts';
+import { mailsTag, noticePath, noticeText } from './notices.ts';
 
 /** One account: what it has bought and used, who belongs to it, and what was given back. */
 
@@ -247,11 +247,13 @@ const corrections = ({ account_id: id, corrections: newest }: AccountShown): Htm
     )}
     <p><a href="/staff/corrections?account=${id}">All that was given back to this account</a></p>`;
 
-const notices = ({ notices: newest, keys: all }: AccountShown): Html =>
+const notices = ({ account_id: id, notices: newest, keys: all }: AccountShown): Html =>
   listTable({ name: 'Warnings and mails', none: html`<p class="soft">None yet.</p>` }, newest, {
     Time: (notice) => time(notice.time),
     What: (notice) =>
-      html`<a data-row href="${eventPath(notice.event_id)}">${noticeText(notice, keyOf(notice, all))}</a>`,
+      html`<a data-row href="${noticePath({ ...notice, account_id: id })}"
+        >${noticeText(notice, keyOf(notice, all))}</a
+      >`,
     Mails: mailsTag,
   });
 

@@ -14,6 +14,7 @@ import {
   type ShownActor,
   type ShownCorrection,
 } from '../views/corrections.ts';
+import type { WaitingCorrection } from '../views/waiting-corrections.ts';
 
 /** Who gave what back, why and with whose approval; and what waits for somebody. */
 
@@ -55,7 +56,9 @@ function filters({ query }: StaffVisit): Html {
       ['', 'what was given back'],
       ['asked', 'what was asked for here'],
     ])}
-    <label>Account <input name="account" value="${query.get('account') ?? ''}" maxlength="60" /></label>
+    <label
+      >Account <input name="account" value="${query.get('account') ?? ''}" maxlength="60" placeholder="acc_…"
+    /></label>
     ${choiceField('State', 'status', query.get('status'), [['', 'any'], ...Object.entries(statusNames)])}
     <label>Asked by <input name="by" value="${query.get('by') ?? ''}" maxlength="60" placeholder="stf_…" /></label>
     <label>Reference <input name="reference" value="${query.get('reference') ?? ''}" maxlength="100" /></label>
@@ -76,6 +79,19 @@ const statusNames: Readonly<Record<CorrectionStatus, string>> = {
 const statusKinds = { asked: 'warn', permitted: 'info', refused: 'bad', made: 'good', failed: 'bad' } as const;
 
 export const correctionTag = (status: CorrectionStatus): Html => tag(statusNames[status], statusKinds[status]);
+
+/** What of charges is asked back already: beside what asks it back. */
+export const waitingNote = (waiting: readonly WaitingCorrection[]): Html | false =>
+  waiting.length > 0 &&
+  html`<ul class="plain">
+    ${waiting.map(
+      ({ correction_id: id, cents, reference }) =>
+        html`<li>
+          ${tag('asked back', 'warn')} A correction of ${money(cents)}
+          <a href="${correctionPath(id)}">waits for approval</a> (${reference})
+        </li>`,
+    )}
+  </ul>`;
 
 /** @param ownId of the reader */
 export const who = ({ id, role, reason: _reason }: ShownActor, ownId: string): Html =>

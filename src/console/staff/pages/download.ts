@@ -1,5 +1,6 @@
 import { maxAccessRecords } from '../../../../projections/queries/download-record.ts';
 import { type Html, html } from '../../../documents/html.ts';
+import type { FailureReason } from '../../../domain/failure-reasons.ts';
 import { downloadName, idempotencyText, keyName } from '../../download-list.ts';
 import { isUnfinished } from '../../live/live-downloads.ts';
 import { actorText, bytes, count, duration, exactTime, facts, money, note, statusTag, time } from '../../parts.ts';
@@ -7,6 +8,7 @@ import { accountLink, accountPath, correctionPath, downloadPath, eventAtPath, ev
 import { viewPage } from '../view.ts';
 import { type Download, download as downloadView } from '../views/download.ts';
 import { amountsOf, type Step, type StepKind, stepKinds } from '../views/download-steps.ts';
+import { waitingNote } from './corrections.ts';
 
 /** A download, replayed: every step from the request to whoever has looked at it. */
 
@@ -81,9 +83,10 @@ function factsOf(download: Download): Html {
 
 function cost(download: Download): Html {
   const { overage, charged_cents: charged, given_back_cents: givenBack, left_cents: left, token, steps } = download;
-  if (!overage) return html`1 credit of the plan${steps.some(isReturn) && ', given back'}`;
+  if (!overage) return html`1 credit of the plan${steps.some(isReturn) && ', given back'}${faultText(download)}`;
   if (charged === null) return html`overage`;
   return html`${money(charged)}${givenBack > 0 && `, ${money(givenBack)} given back, ${money(left)} left`}
+  ${faultText(download)} ${waitingNote(download.waiting_corrections)}
   ${
     left > 0
       ? html`<p><a class="button second" href="${downloadPath(token)}/correct">Give back…</a></p>`
@@ -93,6 +96,26 @@ function cost(download: Download): Html {
 
 const isReturn = ({ event }: Step) =>
   event !== null && ['DownloadCreditReturned', 'DownloadVoided'].includes(event.type);
+
+/** Why the charge of a failed download stays, or does not (`failed-job-keeps-charge.ts`). */
+function faultText({ failure_reason: reason, steps, overage, left_cents: left }: Download): Html | false {
+  const fault = steps.findLast(({ event }) => event?.type === 'JobFailed')?.event?.data?.['fault'];
+  if (reason === null || (fault !== 'video' && fault !== 'service')) return false;
+  const isGivenBack = overage ? left === 0 : steps.some(isReturn);
+  return html`<p class="soft">${fault === 'video' ? videoFaultText(reason) : serviceFaultText(isGivenBack)}</p>`;
+}
+
+const videoFaultText = (reason: FailureReason): string =>
+  `Charged: the video or its platform was at fault.${
+    reason === 'rate_limited_by_platform'
+      ? ' A limit that the platform sets counts as its own doing: the service has done its work.'
+      : ''
+  }`;
+
+const serviceFaultText = (isGivenBack: boolean): string =>
+  isGivenBack
+    ? 'Given back: the service was at fault.'
+    : 'The service was at fault: it gives the charge back by itself, unless the terms of the period exclude that.';
 
 function neighbours({ usage: { stream, before, after } }: Download): Html {
   const link = (place: typeof before, key: string, text: string) =>

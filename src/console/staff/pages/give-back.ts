@@ -10,6 +10,7 @@ import type { StaffDependencies } from '../dependencies.ts';
 import { seeAs, viewPage } from '../view.ts';
 import { type ChargeLeft, chargeOfDownload, type ChargesLeft, tickedCharges } from '../views/charges-left.ts';
 import { chargeTag, downloadCell } from './charges.ts';
+import { waitingNote } from './corrections.ts';
 
 /** Gives back charges of one period: the one of a download, or those that were ticked in the list of the period. */
 
@@ -100,7 +101,7 @@ function content(
     ],
     ['Left', html`<strong>${money(left)}</strong>${charges.length > 1 && ` of ${count(charges.length)} charges`}`],
   ])}
-  ${charges.length > 0 && chargeTable(charges)}
+  ${charges.length > 0 && chargeTable(charges)} ${waitingNote(shown.waiting_corrections)}
   ${note('info', isNothingLeft ? 'All of it is given back.' : wayTexts[way])}
   ${left > 0 && correctionForm(visit, dependencies, { action, cents: left, deed: deedFor(charges, left), about })}`;
 }

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { listNotices, type Notice } from '../../../../projections/queries/operation.ts';
 import { type Html, html } from '../../../documents/html.ts';
 import { count, empty, listTable, tag, time } from '../../parts.ts';
-import { accountLink, eventPath, olderLink } from '../addresses.ts';
+import { accountLink, documentPath, eventPath, olderLink } from '../addresses.ts';
 import { firstRows, type Rows, type View, viewPage } from '../view.ts';
 import { parts } from './operation.ts';
 
@@ -35,7 +35,7 @@ export const show = viewPage(notices, {
   content: ({ rows, next }) =>
     html`${parts('notices')}
     ${listTable({ name: 'Warnings and mails', none: empty(html`<p>Nobody was told anything yet.</p>`) }, rows, {
-      Time: (notice) => html`<a data-row href="${eventPath(notice.event_id)}">${time(notice.time)}</a>`,
+      Time: (notice) => html`<a data-row href="${noticePath(notice)}">${time(notice.time)}</a>`,
       What: (notice) => noticeText(notice, notice.limited_key_id),
       Account: (notice) => accountLink(notice),
       Mails: mailsTag,
@@ -45,14 +45,29 @@ export const show = viewPage(notices, {
 
 /** @param key whose limit it is about, by a name or by its id; null: none */
 export function noticeText(
-  { kind, pool, threshold_percent: percent }: Pick<Notice, 'kind' | 'pool' | 'threshold_percent'>,
+  {
+    kind,
+    pool,
+    threshold_percent: percent,
+    document,
+  }: Pick<Notice, 'kind' | 'pool' | 'threshold_percent' | 'document'>,
   key: string | null,
 ): string {
+  if (document !== null)
+    return `${document.type === 'InvoiceIssued' ? 'Invoice' : 'Credit note'} ${String(document.number)}`;
   if (kind === 'document') return 'Invoice or credit note';
   if (kind === 'overage_cap') return 'The overage cap was reached';
   const used = `${String(percent ?? 0)} % of ${pool ?? ''} used`;
   return key === null ? used : `${used}, of the limit of the key ${key}`;
 }
+
+/** The page of its document, or else its event. */
+export const noticePath = ({
+  account_id: accountId,
+  event_id: eventId,
+  document,
+}: Pick<Notice, 'account_id' | 'event_id' | 'document'>): string =>
+  document === null ? eventPath(eventId) : documentPath(document.type, { accountId, number: document.number });
 
 /** Whether the mails about something are sent. */
 export const mailsTag = ({ waiting }: { waiting: number }): Html =>

@@ -58,7 +58,8 @@ export async function show(visit: StaffVisit, dependencies: StaffDependencies): 
 function whatWaits({ corrections, periods }: WhatWaits): Html {
   if (corrections.length === 0 && periods.length === 0)
     return html`<p>No correction waits for a second person, and all books that should be closed are.</p>`;
-  return html`${summedTable(
+  return html`${corrections.length > 0 && html`<h3>Corrections that wait for a second person</h3>`}
+  ${summedTable(
     { name: 'Corrections that wait for a second person', none: html`` },
     corrections,
     {

@@ -116,6 +116,10 @@ const shown = z.strictObject({
     pool: z.string().nullable(),
     threshold_percent: z.int().nullable(),
     limited_key_id: z.string().nullable().describe("The key whose limit a warning is about; null: the account's own."),
+    document: z
+      .strictObject({ type: z.enum(['InvoiceIssued', 'CreditNoteIssued']), number: z.int() })
+      .nullable()
+      .describe('What the mails are about; null for a warning, and for mails that staff have asked for again.'),
     waiting: z.int().describe('Mails that are not recorded yet.'),
   }),
   looks: listOf('Who of staff has looked at personal data of the account: the newest 10.', {

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { listWaitingCorrectionsOf } from '../../../../projections/corrections.ts';
 import { readJob } from '../../../../projections/jobs.ts';
 import { readChargesAt } from '../../../../projections/queries/period-charges.ts';
 import { readChargesOf } from '../../../commands/what-is-left.ts';
@@ -9,6 +10,7 @@ import { missing } from '../../visit.ts';
 import type { StaffDependencies } from '../dependencies.ts';
 import type { View } from '../view.ts';
 import { chargeRowOf, periodInput } from './charges.ts';
+import { waitingOf } from './waiting-corrections.ts';
 
 /** Charges of one period, and what may still be given back of each: from the log, because money is given back of them. */
 
@@ -21,7 +23,9 @@ async function readChargesLeftAt(
 ) {
   const rows = (await readChargesAt(pool, { accountId, stream, revisions })).map(chargeRowOf);
   const listed = rows.flatMap((row) => (row.token === null ? [] : [{ ...row, token: row.token }]));
-  const about = { account_id: accountId, stream };
+  const tokens = listed.map(({ token }) => token);
+  const waiting = waitingOf(await listWaitingCorrectionsOf(pool, { accountId, tokens }), tokens);
+  const about = { account_id: accountId, stream, waiting_corrections: waiting };
   if (listed.length === 0) return { ...about, way: 'none' as const, charges: [] };
   const left = await readChargesOf(store, { accountId, stream, charges: listed });
   if (isRefused(left))

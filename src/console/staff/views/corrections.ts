@@ -17,7 +17,7 @@ import { missing } from '../../visit.ts';
 import type { StaffDependencies } from '../dependencies.ts';
 import { firstRows, type JsonView } from '../view.ts';
 import { chargeRow, chargeRowOf } from './charges.ts';
-import { customer } from './overage.ts';
+import { accountFilter, customer } from './overage.ts';
 
 const actor = z.strictObject({ type: z.string(), id: z.string(), role: z.string(), reason: z.string() });
 export type ShownActor = z.infer<typeof actor>;
@@ -107,7 +107,7 @@ const input = z.object({
   list: maybe(z.enum(['given_back', 'asked'])).describe(
     'What was given back, by whomever (default), or what was asked for in the console.',
   ),
-  account: maybe(z.string().max(60)).describe('Only those of this account.'),
+  account: maybe(accountFilter).describe('Only those of this account.'),
   status: maybe(z.enum(correctionStatuses)).describe('Only asked ones in this state.'),
   by: maybe(z.string().max(60)).describe('Only those that this person has asked for.'),
   reference: maybe(z.string().max(100)).describe('Only those under this reference.'),
@@ -171,12 +171,16 @@ async function readCorrections(
   if (isOfAsked(given)) {
     const found = await listCorrections(client, { filter: filterOf(given), before, limit });
     const { rows, next } = firstRows(found, perPage, ({ position: place }) => place);
-    return { ...wait, given_back: [], asked: rows.map(unnamed), next };
+    return { ...wait, given_back: [], asked: newestFirst(rows.map(unnamed), ({ asked_at: at }) => at), next };
   }
   const found = await listGivenBack(client, { accountId: given.account, before, limit });
   const { rows, next } = firstRows(found, perPage, ({ position: place }) => place);
-  return { ...wait, given_back: rows.map(givenBackOf), asked: [], next };
+  return { ...wait, given_back: newestFirst(rows.map(givenBackOf), ({ time }) => time), asked: [], next };
 }
+
+/** By the time that is shown: the log has what processes with different clocks have written, in the order of its arrival. */
+const newestFirst = <Row>(rows: readonly Row[], timeOf: (row: Row) => string): Row[] =>
+  rows.toSorted((one, other) => Date.parse(timeOf(other)) - Date.parse(timeOf(one)));
 
 const filterOf = ({ account: accountId, status, by, reference }: CorrectionsInput) => ({
   accountId,

@@ -9,6 +9,7 @@ import { missing } from '../../visit.ts';
 import { type JsonView, pick } from '../view.ts';
 import { stepSchema, stepsOf } from './download-steps.ts';
 import { customer } from './overage.ts';
+import { waitingCorrection, waitingOf } from './waiting-corrections.ts';
 
 const instant = z.iso.datetime();
 
@@ -55,6 +56,9 @@ const shown = z.strictObject({
   charged_cents: z.int().nullable().describe('0 for a credit; null for a download from before charges were kept here.'),
   given_back_cents: z.int().describe('By voids, waivers and credit notes that name the download.'),
   left_cents: z.int().describe('What is left of the charge.'),
+  waiting_corrections: z
+    .array(waitingCorrection)
+    .describe('What is asked back of the charge already, and waits for a second person.'),
   period_cents: z.int().nullable().describe('Overage of the whole billing period directly after the charge.'),
   usage: z
     .strictObject({
@@ -104,7 +108,7 @@ const givesCreditBack = new Set(['DownloadVoided', 'DownloadCreditReturned']);
 
 const placeOf = (event: RecordedEvent | undefined) => (event ? pick(event, place.shape) : null);
 
-function factsOf({ download: job, timeline, credit_notes: notes, api_key: key }: DownloadRecord) {
+function factsOf({ download: job, timeline, corrections, credit_notes: notes, api_key: key }: DownloadRecord) {
   const { failure_reason: reason, file_mime: mime, cents: charged } = job;
   const inPeriod = timeline.reduce((sum, { cents }) => sum + Math.max(0, 0 - (cents ?? 0)), 0);
   const givenBack = inPeriod + notes.reduce((sum, note) => sum + note.cents, 0);
@@ -120,6 +124,7 @@ function factsOf({ download: job, timeline, credit_notes: notes, api_key: key }:
     charged_cents: charged,
     given_back_cents: givenBack,
     left_cents: Math.max(0, (charged ?? 0) - givenBack),
+    waiting_corrections: waitingOf(corrections, [job.token]),
     period_cents: job.overage ? job.running_cents : null,
   };
 }

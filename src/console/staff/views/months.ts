@@ -19,7 +19,7 @@ import { missing } from '../../visit.ts';
 import type { StaffDependencies } from '../dependencies.ts';
 import { isBehind, type Verification, verification, verificationOf } from '../verification.ts';
 import { eachShown, firstRows, type JsonView, listOf, pick, type View } from '../view.ts';
-import { allMonths, customer, month, phases, sums as overage } from './overage.ts';
+import { accountFilter, allMonths, customer, month, phases, sums as overage } from './overage.ts';
 
 /** The close of a month, in sum and account by account. */
 
@@ -62,7 +62,7 @@ export type CloseRow = z.infer<typeof row>;
 const totals = z.strictObject({ periods: z.int().describe('Billing periods that begin in the month.'), ...sums });
 const input = z.object({
   month,
-  account: accountId.optional().describe('Only this account; the totals are of all.'),
+  account: accountFilter.optional().describe('Only this account; the totals are of all.'),
   not_invoiced: z
     .literal('yes', 'is `yes` or left out')
     .optional()

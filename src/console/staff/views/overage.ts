@@ -13,7 +13,7 @@ import {
   type PeriodMoney,
 } from '../../../../projections/queries/overage-table.ts';
 import { inSnapshot } from '../../../../projections/runner/transaction.ts';
-import { accountId } from '../../../domain/account-events.ts';
+import { accountId, accountIdPattern } from '../../../domain/account-events.ts';
 import { instant } from '../../../domain/instant.ts';
 import { badInput } from '../../visit.ts';
 import type { StaffDependencies } from '../dependencies.ts';
@@ -26,6 +26,10 @@ const rowsPerPage = 200;
 export const allMonths = 1_200;
 
 export const month = z.string().regex(/^20\d{2}-(?:0[1-9]|1[0-2])$/, 'is not a month such as 2026-11');
+/** Of a filter. */
+export const accountFilter = z
+  .string()
+  .regex(accountIdPattern, 'an id such as acc_… is expected; the search finds it by name, mail address or tax ID');
 export const phases = ['open', 'ended', 'closed'] as const;
 const yes = z.literal('yes', 'is `yes` or left out').optional();
 
@@ -34,7 +38,7 @@ const input = z.object({
     .union([month, z.literal('all')], 'is a month such as 2026-11, or `all`')
     .optional()
     .describe('The month in which the billing periods begin, or `all`; default: all of one account, else the newest.'),
-  account: accountId.optional(),
+  account: accountFilter.optional(),
   phase: z.enum(phases).optional().describe('Of the billing period.'),
   overage: yes.describe('`yes`: only periods with downloads beyond the allowance.'),
   difference: yes.describe('`yes`: only periods with overage that no invoice carries.'),

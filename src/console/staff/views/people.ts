@@ -4,11 +4,11 @@ import { notBelieved } from '../../../../projections/credits-macs.ts';
 import { listStaffMembers, readStaffMember, type StaffMember } from '../../../../projections/staff.ts';
 import { readStaff } from '../../../commands/staff.ts';
 import { memberFacts, tokenFacts } from '../../../documents/staff-facts.ts';
-import { accountIdPattern } from '../../../domain/account-events.ts';
 import { staffId } from '../../../domain/staff-events.ts';
 import { missing } from '../../visit.ts';
 import type { StaffDependencies } from '../dependencies.ts';
 import { firstRows, type Rows, type View } from '../view.ts';
+import { accountFilter } from './overage.ts';
 
 /** Who is staff. E-mail addresses, sign-ins and tokens come from the log, where the addresses can be erased. */
 
@@ -64,7 +64,7 @@ export const person: View<{ person: string }, Person> = {
 
 const accessRecordsInput = z.object({
   person: staffId.optional().describe('Only those of this member.'),
-  account: z.string().regex(accountIdPattern, 'is not the id of an account').optional(),
+  account: accountFilter.optional(),
   before: z
     .string()
     .regex(/^\d{1,20}$/, 'is no position in the log')

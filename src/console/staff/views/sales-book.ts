@@ -110,7 +110,7 @@ export const accessRecordsOf = (rows: readonly Pick<ShownSale, 'account_id'>[]):
 /** A file may have all months. */
 export const salesFileInput = salesInput
   .omit({ after: true })
-  .extend({ issued: z.union([month, z.literal('all')]).optional() });
+  .extend({ issued: z.union([month, z.literal('all')], 'is a month such as 2026-11, or `all`').optional() });
 export type SalesFileInput = z.infer<typeof salesFileInput>;
 
 /** All rows that the view shows page by page; those of all months if they are asked for. */
