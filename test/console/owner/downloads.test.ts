@@ -1,20 +1,21 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { openerOf } from '../../../src/domain/people.ts';
-import { noDownloads } from '../../http/shared-service.ts';
+import { failQueued } from '../../commands/charged-account.ts';
 import { queue } from '../../support/downloads.ts';
 import { waitFor } from '../../support/wait-for.ts';
 import { type Browser, textOf } from '../browser.ts';
-import { ownersOfRun } from './owners-of-run.ts';
+import { staffOfFile } from '../staff/staff-of-file.ts';
 
-const service = ownersOfRun(noDownloads);
+const service = await staffOfFile();
 
 let owner: Browser;
+let accountId: string;
 let key: string;
 let token: string;
 
 beforeAll(async () => {
   const { cli, sampleUrl } = service.installation;
-  const accountId = await service.openAccount('downloads@example.com', 'dev_100');
+  accountId = await service.openAccount('downloads@example.com', 'dev_100');
   await cli(['accounts', 'terms', accountId, '--downloads', '0']);
   const issued = await cli<{ key: string }>(['keys', 'issue', accountId, '--label', 'nightly']);
   owner = await service.newSession({ accountId, personId: openerOf(accountId) });
@@ -23,6 +24,16 @@ beforeAll(async () => {
   const isThere = async () => (await service.sql('select from jobs where token = $1', [token])).length === 1;
   await waitFor(isThere, { what: 'the download' });
 });
+
+/** As a worker records it. */
+async function fail(): Promise<void> {
+  const [job] = await service.sql<{ usage_stream: string; usage_revision: string }>(
+    'select usage_stream, usage_revision from jobs where token = $1',
+    [token],
+  );
+  const queued = { accountId, token, usageStream: job?.usage_stream ?? '', usageRevision: Number(job?.usage_revision) };
+  await failQueued(service.commands, queued, { reason: 'private_video', fault: 'video' });
+}
 
 describe('filters of downloads', () => {
   it.each([
@@ -48,8 +59,8 @@ describe('filters of downloads', () => {
 
 it('a failed download says what became of its charge, and costs what is left of it', async () => {
   const shown = async () => textOf(await owner.get(`/console/downloads/${token}`));
-  // As a worker would record it.
-  await service.sql("update jobs set status = 'failed', failure_reason = 'private_video' where token = $1", [token]);
+  await fail();
+  await waitFor(async () => (await shown()).includes('State failed'), { what: 'the failure on the page' });
   expect(await shown()).toContain('Its charge stays: a download is charged when it is queued.');
   const decision = ['--reference', 'downloads-1', '--reason', 'a test', '--by', 'a tester'];
   await service.installation.cli(['ledger', 'waive', token, ...decision]);

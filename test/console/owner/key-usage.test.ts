@@ -1,13 +1,14 @@
 import { expect, it } from 'vitest';
+import { returnServiceFailure } from '../../../src/commands/return-service-failure.ts';
 import { openerOf } from '../../../src/domain/people.ts';
-import { noDownloads } from '../../http/shared-service.ts';
+import { failQueued } from '../../commands/charged-account.ts';
 import { call } from '../../support/client.ts';
 import { queue } from '../../support/downloads.ts';
-import { waitFor } from '../../support/wait-for.ts';
+import { patienceMs, waitFor } from '../../support/wait-for.ts';
 import { textOf } from '../browser.ts';
-import { ownersOfRun } from './owners-of-run.ts';
+import { staffOfFile } from '../staff/staff-of-file.ts';
 
-const service = ownersOfRun(noDownloads);
+const service = await staffOfFile();
 
 it("usage by key shows each key's requests, and those that its hourly limit refused", async () => {
   const { cli, sampleUrl } = service.installation;
@@ -58,9 +59,14 @@ it('usage by key says since when requests are counted, and which downloads the o
   await service.sql('delete from key_requests where account_id = $1', [accountId]);
   expect(await page()).toContain('No request has been counted yet.');
   expect(await page()).not.toContain('the overview counts');
-  await service.sql(
-    'insert into jobs select (jsonb_populate_record(j, \'{"token": "of-another-row"}\')).* from jobs j where token = $1',
+  const [job] = await service.sql<{ usage_stream: string; usage_revision: string }>(
+    'select usage_stream, usage_revision from jobs where token = $1',
     [token],
   );
-  expect(await page()).toContain('Downloads are all that were queued; the overview counts 1, without those that were');
+  const queued = { accountId, token, usageStream: job?.usage_stream ?? '', usageRevision: Number(job?.usage_revision) };
+  await failQueued(service.commands, queued, { reason: 'private_video', fault: 'service' });
+  const dependencies = { ...service.commands, readCredits: () => Promise.resolve(undefined) };
+  expect(await returnServiceFailure(dependencies, { token, timeoutMs: patienceMs })).toBe('credit_returned');
+  const told = 'Downloads are all that were queued; the overview counts 0, without those that were';
+  await waitFor(async () => (await page()).includes(told), { what: 'the return of the credit on the page' });
 });
