@@ -132,11 +132,11 @@ describe.skipIf(isWithoutBrowser)('an owner', () => {
     await hands.press('Filter');
     await says('No download matches.');
     await hands.follow('Show all downloads');
-    await row(page, 'sample bars').waitFor();
+    await row(page, '/watch/bars').waitFor();
     await hands.fill('Search', service.sampleUrl('bars'));
     await hands.press('Filter');
     await page.waitForURL(/search=http/);
-    await row(page, 'sample bars').waitFor();
+    await row(page, '/watch/bars').waitFor();
 
     await hands.open('API keys');
     await hands.press('Issue a key');
@@ -189,7 +189,7 @@ describe.skipIf(isWithoutBrowser)('an owner', () => {
     await page.reload();
     await keys.press('j');
     await keys.press('j');
-    expect(await focused.textContent()).toBe('sample song');
+    expect(await focused.textContent()).toBe('A steady tone');
     await keys.press('k');
     expect(await focused.textContent()).toBe('sample geo');
     await keys.press('Enter');
