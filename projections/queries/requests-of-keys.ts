@@ -17,27 +17,28 @@ export interface RequestsOfKey extends RequestCounts {
   days: (RequestCounts & { day: string })[];
 }
 
-/** By the ids of the keys. */
-export async function listRequestsOfKeys(
-  client: Queryable,
-  { accountId, period }: { accountId: string; period: BillingPeriod },
-): Promise<RequestsOfKey[]> {
-  const { rows } = await client.query<RequestsOfKey>(
-    `select r.key_id, k.key_prefix, k.label, sum(r.answered)::float8 as answered, sum(r.limited)::float8 as limited,
-            json_agg(json_build_object('day', r.day, 'answered', r.answered, 'limited', r.limited) order by r.day) as days
-     from key_requests r left join api_keys k using (key_id)
-     where r.account_id = $1 and r.day >= $2::timestamptz::date and r.day < $3::timestamptz::date
-     group by r.key_id, k.key_prefix, k.label order by r.key_id`,
-    [accountId, period.start, period.end],
-  );
-  return rows;
+interface RequestsOfKeys {
+  /** By the ids of the keys. */
+  keys: RequestsOfKey[];
+  /** The first day of which requests with keys of the account are counted, YYYY-MM-DD in UTC; null before any. */
+  firstDay: string | null;
 }
 
-/** The first day of which requests with keys of an account are counted, YYYY-MM-DD in UTC; null before any. */
-export async function firstDayOfRequests(client: Queryable, accountId: string): Promise<string | null> {
-  const { rows } = await client.query<{ day: string | null }>(
-    'select min(day)::text as day from key_requests where account_id = $1',
-    [accountId],
+export async function readRequestsOfKeys(
+  client: Queryable,
+  { accountId, period }: { accountId: string; period: BillingPeriod },
+): Promise<RequestsOfKeys> {
+  const { rows } = await client.query<RequestsOfKeys>(
+    `select coalesce(json_agg(of_key order by of_key.key_id), '[]') as keys,
+            (select min(day)::text from key_requests where account_id = $1) as "firstDay"
+     from (
+       select r.key_id, k.key_prefix, k.label, sum(r.answered) as answered, sum(r.limited) as limited,
+              json_agg(json_build_object('day', r.day, 'answered', r.answered, 'limited', r.limited) order by r.day) as days
+       from key_requests r left join api_keys k using (key_id)
+       where r.account_id = $1 and r.day >= $2::timestamptz::date and r.day < $3::timestamptz::date
+       group by r.key_id, k.key_prefix, k.label
+     ) of_key`,
+    [accountId, period.start, period.end],
   );
-  return onlyRow(rows).day;
+  return onlyRow(rows);
 }

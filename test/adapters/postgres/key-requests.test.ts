@@ -1,6 +1,6 @@
 import type pg from 'pg';
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
-import { listRequestsOfKeys } from '../../../projections/queries/requests-of-keys.ts';
+import { readRequestsOfKeys } from '../../../projections/queries/requests-of-keys.ts';
 import { KeyRequests } from '../../../src/adapters/postgres/key-requests.ts';
 import { openPool } from '../../../src/adapters/postgres/pool.ts';
 import { ServicePart } from '../../../src/ports/service-parts.ts';
@@ -42,7 +42,7 @@ function ask(requests: KeyRequests, count: number, errorCode?: 'rate_limited' | 
 }
 
 const noon = (day: number) => `2026-11-${String(day).padStart(2, '0')}T12:00:00.000Z`;
-const read = () => listRequestsOfKeys(pool, { accountId, period: november });
+const read = async () => (await readRequestsOfKeys(pool, { accountId, period: november })).keys;
 
 it('are listed by key and day of a billing period', async () => {
   const requests = counting([...Array<string>(3).fill(noon(14)), '2026-11-14T23:59:59.999Z', noon(15)]);

@@ -1,8 +1,4 @@
-import {
-  firstDayOfRequests,
-  listRequestsOfKeys,
-  type RequestsOfKey,
-} from '../../../../projections/queries/requests-of-keys.ts';
+import { readRequestsOfKeys, type RequestsOfKey } from '../../../../projections/queries/requests-of-keys.ts';
 import { listUsageOfKeys, type UsageOfKey } from '../../../../projections/queries/usage-of-keys.ts';
 import { type Columns, type Html, html } from '../../../documents/html.ts';
 import type { BillingPeriod } from '../../../domain/billing-period.ts';
@@ -25,10 +21,9 @@ export async function show(visit: OwnerVisit, dependencies: ConsoleDependencies)
   const { shown, starts } = await chosenPeriod(visit, dependencies);
   const { accountId } = visit.session;
   const { period } = shown;
-  const [downloads, requests, firstDay] = await Promise.all([
+  const [downloads, { keys: requests, firstDay }] = await Promise.all([
     listUsageOfKeys(dependencies.pool, { accountId, period, limit: maxKeys }),
-    listRequestsOfKeys(dependencies.pool, { accountId, period }),
-    firstDayOfRequests(dependencies.pool, accountId),
+    readRequestsOfKeys(dependencies.pool, { accountId, period }),
   ]);
   const keys = joined(downloads, requests);
   return page({
