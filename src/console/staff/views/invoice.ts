@@ -36,14 +36,19 @@ async function readInvoice(dependencies: StaffDependencies, { account: accountId
 
 export type WithMails<Document> = Document & { mails: MailsOfDocument };
 
-export const invoice: View<z.infer<typeof input>, WithMails<InvoiceLeft>> = {
+const withMails = <Document extends { account_id: string }>(
+  read: View<z.infer<typeof input>, Document>['read'],
+  type: DocumentName['type'],
+): View<z.infer<typeof input>, WithMails<Document>> => ({
   input,
   read: async (dependencies, about) => ({
-    ...(await readInvoice(dependencies, about)),
-    mails: await readMails(dependencies, 'InvoiceIssued', about),
+    ...(await read(dependencies, about)),
+    mails: await readMails(dependencies, type, about),
   }),
   accessRecords,
-};
+});
+
+export const invoice: View<z.infer<typeof input>, WithMails<InvoiceLeft>> = withMails(readInvoice, 'InvoiceIssued');
 
 async function readMails(
   { store }: StaffDependencies,
@@ -91,14 +96,10 @@ async function readCreditNote(
   return found;
 }
 
-export const creditNote: View<z.infer<typeof input>, WithMails<CreditNoteDocument>> = {
-  input,
-  read: async (dependencies, about) => ({
-    ...(await readCreditNote(dependencies, about)),
-    mails: await readMails(dependencies, 'CreditNoteIssued', about),
-  }),
-  accessRecords,
-};
+export const creditNote: View<z.infer<typeof input>, WithMails<CreditNoteDocument>> = withMails(
+  readCreditNote,
+  'CreditNoteIssued',
+);
 
 /** As its owner can print or save it. */
 export const creditNoteFile: View<z.infer<typeof input>, CreditNoteDocument> = {
