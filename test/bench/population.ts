@@ -93,8 +93,8 @@ export async function copyJobs(
 
 const copied = [
   ...['token', 'account_id', 'usage_stream', 'usage_revision', 'platform', 'video_id', 'url', 'format', 'quality'],
-  ...['overage', 'revision', 'attempts', 'queued_at', 'waiting_since', 'status', 'finished_at', 'file_claim_revision'],
-  ...['file_name', 'file_mime', 'file_size_bytes', 'file_expired_at'],
+  ...['overage', 'revision', 'attempts', 'queued_at', 'waiting_since', 'status', 'started_at'],
+  ...['finished_at', 'file_claim_revision', 'file_name', 'file_mime', 'file_size_bytes', 'file_expired_at'],
 ];
 const linesPerChunk = 1_000;
 
@@ -102,8 +102,8 @@ const linesPerChunk = 1_000;
 function* jobLines(accounts: readonly BenchAccount[], jobs: number, tokens: RequestTokens): Generator<string> {
   const now = new Date().toISOString();
   const film = ['youtube', 'aqz-KE-bpKQ', 'https://www.youtube.com/watch?v=aqz-KE-bpKQ', 'video', '720'];
-  const waits = ['queued', ...Array.from({ length: 6 }, () => nothing)];
-  const isDone = ['done', now, 0, 'sample.mp4', 'video/mp4', 5];
+  const waits = ['queued', ...Array.from({ length: 7 }, () => nothing)];
+  const isDone = ['done', now, now, 0, 'sample.mp4', 'video/mp4', 5];
   let lines = '';
   for (let job = 0; job < jobs; job += 1) {
     const round = Math.floor(job / accounts.length);

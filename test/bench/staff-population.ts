@@ -33,9 +33,9 @@ export async function fillStaffModels(pool: Pool, store: EventStore): Promise<vo
 async function addLargest(pool: Pool): Promise<void> {
   await pool.query(
     `insert into jobs (token, account_id, usage_stream, usage_revision, platform, video_id, url, format, quality, overage, status,
-       revision, attempts, queued_at, waiting_since, finished_at, key_id, cents, running_cents)
+       revision, attempts, queued_at, waiting_since, started_at, finished_at, key_id, cents, running_cents)
      select 'L' || md5(n::text), account_id, 'largest', n, 'youtube', 'aqz-KE-bpKQ', 'https://www.youtube.com/watch?v=aqz-KE-bpKQ',
-            'video', '720', true, 'done', 3, 1, now(), now(), now(), 'key_bench', 25, n * 25
+            'video', '720', true, 'done', 3, 1, now(), now(), now(), now(), 'key_bench', 25, n * 25
      from (select min(account_id) as account_id from jobs) a, generate_series(1, $1::int) n`,
     [inLargest],
   );
