@@ -64,7 +64,12 @@ const { rounds, seconds, only, cases, accounts, jobs, requests, json } = new Com
     wholeNumber,
     1_000_000,
   )
-  .option('--requests <n>', 'of the parts "processes" and "memory", how many requests are sent', wholeNumber, 20_000)
+  .option(
+    '--requests <n>',
+    'of the parts "processes" and "memory", how many requests are sent; of "staff", how often each page is visited: a twentieth, 50 at most',
+    wholeNumber,
+    20_000,
+  )
   .option('--json', 'print one JSON object instead of tables')
   .parse()
   .opts<{
@@ -183,7 +188,7 @@ if (wanted('staff')) {
   await withAccounts(
     { accounts: Math.max(jobs / 100, Math.min(accounts, 500)), jobs },
     async ({ bench, pool, store }) => {
-      add(await benchStaff(bench, { pool, store, rounds }));
+      add(await benchStaff(bench, { pool, store, jobs, visits: Math.min(requests / 20, 50), rounds }));
     },
   );
 }

@@ -10,15 +10,15 @@ const months = 24;
 /** So many charges each account has in each month. */
 const perMonth = 4;
 
-/** Downloads of one account in one period: a page of charges that is full, and an export that takes its time. */
-const inLargest = 100_000;
+/** One account has so many of all downloads, in one period: a page of charges that is full, and an export that takes its time. */
+const shareOfLargest = 1 / 10;
 const workers = 20;
 /** Accounts whose every event is in the log, beside the rows that are in the read models alone. */
 const realAccounts = 20;
 const realDownloads = 20;
 
-export async function fillStaffModels(pool: Pool, store: EventStore): Promise<void> {
-  await addLargest(pool);
+export async function fillStaffModels(pool: Pool, store: EventStore, jobs: number): Promise<void> {
+  await addLargest(pool, jobs * shareOfLargest);
   await addCharges(pool);
   await addWork(pool);
   await addDocuments(pool);
@@ -30,14 +30,14 @@ export async function fillStaffModels(pool: Pool, store: EventStore): Promise<vo
 }
 
 /** More jobs of the first account, all of them in one period. */
-async function addLargest(pool: Pool): Promise<void> {
+async function addLargest(pool: Pool, downloads: number): Promise<void> {
   await pool.query(
     `insert into jobs (token, account_id, usage_stream, usage_revision, platform, video_id, url, format, quality, overage, status,
        revision, attempts, queued_at, waiting_since, started_at, finished_at, key_id, cents, running_cents)
      select 'L' || md5(n::text), account_id, 'largest', n, 'youtube', 'aqz-KE-bpKQ', 'https://www.youtube.com/watch?v=aqz-KE-bpKQ',
             'video', '720', true, 'done', 3, 1, now(), now(), now(), now(), 'key_bench', 25, n * 25
      from (select min(account_id) as account_id from jobs) a, generate_series(1, $1::int) n`,
-    [inLargest],
+    [Math.ceil(downloads)],
   );
 }
 

@@ -25,8 +25,6 @@ import {
   type Visit,
 } from './staff-visits.ts';
 
-/** Of each address in each round. */
-const visitsEach = 50;
 /** The first ones of each address compile what it needs, and do not count. */
 const warmUps = 10;
 /** A session's or a token's own, and its person's. */
@@ -35,26 +33,34 @@ const ownStatements = 2;
 /**
  * How long each page, endpoint and search of staff takes, how often it waits for Postgres, and what large exports cost. The times
  * are those of a client on the same machine.
+ *
+ * @param visits of each address in each round
  */
 export async function benchStaff(
   bench: Bench,
-  { pool, store, rounds }: { pool: Pool; store: EventStore; rounds: number },
+  {
+    pool,
+    store,
+    jobs,
+    visits,
+    rounds,
+  }: { pool: Pool; store: EventStore; jobs: number; visits: number; rounds: number },
 ): Promise<Results> {
   progress('filling the read models of staff');
-  await fillStaffModels(pool, store);
+  await fillStaffModels(pool, store, jobs);
   await using proxy = await startPostgresProxy(bench.addresses.DATABASE_URL);
   const api = await bench.startRole('api', { STAFF_PORT: '0', DATABASE_URL: proxy.url });
   const guest = { url: api.staffUrl ?? '', ...(await employ(bench, pool, store)) };
-  const things = await pickThings(pool, visitsEach, guest.staffId);
-  const measured = [...pageVisits(), ...endpointVisits(), ...searchVisits()].map((visit) => new Measured(visit));
+  const things = await pickThings(pool, visits, guest.staffId);
+  const measured = [...pageVisits(), ...endpointVisits(), ...searchVisits()].map(
+    (visit) => new Measured(visit, visits),
+  );
   for (let round = 0; round < rounds; round += 1) {
-    progress(
-      `round ${round + 1} of ${rounds}: ${measured.length} pages, endpoints and searches, ${visitsEach} times each`,
-    );
+    progress(`round ${round + 1} of ${rounds}: ${measured.length} pages, endpoints and searches, ${visits} times each`);
     for (const each of measured) await each.round(guest, things, proxy.statements);
   }
   const figures = measured.flatMap((each) => each.figures());
-  figures.push(...(await benchExports({ guest, pid: api.pid, pool, rounds: Math.min(rounds, 3) })));
+  figures.push(...(await benchExports({ guest, pid: api.pid, pool, jobs, rounds: Math.min(rounds, 3) })));
   return { ratios: [], figures };
 }
 
@@ -102,18 +108,20 @@ async function employ(bench: Bench, pool: Pool, store: EventStore): Promise<Omit
 /** The times of one address. */
 class Measured {
   readonly #visit: Visit;
+  readonly #visits: number;
   readonly #medians: number[] = [];
   readonly #p95s: number[] = [];
   #statements = 0;
 
-  constructor(visit: Visit) {
+  constructor(visit: Visit, visits: number) {
     this.#visit = visit;
+    this.#visits = visits;
   }
 
   async round(guest: Guest, things: Things, statements: () => number): Promise<void> {
     const abouts = things[this.#visit.about ?? 'madeUp'];
     const took: number[] = [];
-    for (let at = -warmUps; at < visitsEach; at += 1) {
+    for (let at = -warmUps; at < this.#visits; at += 1) {
       const about = abouts.at(at % abouts.length);
       if (!about) throw new Error('there is nothing to visit');
       const [startedMs, before] = [performance.now(), statements()];
