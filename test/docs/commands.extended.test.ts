@@ -76,7 +76,7 @@ async function newReader(page: string): Promise<Reader> {
   if (!issued || !credits) throw new Error('the account cannot be used');
   const start = credits.data.period_start;
   const dates = { '2026-11-21': start.slice(0, 10), '2026-11': start.slice(0, 7) };
-  const names = { ACCOUNT: accountId, KEY_ID: keyId, ...dates };
+  const names = { ACCOUNT: accountId, KEY_ID: keyId, TIME: new Date().toISOString(), ...dates };
   const download = { VIDEO_URL: service.sampleUrl('bars'), FILE: join(directory, 'downloaded.mp4') };
   const reader = { page, key: issued.data.key, names: { ...names, ...download } };
   const lines = commandBlocks(page).flatMap(({ text }) => text.match(commandLine) ?? []);

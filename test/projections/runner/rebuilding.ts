@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { expect } from 'vitest';
 import { type RebuildableProjection, tablesOf } from '../../../projections/runner/projection.ts';
 import { rebuild, type Rebuilt } from '../../../projections/runner/rebuild.ts';
 import type { ReplayProgress } from '../../../projections/runner/replay.ts';
@@ -85,6 +86,21 @@ export async function rowsOfQuietRunner(
   const models = await readModelsOfTest(store, [projection]);
   await models.caughtUp();
   return rowsOf(models, projection);
+}
+
+/**
+ * Every read model has the rows that an undisturbed runner of its own makes of the same log. One database holds them all: to make
+ * one for each takes longer than to fill it.
+ */
+export async function expectRowsOfQuietRunners(
+  store: EventStore,
+  models: TestReadModels,
+  projections: readonly RebuildableProjection[],
+): Promise<void> {
+  const quiet = await readModelsOfTest(store, projections);
+  await quiet.caughtUp();
+  for (const projection of projections)
+    expect(await rowsOf(models, projection)).toEqual(await rowsOf(quiet, projection));
 }
 
 /** Everything about the tables of the service that is not their rows. */

@@ -1,0 +1,144 @@
+import { hash } from 'node:crypto';
+import { beforeAll, describe, expect, it } from 'vitest';
+import {
+  consistencyProof,
+  inclusionProof,
+  leafHash,
+  nodesOfNextLeaf,
+  type ReadNode,
+  rootOf,
+} from '../../src/proof/merkle-tree.ts';
+
+/** Nodes by their place, as a store has them. */
+class Nodes {
+  size = 0;
+  readonly #hashes = new Map<string, Buffer>();
+
+  readonly read: ReadNode = (level, index) => {
+    const found = this.#hashes.get(`${String(level)} ${String(index)}`);
+    return found ? Promise.resolve(found) : Promise.reject(new Error(`no node ${String(level)} ${String(index)}`));
+  };
+
+  async append(entry: Uint8Array): Promise<void> {
+    for (const { level, index, hash: bytes } of await nodesOfNextLeaf(this.size, entry, this.read))
+      this.#hashes.set(`${String(level)} ${String(index)}`, bytes);
+    this.size += 1;
+  }
+}
+
+async function nodesOf(entries: readonly Uint8Array[]): Promise<Nodes> {
+  const nodes = new Nodes();
+  for (const entry of entries) await nodes.append(entry);
+  return nodes;
+}
+
+const sha256 = (...parts: readonly Uint8Array[]) => Buffer.from(hash('sha256', Buffer.concat(parts)), 'hex');
+
+/** The definition of RFC 9162, section 2.1.1, word for word. */
+function naiveRoot(entries: readonly Uint8Array[]): Buffer {
+  const [first] = entries;
+  if (!first) return sha256();
+  if (entries.length === 1) return sha256(Buffer.of(0), first);
+  let left = 1;
+  while (left * 2 < entries.length) left *= 2;
+  return sha256(Buffer.of(1), naiveRoot(entries.slice(0, left)), naiveRoot(entries.slice(left)));
+}
+
+/** The verifier's algorithm of section 2.1.3.2. */
+function rootByInclusion(index: number, size: number, entry: Uint8Array, path: readonly Buffer[]): Buffer | undefined {
+  let [fn, sn] = [index, size - 1];
+  let root = leafHash(entry);
+  for (const hashOfPath of path) {
+    if (sn === 0) return undefined;
+    if (fn % 2 === 1 || fn === sn) {
+      root = sha256(Buffer.of(1), hashOfPath, root);
+      while (fn % 2 === 0 && fn !== 0) [fn, sn] = [fn / 2, Math.floor(sn / 2)];
+    } else root = sha256(Buffer.of(1), root, hashOfPath);
+    [fn, sn] = [Math.floor(fn / 2), Math.floor(sn / 2)];
+  }
+  return sn === 0 ? root : undefined;
+}
+
+/** The verifier's algorithm of section 2.1.4.2: whether both roots follow from the path. */
+function isConsistent(
+  [earlier, size]: readonly [number, number],
+  [first, second]: readonly [Buffer, Buffer],
+  proof: readonly Buffer[],
+): boolean {
+  if (earlier === size) return proof.length === 0 && first.equals(second);
+  const path = Number.isInteger(Math.log2(earlier)) ? [first, ...proof] : [...proof];
+  let [fn, sn] = [earlier - 1, size - 1];
+  while (fn % 2 === 1) [fn, sn] = [Math.floor(fn / 2), Math.floor(sn / 2)];
+  const [start, ...others] = path;
+  if (!start) return false;
+  let [fr, sr] = [start, start];
+  for (const each of others) {
+    if (sn === 0) return false;
+    if (fn % 2 === 1 || fn === sn) {
+      [fr, sr] = [sha256(Buffer.of(1), each, fr), sha256(Buffer.of(1), each, sr)];
+      while (fn % 2 === 0 && fn !== 0) [fn, sn] = [fn / 2, Math.floor(sn / 2)];
+    } else sr = sha256(Buffer.of(1), sr, each);
+    [fn, sn] = [Math.floor(fn / 2), Math.floor(sn / 2)];
+  }
+  return sn === 0 && fr.equals(first) && sr.equals(second);
+}
+
+/** The entries and roots that implementations of Certificate Transparency are tested with. */
+const known = [
+  ['', '6e340b9cffb37a989ca544e6bb780a2c78901d3fb33738768511a30617afa01d'],
+  ['00', 'fac54203e7cc696cf0dfcb42c92a1d9dbaf70ad9e621f4bd8d98662f00e3c125'],
+  ['10', 'aeb6bcfe274b70a14fb067a5e5578264db0fa9b51af5e0ba159158f329e06e77'],
+  ['2021', 'd37ee418976dd95753c1c73862b9398fa2a2cf9b4ff0fdfe8b30cd95209614b7'],
+  ['3031', '4e3bbb1f7b478dcfe71fb631631519a3bca12c9aefca1612bfce4c13a86264d4'],
+  ['40414243', '76e67dadbcdf1e10e1b74ddc608abd2f98dfb16fbce75277b5232a127f2087ef'],
+  ['5051525354555657', 'ddb89be403809e325750d3d263cd78929c2942b7942a34b77e122c9594a74c8c'],
+  ['606162636465666768696a6b6c6d6e6f', '5dc9da79a70659a9ad559cb701ded9a2ab9d823aad2f4960cfe370eff4604328'],
+] as const;
+
+it('has the roots that are known for known entries', async () => {
+  const nodes = new Nodes();
+  expect((await rootOf(0, nodes.read)).toString('hex')).toBe(
+    'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855',
+  );
+  for (const [entry, root] of known) {
+    await nodes.append(Buffer.from(entry, 'hex'));
+    expect((await rootOf(nodes.size, nodes.read)).toString('hex')).toBe(root);
+  }
+});
+
+describe('trees of every size up to 70', () => {
+  const entries = Array.from({ length: 70 }, (_, index) => sha256(Buffer.from(`entry ${String(index)}`)));
+  const roots = entries.map((_, index) => naiveRoot(entries.slice(0, index + 1)));
+  let nodes: Nodes;
+  beforeAll(async () => {
+    nodes = await nodesOf(entries);
+  });
+
+  it('have the roots of the definition', async () => {
+    for (const [index, root] of roots.entries()) expect(await rootOf(index + 1, nodes.read)).toEqual(root);
+  });
+
+  it('prove each of their leaves, and no other', async () => {
+    for (const [at, root] of roots.entries())
+      for (const [index, entry] of entries.slice(0, at + 1).entries()) {
+        const path = await inclusionProof(index, at + 1, nodes.read);
+        expect(rootByInclusion(index, at + 1, entry, path)).toEqual(root);
+        expect(rootByInclusion(index, at + 1, sha256(entry), path)).not.toEqual(root);
+      }
+  });
+
+  it('prove that they follow each earlier one', async () => {
+    for (const [at, root] of roots.entries())
+      for (const [before, first] of roots.slice(0, at + 1).entries()) {
+        const proof = await consistencyProof(before + 1, at + 1, nodes.read);
+        expect(isConsistent([before + 1, at + 1], [first, root], proof)).toBe(true);
+        expect(isConsistent([before + 1, at + 1], [sha256(first), root], proof)).toBe(false);
+      }
+  });
+
+  it('prove nothing about what they do not have', async () => {
+    await expect(inclusionProof(70, 70, nodes.read)).rejects.toThrow('a tree of 70 has no leaf 70');
+    await expect(consistencyProof(0, 70, nodes.read)).rejects.toThrow('a tree of 70 does not follow one of 0');
+    await expect(consistencyProof(71, 70, nodes.read)).rejects.toThrow('a tree of 70 does not follow one of 71');
+  });
+});
