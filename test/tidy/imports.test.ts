@@ -25,7 +25,7 @@ const rooms: Readonly<Record<string, Room>> = {
     packages: ['node:crypto', 'node:zlib', 'canonicalize', 'lru-cache', 'uuid'],
   },
   // What the projector writes, with the reads of one row.
-  projections: { rooms: ['src/async', 'src/domain', 'src/ports', 'projections/runner'] },
+  projections: { rooms: ['src/async', 'src/domain', 'src/ports', 'src/proof', 'projections/runner'] },
   // What pages, commands and exports read of several rows or tables; documents with the names that the log has for them.
   'projections/queries': {
     rooms: [
@@ -152,6 +152,8 @@ const rooms: Readonly<Record<string, Room>> = {
       'src/downloader/verify/tools.ts',
     ],
   },
+  // Hash trees and signed notes, as their public formats have them: nothing of the service.
+  'src/proof': { rooms: [], packages: ['node:crypto'] },
   // The log as a file: from one event store to another.
   'src/transfer': { rooms: ['src/ports'] },
   // yt-dlp, ffmpeg and what holds them.
