@@ -125,6 +125,7 @@ const rooms: Readonly<Record<string, Room>> = {
       // A mail says what the lines of a document are.
       'src/documents/invoice-document.ts',
       'src/audit/compare',
+      'src/proof',
     ],
   },
   'src/worker': { rooms: ['src/async', 'src/domain', 'src/ports', 'src/commands'] },

@@ -1,9 +1,9 @@
 import type { Account, ApiKey, Person } from '../rules/account.ts';
-import type { Completeness } from '../rules/completeness.ts';
 import type { RecordedEvent } from '../rules/audited-log.ts';
+import type { Completeness } from '../rules/completeness.ts';
 import type { Link } from '../rules/event-schemas.ts';
-import { feeOf } from '../rules/invoice-lines.ts';
 import type { TreeNode } from '../rules/hash-tree.ts';
+import { feeOf } from '../rules/invoice-lines.ts';
 import type { Job } from '../rules/job.ts';
 import type { Charge, Period } from '../rules/period.ts';
 import { emptyJobDay, emptyUsageDay } from './days.ts';
