@@ -32,6 +32,7 @@ const rooms: Readonly<Record<string, Room>> = {
       'src/domain',
       'src/ports',
       'src/documents',
+      'src/proof',
       ...readModels,
       // What is overdue is what the calendar has not done.
       'projections/work-lists/unclosed-periods.ts',
@@ -57,8 +58,11 @@ const rooms: Readonly<Record<string, Room>> = {
       'projections/queries/account-downloads.ts',
       'projections/queries/ended-downloads.ts',
       'projections/queries/usage-of-keys.ts',
+      // Hashes of all accounts, which are public.
+      'projections/queries/tiles.ts',
       'src/documents',
       'src/openapi',
+      'src/proof',
     ],
   },
   // What both consoles share. It knows neither of them, and lists nothing over all accounts.

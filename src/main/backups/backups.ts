@@ -2,13 +2,13 @@ import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { mkdir, mkdtemp, readdir, rename, rm } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import type { Pool } from 'pg';
+import { notesFolder } from '../../adapters/files/file-key.ts';
 import {
   type PendingVoidRow,
   readPendingVoidRows,
   restorePendingVoidRows,
   timeBeforeCopy,
 } from '../../adapters/postgres/pending-voids.ts';
-import { notesFolder } from '../../adapters/files/file-key.ts';
 import type { Backups } from '../../cli/backup.ts';
 import { CommandFailed } from '../../cli/output.ts';
 import { requestBackup } from '../../embedded/event-store/online-backup.ts';
