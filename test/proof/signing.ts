@@ -15,9 +15,9 @@ export const origin = 'reeltally.test/tlog';
 export const signerFor = (name: string) => signerOf(name, seed);
 
 /** A file store that only keeps notes. */
-export const notesOfTest = () =>
+export const notesOfTest = (directory = temporaryDirectory()) =>
   createLocalFileStore({
-    directory: temporaryDirectory(),
+    directory,
     downloadBaseUrl: () => '',
     signingKeys: { current: { id: 'a', key: createSecretKey(Buffer.alloc(32)) }, others: [] },
     nonce: newUuid,

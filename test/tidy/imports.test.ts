@@ -144,6 +144,7 @@ const rooms: Readonly<Record<string, Room>> = {
       'src/audit/compare',
       'src/audit/rules',
       'src/documents',
+      'src/proof',
       'src/transfer',
       'src/client',
     ],
