@@ -443,6 +443,38 @@ CREATE INDEX period_money_by_voided ON period_money USING btree (month, voided_c
 CREATE INDEX period_money_by_waived ON period_money USING btree (month, waived_cents, account_id);
 CREATE INDEX period_money_not_invoiced ON period_money USING btree (month, account_id) WHERE (((((fee_cents + fee_difference_cents) + charged_cents) - voided_cents) - waived_cents) <> ((invoiced_overage_cents + invoiced_fee_cents) + invoiced_fee_difference_cents));
 
+create table proof_heads (
+  size bigint not null,
+  origin text not null,
+  root text not null,
+  note text not null,
+  key text not null,
+  revision bigint not null,
+  "position" numeric(20,0) not null,
+  "time" timestamp with time zone not null,
+  constraint proof_heads_revision_key UNIQUE (revision),
+  constraint proof_heads_pkey PRIMARY KEY (size)
+);
+
+create table proof_leaves (
+  leaf_index bigint not null,
+  hash text not null,
+  type text not null,
+  stream text not null,
+  revision bigint not null,
+  event_id uuid not null,
+  "position" numeric(20,0) not null,
+  constraint proof_leaves_event_id_key UNIQUE (event_id),
+  constraint proof_leaves_pkey PRIMARY KEY (leaf_index)
+);
+
+create table proof_nodes (
+  level smallint not null,
+  node_index bigint not null,
+  hash text not null,
+  constraint proof_nodes_pkey PRIMARY KEY (level, node_index)
+);
+
 create table refused_readers (
   name text not null,
   reason text not null,

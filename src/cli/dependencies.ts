@@ -26,6 +26,8 @@ export interface CliDependencies extends AccountDependencies, StaffDependencies 
   approvalCents: number;
   /** Issuer of invoices and credit notes. */
   issuer: string;
+  /** Name of the signed log by the settings; undefined without a key that signs. */
+  proofOrigin: () => string | undefined;
   /** How long after its end a period still takes corrections. @throws if the service closes by another time */
   graceSeconds: () => Promise<number>;
   /** One round of what the dispatcher does by the clock. @throws as `graceSeconds` */

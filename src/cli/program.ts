@@ -30,6 +30,9 @@ import { addExportLog, addImportLog, type WithImportTarget } from './log-transfe
 import type { Output } from './output.ts';
 import { addInvitePerson, addListPeople, addRemovePerson } from './people.ts';
 import { addProjectionStatus, addRebuild } from './projections.ts';
+import { addMirror } from './proofs/mirror.ts';
+import { addNewOrigin } from './proofs/new-origin.ts';
+import { addListProofKeys, addShowCheckpoint } from './proofs/show.ts';
 import { addMonthReport } from './reports.ts';
 import { addInviteStaff, addLinkStaff, addListStaff, addRemoveStaff, addStaffTokens } from './staff.ts';
 import { addExplainUrl } from './urls.ts';
@@ -130,6 +133,12 @@ export function createProgram(dependencies: ProgramDependencies): Command {
   const issuer = group('issuer', 'show and change name and address of the issuer of invoices');
   addShowIssuer(issuer, run);
   addSetIssuer(issuer, run);
+
+  const proofs = group('proofs', 'show and keep the signed log of what was closed and invoiced');
+  addShowCheckpoint(proofs, run);
+  addListProofKeys(proofs, run);
+  addMirror(proofs, run);
+  addNewOrigin(proofs, run);
 
   addMonthReport(group('reports', 'close a month'), run);
 

@@ -33,6 +33,7 @@ import {
   sharedPlans,
 } from './settings/installation.ts';
 import { findAddresses, findStaffOrigin } from './settings/instance.ts';
+import { readProofSigning } from './settings/proof-signing.ts';
 import { readSecrets } from './settings/secrets.ts';
 
 /** Opens the connections that a command needs, runs it, and closes them again. */
@@ -100,6 +101,7 @@ export async function runCommand(
       approvalCents: config.STAFF_APPROVAL_CENTS,
       staffCache: newStaffCache(),
       issuer: config.INVOICE_ISSUER,
+      proofOrigin: () => config.PROOF_ORIGIN ?? readProofSigning(config)?.origin,
       graceSeconds,
       closePeriods: async () => closePeriods({ ...closing, graceSeconds: await graceSeconds() }, { setAside }),
       actor: { type: 'staff', id: operatorName(), role: 'operator', reason: 'command line' },

@@ -39,6 +39,25 @@ export async function nodesOfNextLeaf(size: number, entry: Uint8Array, read: Rea
   return nodes;
 }
 
+/** A tree that takes further leaves, as the complete subtrees that it is made of. */
+export interface Frontier {
+  size: number;
+  /** Of its subtrees, the largest first: one for each binary digit 1 of the size. */
+  hashes: readonly Buffer[];
+}
+
+export const emptyFrontier: Frontier = { size: 0, hashes: [] };
+
+export function withNextLeaf({ size, hashes }: Frontier, entry: Uint8Array): Frontier {
+  const left = [...hashes];
+  let hash = leafHash(entry);
+  for (let rest = size; rest % 2 === 1; rest = (rest - 1) / 2) hash = parentHash(left.pop() ?? Buffer.of(), hash);
+  return { size: size + 1, hashes: [...left, hash] };
+}
+
+export const rootOfFrontier = ({ hashes }: Frontier): Buffer =>
+  hashes.length === 0 ? sha256() : hashes.reduceRight((right, left) => parentHash(left, right));
+
 /** Leaves from the one at `from` on, before the one at `to`. */
 interface Leaves {
   from: number;

@@ -1,13 +1,16 @@
-import { hash } from 'node:crypto';
 import { beforeAll, describe, expect, it } from 'vitest';
 import {
   consistencyProof,
+  emptyFrontier,
   inclusionProof,
   leafHash,
   nodesOfNextLeaf,
   type ReadNode,
   rootOf,
+  rootOfFrontier,
+  withNextLeaf,
 } from '../../src/proof/merkle-tree.ts';
+import { naiveRoot, sha256 } from './naive-tree.ts';
 
 /** Nodes by their place, as a store has them. */
 class Nodes {
@@ -30,18 +33,6 @@ async function nodesOf(entries: readonly Uint8Array[]): Promise<Nodes> {
   const nodes = new Nodes();
   for (const entry of entries) await nodes.append(entry);
   return nodes;
-}
-
-const sha256 = (...parts: readonly Uint8Array[]) => Buffer.from(hash('sha256', Buffer.concat(parts)), 'hex');
-
-/** The definition of RFC 9162, section 2.1.1, word for word. */
-function naiveRoot(entries: readonly Uint8Array[]): Buffer {
-  const [first] = entries;
-  if (!first) return sha256();
-  if (entries.length === 1) return sha256(Buffer.of(0), first);
-  let left = 1;
-  while (left * 2 < entries.length) left *= 2;
-  return sha256(Buffer.of(1), naiveRoot(entries.slice(0, left)), naiveRoot(entries.slice(left)));
 }
 
 /** The verifier's algorithm of section 2.1.3.2. */
@@ -116,6 +107,15 @@ describe('trees of every size up to 70', () => {
 
   it('have the roots of the definition', async () => {
     for (const [index, root] of roots.entries()) expect(await rootOf(index + 1, nodes.read)).toEqual(root);
+  });
+
+  it('have the same roots where only their largest subtrees are kept', () => {
+    let frontier = emptyFrontier;
+    expect(rootOfFrontier(frontier)).toEqual(naiveRoot([]));
+    for (const [index, entry] of entries.entries()) {
+      frontier = withNextLeaf(frontier, entry);
+      expect([frontier.size, rootOfFrontier(frontier)]).toEqual([index + 1, roots[index]]);
+    }
   });
 
   it('prove each of their leaves, and no other', async () => {

@@ -10,6 +10,7 @@ import { issuerEventSchemas } from '../../src/domain/issuer-events.ts';
 import { eventMetadata } from '../../src/domain/parse-event.ts';
 import { planTerms, terms } from '../../src/domain/plans.ts';
 import { staffEventSchemas } from '../../src/domain/staff-events.ts';
+import { treeHeadEventSchemas } from '../../src/domain/tree-head-events.ts';
 import { usageEventSchemas } from '../../src/domain/usage-events.ts';
 import { codeIn, sections, tableOf } from './markdown.ts';
 
@@ -23,6 +24,7 @@ const streams: [string, Readonly<Record<string, z.ZodType>>][] = [
   ['Stream `staff-{staff_id}`', staffEventSchemas],
   ['Stream `issuer`', issuerEventSchemas],
   ['Stream `audit-acknowledgements`', auditEventSchemas],
+  ['Stream `tree-heads`', treeHeadEventSchemas],
 ];
 const events = streams.flatMap(([, schemas]) => Object.entries(schemas));
 

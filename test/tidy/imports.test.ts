@@ -25,13 +25,14 @@ const rooms: Readonly<Record<string, Room>> = {
     packages: ['node:crypto', 'node:zlib', 'canonicalize', 'lru-cache', 'uuid'],
   },
   // What the projector writes, with the reads of one row.
-  projections: { rooms: ['src/async', 'src/domain', 'src/ports', 'projections/runner'] },
+  projections: { rooms: ['src/async', 'src/domain', 'src/ports', 'src/proof', 'projections/runner'] },
   // What pages, commands and exports read of several rows or tables; documents with the names that the log has for them.
   'projections/queries': {
     rooms: [
       'src/domain',
       'src/ports',
       'src/documents',
+      'src/proof',
       ...readModels,
       // What is overdue is what the calendar has not done.
       'projections/work-lists/unclosed-periods.ts',
@@ -57,8 +58,11 @@ const rooms: Readonly<Record<string, Room>> = {
       'projections/queries/account-downloads.ts',
       'projections/queries/ended-downloads.ts',
       'projections/queries/usage-of-keys.ts',
+      // Hashes of all accounts, which are public.
+      'projections/queries/tiles.ts',
       'src/documents',
       'src/openapi',
+      'src/proof',
     ],
   },
   // What both consoles share. It knows neither of them, and lists nothing over all accounts.
@@ -125,6 +129,7 @@ const rooms: Readonly<Record<string, Room>> = {
       // A mail says what the lines of a document are.
       'src/documents/invoice-document.ts',
       'src/audit/compare',
+      'src/proof',
     ],
   },
   'src/worker': { rooms: ['src/async', 'src/domain', 'src/ports', 'src/commands'] },
@@ -139,6 +144,7 @@ const rooms: Readonly<Record<string, Room>> = {
       'src/audit/compare',
       'src/audit/rules',
       'src/documents',
+      'src/proof',
       'src/transfer',
       'src/client',
     ],
@@ -152,6 +158,8 @@ const rooms: Readonly<Record<string, Room>> = {
       'src/downloader/verify/tools.ts',
     ],
   },
+  // Hash trees and signed notes, as their public formats have them: nothing of the service.
+  'src/proof': { rooms: [], packages: ['node:crypto'] },
   // The log as a file: from one event store to another.
   'src/transfer': { rooms: ['src/ports'] },
   // yt-dlp, ffmpeg and what holds them.

@@ -1,6 +1,8 @@
 import type { Account, ApiKey, Person } from '../rules/account.ts';
+import type { RecordedEvent } from '../rules/audited-log.ts';
 import type { Completeness } from '../rules/completeness.ts';
 import type { Link } from '../rules/event-schemas.ts';
+import type { TreeNode } from '../rules/hash-tree.ts';
 import { feeOf } from '../rules/invoice-lines.ts';
 import type { Job } from '../rules/job.ts';
 import type { Charge, Period } from '../rules/period.ts';
@@ -58,6 +60,13 @@ type Change = Link & { accountId: string };
 
 /** A document, with the people whose mail is not recorded yet. */
 type DocumentRow = Link & { accountId: string; waiting: readonly string[] };
+
+/** A leaf of the tree of what was closed and invoiced. */
+interface Leaf {
+  event: RecordedEvent;
+  index: number;
+  entry: string;
+}
 
 /** An event of a download, as it is stored. */
 interface TimelineEntry {
@@ -278,6 +287,20 @@ export const columns = {
     ended_at: ({ ended }) => ended?.metadata.time,
     made_cents: ({ madeCents }) => madeCents,
     why: ({ why }) => why,
+  }),
+  proof_leaves: of<Leaf>({
+    leaf_index: ({ index }) => index,
+    hash: ({ entry }) => entry,
+    ...fields(({ event }: Leaf) => event, 'type', 'stream', 'revision'),
+    event_id: ({ event }) => event.id,
+    position: ({ event }) => event.position,
+  }),
+  proof_nodes: allOf<TreeNode>({ level: 0, node_index: 0, hash: '' }),
+  proof_heads: of<Link>({
+    ...fields(({ data }: Link) => data, 'size', 'origin', 'root', 'note', 'key'),
+    revision: ({ revision }) => revision,
+    position: ({ position }) => position,
+    time: ({ metadata }) => metadata.time,
   }),
 };
 

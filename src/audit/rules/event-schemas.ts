@@ -254,6 +254,10 @@ const schemas = {
     CorrectionMade: part({ correction_id: text, cents: count }),
     CorrectionFailed: part({ correction_id: text, why: text }),
   },
+  'tree-heads': {
+    TreeHeadSigned: part({ origin: text, size: count, root: text, note: text, key: text, frontier: listOf(text) }),
+    TreeOriginBegun: part({ origin: text }),
+  },
   acknowledgements: {
     DivergenceAcknowledged: part({
       rule: text,

@@ -73,6 +73,10 @@ export const rules = {
   document_mailed:
     'an invoice or credit note, and staff who ask for its mail again, name people of its account to mail; each is mailed once and nobody else is, and one is left out only when removed',
   acknowledgement: 'a divergence is acknowledged by staff with a reason',
+  tree_head_size: 'the sizes of signed heads rise, and none is larger than the tree',
+  tree_head_root: 'a signed head has the root and the subtrees that follow from the log',
+  tree_head_note: 'the note of a signed head says its origin, size and root, and is signed by its key',
+  tree_origin: 'the service signs heads under one origin, until staff begin another with a reason',
   table_missing: 'every compared table exists, with its columns',
   row_missing: 'Postgres has every row that follows from the log',
   row_differs: 'the rows of Postgres have the values that follow from the log',

@@ -2,6 +2,7 @@ import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { mkdir, mkdtemp, readdir, rename, rm } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import type { Pool } from 'pg';
+import { notesFolder } from '../../adapters/files/file-key.ts';
 import {
   type PendingVoidRow,
   readPendingVoidRows,
@@ -17,6 +18,7 @@ import { filesDirectory } from '../file-store.ts';
 import type { Config } from '../settings/config.ts';
 import { readStreamPrefix } from '../settings/installation.ts';
 import { findAddresses } from '../settings/instance.ts';
+import { proofKeyFile } from '../settings/proof-signing.ts';
 import {
   checkBackup,
   copyFiles,
@@ -94,8 +96,10 @@ async function copiedFiles(config: Config, withFiles: boolean): Promise<string[]
   const inFolders = await Promise.all(
     folders.map(async (folder) => (await filesBelow(join(dataDirectory, folder))).map((file) => join(folder, file))),
   );
-  const single = ['format', 'secret'];
-  return [...single, ...inFolders.flat()];
+  const single = ['format', 'secret', proofKeyFile];
+  // A restored log is compared with the newest signed head that was kept, and not with one of its own age.
+  const isKept = (file: string) => !file.startsWith(join('files', notesFolder));
+  return [...single, ...inFolders.flat().filter(isKept)];
 }
 
 /** @throws {CommandFailed} unless the backup is whole, and the data folder empty or missing */

@@ -16,11 +16,13 @@ import { startResolving } from '../../dispatcher/resolve-unknown-outcomes.ts';
 import { startReturningServiceFailures } from '../../dispatcher/return-service-failures.ts';
 import { startMailingDocuments } from '../../dispatcher/send-document-mails.ts';
 import { startMailingWarnings } from '../../dispatcher/send-warning-mails.ts';
+import { type SigningState, startSigningTreeHeads } from '../../dispatcher/sign-tree-heads.ts';
 import { startSweeping } from '../../dispatcher/sweep-lost-jobs.ts';
 import { newUuid } from '../../system/clock-and-chance.ts';
 import { openFiles } from '../file-store.ts';
-import { watchAudit, watchDispatcher } from '../gauges.ts';
+import { watchAudit, watchDispatcher, watchSigning } from '../gauges.ts';
 import { createMailer } from '../mailer.ts';
+import { readProofSigning } from '../settings/proof-signing.ts';
 import type { StartRole } from './role.ts';
 
 export const startDispatcher: StartRole = async (connections, secrets) => {
@@ -38,7 +40,9 @@ export const startDispatcher: StartRole = async (connections, secrets) => {
   const takenMails = new Set<string>();
   /** Dependencies of nearly every loop. */
   const parts = { ...connections, newUuid };
+  const signing = readProofSigning(config);
   let audited: AuditState | undefined;
+  let signed: SigningState | undefined;
   const dispatcher = leadWhenAlone('dispatcher', {
     ...connections,
     url: connections.addresses.databaseUrl,
@@ -52,6 +56,8 @@ export const startDispatcher: StartRole = async (connections, secrets) => {
       });
       audited = audit.state;
       const mails = { ...parts, mailer, mailerId, taken: takenMails, observer: mailObserver };
+      const heads = signing && startSigningTreeHeads({ ...parts, ...signing, files });
+      signed = heads?.state;
       const loops = [
         startSweeping({
           ...parts,
@@ -79,6 +85,7 @@ export const startDispatcher: StartRole = async (connections, secrets) => {
         }),
         startCarryingOutCorrections(parts),
         audit,
+        ...(heads ? [heads] : []),
       ];
       return async () => {
         await Promise.all([dispatching.close(), ...loops.map((loop) => loop.stop())]);
@@ -87,5 +94,9 @@ export const startDispatcher: StartRole = async (connections, secrets) => {
   });
   watchDispatcher(connections, queue, dispatcher);
   watchAudit(connections, () => (dispatcher.leading ? audited : undefined));
+  watchSigning(connections, () => (dispatcher.leading ? signed : undefined));
+  connections.waiting.set('proofs', async () =>
+    signing === undefined ? 'nothing is signed: PROOF_SIGNING_KEY is not set' : signed?.refused,
+  );
   return dispatcher;
 };

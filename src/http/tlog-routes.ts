@@ -1,0 +1,66 @@
+import type { FastifyInstance, FastifyReply } from 'fastify';
+import { LRUCache } from 'lru-cache';
+import type { Pool } from 'pg';
+import { listProofKeys, type ProofHead, readNewestHead } from '../../projections/proofs.ts';
+import { readTile } from '../../projections/queries/tiles.ts';
+import { tileOfPath, widthOf } from '../proof/tiles.ts';
+import { ApiError } from './errors.ts';
+
+const headKeptMs = 1_000;
+/** Of at most 8 704 bytes each. */
+const tilesKept = 500;
+
+const public_ = { 'Access-Control-Allow-Origin': '*', 'X-Content-Type-Options': 'nosniff' };
+const soon = { ...public_, 'Cache-Control': 'public, max-age=5' };
+const never = { ...public_, 'Cache-Control': 'public, max-age=31536000, immutable' };
+
+/**
+ * The signed log of what was closed and invoiced, as C2SP tlog-tiles, for everybody: no key, none of the API's headers. Only what a
+ * signed head covers is served. Hashes say nothing about accounts, money or downloads to who does not know the event.
+ *
+ * Requests cost little however many come: Postgres is asked for the newest head once a second, and for a tile once.
+ */
+export function registerTlogRoutes(server: FastifyInstance, { pool }: { pool: Pool }): void {
+  let newest: { atMs: number; read: Promise<ProofHead | undefined> } | undefined;
+  const tiles = new LRUCache<string, Buffer>({ max: tilesKept });
+
+  const readHead = async (): Promise<ProofHead> => {
+    if (!newest || performance.now() - newest.atMs > headKeptMs)
+      newest = { atMs: performance.now(), read: readNewestHead(pool) };
+    const head = await newest.read.catch((error: unknown) => {
+      newest = undefined;
+      throw error;
+    });
+    if (!head) throw new ApiError('not_found', 'No head of the log is signed yet');
+    return head;
+  };
+
+  const get = (url: string, handler: (reply: FastifyReply, path: string) => Promise<FastifyReply>) => {
+    server.get<{ Params: { '*'?: string } }>(url, { exposeHeadRoute: true }, (request, reply) =>
+      handler(reply, request.params['*'] ?? ''),
+    );
+  };
+
+  get('/tlog/checkpoint', async (reply) => {
+    const { note } = await readHead();
+    return reply.headers(soon).type('text/plain; charset=utf-8').send(note);
+  });
+
+  get('/tlog/keys', async (reply) => {
+    await readHead();
+    const keys = await listProofKeys(pool);
+    return reply
+      .headers(soon)
+      .type('text/plain; charset=utf-8')
+      .send(keys.map((key) => `${key}\n`).join(''));
+  });
+
+  get('/tlog/tile/*', async (reply, path) => {
+    const tile = tileOfPath(path);
+    const { size } = await readHead();
+    if (!tile || widthOf(tile, size) < tile.width) throw new ApiError('not_found');
+    const bytes = tiles.get(path) ?? (await readTile(pool, tile));
+    tiles.set(path, bytes);
+    return reply.headers(never).type('application/octet-stream').send(bytes);
+  });
+}
