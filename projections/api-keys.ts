@@ -44,6 +44,7 @@ export const apiKeys: RebuildableProjection = {
       }
       await writeHeads(accountEvents, client);
       await markClosed(accountEvents, client);
+      await markErased(accountEvents, client);
       const rows = [...limits].map(([account_id, hourly_limit]) => ({ account_id, hourly_limit }));
       await upsertRows(client, 'hourly_limits', { key: ['account_id'], rows });
       await writeKeys(accountEvents, client);
@@ -66,6 +67,18 @@ async function markClosed(events: readonly ParsedEvent<AccountEvent>[], client: 
   const closed = events.flatMap(({ event }) => (event.type === 'AccountClosed' ? [event.data.account_id] : []));
   if (closed.length === 0) return;
   await client.query('update account_heads set closed = true where account_id = any($1)', [closed]);
+}
+
+async function markErased(events: readonly ParsedEvent<AccountEvent>[], client: PoolClient): Promise<void> {
+  const erased = events.flatMap(({ event: { type, data }, metadata }) =>
+    type === 'AccountErased' ? [{ ...data, erased_at: metadata.time }] : [],
+  );
+  if (erased.length === 0) return;
+  await client.query(
+    `update account_heads h set erased_at = e.erased_at, documents_until = e.documents_until
+     from jsonb_populate_recordset(null::account_heads, $1) e where h.account_id = e.account_id`,
+    [JSON.stringify(erased)],
+  );
 }
 
 /** The content that the MAC of a row of `api_key_window` covers: the key and its account. @param hash of the row, a UUID */
@@ -217,12 +230,14 @@ async function writeKeys(events: readonly ParsedEvent<AccountEvent>[], client: P
   const issued: object[] = [];
   const revoked = new Map<string, string>();
   const closed = new Map<string, string>();
+  const erased: string[] = [];
   for (const { event, metadata } of events) {
     if (event.type === 'ApiKeyIssued') {
       const { personal, ...key } = event.data;
-      issued.push({ ...key, label: personal.label, created_at: metadata.time });
+      issued.push({ ...key, label: personal?.label ?? '', created_at: metadata.time });
     } else if (event.type === 'ApiKeyRevoked') revoked.set(event.data.key_id, metadata.time);
     else if (event.type === 'AccountClosed') closed.set(event.data.account_id, metadata.time);
+    else if (event.type === 'AccountErased') erased.push(event.data.account_id);
   }
   await insertRows(client, 'api_keys', issued);
   if (revoked.size > 0) {
@@ -240,6 +255,7 @@ async function writeKeys(events: readonly ParsedEvent<AccountEvent>[], client: P
       [[...closed.keys()], [...closed.values()]],
     );
   }
+  if (erased.length > 0) await client.query("update api_keys set label = '' where account_id = any($1)", [erased]);
 }
 
 /**

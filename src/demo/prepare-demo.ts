@@ -118,7 +118,7 @@ async function findDemoAccount({ pool, store }: DemoDependencies): Promise<strin
   );
   for (const { account_id: accountId } of rows) {
     const { opened } = await readAccount(store, accountId);
-    if (opened?.personal.email === demoEmail) return accountId;
+    if (opened?.personal?.email === demoEmail) return accountId;
   }
   return undefined;
 }
