@@ -213,6 +213,15 @@ export function waitForClosing(pool: Pool, accountId: string, timeoutMs: number)
   );
 }
 
+/** Waits until the read model of admission knows that an account is erased. */
+export function waitForErasure(pool: Pool, accountId: string, timeoutMs: number): Promise<boolean> {
+  return waitForRow(
+    pool,
+    { text: 'select from account_heads where account_id = $1 and erased_at is not null', values: [accountId] },
+    timeoutMs,
+  );
+}
+
 /** Waits until an account's keys have the hourly limit of its terms, and its credits row exists. */
 export function waitForHourlyLimit(
   pool: Pool,

@@ -9,3 +9,4 @@ create table personal_keys (
 
 -- The personal data of the account is erased, but for what documents show until then. Null in the second: they show nothing.
 alter table account_heads add column erased_at timestamptz, add column documents_until timestamptz;
+create index erased_accounts on account_heads (account_id) where erased_at is not null;

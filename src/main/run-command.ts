@@ -3,6 +3,7 @@ import { connectionsOfRebuild, wholeTableMs } from '../../projections/runner/reb
 import { connectEventStore } from '../adapters/event-store/event-store.ts';
 import { withPersonalData } from '../adapters/event-store/personal-data.ts';
 import { createClock } from '../adapters/postgres/business-clock.ts';
+import { createErasures } from '../adapters/postgres/erasures.ts';
 import { isLed } from '../adapters/postgres/leadership.ts';
 import { keepMeasuring, measureClock } from '../adapters/postgres/measure-clock.ts';
 import { createPersonalKeys } from '../adapters/postgres/personal-keys.ts';
@@ -102,6 +103,8 @@ export async function runCommand(
       approvalCents: config.STAFF_APPROVAL_CENTS,
       staffCache: newStaffCache(),
       issuer: config.INVOICE_ISSUER,
+      erasures: createErasures(pool),
+      documentRetentionYears: config.DOCUMENT_RETENTION_YEARS,
       graceSeconds,
       closePeriods: async () => closePeriods({ ...closing, graceSeconds: await graceSeconds() }, { setAside }),
       actor: { type: 'staff', id: operatorName(), role: 'operator', reason: 'command line' },

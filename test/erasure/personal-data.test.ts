@@ -8,6 +8,7 @@ import { NotStored } from '../../src/commands/handler/handle-command.ts';
 import { accountStream } from '../../src/domain/account-events.ts';
 import { isRefused } from '../../src/domain/refusals.ts';
 import { EventStoreUnavailable, type EventStore, type RecordedEvent } from '../../src/ports/event-store.ts';
+import type { Secrets } from '../../src/main/settings/secrets.ts';
 import { newId, newUuid, randomBits } from '../../src/system/clock-and-chance.ts';
 import { logUnderTest } from '../commands/log-under-test.ts';
 import { readModelsOfFile, testSecret, testSecrets } from '../projections/read-models-under-test.ts';
@@ -22,7 +23,7 @@ const actor = { type: 'system', id: 'test' } as const;
 const request = { correlationId: 'c', actor, timeoutMs: 5_000 };
 
 /** A process of its own, with nothing remembered. */
-const openLog = (secrets = testSecrets): EventStore =>
+const openLog = (secrets: Secrets = testSecrets): EventStore =>
   withPersonalData(log.store, createPersonalKeys(models.pool, secrets));
 const dependencies = (store: EventStore) => ({
   store,
@@ -133,7 +134,7 @@ describe('personal data in the log', () => {
     const [one, other] = [await openedAccount(), await openedAccount()];
     const [event] = await stored(one);
     const moved = { ...event, stream: accountStream(other) } as RecordedEvent;
-    const forged = { ...log.store, read: () => Promise.resolve([moved]) };
+    const forged: EventStore = { ...log.store, read: () => Promise.resolve([moved]) };
     const store = withPersonalData(forged, createPersonalKeys(models.pool, testSecrets));
     await expect(store.read(accountStream(other), 0)).rejects.toThrow('its key does not open it');
   });
