@@ -1,6 +1,7 @@
 -- Keys under which events hold personal data, one row per subject (an account, a member of staff) and kind. They are in no event: a
--- subject whose keys are deleted is erased from the log and from every copy of it.
-create table personal_keys (
+-- subject whose keys are deleted is erased from the log and from every copy of it. The table may be there already: keys of a backup come
+-- before the read models, which are built with them.
+create table if not exists personal_keys (
   subject text not null,
   kind text not null check (kind in ('personal', 'documents')),
   wrapped text not null, -- {id of the secret}.{32 random bytes, encrypted with a key of the secret}

@@ -23,6 +23,8 @@ export interface CliDependencies extends AccountDependencies, StaffDependencies,
   /** @throws if the service runs with other plans */
   plans: () => Promise<PlanCatalogue>;
   queries: ReadModelQueries;
+  /** The keys of personal data, wrapped, as statements for psql. */
+  personalKeysAsSql: () => Promise<string>;
   /** What one person may give back to one account within 24 hours without a second person; no operator is bound by it. */
   approvalCents: number;
   /** Issuer of invoices and credit notes. */

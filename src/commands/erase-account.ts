@@ -43,9 +43,7 @@ export interface ErasedAccount {
 export async function eraseAccount(
   { store, now, newUuid, erasures, documentRetentionYears }: EraseAccountDependencies,
   { accountId, actor, correlationId, timeoutMs }: Erasing,
-): Promise<
-  ErasedAccount | Refused<'account_not_found' | 'account_not_closed' | 'periods_not_invoiced'>
-> {
+): Promise<ErasedAccount | Refused<'account_not_found' | 'account_not_closed' | 'periods_not_invoiced'>> {
   const newest = await newestDocument(store, accountId);
   const command = {
     kind: 'erase_account',
@@ -62,7 +60,8 @@ export async function eraseAccount(
     now,
     timeoutMs,
   });
-  if (isRefused(handled)) return handled as Refused<'account_not_found' | 'account_not_closed' | 'periods_not_invoiced'>;
+  if (isRefused(handled))
+    return handled as Refused<'account_not_found' | 'account_not_closed' | 'periods_not_invoiced'>;
   const erased = await readErasure(store, accountId);
   const { documentsUntil: until } = erased;
   await erasures.deleteAccount(accountId, { withDocuments: until === null || until <= now() });

@@ -6,7 +6,7 @@ import { createClock } from '../adapters/postgres/business-clock.ts';
 import { createErasures } from '../adapters/postgres/erasures.ts';
 import { isLed } from '../adapters/postgres/leadership.ts';
 import { keepMeasuring, measureClock } from '../adapters/postgres/measure-clock.ts';
-import { createPersonalKeys } from '../adapters/postgres/personal-keys.ts';
+import { createPersonalKeys, personalKeysAsSql } from '../adapters/postgres/personal-keys.ts';
 import { openPool } from '../adapters/postgres/pool.ts';
 import { createReadModelQueries } from '../adapters/postgres/read-model-queries.ts';
 import { createRowMacs } from '../adapters/postgres/row-macs.ts';
@@ -104,6 +104,7 @@ export async function runCommand(
       staffCache: newStaffCache(),
       issuer: config.INVOICE_ISSUER,
       erasures: createErasures(pool),
+      personalKeysAsSql: () => personalKeysAsSql(pool),
       documentRetentionYears: config.DOCUMENT_RETENTION_YEARS,
       graceSeconds,
       closePeriods: async () => closePeriods({ ...closing, graceSeconds: await graceSeconds() }, { setAside }),

@@ -19,7 +19,7 @@ export function createPersonalKeys(
   { current, others }: { current: DerivedKeys; others: readonly DerivedKeys[] },
 ): PersonalKeys {
   const wrappingKeys = new Map([current, ...others].map(({ id, wrappingKey }) => [id, wrappingKey]));
-  const remembered = new LRUCache<string, { key: Buffer | undefined }>({ max: maxRemembered, ttl: rememberedMs });
+  const remembered = new LRUCache<string, Buffer>({ max: maxRemembered, ttl: rememberedMs });
   const wrap = (name: PersonalKeyName, key: Buffer) =>
     `${current.id}.${encryptBytes(current.wrappingKey, key, { context: textOf(name) }).toString('base64url')}`;
   const unwrap = (name: PersonalKeyName, wrapped: string): Buffer => {
@@ -30,7 +30,7 @@ export function createPersonalKeys(
       throw new Error(`the key of ${textOf(name)} in Postgres was not wrapped with a secret of this installation`);
     return key;
   };
-  const readRows = async (names: readonly PersonalKeyName[]): Promise<void> => {
+  const readRows = async (names: readonly PersonalKeyName[]): Promise<ReadonlyMap<string, Buffer>> => {
     const { rows } = await pool
       .query<PersonalKeyName & { wrapped: string }>(
         `select subject, kind, wrapped from personal_keys
@@ -39,14 +39,16 @@ export function createPersonalKeys(
       )
       .catch(unavailable);
     const found = new Map(rows.map((row) => [textOf(row), unwrap(row, row.wrapped)]));
-    for (const name of names) remembered.set(textOf(name), { key: found.get(textOf(name)) });
+    for (const [name, key] of found) remembered.set(name, key);
+    return found;
   };
   const read: PersonalKeys['read'] = async (names) => {
     const asked = new Map(names.map((name) => [textOf(name), name]));
     const known = new Map([...asked.keys()].map((text) => [text, remembered.get(text)]));
     const unknown = [...asked].flatMap(([text, name]) => (known.get(text) ? [] : [name]));
-    if (unknown.length > 0) await readRows(unknown);
-    return names.map((name) => (known.get(textOf(name)) ?? remembered.get(textOf(name)))?.key);
+    // A key that is missing is asked for again: it may come back with a backup.
+    const found = unknown.length > 0 ? await readRows(unknown) : undefined;
+    return names.map((name) => known.get(textOf(name)) ?? found?.get(textOf(name)));
   };
   return {
     read,
@@ -60,8 +62,7 @@ export function createPersonalKeys(
           made,
         ])
         .catch(unavailable);
-      await readRows([name]);
-      const [key] = await read([name]);
+      const key = (await readRows([name])).get(textOf(name));
       if (!key) throw new Error(`the key of ${textOf(name)} was deleted while it was made`);
       return key;
     },
@@ -72,3 +73,28 @@ export function createPersonalKeys(
 function unavailable(error: unknown): never {
   throw new EventStoreUnavailable('the keys of personal data in Postgres cannot be read', { cause: error });
 }
+
+/**
+ * All keys, wrapped, as statements for a database without tables or with them. They add the keys that are not there.
+ *
+ * @throws if a row is not one that this service has written
+ */
+export async function personalKeysAsSql(pool: Pool): Promise<string> {
+  const { rows } = await pool.query<PersonalKeyName & { wrapped: string }>(
+    'select subject, kind, wrapped from personal_keys order by subject, kind',
+  );
+  const inserts = rows.map(({ subject, kind, wrapped }) => {
+    const values = [subject, kind, wrapped];
+    if (!values.every((value) => /^[\w.-]+$/.test(value))) throw new Error(`the row of ${subject} is not ours`);
+    return `insert into personal_keys values ('${values.join("', '")}') on conflict do nothing;`;
+  });
+  return [tableSql, ...inserts, ''].join('\n');
+}
+
+/** As the migration makes it. */
+const tableSql = `create table if not exists personal_keys (
+  subject text not null,
+  kind text not null check (kind in ('personal', 'documents')),
+  wrapped text not null,
+  primary key (subject, kind)
+);`;

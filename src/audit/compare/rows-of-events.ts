@@ -70,7 +70,8 @@ export class RowsOfEvents implements ReplayObserver {
       return;
     }
     if (type === 'AccountErased') for (const personId of account.people.keys()) this.#person(event, account, personId);
-    if (type === 'AccountClosed' || type === 'AccountErased') for (const key of account.keys.values()) this.#key(event, key, false);
+    if (type === 'AccountClosed' || type === 'AccountErased')
+      for (const key of account.keys.values()) this.#key(event, key, false);
     if (type === 'PersonInvited' || type === 'PersonRemoved') {
       this.#person(event, account, data.person_id);
       return;

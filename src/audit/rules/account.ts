@@ -122,7 +122,8 @@ export class Account extends Chain<string> {
   /** Who erases an account says so in the log; a key that is missing without that was lost. */
   checkKeys(): void {
     const unreadable = this.#unreadable;
-    if (unreadable && !this.erased) this.wrong('personal_key', unreadable, 'data.personal', 'an object that its key opens');
+    if (unreadable && !this.erased)
+      this.wrong('personal_key', unreadable, 'data.personal', 'an object that its key opens');
   }
 
   /** An account is closed behind the end of its last period; its own stream may have been read first. */
