@@ -15,4 +15,6 @@ export interface Erasures {
    * @returns the number of keys that were deleted
    */
   deleteErased(now: string): Promise<number>;
+  /** The accounts that are erased, by the read model. */
+  listErased(): Promise<string[]>;
 }

@@ -11,6 +11,7 @@ export class SimulatedFiles implements FileStore {
   readonly #sizes = new Map<string, number>();
   /** When the last link to a file ends, in milliseconds of Unix time. */
   readonly #linkedUntilMs = new Map<string, number>();
+  readonly #notes = new Map<string, string>();
   #links = 0;
   onRemoval: (name: string, linkedUntilMs: number) => void = () => undefined;
 
@@ -28,6 +29,16 @@ export class SimulatedFiles implements FileStore {
     const name = keyPath(key);
     await this.#reach();
     this.#sizes.set(name, this.#take(path));
+  }
+
+  async readNote(name: string): Promise<string | undefined> {
+    await this.#reach();
+    return this.#notes.get(name);
+  }
+
+  async keepNote(name: string, text: string): Promise<void> {
+    await this.#reach();
+    this.#notes.set(name, text);
   }
 
   async sizeBytes(key: FileKey): Promise<number | undefined> {

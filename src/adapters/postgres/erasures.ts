@@ -26,5 +26,11 @@ export const createErasures = (pool: Pool): Erasures => ({
   deleteAccount: async (accountId, { withDocuments }) => {
     await pool.query(deleteSql(oneAccount), [accountId, withDocuments]);
   },
+  listErased: async () => {
+    const { rows } = await pool.query<{ account_id: string }>(
+      'select account_id from account_heads where erased_at is not null order by account_id',
+    );
+    return rows.map(({ account_id: accountId }) => accountId);
+  },
   deleteErased: async (now) => (await pool.query(deleteSql(allErased), [now])).rowCount ?? 0,
 });

@@ -33,7 +33,7 @@ export function addFindAccounts(accounts: Command, run: RunCommand): void {
 }
 
 /**
- * E-mail addresses stand in the log alone, where they can be erased: the ids come from the read model, the rest from the
+ * E-mail addresses stand in the log alone, under keys that can be deleted: the ids come from the read model, the rest from the
  * account's stream.
  */
 async function listAccountsCommand(cli: CliDependencies, { limit, after }: PageOptions): Promise<void> {

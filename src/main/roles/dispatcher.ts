@@ -80,7 +80,12 @@ export const startDispatcher: StartRole = async (connections, secrets) => {
           },
         }),
         startCarryingOutCorrections(parts),
-        startErasing({ ...parts, erasures: createErasures(pool) }),
+        startErasing({
+          ...parts,
+          files,
+          erasures: createErasures(pool),
+          documentRetentionYears: config.DOCUMENT_RETENTION_YEARS,
+        }),
         audit,
       ];
       return async () => {
