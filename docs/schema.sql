@@ -10,6 +10,7 @@ create table account_heads (
   documents_until timestamp with time zone,
   constraint account_heads_pkey PRIMARY KEY (account_id)
 );
+CREATE INDEX erased_accounts ON account_heads USING btree (account_id) WHERE (erased_at IS NOT NULL);
 
 create table api_key_window (
   hash uuid not null,

@@ -22,6 +22,7 @@ export const apiKeys: RebuildableProjection = {
     columns: ['key_id', 'account_id', 'hourly_limit', 'revoked', 'mac'],
   },
   signedTables: { api_key_window: 'mac' },
+  secretColumns: { api_keys: 'label' },
   streamPrefixes: ['account-', 'usage-'],
   start:
     ({ macs }) =>
@@ -47,7 +48,7 @@ export const apiKeys: RebuildableProjection = {
       await markErased(accountEvents, client);
       const rows = [...limits].map(([account_id, hourly_limit]) => ({ account_id, hourly_limit }));
       await upsertRows(client, 'hourly_limits', { key: ['account_id'], rows });
-      await writeKeys(accountEvents, client);
+      await writeKeys(accountEvents, { client, macs });
       await writeWindows(accountEvents, limits, { client, macs });
     },
 };
@@ -122,25 +123,37 @@ export interface ApiKeyRow {
   revoked_at: string | null;
 }
 
-export async function listApiKeys(client: Queryable, accountId: string): Promise<ApiKeyRow[]> {
+/** Decrypts the labels of rows, which Postgres and its backups have only in that form. */
+export type LabelReader = Pick<RowMacs, 'decrypt'>;
+
+/** @param macs null stays null. A row of an older version has its label in the clear. */
+export const withLabel = <Row extends { label: string | null }>(row: Row, macs: LabelReader): Row => ({
+  ...row,
+  label: row.label && (macs.decrypt(row.label) ?? row.label),
+});
+
+export async function listApiKeys(
+  client: Queryable,
+  { accountId, macs }: { accountId: string; macs: LabelReader },
+): Promise<ApiKeyRow[]> {
   const { rows } = await client.query<ApiKeyRow>(
     `select key_id, account_id, key_prefix, label, created_at, revoked_at
      from api_keys where account_id = $1 order by created_at, key_id`,
     [accountId],
   );
-  return rows;
+  return rows.map((row) => withLabel(row, macs));
 }
 
 /** A key of an account; undefined for another one. */
 export async function readApiKey(
   client: Queryable,
-  { accountId, keyId }: { accountId: string; keyId: string },
+  { accountId, keyId, macs }: { accountId: string; keyId: string; macs: LabelReader },
 ): Promise<Pick<ApiKeyRow, 'key_prefix' | 'label'> | undefined> {
   const { rows } = await client.query<Pick<ApiKeyRow, 'key_prefix' | 'label'>>(
     'select key_prefix, label from api_keys where key_id = $1 and account_id = $2',
     [keyId, accountId],
   );
-  return rows[0];
+  return rows[0] && withLabel(rows[0], macs);
 }
 
 /** Accounts in the order of their ids, `limit` at most. @param after an id: only accounts after it */
@@ -235,7 +248,10 @@ export function waitForHourlyLimit(
 const waitForRow = (pool: Pool, query: { text: string; values: unknown[] }, timeoutMs: number): Promise<boolean> =>
   until(async () => ((await pool.query(query)).rowCount ?? 0) > 0, { limitMs: timeoutMs, pollMs });
 
-async function writeKeys(events: readonly ParsedEvent<AccountEvent>[], client: PoolClient): Promise<void> {
+async function writeKeys(
+  events: readonly ParsedEvent<AccountEvent>[],
+  { client, macs }: { client: PoolClient; macs: RowMacs },
+): Promise<void> {
   const issued: object[] = [];
   const revoked = new Map<string, string>();
   const closed = new Map<string, string>();
@@ -243,7 +259,8 @@ async function writeKeys(events: readonly ParsedEvent<AccountEvent>[], client: P
   for (const { event, metadata } of events) {
     if (event.type === 'ApiKeyIssued') {
       const { personal, ...key } = event.data;
-      issued.push({ ...key, label: personal?.label ?? '', created_at: metadata.time });
+      const label = personal?.label ?? '';
+      issued.push({ ...key, label: label && macs.encrypt(label), created_at: metadata.time });
     } else if (event.type === 'ApiKeyRevoked') revoked.set(event.data.key_id, metadata.time);
     else if (event.type === 'AccountClosed') closed.set(event.data.account_id, metadata.time);
     else if (event.type === 'AccountErased') erased.push(event.data.account_id);

@@ -2,12 +2,12 @@ import { existsSync } from 'node:fs';
 import { hostname } from 'node:os';
 import type { Command } from 'commander';
 import { type ConnectImport, importLog, ImportRefused, verifyImport } from '../transfer/import-log.ts';
-import { writePrivateFile } from '../system/private-files.ts';
 import { checkLogFile, LogFileRefused, writeLogFile } from '../transfer/log-file.ts';
 import { readWholeLog } from '../transfer/whole-log.ts';
 import type { CliDependencies, RunCommand } from './dependencies.ts';
 import { sayingDisk } from './disk-failure.ts';
 import { CommandFailed, type Output, print } from './output.ts';
+import { writeOutputFile } from './output-file.ts';
 import { createCountBar, createProgressBar } from './progress-bar.ts';
 
 /** Finds or starts the event store that a log is imported into, for as long as it is in use. One connection at a time. */
@@ -56,7 +56,10 @@ async function exportCommand(
   const about = { source: `reeltally ${version} on ${hostname()}`, exported: now() };
   const head = await writeLogFile(file, about, pages()).finally(bar.end);
   // After the log, which then has no event whose key is not among them.
-  if (keysFile !== undefined) writePrivateFile(keysFile, await cli.personalKeysAsSql());
+  if (keysFile !== undefined) {
+    const sql = await cli.personalKeysAsSql();
+    await writeOutputFile(keysFile, (output) => output.handle.writeFile(sql));
+  }
   const pendingVoids = await countPendingVoids(pool, begun[0]?.now);
   const data = { file, keys_file: keysFile ?? null, events: head.events, head: head.hash, pending_voids: pendingVoids };
   const waiting = `\n${String(pendingVoids)} pending voids are not in the file: before a move, let the dispatcher resolve them, and export again.`;

@@ -17,8 +17,8 @@ const { log, models, cli, run, laterBy, environment } = booksOfFile({ feeCents: 
 const month = 31 * 24;
 /** Words that stand nowhere else. */
 const word = () => newUuid().replaceAll('-', '').slice(0, 20);
-const secretWords = { email: word(), person: word(), name: word(), street: word(), taxId: word() };
-const { email, person, name, street, taxId } = secretWords;
+const secretWords = { email: word(), person: word(), name: word(), street: word(), taxId: word(), label: word() };
+const { email, person, name, street, taxId, label } = secretWords;
 
 let account: string;
 let before: { head: string };
@@ -27,7 +27,7 @@ let before: { head: string };
 beforeAll(async () => {
   const opened = ['accounts', 'open', '--email', `${email}@example.com`, '--plan', 'test'];
   ({ account_id: account } = await cli<{ account_id: string }>(...opened));
-  await cli('keys', 'issue', account, '--label', word());
+  await cli('keys', 'issue', account, '--label', label);
   await cli('people', 'invite', account, `${person}@example.com`);
   await cli(
     ...['accounts', 'billing', account, '--name', name, '--address-line', street, '--country', 'DE', '--tax-id', taxId],
@@ -138,6 +138,9 @@ describe('accounts erase', () => {
     const after = json<{ head: string; events: number }>(await run('log', 'export', file, '--json'));
     expect(after.head).not.toBe(before.head);
     const places = [rows[0]?.directory ?? '', file, environment()['REELTALLY_DATA'] ?? ''];
+    // What is searched for would be found: the account's id is in all of them.
+    const withId = await filesWith([account], places.slice(0, 2));
+    expect(withId).toEqual(expect.arrayContaining([file, expect.stringContaining(rows[0]?.directory ?? '')]));
     expect(await filesWith(Object.values(secretWords), places)).toEqual([]);
     const stored = (await log.store.readAll(-1n, 10_000)).map(({ data, metadata }) => JSON.stringify([data, metadata]));
     for (const each of Object.values(secretWords)) expect(stored.filter((text) => text.includes(each))).toEqual([]);

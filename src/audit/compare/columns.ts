@@ -80,7 +80,6 @@ export const columns = {
   }),
   api_keys: of<ApiKey>({
     ...fields(({ issued }: ApiKey) => issued.data, 'key_id', 'account_id', 'key_hash', 'key_prefix'),
-    label: ({ account, issued }) => (account.erased ? '' : labelOf(issued)),
     created_at: ({ issued }) => issued.metadata.time,
     revoked_at: ({ revokedAt }) => revokedAt,
   }),

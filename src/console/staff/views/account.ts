@@ -149,7 +149,7 @@ export const account: JsonView<z.infer<typeof input>, AccountShown> = {
     const known = await readAccount(store, accountId);
     if (!known.opened) throw missing();
     const periods = await pageAccountPeriods(client, { accountId, macs, limit: shownPeriods });
-    const keys = await listKeysWithUse(client, accountId);
+    const keys = await listKeysWithUse(client, { accountId, macs });
     const record = await readAccountRecord(client, accountId);
     const newest = usageOfRow(periods[0]);
     return {
