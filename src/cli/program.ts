@@ -1,5 +1,6 @@
 import { Command, Option } from 'commander';
 import { addFindAccounts, addListAccounts } from './accounts/find.ts';
+import { addEraseAccount } from './accounts/erase.ts';
 import { addCloseAccount, addLiftSuspension, addSuspendAccount } from './accounts/life.ts';
 import { addOpenAccount } from './accounts/open.ts';
 import { addShowAccount } from './accounts/show.ts';
@@ -65,7 +66,7 @@ export function createProgram(dependencies: ProgramDependencies): Command {
   addServe(program, dependencies);
   addDownload(program, output, dependencies.openApiClient);
 
-  const accounts = group('accounts', 'open accounts, change their terms, show their usage, close them');
+  const accounts = group('accounts', 'open accounts, change their terms, show their usage, close and erase them');
   addOpenAccount(accounts, run);
   addListAccounts(accounts, run);
   addFindAccounts(accounts, run);
@@ -78,6 +79,7 @@ export function createProgram(dependencies: ProgramDependencies): Command {
   addSuspendAccount(accounts, run);
   addLiftSuspension(accounts, run);
   addCloseAccount(accounts, run);
+  addEraseAccount(accounts, run);
 
   const keys = group('keys', 'issue, list, limit and revoke API keys');
   addIssueKey(keys, run);

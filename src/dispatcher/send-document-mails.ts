@@ -3,6 +3,7 @@ import { readParties } from '../../projections/queries/parties.ts';
 import type { Background } from '../async/background.ts';
 import { readAccount } from '../commands/accounts.ts';
 import { readDocumentMail, recordDocumentMail } from '../commands/document-mails.ts';
+import { activePerson } from '../domain/people.ts';
 import { documentMail } from './document-mail-text.ts';
 import { type LoggedMail, type MailDependencies, startMailing } from './send-mails.ts';
 
@@ -30,18 +31,19 @@ async function readMail(dependencies: DocumentMailDependencies, waiting: Waiting
   const logged = await readDocumentMail(store, { accountId, eventId, revision, personId });
   if (!logged) throw new Error(`${accountId} has no document by ${eventId}, though the read model has it`);
   const { people, closed: isClosed } = await readAccount(store, accountId);
-  const person = people.get(personId);
-  if (!person) throw new Error(`${accountId} has no person ${personId}, though ${eventId} names them`);
+  const person = activePerson(people, personId);
+  if (!people.has(personId)) throw new Error(`${accountId} has no person ${personId}, though ${eventId} names them`);
   const record = (recorded: { messageId: string | null; timeoutMs: number }) =>
     recordDocumentMail(dependencies, logged, { personId, ...recorded });
   return {
     isRecorded: logged.isRecorded,
     compose: async () => {
+      if (!person) throw new Error(`${personId} gets no mail any more`);
       const partiesAt = await readParties(store, { accountId, issuerName });
       const { issuer } = partiesAt(logged.position);
       return documentMail(logged, { id, to: person.email, issuer, publicUrl: publicUrl(), isClosed });
     },
     record,
-    drop: person.removed ? ({ timeoutMs }) => record({ messageId: null, timeoutMs }) : undefined,
+    drop: person ? undefined : ({ timeoutMs }) => record({ messageId: null, timeoutMs }),
   };
 }

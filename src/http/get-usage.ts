@@ -81,7 +81,7 @@ export const getUsage: Endpoint['handler'] = (dependencies) => async (request, r
   const summary = await summaryOf(wanted, request, dependencies);
   const { plan, downloads, metadata, overage, period } = summary;
   const { days, keys } = await readFor(dependencies, async (pool) => {
-    const ofKeys = { accountId, period, after: afterKey, limit: keysPerPage + 1 };
+    const ofKeys = { accountId, period, after: afterKey, limit: keysPerPage + 1, macs: dependencies.macs };
     const [days, keys] = await Promise.all([
       listUsageDays(pool, { accountId, periodStart: period.start }),
       listUsageOfKeys(pool, ofKeys),

@@ -6,11 +6,13 @@ import {
   connectEventStore,
   type EventStoreOptions,
 } from '../adapters/event-store/event-store.ts';
+import { withPersonalData } from '../adapters/event-store/personal-data.ts';
 import { connectNats } from '../adapters/nats/connection.ts';
 import { createClock } from '../adapters/postgres/business-clock.ts';
 import { keepMeasuring, measureClock } from '../adapters/postgres/measure-clock.ts';
 import { migrate } from '../adapters/postgres/migrations.ts';
 import { createPendingVoids, signOlderVoids } from '../adapters/postgres/pending-voids.ts';
+import { createPersonalKeys } from '../adapters/postgres/personal-keys.ts';
 import { endInTime, openPool, startPatienceMs, waitAsRequestsDo } from '../adapters/postgres/pool.ts';
 import { createRowMacs } from '../adapters/postgres/row-macs.ts';
 import { requireOwnSessions } from '../adapters/postgres/session.ts';
@@ -93,13 +95,14 @@ async function connectBeside(
     },
   });
   await naming(postgres, measureClock(pool, clock));
-  const store = await openEventStore(config, addresses.eventStoreUrl, {
+  const log = await openEventStore(config, addresses.eventStoreUrl, {
     logger,
     serviceParts,
     observer: metrics.observer(observeAppends),
     streams: { prefix: await fixStreamPrefix(pool, config), isOurs: isOurStream },
     onForeignEvent: metrics.observer(observeForeignEvents),
   });
+  const store = withPersonalData(log, createPersonalKeys(pool, secrets));
   await fixShiftedClock({ pool, store }, config, { isDemo: role === 'all' && isDemo(config) });
   const warning = shiftedClockWarning(config);
   if (warning !== undefined) logger.warn(warning);

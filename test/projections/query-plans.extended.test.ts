@@ -473,7 +473,9 @@ describe('downloads that have ended', () => {
 
 it('the usage of keys looks at the downloads of its period alone', async () => {
   const period = { start: queuedAt(0), end: queuedAt(300) };
-  const { looked } = await lookedAt((client) => listUsageOfKeys(client, { accountId: largest, period, limit: 100 }));
+  const { looked } = await lookedAt((client) =>
+    listUsageOfKeys(client, { accountId: largest, period, limit: 100, macs: testMacs }),
+  );
   // Every third download is of this account.
   expect(looked).toEqual({ whole: [], rows: 99, statements: 1 });
 });
@@ -621,7 +623,7 @@ describe('the other queries of staff', () => {
     ['an event', 1, async (client) => [await findEvent(client, uuidOf('w7'))]],
     // Its invoices and credit notes.
     ['documents of an account', 22, async (client) => (await readInvoices(client, small)).invoices],
-    ['keys of an account', 3, (client) => listApiKeys(client, small)],
+    ['keys of an account', 3, (client) => listApiKeys(client, { accountId: small, macs: testMacs })],
     // The newest of each kind.
     ['all of an account', 24 + 10 + 22 + 10 + 20 + 10, async (client) => [await readAccountRecord(client, small)]],
   ])('%s', async (_name, rows, work) => {
@@ -726,7 +728,7 @@ describe('what is small, and what is counted up to a limit', () => {
 
   it('a download is read with what belongs to it, and an event with what is around it', async () => {
     const token = 'A' + md5('7');
-    const record = await lookedAt((client) => readDownloadRecord(client, token));
+    const record = await lookedAt((client) => readDownloadRecord(client, { token, macs: testMacs }));
     expect(record.result?.timeline.length).toBeGreaterThan(0);
     expect(record.looked).toMatchObject({ whole: [], statements: 3 });
     expect(record.looked.rows).toBeLessThanOrEqual(20);
@@ -771,7 +773,7 @@ describe('the other queries of pages', () => {
       4 + 4 * 22,
       (client) => pageAccountPeriods(client, { accountId: small, macs: testMacs, limit: 4 }),
     ],
-    ['keys with their use', 1, 6, (client) => listKeysWithUse(client, small)],
+    ['keys with their use', 1, 6, (client) => listKeysWithUse(client, { accountId: small, macs: testMacs })],
     [
       'the accounts of an address',
       1,

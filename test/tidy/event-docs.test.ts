@@ -63,6 +63,9 @@ function fieldsOfOne(name: string, property: Property): Field[] {
   const known = described.get(fieldNames(property));
   if (known !== undefined) return [{ name, type: known, values: [] }];
   if (property.properties) return fieldsOf(property, `${name}.`);
+  // Personal data is an object, or null once it was erased.
+  const personal = name === 'personal' ? property.anyOf?.find(({ properties }) => properties) : undefined;
+  if (personal) return fieldsOf(personal, `${name}.`);
   if (property.oneOf) return merge(property.oneOf.flatMap((variant) => fieldsOfOne(name, variant)));
   if (property.$ref !== undefined) return [{ name, type: 'any', values: [] }];
   const types = (property.anyOf ?? [property]).map(({ type }) => type ?? 'string');

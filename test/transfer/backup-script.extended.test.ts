@@ -11,6 +11,7 @@ import { root } from '../tidy/source-files.ts';
 import { postgresPrograms } from './postgres-programs.ts';
 
 const execute = promisify(execFile);
+const backedUp = ['SHA256SUMS', 'files.tar', 'log.ndjson.gz', 'pending-voids.sql', 'personal-keys.sql'];
 
 it('deploy/backup.sh exports the log, copies the finished files, and never replaces a backup; so it does for Compose', async () => {
   const store = await openEventStore();
@@ -40,7 +41,7 @@ it('deploy/backup.sh exports the log, copies the finished files, and never repla
   const target = join(directory, 'backup');
   await expect(backUp(target, { PGDATABASE: '' })).rejects.toThrow(/PGDATABASE is not set/);
   await backUp(target);
-  expect(readdirSync(target).sort()).toEqual(['SHA256SUMS', 'files.tar', 'log.ndjson.gz', 'pending-voids.sql']);
+  expect(readdirSync(target).sort()).toEqual(backedUp);
   expect(statSync(target).mode & 0o777).toBe(0o700);
   expect(await filesOf(target)).toEqual(['./film.mp4']);
   await execute('sha256sum', ['--quiet', '-c', 'SHA256SUMS'], { cwd: target });
@@ -59,7 +60,7 @@ it('deploy/backup.sh exports the log, copies the finished files, and never repla
   const composed = join(directory, 'composed');
   const path = [programs, dirname(process.execPath), environment.PATH].join(':');
   await backUp(composed, { PATH: path, REELTALLY_DATA: inContainer }, '--compose');
-  expect(readdirSync(composed).sort()).toEqual(['SHA256SUMS', 'files.tar', 'log.ndjson.gz', 'pending-voids.sql']);
+  expect(readdirSync(composed).sort()).toEqual(backedUp);
   expect(await filesOf(composed)).toEqual(['./film.mp4']);
   expect(readdirSync(inContainer)).toEqual([]);
 

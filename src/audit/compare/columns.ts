@@ -27,7 +27,7 @@ const allOf = <Subject extends object>(example: Subject): Columns<Subject> =>
   fields((subject: Subject) => subject, ...(Object.keys(example) as (keyof Subject & string)[]));
 
 /** A label, which is personal: docs/events.md says no more of its form. */
-const labelOf = ({ data }: Link) => (Object(data.personal) as { label?: unknown }).label;
+const labelOf = ({ data }: Link) => (Object(data.personal) as { label?: unknown }).label ?? '';
 
 interface WindowOfKey {
   key: ApiKey;
@@ -84,10 +84,11 @@ export const columns = {
     revision: ({ revision }) => revision,
     last_hash: ({ lastHash }) => lastHash,
     closed: ({ closed }) => closed !== undefined,
+    erased_at: ({ erased }) => erased?.metadata.time,
+    documents_until: ({ erased }) => erased?.data.documents_until,
   }),
   api_keys: of<ApiKey>({
     ...fields(({ issued }: ApiKey) => issued.data, 'key_id', 'account_id', 'key_hash', 'key_prefix'),
-    label: ({ issued }) => labelOf(issued),
     created_at: ({ issued }) => issued.metadata.time,
     revoked_at: ({ revokedAt }) => revokedAt,
   }),

@@ -83,6 +83,7 @@ const schemas = {
     PersonSignedIn: part({ account_id: text, person_id: text, personal: anything }),
     ClosingRequested: part({ account_id: text }),
     AccountClosed: part({ account_id: text }),
+    AccountErased: part({ account_id: text, documents_until: nullable(instant) }),
     BillingDetailsChanged: part({ account_id: text, personal: anything }),
   },
   usage: {

@@ -37,6 +37,8 @@ export const rules = {
     'staff suspend an account and lift that; while it is suspended, nothing is charged, a period that begins has no fee, and nobody changes its plan',
   account_closed:
     'staff close an account: its last period ends, and within an hour its keys are revoked; its people may ask for it',
+  account_erased: 'staff erase the personal data of an account, once, after it is closed; nothing of its own follows',
+  personal_key: 'personal data of an account that is not erased has its key, outside of the log',
   key_limit: 'the charges of an API key stay within the limit that it has, and name it',
   key_limit_actor: 'limits of API keys are set by people of the account, staff or the service, never with a key',
   notice_mailed: 'a mail is recorded once, for a notice that was given',

@@ -9,6 +9,7 @@ import {
   restorePendingVoidRows,
   timeBeforeCopy,
 } from '../../adapters/postgres/pending-voids.ts';
+import { personalKeysAsSql } from '../../adapters/postgres/personal-keys.ts';
 import type { Backups } from '../../cli/backup.ts';
 import { CommandFailed } from '../../cli/output.ts';
 import { requestBackup } from '../../embedded/event-store/online-backup.ts';
@@ -30,6 +31,7 @@ import {
   type Manifest,
   manifestFile,
   pendingVoidsFile,
+  personalKeysFile,
   requireRoom,
   sizeOf,
   syncFolder,
@@ -72,6 +74,8 @@ async function createBackup(
       throw new CommandFailed(`the event store cannot copy its log: ${(error as Error).message}`);
     });
     const pending = await readPendingVoidRows(pool, copiedSince);
+    // After the log, which then has no event whose key is not among them.
+    writePrivateFile(join(data, personalKeysFile), await personalKeysAsSql(pool));
     if (pending.length > 0) writePrivateFile(join(data, pendingVoidsFile), JSON.stringify(pending));
     await copyFiles(dataDirectory, data, await copiedFiles(config, withFiles));
     const made: Manifest = {
@@ -132,6 +136,17 @@ export async function putPendingVoidsBack(dataDirectory: string, pool: Pool): Pr
   const file = join(dataDirectory, pendingVoidsFile);
   if (!existsSync(file)) return;
   await restorePendingVoidRows(pool, JSON.parse(readFileSync(file, 'utf8')) as PendingVoidRow[]);
+  rmSync(file);
+}
+
+/**
+ * The keys of personal data, likewise: from a backup, or from `log export --keys` beside a log that was imported. Before the read
+ * models are built, which would take the data for erased.
+ */
+export async function putPersonalKeysBack(dataDirectory: string, pool: Pool): Promise<void> {
+  const file = join(dataDirectory, personalKeysFile);
+  if (!existsSync(file)) return;
+  await pool.query(readFileSync(file, 'utf8'));
   rmSync(file);
 }
 

@@ -2,6 +2,7 @@ import { readCredits } from '../../../projections/credits.ts';
 import { notBelieved } from '../../../projections/credits-macs.ts';
 import { writeAuditState } from '../../../projections/queries/audit-state.ts';
 import { createJobQueue } from '../../adapters/nats/job-queue.ts';
+import { createErasures } from '../../adapters/postgres/erasures.ts';
 import { leadWhenAlone } from '../../adapters/postgres/leadership.ts';
 import { createReadModelQueries } from '../../adapters/postgres/read-model-queries.ts';
 import { observeFiles, observeJobs, observeMails, observeVoids } from '../../adapters/telemetry/observers.ts';
@@ -10,6 +11,7 @@ import { auditContinuously, type AuditState } from '../../dispatcher/audit-conti
 import { startCarryingOutCorrections } from '../../dispatcher/carry-out-corrections.ts';
 import { startClosingPeriods } from '../../dispatcher/close-periods.ts';
 import { dispatchDownloads } from '../../dispatcher/dispatch-downloads.ts';
+import { startErasing } from '../../dispatcher/erase-personal-data.ts';
 import { startExpiringFiles } from '../../dispatcher/expire-files.ts';
 import { startRemovingFiles } from '../../dispatcher/remove-files.ts';
 import { startResolving } from '../../dispatcher/resolve-unknown-outcomes.ts';
@@ -84,6 +86,12 @@ export const startDispatcher: StartRole = async (connections, secrets) => {
           },
         }),
         startCarryingOutCorrections(parts),
+        startErasing({
+          ...parts,
+          files,
+          erasures: createErasures(pool),
+          documentRetentionYears: config.DOCUMENT_RETENTION_YEARS,
+        }),
         audit,
         ...(heads ? [heads] : []),
       ];

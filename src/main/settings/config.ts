@@ -95,6 +95,7 @@ export const environment = z.object({
   MAX_DURATION_SECONDS: whole(1, 1_000_000).default(14_400),
   ATTEMPT_TIMEOUT_SECONDS: whole(10, 86_400).default(1_800),
   FILE_RETENTION_SECONDS: whole(60, 315_360_000).default(86_400),
+  DOCUMENT_RETENTION_YEARS: whole(0, 100).default(10),
   CLOSING_GRACE_SECONDS: whole(0, 2_592_000).default(3_600),
   STAFF_APPROVAL_CENTS: whole(0, 1_000_000_000).default(5_000),
   INVOICE_ISSUER: kinds.shortText(200).default('Reeltally'),
