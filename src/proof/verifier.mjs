@@ -4,6 +4,7 @@
  */
 
 /** @typedef {any} Json what is parsed, and checked before it is read */
+/** @typedef {{ name: string, cents: number, origin: string, size: number, index: number, lines: Json[], charges: Json[], verdict: string }} Verified */
 /** What is wrong, in a sentence, with its place. */
 export class NotVerified extends Error {}
 /** @type {(isSo: Json, what: string) => asserts isSo} */
@@ -318,7 +319,7 @@ const requireCreditNotes = ([{ data: invoice }, ...documents], charges) => {
   }
 };
 
-/** Verifies the text of a proof with the log's key. @type {(text: string, key: string, wanted?: string) => Promise<Json>} */
+/** Verifies the text of a proof with the log's key. @type {(text: string, key: string, wanted?: string) => Promise<Verified>} */
 export const verify = async (text, key, wanted) => {
   const proof = JSON.parse(text);
   must(proof?.format === 'reeltally-invoice-proof/1', `the file is no proof of a kind that is known here`);

@@ -2,7 +2,12 @@ import { hash } from 'node:crypto';
 import type { EventStore, RecordedEvent, WholeLog } from '../../src/ports/event-store.ts';
 import { signCheckpoint } from '../../src/proof/checkpoint.ts';
 import { nodesOfNextLeaf, type ReadNode, rootOf } from '../../src/proof/merkle-tree.ts';
+import { proveDocument } from '../../src/proof/proof-file.ts';
+import { readSignedLog } from '../../src/proof/read-signed-log.ts';
 import { publicKeyText, signerOf } from '../../src/proof/signed-note.ts';
+import { firstOpenedAt } from '../audit/audited-history.ts';
+import { Random } from '../audit/random.ts';
+import { RichHistory } from '../audit/rich-history.ts';
 import { canonicalJson } from '../commands/unbroken-chain.ts';
 
 export const signer = signerOf('reeltally.example/log', Buffer.alloc(32, 7));
@@ -84,3 +89,29 @@ export class ProvenLog implements WholeLog, Pick<EventStore, 'append'> {
     this.events.push({ ...head, metadata: { hash: '' } });
   }
 }
+
+/** A signed history of an account with everything there is: three periods that are closed, the second of which begins suspended. */
+export async function provenHistory(seed: number): Promise<ProvenLog> {
+  const log = new ProvenLog();
+  await new RichHistory(log, new Random(seed), firstOpenedAt).live(4, 40);
+  await log.sign();
+  return log;
+}
+
+const documentTypes: Readonly<Record<string, 'invoice' | 'credit_note'>> = {
+  InvoiceIssued: 'invoice',
+  CreditNoteIssued: 'credit_note',
+};
+
+export const documentsOf = ({ events }: ProvenLog): StoredEvent[] => events.filter(({ type }) => type in documentTypes);
+
+/** What the proof of a document says its number is. */
+export const wantedOf = ({ type, stream, data }: StoredEvent) => ({
+  type: documentTypes[type]!,
+  accountId: stream.slice('invoices-'.length),
+  number: data['number'] as number,
+});
+
+/** The text of its proof file. */
+export const proveText = async (log: ProvenLog, document: StoredEvent): Promise<string> =>
+  (await proveDocument(log, await readSignedLog(log), wantedOf(document))).text;

@@ -1,38 +1,71 @@
-import { beforeAll, describe, expect, it } from 'vitest';
+import { readFileSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
 import { documentNumber } from '../../src/domain/document-number.ts';
-import { proveDocument } from '../../src/proof/proof-file.ts';
-import { readSignedLog } from '../../src/proof/read-signed-log.ts';
-import { verify } from '../../src/proof/verifier.mjs';
-import { writeAuditedHistory } from '../audit/audited-history.ts';
-import { Random } from '../audit/random.ts';
+import { NotVerified, verify } from '../../src/proof/verifier.mjs';
 import { scaled } from '../support/proof-scale.ts';
-import { ProvenLog, publicKey } from './proven-log.ts';
+import { type Case, forgeries } from './forgeries.ts';
+import {
+  documentsOf,
+  provenHistory,
+  type ProvenLog,
+  proveText,
+  publicKey,
+  type StoredEvent,
+  wantedOf,
+} from './proven-log.ts';
 
-const documentTypes: Record<string, 'invoice' | 'credit_note'> = {
-  InvoiceIssued: 'invoice',
-  CreditNoteIssued: 'credit_note',
-};
+describe('the verifier', () => {
+  const source = readFileSync(new URL('../../src/proof/verifier.mjs', import.meta.url), 'utf8');
 
-async function history(seed: number): Promise<ProvenLog> {
-  const log = new ProvenLog();
-  await writeAuditedHistory(log, new Random(seed), { accounts: 3 });
-  await log.sign();
-  return log;
-}
+  it('can be read in one go, and needs nothing else', () => {
+    expect(source.split('\n').length - 1).toBeLessThanOrEqual(300);
+    expect(source).not.toMatch(/^\s*import\b|\bimport\(|\brequire\(/m);
+  });
+});
 
 describe('every document of a history', () => {
-  it.each(Array.from({ length: scaled(5, 100) }, (_, index) => 1_000 + index))('is verified (seed %i)', async (seed) => {
-    const log = await history(seed);
-    const signed = await readSignedLog(log);
-    const documents = log.events.filter(({ type }) => type in documentTypes);
-    expect(documents.length).toBeGreaterThan(3);
-    for (const { type, data } of documents) {
-      const about = data as { account_id: string; number: number };
-      const wanted = { type: documentTypes[type]!, accountId: about.account_id, number: about.number };
-      const { text } = await proveDocument(log, signed, wanted);
-      const { name } = await verify(text, publicKey);
-      expect(name).toBe(documentNumber(wanted.type, about));
+  it.each(Array.from({ length: scaled(8, 300) }, (_, index) => index))('is verified (seed %i)', async (seed) => {
+    const log = await provenHistory(seed);
+    expect(documentsOf(log).length).toBeGreaterThan(3);
+    for (const document of documentsOf(log)) {
+      const { name, cents } = await verify(await proveText(log, document), publicKey);
+      const { type, accountId, number } = wantedOf(document);
+      expect(name).toBe(documentNumber(type, { account_id: accountId, number }));
+      expect(cents).toBe(document.data['total_cents'] ?? document.data['cents']);
     }
   });
 });
-void beforeAll;
+
+describe('a document that is chained and signed, and wrong, is refused:', () => {
+  const histories = [1, 2, 3].map((seed) => provenHistory(seed));
+
+  it.each(forgeries)('%s', async (_name, refusal, forge) => {
+    for (const log of await Promise.all(histories)) {
+      for (const { stream, revision } of documentsOf(log)) {
+        const of = caseOf(log.copy(), stream, revision);
+        if (!forge(of)) continue;
+        for (const changed of new Set([of.period[0]!.stream, stream])) of.log.rechain(changed);
+        await of.log.sign();
+        const said = await verify(await proveText(of.log, of.document), publicKey).catch((error: unknown) => error);
+        expect(said).toBeInstanceOf(NotVerified);
+        expect((said as Error).message).toMatch(refusal);
+        return;
+      }
+    }
+    throw new Error('the histories have no document for this forgery');
+  });
+});
+
+function caseOf(log: ProvenLog, stream: string, revision: number): Case {
+  const documents = log.ofStream(stream);
+  const document = documents[revision]!;
+  const number = document.data['invoice_number'] ?? document.data['number'];
+  const invoice = documents.find(
+    ({ type, data }) => type === 'InvoiceIssued' && data['number'] === number,
+  ) as Case['invoice'];
+  const start = String((invoice as StoredEvent).data['period_start']);
+  const usage = `usage-${stream.slice('invoices-'.length)}-${start.slice(0, 10).replaceAll('-', '')}`;
+  // An opening invoice follows from the first event alone.
+  const period = log.ofStream(usage).slice(0, invoice.data.covers === 'opening' ? 1 : Infinity);
+  return { log, document, invoice, period };
+}
