@@ -31,23 +31,20 @@ const forms = new Map(
   terms = ${plan} overage_cap_cents~ suspended? key_limits?:limit%; limit = downloads~ overage_cents~ until~
   line = kind cents plan? period_start? period_end? event?:source rate_cents? rate_version? quantity? stream? revisions?
   UsagePeriodOpened = account_id anchor_day ${span} previous_period_start~ terms:terms; UsagePeriodEnded = ${span} next~:next
-  PlanChanged = effective terms:plan fee_difference_cents chosen_by_owner?; SuspensionLifted = plan fee_difference_cents
-  AccountSuspended = account_id; OverageCapSet = effective overage_cap_cents; OverageCapRemoved = effective
-  KeyLimitSet = key_id limit:limit; KeyLimitRemoved = key_id; DownloadCreditDebited = token ordinal limited_key_id?
-  OverageCharged = token ordinal cents rate_cents rate_version limited_key_id?; DownloadConfirmed = token
-  DownloadQueued = token platform video_id url format quality audio_format item overage idempotency~:idempotency
-  idempotency = key_hash fingerprint; MetadataCreditDebited = lookup_id ordinal platform video_id download_refusal?~
+  PlanChanged = effective terms:plan fee_difference_cents chosen_by_owner?; SuspensionLifted = plan fee_difference_cents; AccountSuspended = account_id
+  OverageCapSet = effective overage_cap_cents; OverageCapRemoved = effective; KeyLimitSet = key_id limit:limit; KeyLimitRemoved = key_id
+  DownloadCreditDebited = token ordinal limited_key_id?; OverageCharged = token ordinal cents rate_cents rate_version limited_key_id?; DownloadConfirmed = token
+  DownloadQueued = token platform video_id url format quality audio_format item overage idempotency~:idempotency; idempotency = key_hash fingerprint
+  MetadataCreditDebited = lookup_id ordinal platform video_id download_refusal?~
   DownloadVoided = token charge_event_id credits overage_downloads cents limited_key_id? promised?:promised
   MetadataCreditVoided = lookup_id charge_event_id promised?:promised; OverageCapMailed = cap_event_id message_id
   UsageWarningReached = pool threshold_percent limited_key_id? used limit; OverageCapReached = overage_cents overage_cap_cents
   UsageWarningMailed = warning_event_id pool threshold_percent limited_key_id? message_id; credited = token charge_event_id cents
-  ChargeWaived = reference token charge_event_id cents overage_downloads limited_key_id?
-  DownloadCreditReturned = token charge_event_id limited_key_id?
+  ChargeWaived = reference token charge_event_id cents overage_downloads limited_key_id?; DownloadCreditReturned = token charge_event_id limited_key_id?
   UsagePeriodClosed = ${span} downloads download_credits overage_downloads overage_cents metadata_credits fee_difference_cents
   InvoiceIssued = number account_id covers ${span} currency lines:line* total_cents mail_to?
   CreditNoteIssued = number account_id reference invoice_number line charges:credited* currency cents mail_to?
-  DocumentMailAsked = account_id document_event_id document_revision mail_to
-  DocumentMailed = account_id document_event_id person_id message_id~`
+  DocumentMailAsked = account_id document_event_id document_revision mail_to; DocumentMailed = account_id document_event_id person_id message_id~`
     .split(/; |\n +/)
     .map((form) => form.split(' ='))
     .map(([form, fields = '']) => [form, [...fields.matchAll(/([$\w]+)(\??)(~?)(?::(\w+)([*%]?))?/g)]]),
@@ -278,15 +275,14 @@ const requireInvoice = (found, lines, about) => {
     must(line.kind === due?.kind, `${where} follows from no event`);
     const more = line.quantity > due.quantity ? 'names one twice' : 'leaves one out';
     must(line.quantity === due.quantity, `${where} ${more}: it has ${line.quantity}, by the events ${due.quantity}`);
-    const name = Object.keys({ ...due, ...line }).find((each) => canonical(line[each]) !== canonical(due[each]));
-    must(
-      !name,
-      `${where}: ${name} is ${canonical(line[name ?? ''])}; by the events it is ${canonical(due[name ?? ''])}`,
-    );
+    for (const name of Object.keys({ ...due, ...line })) {
+      const [is, right] = [line[name], due[name]].map(canonical);
+      must(is === right, `${where}: ${name} is ${is}; by the events it is ${right}`);
+    }
   }
-  const [missing, total] = [lines[found.lines.length], sum(lines)];
+  const missing = lines[found.lines.length];
   must(!missing, `the invoice leaves out the line ${canonical(missing)}`);
-  for (const [name, due] of Object.entries({ ...about, currency: 'USD', total_cents: total }))
+  for (const [name, due] of Object.entries({ ...about, currency: 'USD', total_cents: sum(lines) }))
     must(found[name] === due, `${name} of the invoice is ${found[name]}; by the events it is ${due}`);
 };
 /** Credit notes stay within the invoice, its lines and their charges. @type {(documents: Json[], charges: Json[]) => void} */
@@ -300,10 +296,7 @@ const requireCreditNotes = ([{ data: invoice }, ...documents], charges) => {
     const rate = of?.kind === 'overage' && canonical({ rate_cents: of.rate_cents, rate_version: of.rate_version });
     const ofLine = charges.filter((charge) => charge.rate && !charge.isVoided && canonical(charge.rate) === rate);
     const tokens = named.map((/** @type {Json} */ { token }) => token).join(' ');
-    check(
-      of && currency === 'USD' && mayGive(note, tokens),
-      'is about no line of the invoice, or by nobody who gives back',
-    );
+    check(of && currency === 'USD' && mayGive(note, tokens), 'is about no line, or by nobody who gives back');
     for (const part of named.length > 0 ? named : [{ cents: total }]) {
       const charge = ofLine.find(({ id }) => id === part.charge_event_id);
       check(!part.token || charge?.event.data.token === part.token, 'names a charge that is not one of its line');
@@ -313,33 +306,29 @@ const requireCreditNotes = ([{ data: invoice }, ...documents], charges) => {
       given.push({ ...part, line, reference });
     }
     const most = rate ? sum(ofLine) : of.cents;
+    check(named.length === 0 || sum(named) === total, 'is not the sum of its charges');
     const isWithin = sum(given.filter((part) => part.line === line)) <= most && sum(given) <= invoice.total_cents;
     check(isWithin, 'gives back more than is left of its line, or of the invoice');
-    check(named.length === 0 || sum(named) === total, 'is not the sum of its charges');
   }
 };
 
 /** Verifies the text of a proof with the log's key. @type {(text: string, key: string, wanted?: string) => Promise<Verified>} */
 export const verify = async (text, key, wanted) => {
+  must(text.endsWith('}\n'), 'the file is truncated, or is no proof');
   const proof = JSON.parse(text);
   must(proof?.format === 'reeltally-invoice-proof/1', `the file is no proof of a kind that is known here`);
   requireForm(proof, 'proof', 'the file');
   must(text === `${canonical(proof)}\n`, 'the file was changed: it is not written as RFC 8785 says');
   const { documents, period, document_proof, closing_proof, previous_hash } = proof;
   const [invoice, document, opening] = [documents[0], documents.at(-1), period[0]];
-  const [isNote, { account_id, period_start, period_end, previous_period_start }] = [
-    documents.length > 1,
-    opening.data,
-  ];
-  must(
-    invoice.type === 'InvoiceIssued' && isNote === (document.type === 'CreditNoteIssued'),
-    'the file has no invoice',
-  );
-  const groups = invoice.data.account_id
+  const isNote = document.type === 'CreditNoteIssued';
+  must(invoice.type === 'InvoiceIssued' && isNote === documents.length > 1, 'the file has no invoice');
+  const { account_id, period_start, period_end, previous_period_start } = opening.data;
+  const groups = account_id
     .slice(4)
     .toUpperCase()
-    .match(/.{1,4}/g);
-  const name = [isNote ? 'CN' : 'INV', ...groups, document.data.number].join('-');
+    .replaceAll(/.{4}(?=.)/g, '$&-');
+  const name = `${isNote ? 'CN' : 'INV'}-${groups}-${document.data.number}`;
   must(!wanted || wanted === name, `the file is a proof of ${name}, not of ${wanted}`);
   const hash = await requireChain(documents, bytesOfBase64(previous_hash, 32));
   const { note, ...place } = await findInLog('the document', document_proof, hash, key);
@@ -355,8 +344,7 @@ export const verify = async (text, key, wanted) => {
     must(closing.note === note && closing.index < place.index, 'the closing does not come before the document');
   }
   const lines = isFirst ? [feeLine(opening, opening.data)] : linesOf(recounted);
-  const covers = isFirst ? 'opening' : 'period';
-  requireInvoice(invoice.data, lines, { account_id, covers, period_start, period_end });
+  requireInvoice(invoice.data, lines, { account_id, covers: isFirst ? 'opening' : 'period', period_start, period_end });
   requireCreditNotes(documents, recounted.charges);
   const charges = recounted.charges.filter((/** @type {Json} */ { rate, isVoided }) => rate && !isVoided);
   const cents = document.data.total_cents ?? document.data.cents;
@@ -365,17 +353,13 @@ export const verify = async (text, key, wanted) => {
   return { ...place, name, cents, lines, charges, verdict: `${follows}, none left out, none twice, and ${stood}` };
 };
 
-const [fs, zlib, util] = ['fs', 'zlib', 'util'].map((name) =>
-  /** @type {Json} */ (globalThis).process?.getBuiltinModule(name),
-);
+const [fs, zlib] = ['fs', 'zlib'].map((name) => /** @type {Json} */ (globalThis).process?.getBuiltinModule(name));
 if (fs && fs.realpathSync(process.argv[1] ?? '') === import.meta.filename) {
-  const options = { key: { type: 'string' }, invoice: { type: 'string' } };
+  const [path = '', ...words] = process.argv.slice(2);
+  const [key, wanted] = ['--key', '--invoice'].map((name) => words[words.indexOf(name) + 1 || words.length]);
   try {
-    const { values, positionals } = util.parseArgs({ options, allowPositionals: true });
-    const file = fs.readFileSync(positionals[0]);
-    const text = new TextDecoder('utf-8', { fatal: true }).decode(file[0] === 0x1f ? zlib.gunzipSync(file) : file);
-    const { verdict } = await verify(text, values.key ?? '', values.invoice);
-    console.log(verdict);
+    const file = path.endsWith('.gz') ? zlib.gunzipSync(fs.readFileSync(path)) : fs.readFileSync(path);
+    console.log((await verify(new TextDecoder('utf-8', { fatal: true }).decode(file), key ?? '', wanted)).verdict);
   } catch (error) {
     console.error(`NOT VERIFIED: ${/** @type {Error} */ (error).message}`);
     process.exitCode = error instanceof NotVerified ? 1 : 2;

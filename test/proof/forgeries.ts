@@ -295,16 +295,14 @@ export const forgeries: readonly (readonly [name: string, refusal: RegExp, forge
     },
   ],
   [
-    'a cap lowered afterwards',
+    'a cap that a charge has passed',
     /it exceeds the overage cap of 1 cents/,
     (of) => {
-      const counts = of.period.filter(({ type }) => /^OverageC(harged|apSet|apRemoved)$/.test(type)) as Found[];
-      const set = counts.find(
-        (event, at) => event.type === 'OverageCapSet' && counts[at + 1]?.type === 'OverageCharged',
-      );
-      if (!set || !isNow(set)) return false;
-      set.data.overage_cap_cents = 1;
-      return true;
+      const charge = find(of, 'OverageCharged');
+      if (!charge) return false;
+      const cap = copyOf(charge, {}, 'OverageCapSet');
+      cap.data = { effective: 'now', overage_cap_cents: 1 };
+      return replace(of, charge, 1, cap, copyOf(charge));
     },
   ],
   [
@@ -519,7 +517,7 @@ export const forgeries: readonly (readonly [name: string, refusal: RegExp, forge
   ],
   [
     'a credit note by a customer',
-    /credit note \d+ is about no line of the invoice, or by nobody who gives back/,
+    /credit note \d+ is about no line, or by nobody who gives back/,
     ({ document }) => {
       document.metadata['actor'] = { type: 'owner', id: 'per_0000000000000000' };
       return document.type === 'CreditNoteIssued';
