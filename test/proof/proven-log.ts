@@ -1,0 +1,117 @@
+import { hash } from 'node:crypto';
+import type { EventStore, RecordedEvent, WholeLog } from '../../src/ports/event-store.ts';
+import { signCheckpoint } from '../../src/proof/checkpoint.ts';
+import { nodesOfNextLeaf, type ReadNode, rootOf } from '../../src/proof/merkle-tree.ts';
+import { proveDocument } from '../../src/proof/proof-file.ts';
+import { readSignedLog } from '../../src/proof/read-signed-log.ts';
+import { publicKeyText, signerOf } from '../../src/proof/signed-note.ts';
+import { firstOpenedAt } from '../audit/audited-history.ts';
+import { Random } from '../audit/random.ts';
+import { RichHistory } from '../audit/rich-history.ts';
+import { canonicalJson } from '../commands/unbroken-chain.ts';
+
+export const signer = signerOf('reeltally.example/log', Buffer.alloc(32, 7));
+export const publicKey = publicKeyText(signer.publicKey);
+
+export type StoredEvent = Omit<RecordedEvent, 'position' | 'created' | 'data' | 'metadata'> & {
+  data: Record<string, unknown>;
+  metadata: Record<string, unknown> & { hash: string };
+};
+
+/** An event log in memory, which somebody may rewrite: chains and the signed head are right again afterwards. */
+export class ProvenLog implements WholeLog, Pick<EventStore, 'append'> {
+  events: StoredEvent[] = [];
+
+  append: EventStore['append'] = async (stream, expected, events) => {
+    const first = expected === 'no_stream' ? 0 : expected + 1;
+    for (const [index, event] of events.entries())
+      this.events.push(structuredClone({ ...event, stream, revision: first + index }) as unknown as StoredEvent);
+    return 'stored';
+  };
+
+  ofStream = (stream: string): StoredEvent[] => this.events.filter((event) => event.stream === stream);
+
+  #recorded = (event: StoredEvent): RecordedEvent => ({
+    ...event,
+    position: BigInt(this.events.indexOf(event)),
+    created: new Date(0),
+  });
+
+  read: EventStore['read'] = async (stream, from, most = Infinity) =>
+    this.ofStream(stream)
+      .slice(from, from + most)
+      .map(this.#recorded);
+
+  readAll: WholeLog['readAll'] = async (after, most) =>
+    this.events.slice(Number(after) + 1, Number(after) + 1 + most).map(this.#recorded);
+
+  headPosition = async (): Promise<bigint> => BigInt(this.events.length - 1);
+
+  copy(): ProvenLog {
+    const log = new ProvenLog();
+    log.events = structuredClone(this.events);
+    return log;
+  }
+
+  /** Numbers the events of a stream anew, and makes its hashes right; what names one of them by its hash names it again. */
+  rechain(stream: string): void {
+    let previous = hash('sha256', stream);
+    const renamed = new Map<string, string>();
+    for (const [revision, event] of this.ofStream(stream).entries()) {
+      event.revision = revision;
+      const { hash: old, ...metadata } = event.metadata;
+      const { id, type, data } = event;
+      const link = canonicalJson({ stream, revision, id, type, data, metadata });
+      previous = hash('sha256', Buffer.concat([Buffer.from(previous, 'hex'), Buffer.from(link)]));
+      renamed.set(old, previous);
+      event.metadata.hash = previous;
+    }
+    const invoices = this.events.filter(({ type }) => type === 'InvoiceIssued');
+    for (const { data } of invoices)
+      for (const { event } of data['lines'] as { event?: { hash: string } }[])
+        if (event) event.hash = renamed.get(event.hash) ?? event.hash;
+  }
+
+  /** Signs the head of the log as it is now. */
+  async sign(): Promise<void> {
+    const nodes = new Map<string, Buffer>();
+    const read: ReadNode = async (level, index) => nodes.get(`${String(level)} ${String(index)}`)!;
+    let size = 0;
+    for (const { type, metadata } of this.events) {
+      if (!['UsagePeriodClosed', 'InvoiceIssued', 'CreditNoteIssued'].includes(type)) continue;
+      for (const node of await nodesOfNextLeaf(size, Buffer.from(metadata.hash, 'hex'), read))
+        nodes.set(`${String(node.level)} ${String(node.index)}`, node.hash);
+      size += 1;
+    }
+    const note = signCheckpoint({ size, root: await rootOf(size, read) }, signer);
+    this.events = this.events.filter(({ stream }) => stream !== 'tree-heads');
+    const head = { stream: 'tree-heads', revision: 0, id: 'head', type: 'TreeHeadSigned', data: { size, note } };
+    this.events.push({ ...head, metadata: { hash: '' } });
+  }
+}
+
+/** A signed history of an account with everything there is: three periods that are closed, the second of which begins suspended. */
+export async function provenHistory(seed: number): Promise<ProvenLog> {
+  const log = new ProvenLog();
+  await new RichHistory(log, new Random(seed), firstOpenedAt).live(4, 40);
+  await log.sign();
+  return log;
+}
+
+const documentTypes: Readonly<Record<string, 'invoice' | 'credit_note'>> = {
+  InvoiceIssued: 'invoice',
+  CreditNoteIssued: 'credit_note',
+};
+
+export const documentsOf = ({ events }: ProvenLog): StoredEvent[] => events.filter(({ type }) => type in documentTypes);
+
+/** What the proof of a document says its number is. */
+export const wantedOf = ({ type, stream, data }: StoredEvent) => ({
+  type: documentTypes[type]!,
+  accountId: stream.slice('invoices-'.length),
+  number: data['number'] as number,
+});
+
+/** The text of its proof file. */
+export const proveText = async (log: ProvenLog, document: StoredEvent): Promise<string> =>
+  (await proveDocument(log, await readSignedLog(log), wantedOf(document))).text;

@@ -1,0 +1,71 @@
+import { readFileSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+import { documentNumber } from '../../src/domain/document-number.ts';
+import { NotVerified, verify } from '../../src/proof/verifier.mjs';
+import { scaled } from '../support/proof-scale.ts';
+import { type Case, forgeries } from './forgeries.ts';
+import {
+  documentsOf,
+  provenHistory,
+  type ProvenLog,
+  proveText,
+  publicKey,
+  type StoredEvent,
+  wantedOf,
+} from './proven-log.ts';
+
+describe('the verifier', () => {
+  const source = readFileSync(new URL('../../src/proof/verifier.mjs', import.meta.url), 'utf8');
+
+  it('can be read in one go, and needs nothing else', () => {
+    expect(source.split('\n').length - 1).toBeLessThanOrEqual(380);
+    expect(source).not.toMatch(/^\s*import\b|\bimport\(|\brequire\(/m);
+  });
+});
+
+describe('every document of a history', () => {
+  it.each(Array.from({ length: scaled(8, 300) }, (_, index) => index))('is verified (seed %i)', async (seed) => {
+    const log = await provenHistory(seed);
+    expect(documentsOf(log).length).toBeGreaterThan(3);
+    for (const document of documentsOf(log)) {
+      const { name, cents } = await verify(await proveText(log, document), publicKey);
+      const { type, accountId, number } = wantedOf(document);
+      expect(name).toBe(documentNumber(type, { account_id: accountId, number }));
+      expect(cents).toBe(document.data['total_cents'] ?? document.data['cents']);
+    }
+  });
+});
+
+describe('a document that is chained and signed, and wrong, is refused:', () => {
+  const histories = [1, 2, 3].map((seed) => provenHistory(seed));
+
+  it.each(forgeries)('%s', async (_name, refusal, forge) => {
+    for (const log of await Promise.all(histories)) {
+      for (const { stream, revision } of documentsOf(log)) {
+        const of = caseOf(log.copy(), stream, revision);
+        if (!forge(of)) continue;
+        for (const changed of new Set([of.period[0]!.stream, stream])) of.log.rechain(changed);
+        await of.log.sign();
+        const said = await verify(await proveText(of.log, of.document), publicKey).catch((error: unknown) => error);
+        expect(said).toBeInstanceOf(NotVerified);
+        expect((said as Error).message).toMatch(refusal);
+        return;
+      }
+    }
+    throw new Error('the histories have no document for this forgery');
+  });
+});
+
+function caseOf(log: ProvenLog, stream: string, revision: number): Case {
+  const documents = log.ofStream(stream);
+  const document = documents[revision]!;
+  const number = document.data['invoice_number'] ?? document.data['number'];
+  const invoice = documents.find(
+    ({ type, data }) => type === 'InvoiceIssued' && data['number'] === number,
+  ) as Case['invoice'];
+  const start = String((invoice as StoredEvent).data['period_start']);
+  const usage = `usage-${stream.slice('invoices-'.length)}-${start.slice(0, 10).replaceAll('-', '')}`;
+  // An opening invoice follows from the first event alone.
+  const period = log.ofStream(usage).slice(0, invoice.data.covers === 'opening' ? 1 : Infinity);
+  return { log, document, invoice, period };
+}
