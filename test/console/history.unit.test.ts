@@ -1,10 +1,12 @@
 import { expect, it } from 'vitest';
-import { type ChangeRow, type History, historyPage } from '../../src/console/history.ts';
+import { type History, historyPage } from '../../src/console/history.ts';
 import { given, opened } from '../domain/usage-examples.ts';
 
 /** What the page of both consoles says beside a change. */
 const usage = given(opened({ downloads_limit: 1_200, overage_cap_cents: 50_000 }));
 const now = usage.period.start;
+
+type ChangeRow = History['changes'][number];
 
 function cells(after: ChangeRow['after']): string {
   const metadata = { time: now, actor: { type: 'system', id: 'test' } };
