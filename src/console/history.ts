@@ -36,7 +36,7 @@ const kindNames: Readonly<Record<ChangeKind, string>> = {
 };
 
 /** `after`: the usage directly after the change; for people alone, no decision starts from it. */
-export type ChangeRow = AccountChange & { after: Awaited<ReturnType<typeof readPastUsage>>[number] };
+type ChangeRow = AccountChange & { after: Awaited<ReturnType<typeof readPastUsage>>[number] };
 
 export interface History {
   changes: readonly ChangeRow[];

@@ -14,7 +14,7 @@ import {
   startProcess,
 } from '../support/service.ts';
 import { sum } from '../support/sum.ts';
-import { temporaryDirectory } from '../support/temporary-directory.ts';
+import { temporaryDataDirectory } from '../support/temporary-directory.ts';
 import { waitFor } from '../support/wait-for.ts';
 
 /** What the log has of the whole story, of the key that a start shows, and of the admin whom each start finds again. */
@@ -83,7 +83,7 @@ const listAccounts = async (environment: Environment) =>
   (await runCli<{ accounts: { account_id: string; email: string }[] }>(['accounts', 'list'], environment)).accounts;
 
 it('is told once, however often a start is killed on the way', async () => {
-  const environment = environmentOf(temporaryDirectory());
+  const environment = environmentOf(temporaryDataDirectory());
   for (const percent of instants) await killAt(percent, environment);
   await using service = await startProcess('all', environment);
   expect(await countEvents(service)).toEqual(eventsTold);
@@ -107,7 +107,7 @@ it('is told once, however often a start is killed on the way', async () => {
 });
 
 it('is not told where DEMO=empty, nor later into a log that holds anything', async () => {
-  const environment = environmentOf(temporaryDirectory());
+  const environment = environmentOf(temporaryDataDirectory());
   const empty = await startProcess('all', { ...environment, DEMO: 'empty' });
   const [only, ...others] = await listAccounts(environment);
   expect([only, others]).toEqual([expect.objectContaining({ email: 'demo@example.com' }), []]);

@@ -11,7 +11,7 @@ import { runLoaded } from '../support/command-process.ts';
 import { ended, queue } from '../support/downloads.ts';
 import { engineOfRun } from '../support/films-and-engine-of-run.ts';
 import { type Environment, runInLoadedProcess, type Service, startService } from '../support/service.ts';
-import { makeTemporaryDirectory } from '../support/temporary-directory.ts';
+import { makeDataDirectory } from '../support/temporary-directory.ts';
 import { codeBlocks, pages } from '../tidy/markdown.ts';
 import { root } from '../tidy/source-files.ts';
 
@@ -44,7 +44,7 @@ const loaded = createServer({ allowHalfOpen: true }, (connection) => {
 let directory: string;
 let service: Service;
 beforeAll(async () => {
-  directory = makeTemporaryDirectory();
+  directory = makeDataDirectory();
   mkdirSync(join(directory, 'bin'));
   const socket = join(directory, 'commands');
   await once(loaded.listen(socket), 'listening');

@@ -13,7 +13,11 @@ import { scaled } from '../support/proof-scale.ts';
 import { readLog } from '../support/read-log.ts';
 import { type OpenedAccount, runCommand, type Service, startService } from '../support/service.ts';
 import { canMountSmallDisk, mountSmallDisk } from '../support/small-disk.ts';
-import { temporaryDirectory, temporaryDirectoryOfFile } from '../support/temporary-directory.ts';
+import {
+  temporaryDataDirectory,
+  temporaryDirectory,
+  temporaryDirectoryOfFile,
+} from '../support/temporary-directory.ts';
 import { pauseOfClient, waitFor } from '../support/wait-for.ts';
 
 /** Backups of a running service: each is restored elsewhere, and a service is started on it. */
@@ -58,7 +62,7 @@ async function tokensInLogOf({ dataDirectory }: Service): Promise<Set<string>> {
 
 /** Restores a backup into a new folder, and starts a service on it. */
 async function startRestored(backup: string): Promise<Service> {
-  const data = join(temporaryDirectory(), 'data');
+  const data = join(temporaryDataDirectory(), 'data');
   const { code, stderr } = await within({ REELTALLY_DATA: data })('backup', 'restore', backup);
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
   expect(statSync(data).mode & 0o777).toBe(0o700);
@@ -111,7 +115,7 @@ it('a pending void is restored too', async () => {
   const backup = join(backups, 'pending');
   await service.cli('backup', 'create', backup);
   await pool.query('delete from pending_voids');
-  const data = join(temporaryDirectory(), 'data');
+  const data = join(temporaryDataDirectory(), 'data');
   await within({ REELTALLY_DATA: data })('backup', 'restore', backup);
   const other = await createMigratedDatabase();
   onTestFinished(() => other.drop());
