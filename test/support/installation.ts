@@ -11,6 +11,7 @@ import {
   type Environment,
   openAccount,
   type OpenedAccount,
+  proofKeyOfTests,
   runCli,
   type ServiceProcess,
   type StartedBy,
@@ -52,6 +53,7 @@ export async function startInstallation(given: Environment = {}): Promise<Instal
   const environment = {
     REELTALLY_DATA: join(directory, 'data'),
     REELTALLY_SECRET: 'a secret that is long enough for a test',
+    ...proofKeyOfTests,
     EVENTSTORE_URL: eventStore.url,
     DATABASE_URL: database.url,
     NATS_URL: nats.url,

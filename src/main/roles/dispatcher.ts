@@ -104,7 +104,9 @@ export const startDispatcher: StartRole = async (connections, secrets) => {
   watchAudit(connections, () => (dispatcher.leading ? audited : undefined));
   watchSigning(connections, () => (dispatcher.leading ? signed : undefined));
   connections.waiting.set('proofs', async () =>
-    signing === undefined ? 'nothing is signed: PROOF_SIGNING_KEY is not set' : signed?.refused,
+    signing === undefined
+      ? 'are not signed: PROOF_SIGNING_KEY is not set'
+      : signed?.refused && `are not signed: ${signed.refused}`,
   );
   return dispatcher;
 };
