@@ -145,6 +145,17 @@ describe('accounts erase', () => {
     const stored = (await log.store.readAll(-1n, 10_000)).map(({ data, metadata }) => JSON.stringify([data, metadata]));
     for (const each of Object.values(secretWords)) expect(stored.filter((text) => text.includes(each))).toEqual([]);
   });
+
+  it('leaves it to the audit to name a key that was lost, and not erased', async () => {
+    const open = ['accounts', 'open', '--email', 'lost@example.com', '--plan', 'test'];
+    const { account_id: lost } = await cli<{ account_id: string }>(...open);
+    await models.caughtUp();
+    await models.pool.query('delete from personal_keys where subject = $1', [lost]);
+    const { code, stdout } = await run('ledger', 'verify', '--json');
+    expect(code).not.toBe(0);
+    const { divergences } = JSON.parse(stdout) as { divergences: object[] };
+    expect(divergences).toMatchObject([{ rule: 'personal_key', account_id: lost, field: 'data.personal' }]);
+  });
 });
 
 /** Each word as it is, in base64 at each of the three places in a group, and in hexadecimal. */
