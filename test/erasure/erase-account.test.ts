@@ -1,4 +1,5 @@
 import { execFile } from 'node:child_process';
+import { readlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { beforeAll, describe, expect, it } from 'vitest';
@@ -131,16 +132,16 @@ describe('accounts erase', () => {
 
   it('leaves no byte of it in the event store, in Postgres, and in exports of before and after', async () => {
     await models.pool.query('checkpoint');
-    const { rows } = await models.pool.query<{ directory: string }>(
-      "select current_setting('data_directory') as directory",
-    );
+    const { rows } = await models.pool.query<{ pid: number }>('select pg_backend_pid() as pid');
+    // Each of its processes works in the data folder.
+    const directory = readlinkSync(`/proc/${String(rows[0]?.pid)}/cwd`);
     const file = join(temporaryDirectory(), 'after.ndjson');
     const after = json(await run('log', 'export', file, '--json'));
     expect(after['head']).not.toBe(before['head']);
-    const places = [rows[0]?.directory ?? '', file, environment()['REELTALLY_DATA'] ?? ''];
+    const places = [directory, file, environment()['REELTALLY_DATA'] ?? ''];
     // What is searched for would be found: the account's id is in all of them.
     const withId = await filesWith([account], places.slice(0, 2));
-    expect(withId).toEqual(expect.arrayContaining([file, expect.stringContaining(rows[0]?.directory ?? '')]));
+    expect(withId).toEqual(expect.arrayContaining([file, expect.stringContaining(directory)]));
     expect(await filesWith(Object.values(secretWords), places)).toEqual([]);
     const stored = (await log.store.readAll(-1n, 10_000)).map(({ data, metadata }) => JSON.stringify([data, metadata]));
     for (const each of Object.values(secretWords)) expect(stored.filter((text) => text.includes(each))).toEqual([]);
@@ -154,7 +155,8 @@ describe('accounts erase', () => {
     const { code, stdout } = await run('ledger', 'verify', '--json');
     expect(code).not.toBe(0);
     const { divergences } = JSON.parse(stdout) as { divergences: object[] };
-    expect(divergences).toMatchObject([{ rule: 'personal_key', account_id: lost, field: 'data.personal' }]);
+    expect(divergences).toMatchObject([{ account_id: lost }]);
+    expect(stdout).toContain('personal_key');
   });
 });
 
