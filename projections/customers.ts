@@ -1,7 +1,7 @@
 import type { PoolClient } from 'pg';
 import { type AccountEvent, accountStream } from '../src/domain/account-events.ts';
-import { parseAccountEvent, type ParsedEvent } from '../src/domain/parse-event.ts';
 import { noDetails } from '../src/domain/billing-details.ts';
+import { parseAccountEvent, type ParsedEvent } from '../src/domain/parse-event.ts';
 import type { RowMacs } from '../src/ports/row-macs.ts';
 import type { ProjectionTools } from './runner/projection.ts';
 import type { Queryable } from './runner/rows.ts';

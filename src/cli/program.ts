@@ -1,6 +1,6 @@
 import { Command, Option } from 'commander';
-import { addFindAccounts, addListAccounts } from './accounts/find.ts';
 import { addEraseAccount } from './accounts/erase.ts';
+import { addFindAccounts, addListAccounts } from './accounts/find.ts';
 import { addCloseAccount, addLiftSuspension, addSuspendAccount } from './accounts/life.ts';
 import { addOpenAccount } from './accounts/open.ts';
 import { addShowAccount } from './accounts/show.ts';

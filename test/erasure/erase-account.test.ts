@@ -1,4 +1,5 @@
 import { execFile } from 'node:child_process';
+import { readlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { beforeAll, describe, expect, it } from 'vitest';
@@ -21,7 +22,7 @@ const secretWords = { email: word(), person: word(), name: word(), street: word(
 const { email, person, name, street, taxId, label } = secretWords;
 
 let account: string;
-let before: { head: string };
+let before: Record<string, unknown>;
 
 /** Its three invoices, a credit note, people, a key, details and a sign-in; then it is closed, and its last period invoiced. */
 beforeAll(async () => {
@@ -46,10 +47,10 @@ const byPerson = () => ({
 });
 const erase = (at = 5 * month) =>
   laterBy(at)('accounts', 'erase', account, '--reason', 'asked for by its owner', '--json');
-const json = <Answer>({ code, stdout, stderr }: Awaited<ReturnType<typeof run>>): Answer => {
+const json = ({ code, stdout, stderr }: Awaited<ReturnType<typeof run>>): Record<string, unknown> => {
   expect(stderr).toBe('');
   expect(code).toBe(0);
-  return JSON.parse(stdout) as Answer;
+  return JSON.parse(stdout) as Record<string, unknown>;
 };
 
 describe('accounts erase', () => {
@@ -84,10 +85,10 @@ describe('accounts erase', () => {
 
   it('erases once, keeps billing details for documents, and says so', async () => {
     before = json(await run('log', 'export', join(temporaryDirectory(), 'before.ndjson'), '--json'));
-    const answer = json<{ documents_until: string }>(await erase());
+    const answer = json(await erase());
     expect(answer).toMatchObject({ account_id: account, erased: true, changed: true, events_in_clear: 0 });
-    expect(answer.documents_until).toMatch(/^20\d\d-01-01T00:00:00.000Z$/);
-    expect(json(await erase())).toMatchObject({ changed: false, documents_until: answer.documents_until });
+    expect(answer['documents_until']).toMatch(/^20\d\d-01-01T00:00:00.000Z$/);
+    expect(json(await erase())).toMatchObject({ changed: false, documents_until: answer['documents_until'] });
     const { rows } = await models.pool.query('select kind from personal_keys where subject = $1', [account]);
     expect(rows).toEqual([{ kind: 'documents' }]);
   });
@@ -107,12 +108,12 @@ describe('accounts erase', () => {
   });
 
   it('leaves the audit and a rebuild as they were', async () => {
-    const verified = json<{ divergences: unknown[] }>(await run('ledger', 'verify', '--json'));
-    expect(verified.divergences).toEqual([]);
+    const verified = json(await run('ledger', 'verify', '--json'));
+    expect(verified['divergences']).toEqual([]);
     const rebuilt = await run('projections', 'rebuild', 'all', '--json');
     expect(rebuilt.code).toBe(0);
     expect(rebuilt.stdout).not.toMatch(/"(?:missing|surplus|different)": [1-9]/);
-    expect(json<{ divergences: unknown[] }>(await run('ledger', 'verify', '--json')).divergences).toEqual([]);
+    expect(json(await run('ledger', 'verify', '--json'))['divergences']).toEqual([]);
   });
 
   it('takes the keys again from a Postgres of before, by the log', async () => {
@@ -126,24 +127,36 @@ describe('accounts erase', () => {
     expect(await createErasures(models.pool).deleteErased('2100-01-01T00:00:00.000Z')).toBe(1);
     const { billed_to: billedTo } = await cli<{ billed_to: object }>('invoices', 'show', account, '2');
     expect(billedTo).toMatchObject({ name: null, tax_id: null, email: null });
-    expect(json<{ divergences: unknown[] }>(await run('ledger', 'verify', '--json')).divergences).toEqual([]);
+    expect(json(await run('ledger', 'verify', '--json'))['divergences']).toEqual([]);
   });
 
   it('leaves no byte of it in the event store, in Postgres, and in exports of before and after', async () => {
     await models.pool.query('checkpoint');
-    const { rows } = await models.pool.query<{ directory: string }>(
-      "select current_setting('data_directory') as directory",
-    );
+    const { rows } = await models.pool.query<{ pid: number }>('select pg_backend_pid() as pid');
+    // Each of its processes works in the data folder.
+    const directory = readlinkSync(`/proc/${String(rows[0]?.pid)}/cwd`);
     const file = join(temporaryDirectory(), 'after.ndjson');
-    const after = json<{ head: string; events: number }>(await run('log', 'export', file, '--json'));
-    expect(after.head).not.toBe(before.head);
-    const places = [rows[0]?.directory ?? '', file, environment()['REELTALLY_DATA'] ?? ''];
+    const after = json(await run('log', 'export', file, '--json'));
+    expect(after['head']).not.toBe(before['head']);
+    const places = [directory, file, environment()['REELTALLY_DATA'] ?? ''];
     // What is searched for would be found: the account's id is in all of them.
     const withId = await filesWith([account], places.slice(0, 2));
-    expect(withId).toEqual(expect.arrayContaining([file, expect.stringContaining(rows[0]?.directory ?? '')]));
+    expect(withId).toEqual(expect.arrayContaining([file, expect.stringContaining(directory)]));
     expect(await filesWith(Object.values(secretWords), places)).toEqual([]);
     const stored = (await log.store.readAll(-1n, 10_000)).map(({ data, metadata }) => JSON.stringify([data, metadata]));
     for (const each of Object.values(secretWords)) expect(stored.filter((text) => text.includes(each))).toEqual([]);
+  });
+
+  it('leaves it to the audit to name a key that was lost, and not erased', async () => {
+    const open = ['accounts', 'open', '--email', 'lost@example.com', '--plan', 'test'];
+    const { account_id: lost } = await cli<{ account_id: string }>(...open);
+    await models.caughtUp();
+    await models.pool.query('delete from personal_keys where subject = $1', [lost]);
+    const { code, stdout } = await run('ledger', 'verify', '--json');
+    expect(code).not.toBe(0);
+    const { divergences } = JSON.parse(stdout) as { divergences: object[] };
+    expect(divergences).toMatchObject([{ account_id: lost }]);
+    expect(stdout).toContain('personal_key');
   });
 });
 

@@ -1,6 +1,6 @@
 import { expect, it, onTestFinished } from 'vitest';
-import { createErasures } from '../../src/adapters/postgres/erasures.ts';
 import { withPersonalData } from '../../src/adapters/event-store/personal-data.ts';
+import { createErasures } from '../../src/adapters/postgres/erasures.ts';
 import { createPersonalKeys, personalKeysAsSql } from '../../src/adapters/postgres/personal-keys.ts';
 import { readAccount } from '../../src/commands/accounts.ts';
 import { startErasing } from '../../src/dispatcher/erase-personal-data.ts';

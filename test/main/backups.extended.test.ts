@@ -200,7 +200,7 @@ describe('a backup', () => {
   const forge = (backup: string) => {
     const database = new DatabaseSync(join(backup, log));
     database.exec(
-      `update events set data = cast(replace(cast(data as text), 'owner@example.com', 'other@example.com') as blob)`,
+      `update events set data = cast(replace(cast(data as text), '"personal":"A', '"personal":"B') as blob)`,
     );
     database.close();
     const sha256 = createHash('sha256')

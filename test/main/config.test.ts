@@ -139,6 +139,7 @@ const wrongValues: Record<string, string> = {
   ATTEMPT_TIMEOUT_SECONDS: '1',
   FILE_RETENTION_SECONDS: '1',
   CLOSING_GRACE_SECONDS: 'x',
+  DOCUMENT_RETENTION_YEARS: '-1',
   STAFF_APPROVAL_CENTS: '-1',
   INVOICE_ISSUER: 'x'.repeat(201),
   SMTP_URL: 'smtp://a?b',

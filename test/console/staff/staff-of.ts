@@ -2,6 +2,8 @@ import { hash, randomBytes, randomUUID } from 'node:crypto';
 import type pg from 'pg';
 import { afterAll, beforeAll } from 'vitest';
 import { type ConnectedEventStore, connectEventStore } from '../../../src/adapters/event-store/event-store.ts';
+import { withPersonalData } from '../../../src/adapters/event-store/personal-data.ts';
+import { createPersonalKeys } from '../../../src/adapters/postgres/personal-keys.ts';
 import { createStaffLinks } from '../../../src/adapters/postgres/staff-links.ts';
 import { inviteStaff, issueStaffToken, newStaffCache, type StaffDependencies } from '../../../src/commands/staff.ts';
 import type { StaffRole, StaffScope } from '../../../src/domain/staff-events.ts';
@@ -50,8 +52,11 @@ export function withStaff<Console extends Owners>(ground: Console): Console & Of
   let store: ConnectedEventStore;
   let pool: pg.Pool;
   beforeAll(() => {
-    store = connectEventStore({ url: ground.installation.environment.EVENTSTORE_URL, readTimeoutMs: patienceMs });
     pool = openTestPool(ground.installation.environment.DATABASE_URL);
+    store = withPersonalData(
+      connectEventStore({ url: ground.installation.environment.EVENTSTORE_URL, readTimeoutMs: patienceMs }),
+      createPersonalKeys(pool, ground.secrets),
+    );
     const links = createStaffLinks(pool, { macs: ground.macs, randomBits: randomBytes });
     const commands: OfStaff['commands'] = {
       store,

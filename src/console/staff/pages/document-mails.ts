@@ -73,7 +73,7 @@ function mailForm(document: MailedDocument, visit: StaffVisit, newUuid: StaffDep
                   ${chosen.includes(id) && html`checked`}
                   ${waits && html`disabled`}
                 />
-                ${email ?? ''} ${waits && html`<span class="soft">(a mail waits already)</span>`}</label
+                ${email} ${waits && html`<span class="soft">(a mail waits already)</span>`}</label
               >`,
           )}
         </fieldset>
