@@ -30,6 +30,7 @@ import { addExportLog, addImportLog, type WithImportTarget } from './log-transfe
 import type { Output } from './output.ts';
 import { addInvitePerson, addListPeople, addRemovePerson } from './people.ts';
 import { addProjectionStatus, addRebuild } from './projections.ts';
+import { addExportProof } from './proofs/export.ts';
 import { addMonthReport } from './reports.ts';
 import { addInviteStaff, addLinkStaff, addListStaff, addRemoveStaff, addStaffTokens } from './staff.ts';
 import { addExplainUrl } from './urls.ts';
@@ -130,6 +131,9 @@ export function createProgram(dependencies: ProgramDependencies): Command {
   const issuer = group('issuer', 'show and change name and address of the issuer of invoices');
   addShowIssuer(issuer, run);
   addSetIssuer(issuer, run);
+
+  const proofs = group('proofs', 'prove invoices and credit notes to anybody');
+  addExportProof(proofs, run);
 
   addMonthReport(group('reports', 'close a month'), run);
 
