@@ -31,19 +31,16 @@ export class ProvenLog implements WholeLog, Pick<EventStore, 'append'> {
 
   ofStream = (stream: string): StoredEvent[] => this.events.filter((event) => event.stream === stream);
 
-  #recorded = (event: StoredEvent): RecordedEvent => ({
-    ...event,
-    position: BigInt(this.events.indexOf(event)),
-    created: new Date(0),
-  });
-
   read: EventStore['read'] = async (stream, from, most = Infinity) =>
     this.ofStream(stream)
       .slice(from, from + most)
-      .map(this.#recorded);
+      .map((event) => ({ ...event, position: 0n, created: new Date(0) }));
 
-  readAll: WholeLog['readAll'] = async (after, most) =>
-    this.events.slice(Number(after) + 1, Number(after) + 1 + most).map(this.#recorded);
+  readAll: WholeLog['readAll'] = async (after, most) => {
+    const from = Number(after) + 1;
+    const page = this.events.slice(from, from + most);
+    return page.map((event, index) => ({ ...event, position: BigInt(from + index), created: new Date(0) }));
+  };
 
   headPosition = async (): Promise<bigint> => BigInt(this.events.length - 1);
 
