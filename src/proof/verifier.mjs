@@ -70,9 +70,12 @@ const requireForm = (value, form, where) => {
 /** @type {(text: string) => Uint8Array<ArrayBuffer>} */ const utf8 = (text) => new TextEncoder().encode(text);
 const hexOfByte = (/** @type {number} */ byte) => byte.toString(16).padStart(2, '0');
 /** @type {(of: Uint8Array) => string} */ const hexOf = (of) => [...of].map(hexOfByte).join('');
-/** @type {(...parts: Iterable<number>[]) => Promise<Uint8Array>} */
-const sha256 = async (...parts) =>
-  new Uint8Array(await crypto.subtle.digest('SHA-256', Uint8Array.from(parts.flatMap((part) => [...part]))));
+/** @type {(...parts: ArrayLike<number>[]) => Promise<Uint8Array>} */
+const sha256 = async (...parts) => {
+  const bytes = new Uint8Array(parts.reduce((length, part) => length + part.length, 0));
+  parts.reduce((at, part) => (bytes.set(part, at), at + part.length), 0);
+  return new Uint8Array(await crypto.subtle.digest('SHA-256', bytes));
+};
 /** @type {(text: string, length: number) => Uint8Array<ArrayBuffer>} */
 const bytesOfBase64 = (text, length) => {
   const bytes = Uint8Array.from(atob(text), (sign) => sign.charCodeAt(0));

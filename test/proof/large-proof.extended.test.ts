@@ -54,11 +54,12 @@ it(`a proof of ${String(charges)} charges is verified in time`, { timeout: 600_0
 
   const text = await proveText(log, documentsOf(log).at(-1)!);
   const compressed = gzipSync(text);
-  const begunAt = performance.now();
+  const begun = process.cpuUsage();
   const { charges: found } = await verify(gunzipSync(compressed).toString(), publicKey);
-  const seconds = (performance.now() - begunAt) / 1_000;
+  const { user, system } = process.cpuUsage(begun);
+  const seconds = (user + system) / 1e6;
   console.log(
-    `${String(charges)} charges: ${String(text.length)} bytes, ${String(compressed.length)} compressed, verified in ${seconds.toFixed(1)} s`,
+    `${String(charges)} charges: ${String(text.length)} bytes, ${String(compressed.length)} compressed, verified in ${seconds.toFixed(1)} s of a processor`,
   );
   expect(found).toHaveLength(charges);
   expect(seconds).toBeLessThan(scaled(20, 120));
