@@ -120,7 +120,9 @@ const findInLog = async (name, proof, hash, key) => {
 /** Each event is chained to the one before it. @type {(events: Json[], before: Uint8Array) => Promise<Uint8Array>} */
 const requireChain = async ([...events], before) => {
   const [{ stream, revision: first }] = events;
-  let [hash, time] = [first === 0 ? await sha256(utf8(stream)) : before, ''];
+  const isBegun = first > 0 || hexOf(before) === hexOf(await sha256(utf8(stream)));
+  must(isBegun, `${stream} does not begin with the hash of its name`);
+  let [hash, time] = [before, ''];
   for (const [at, event] of events.entries()) {
     const { type, data, metadata } = event;
     const where = `revision ${first + at} of ${stream}`;
@@ -155,10 +157,8 @@ const recount = ([{ stream, data: opening }, ...events]) => {
   const { anchor_day: anchor, period_start: start, period_end: end } = opening;
   let [phase, terms, queued] = ['open', opening.terms, ''];
   const [charges, references, due, waivers, fees] = /** @type {Json[]} */ ([new Map(), new Set(), {}, [], []]);
-  const [accepted, credits] = [
-    { downloads: 0, metadata: 0 },
-    { downloads: 0, metadata: 0 },
-  ];
+  const accepted = { downloads: 0, metadata: 0 };
+  const credits = { ...accepted };
   const sums = { overage_downloads: 0, overage_cents: 0, fee_difference_cents: 0 };
   for (const event of events) {
     const { type, id, metadata, data } = event;
@@ -184,7 +184,7 @@ const recount = ([{ stream, data: opening }, ...events]) => {
       const isPrice = !rate || (cents === price && rate.rate_cents === price && rate_version === version);
       check(isPrice, `it costs ${cents} cents (${rate_version}); by the terms it is ${price} (${version})`);
       charges.set(name, { event, id, rate, cents, credits: rate ? 0 : 1 });
-      if (token) queued = canonical([token, rate !== null]);
+      if (token !== undefined) queued = canonical([token, rate !== null]);
       credits[pool] += rate ? 0 : 1;
       sums.overage_downloads += rate ? 1 : 0;
       sums.overage_cents += cents;
@@ -335,7 +335,7 @@ export const verify = async (text, key, wanted) => {
   must(!wanted || wanted === name, `the file is a proof of ${name}, not of ${wanted}`);
   const hash = await requireChain(documents, bytesOfBase64(previous_hash, 32));
   const { note, ...place } = await findInLog('the document', document_proof, hash, key);
-  const closingHash = await requireChain(period, new Uint8Array());
+  const closingHash = await requireChain(period, await sha256(utf8(opening.stream)));
   const usage = `usage-${account_id}-${period_start.slice(0, 10).replaceAll('-', '')}`;
   const isOpening = opening.type === 'UsagePeriodOpened' && opening.revision === 0 && opening.stream === usage;
   must(isOpening && invoice.stream === `invoices-${account_id}`, 'the file has the events of other streams');

@@ -89,6 +89,11 @@ const changes: Record<string, (text: string, other: string) => string> = {
     proof!.closing_proof = random.pick([from!.closing_proof, from!.document_proof, proof!.document_proof]);
     return written(proof as unknown as Json);
   },
+  'another hash before the first event': (text) => {
+    const proof = JSON.parse(text) as { previous_hash: string };
+    proof.previous_hash = Buffer.alloc(32, random.below(256)).toString('base64');
+    return written(proof);
+  },
   'a space more': (text) => text.replace(',', ', '),
   'a field twice': (text) => text.replace('"format":', '"format":"","format":'),
   'a number written otherwise': (text) => text.replace(/"revision":(\d+)/, '"revision":$1.0'),
