@@ -302,7 +302,10 @@ const requireCreditNotes = ([{ data: invoice }, ...documents], charges) => {
     check(of && currency === 'USD' && mayGive(note, tokens), 'is about no line, or by nobody who gives back');
     for (const part of named.length > 0 ? named : [{ cents: total }]) {
       const charge = ofLine.find(({ id }) => id === part.charge_event_id);
-      check(!part.token || charge?.event.data.token === part.token, 'names a charge that is not one of its line');
+      check(
+        part.token === undefined || charge?.event.data.token === part.token,
+        'names a charge that is not one of its line',
+      );
       const ofPart = given.filter(({ token }) => token === part.token);
       check(!ofPart.some((other) => other.reference === reference), `gives back for ${reference} twice`);
       check(part.cents > 0 && (!charge || sum(ofPart) + part.cents <= charge.cents), 'gives back more than is left');
@@ -319,7 +322,7 @@ const requireCreditNotes = ([{ data: invoice }, ...documents], charges) => {
 export const verify = async (text, key, wanted) => {
   must(text.endsWith('}\n'), 'the file is truncated, or is no proof');
   const proof = JSON.parse(text);
-  must(proof?.format === 'reeltally-invoice-proof/1', `the file is no proof of a kind that is known here`);
+  must(proof?.format === 'reeltally-invoice-proof/1', 'the file is no proof of a kind that is known here');
   requireForm(proof, 'proof', 'the file');
   must(text === `${canonical(proof)}\n`, 'the file was changed: it is not written as RFC 8785 says');
   const { documents, period, document_proof, closing_proof, previous_hash } = proof;
@@ -327,11 +330,8 @@ export const verify = async (text, key, wanted) => {
   const isNote = document.type === 'CreditNoteIssued';
   must(invoice.type === 'InvoiceIssued' && isNote === documents.length > 1, 'the file has no invoice');
   const { account_id, period_start, period_end, previous_period_start } = opening.data;
-  const groups = account_id
-    .slice(4)
-    .toUpperCase()
-    .replaceAll(/.{4}(?=.)/g, '$&-');
-  const name = `${isNote ? 'CN' : 'INV'}-${groups}-${document.data.number}`;
+  const groups = account_id.slice(4).replaceAll(/.{4}(?=.)/g, '$&-');
+  const name = `${isNote ? 'CN' : 'INV'}-${groups.toUpperCase()}-${document.data.number}`;
   must(!wanted || wanted === name, `the file is a proof of ${name}, not of ${wanted}`);
   const hash = await requireChain(documents, bytesOfBase64(previous_hash, 32));
   const { note, ...place } = await findInLog('the document', document_proof, hash, key);
