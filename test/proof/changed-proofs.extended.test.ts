@@ -76,13 +76,13 @@ const changes: Record<string, (text: string, other: string) => string> = {
     const lines = proof.documents[0]!.data.lines;
     lines[0]!.cents += 1;
     lines.at(-1)!.cents -= lines.length > 1 ? 1 : 2;
-    return written(proof as unknown as Json);
+    return written(proof);
   },
   'events in another order': (text) => {
     const proof = JSON.parse(text) as { period: Json[] };
     const at = random.below(proof.period.length);
     proof.period.splice(random.below(proof.period.length), 0, ...proof.period.splice(at, 1));
-    return written(proof as unknown as Json);
+    return written(proof);
   },
   'the proof of another event': (text, other) => {
     const [proof, from] = [JSON.parse(text), JSON.parse(other)] as { document_proof: Json; closing_proof: Json }[];
