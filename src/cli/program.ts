@@ -34,6 +34,7 @@ import { addProjectionStatus, addRebuild } from './projections.ts';
 import { addMirror } from './proofs/mirror.ts';
 import { addNewOrigin } from './proofs/new-origin.ts';
 import { addListProofKeys, addShowCheckpoint } from './proofs/show.ts';
+import { addExportProof } from './proofs/export.ts';
 import { addMonthReport } from './reports.ts';
 import { addInviteStaff, addLinkStaff, addListStaff, addRemoveStaff, addStaffTokens } from './staff.ts';
 import { addExplainUrl } from './urls.ts';
@@ -136,7 +137,8 @@ export function createProgram(dependencies: ProgramDependencies): Command {
   addShowIssuer(issuer, run);
   addSetIssuer(issuer, run);
 
-  const proofs = group('proofs', 'show and keep the signed log of what was closed and invoiced');
+  const proofs = group('proofs', 'prove invoices and credit notes to anybody, and keep the signed log of them');
+  addExportProof(proofs, run);
   addShowCheckpoint(proofs, run);
   addListProofKeys(proofs, run);
   addMirror(proofs, run);

@@ -70,9 +70,12 @@ const requireForm = (value, form, where) => {
 /** @type {(text: string) => Uint8Array<ArrayBuffer>} */ const utf8 = (text) => new TextEncoder().encode(text);
 const hexOfByte = (/** @type {number} */ byte) => byte.toString(16).padStart(2, '0');
 /** @type {(of: Uint8Array) => string} */ const hexOf = (of) => [...of].map(hexOfByte).join('');
-/** @type {(...parts: Iterable<number>[]) => Promise<Uint8Array>} */
-const sha256 = async (...parts) =>
-  new Uint8Array(await crypto.subtle.digest('SHA-256', Uint8Array.from(parts.flatMap((part) => [...part]))));
+/** @type {(...parts: ArrayLike<number>[]) => Promise<Uint8Array>} */
+const sha256 = async (...parts) => {
+  const bytes = new Uint8Array(parts.reduce((length, part) => length + part.length, 0));
+  parts.reduce((at, part) => (bytes.set(part, at), at + part.length), 0);
+  return new Uint8Array(await crypto.subtle.digest('SHA-256', bytes));
+};
 /** @type {(text: string, length: number) => Uint8Array<ArrayBuffer>} */
 const bytesOfBase64 = (text, length) => {
   const bytes = Uint8Array.from(atob(text), (sign) => sign.charCodeAt(0));
@@ -117,7 +120,9 @@ const findInLog = async (name, proof, hash, key) => {
 /** Each event is chained to the one before it. @type {(events: Json[], before: Uint8Array) => Promise<Uint8Array>} */
 const requireChain = async ([...events], before) => {
   const [{ stream, revision: first }] = events;
-  let [hash, time] = [first === 0 ? await sha256(utf8(stream)) : before, ''];
+  const isBegun = first > 0 || hexOf(before) === hexOf(await sha256(utf8(stream)));
+  must(isBegun, `${stream} does not begin with the hash of its name`);
+  let [hash, time] = [before, ''];
   for (const [at, event] of events.entries()) {
     const { type, data, metadata } = event;
     const where = `revision ${first + at} of ${stream}`;
@@ -152,10 +157,8 @@ const recount = ([{ stream, data: opening }, ...events]) => {
   const { anchor_day: anchor, period_start: start, period_end: end } = opening;
   let [phase, terms, queued] = ['open', opening.terms, ''];
   const [charges, references, due, waivers, fees] = /** @type {Json[]} */ ([new Map(), new Set(), {}, [], []]);
-  const [accepted, credits] = [
-    { downloads: 0, metadata: 0 },
-    { downloads: 0, metadata: 0 },
-  ];
+  const accepted = { downloads: 0, metadata: 0 };
+  const credits = { ...accepted };
   const sums = { overage_downloads: 0, overage_cents: 0, fee_difference_cents: 0 };
   for (const event of events) {
     const { type, id, metadata, data } = event;
@@ -181,7 +184,7 @@ const recount = ([{ stream, data: opening }, ...events]) => {
       const isPrice = !rate || (cents === price && rate.rate_cents === price && rate_version === version);
       check(isPrice, `it costs ${cents} cents (${rate_version}); by the terms it is ${price} (${version})`);
       charges.set(name, { event, id, rate, cents, credits: rate ? 0 : 1 });
-      if (token) queued = canonical([token, rate !== null]);
+      if (token !== undefined) queued = canonical([token, rate !== null]);
       credits[pool] += rate ? 0 : 1;
       sums.overage_downloads += rate ? 1 : 0;
       sums.overage_cents += cents;
@@ -299,7 +302,10 @@ const requireCreditNotes = ([{ data: invoice }, ...documents], charges) => {
     check(of && currency === 'USD' && mayGive(note, tokens), 'is about no line, or by nobody who gives back');
     for (const part of named.length > 0 ? named : [{ cents: total }]) {
       const charge = ofLine.find(({ id }) => id === part.charge_event_id);
-      check(!part.token || charge?.event.data.token === part.token, 'names a charge that is not one of its line');
+      check(
+        part.token === undefined || charge?.event.data.token === part.token,
+        'names a charge that is not one of its line',
+      );
       const ofPart = given.filter(({ token }) => token === part.token);
       check(!ofPart.some((other) => other.reference === reference), `gives back for ${reference} twice`);
       check(part.cents > 0 && (!charge || sum(ofPart) + part.cents <= charge.cents), 'gives back more than is left');
@@ -316,7 +322,7 @@ const requireCreditNotes = ([{ data: invoice }, ...documents], charges) => {
 export const verify = async (text, key, wanted) => {
   must(text.endsWith('}\n'), 'the file is truncated, or is no proof');
   const proof = JSON.parse(text);
-  must(proof?.format === 'reeltally-invoice-proof/1', `the file is no proof of a kind that is known here`);
+  must(proof?.format === 'reeltally-invoice-proof/1', 'the file is no proof of a kind that is known here');
   requireForm(proof, 'proof', 'the file');
   must(text === `${canonical(proof)}\n`, 'the file was changed: it is not written as RFC 8785 says');
   const { documents, period, document_proof, closing_proof, previous_hash } = proof;
@@ -324,15 +330,12 @@ export const verify = async (text, key, wanted) => {
   const isNote = document.type === 'CreditNoteIssued';
   must(invoice.type === 'InvoiceIssued' && isNote === documents.length > 1, 'the file has no invoice');
   const { account_id, period_start, period_end, previous_period_start } = opening.data;
-  const groups = account_id
-    .slice(4)
-    .toUpperCase()
-    .replaceAll(/.{4}(?=.)/g, '$&-');
-  const name = `${isNote ? 'CN' : 'INV'}-${groups}-${document.data.number}`;
+  const groups = account_id.slice(4).replaceAll(/.{4}(?=.)/g, '$&-');
+  const name = `${isNote ? 'CN' : 'INV'}-${groups.toUpperCase()}-${document.data.number}`;
   must(!wanted || wanted === name, `the file is a proof of ${name}, not of ${wanted}`);
   const hash = await requireChain(documents, bytesOfBase64(previous_hash, 32));
   const { note, ...place } = await findInLog('the document', document_proof, hash, key);
-  const closingHash = await requireChain(period, new Uint8Array());
+  const closingHash = await requireChain(period, await sha256(utf8(opening.stream)));
   const usage = `usage-${account_id}-${period_start.slice(0, 10).replaceAll('-', '')}`;
   const isOpening = opening.type === 'UsagePeriodOpened' && opening.revision === 0 && opening.stream === usage;
   must(isOpening && invoice.stream === `invoices-${account_id}`, 'the file has the events of other streams');

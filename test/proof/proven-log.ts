@@ -1,5 +1,5 @@
-import { hash } from 'node:crypto';
-import type { EventStore, RecordedEvent, WholeLog } from '../../src/ports/event-store.ts';
+import { hash, randomUUID } from 'node:crypto';
+import type { EventStore, ExpectedRevision, RecordedEvent, WholeLog } from '../../src/ports/event-store.ts';
 import { signCheckpoint } from '../../src/proof/checkpoint.ts';
 import { nodesOfNextLeaf, type ReadNode, rootOf } from '../../src/proof/merkle-tree.ts';
 import { proveDocument } from '../../src/proof/proof-file.ts';
@@ -31,19 +31,16 @@ export class ProvenLog implements WholeLog, Pick<EventStore, 'append'> {
 
   ofStream = (stream: string): StoredEvent[] => this.events.filter((event) => event.stream === stream);
 
-  #recorded = (event: StoredEvent): RecordedEvent => ({
-    ...event,
-    position: BigInt(this.events.indexOf(event)),
-    created: new Date(0),
-  });
-
   read: EventStore['read'] = async (stream, from, most = Infinity) =>
     this.ofStream(stream)
       .slice(from, from + most)
-      .map(this.#recorded);
+      .map((event) => ({ ...event, position: 0n, created: new Date(0) }));
 
-  readAll: WholeLog['readAll'] = async (after, most) =>
-    this.events.slice(Number(after) + 1, Number(after) + 1 + most).map(this.#recorded);
+  readAll: WholeLog['readAll'] = async (after, most) => {
+    const from = Number(after) + 1;
+    const page = this.events.slice(from, from + most);
+    return page.map((event, index) => ({ ...event, position: BigInt(from + index), created: new Date(0) }));
+  };
 
   headPosition = async (): Promise<bigint> => BigInt(this.events.length - 1);
 
@@ -72,22 +69,33 @@ export class ProvenLog implements WholeLog, Pick<EventStore, 'append'> {
         if (event) event.hash = renamed.get(event.hash) ?? event.hash;
   }
 
-  /** Signs the head of the log as it is now. */
+  /** Signs the head of the log as it is now, in place of an earlier one. */
   async sign(): Promise<void> {
-    const nodes = new Map<string, Buffer>();
-    const read: ReadNode = async (level, index) => nodes.get(`${String(level)} ${String(index)}`)!;
-    let size = 0;
-    for (const { type, metadata } of this.events) {
-      if (!['UsagePeriodClosed', 'InvoiceIssued', 'CreditNoteIssued'].includes(type)) continue;
-      for (const node of await nodesOfNextLeaf(size, Buffer.from(metadata.hash, 'hex'), read))
-        nodes.set(`${String(node.level)} ${String(node.index)}`, node.hash);
-      size += 1;
-    }
-    const note = signCheckpoint({ size, root: await rootOf(size, read) }, signer);
     this.events = this.events.filter(({ stream }) => stream !== 'tree-heads');
-    const head = { stream: 'tree-heads', revision: 0, id: 'head', type: 'TreeHeadSigned', data: { size, note } };
-    this.events.push({ ...head, metadata: { hash: '' } });
+    await signHead(this, this.events, 'no_stream');
   }
+}
+
+/** Signs the tree over the closings and documents among these events. */
+export async function signHead(
+  store: Pick<EventStore, 'append'>,
+  events: readonly Pick<RecordedEvent, 'type' | 'metadata'>[],
+  expected: ExpectedRevision,
+): Promise<void> {
+  const nodes = new Map<string, Buffer>();
+  const read: ReadNode = async (level, index) => nodes.get(`${String(level)} ${String(index)}`)!;
+  const entries = events.filter(({ type }) =>
+    ['UsagePeriodClosed', 'InvoiceIssued', 'CreditNoteIssued'].includes(type),
+  );
+  for (const [size, { metadata }] of entries.entries()) {
+    const entry = Buffer.from((metadata as { hash: string }).hash, 'hex');
+    for (const { level, index, hash: node } of await nodesOfNextLeaf(size, entry, read))
+      nodes.set(`${String(level)} ${String(index)}`, node);
+  }
+  const size = entries.length;
+  const note = signCheckpoint({ size, root: await rootOf(size, read) }, signer);
+  const head = { id: randomUUID(), type: 'TreeHeadSigned', data: { size, note }, metadata: {} };
+  if ((await store.append('tree-heads', expected, [head])) !== 'stored') throw new Error('the head is not stored');
 }
 
 /** A signed history of an account with everything there is: three periods that are closed, the second of which begins suspended. */

@@ -147,7 +147,13 @@ const rooms: Readonly<Record<string, Room>> = {
       'src/proof',
       'src/transfer',
       'src/client',
+      'src/proof',
     ],
+  },
+  // Proofs of documents, over the hash trees and signed notes of public formats.
+  'src/proof': {
+    rooms: ['src/domain', 'src/ports', 'src/commands/handler/hash-chain.ts'],
+    packages: ['node:crypto', 'canonicalize'],
   },
   // The story of a demo, told through the commands; the files of its downloads have the names of real ones.
   'src/demo': {

@@ -1,0 +1,104 @@
+import { execFile } from 'node:child_process';
+import { readFileSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { gunzipSync } from 'node:zlib';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { documentNumber } from '../../src/domain/document-number.ts';
+import { publicKeyText, signerOf } from '../../src/proof/signed-note.ts';
+import { publicKey, signer,signHead } from '../proof/proven-log.ts';
+import { temporaryDirectory } from '../support/temporary-directory.ts';
+import { booksOfFile } from './books.ts';
+import { expectRefusal } from './command-line.ts';
+
+const { log, run, laterBy, chargedAccount } = booksOfFile({ feeCents: 1900 });
+const fiveWeeks = 35 * 24;
+const later = laterBy(fiveWeeks + 2);
+const verifier = fileURLToPath(new URL('../../src/proof/verifier.mjs', import.meta.url));
+
+/** Runs the verifier as somebody else does: with Node and nothing of ours. */
+async function verifies(...words: string[]): Promise<{ code: number; said: string }> {
+  try {
+    const { stdout } = await promisify(execFile)(process.execPath, [verifier, ...words]);
+    return { code: 0, said: stdout };
+  } catch (error) {
+    const { code, stderr } = error as { code: number; stderr: string };
+    return { code, said: stderr };
+  }
+}
+
+let number: (of: number) => string;
+
+beforeAll(async () => {
+  const { accountId } = await chargedAccount(2);
+  number = (of) => documentNumber('invoice', { account_id: accountId, number: of });
+  await laterBy(fiveWeeks)('invoices', 'issue-due');
+  await later('invoices', 'issue-due');
+});
+
+describe('proofs export', () => {
+  it('says that no head is signed yet, or none that has the document', async () => {
+    expectRefusal(await run('proofs', 'export', number(2)), /no head of the log is signed yet/, 2);
+    const events = await log.store.readAll(-1n, 1_000);
+    await signHead(
+      log.store,
+      events.slice(0, events.findIndex(({ type }) => type === 'InvoiceIssued') + 1),
+      'no_stream',
+    );
+    expectRefusal(await run('proofs', 'export', number(2)), /is not in the signed log yet/, 2);
+  });
+
+  it('writes what the verifier accepts, compressed if asked, for its reader alone', async () => {
+    await signHead(log.store, await log.store.readAll(-1n, 1_000), 0);
+    const directory = temporaryDirectory();
+    const [plain, compressed] = [join(directory, 'proof.json'), join(directory, 'proof.json.gz')];
+    expect((await run('proofs', 'export', number(2), '--output', plain)).code).toBe(0);
+    expect((await run('proofs', 'export', number(2), '--output', compressed)).code).toBe(0);
+    expect(gunzipSync(readFileSync(compressed)).equals(readFileSync(plain))).toBe(true);
+    expect(statSync(plain).mode & 0o777).toBe(0o600);
+    for (const file of [plain, compressed]) {
+      const { code, said } = await verifies(file, '--key', publicKey, '--invoice', number(2));
+      expect(said).toMatch(
+        /^INV-\S+-2 \(19\.50 USD\) follows from 2 charges of these downloads, none left out, none twice/,
+      );
+      expect(code).toBe(0);
+    }
+    const opening = join(directory, 'opening.json');
+    await run('proofs', 'export', number(1), '--output', opening);
+    expect(await verifies(opening, '--key', publicKey)).toMatchObject({ code: 0 });
+
+    const another = publicKeyText(signerOf(signer.name, Buffer.alloc(32, 8)).publicKey);
+    const refused: [words: string[], said: RegExp][] = [
+      [[plain], /the public key is missing/],
+      [[plain, '--key', 'nonsense'], /the public key is missing, or is not written as name\+id\+base64/],
+      [[plain, '--key', another], /the checkpoint is not one of the log of this key, signed with it/],
+      [[plain, '--key', publicKey, '--invoice', number(1)], /the file is a proof of INV-\S+-2, not of INV-\S+-1/],
+    ];
+    for (const [words, said] of refused) {
+      const answer = await verifies(...words);
+      expect(answer.said).toMatch(said);
+      expect(answer.code).toBe(1);
+    }
+    writeFileSync(plain, readFileSync(plain).subarray(0, -100));
+    expect(await verifies(plain, '--key', publicKey)).toEqual({
+      code: 1,
+      said: 'NOT VERIFIED: the file is truncated, or is no proof\n',
+    });
+    writeFileSync(compressed, readFileSync(compressed).subarray(0, -100));
+    expect((await verifies(compressed, '--key', publicKey)).code).toBe(2);
+    expect((await verifies(join(directory, 'nothing'), '--key', publicKey)).said).toMatch(/ENOENT/);
+  });
+
+  it('refuses a document that there is not', async () => {
+    expectRefusal(await run('proofs', 'export', number(9)), /there is no INV-\S+-9/);
+    expectRefusal(await run('proofs', 'export', 'nonsense'), /a document has a number such as INV-/);
+  });
+
+  it('writes a page, with names and addresses only if asked', async () => {
+    const page = await run('proofs', 'export', number(2), '--html');
+    expect(page.stdout).toContain(`Case file of ${number(2)}`);
+    expect(page.stdout).not.toContain('owner@example.com');
+    expect((await later('proofs', 'export', number(2), '--html', '--personal')).stdout).toContain('Billed to');
+  });
+});
