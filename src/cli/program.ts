@@ -31,10 +31,10 @@ import { addExportLog, addImportLog, type WithImportTarget } from './log-transfe
 import type { Output } from './output.ts';
 import { addInvitePerson, addListPeople, addRemovePerson } from './people.ts';
 import { addProjectionStatus, addRebuild } from './projections.ts';
+import { addExportProof } from './proofs/export.ts';
 import { addMirror } from './proofs/mirror.ts';
 import { addNewOrigin } from './proofs/new-origin.ts';
 import { addListProofKeys, addShowCheckpoint } from './proofs/show.ts';
-import { addExportProof } from './proofs/export.ts';
 import { addMonthReport } from './reports.ts';
 import { addInviteStaff, addLinkStaff, addListStaff, addRemoveStaff, addStaffTokens } from './staff.ts';
 import { addExplainUrl } from './urls.ts';

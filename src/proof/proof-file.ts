@@ -3,7 +3,7 @@ import { firstPreviousHash } from '../commands/handler/hash-chain.ts';
 import { usageStream } from '../domain/billing-period.ts';
 import { documentNumber } from '../domain/document-number.ts';
 import { type CreditNoteIssued, type InvoiceIssued, invoicesStream } from '../domain/invoice-events.ts';
-import type { EventStore, RecordedEvent } from '../ports/event-store.ts';
+import { type EventStore, type RecordedEvent, storedData } from '../ports/event-store.ts';
 import { proofText } from './checkpoint.ts';
 import { inclusionProof, type ReadNode } from './merkle-tree.ts';
 
@@ -19,8 +19,8 @@ export interface SignedLog {
   checkpoint: string;
   /** Number of the entries below the head. */
   size: number;
-  /** @param hash of an event, hexadecimal @returns the index of its entry; undefined if it is not below the head */
-  indexOf: (hash: string) => Promise<number | undefined>;
+  /** @returns the index of an event's entry; undefined if it is not below the head */
+  indexOf: (eventId: string) => Promise<number | undefined>;
   readNode: ReadNode;
 }
 
@@ -55,14 +55,16 @@ export interface Proof {
 }
 
 /**
+ * @param log undefined before its first signed head
  * @throws {NotProvable} for a document that there is not, or that no signed head of the log has yet
  * @throws {EventStoreUnavailable}
  */
 export async function proveDocument(
   store: Pick<EventStore, 'read'>,
-  log: SignedLog,
+  log: SignedLog | undefined,
   wanted: WantedDocument,
 ): Promise<Proof> {
+  if (!log) throw new NotProvable('no head of the log is signed yet', true);
   const stream = invoicesStream(wanted.accountId);
   const events = await store.read(stream, 0);
   const document = events.find(
@@ -94,8 +96,9 @@ const isNumbered =
   (event: RecordedEvent): boolean =>
     event.type === type && (event.data as { number?: number }).number === number;
 
-const stored = ({ stream, revision, id, type, data, metadata }: RecordedEvent): StoredEvent => {
-  return { stream, revision, id, type, data, metadata };
+const stored = (event: RecordedEvent): StoredEvent => {
+  const { stream, revision, id, type, metadata } = event;
+  return { stream, revision, id, type, data: storedData(event), metadata };
 };
 
 const hashOf = ({ metadata }: StoredEvent): string => (metadata as { hash: string }).hash;
@@ -120,7 +123,7 @@ async function readPeriod(
 }
 
 async function proofOf(log: SignedLog, event: StoredEvent, name: string): Promise<string> {
-  const index = await log.indexOf(hashOf(event));
+  const index = await log.indexOf(event.id);
   if (index === undefined) throw new NotProvable(`${name} is not in the signed log yet`, true);
   return proofText(index, await inclusionProof(index, log.size, log.readNode), log.checkpoint);
 }

@@ -5,16 +5,21 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { gunzipSync } from 'node:zlib';
 import { beforeAll, describe, expect, it } from 'vitest';
+import { signTreeHead } from '../../src/dispatcher/sign-tree-heads.ts';
 import { documentNumber } from '../../src/domain/document-number.ts';
 import { publicKeyText, signerOf } from '../../src/proof/signed-note.ts';
-import { publicKey, signer,signHead } from '../proof/proven-log.ts';
-import { temporaryDirectory } from '../support/temporary-directory.ts';
+import { newUuid } from '../../src/system/clock-and-chance.ts';
+import { silent } from '../projections/read-models-under-test.ts';
+import { publicKey, signer } from '../proof/proven-log.ts';
+import { notesOfTest } from '../proof/signing.ts';
+import { temporaryDirectory, temporaryDirectoryOfFile } from '../support/temporary-directory.ts';
 import { booksOfFile } from './books.ts';
 import { expectRefusal } from './command-line.ts';
 
-const { log, run, laterBy, chargedAccount } = booksOfFile({ feeCents: 1900 });
+const { log, models, run, laterBy, chargedAccount } = booksOfFile({ feeCents: 1900 });
 const fiveWeeks = 35 * 24;
 const later = laterBy(fiveWeeks + 2);
+const notes = temporaryDirectoryOfFile();
 const verifier = fileURLToPath(new URL('../../src/proof/verifier.mjs', import.meta.url));
 
 /** Runs the verifier as somebody else does: with Node and nothing of ours. */
@@ -30,27 +35,37 @@ async function verifies(...words: string[]): Promise<{ code: number; said: strin
 
 let number: (of: number) => string;
 
+const now = () => new Date().toISOString();
+
+/** Signs the log as a dispatcher does. */
+const sign = () =>
+  signTreeHead({
+    store: log.store,
+    pool: models.pool,
+    files: notesOfTest(notes),
+    origin: signer.name,
+    signerFor: () => signer,
+    newUuid,
+    now,
+    logger: silent,
+  });
+
 beforeAll(async () => {
   const { accountId } = await chargedAccount(2);
   number = (of) => documentNumber('invoice', { account_id: accountId, number: of });
   await laterBy(fiveWeeks)('invoices', 'issue-due');
-  await later('invoices', 'issue-due');
 });
 
 describe('proofs export', () => {
   it('says that no head is signed yet, or none that has the document', async () => {
-    expectRefusal(await run('proofs', 'export', number(2)), /no head of the log is signed yet/, 2);
-    const events = await log.store.readAll(-1n, 1_000);
-    await signHead(
-      log.store,
-      events.slice(0, events.findIndex(({ type }) => type === 'InvoiceIssued') + 1),
-      'no_stream',
-    );
+    expectRefusal(await run('proofs', 'export', number(1)), /no head of the log is signed yet/, 2);
+    await sign();
+    await later('invoices', 'issue-due');
     expectRefusal(await run('proofs', 'export', number(2)), /is not in the signed log yet/, 2);
   });
 
   it('writes what the verifier accepts, compressed if asked, for its reader alone', async () => {
-    await signHead(log.store, await log.store.readAll(-1n, 1_000), 0);
+    await sign();
     const directory = temporaryDirectory();
     const [plain, compressed] = [join(directory, 'proof.json'), join(directory, 'proof.json.gz')];
     expect((await run('proofs', 'export', number(2), '--output', plain)).code).toBe(0);

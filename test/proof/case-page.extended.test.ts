@@ -7,7 +7,6 @@ import { expect, it } from 'vitest';
 import { casePage } from '../../src/documents/case-page.ts';
 import { documentNumber } from '../../src/domain/document-number.ts';
 import { proveDocument } from '../../src/proof/proof-file.ts';
-import { readSignedLog } from '../../src/proof/read-signed-log.ts';
 import { publicKeyText, signerOf } from '../../src/proof/signed-note.ts';
 import { browserOfFile, isWithoutBrowser } from '../support/browser.ts';
 import { temporaryDirectoryOfFile } from '../support/temporary-directory.ts';
@@ -21,7 +20,7 @@ it.skipIf(isWithoutBrowser)('a case file verifies itself in a browser, from disk
   const wanted = documentsOf(log)
     .map(wantedOf)
     .find(({ number }) => number === 2)!;
-  const proof = await proveDocument(log, await readSignedLog(log), wanted);
+  const proof = await proveDocument(log, log.signed, wanted);
   const page = casePage({
     number: documentNumber(wanted.type, { account_id: wanted.accountId, number: wanted.number }),
     proof,

@@ -1,9 +1,9 @@
-import { hash, randomUUID } from 'node:crypto';
-import type { EventStore, ExpectedRevision, RecordedEvent, WholeLog } from '../../src/ports/event-store.ts';
+import { hash } from 'node:crypto';
+import { isTreeLeaf } from '../../src/domain/tree-head-events.ts';
+import type { EventStore, RecordedEvent, WholeLog } from '../../src/ports/event-store.ts';
 import { signCheckpoint } from '../../src/proof/checkpoint.ts';
 import { nodesOfNextLeaf, type ReadNode, rootOf } from '../../src/proof/merkle-tree.ts';
-import { proveDocument } from '../../src/proof/proof-file.ts';
-import { readSignedLog } from '../../src/proof/read-signed-log.ts';
+import { proveDocument, type SignedLog } from '../../src/proof/proof-file.ts';
 import { publicKeyText, signerOf } from '../../src/proof/signed-note.ts';
 import { firstOpenedAt } from '../audit/audited-history.ts';
 import { Random } from '../audit/random.ts';
@@ -21,6 +21,7 @@ export type StoredEvent = Omit<RecordedEvent, 'position' | 'created' | 'data' | 
 /** An event log in memory, which somebody may rewrite: chains and the signed head are right again afterwards. */
 export class ProvenLog implements WholeLog, Pick<EventStore, 'append'> {
   events: StoredEvent[] = [];
+  signed: SignedLog | undefined;
 
   append: EventStore['append'] = async (stream, expected, events) => {
     const first = expected === 'no_stream' ? 0 : expected + 1;
@@ -47,6 +48,7 @@ export class ProvenLog implements WholeLog, Pick<EventStore, 'append'> {
   copy(): ProvenLog {
     const log = new ProvenLog();
     log.events = structuredClone(this.events);
+    log.signed = this.signed;
     return log;
   }
 
@@ -71,31 +73,22 @@ export class ProvenLog implements WholeLog, Pick<EventStore, 'append'> {
 
   /** Signs the head of the log as it is now, in place of an earlier one. */
   async sign(): Promise<void> {
-    this.events = this.events.filter(({ stream }) => stream !== 'tree-heads');
-    await signHead(this, this.events, 'no_stream');
+    this.signed = await signedLogOf(this.events);
   }
 }
 
-/** Signs the tree over the closings and documents among these events. */
-export async function signHead(
-  store: Pick<EventStore, 'append'>,
-  events: readonly Pick<RecordedEvent, 'type' | 'metadata'>[],
-  expected: ExpectedRevision,
-): Promise<void> {
+/** The signed tree over the closings and documents among these events. */
+async function signedLogOf(events: readonly StoredEvent[]): Promise<SignedLog> {
   const nodes = new Map<string, Buffer>();
-  const read: ReadNode = async (level, index) => nodes.get(`${String(level)} ${String(index)}`)!;
-  const entries = events.filter(({ type }) =>
-    ['UsagePeriodClosed', 'InvoiceIssued', 'CreditNoteIssued'].includes(type),
-  );
-  for (const [size, { metadata }] of entries.entries()) {
-    const entry = Buffer.from((metadata as { hash: string }).hash, 'hex');
-    for (const { level, index, hash: node } of await nodesOfNextLeaf(size, entry, read))
+  const readNode: ReadNode = async (level, index) => nodes.get(`${String(level)} ${String(index)}`)!;
+  const leaves = events.filter(isTreeLeaf);
+  for (const [size, { metadata }] of leaves.entries())
+    for (const { level, index, hash: node } of await nodesOfNextLeaf(size, Buffer.from(metadata.hash, 'hex'), readNode))
       nodes.set(`${String(level)} ${String(index)}`, node);
-  }
-  const size = entries.length;
-  const note = signCheckpoint({ size, root: await rootOf(size, read) }, signer);
-  const head = { id: randomUUID(), type: 'TreeHeadSigned', data: { size, note }, metadata: {} };
-  if ((await store.append('tree-heads', expected, [head])) !== 'stored') throw new Error('the head is not stored');
+  const size = leaves.length;
+  const checkpoint = signCheckpoint({ size, root: await rootOf(size, readNode) }, signer);
+  const indexes = new Map(leaves.map(({ id }, index) => [id, index]));
+  return { checkpoint, size, indexOf: async (eventId) => indexes.get(eventId), readNode };
 }
 
 /** A signed history of an account with everything there is: three periods that are closed, the second of which begins suspended. */
@@ -122,4 +115,4 @@ export const wantedOf = ({ type, stream, data }: StoredEvent) => ({
 
 /** The text of its proof file. */
 export const proveText = async (log: ProvenLog, document: StoredEvent): Promise<string> =>
-  (await proveDocument(log, await readSignedLog(log), wantedOf(document))).text;
+  (await proveDocument(log, log.signed, wantedOf(document))).text;

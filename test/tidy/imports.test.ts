@@ -147,7 +147,6 @@ const rooms: Readonly<Record<string, Room>> = {
       'src/proof',
       'src/transfer',
       'src/client',
-      'src/proof',
     ],
   },
   // Proofs of documents, over the hash trees and signed notes of public formats.
@@ -164,8 +163,6 @@ const rooms: Readonly<Record<string, Room>> = {
       'src/downloader/verify/tools.ts',
     ],
   },
-  // Hash trees and signed notes, as their public formats have them: nothing of the service.
-  'src/proof': { rooms: [], packages: ['node:crypto'] },
   // The log as a file: from one event store to another.
   'src/transfer': { rooms: ['src/ports'] },
   // yt-dlp, ffmpeg and what holds them.

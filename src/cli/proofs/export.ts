@@ -3,10 +3,10 @@ import { readFileSync } from 'node:fs';
 import { gzipSync } from 'node:zlib';
 import { type Command, InvalidArgumentError } from 'commander';
 import { findCreditNote, findInvoice } from '../../../projections/queries/account-documents.ts';
+import { readSignedLog } from '../../../projections/queries/signed-log.ts';
 import { casePage } from '../../documents/case-page.ts';
 import { documentNumber, readDocumentNumber } from '../../domain/document-number.ts';
 import { NotProvable, proveDocument, type WantedDocument } from '../../proof/proof-file.ts';
-import { readSignedLog } from '../../proof/read-signed-log.ts';
 import type { CliDependencies, RunCommand } from '../dependencies.ts';
 import { CommandFailed } from '../output.ts';
 import { replacesFile, writeOutputFile } from '../output-file.ts';
@@ -46,13 +46,11 @@ async function exportProof(
   wanted: WantedDocument,
   { output: file, html = false, personal = false }: ExportOptions,
 ): Promise<void> {
-  const { store, output } = cli;
+  const { store, pool, output } = cli;
   const number = documentNumber(wanted.type, { account_id: wanted.accountId, number: wanted.number });
-  const proof = await readSignedLog(store)
-    .then((log) => proveDocument(store, log, wanted))
-    .catch((error: unknown) => {
-      throw error instanceof NotProvable ? new CommandFailed(error.message, error.isTooEarly ? 2 : 1) : error;
-    });
+  const proof = await proveDocument(store, await readSignedLog(pool), wanted).catch((error: unknown) => {
+    throw error instanceof NotProvable ? new CommandFailed(error.message, error.isTooEarly ? 2 : 1) : error;
+  });
   const text = html
     ? casePage({
         number,
