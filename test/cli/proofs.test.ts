@@ -7,7 +7,7 @@ import { gunzipSync } from 'node:zlib';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { documentNumber } from '../../src/domain/document-number.ts';
 import { publicKeyText, signerOf } from '../../src/proof/signed-note.ts';
-import { publicKey, signer,signHead } from '../proof/proven-log.ts';
+import { publicKey, signer, signHead } from '../proof/proven-log.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 import { booksOfFile } from './books.ts';
 import { expectRefusal } from './command-line.ts';
