@@ -9,7 +9,7 @@ import { root } from '../tidy/source-files.ts';
 
 /** The worked bytes of docs/proofs.md, computed with nothing of the service. */
 const page = readFileSync(join(root, 'docs/proofs.md'), 'utf8');
-const worked = codeBlocks('docs/proofs.md').filter(({ language }) => language === 'text');
+const worked = codeBlocks('docs/proofs.md').filter(({ language }) => language === '');
 const [first = '', event = '', hash = '', leaf = ''] = worked.map(({ text }) => text.trim());
 const text = readFileSync(join(root, 'docs/examples/proof/opening-invoice.proof'), 'utf8');
 const proof = JSON.parse(text) as {
