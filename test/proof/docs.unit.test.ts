@@ -9,8 +9,8 @@ import { root } from '../tidy/source-files.ts';
 
 /** The worked bytes of docs/proofs.md, computed with nothing of the service. */
 const page = readFileSync(join(root, 'docs/proofs.md'), 'utf8');
-const blocks = new Map(codeBlocks('docs/proofs.md').map(({ mark, text }) => [mark, text.trim()]));
-const block = (mark: string) => blocks.get(mark) ?? '';
+const worked = codeBlocks('docs/proofs.md').filter(({ language }) => language === '');
+const [first = '', event = '', hash = '', leaf = ''] = worked.map(({ text }) => text.trim());
 const text = readFileSync(join(root, 'docs/examples/proof/opening-invoice.proof'), 'utf8');
 const proof = JSON.parse(text) as {
   period: { stream: string; metadata: Record<string, unknown> }[];
@@ -25,22 +25,22 @@ const sha256 = (...parts: (string | Buffer)[]): Buffer => {
 };
 
 it('docs/proofs.md: the bytes of the chain are those of the example', () => {
-  const [event] = proof.period;
-  const { hash, ...metadata } = event!.metadata;
-  expect(block('first')).toBe(sha256(event!.stream).toString('hex'));
-  expect(block('event')).toBe(canonicalJson({ ...event, metadata }));
-  expect(block('hash')).toBe(sha256(Buffer.from(block('first'), 'hex'), block('event')).toString('hex'));
-  expect(block('hash')).toBe(hash);
+  const [opening] = proof.period;
+  const { hash: stored, ...metadata } = opening!.metadata;
+  expect(first).toBe(sha256(opening!.stream).toString('hex'));
+  expect(event).toBe(canonicalJson({ ...opening, metadata }));
+  expect(hash).toBe(sha256(Buffer.from(first, 'hex'), event).toString('hex'));
+  expect(hash).toBe(stored);
   expect(proof.documents[0]!.data.lines[0]!.event.hash).toBe(hash);
 });
 
 it('docs/proofs.md: the bytes of the log are those of the example', () => {
-  const leaf = sha256(Buffer.of(0), Buffer.from(proof.documents[0]!.metadata.hash, 'hex'));
-  expect(block('leaf')).toBe(leaf.toString('hex'));
+  const entry = sha256(Buffer.of(0), Buffer.from(proof.documents[0]!.metadata.hash, 'hex'));
+  expect(leaf).toBe(entry.toString('hex'));
   const [, index, ...lines] = proof.document_proof.split('\n');
   const path = lines.slice(0, lines.indexOf(''));
   expect(index).toBe('index 0');
-  const root = path.reduce((node, line) => sha256(Buffer.of(1), node, Buffer.from(line, 'base64')), leaf);
+  const root = path.reduce((node, line) => sha256(Buffer.of(1), node, Buffer.from(line, 'base64')), entry);
   expect(page).toContain(`\`${root.toString('base64')}\``);
   expect(proof.document_proof.split('\n')).toContain(root.toString('base64'));
 });
