@@ -71,7 +71,9 @@ it('a revoked key keeps its use, and a request that was given back counts as non
     used_in_past_hour: 2,
   });
   expect(await admissions.giveBack(second!.place!)).toBe(true);
-  expect((await listKeysWithUse(models.pool, { accountId, macs: testMacs }))[0]).toMatchObject({ used_in_past_hour: 1 });
+  expect((await listKeysWithUse(models.pool, { accountId, macs: testMacs }))[0]).toMatchObject({
+    used_in_past_hour: 1,
+  });
 });
 
 it('waits for no request that holds the window', async () => {
