@@ -149,7 +149,7 @@ interface SignIn {
   browser: string;
 }
 
-export interface EraseAccount {
+interface EraseAccount {
   kind: 'erase_account';
   accountId: string;
   /** As in `AccountErased`. */

@@ -1,5 +1,5 @@
 /** `documents`: for what invoices show, which tax law asks for longer than for the rest. */
-export type PersonalKeyKind = 'personal' | 'documents';
+type PersonalKeyKind = 'personal' | 'documents';
 
 export interface PersonalKeyName {
   /** Id of an account or of a member of staff. */

@@ -22,7 +22,7 @@ interface SealedPlace {
 }
 
 /** An event that holds personal data in a form that its key does not open: the key is another one, or the event was changed. */
-export class PersonalDataUnreadable extends Error {
+class PersonalDataUnreadable extends Error {
   override readonly name = 'PersonalDataUnreadable';
 
   constructor({ stream, type, id }: SealedPlace, why: string) {
