@@ -141,17 +141,18 @@ describe('mails about documents', () => {
     const { server, startDocuments } = mailing;
     const [waits, late] = [await openOwned(log.store), await openOwned(log.store)];
     const [invoice] = await log.store.read(`invoices-${waits.accountId}`, 0);
-    let note: string | undefined;
+    const signed: { note?: string } = {};
     let asked = 0;
     const loop = startDocuments({
       readNote: async (eventId) => {
         if (eventId !== invoice?.id) return undefined;
         asked += 1;
-        return note;
+        return signed.note;
       },
     });
     await waitFor(() => asked > 0, { what: 'the mail to be looked at' });
-    note = 'reeltally.test/tlog\n7\nlqKW0iTyhcZ77pPDD4owkVfw2qNdxbh+QQt4YwoJz8c=\n\n— reeltally.test/tlog c2lnbmVk\n';
+    signed.note =
+      'reeltally.test/tlog\n7\nlqKW0iTyhcZ77pPDD4owkVfw2qNdxbh+QQt4YwoJz8c=\n\n— reeltally.test/tlog c2lnbmVk\n';
     await mailed(waits, 1);
     expect(asked).toBeGreaterThan(1);
     expect(mailsTo(server.taken, waits)[0]?.raw).toContain('reeltally.test/tlog');
