@@ -1,4 +1,4 @@
-import { keyPath } from '../../src/adapters/files/file-key.ts';
+import { keyPath, notePath } from '../../src/adapters/files/file-key.ts';
 import { sleep } from '../../src/async/sleep.ts';
 import { type FileKey, type FileStore, FileStoreUnavailable, type RemovedFiles } from '../../src/ports/files.ts';
 import type { Network } from './event-log-client.ts';
@@ -33,12 +33,12 @@ export class SimulatedFiles implements FileStore {
 
   async readNote(name: string): Promise<string | undefined> {
     await this.#reach();
-    return this.#notes.get(name);
+    return this.#notes.get(notePath(name));
   }
 
   async keepNote(name: string, text: string): Promise<void> {
     await this.#reach();
-    this.#notes.set(name, text);
+    this.#notes.set(notePath(name), text);
   }
 
   async sizeBytes(key: FileKey): Promise<number | undefined> {
