@@ -169,6 +169,16 @@ export async function readNewestHead(client: Queryable): Promise<ProofHead | und
   return rows[0];
 }
 
+/** The newest signed head, if it covers the leaf of an event. */
+export async function readHeadOver(client: Queryable, eventId: string): Promise<ProofHead | undefined> {
+  const { rows } = await client.query<ProofHead>(
+    `select size::float8, origin, root, note, key, revision::float8, time from proof_heads h
+     where h.size > (select leaf_index from proof_leaves where event_id = $1) order by h.size desc limit 1`,
+    [eventId],
+  );
+  return rows[0];
+}
+
 /** The head of a size, if one was signed. */
 export async function readHeadOfSize(client: Queryable, size: number): Promise<ProofHead | undefined> {
   const { rows } = await client.query<ProofHead>(

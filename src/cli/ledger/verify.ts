@@ -25,9 +25,8 @@ export function addVerify(ledger: Command, run: RunCommand): void {
     )
     .option('--watch', 'keep following the log, and print each divergence')
     .option(
-      '--checkpoint <file>',
-      'also compare the log with a signed head that was kept, in a mirror or by itself; may be given several times',
-      (file: string, files: readonly string[] = []) => [...files, file],
+      '--checkpoint <files...>',
+      'also compare the log with signed heads that were kept, in a mirror or by themselves',
     )
     .action((options: VerifyOptions) => run((cli) => verifyCommand(cli, options), { wholeTables: true }));
 }

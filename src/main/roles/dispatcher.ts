@@ -1,5 +1,6 @@
 import { readCredits } from '../../../projections/credits.ts';
 import { notBelieved } from '../../../projections/credits-macs.ts';
+import { readHeadOver } from '../../../projections/proofs.ts';
 import { writeAuditState } from '../../../projections/queries/audit-state.ts';
 import { createJobQueue } from '../../adapters/nats/job-queue.ts';
 import { createErasures } from '../../adapters/postgres/erasures.ts';
@@ -75,7 +76,12 @@ export const startDispatcher: StartRole = async (connections, secrets) => {
           graceSeconds: config.CLOSING_GRACE_SECONDS,
         }),
         startMailingWarnings({ ...mails, publicUrl, planNames: config.planNames }),
-        startMailingDocuments({ ...mails, issuer: config.INVOICE_ISSUER, publicUrl }),
+        startMailingDocuments({
+          ...mails,
+          issuer: config.INVOICE_ISSUER,
+          publicUrl,
+          readNote: signing && (async (eventId) => (await readHeadOver(pool, eventId))?.note),
+        }),
         startExpiringFiles({ ...parts, observer, retentionSeconds }),
         startRemovingFiles({ ...parts, files, retentionSeconds, observer: fileObserver }),
         startReturningServiceFailures({

@@ -85,7 +85,7 @@ describe('a rebuild', () => {
     const dependencies = { store, macs: testMacs, pool: live.pool, progress: () => undefined };
     const schema = await dumpSchema(live);
     const quiet = await Array.fromAsync(rebuildTogether(projections, dependencies));
-    expect(reads).toEqual(['account- corrections- invoices- job- staff- usage-']);
+    expect(reads).toEqual(['account- corrections- invoices- job- staff- tree-heads usage-']);
     expect(quiet.map(({ name, tables }) => ({ name, tables }))).toEqual(
       projections.map((projection) => ({ name: projection.name, tables: identical(projection) })),
     );
