@@ -20,7 +20,7 @@ const sha256 = (...parts: readonly Uint8Array[]): Buffer => {
   return digest.digest();
 };
 
-export const leafHash = (entry: Uint8Array): Buffer => sha256(Buffer.of(0), entry);
+const leafHash = (entry: Uint8Array): Buffer => sha256(Buffer.of(0), entry);
 const parentHash = (left: Uint8Array, right: Uint8Array): Buffer => sha256(Buffer.of(1), left, right);
 
 /**

@@ -11,7 +11,7 @@ import { inclusionProof, type ReadNode } from './merkle-tree.ts';
  * The file that proves an invoice or a credit note (docs/proofs.md): the events as they are stored, and where their hashes stand in
  * the signed log. `verifier.mjs` reads it. It is written as RFC 8785 says, so that not a byte of it can be changed unnoticed.
  */
-export const proofFormat = 'reeltally-invoice-proof/1';
+const proofFormat = 'reeltally-invoice-proof/1';
 
 /** The newest signed head of the log of closings and documents, and the tree below it. */
 export interface SignedLog {

@@ -3,7 +3,7 @@ import type { ProvenLog, StoredEvent } from './proven-log.ts';
 
 /** Lies about money that are chained and signed again: only somebody who recounts finds them. */
 
-export interface Line {
+interface Line {
   kind: string;
   plan: string;
   cents: number;

@@ -10,7 +10,7 @@ import { newUuid } from '../../src/system/clock-and-chance.ts';
 import { readModelsOfTest, silent, type TestReadModels } from '../projections/read-models-under-test.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 
-export const seed = Buffer.alloc(32, 7);
+const seed = Buffer.alloc(32, 7);
 export const origin = 'reeltally.test/tlog';
 export const signerFor = (name: string) => signerOf(name, seed);
 

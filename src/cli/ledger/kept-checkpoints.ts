@@ -25,7 +25,7 @@ export interface ComparedCheckpoint {
 }
 
 /** A file of a checkpoint, or of a mirror, cannot be used. */
-export class CheckpointUnusable extends Error {
+class CheckpointUnusable extends Error {
   override readonly name = 'CheckpointUnusable';
 }
 
