@@ -108,25 +108,3 @@ export async function inclusionProof(index: number, size: number, read: ReadNode
   }
   return path;
 }
-
-/**
- * What proves that a tree was only appended to (RFC 9162, section 2.1.4.1).
- *
- * @returns none for the same size
- * @throws {RangeError} unless 0 < earlier ≤ size
- */
-export async function consistencyProof(earlier: number, size: number, read: ReadNode): Promise<Buffer[]> {
-  if (earlier < 1 || earlier > size)
-    throw new RangeError(`a tree of ${String(size)} does not follow one of ${String(earlier)}`);
-  const path: Buffer[] = [];
-  let leaves: Leaves = { from: 0, to: size };
-  // Until the earlier tree ends where a subtree of the later one does.
-  while (leaves.to !== earlier) {
-    const [left, right] = halves(leaves);
-    const isLeft = earlier <= left.to;
-    path.unshift(await hashOf(isLeft ? right : left, read));
-    leaves = isLeft ? left : right;
-  }
-  // The earlier tree by itself is known to whoever has its root.
-  return leaves.from === 0 ? path : [await hashOf(leaves, read), ...path];
-}

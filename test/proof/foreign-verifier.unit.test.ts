@@ -1,13 +1,8 @@
 import { RFC9162 } from '@transmute/rfc9162';
 import { describe, expect, it } from 'vitest';
-import {
-  consistencyProof,
-  inclusionProof,
-  nodesOfNextLeaf,
-  type ReadNode,
-  rootOf,
-} from '../../src/proof/merkle-tree.ts';
+import { inclusionProof, nodesOfNextLeaf, type ReadNode, rootOf } from '../../src/proof/merkle-tree.ts';
 import { scaled } from '../support/proof-scale.ts';
+import { consistencyProof } from './consistency-proof.ts';
 import { naiveRoot, sha256 } from './naive-tree.ts';
 
 /** Somebody else's reading of RFC 9162, which takes our proofs and refuses them with one bit changed. */

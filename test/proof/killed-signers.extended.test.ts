@@ -5,13 +5,13 @@ import { expect, it } from 'vitest';
 import { nodesOf } from '../../projections/proofs.ts';
 import { noteName, signTreeHead } from '../../src/dispatcher/sign-tree-heads.ts';
 import { openCheckpoint } from '../../src/proof/checkpoint.ts';
-import { consistencyProof } from '../../src/proof/merkle-tree.ts';
 import { logUnderTest } from '../commands/log-under-test.ts';
 import { expectUnbrokenChain } from '../commands/unbroken-chain.ts';
 import { appendAll, GeneratedAccount } from '../projections/generated-account.ts';
 import { scaled } from '../support/proof-scale.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 import { waitFor } from '../support/wait-for.ts';
+import { consistencyProof } from './consistency-proof.ts';
 import { isConsistent } from './naive-tree.ts';
 import { headsOf, notesOfTest, origin, signerFor, signingOfTest } from './signing.ts';
 

@@ -1,6 +1,5 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import {
-  consistencyProof,
   emptyFrontier,
   inclusionProof,
   nodesOfNextLeaf,
@@ -9,6 +8,7 @@ import {
   rootOfFrontier,
   withNextLeaf,
 } from '../../src/proof/merkle-tree.ts';
+import { consistencyProof } from './consistency-proof.ts';
 import { isConsistent, naiveRoot, rootByInclusion, sha256 } from './naive-tree.ts';
 
 /** Nodes by their place, as a store has them. */
