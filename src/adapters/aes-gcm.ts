@@ -11,24 +11,25 @@ interface EncryptionOptions {
   context?: string;
 }
 
-/** AES-256-GCM (NIST SP 800-38D). @returns nonce, ciphertext and tag, one behind the other */
+/** AES-256-GCM (NIST SP 800-38D). @returns nonce, tag and ciphertext, one behind the other */
 export function encryptBytes(
   key: KeyObject,
   content: Buffer,
   { nonce = randomBytes(nonceBytes), context = '' }: EncryptionOptions = {},
 ): Buffer {
   const encrypting = createCipheriv(cipher, key, nonce).setAAD(Buffer.from(context));
-  return Buffer.concat([nonce, encrypting.update(content), encrypting.final(), encrypting.getAuthTag()]);
+  const ciphertext = Buffer.concat([encrypting.update(content), encrypting.final()]);
+  return Buffer.concat([nonce, encrypting.getAuthTag(), ciphertext]);
 }
 
 /** @returns undefined for bytes that `encryptBytes` has not made with this key and context */
 export function decryptBytes(key: KeyObject, encrypted: Buffer, context = ''): Buffer | undefined {
   if (encrypted.length < nonceBytes + tagBytes) return undefined;
-  const nonce = encrypted.subarray(0, nonceBytes);
+  const [nonce, rest] = [encrypted.subarray(0, nonceBytes), encrypted.subarray(nonceBytes)];
   const decrypting = createDecipheriv(cipher, key, nonce, { authTagLength: tagBytes }).setAAD(Buffer.from(context));
-  decrypting.setAuthTag(encrypted.subarray(-tagBytes));
+  decrypting.setAuthTag(rest.subarray(0, tagBytes));
   try {
-    return Buffer.concat([decrypting.update(encrypted.subarray(nonceBytes, -tagBytes)), decrypting.final()]);
+    return Buffer.concat([decrypting.update(rest.subarray(tagBytes)), decrypting.final()]);
   } catch {
     return undefined;
   }

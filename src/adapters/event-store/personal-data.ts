@@ -8,7 +8,7 @@ import { decryptBytes, encryptBytes } from '../aes-gcm.ts';
  * Personal data in the log: `data.personal` of an event is encrypted under a key of its account or member of staff, which is kept
  * outside of the log. Who deletes the key erases the data from the log and from every copy of it, and no event changes.
  *
- *     base64url( version ‖ nonce ‖ ciphertext ‖ tag )     AES-256-GCM of the canonical JSON (RFC 8785)
+ *     base64url( version ‖ nonce ‖ tag ‖ ciphertext )     AES-256-GCM of the canonical JSON (RFC 8785)
  *
  * The nonce is a MAC of the event's id and the text: so the same event gives the same bytes, and an append that is sent again is
  * identical. Stream, type and id are bound to it: nobody can move it to another event.
