@@ -118,9 +118,9 @@ describe('a document', () => {
   });
 
   it('of another account is as one that there is not', async () => {
-    const stranger = await service.openAccount('stranger@example.com', 'dev_100');
-    const theirs = await service.newSession({ accountId: stranger, personId: openerOf(stranger) });
-    await leavesAreThere(stranger, 1);
+    const foreign = await service.openAccount('foreign@example.com', 'dev_100');
+    const theirs = await service.newSession({ accountId: foreign, personId: openerOf(foreign) });
+    await leavesAreThere(foreign, 1);
     for (const as of ['proof', 'case_file']) {
       expect((await theirs.get(`/console/credit-notes/1?as=${as}`)).status).toBe(404);
       expect((await theirs.get(`/console/invoices/2?as=${as}`)).status).toBe(404);
