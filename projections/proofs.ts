@@ -169,11 +169,18 @@ export async function readNewestHead(client: Queryable): Promise<ProofHead | und
   return rows[0];
 }
 
-/** The newest signed head, if it covers the leaf of an event. */
-export async function readHeadOver(client: Queryable, eventId: string): Promise<ProofHead | undefined> {
-  const { rows } = await client.query<ProofHead>(
-    `select size::float8, origin, root, note, key, revision::float8, time from proof_heads h
-     where h.size > (select leaf_index from proof_leaves where event_id = $1) order by h.size desc limit 1`,
+export interface HeadForEvent {
+  /** Signed note. */
+  note: string;
+  /** Whether the head has the event's leaf below it. */
+  covers: boolean;
+}
+
+/** The newest signed head, for an event that it may cover. @returns undefined before the first head */
+export async function readHeadFor(client: Queryable, eventId: string): Promise<HeadForEvent | undefined> {
+  const { rows } = await client.query<HeadForEvent>(
+    `select note, coalesce(h.size > (select leaf_index from proof_leaves where event_id = $1), false) as covers
+     from proof_heads h order by h.size desc limit 1`,
     [eventId],
   );
   return rows[0];

@@ -33,12 +33,12 @@ export interface WantedDocument {
 /** A document that cannot be proved, or not yet; the message is for people. */
 export class NotProvable extends Error {
   override readonly name = 'NotProvable';
-  /** It will be possible later, without anybody's doing. */
-  readonly isTooEarly: boolean;
+  /** `too_early`: it will be possible later, without anybody's doing. */
+  readonly reason: 'missing' | 'too_early' | 'too_large';
 
-  constructor(message: string, isTooEarly: boolean) {
+  constructor(message: string, reason: NotProvable['reason']) {
     super(message);
-    this.isTooEarly = isTooEarly;
+    this.reason = reason;
   }
 }
 
@@ -56,27 +56,29 @@ export interface Proof {
 
 /**
  * @param log undefined before its first signed head
- * @throws {NotProvable} for a document that there is not, or that no signed head of the log has yet
+ * @param mostEvents of the period, all of which are in memory at once; default: any number
+ * @throws {NotProvable} for a document that there is not, that no signed head of the log has yet, or whose period is too large
  * @throws {EventStoreUnavailable}
  */
 export async function proveDocument(
   store: Pick<EventStore, 'read'>,
   log: SignedLog | undefined,
   wanted: WantedDocument,
+  mostEvents = Infinity,
 ): Promise<Proof> {
-  if (!log) throw new NotProvable('no head of the log is signed yet', true);
+  if (!log) throw new NotProvable('no head of the log is signed yet', 'too_early');
   const stream = invoicesStream(wanted.accountId);
   const events = await store.read(stream, 0);
   const document = events.find(
     isNumbered(wanted.type === 'invoice' ? 'InvoiceIssued' : 'CreditNoteIssued', wanted.number),
   );
   const name = documentNumber(wanted.type, { account_id: wanted.accountId, number: wanted.number });
-  if (!document) throw new NotProvable(`there is no ${name}`, false);
+  if (!document) throw new NotProvable(`there is no ${name}`, 'missing');
   const invoiceNumber = (document.data as CreditNoteIssued).invoice_number;
   const invoice = wanted.type === 'invoice' ? document : events.find(isNumbered('InvoiceIssued', invoiceNumber));
-  if (!invoice) throw new NotProvable(`the invoice of ${name} is missing`, false);
+  if (!invoice) throw new NotProvable(`the invoice of ${name} is missing`, 'missing');
   const { covers, period_start: start } = invoice.data as InvoiceIssued;
-  const period = await readPeriod(store, usageStream(wanted.accountId, { start }), covers);
+  const period = await readPeriod(store, usageStream(wanted.accountId, { start }), { covers, mostEvents });
   const before = events[invoice.revision - 1];
   const documents = events.slice(invoice.revision, document.revision + 1).map(stored);
   const closing = covers === 'period' ? period.at(-1) : undefined;
@@ -109,7 +111,7 @@ const pageEvents = 5_000;
 async function readPeriod(
   store: Pick<EventStore, 'read'>,
   stream: string,
-  covers: InvoiceIssued['covers'],
+  { covers, mostEvents }: { covers: InvoiceIssued['covers']; mostEvents: number },
 ): Promise<StoredEvent[]> {
   if (covers === 'opening') return (await store.read(stream, 0, 1)).map(stored);
   const events: StoredEvent[] = [];
@@ -117,13 +119,15 @@ async function readPeriod(
     const page = await store.read(stream, events.length, pageEvents);
     const end = page.findIndex(({ type }) => type === 'UsagePeriodClosed');
     for (const event of page.slice(0, end < 0 ? page.length : end + 1)) events.push(stored(event));
+    if (events.length > mostEvents)
+      throw new NotProvable(`${stream} has more than ${String(mostEvents)} events`, 'too_large');
     if (end >= 0) return events;
-    if (page.length < pageEvents) throw new NotProvable(`the books of ${stream} are not closed`, true);
+    if (page.length < pageEvents) throw new NotProvable(`the books of ${stream} are not closed`, 'too_early');
   }
 }
 
 async function proofOf(log: SignedLog, event: StoredEvent, name: string): Promise<string> {
   const index = await log.indexOf(event.id);
-  if (index === undefined) throw new NotProvable(`${name} is not in the signed log yet`, true);
+  if (index === undefined) throw new NotProvable(`${name} is not in the signed log yet`, 'too_early');
   return proofText(index, await inclusionProof(index, log.size, log.readNode), log.checkpoint);
 }

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { documentNumber } from '../../src/domain/document-number.ts';
+import { proveDocument } from '../../src/proof/proof-file.ts';
 import { NotVerified, verify } from '../../src/proof/verifier.mjs';
 import { scaled } from '../support/proof-scale.ts';
 import { type Case, forgeries } from './forgeries.ts';
@@ -33,6 +34,17 @@ describe('every document of a history', () => {
       expect(name).toBe(documentNumber(type, { account_id: accountId, number }));
       expect(cents).toBe(document.data['total_cents'] ?? document.data['cents']);
     }
+  });
+});
+
+describe('a proof', () => {
+  it('is made of a period with at most as many events as its maker takes', async () => {
+    const log = await provenHistory(1);
+    const document = documentsOf(log).find(({ data }) => data['covers'] === 'period')!;
+    const { period } = await proveDocument(log, log.signed, wantedOf(document));
+    const make = (mostEvents: number) => proveDocument(log, log.signed, wantedOf(document), mostEvents);
+    expect((await make(period.length)).period).toHaveLength(period.length);
+    await expect(make(period.length - 1)).rejects.toMatchObject({ name: 'NotProvable', reason: 'too_large' });
   });
 });
 

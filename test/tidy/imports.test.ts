@@ -78,6 +78,10 @@ const rooms: Readonly<Record<string, Room>> = {
       'projections/credits-macs.ts',
       'projections/jobs.ts',
       'projections/queries/line-items.ts',
+      // Of a document that a page has found.
+      'projections/proofs.ts',
+      'projections/queries/document-proof.ts',
+      'src/proof/proof-file.ts',
       'projections/runner',
       'src/documents',
     ],
@@ -203,6 +207,7 @@ const readByOwners = [
   'listDocuments',
   'findInvoice',
   'findCreditNote',
+  'readHeadFor',
   'listApiKeys',
   'readApiKey',
   'hasIdempotencyKey',

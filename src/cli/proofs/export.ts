@@ -1,12 +1,8 @@
-import { hash } from 'node:crypto';
-import { readFileSync } from 'node:fs';
-import { gzipSync } from 'node:zlib';
 import { type Command, InvalidArgumentError } from 'commander';
 import { findCreditNote, findInvoice } from '../../../projections/queries/account-documents.ts';
-import { readSignedLog } from '../../../projections/queries/signed-log.ts';
-import { casePage } from '../../documents/case-page.ts';
+import { compress, writeProof } from '../../../projections/queries/document-proof.ts';
 import { documentNumber, readDocumentNumber } from '../../domain/document-number.ts';
-import { NotProvable, proveDocument, type WantedDocument } from '../../proof/proof-file.ts';
+import { NotProvable, type WantedDocument } from '../../proof/proof-file.ts';
 import type { CliDependencies, RunCommand } from '../dependencies.ts';
 import { CommandFailed } from '../output.ts';
 import { replacesFile, writeOutputFile } from '../output-file.ts';
@@ -38,34 +34,27 @@ function documentArgument(value: string): WantedDocument {
   return { type: type ?? 'invoice', accountId, number };
 }
 
-const verifierFile = new URL('../../proof/verifier.mjs', import.meta.url);
-
 /** @throws {CommandFailed} with 1 for a document that there is not, with 2 for one that is not signed yet */
 async function exportProof(
   cli: CliDependencies,
   wanted: WantedDocument,
   { output: file, html = false, personal = false }: ExportOptions,
 ): Promise<void> {
-  const { store, pool, output } = cli;
+  const { output } = cli;
   const number = documentNumber(wanted.type, { account_id: wanted.accountId, number: wanted.number });
-  const proof = await proveDocument(store, await readSignedLog(pool), wanted).catch((error: unknown) => {
-    throw error instanceof NotProvable ? new CommandFailed(error.message, error.isTooEarly ? 2 : 1) : error;
-  });
-  const text = html
-    ? casePage({
-        number,
-        proof,
-        compressed: gzipSync(proof.text).toString('base64'),
-        verifier: readFileSync(verifierFile, 'utf8'),
-        sha256: (of) => hash('sha256', of, 'base64'),
-        parties: personal ? await findParties(cli, wanted) : undefined,
-      })
-    : proof.text;
+  const readParties = personal ? () => findParties(cli, wanted) : undefined;
+  const text = await writeProof(cli, { ...wanted, as: html ? 'case_file' : 'proof', readParties }).catch(
+    (error: unknown) => {
+      throw error instanceof NotProvable
+        ? new CommandFailed(error.message, error.reason === 'too_early' ? 2 : 1)
+        : error;
+    },
+  );
   if (file === undefined) {
     output.write(text);
     return;
   }
-  const bytes = file.endsWith('.gz') ? gzipSync(text) : Buffer.from(text);
+  const bytes = file.endsWith('.gz') ? await compress(text) : Buffer.from(text);
   await writeOutputFile(file, ({ handle }) => handle.writeFile(bytes));
   output.write(output.json ? `${JSON.stringify({ file, number, bytes: bytes.length })}\n` : `written to ${file}\n`);
 }

@@ -1,6 +1,6 @@
 import { readCredits } from '../../../projections/credits.ts';
 import { notBelieved } from '../../../projections/credits-macs.ts';
-import { readHeadOver } from '../../../projections/proofs.ts';
+import { readHeadFor } from '../../../projections/proofs.ts';
 import { writeAuditState } from '../../../projections/queries/audit-state.ts';
 import { createJobQueue } from '../../adapters/nats/job-queue.ts';
 import { createErasures } from '../../adapters/postgres/erasures.ts';
@@ -80,7 +80,12 @@ export const startDispatcher: StartRole = async (connections, secrets) => {
           ...mails,
           issuer: config.INVOICE_ISSUER,
           publicUrl,
-          readNote: signing && (async (eventId) => (await readHeadOver(pool, eventId))?.note),
+          readNote:
+            signing &&
+            (async (eventId) => {
+              const head = await readHeadFor(pool, eventId);
+              return head?.covers ? head.note : undefined;
+            }),
         }),
         startExpiringFiles({ ...parts, observer, retentionSeconds }),
         startRemovingFiles({ ...parts, files, retentionSeconds, observer: fileObserver }),
