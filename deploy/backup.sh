@@ -29,7 +29,7 @@ trap 'exit 1' HUP INT TERM
 in_container() { (cd "$deploy" && docker compose exec -T "$@"); }
 in_api() { in_container api "$@"; }
 # An archive on standard output. Code 1: a file went or changed while it was read; without a byte, the container was not there.
-archive() { { "$@" -cf - . > "$incomplete/files.tar" || [ $? -eq 1 ]; } && [ -s "$incomplete/files.tar" ]; }
+archive() { { "$@" --exclude=./signed.notes -cf - . > "$incomplete/files.tar" || [ $? -eq 1 ]; } && [ -s "$incomplete/files.tar" ]; }
 
 # The primary, as prepare.sh reads it.
 if [ -n "$with_compose" ] && [ -e "$deploy/.env" ]; then
@@ -104,7 +104,8 @@ in_postgres "
   ) each order by created_at, append_id" >> "$incomplete/pending-voids.sql"
 
 # 4. Finished files, after the log. One that belongs to an event behind the end of the copied log is only surplus.
-#    One that expires meanwhile is left out.
+#    One that expires meanwhile is left out. So are the notes: a restored log is compared with the newest signed head that was
+#    kept, and not with one of its own age.
 if [ -n "$with_compose" ]; then
   S3_BUCKET=$(in_api printenv S3_BUCKET || true)
   FILES_DIRECTORY=$(in_api printenv FILES_DIRECTORY || echo "$(in_api printenv REELTALLY_DATA)/files")

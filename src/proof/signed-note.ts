@@ -63,21 +63,45 @@ export function signNote(text: string, { name, privateKey, publicKey }: Signer):
   return `${text}\n— ${name} ${signature.toString('base64')}\n`;
 }
 
-/** @returns the text, if one of these keys has signed it */
-export function openNote(note: string, keys: readonly PublicKey[]): string | undefined {
+/** A line below the text, with the name and id of the key that it is said to be of. */
+interface Signature extends Pick<PublicKey, 'name' | 'id'> {
+  /** 64 bytes. */
+  bytes: Buffer;
+}
+
+interface Note {
+  text: string;
+  signatures: Signature[];
+}
+
+/** @returns undefined for what is no note; a line that is no signature of Ed25519 is left out */
+function readNote(note: string): Note | undefined {
   const end = note.lastIndexOf('\n\n');
   if (end < 0 || !note.endsWith('\n')) return undefined;
-  const text = note.slice(0, end + 1);
   const lines = note.slice(end + 2, -1).split('\n');
-  const isSigned = lines.some((line) => keys.some((key) => isSignature(line, text, key)));
+  return { text: note.slice(0, end + 1), signatures: lines.flatMap(signatureOf) };
+}
+
+function signatureOf(line: string): Signature[] {
+  const [, name = '', base64 = ''] = /^— (\S+) (\S+)$/.exec(line) ?? [];
+  const bytes = bytesOfBase64(base64);
+  if (bytes?.length !== 68) return [];
+  return [{ name, id: bytes.subarray(0, 4).toString('hex'), bytes: bytes.subarray(4) }];
+}
+
+/** The keys that are said to have signed a note; nothing is verified. */
+export const signersOf = (note: string): Pick<PublicKey, 'name' | 'id'>[] => readNote(note)?.signatures ?? [];
+
+/** @returns the text, if one of these keys has signed it */
+export function openNote(note: string, keys: readonly PublicKey[]): string | undefined {
+  const { text = '', signatures = [] } = readNote(note) ?? {};
+  const isSigned = signatures.some((signature) => keys.some((key) => isSignature(signature, text, key)));
   return isSigned ? text : undefined;
 }
 
-function isSignature(line: string, text: string, { name, id, bytes }: PublicKey): boolean {
-  const [, by, base64 = ''] = /^— (\S+) (\S+)$/.exec(line) ?? [];
-  const signature = bytesOfBase64(base64);
-  if (by !== name || signature?.length !== 68 || signature.subarray(0, 4).toString('hex') !== id) return false;
+function isSignature(signature: Signature, text: string, { name, id, bytes }: PublicKey): boolean {
+  if (signature.name !== name || signature.id !== id) return false;
   const der = Buffer.concat([Buffer.from(derOf.public, 'hex'), bytes]);
   const key = createPublicKey({ key: der, format: 'der', type: 'spki' });
-  return verify(null, Buffer.from(text), key, signature.subarray(4));
+  return verify(null, Buffer.from(text), key, signature.bytes);
 }

@@ -7,6 +7,7 @@ import { gunzipSync } from 'node:zlib';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { signTreeHead } from '../../src/dispatcher/sign-tree-heads.ts';
 import { documentNumber } from '../../src/domain/document-number.ts';
+import { treeHeadsStream } from '../../src/domain/tree-head-events.ts';
 import { publicKeyText, signerOf } from '../../src/proof/signed-note.ts';
 import { newUuid } from '../../src/system/clock-and-chance.ts';
 import { silent } from '../projections/read-models-under-test.ts';
@@ -14,7 +15,7 @@ import { publicKey, signer } from '../proof/proven-log.ts';
 import { notesOfTest } from '../proof/signing.ts';
 import { temporaryDirectory, temporaryDirectoryOfFile } from '../support/temporary-directory.ts';
 import { booksOfFile } from './books.ts';
-import { expectRefusal } from './command-line.ts';
+import { expectRefusal, expectText } from './command-line.ts';
 
 const { log, models, run, laterBy, chargedAccount } = booksOfFile({ feeCents: 1900 });
 const fiveWeeks = 35 * 24;
@@ -35,6 +36,8 @@ async function verifies(...words: string[]): Promise<{ code: number; said: strin
 
 let number: (of: number) => string;
 
+const signerFor = (name: string) => signerOf(name, Buffer.alloc(32, 7));
+
 const now = () => new Date().toISOString();
 
 /** Signs the log as a dispatcher does. */
@@ -44,7 +47,7 @@ const sign = () =>
     pool: models.pool,
     files: notesOfTest(notes),
     origin: signer.name,
-    signerFor: () => signer,
+    signerFor,
     newUuid,
     now,
     logger: silent,
@@ -54,6 +57,15 @@ beforeAll(async () => {
   const { accountId } = await chargedAccount(2);
   number = (of) => documentNumber('invoice', { account_id: accountId, number: of });
   await laterBy(fiveWeeks)('invoices', 'issue-due');
+});
+
+it('proofs new-origin wants a reason, and a name to begin with', async () => {
+  expectRefusal(await run('proofs', 'new-origin'), /--reason/);
+  expectRefusal(
+    await run('proofs', 'new-origin', '--reason', 'lost disks'),
+    /no head was signed yet: set PROOF_ORIGIN/,
+  );
+  expect(await log.store.read(treeHeadsStream, 0)).toEqual([]);
 });
 
 describe('proofs export', () => {
@@ -115,5 +127,34 @@ describe('proofs export', () => {
     expect(page.stdout).toContain(`Case file of ${number(2)}`);
     expect(page.stdout).not.toContain('owner@example.com');
     expect((await later('proofs', 'export', number(2), '--html', '--personal')).stdout).toContain('Billed to');
+  });
+});
+
+describe('proofs new-origin', () => {
+  it('goes on under a name with its time, and the log keeps who decided it and why', async () => {
+    const words = ['proofs', 'new-origin', '--reason', 'a lost disk', '--by', 'maria'];
+    const first = await run(...words, '--json');
+    const { origin } = JSON.parse(first.stdout) as { origin: string };
+    expect(origin).toMatch(/^reeltally\.example\/log\/\d{4}-\d\d-\d\dT\d\d-\d\d-\d\dZ$/);
+    const [event] = (await log.store.read(treeHeadsStream, 0)).slice(-1);
+    expect(event).toMatchObject({ type: 'TreeOriginBegun', data: { origin } });
+    expect(event?.metadata).toMatchObject({ actor: { type: 'staff', id: 'maria', reason: 'a lost disk' } });
+    // The time of the one before is no part of the next name.
+    expectText(await later(...words), /^From now on, heads are signed as reeltally\.example\/log\/[-\dT]+Z\n$/);
+  });
+
+  it('is where the next head is signed, and what is proved with it', async () => {
+    await chargedAccount(1);
+    await laterBy(fiveWeeks)('invoices', 'issue-due');
+    const [begun] = (await log.store.read(treeHeadsStream, 0)).slice(-1);
+    await models.caughtUp();
+    await sign();
+    const [head] = (await log.store.read(treeHeadsStream, 0)).slice(-1);
+    const { origin } = begun?.data as { origin: string };
+    expect(head).toMatchObject({ type: 'TreeHeadSigned', data: { origin } });
+    const proof = join(temporaryDirectory(), 'proof.json');
+    expect((await later('proofs', 'export', number(2), '--output', proof)).code).toBe(0);
+    expect(await verifies(proof, '--key', publicKey)).toMatchObject({ code: 1 });
+    expect(await verifies(proof, '--key', publicKeyText(signerFor(origin).publicKey))).toMatchObject({ code: 0 });
   });
 });

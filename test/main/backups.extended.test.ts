@@ -4,6 +4,7 @@ import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statS
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { notesFolder } from '../../src/adapters/files/file-key.ts';
 import { expectRefusal, within } from '../cli/command-line.ts';
 import { queue } from '../support/downloads.ts';
 import { openPatientPool } from '../support/patient-pool.ts';
@@ -132,6 +133,8 @@ describe('a backup', () => {
   beforeAll(async () => {
     mkdirSync(join(service.dataDirectory, 'files'), { recursive: true });
     writeFileSync(join(service.dataDirectory, 'files', 'film.mp4'), 'a film');
+    mkdirSync(join(service.dataDirectory, 'files', notesFolder), { recursive: true });
+    writeFileSync(join(service.dataDirectory, 'files', notesFolder, 'a-note'), 'a note');
     await service.cli('backup', 'create', whole);
   });
 
@@ -141,6 +144,8 @@ describe('a backup', () => {
     expect(statSync(join(whole, 'data/secret')).mode & 0o777).toBe(0o600);
     expect(statSync(join(whole, 'data/event-store/events.sqlite')).mode & 0o777).toBe(0o600);
     expect(readFileSync(join(whole, 'data/files/film.mp4'), 'utf8')).toBe('a film');
+    // A restored log is compared with the newest note that was kept, and not with one of its own age.
+    expect(existsSync(join(whole, 'data/files', notesFolder))).toBe(false);
   });
 
   it('without files has none of them', async () => {

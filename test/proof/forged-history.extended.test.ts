@@ -6,6 +6,8 @@ import { Verifier } from '../../src/audit/compare/verifier.ts';
 import { compareCheckpoints } from '../../src/cli/ledger/kept-checkpoints.ts';
 import { signTreeHead } from '../../src/dispatcher/sign-tree-heads.ts';
 import { isTreeLeaf } from '../../src/domain/tree-head-events.ts';
+import { signCheckpoint } from '../../src/proof/checkpoint.ts';
+import { signerOf } from '../../src/proof/signed-note.ts';
 import { auditedAt, writeAuditedHistory } from '../audit/audited-history.ts';
 import { forge, inCopyOf, project, withLog } from '../audit/copied-log.ts';
 import { bytesOf, textOf } from '../audit/forged-log.ts';
@@ -153,5 +155,30 @@ it('a log that ends earlier, and files that are of no use', async () => {
     bytes[40] = (bytes[40] ?? 0) ^ 1;
     writeFileSync(bundle, bytes);
     await expect(compareCheckpoints(store, [join(damaged, 'checkpoint')])).rejects.toThrow('do not have its root');
+  });
+});
+
+it('a checkpoint whose signature is missing or wrong is of no use; one of a key that the log does not name is compared, and it says so', async () => {
+  const note = readFileSync(kept, 'utf8');
+  const [text = '', signature = ''] = note.split('\n\n');
+  const head = { size: entries.length, root: Buffer.from(text.split('\n')[2] ?? '', 'base64') };
+  const fileOf = (content: string): string => {
+    const file = join(temporaryDirectory(), 'checkpoint');
+    writeFileSync(file, content);
+    return file;
+  };
+  const compare = (store: Store, content: string) => compareCheckpoints(store, [fileOf(content)]);
+  await withLog(original, async (store) => {
+    for (const unsigned of [`${text}\n\n`, `${text}\n\n— another.example/log ${signature.split(' ')[2] ?? ''}`])
+      await expect(compare(store, unsigned)).rejects.toThrow(`is not signed by ${origin}`);
+    const otherRoot = `${origin}\n${String(head.size)}\n${Buffer.alloc(32).toString('base64')}\n\n${signature}`;
+    await expect(compare(store, otherRoot)).rejects.toThrow(/^the signature of \S+ is wrong$/);
+    const ofOtherKey = signCheckpoint(head, signerOf(origin, Buffer.alloc(32, 8)));
+    const [compared] = await compare(store, ofOtherKey);
+    expect(compared).toMatchObject({ holds: true, key_is_in_log: false });
+    expect(compared?.verdict).toMatch(
+      /was changed; no head of the log names its key, so its signature was not verified$/,
+    );
+    expect(await compareCheckpoints(store, [kept])).toMatchObject([{ holds: true, key_is_in_log: true }]);
   });
 });

@@ -3,6 +3,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSy
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, it, onTestFinished } from 'vitest';
+import { notesFolder } from '../../src/adapters/files/file-key.ts';
 import { within } from '../cli/command-line.ts';
 import { createMigratedDatabase } from '../support/postgres.ts';
 import { openEventStore } from '../support/shared-event-stores.ts';
@@ -24,6 +25,9 @@ it('deploy/backup.sh exports the log, copies the finished files, and never repla
   const [files, programs] = [join(directory, 'files'), join(directory, 'programs')];
   for (const folder of [files, programs]) mkdirSync(folder);
   writeFileSync(join(files, 'film.mp4'), 'a film');
+  // Notes stay: a restored log is compared with the newest of them.
+  mkdirSync(join(files, notesFolder));
+  writeFileSync(join(files, notesFolder, 'erased-accounts'), '');
   const environment = {
     HOME: directory,
     FILES_DIRECTORY: files,
@@ -157,5 +161,5 @@ function silentPostgres(directory: string): string {
 
 async function filesOf(backup: string): Promise<string[]> {
   const { stdout } = await execute('tar', ['-tf', join(backup, 'files.tar')]);
-  return stdout.split('\n').filter((name) => name.endsWith('.mp4'));
+  return stdout.split('\n').filter((name) => name !== '' && !name.endsWith('/'));
 }
