@@ -1,16 +1,11 @@
-import fastify from 'fastify';
 import { describe, expect, it } from 'vitest';
 import { readTile } from '../../projections/queries/tiles.ts';
-import { signTreeHead } from '../../src/dispatcher/sign-tree-heads.ts';
-import { registerTlogRoutes } from '../../src/http/tlog-routes.ts';
 import { openCheckpoint } from '../../src/proof/checkpoint.ts';
 import { publicKeyOf, signerOf } from '../../src/proof/signed-note.ts';
 import { entriesOfBundle, type Tile, tilesOf } from '../../src/proof/tiles.ts';
 import { logUnderTest } from '../commands/log-under-test.ts';
 import { ownService } from '../http/shared-service.ts';
 import { appendAll, GeneratedAccount } from '../projections/generated-account.ts';
-import { openPatientPool } from '../support/patient-pool.ts';
-import { startPostgresProxy } from '../support/postgres-proxy.ts';
 import { scaled } from '../support/proof-scale.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { naiveRoot, sha256 } from './naive-tree.ts';
@@ -66,33 +61,9 @@ describe('the signed log', () => {
   });
 });
 
-const log = logUnderTest();
-
-it('asks Postgres once for what many want to know', async () => {
-  const signing = await signingOfTest(log.store);
-  const account = new GeneratedAccount();
-  await appendAll(log.store, [...account.open(), account.invoice()]);
-  await signing.models.caughtUp();
-  await signTreeHead(signing);
-  await signing.models.caughtUp();
-  await using proxy = await startPostgresProxy(signing.models.url);
-  const pool = openPatientPool(proxy.url, { max: 1 });
-  const server = fastify();
-  try {
-    registerTlogRoutes(server, { pool });
-    const ask = async (path: string) => (await server.inject(`/tlog/${path}`)).statusCode;
-    expect(await ask('keys')).toBe(200);
-    const before = proxy.roundTrips();
-    const many = ['checkpoint', 'keys', 'checkpoint', 'keys', 'keys', 'keys'];
-    expect(new Set(await Promise.all(many.map(ask)))).toEqual(new Set([200]));
-    expect(proxy.roundTrips() - before).toBeLessThanOrEqual(2);
-  } finally {
-    await server.close();
-    await pool.end();
-  }
-});
-
 describe('tiles', () => {
+  const log = logUnderTest();
+
   it('have the hashes of the definition, whole and in part', async () => {
     const { models, pool } = await signingOfTest(log.store);
     const account = new GeneratedAccount();
