@@ -49,6 +49,12 @@ const shown = (event: CaseEvent): Shown => ({
   data: event.data as Shown['data'],
 });
 
+/** What events say is of any length, and nothing may be wider than the sheet. */
+const caseStyle = `
+  input { width: 100%; }
+  .items code { white-space: normal; }
+`;
+
 /** What this page does in a browser: it verifies its own proof, with a key that it does not have. */
 const inBrowser = `
 const form = document.querySelector('form');
@@ -72,7 +78,8 @@ form.addEventListener('submit', async (event) => {
  */
 export function casePage({ number, proof, compressed, verifier, sha256, parties }: Case): string {
   const script = `${verifier}${inBrowser}`;
-  const policy = `default-src 'none'; style-src 'sha256-${sha256(invoicePageStyle)}'; script-src 'sha256-${sha256(script)}'`;
+  const style = `${invoicePageStyle}${caseStyle}`;
+  const policy = `default-src 'none'; style-src 'sha256-${sha256(style)}'; script-src 'sha256-${sha256(script)}'`;
   const [document] = proof.documents.slice(-1).map(shown);
   const [invoice] = proof.documents.map(shown);
   const period = proof.period.map(shown);
@@ -83,7 +90,7 @@ export function casePage({ number, proof, compressed, verifier, sha256, parties 
         <meta http-equiv="Content-Security-Policy" content="${policy}" />
         <meta name="viewport" content="width=device-width" />
         <title>Case file of ${number}</title>
-        ${new Html(`<style>${invoicePageStyle}</style>`)}
+        ${new Html(`<style>${style}</style>`)}
       </head>
       <body>
         <main>
@@ -96,7 +103,8 @@ export function casePage({ number, proof, compressed, verifier, sha256, parties 
           <p>
             This page proves nothing until its proof is verified with the public key of the log, which you have from
             elsewhere. Nothing leaves this page. Whoever gave it to you could have changed the page itself: to be
-            certain, run a verifier that you trust. The SHA-256 of the one inside is <code>${sha256(verifier)}</code>.
+            certain, run a verifier that you trust. The SHA-256 of the one inside is
+            <code>${Buffer.from(sha256(verifier), 'base64').toString('hex')}</code>.
           </p>
           <form data-number="${number}">
             <label>Public key of the log <input name="key" size="90" required autocomplete="off" /></label>
@@ -112,6 +120,7 @@ export function casePage({ number, proof, compressed, verifier, sha256, parties 
             Amount: numberCell(({ cents }) => formatCents(cents)),
           })}
           <p>Total ${formatCents((invoice?.data['total_cents'] ?? 0) as number)}</p>
+          ${document?.event.type === 'CreditNoteIssued' && creditNote(document)}
           ${section('Timeline', [...period, ...proof.documents.map(shown)].filter(isOfTimeline))}
           ${section('Money', period.filter(isOfMoney))} ${section('Events', period)}
         </main>
@@ -121,6 +130,10 @@ export function casePage({ number, proof, compressed, verifier, sha256, parties 
     </html>`;
   return `${page.text}\n`;
 }
+
+const creditNote = ({ data: { cents, line } }: Shown): Html =>
+  html`<h2>The credit note</h2>
+    <p>Gives back ${formatCents(cents as number)} of line ${String(line)} of the invoice</p>`;
 
 const isOfTimeline = ({ event: { type } }: Shown): boolean =>
   /^(UsagePeriod|PlanChanged|OverageCap|AccountSuspended|SuspensionLifted|InvoiceIssued|CreditNoteIssued)/.test(type);

@@ -1,12 +1,12 @@
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import { LRUCache } from 'lru-cache';
 import type { Pool } from 'pg';
-import { listProofKeys, type ProofHead, readNewestHead } from '../../projections/proofs.ts';
+import { listProofKeys, readNewestHead } from '../../projections/proofs.ts';
 import { readTile } from '../../projections/queries/tiles.ts';
 import { tileOfPath, widthOf } from '../proof/tiles.ts';
 import { ApiError } from './errors.ts';
 
-const headKeptMs = 1_000;
+const keptMs = 1_000;
 /** Of at most 8 704 bytes each. */
 const tilesKept = 500;
 
@@ -18,19 +18,16 @@ const never = { ...public_, 'Cache-Control': 'public, max-age=31536000, immutabl
  * The signed log of what was closed and invoiced, as C2SP tlog-tiles, for everybody: no key, none of the API's headers. Only what a
  * signed head covers is served. Hashes say nothing about accounts, money or downloads to who does not know the event.
  *
- * Requests cost little however many come: Postgres is asked for the newest head once a second, and for a tile once.
+ * Requests cost little however many come: Postgres is asked for the newest head and for the keys once a second, and for a tile
+ * while it is not among the newest ones asked for.
  */
 export function registerTlogRoutes(server: FastifyInstance, { pool }: { pool: Pool }): void {
-  let newest: { atMs: number; read: Promise<ProofHead | undefined> } | undefined;
+  const newestHead = keepForAMoment(() => readNewestHead(pool));
+  const allKeys = keepForAMoment(() => listProofKeys(pool));
   const tiles = new LRUCache<string, Buffer>({ max: tilesKept });
 
-  const readHead = async (): Promise<ProofHead> => {
-    if (!newest || performance.now() - newest.atMs > headKeptMs)
-      newest = { atMs: performance.now(), read: readNewestHead(pool) };
-    const head = await newest.read.catch((error: unknown) => {
-      newest = undefined;
-      throw error;
-    });
+  const readHead = async () => {
+    const head = await newestHead();
     if (!head) throw new ApiError('not_found', 'No head of the log is signed yet');
     return head;
   };
@@ -48,7 +45,7 @@ export function registerTlogRoutes(server: FastifyInstance, { pool }: { pool: Po
 
   get('/tlog/keys', async (reply) => {
     await readHead();
-    const keys = await listProofKeys(pool);
+    const keys = await allKeys();
     return reply
       .headers(soon)
       .type('text/plain; charset=utf-8')
@@ -63,4 +60,17 @@ export function registerTlogRoutes(server: FastifyInstance, { pool }: { pool: Po
     tiles.set(path, bytes);
     return reply.headers(never).type('application/octet-stream').send(bytes);
   });
+}
+
+/** Reads at most once in `keptMs`, however many ask; a read that fails is not kept. */
+function keepForAMoment<Value>(read: () => Promise<Value>): () => Promise<Value> {
+  let kept: { atMs: number; value: Promise<Value> } | undefined;
+  return async () => {
+    if (!kept || performance.now() - kept.atMs > keptMs) kept = { atMs: performance.now(), value: read() };
+    const { value } = kept;
+    return value.catch((error: unknown) => {
+      if (kept?.value === value) kept = undefined;
+      throw error;
+    });
+  };
 }

@@ -320,7 +320,7 @@ const requireCreditNotes = ([{ data: invoice }, ...documents], charges) => {
 
 /** Verifies the text of a proof with the log's key. @type {(text: string, key: string, wanted?: string) => Promise<Verified>} */
 export const verify = async (text, key, wanted) => {
-  must(text.endsWith('}\n'), 'the file is truncated, or is no proof');
+  if (!text.endsWith('}\n')) throw new SyntaxError('the file is truncated, or is no proof');
   const proof = JSON.parse(text);
   must(proof?.format === 'reeltally-invoice-proof/1', 'the file is no proof of a kind that is known here');
   requireForm(proof, 'proof', 'the file');
@@ -358,11 +358,11 @@ export const verify = async (text, key, wanted) => {
 
 const [fs, zlib] = ['fs', 'zlib'].map((name) => /** @type {Json} */ (globalThis).process?.getBuiltinModule(name));
 if (fs && fs.realpathSync(process.argv[1] ?? '') === import.meta.filename) {
-  const [path = '', ...words] = process.argv.slice(2);
-  const [key, wanted] = ['--key', '--invoice'].map((name) => words[words.indexOf(name) + 1 || words.length]);
+  const [, path, key, name] = /^(.+)\n--key\n(\S+)(\n--invoice\n\S+)?$/.exec(process.argv.slice(2).join('\n')) ?? [];
   try {
+    if (!path || !key) throw new Error('write: node verifier.mjs PROOF --key KEY [--invoice NUMBER]');
     const file = path.endsWith('.gz') ? zlib.gunzipSync(fs.readFileSync(path)) : fs.readFileSync(path);
-    console.log((await verify(new TextDecoder('utf-8', { fatal: true }).decode(file), key ?? '', wanted)).verdict);
+    console.log((await verify(new TextDecoder('utf-8', { fatal: true }).decode(file), key, name?.slice(11))).verdict);
   } catch (error) {
     console.error(`NOT VERIFIED: ${/** @type {Error} */ (error).message}`);
     process.exitCode = error instanceof NotVerified ? 1 : 2;

@@ -97,7 +97,6 @@ describe('proofs export', () => {
 
     const another = publicKeyText(signerOf(signer.name, Buffer.alloc(32, 8)).publicKey);
     const refused: [words: string[], said: RegExp][] = [
-      [[plain], /the public key is missing/],
       [[plain, '--key', 'nonsense'], /the public key is missing, or is not written as name\+id\+base64/],
       [[plain, '--key', another], /the checkpoint is not one of the log of this key, signed with it/],
       [[plain, '--key', publicKey, '--invoice', number(1)], /the file is a proof of INV-\S+-2, not of INV-\S+-1/],
@@ -107,9 +106,20 @@ describe('proofs export', () => {
       expect(answer.said).toMatch(said);
       expect(answer.code).toBe(1);
     }
+    // What it would not read is refused: nobody believes that a check was made which was not.
+    for (const words of [
+      [],
+      [plain],
+      [plain, '--key', publicKey, '--invioce', number(1)],
+      [plain, '--key', publicKey, '--invoice'],
+    ])
+      expect(await verifies(...words)).toMatchObject({
+        code: 2,
+        said: expect.stringContaining('write: node verifier.mjs') as string,
+      });
     writeFileSync(plain, readFileSync(plain).subarray(0, -100));
     expect(await verifies(plain, '--key', publicKey)).toEqual({
-      code: 1,
+      code: 2,
       said: 'NOT VERIFIED: the file is truncated, or is no proof\n',
     });
     writeFileSync(compressed, readFileSync(compressed).subarray(0, -100));

@@ -6,6 +6,7 @@ import { changeBillingDetails, invitePerson, openAccount, readAccount } from '..
 import { NotStored } from '../../src/commands/handler/handle-command.ts';
 import { chainHash, firstPreviousHash } from '../../src/commands/handler/hash-chain.ts';
 import { accountStream } from '../../src/domain/account-events.ts';
+import { UnreadableEvent } from '../../src/domain/parse-event.ts';
 import { isRefused } from '../../src/domain/refusals.ts';
 import type { Secrets } from '../../src/main/settings/secrets.ts';
 import { type EventStore, EventStoreUnavailable, type RecordedEvent } from '../../src/ports/event-store.ts';
@@ -130,12 +131,14 @@ describe('personal data in the log', () => {
     expect((await stored(older))[1]).toMatchObject({ metadata: { schema: 2 } });
   });
 
-  it('is bound to its event: moved to another, it is not read', async () => {
+  it('is bound to its event: moved to another, it stays sealed, and only who reads that event is stopped', async () => {
     const [one, other] = [await openedAccount(), await openedAccount()];
     const [event] = await stored(one);
     const moved = { ...event, stream: accountStream(other) } as RecordedEvent;
     const forged: EventStore = { ...log.store, read: () => Promise.resolve([moved]) };
     const store = withPersonalData(forged, createPersonalKeys(models.pool, testSecrets));
-    await expect(store.read(accountStream(other), 0)).rejects.toThrow('its key does not open it');
+    const [sealed] = await store.read(accountStream(other), 0);
+    expect(sealed).toMatchObject({ data: event?.data, stored: event?.data });
+    await expect(readAccount(store, other)).rejects.toThrow(UnreadableEvent);
   });
 });

@@ -21,19 +21,23 @@ it.skipIf(isWithoutBrowser)('a case file verifies itself in a browser, from disk
     .map(wantedOf)
     .find(({ number }) => number === 2)!;
   const proof = await proveDocument(log, log.signed, wanted);
+  const verifier = readFileSync(new URL('../../src/proof/verifier.mjs', import.meta.url), 'utf8');
   const page = casePage({
     number: documentNumber(wanted.type, { account_id: wanted.accountId, number: wanted.number }),
     proof,
     compressed: gzipSync(proof.text).toString('base64'),
-    verifier: readFileSync(new URL('../../src/proof/verifier.mjs', import.meta.url), 'utf8'),
+    verifier,
     sha256: (text) => hash('sha256', text, 'base64'),
     parties: undefined,
   });
+  expect(page).toContain(hash('sha256', verifier, 'hex'));
   const file = join(directory, 'case.html');
   writeFileSync(file, page);
   const opened = await browser.open('file://');
   await opened.context().setOffline(true);
   await opened.goto(pathToFileURL(file).href);
+  const isWithinWindow = 'document.documentElement.scrollWidth <= window.innerWidth';
+  expect(await opened.evaluate(isWithinWindow)).toBe(true);
   const said = opened.locator('output');
   const verified = async (key: string) => {
     await opened.getByLabel('Public key of the log').fill(key);

@@ -21,12 +21,12 @@ interface SealedPlace {
   id: string;
 }
 
-/** An event that holds personal data in a form that its key does not open: the key is another one, or the event was changed. */
-class PersonalDataUnreadable extends Error {
-  override readonly name = 'PersonalDataUnreadable';
+/** The log has personal data under a key that is not there any more, and nobody said that it was erased. */
+class PersonalKeyLost extends Error {
+  override readonly name = 'PersonalKeyLost';
 
-  constructor({ stream, type, id }: SealedPlace, why: string) {
-    super(`the personal data of ${type} ${id} in ${stream} cannot be read: ${why}`);
+  constructor({ stream, type, id }: SealedPlace) {
+    super(`the personal data of ${type} ${id} in ${stream} cannot be read: its key is missing, and no other is made`);
   }
 }
 
@@ -54,12 +54,12 @@ function seal(key: Buffer, personal: unknown, place: SealedPlace): string {
   return Buffer.concat([Buffer.of(version), encrypted]).toString('base64url');
 }
 
+/** @returns the sealed text where the key is another one, the form is not known here, or the event was changed */
 function open(key: Buffer, sealed: string, place: SealedPlace): unknown {
   const bytes = Buffer.from(sealed, 'base64url');
-  if (bytes[0] !== version) throw new PersonalDataUnreadable(place, 'this version does not know its form');
+  if (bytes[0] !== version) return sealed;
   const text = decryptBytes(derive(key, 'reeltally personal data'), bytes.subarray(1), contextOf(place));
-  if (!text) throw new PersonalDataUnreadable(place, 'its key does not open it');
-  return JSON.parse(text.toString('utf8'));
+  return text ? JSON.parse(text.toString('utf8')) : sealed;
 }
 
 /** The sealed form of an event's personal data; undefined for an event without any, or from before there were keys. */
@@ -70,10 +70,10 @@ function sealedIn({ data }: RecordedEvent): string | undefined {
 
 /**
  * A log whose readers see personal data as it was written, or null once its key was erased. `stored` of such an event has the form
- * in the log, which hashes cover.
+ * in the log, which hashes cover. What its key does not open stays sealed: parsing that event refuses it (`UnreadableEvent`), and
+ * stops nobody who does not read it.
  *
  * @throws {EventStoreUnavailable} from each read while it is not known whether a key is there
- * @throws {PersonalDataUnreadable} from a read
  */
 export function withPersonalData<Store extends EventStore & Partial<WholeLog>>(
   store: Store,
@@ -99,7 +99,7 @@ export function withPersonalData<Store extends EventStore & Partial<WholeLog>>(
     if (key) return key;
     const earlier = await store.read(stream, 0);
     const lost = earlier.find((event) => sealedIn(event) !== undefined && keyNameOf(event).kind === name.kind);
-    if (lost) throw new PersonalDataUnreadable(lost, 'its key is missing, and no other is made in its place');
+    if (lost) throw new PersonalKeyLost(lost);
     return keys.make(name);
   };
 

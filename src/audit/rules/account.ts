@@ -41,6 +41,9 @@ const requestBudgetMs = 10_000;
 /** True if no request that was accepted before an end can have taken that long. */
 const isAfterRequest = (time: string, end: string): boolean => Date.parse(time) > Date.parse(end) + requestBudgetMs;
 
+/** Personal data that no key opened is null, or still sealed as the log has it. */
+const isOpened = (personal: unknown): boolean => personal !== null && typeof personal !== 'string';
+
 /** An account, and the state that passes from one billing period to the next. */
 export class Account extends Chain<string> {
   opened: Link | undefined;
@@ -57,13 +60,13 @@ export class Account extends Chain<string> {
   closed: Link | undefined;
   /** Its personal data was erased. */
   erased: Link | undefined;
-  /** The first event whose personal data has no key. */
+  /** The first event whose personal data has no key that opens it. */
   #unreadable: Link | undefined;
   /** The newest download of each idempotency key. */
   readonly idempotencyKeys = new Map<string, Charge>();
 
   check(event: Link): void {
-    if (event.stored !== undefined && event.data.personal === null) this.#unreadable ??= event;
+    if (event.stored !== undefined && !isOpened(event.data.personal)) this.#unreadable ??= event;
     if (event.type === 'AccountOpened') {
       this.#open(event);
       return;
