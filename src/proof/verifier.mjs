@@ -332,6 +332,8 @@ export const verify = async (text, key, wanted) => {
   const { account_id, period_start, period_end, previous_period_start } = opening.data;
   const groups = account_id.slice(4).replaceAll(/.{4}(?=.)/g, '$&-');
   const name = `${isNote ? 'CN' : 'INV'}-${groups.toUpperCase()}-${document.data.number}`;
+  const isAbout = !isNote || document.data.invoice_number === invoice.data.number;
+  must(isAbout, `${name} is not about the invoice that the file begins with`);
   must(!wanted || wanted === name, `the file is a proof of ${name}, not of ${wanted}`);
   const hash = await requireChain(documents, bytesOfBase64(previous_hash, 32));
   const { note, ...place } = await findInLog('the document', document_proof, hash, key);

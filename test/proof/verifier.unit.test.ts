@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { documentNumber } from '../../src/domain/document-number.ts';
 import { proveDocument } from '../../src/proof/proof-file.ts';
 import { NotVerified, verify } from '../../src/proof/verifier.mjs';
+import { canonicalJson } from '../commands/unbroken-chain.ts';
 import { scaled } from '../support/proof-scale.ts';
 import { type Case, forgeries } from './forgeries.ts';
 import {
@@ -19,7 +20,7 @@ describe('the verifier', () => {
   const source = readFileSync(new URL('../../src/proof/verifier.mjs', import.meta.url), 'utf8');
 
   it('can be read in one go, and needs nothing else', () => {
-    expect(source.split('\n').length - 1).toBeLessThanOrEqual(370);
+    expect(source.split('\n').length - 1).toBeLessThanOrEqual(372);
     expect(source).not.toMatch(/^\s*import\b|\bimport\(|\brequire\(/m);
   });
 });
@@ -66,6 +67,26 @@ describe('a document that is chained and signed, and wrong, is refused:', () => 
     }
     throw new Error('the histories have no document for this forgery');
   });
+});
+
+it('a credit note that comes with another invoice is refused', async () => {
+  for (const log of await Promise.all([1, 2, 3, 4, 5, 6].map((seed) => provenHistory(seed)))) {
+    for (const note of documentsOf(log).filter(({ type }) => type === 'CreditNoteIssued')) {
+      const documents = log.ofStream(note.stream);
+      const between = documents.find(
+        ({ type, revision, data }) =>
+          type === 'InvoiceIssued' && revision < note.revision && data['number'] !== note.data['invoice_number'],
+      );
+      if (!between) continue;
+      const [proof, other] = await Promise.all([note, between].map((of) => proveText(log, of)));
+      const { document_proof } = JSON.parse(proof!) as { document_proof: string };
+      const forged = { ...(JSON.parse(other!) as object), document_proof };
+      const named = { ...forged, documents: documents.slice(between.revision, note.revision + 1) };
+      await expect(verify(`${canonicalJson(named)}\n`, publicKey)).rejects.toThrow(/is not about the invoice/);
+      return;
+    }
+  }
+  throw new Error('the histories have no credit note behind another invoice');
 });
 
 function caseOf(log: ProvenLog, stream: string, revision: number): Case {
