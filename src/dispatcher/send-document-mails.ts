@@ -3,8 +3,8 @@ import { readParties } from '../../projections/queries/parties.ts';
 import type { Background } from '../async/background.ts';
 import { readAccount } from '../commands/accounts.ts';
 import { readDocumentMail, recordDocumentMail } from '../commands/document-mails.ts';
-import { activePerson } from '../domain/people.ts';
 import { plusSeconds } from '../domain/instant.ts';
+import { activePerson } from '../domain/people.ts';
 import { documentMail } from './document-mail-text.ts';
 import { type LoggedMail, type MailDependencies, startMailing } from './send-mails.ts';
 
