@@ -34,15 +34,17 @@ it(`two that sign at once are killed, ${String(rounds)} times: one head of each 
     };
     const children = await Promise.all([start(), start()]);
     const before = (await headsOf(log.store)).length;
+    let isOver = false;
     const growing = (async () => {
-      for (let more = 0; more < 40; more += 1) await appendAll(log.store, [account.credit((credits += 1))]);
+      while (!isOver) await appendAll(log.store, [account.credit((credits += 1))]);
     })();
-    await waitFor(async () => (await headsOf(log.store)).length >= before + 3, { what: 'heads', pollMs: 5 });
+    await waitFor(async () => (await headsOf(log.store)).length >= before + 3, { what: 'heads', pollMs: 50 });
     for (const child of children) {
       const ended = once(child, 'exit');
       child.kill('SIGKILL');
       await ended;
     }
+    isOver = true;
     await growing;
   }
   await signing.models.caughtUp();
