@@ -1,7 +1,10 @@
 import fc from 'fast-check';
 import type { Pool } from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { deriveKeys } from '../../src/adapters/derive-keys.ts';
 import { type ConnectedEventStore, connectEventStore } from '../../src/adapters/event-store/event-store.ts';
+import { withPersonalData } from '../../src/adapters/event-store/personal-data.ts';
+import { createPersonalKeys } from '../../src/adapters/postgres/personal-keys.ts';
 import { changeCharge } from '../../src/commands/change-charge.ts';
 import { usageOrigin } from '../../src/commands/usage/usage-cache.ts';
 import { readPastUsage } from '../../src/commands/usage/usage-in-the-past.ts';
@@ -95,9 +98,12 @@ let last: Environment = {};
 
 beforeAll(async () => {
   await installation.allowShiftedClock();
-  const { EVENTSTORE_URL: url, DATABASE_URL: databaseUrl } = installation.environment;
-  store = connectEventStore({ url, logger: rememberingLogger().logger });
+  const { EVENTSTORE_URL: url, DATABASE_URL: databaseUrl, REELTALLY_SECRET: secret } = installation.environment;
   pool = openPatientPool(databaseUrl, { max: 2 });
+  store = withPersonalData(
+    connectEventStore({ url, logger: rememberingLogger().logger }),
+    createPersonalKeys(pool, { current: deriveKeys(secret), others: [] }),
+  );
   await installation.startRole('projector');
   ({ accountId, key } = await installation.openAccount('dev_100'));
   const { keys } = await installation.cli<{ keys: { key_id: string }[] }>(['keys', 'list', accountId]);
