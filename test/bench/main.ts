@@ -188,7 +188,7 @@ if (wanted('staff')) {
   await withAccounts(
     { accounts: Math.max(jobs / 100, Math.min(accounts, 500)), jobs },
     async ({ bench, pool, store }) => {
-      add(await benchStaff(bench, { pool, store, jobs, visits: Math.min(requests / 20, 50), rounds }));
+      add(await benchStaff(bench, { pool, store, jobs, visits: Math.min(Math.ceil(requests / 20), 50), rounds }));
     },
   );
 }
