@@ -212,6 +212,21 @@ export function watchDispatcher(connections: Connections, queue: WatchedJobQueue
   watchMails(connections, leadership);
 }
 
+/** @param countOfOtherSecrets keys that are not wrapped with the current secret */
+export function watchPersonalKeys(
+  { metrics }: Connections,
+  leadership: Leadership,
+  countOfOtherSecrets: () => Promise<number>,
+): void {
+  const read = async () => ({ count: await countOfOtherSecrets() });
+  collectValues(metrics, 'personal_keys', whileLeading(leadership, read), {
+    reeltally_personal_keys_of_other_secrets: [
+      'Keys of personal data that are not wrapped with the current secret',
+      'count',
+    ],
+  });
+}
+
 function watchMails({ metrics, pool, clock }: Connections, leadership: Leadership): void {
   const read = async () => {
     const of = { warning: measureWaitingWarnings, document: measureWaitingDocumentMails };

@@ -28,6 +28,7 @@ export const faults: Readonly<Record<string, Fault>> = {
   BooksDiverge: { series: { reeltally_audit_divergences: stays(1) } },
   TreeHeadsRefused: { series: { reeltally_tree_heads_refused: stays(1) } },
   TreeHeadsLate: { series: { reeltally_unsigned_leaves: stays(3) }, minutes: 66 },
+  PersonalKeysUnusable: { series: { reeltally_personal_keys_of_other_secrets: stays(1) }, minutes: 11 },
   AuditBehind: { series: { reeltally_audit_behind_seconds: stays(86_401) } },
   UnknownOutcomeOpen: { series: { reeltally_oldest_unknown_outcome_seconds: stays(121) } },
   AppendOpen: { series: { reeltally_oldest_open_append_seconds: stays(61) } },

@@ -1,7 +1,11 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { deriveKeys } from '../../src/adapters/derive-keys.ts';
 import { withPersonalData } from '../../src/adapters/event-store/personal-data.ts';
-import { createPersonalKeys } from '../../src/adapters/postgres/personal-keys.ts';
+import {
+  countOfOtherSecrets,
+  createPersonalKeys,
+  wrapWithCurrentSecret,
+} from '../../src/adapters/postgres/personal-keys.ts';
 import { changeBillingDetails, invitePerson, openAccount, readAccount } from '../../src/commands/accounts.ts';
 import { NotStored } from '../../src/commands/handler/handle-command.ts';
 import { chainHash, firstPreviousHash } from '../../src/commands/handler/hash-chain.ts';
@@ -80,7 +84,7 @@ describe('personal data in the log', () => {
     const lost = await openedAccount();
     await models.pool.query('delete from personal_keys where subject = $1', [lost]);
     const inviting = invitePerson(dependencies(openLog()), { accountId: lost, email: 'b@example.com', ...request });
-    await expect(inviting).rejects.toThrow('its key is missing');
+    await expect(inviting).rejects.toThrow('is missing from Postgres');
   });
 
   it('has a key of its own for what documents show', async () => {
@@ -98,10 +102,34 @@ describe('personal data in the log', () => {
     const newer = { current: deriveKeys('another secret that is long enough'), others: [testSecrets.current] };
     const [opened] = await openLog(newer).read(accountStream(account), 0);
     expect(opened?.data).toMatchObject({ personal: { email } });
+  });
+
+  it('is sealed, not erased, under a secret that is lost: nobody is stopped, and no other key is made', async () => {
+    const account = await openedAccount();
     const foreign = openLog({ current: deriveKeys(`${testSecret} of others`), others: [] });
-    await expect(foreign.read(accountStream(account), 0)).rejects.toThrow(
-      'was not wrapped with a secret of this installation',
-    );
+    const [sealed] = await foreign.read(accountStream(account), 0);
+    expect(sealed?.data).toEqual((await stored(account))[0]?.data);
+    await expect(readAccount(foreign, account)).rejects.toThrow(UnreadableEvent);
+    const details = { name: 'Erna Beispiel', address_lines: ['Lindenweg 7'], country: 'DE', tax_id: null };
+    await expect(
+      foreign.sealPersonalData?.(accountStream(account), [
+        { id: newUuid(), type: 'PersonInvited', data: { personal: details } },
+      ]),
+    ).rejects.toThrow('was not wrapped with a secret of this installation');
+    expect((await readAccount(openLog(), account)).opened?.personal).toEqual({ email });
+  });
+
+  it('is wrapped with the new secret after a change, so that the old one can be removed', async () => {
+    const account = await openedAccount();
+    const current = deriveKeys('the newest secret that is long enough');
+    const both = { current, others: [testSecrets.current] };
+    const count = await countOfOtherSecrets(models.pool, both);
+    expect(count).toBeGreaterThan(0);
+    expect(await wrapWithCurrentSecret(models.pool, both)).toBe(count);
+    expect(await countOfOtherSecrets(models.pool, both)).toBe(0);
+    const [opened] = await openLog({ current, others: [] }).read(accountStream(account), 0);
+    expect(opened?.data).toMatchObject({ personal: { email } });
+    expect(await wrapWithCurrentSecret(models.pool, { current: testSecrets.current, others: [current] })).toBe(count);
   });
 
   it('is never taken for erased while Postgres is away: the log cannot be read then, and nothing is stored', async () => {

@@ -21,12 +21,12 @@ interface SealedPlace {
   id: string;
 }
 
-/** The log has personal data under a key that is not there any more, and nobody said that it was erased. */
+/** The log has personal data under a key that cannot be used any more, and nobody said that it was erased. */
 class PersonalKeyLost extends Error {
   override readonly name = 'PersonalKeyLost';
 
-  constructor({ stream, type, id }: SealedPlace) {
-    super(`the personal data of ${type} ${id} in ${stream} cannot be read: its key is missing, and no other is made`);
+  constructor(stream: string, { subject, kind }: PersonalKeyName, why: string) {
+    super(`no personal data can be written to ${stream}: the key of ${subject} ${kind} ${why}, and no other is made`);
   }
 }
 
@@ -88,7 +88,7 @@ export function withPersonalData<Store extends EventStore & Partial<WholeLog>>(
       const text = sealedIn(event);
       if (text === undefined) return event;
       const key = keyOf.get(event);
-      const personal = key ? open(key, text, event) : null;
+      const personal = key instanceof Buffer ? open(key, text, event) : key === 'unusable' ? text : null;
       return { ...event, data: { ...(event.data as object), personal }, stored: event.data };
     });
   };
@@ -96,11 +96,13 @@ export function withPersonalData<Store extends EventStore & Partial<WholeLog>>(
   /** A key that is made anew while the log has events under the one before would leave these unreadable for ever. */
   const obtainKey = async (stream: string, name: PersonalKeyName): Promise<Buffer> => {
     const [key] = await keys.read([name]);
-    if (key) return key;
+    if (key instanceof Buffer) return key;
     const earlier = await store.read(stream, 0);
-    const lost = earlier.find((event) => sealedIn(event) !== undefined && keyNameOf(event).kind === name.kind);
-    if (lost) throw new PersonalKeyLost(lost);
-    return keys.make(name);
+    const lost = earlier.some((event) => sealedIn(event) !== undefined && keyNameOf(event).kind === name.kind);
+    if (lost && !key) throw new PersonalKeyLost(stream, name, 'is missing from Postgres');
+    const made = key ?? (await keys.make(name));
+    if (made instanceof Buffer) return made;
+    throw new PersonalKeyLost(stream, name, 'in Postgres was not wrapped with a secret of this installation');
   };
 
   const sealPersonalData: SealPersonalData = async (stream, events) => {

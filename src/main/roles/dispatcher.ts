@@ -5,6 +5,7 @@ import { writeAuditState } from '../../../projections/queries/audit-state.ts';
 import { createJobQueue } from '../../adapters/nats/job-queue.ts';
 import { createErasures } from '../../adapters/postgres/erasures.ts';
 import { leadWhenAlone } from '../../adapters/postgres/leadership.ts';
+import { countOfOtherSecrets, wrapWithCurrentSecret } from '../../adapters/postgres/personal-keys.ts';
 import { createReadModelQueries } from '../../adapters/postgres/read-model-queries.ts';
 import { observeFiles, observeJobs, observeMails, observeVoids } from '../../adapters/telemetry/observers.ts';
 import { WriterRegistry } from '../../commands/usage/writer-registry.ts';
@@ -21,9 +22,10 @@ import { startMailingDocuments } from '../../dispatcher/send-document-mails.ts';
 import { startMailingWarnings } from '../../dispatcher/send-warning-mails.ts';
 import { type SigningState, startSigningTreeHeads } from '../../dispatcher/sign-tree-heads.ts';
 import { startSweeping } from '../../dispatcher/sweep-lost-jobs.ts';
+import { startWrappingKeys } from '../../dispatcher/wrap-personal-keys.ts';
 import { newUuid } from '../../system/clock-and-chance.ts';
 import { openFiles } from '../file-store.ts';
-import { watchAudit, watchDispatcher, watchSigning } from '../gauges.ts';
+import { watchAudit, watchDispatcher, watchPersonalKeys, watchSigning } from '../gauges.ts';
 import { createMailer } from '../mailer.ts';
 import { readProofSigning } from '../settings/proof-signing.ts';
 import type { StartRole } from './role.ts';
@@ -103,6 +105,7 @@ export const startDispatcher: StartRole = async (connections, secrets) => {
           erasures: createErasures(pool),
           documentRetentionYears: config.DOCUMENT_RETENTION_YEARS,
         }),
+        startWrappingKeys({ ...parts, wrapWithCurrentSecret: () => wrapWithCurrentSecret(pool, secrets) }),
         audit,
         ...(heads ? [heads] : []),
       ];
@@ -112,6 +115,7 @@ export const startDispatcher: StartRole = async (connections, secrets) => {
     },
   });
   watchDispatcher(connections, queue, dispatcher);
+  watchPersonalKeys(connections, dispatcher, () => countOfOtherSecrets(pool, secrets));
   watchAudit(connections, () => (dispatcher.leading ? audited : undefined));
   watchSigning(connections, () => (dispatcher.leading ? signed : undefined));
   connections.waiting.set('proofs', async () =>
