@@ -2,9 +2,7 @@ import fc from 'fast-check';
 import type { Pool } from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { deriveKeys } from '../../src/adapters/derive-keys.ts';
-import { type ConnectedEventStore, connectEventStore } from '../../src/adapters/event-store/event-store.ts';
-import { withPersonalData } from '../../src/adapters/event-store/personal-data.ts';
-import { createPersonalKeys } from '../../src/adapters/postgres/personal-keys.ts';
+import type { ConnectedEventStore } from '../../src/adapters/event-store/event-store.ts';
 import { changeCharge } from '../../src/commands/change-charge.ts';
 import { usageOrigin } from '../../src/commands/usage/usage-cache.ts';
 import { readPastUsage } from '../../src/commands/usage/usage-in-the-past.ts';
@@ -20,10 +18,10 @@ import { expectRefusal, expectText, within } from '../cli/command-line.ts';
 import { ask, freshCause, writersOf } from '../commands/usage-account.ts';
 import { lookUp } from '../domain/usage-examples.ts';
 import type { Credits } from '../http/requests.ts';
-import { rememberingLogger } from '../projections/read-models-under-test.ts';
 import { call } from '../support/client.ts';
 import { clockOffset, nowWith } from '../support/clock-offset.ts';
 import { installationOfFile } from '../support/installation.ts';
+import { connectLogWithKeys } from '../support/log-with-keys.ts';
 import { openPatientPool } from '../support/patient-pool.ts';
 import { planFile } from '../support/plans.ts';
 import { scaled } from '../support/proof-scale.ts';
@@ -100,10 +98,7 @@ beforeAll(async () => {
   await installation.allowShiftedClock();
   const { EVENTSTORE_URL: url, DATABASE_URL: databaseUrl, REELTALLY_SECRET: secret = '' } = installation.environment;
   pool = openPatientPool(databaseUrl, { max: 2 });
-  store = withPersonalData(
-    connectEventStore({ url, logger: rememberingLogger().logger }),
-    createPersonalKeys(pool, { current: deriveKeys(secret), others: [] }),
-  );
+  store = connectLogWithKeys({ url, pool, secrets: { current: deriveKeys(secret), others: [] } });
   await installation.startRole('projector');
   ({ accountId, key } = await installation.openAccount('dev_100'));
   const { keys } = await installation.cli<{ keys: { key_id: string }[] }>(['keys', 'list', accountId]);

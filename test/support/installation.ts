@@ -22,7 +22,7 @@ import { makeDataDirectory } from './temporary-directory.ts';
 
 /** The engines alone, at their addresses; the service's roles are started one by one, as processes of their own. */
 export interface Installation extends AsyncDisposable {
-  environment: Environment & { EVENTSTORE_URL: string; DATABASE_URL: string };
+  environment: Environment & { EVENTSTORE_URL: string; DATABASE_URL: string; REELTALLY_SECRET: string };
   /** SIGSTOP and SIGCONT of the event store: it takes what it is sent, and says nothing. */
   silenceEventStore: () => void;
   wakeEventStore: () => void;

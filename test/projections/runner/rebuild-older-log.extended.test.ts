@@ -4,6 +4,8 @@ import { projections } from '../../../projections/all.ts';
 import { apiKeys } from '../../../projections/api-keys.ts';
 import { readReached } from '../../../projections/runner/checkpoints.ts';
 import { type ConnectedEventStore, connectEventStore } from '../../../src/adapters/event-store/event-store.ts';
+import { signTreeHead } from '../../../src/dispatcher/sign-tree-heads.ts';
+import { signingOfTest } from '../../proof/signing.ts';
 import { portOf, startEventStore, type TestEventStore } from '../../support/event-store.ts';
 import { makeTemporaryDirectory } from '../../support/temporary-directory.ts';
 import { waitFor } from '../../support/wait-for.ts';
@@ -45,6 +47,9 @@ it('after the log was replaced by an older one, the read models refuse, until th
   const key = account.issueKey();
   await writeLog(store, 3);
   await appendAll(store, [...opened, key.append, account.queue(4)]);
+  const signing = await signingOfTest(store);
+  await signing.models.caughtUp();
+  await signTreeHead(signing);
 
   const live = await readModelsOfTest(store, projections, { logger });
   await live.caughtUp();
