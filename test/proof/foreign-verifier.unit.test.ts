@@ -1,21 +1,15 @@
 import { RFC9162 } from '@transmute/rfc9162';
 import { describe, expect, it } from 'vitest';
-import { inclusionProof, nodesOfNextLeaf, type ReadNode, rootOf } from '../../src/proof/merkle-tree.ts';
+import { inclusionProof, rootOf } from '../../src/proof/merkle-tree.ts';
 import { scaled } from '../support/proof-scale.ts';
 import { consistencyProof } from './consistency-proof.ts';
 import { naiveRoot, sha256 } from './naive-tree.ts';
+import { TreeInMemory } from './tree-in-memory.ts';
 
 /** Somebody else's reading of RFC 9162, which takes our proofs and refuses them with one bit changed. */
 
-async function treeOf(size: number): Promise<{ entries: Buffer[]; read: ReadNode }> {
-  const nodes = new Map<string, Buffer>();
-  const read: ReadNode = async (level, index) => nodes.get(`${String(level)} ${String(index)}`) ?? Buffer.of();
-  const entries = Array.from({ length: size }, (_, index) => sha256(Buffer.from(`entry ${String(index)}`)));
-  for (const [index, entry] of entries.entries())
-    for (const node of await nodesOfNextLeaf(index, entry, read))
-      nodes.set(`${String(node.level)} ${String(node.index)}`, node.hash);
-  return { entries, read };
-}
+const entriesOf = (size: number) =>
+  Array.from({ length: size }, (_, index) => sha256(Buffer.from(`entry ${String(index)}`)));
 
 /** Any one bit of one of the hashes. */
 function withBitFlipped(hashes: readonly Buffer[], at: number): Buffer[] {
@@ -54,7 +48,8 @@ const sizes = [1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31, 32, 33, 63, 64, 65, 255, 
 
 describe.each(sizes)('a tree of %i', (size) => {
   it('has the root of the definition, and proofs that a foreign implementation takes, whole and unchanged', async () => {
-    const { entries, read } = await treeOf(size);
+    const entries = entriesOf(size);
+    const { read } = new TreeInMemory(entries);
     const root = await rootOf(size, read);
     expect(root).toEqual(naiveRoot(entries));
     // All of a small tree, else both ends and some between.
@@ -83,5 +78,5 @@ describe.each(sizes)('a tree of %i', (size) => {
 });
 
 it('the empty tree has the root of the definition', async () => {
-  expect(await rootOf(0, (await treeOf(0)).read)).toEqual(naiveRoot([]));
+  expect(await rootOf(0, new TreeInMemory().read)).toEqual(naiveRoot([]));
 });
