@@ -5,6 +5,7 @@ import { EventStoreUnavailable } from '../../ports/event-store.ts';
 import type { PersonalKeyName, PersonalKeys } from '../../ports/personal-keys.ts';
 import { decryptBytes, encryptBytes } from '../aes-gcm.ts';
 import type { DerivedKeys } from '../derive-keys.ts';
+import { createStoreOnStandby } from './store-on-standby.ts';
 
 const keyBytes = 32;
 /** A key that was erased is used for so long at most by a process that has it. */
@@ -13,10 +14,15 @@ const maxRemembered = 10_000;
 
 const textOf = ({ subject, kind }: PersonalKeyName) => `${subject} ${kind}`;
 
-/** Table `personal_keys`, wrapped with a key of the current secret; those of older secrets still unwrap. */
+/**
+ * Table `personal_keys`, wrapped with a key of the current secret; those of older secrets still unwrap.
+ *
+ * @param storeOnStandby default: on connections of the same pool
+ */
 export function createPersonalKeys(
   pool: Pool,
   { current, others }: { current: DerivedKeys; others: readonly DerivedKeys[] },
+  storeOnStandby = createStoreOnStandby({ waiting: pool, cancelling: pool }),
 ): PersonalKeys {
   const wrappingKeys = new Map([current, ...others].map(({ id, wrappingKey }) => [id, wrappingKey]));
   const remembered = new LRUCache<string, Buffer>({ max: maxRemembered, ttl: rememberedMs });
@@ -54,14 +60,11 @@ export function createPersonalKeys(
     read,
     make: async (name) => {
       const made = wrap(name, randomBytes(keyBytes));
+      // Whoever finds a key takes it for safe. So none is made while the standby is away: this transaction writes nothing but waits.
+      await storeOnStandby(() => Promise.resolve()).catch(unavailable);
       // Of two processes that make one at the same time, the second one takes that of the first.
-      await pool
-        .query('insert into personal_keys (subject, kind, wrapped) values ($1, $2, $3) on conflict do nothing', [
-          name.subject,
-          name.kind,
-          made,
-        ])
-        .catch(unavailable);
+      const insert = 'insert into personal_keys (subject, kind, wrapped) values ($1, $2, $3) on conflict do nothing';
+      await storeOnStandby((client) => client.query(insert, [name.subject, name.kind, made])).catch(unavailable);
       const key = (await readRows([name])).get(textOf(name));
       if (!key) throw new Error(`the key of ${textOf(name)} was deleted while it was made`);
       return key;
