@@ -11,7 +11,7 @@ export interface NodePlace {
   index: number;
 }
 
-export interface TreeNode extends NodePlace {
+interface TreeNode extends NodePlace {
   hash: Buffer;
 }
 
