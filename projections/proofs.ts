@@ -2,7 +2,7 @@ import type { PoolClient } from 'pg';
 import { parseInvoiceEvent, parseTreeHeadEvent, parseUsageEvent } from '../src/domain/parse-event.ts';
 import { isTreeLeaf, type TreeHeadSigned, treeHeadsStream } from '../src/domain/tree-head-events.ts';
 import type { RecordedEvent } from '../src/ports/event-store.ts';
-import { nodesOfNextLeaf, type ReadNode } from '../src/proof/merkle-tree.ts';
+import { type Frontier, type NodePlace, readFrontier, type ReadNodes, withNextLeaf } from '../src/proof/merkle-tree.ts';
 import type { RebuildableProjection } from './runner/projection.ts';
 import type { Queryable } from './runner/rows.ts';
 import { insertRows } from './write-rows.ts';
@@ -21,39 +21,21 @@ export const proofs: RebuildableProjection = {
   },
 };
 
-const nodeName = (level: number, index: number) => `${String(level)} ${String(index)}`;
-
 async function addLeaves(events: readonly RecordedEvent[], client: PoolClient): Promise<void> {
   if (events.length === 0) return;
-  const firstIndex = await countLeaves(client);
-  const known = new Map<string, Buffer>();
-  for (const { level, index, hash } of await readNodes(client, subtreesOf(firstIndex)))
-    known.set(nodeName(level, index), hash);
-  const read: ReadNode = async (level, index) => {
-    const hash = known.get(nodeName(level, index));
-    if (!hash) throw new Error(`there is no node ${nodeName(level, index)} of the tree`);
-    return hash;
-  };
+  let tree: Frontier = await readFrontier(await countLeaves(client), nodesOf(client));
   const leaves: object[] = [];
   const nodes: object[] = [];
-  for (const [at, event] of events.entries()) {
-    const row = leafRow(event, firstIndex + at);
+  for (const event of events) {
+    const row = leafRow(event, tree.size);
     leaves.push(row);
-    for (const { level, index, hash } of await nodesOfNextLeaf(row.leaf_index, Buffer.from(row.hash, 'hex'), read)) {
-      known.set(nodeName(level, index), hash);
+    const grown = withNextLeaf(tree, Buffer.from(row.hash, 'hex'));
+    for (const { level, index, hash } of grown.nodes)
       nodes.push({ level, node_index: index, hash: hash.toString('hex') });
-    }
+    tree = grown;
   }
   await insertRows(client, 'proof_leaves', leaves);
   await insertRows(client, 'proof_nodes', nodes);
-}
-
-/** The complete subtrees that a tree is made of, one for each binary digit 1 of its size. */
-function subtreesOf(size: number): NodePlace[] {
-  const places: NodePlace[] = [];
-  for (let [level, rest] = [0, size]; rest > 0; level += 1, rest = Math.floor(rest / 2))
-    if (rest % 2 === 1) places.push({ level, index: rest - 1 });
-  return places;
 }
 
 function leafRow(event: RecordedEvent, leafIndex: number) {
@@ -119,28 +101,22 @@ export async function readLeafOf(client: Queryable, eventId: string): Promise<Pr
   return rows[0];
 }
 
-interface NodePlace {
-  level: number;
-  index: number;
-}
-
-async function readNodes(client: Queryable, places: readonly NodePlace[]): Promise<(NodePlace & { hash: Buffer })[]> {
-  const { rows } = await client.query<{ level: number; index: number; hash: string }>(
-    `select level, node_index::float8 as index, hash from proof_nodes
-     where (level, node_index) in (select * from unnest($1::smallint[], $2::bigint[]))`,
-    [places.map(({ level }) => level), places.map(({ index }) => index)],
-  );
-  return rows.map(({ hash, ...place }) => ({ ...place, hash: Buffer.from(hash, 'hex') }));
-}
-
-/** Reads nodes of the tree for `rootOf` and for proofs. @throws for a node that the tree does not have */
+/** Reads nodes of the tree for `rootOf` and for proofs, by one statement. @throws for a node that the tree does not have */
 export const nodesOf =
-  (client: Queryable): ReadNode =>
-  async (level, index) => {
-    const [node] = await readNodes(client, [{ level, index }]);
-    if (!node) throw new Error(`there is no node ${nodeName(level, index)} of the tree`);
-    return node.hash;
+  (client: Queryable): ReadNodes =>
+  async (places) => {
+    const { rows } = await client.query<{ hash: string | null }>(
+      `select hash from unnest($1::smallint[], $2::bigint[]) with ordinality asked (level, node_index, place)
+       left join proof_nodes using (level, node_index) order by place`,
+      [places.map(({ level }) => level), places.map(({ index }) => index)],
+    );
+    return rows.map(({ hash }, at) => {
+      if (hash === null) throw new Error(`the tree has no node ${nodeName(places[at])}`);
+      return Buffer.from(hash, 'hex');
+    });
   };
+
+const nodeName = (place?: NodePlace) => `${String(place?.index)} of level ${String(place?.level)}`;
 
 /** Nodes of one level in their order, from an index on. */
 export async function readNodeRow(

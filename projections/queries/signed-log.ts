@@ -11,5 +11,5 @@ export async function readSignedLog(client: Queryable): Promise<SignedLog | unde
     const leaf = await readLeafOf(client, eventId);
     return leaf && leaf.leaf_index < size ? leaf.leaf_index : undefined;
   };
-  return { checkpoint, size, indexOf, readNode: nodesOf(client) };
+  return { checkpoint, size, indexOf, readNodes: nodesOf(client) };
 }

@@ -6,6 +6,7 @@ import {
   decideTreeHead,
   evolveTreeHeads,
   initialTreeHeads,
+  nextOrigin,
   type TreeHeads,
 } from '../domain/tree-heads.ts';
 import type { EventStore } from '../ports/event-store.ts';
@@ -72,9 +73,9 @@ export async function beginTreeOrigin(
   { base, actor, correlationId, timeoutMs }: { base: string | undefined } & AccountRequest,
 ): Promise<string | undefined> {
   const { state } = await load(store, treeHeads());
-  const name = state.origin?.replace(/\/\d{4}-\d\d-\d\dT\d\d-\d\d-\d\dZ$/, '') ?? base;
-  if (name === undefined) return undefined;
-  const origin = `${name}/${now().slice(0, 19).replaceAll(':', '-')}Z`;
+  const before = state.origin ?? base;
+  if (before === undefined) return undefined;
+  const origin = nextOrigin(before, now());
   const handled = await handle(store, treeHeads(), {
     decide: (current) => decideNewOrigin(current, origin),
     cause: ownCause(newUuid(), actor, correlationId),

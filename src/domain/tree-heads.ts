@@ -32,5 +32,14 @@ export const decideTreeHead = (
     ? [{ type: 'TreeHeadSigned', data: head }]
     : [];
 
+const timeInOrigin = /\/\d{4}-\d\d-\d\dT\d\d-\d\d-\d\dZ$/;
+
+/** The name under which a log goes on: with this time, in place of the time that the name before may have. */
+export const nextOrigin = (before: string, now: string): string =>
+  `${before.replace(timeInOrigin, '')}/${now.slice(0, 19).replaceAll(':', '-')}Z`;
+
+/** The path that a log is served below. Each origin has its own. */
+export const pathOfOrigin = (origin: string): string => `/tlog${timeInOrigin.exec(origin)?.[0] ?? ''}`;
+
 export const decideNewOrigin = (state: TreeHeads, origin: string): TreeHeadEvent[] =>
   state.origin === origin ? [] : [{ type: 'TreeOriginBegun', data: { origin } }];

@@ -3,6 +3,7 @@ import { LRUCache } from 'lru-cache';
 import type { Pool } from 'pg';
 import { listProofKeys, readNewestHead } from '../../projections/proofs.ts';
 import { readTile } from '../../projections/queries/tiles.ts';
+import { pathOfOrigin } from '../domain/tree-heads.ts';
 import { tileOfPath, widthOf } from '../proof/tiles.ts';
 import { ApiError } from './errors.ts';
 
@@ -16,7 +17,7 @@ const never = { ...public_, 'Cache-Control': 'public, max-age=31536000, immutabl
 
 /**
  * The signed log of what was closed and invoiced, as C2SP tlog-tiles, for everybody: no key, none of the API's headers. Only what a
- * signed head covers is served. Hashes say nothing about accounts, money or downloads to who does not know the event.
+ * signed head covers is served. Each origin has a path of its own, so that no cache takes a tile of one for that of another. Hashes say nothing about accounts, money or downloads to who does not know the event.
  *
  * Requests cost little however many come: Postgres is asked for the newest head and for the keys once a second, and for a tile
  * while it is not among the newest ones asked for.
@@ -31,17 +32,23 @@ export function registerTlogRoutes(server: FastifyInstance, { pool }: { pool: Po
     if (!head) throw new ApiError('not_found', 'No head of the log is signed yet');
     return head;
   };
-
-  const get = (url: string, handler: (reply: FastifyReply, path: string) => Promise<FastifyReply>) => {
-    server.get<{ Params: { '*'?: string } }>(url, { exposeHeadRoute: true }, (request, reply) =>
-      handler(reply, request.params['*'] ?? ''),
-    );
+  /** Only the newest origin is served. */
+  const readHeadAt = async (path: string) => {
+    const head = await readHead();
+    const itsPath = pathOfOrigin(head.origin);
+    if (path !== itsPath) throw new ApiError('not_found', `The log is at ${itsPath}`);
+    return head;
   };
 
-  get('/tlog/checkpoint', async (reply) => {
-    const { note } = await readHead();
-    return reply.headers(soon).type('text/plain; charset=utf-8').send(note);
-  });
+  const get = (
+    url: string,
+    handler: (reply: FastifyReply, at: { path: string; tile: string }) => Promise<FastifyReply>,
+  ) => {
+    server.get<{ Params: { begun?: string; '*'?: string } }>(url, { exposeHeadRoute: true }, (request, reply) => {
+      const { begun, '*': tile = '' } = request.params;
+      return handler(reply, { path: begun === undefined ? '/tlog' : `/tlog/${begun}`, tile });
+    });
+  };
 
   get('/tlog/keys', async (reply) => {
     await readHead();
@@ -52,14 +59,22 @@ export function registerTlogRoutes(server: FastifyInstance, { pool }: { pool: Po
       .send(keys.map((key) => `${key}\n`).join(''));
   });
 
-  get('/tlog/tile/*', async (reply, path) => {
-    const tile = tileOfPath(path);
-    const { size } = await readHead();
-    if (!tile || widthOf(tile, size) < tile.width) throw new ApiError('not_found');
-    const bytes = tiles.get(path) ?? (await readTile(pool, tile));
-    tiles.set(path, bytes);
-    return reply.headers(never).type('application/octet-stream').send(bytes);
-  });
+  for (const prefix of ['/tlog', '/tlog/:begun']) {
+    get(`${prefix}/checkpoint`, async (reply, { path }) => {
+      const { note } = await readHeadAt(path);
+      return reply.headers(soon).type('text/plain; charset=utf-8').send(note);
+    });
+
+    get(`${prefix}/tile/*`, async (reply, { path, tile: name }) => {
+      const tile = tileOfPath(name);
+      const { size } = await readHeadAt(path);
+      if (!tile || widthOf(tile, size) < tile.width) throw new ApiError('not_found');
+      const address = `${path}/${name}`;
+      const bytes = tiles.get(address) ?? (await readTile(pool, tile));
+      tiles.set(address, bytes);
+      return reply.headers(never).type('application/octet-stream').send(bytes);
+    });
+  }
 }
 
 /** Reads at most once in `keptMs`, however many ask; a read that fails is not kept. */

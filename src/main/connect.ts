@@ -102,7 +102,16 @@ async function connectBeside(
     streams: { prefix: await fixStreamPrefix(pool, config), isOurs: isOurStream },
     onForeignEvent: metrics.observer(observeForeignEvents),
   });
-  const store = withPersonalData(log, createPersonalKeys(pool, secrets));
+  // No other statement waits for the standby, nor for a connection that does. Unused, it has no connections.
+  const waitingPool = openPool(addresses.databaseUrl, {
+    logger,
+    serviceParts,
+    name: 'Postgres with its standby',
+    max: 4,
+    queryTimeoutMs: 5_000,
+  });
+  const storeOnStandby = createStoreOnStandby({ waiting: waitingPool, cancelling: pool });
+  const store = withPersonalData(log, createPersonalKeys(pool, secrets, storeOnStandby));
   await fixShiftedClock({ pool, store }, config, { isDemo: role === 'all' && isDemo(config) });
   const warning = shiftedClockWarning(config);
   if (warning !== undefined) logger.warn(warning);
@@ -113,15 +122,6 @@ async function connectBeside(
   const tracing = await traces(config, { logger, role });
   // Each admission tells the API the time, so an idle API sends no queries.
   const measuring = role === 'api' ? undefined : keepMeasuring(pool, clock);
-  // No other statement waits for the standby, nor for a connection that does. Unused, it has no connections.
-  const waitingPool = openPool(addresses.databaseUrl, {
-    logger,
-    serviceParts,
-    name: 'Postgres with its standby',
-    max: 4,
-    queryTimeoutMs: 5_000,
-  });
-  const storeOnStandby = createStoreOnStandby({ waiting: waitingPool, cancelling: pool });
   return {
     config,
     addresses,

@@ -5,14 +5,18 @@ import { createHash } from 'node:crypto';
  * all there: 2^level of them, the first one at index · 2^level. The tree of any size is made of such nodes, which never change.
  */
 
-export interface TreeNode {
+export interface NodePlace {
   /** 0: a leaf. */
   level: number;
   index: number;
+}
+
+interface TreeNode extends NodePlace {
   hash: Buffer;
 }
 
-export type ReadNode = (level: number, index: number) => Promise<Buffer>;
+/** Reads the hashes of nodes, in the order of their places. */
+export type ReadNodes = (places: readonly NodePlace[]) => Promise<Buffer[]>;
 
 const sha256 = (...parts: readonly Uint8Array[]): Buffer => {
   const digest = createHash('sha256');
@@ -23,22 +27,6 @@ const sha256 = (...parts: readonly Uint8Array[]): Buffer => {
 const leafHash = (entry: Uint8Array): Buffer => sha256(Buffer.of(0), entry);
 const parentHash = (left: Uint8Array, right: Uint8Array): Buffer => sha256(Buffer.of(1), left, right);
 
-/**
- * The nodes that a leaf completes: itself, and each subtree whose last leaf it is.
- *
- * @param size of the tree before
- * @param entry of the leaf
- * @param read nodes of the tree before
- */
-export async function nodesOfNextLeaf(size: number, entry: Uint8Array, read: ReadNode): Promise<TreeNode[]> {
-  const nodes: TreeNode[] = [{ level: 0, index: size, hash: leafHash(entry) }];
-  for (let last = nodes[0]; last && last.index % 2 === 1; last = nodes.at(-1)) {
-    const { level, index, hash } = last;
-    nodes.push({ level: level + 1, index: (index - 1) / 2, hash: parentHash(await read(level, index - 1), hash) });
-  }
-  return nodes;
-}
-
 /** A tree that takes further leaves, as the complete subtrees that it is made of. */
 export interface Frontier {
   size: number;
@@ -48,63 +36,73 @@ export interface Frontier {
 
 export const emptyFrontier: Frontier = { size: 0, hashes: [] };
 
-export function withNextLeaf({ size, hashes }: Frontier, entry: Uint8Array): Frontier {
+/** @returns also the nodes that the leaf completes: itself, and each subtree whose last leaf it is */
+export function withNextLeaf({ size, hashes }: Frontier, entry: Uint8Array): Frontier & { nodes: TreeNode[] } {
   const left = [...hashes];
-  let hash = leafHash(entry);
-  for (let rest = size; rest % 2 === 1; rest = (rest - 1) / 2) hash = parentHash(left.pop() ?? Buffer.of(), hash);
-  return { size: size + 1, hashes: [...left, hash] };
+  let node: TreeNode = { level: 0, index: size, hash: leafHash(entry) };
+  const nodes = [node];
+  while (node.index % 2 === 1) {
+    const hash = parentHash(left.pop() ?? Buffer.of(), node.hash);
+    node = { level: node.level + 1, index: (node.index - 1) / 2, hash };
+    nodes.push(node);
+  }
+  return { size: size + 1, hashes: [...left, node.hash], nodes };
 }
 
-export const rootOfFrontier = ({ hashes }: Frontier): Buffer =>
+const rootOfSubtrees = (hashes: readonly Buffer[]): Buffer =>
   hashes.length === 0 ? sha256() : hashes.reduceRight((right, left) => parentHash(left, right));
 
-/** Leaves from the one at `from` on, before the one at `to`. */
+export const rootOfFrontier = ({ hashes }: Frontier): Buffer => rootOfSubtrees(hashes);
+
+/** Leaves from the one at `from` on, before the one at `to`: a whole tree, or what stands on one side of a node of it. */
 interface Leaves {
   from: number;
   to: number;
 }
 
-/** The number of leaves on the left: the largest power of two below their number. */
-function leftOf({ from, to }: Leaves): number {
-  let left = 1;
-  while (left * 2 < to - from) left *= 2;
-  return left;
+/** The complete subtrees of leaves, the largest first: one for each binary digit 1 of their number. */
+function subtreesOf({ from, to }: Leaves): NodePlace[] {
+  const places: NodePlace[] = [];
+  for (let [level, width] = [0, 1]; width <= to - from; level += 1, width *= 2)
+    if (Math.floor((to - from) / width) % 2 === 1) places.unshift({ level, index: Math.floor(to / width) - 1 });
+  return places;
 }
 
-function halves(leaves: Leaves): [left: Leaves, right: Leaves] {
-  const middle = leaves.from + leftOf(leaves);
-  return [
-    { from: leaves.from, to: middle },
-    { from: middle, to: leaves.to },
-  ];
-}
-
-async function hashOf({ from, to }: Leaves, read: ReadNode): Promise<Buffer> {
-  const count = to - from;
-  const level = Math.log2(count);
-  if (Number.isInteger(level)) return await read(level, from / count);
-  const [left, right] = halves({ from, to });
-  return parentHash(await hashOf(left, read), await hashOf(right, read));
-}
+/** The tree of the first leaves. */
+export const readFrontier = async (size: number, read: ReadNodes): Promise<Frontier> => ({
+  size,
+  hashes: await read(subtreesOf({ from: 0, to: size })),
+});
 
 /** The root of the tree of the first leaves. */
-export const rootOf = async (size: number, read: ReadNode): Promise<Buffer> =>
-  size === 0 ? sha256() : await hashOf({ from: 0, to: size }, read);
+export const rootOf = async (size: number, read: ReadNodes): Promise<Buffer> =>
+  rootOfFrontier(await readFrontier(size, read));
 
 /**
  * The path from a leaf to the root, its neighbour first (RFC 9162, section 2.1.3.1).
  *
  * @throws {RangeError} for a leaf that the tree does not have
  */
-export async function inclusionProof(index: number, size: number, read: ReadNode): Promise<Buffer[]> {
+export async function inclusionProof(index: number, size: number, read: ReadNodes): Promise<Buffer[]> {
   if (index < 0 || index >= size) throw new RangeError(`a tree of ${String(size)} has no leaf ${String(index)}`);
-  const path: Buffer[] = [];
-  let leaves: Leaves = { from: 0, to: size };
-  while (leaves.to - leaves.from > 1) {
-    const [left, right] = halves(leaves);
-    const isLeft = index < left.to;
-    path.unshift(await hashOf(isLeft ? right : left, read));
-    leaves = isLeft ? left : right;
+  const path: NodePlace[][] = [];
+  for (let [from, to] = [0, size]; to - from > 1;) {
+    const middle = middleOf({ from, to });
+    if (index < middle) {
+      path.unshift(subtreesOf({ from: middle, to }));
+      to = middle;
+    } else {
+      path.unshift(subtreesOf({ from, to: middle }));
+      from = middle;
+    }
   }
-  return path;
+  const nodes = await read(path.flat());
+  return path.map(({ length }) => rootOfSubtrees(nodes.splice(0, length)));
+}
+
+/** As many leaves stand on the left as the largest power of two below their number. */
+function middleOf({ from, to }: Leaves): number {
+  let left = 1;
+  while (left * 2 < to - from) left *= 2;
+  return from + left;
 }

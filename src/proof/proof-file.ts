@@ -5,7 +5,7 @@ import { documentNumber } from '../domain/document-number.ts';
 import { type CreditNoteIssued, type InvoiceIssued, invoicesStream } from '../domain/invoice-events.ts';
 import { type EventStore, type RecordedEvent, storedData } from '../ports/event-store.ts';
 import { proofText } from './checkpoint.ts';
-import { inclusionProof, type ReadNode } from './merkle-tree.ts';
+import { inclusionProof, type ReadNodes } from './merkle-tree.ts';
 
 /**
  * The file that proves an invoice or a credit note (docs/proofs.md): the events as they are stored, and where their hashes stand in
@@ -21,7 +21,7 @@ export interface SignedLog {
   size: number;
   /** @returns the index of an event's entry; undefined if it is not below the head */
   indexOf: (eventId: string) => Promise<number | undefined>;
-  readNode: ReadNode;
+  readNodes: ReadNodes;
 }
 
 export interface WantedDocument {
@@ -129,5 +129,5 @@ async function readPeriod(
 async function proofOf(log: SignedLog, event: StoredEvent, name: string): Promise<string> {
   const index = await log.indexOf(event.id);
   if (index === undefined) throw new NotProvable(`${name} is not in the signed log yet`, 'too_early');
-  return proofText(index, await inclusionProof(index, log.size, log.readNode), log.checkpoint);
+  return proofText(index, await inclusionProof(index, log.size, log.readNodes), log.checkpoint);
 }

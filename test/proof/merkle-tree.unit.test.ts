@@ -1,38 +1,8 @@
-import { beforeAll, describe, expect, it } from 'vitest';
-import {
-  emptyFrontier,
-  inclusionProof,
-  nodesOfNextLeaf,
-  type ReadNode,
-  rootOf,
-  rootOfFrontier,
-  withNextLeaf,
-} from '../../src/proof/merkle-tree.ts';
+import { describe, expect, it } from 'vitest';
+import { emptyFrontier, inclusionProof, rootOf, rootOfFrontier, withNextLeaf } from '../../src/proof/merkle-tree.ts';
 import { consistencyProof } from './consistency-proof.ts';
 import { isConsistent, naiveRoot, rootByInclusion, sha256 } from './naive-tree.ts';
-
-/** Nodes by their place, as a store has them. */
-class Nodes {
-  size = 0;
-  readonly #hashes = new Map<string, Buffer>();
-
-  readonly read: ReadNode = (level, index) => {
-    const found = this.#hashes.get(`${String(level)} ${String(index)}`);
-    return found ? Promise.resolve(found) : Promise.reject(new Error(`no node ${String(level)} ${String(index)}`));
-  };
-
-  async append(entry: Uint8Array): Promise<void> {
-    for (const { level, index, hash: bytes } of await nodesOfNextLeaf(this.size, entry, this.read))
-      this.#hashes.set(`${String(level)} ${String(index)}`, bytes);
-    this.size += 1;
-  }
-}
-
-async function nodesOf(entries: readonly Uint8Array[]): Promise<Nodes> {
-  const nodes = new Nodes();
-  for (const entry of entries) await nodes.append(entry);
-  return nodes;
-}
+import { TreeInMemory } from './tree-in-memory.ts';
 
 /** The entries and roots that implementations of Certificate Transparency are tested with. */
 const known = [
@@ -47,12 +17,12 @@ const known = [
 ] as const;
 
 it('has the roots that are known for known entries', async () => {
-  const nodes = new Nodes();
+  const nodes = new TreeInMemory();
   expect((await rootOf(0, nodes.read)).toString('hex')).toBe(
     'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855',
   );
   for (const [entry, root] of known) {
-    await nodes.append(Buffer.from(entry, 'hex'));
+    nodes.append(Buffer.from(entry, 'hex'));
     expect((await rootOf(nodes.size, nodes.read)).toString('hex')).toBe(root);
   }
 });
@@ -60,10 +30,7 @@ it('has the roots that are known for known entries', async () => {
 describe('trees of every size up to 70', () => {
   const entries = Array.from({ length: 70 }, (_, index) => sha256(Buffer.from(`entry ${String(index)}`)));
   const roots = entries.map((_, index) => naiveRoot(entries.slice(0, index + 1)));
-  let nodes: Nodes;
-  beforeAll(async () => {
-    nodes = await nodesOf(entries);
-  });
+  const nodes = new TreeInMemory(entries);
 
   it('have the roots of the definition', async () => {
     for (const [index, root] of roots.entries()) expect(await rootOf(index + 1, nodes.read)).toEqual(root);

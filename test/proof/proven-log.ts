@@ -2,13 +2,14 @@ import { hash } from 'node:crypto';
 import { isTreeLeaf } from '../../src/domain/tree-head-events.ts';
 import type { EventStore, RecordedEvent, WholeLog } from '../../src/ports/event-store.ts';
 import { signCheckpoint } from '../../src/proof/checkpoint.ts';
-import { nodesOfNextLeaf, type ReadNode, rootOf } from '../../src/proof/merkle-tree.ts';
+import { rootOf } from '../../src/proof/merkle-tree.ts';
 import { proveDocument, type SignedLog } from '../../src/proof/proof-file.ts';
 import { publicKeyText, signerOf } from '../../src/proof/signed-note.ts';
 import { firstOpenedAt } from '../audit/audited-history.ts';
 import { Random } from '../audit/random.ts';
 import { RichHistory } from '../audit/rich-history.ts';
 import { canonicalJson } from '../commands/unbroken-chain.ts';
+import { TreeInMemory } from './tree-in-memory.ts';
 
 export const signer = signerOf('reeltally.example/log', Buffer.alloc(32, 7));
 export const publicKey = publicKeyText(signer.publicKey);
@@ -79,16 +80,11 @@ export class ProvenLog implements WholeLog, Pick<EventStore, 'append'> {
 
 /** The signed tree over the closings and documents among these events. */
 async function signedLogOf(events: readonly StoredEvent[]): Promise<SignedLog> {
-  const nodes = new Map<string, Buffer>();
-  const readNode: ReadNode = async (level, index) => nodes.get(`${String(level)} ${String(index)}`)!;
   const leaves = events.filter(isTreeLeaf);
-  for (const [size, { metadata }] of leaves.entries())
-    for (const { level, index, hash: node } of await nodesOfNextLeaf(size, Buffer.from(metadata.hash, 'hex'), readNode))
-      nodes.set(`${String(level)} ${String(index)}`, node);
-  const size = leaves.length;
-  const checkpoint = signCheckpoint({ size, root: await rootOf(size, readNode) }, signer);
+  const { size, read: readNodes } = new TreeInMemory(leaves.map(({ metadata }) => Buffer.from(metadata.hash, 'hex')));
+  const checkpoint = signCheckpoint({ size, root: await rootOf(size, readNodes) }, signer);
   const indexes = new Map(leaves.map(({ id }, index) => [id, index]));
-  return { checkpoint, size, indexOf: async (eventId) => indexes.get(eventId), readNode };
+  return { checkpoint, size, indexOf: async (eventId) => indexes.get(eventId), readNodes };
 }
 
 /** A signed history of an account with everything there is: three periods that are closed, the second of which begins suspended. */

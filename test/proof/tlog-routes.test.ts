@@ -59,6 +59,29 @@ describe('the signed log', () => {
     expect([head.status, await head.text()]).toEqual([200, '']);
     expect((await ask('checkpoint', { method: 'POST', body: 'x' })).status).toBe(404);
   });
+
+  it('has another address under another origin, so that no cache mixes the tiles of two', async () => {
+    const words = ['proofs', 'new-origin', '--reason', 'a restored backup'];
+    const { origin } = await service.cli<{ origin: string }>(...words);
+    const begun = origin.replace('tlog.example.com/books/', '');
+    const sizeOf = async (path: string) => Number((await (await ask(path)).text()).split('\n')[1]);
+    const before = await sizeOf('checkpoint');
+    expect((await ask(`${begun}/checkpoint`)).status).toBe(404);
+    await service.openAccount('enterprise');
+    await waitFor(async () => (await ask(`${begun}/checkpoint`)).status === 200, { what: 'a head of the new origin' });
+    expect((await (await ask(`${begun}/checkpoint`)).text()).split('\n')[0]).toBe(origin);
+    expect(await sizeOf(`${begun}/checkpoint`)).toBeGreaterThan(before);
+    // Also a tile that was asked for under the one before.
+    const tile = `tile/entries/000.p/${String(before)}`;
+    expect((await ask(`${begun}/${tile}`)).headers.get('cache-control')).toContain('immutable');
+    for (const path of ['checkpoint', tile, '2020-01-01T00-00-00Z/checkpoint', `2020-01-01T00-00-00Z/${tile}`]) {
+      const answer = await ask(path);
+      expect([path, answer.status]).toEqual([path, 404]);
+      expect(await answer.json()).toMatchObject({ error: { message: `The log is at /tlog/${begun}` } });
+    }
+    const keys = (await (await ask('keys')).text()).trimEnd().split('\n');
+    expect(keys.map((key) => publicKeyOf(key)?.name)).toEqual([origin, 'tlog.example.com/books']);
+  });
 });
 
 describe('tiles', () => {

@@ -5,6 +5,7 @@ import { EventStoreUnavailable } from '../../ports/event-store.ts';
 import type { PersonalKey, PersonalKeyName, PersonalKeys } from '../../ports/personal-keys.ts';
 import { decryptBytes, encryptBytes } from '../aes-gcm.ts';
 import type { DerivedKeys } from '../derive-keys.ts';
+import { createStoreOnStandby } from './store-on-standby.ts';
 
 /** Keys of the current secret, and of older ones that are still accepted. */
 interface WrappingSecrets {
@@ -31,8 +32,16 @@ function unwrap({ current, others }: WrappingSecrets, { wrapped, ...name }: Row)
   return (secret && decryptBytes(secret.wrappingKey, Buffer.from(content, 'base64url'), textOf(name))) ?? 'unusable';
 }
 
-/** Table `personal_keys`, wrapped with a key of the current secret; those of older secrets still unwrap. */
-export function createPersonalKeys(pool: Pool, secrets: WrappingSecrets): PersonalKeys {
+/**
+ * Table `personal_keys`, wrapped with a key of the current secret; those of older secrets still unwrap.
+ *
+ * @param storeOnStandby default: on connections of the same pool
+ */
+export function createPersonalKeys(
+  pool: Pool,
+  secrets: WrappingSecrets,
+  storeOnStandby = createStoreOnStandby({ waiting: pool, cancelling: pool }),
+): PersonalKeys {
   const remembered = new LRUCache<string, Buffer>({ max: maxRemembered, ttl: rememberedMs });
   const readRows = async (names: readonly PersonalKeyName[]): Promise<ReadonlyMap<string, PersonalKey>> => {
     const { rows } = await pool
@@ -58,14 +67,11 @@ export function createPersonalKeys(pool: Pool, secrets: WrappingSecrets): Person
     read,
     make: async (name) => {
       const made = wrap(secrets, name, randomBytes(keyBytes));
+      // Whoever finds a key takes it for safe. So none is made while the standby is away: this transaction writes nothing but waits.
+      await storeOnStandby(() => Promise.resolve()).catch(unavailable);
       // Of two processes that make one at the same time, the second one takes that of the first.
-      await pool
-        .query('insert into personal_keys (subject, kind, wrapped) values ($1, $2, $3) on conflict do nothing', [
-          name.subject,
-          name.kind,
-          made,
-        ])
-        .catch(unavailable);
+      const insert = 'insert into personal_keys (subject, kind, wrapped) values ($1, $2, $3) on conflict do nothing';
+      await storeOnStandby((client) => client.query(insert, [name.subject, name.kind, made])).catch(unavailable);
       const key = (await readRows([name])).get(textOf(name));
       if (!key) throw new Error(`the key of ${textOf(name)} was deleted while it was made`);
       return key;
