@@ -147,7 +147,7 @@ export const forgeries: readonly (readonly [name: string, refusal: RegExp, forge
   ],
   [
     'overage with a charge twice',
-    /\(overage\) names one twice/,
+    /\(overage\): quantity is \d+; by the events it is \d+/,
     changeLine('overage', (line) => ({
       quantity: line.quantity + 1,
       cents: line.cents + line.rate_cents,
@@ -156,7 +156,7 @@ export const forgeries: readonly (readonly [name: string, refusal: RegExp, forge
   ],
   [
     'overage with a charge left out',
-    /\(overage\) leaves one out/,
+    /\(overage\): quantity is \d+; by the events it is \d+/,
     changeLine(
       'overage',
       (line) => ({ quantity: line.quantity - 1, cents: line.cents - line.rate_cents }),
@@ -186,7 +186,7 @@ export const forgeries: readonly (readonly [name: string, refusal: RegExp, forge
   ],
   [
     'waivers left out',
-    /follows from no event|leaves out the line/,
+    /line \d+ of the invoice \(\w+\): kind is .*; by the events it is .*waivers/,
     (of) => {
       const { lines } = of.invoice.data;
       const left = lines.filter(({ kind }) => kind !== 'waivers');
@@ -196,7 +196,7 @@ export const forgeries: readonly (readonly [name: string, refusal: RegExp, forge
   ],
   [
     'a line of unknown kind',
-    /line \d+ of the invoice \(surcharge\) is of an unknown kind/,
+    /line \d+ of the invoice \(surcharge\): kind is "surcharge"; by the events it is missing/,
     (of) => {
       of.invoice.data.lines.push({ kind: 'surcharge', cents: 500 } as Line);
       return settle(of);
@@ -205,7 +205,7 @@ export const forgeries: readonly (readonly [name: string, refusal: RegExp, forge
   ['a line with a field more', /the field discount is not known/, changeLine('fee', () => ({ discount: 5 }))],
   [
     'a line doubled',
-    /follows from no event/,
+    /kind is .*; by the events it is missing/,
     (of) => {
       of.invoice.data.lines.push(of.invoice.data.lines.at(-1)!);
       return settle(of);
@@ -213,12 +213,12 @@ export const forgeries: readonly (readonly [name: string, refusal: RegExp, forge
   ],
   [
     'the last line left out',
-    /the invoice leaves out the line/,
+    /kind is missing; by the events it is /,
     (of) => of.invoice.data.lines.pop() !== undefined && of.invoice.data.lines.length > 0 && settle(of),
   ],
   [
     'lines that come to another sum',
-    /total_cents of the invoice is/,
+    /the invoice: total_cents is/,
     ({ invoice: { data } }) => (data.total_cents += 1) > 0,
   ],
   [
@@ -236,16 +236,16 @@ export const forgeries: readonly (readonly [name: string, refusal: RegExp, forge
       return true;
     },
   ],
-  ['another currency', /currency of the invoice is EUR/, ({ invoice }) => (invoice.data.currency = 'EUR').length > 0],
+  ['another currency', /the invoice: currency is "EUR"/, ({ invoice }) => (invoice.data.currency = 'EUR').length > 0],
   [
     'another period',
-    /period_end of the invoice is/,
+    /the invoice: period_end is/,
     ({ invoice }) => (invoice.data.period_end = '2030-01-01T00:00:00.000Z').length > 0,
   ],
   // Of the period.
   [
     'a charge above the price',
-    /OverageCharged\): it costs \d+ cents/,
+    /OverageCharged\): (?:rate_)?cents is \d+; by the events it is \d+/,
     (of) => {
       const charge = find(of, 'OverageCharged');
       if (!charge) return false;
@@ -255,7 +255,7 @@ export const forgeries: readonly (readonly [name: string, refusal: RegExp, forge
   ],
   [
     'a charge of another price list',
-    /OverageCharged\): it costs/,
+    /OverageCharged\): rate_version is/,
     change('OverageCharged', any, () => ({ rate_version: 'dear' })),
   ],
   [
@@ -334,7 +334,7 @@ export const forgeries: readonly (readonly [name: string, refusal: RegExp, forge
   ],
   [
     'a download of another charge',
-    /DownloadQueued\): it is of another charge/,
+    /DownloadQueued\): a charge and its download are not side by side/,
     change('DownloadQueued', any, () => ({ token: 'another-token-of-a-download' })),
   ],
   [
@@ -359,14 +359,14 @@ export const forgeries: readonly (readonly [name: string, refusal: RegExp, forge
   ],
   [
     'a higher fee in the next period',
-    /UsagePeriodEnded\): by the events it is/,
+    /UsagePeriodEnded\): next is/,
     change('UsagePeriodEnded', any, ({ next }) => ({
       next: { ...next, terms: { ...next.terms, fee_cents: 99_900 } },
     })),
   ],
   [
     'a next period that is too long',
-    /UsagePeriodEnded\): by the events it is/,
+    /UsagePeriodEnded\): next is/,
     change('UsagePeriodEnded', any, ({ next }) => ({ next: { ...next, period_end: '2030-01-01T00:00:00.000Z' } })),
   ],
   [
