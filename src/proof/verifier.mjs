@@ -1,86 +1,70 @@
-/**
- * Verifies a proof of an invoice or a credit note offline: in Node, by `node verifier.mjs PROOF --key KEY`, and in a browser. It
- * shares no code with the service and needs no package. docs/proofs.md says what it proves, and what it does not.
- */
-
+// Verifies a proof of an invoice or a credit note offline: in Node, by `node verifier.mjs PROOF --key KEY`, and in a browser. It
+// shares no code with the service and needs no package. docs/proofs.md says what it proves, and what it does not.
 /** What is wrong, in a sentence, with its place. */
 export class NotVerified extends Error {}
 const must = (isSo, what) => {
   if (!isSo) throw new NotVerified(what);
 };
+const sorted = (parts) => Object.fromEntries(Object.entries(parts).sort(([one], [other]) => (one < other ? -1 : 1)));
 /** RFC 8785. */
-const canonical = (value) => {
-  if (Array.isArray(value)) return `[${value.map(canonical)}]`;
-  if (value === null || typeof value !== 'object') return JSON.stringify(value) ?? 'missing';
-  const names = Object.keys(value).filter((name) => value[name] !== undefined);
-  return `{${names.sort().map((name) => `${JSON.stringify(name)}:${canonical(value[name])}`)}}`;
-};
+const canonical = (value) =>
+  JSON.stringify(value, (_, each) => (each?.constructor === Object ? sorted(each) : each)) ?? 'missing';
 const requireSame = (found, due, where) => {
   for (const name of Object.keys({ ...due, ...found })) {
-    const [is, right] = [canonical(found[name]), canonical(due[name])];
+    const [is, right] = [found[name], due[name]].map(canonical);
     must(is === right, `${where}: ${name} is ${is}; by the events it is ${right}`);
   }
 };
-const sum = (parts) => parts.reduce((total, { cents }) => total + cents, 0);
-
-// All that a proof may hold, by its fields. `?`: it may be missing; `~`: it may be null; `:`: a part with fields of its own; `*`: a
-// list of them; `%`: by names of their own. What is not here is refused, because nobody would know what it means.
+const sum = (parts, field = 'cents') => parts.reduce((total, part) => total + part[field], 0);
+// All that a proof may hold, by its fields. `#`: a whole number; `?`: it may be missing; `~`: it may be null; `:`: a part with fields
+// of its own; `*`: a list of them; `%`: by names of their own. What is not here is refused: nobody would know what it means.
 const span = 'period_start period_end';
-const plan = `plan downloads_limit metadata_limit overage_cents~ rate_version fee_cents hourly_limit max_keys? warning_percents service_failures_returned?`;
+const plan = `plan downloads_limit# metadata_limit# overage_cents#~ rate_version fee_cents# hourly_limit# max_keys#? warning_percents service_failures_returned?`;
 const allForms = `
-  proof = format documents:event* previous_hash period:event* document_proof closing_proof~; data =; source = stream revision id hash
-  event = stream revision id type data:data metadata:metadata; actor = type id role? reason?; promised = process at; plan = ${plan}
-  metadata = $correlationId $causationId $traceparent? schema actor:actor time hash; next = ${span} terms:terms; range = 0 1 2
-  terms = ${plan} overage_cap_cents~ suspended? key_limits?:limit%; limit = downloads~ overage_cents~ until~
-  line = kind cents plan? period_start? period_end? event?:source rate_cents? rate_version? quantity? stream? revisions?:range*
-  UsagePeriodOpened = account_id anchor_day ${span} previous_period_start~ terms:terms; UsagePeriodEnded = ${span} next~:next
-  PlanChanged = effective terms:plan fee_difference_cents chosen_by_owner?; SuspensionLifted = plan fee_difference_cents; AccountSuspended = account_id
-  OverageCapSet = effective overage_cap_cents; OverageCapRemoved = effective; KeyLimitSet = key_id limit:limit; KeyLimitRemoved = key_id
-  DownloadCreditDebited = token ordinal limited_key_id?; OverageCharged = token ordinal cents rate_cents rate_version limited_key_id?
-  DownloadQueued = token platform video_id url format quality audio_format item overage idempotency~:idempotency; idempotency = key_hash fingerprint
-  DownloadConfirmed = token; DownloadVoided = token charge_event_id credits overage_downloads cents limited_key_id? promised?:promised
-  MetadataCreditDebited = lookup_id ordinal platform video_id download_refusal?~; MetadataCreditVoided = lookup_id charge_event_id promised?:promised
-  UsageWarningReached = pool threshold_percent limited_key_id? used limit; OverageCapReached = overage_cents overage_cap_cents
-  UsageWarningMailed = warning_event_id pool threshold_percent limited_key_id? message_id; OverageCapMailed = cap_event_id message_id
-  ChargeWaived = reference token charge_event_id cents overage_downloads limited_key_id?; DownloadCreditReturned = token charge_event_id limited_key_id?
-  UsagePeriodClosed = ${span} downloads download_credits overage_downloads overage_cents metadata_credits fee_difference_cents
-  InvoiceIssued = number account_id covers ${span} currency lines:line* total_cents mail_to?; credited = token charge_event_id cents
-  CreditNoteIssued = number account_id reference invoice_number line charges:credited* currency cents mail_to?
-  DocumentMailAsked = account_id document_event_id document_revision mail_to; DocumentMailed = account_id document_event_id person_id message_id~`;
-const fieldsOf = (fields) => [...fields.matchAll(/([$\w]+)(\??)(~?)(?::(\w+)([*%]?))?/g)];
+  proof = format documents:event* previous_hash period:event* document_proof closing_proof~; data =; source = stream revision# id hash
+  event = stream revision# id type data:data metadata:metadata; actor = type id role? reason?; promised = process at; plan = ${plan}
+  metadata = $correlationId $causationId $traceparent? schema# actor:actor time hash; next = ${span} terms:terms; range = 0# 1# 2#
+  terms = ${plan} overage_cap_cents#~ suspended? key_limits?:limit%; limit = downloads#~ overage_cents#~ until~; KeyLimitRemoved = key_id
+  line = kind cents# plan? period_start? period_end? event?:source rate_cents#? rate_version? quantity#? stream? revisions?:range*
+  UsagePeriodOpened = account_id anchor_day# ${span} previous_period_start~ terms:terms; UsagePeriodEnded = ${span} next~:next; KeyLimitSet = key_id limit:limit
+  PlanChanged = effective terms:plan fee_difference_cents# chosen_by_owner?; SuspensionLifted = plan fee_difference_cents#; AccountSuspended = account_id
+  DownloadCreditDebited = token ordinal# limited_key_id?; OverageCharged = token ordinal# cents# rate_cents# rate_version limited_key_id?
+  DownloadQueued = token platform video_id url format quality audio_format item# overage idempotency~:idempotency; idempotency = key_hash fingerprint
+  DownloadConfirmed = token; DownloadVoided = token charge_event_id credits# overage_downloads# cents# limited_key_id? promised?:promised
+  MetadataCreditDebited = lookup_id ordinal# platform video_id download_refusal?~; MetadataCreditVoided = lookup_id charge_event_id promised?:promised
+  UsageWarningReached = pool threshold_percent# limited_key_id? used# limit#; OverageCapReached = overage_cents# overage_cap_cents#
+  UsageWarningMailed = warning_event_id pool threshold_percent# limited_key_id? message_id; OverageCapMailed = cap_event_id message_id
+  ChargeWaived = reference token charge_event_id cents# overage_downloads# limited_key_id?; DownloadCreditReturned = token charge_event_id limited_key_id?
+  UsagePeriodClosed = ${span} downloads# download_credits# overage_downloads# overage_cents# metadata_credits# fee_difference_cents#; OverageCapRemoved = effective
+  InvoiceIssued = number# account_id covers ${span} currency lines:line* total_cents# mail_to?; credited = token charge_event_id cents#
+  CreditNoteIssued = number# account_id reference invoice_number# line# charges:credited* currency cents# mail_to?; OverageCapSet = effective overage_cap_cents#
+  DocumentMailAsked = account_id document_event_id document_revision# mail_to; DocumentMailed = account_id document_event_id person_id message_id~`;
+const fieldsOf = (fields) => [...fields.matchAll(/([$\w]+)(#?)(\??)(~?)(?::(\w+)([*%]?))?/g)];
 const forms = new Map([...allForms.matchAll(/(\w+) =([^;\n]*)/g)].map(([, form, fields]) => [form, fieldsOf(fields)]));
-const numbers =
-  /(^|_)(cents|limit|keys|day|ordinal|number|line|revision|schema|item|used|percent|credits|downloads|quantity)$|^[0-2]$/;
 const requireForm = (value, form, where) => {
   const fields = forms.get(form);
-  const isPart = value instanceof Object && Array.isArray(value) === (form === 'range');
-  must(fields && isPart, `${where}: ${form} is not known here`);
-  for (const [, name, isOptional, isNullable, part, many] of fields) {
+  must(fields && value instanceof Object, `${where}: ${form} is not known here`);
+  for (const [, name, isNumber, isOptional, isNullable, part, many] of fields) {
     const field = value[name];
     if (field === undefined ? isOptional : field === null && isNullable) continue;
     const isScalar = [field].flat().every((each) => typeof each !== 'object' && each !== undefined);
-    const isRight = numbers.test(name) ? Number.isSafeInteger(field) : isScalar;
-    must(part ? many !== '*' || Array.isArray(field) : isRight, `${where}: ${name} is missing, or is wrong`);
+    const isRight = isNumber ? Number.isSafeInteger(field) : part ? many !== '*' || Array.isArray(field) : isScalar;
+    must(isRight, `${where}: ${name} is missing, or is wrong`);
     if (part) for (const each of many ? Object.values(field) : [field]) requireForm(each, part, `${where}, ${name}`);
   }
   const surplus = Object.keys(value).find((name) => !fields.some(([, known]) => known === name));
   must(form === 'data' || surplus === undefined, `${where}: the field ${surplus} is not known`);
 };
-
 const utf8 = (text) => new TextEncoder().encode(text);
 const hexOf = (bytes) => Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('');
-const sha256 = async (...parts) => {
-  const bytes = new Uint8Array(parts.reduce((length, part) => length + part.length, 0));
-  parts.reduce((at, part) => (bytes.set(part, at), at + part.length), 0);
-  return new Uint8Array(await crypto.subtle.digest('SHA-256', bytes));
-};
+const sha256 = async (...parts) =>
+  new Uint8Array(await crypto.subtle.digest('SHA-256', Uint8Array.from(parts.flatMap((part) => [...part]))));
 const bytesOfBase64 = (text, length) => {
   const bytes = Uint8Array.from(atob(text), (sign) => sign.charCodeAt(0));
   must(bytes.length === length && btoa(String.fromCharCode(...bytes)) === text, `${text} is not base64`);
   return bytes;
 };
-
-/** A C2SP tlog-proof, with its checkpoint as a C2SP signed-note. Signatures with other keys say nothing. */
+/** C2SP tlog-proof (RFC 9162, section 2.1.3.2), tlog-checkpoint and signed-note. Signatures with other keys say nothing. */
 const findInLog = async (what, proof, hash, key) => {
   const [, name, id, base64] = /^([^+\s]+)\+([0-9a-f]{8})\+(\S{44})$/.exec(key.trim()) ?? [];
   must(name, 'the public key is missing, or is not written as name+id+base64');
@@ -97,7 +81,6 @@ const findInLog = async (what, proof, hash, key) => {
   const publicKey = await crypto.subtle.importKey('raw', raw.slice(1), 'Ed25519', false, ['verify']);
   const isSigned = await crypto.subtle.verify('Ed25519', publicKey, signature.slice(4), utf8(text));
   must(isSigned && origin === name, 'the checkpoint is not one of the log of this key, signed with it');
-  // RFC 9162, section 2.1.3.2.
   let [place, last, node] = [Number(index), size - 1, await sha256([0], hash)];
   for (const line of path.split('\n').slice(0, -1)) {
     const beside = bytesOfBase64(line, 32);
@@ -118,12 +101,11 @@ const requireChain = async (events, before) => {
   for (const [at, event] of events.entries()) {
     const { type, data, metadata } = event;
     const where = `revision ${first + at} of ${stream}`;
-    must(event.stream === stream && event.revision === first + at, `${where} is missing`);
+    const isNext = event.stream === stream && event.revision === first + at && metadata.schema === 1;
+    must(isNext && !(metadata.time < events[at - 1]?.metadata.time), `${where} is not the next event of schema 1`);
     hash = await sha256(hash, utf8(canonical({ ...event, metadata: { ...metadata, hash: undefined } })));
     must(hexOf(hash) === metadata.hash, `${where} was changed, or what is before it`);
     requireForm(data, type, where);
-    const isNext = metadata.schema === 1 && !(metadata.time < events[at - 1]?.metadata.time);
-    must(isNext, `${where} is older than the one before it`);
   }
   return hash;
 };
@@ -141,17 +123,17 @@ const isChange = /(PlanChanged|CapSet|CapRemoved|AccountSuspended|SuspensionLift
 const isLater = /(Confirmed|Voided|Returned|Waived|Mailed|PeriodClosed)$/;
 const isOther = /^(DownloadQueued|(UsageWarning|OverageCap)(Reached|Mailed)|KeyLimit(Set|Removed))$/;
 /** Rates a period again by the rules of docs/billing.md. */
-const recount = ([{ stream, data: opening }, ...events]) => {
-  const { anchor_day, period_start, period_end } = opening;
-  let [phase, terms, coming, queued] = ['open', opening.terms, opening.terms, ''];
-  const [charges, waivers, fees] = [new Map(), new Map(), []];
-  const accepted = { downloads: 0, metadata: 0 };
-  const credits = { downloads: 0, metadata: 0 };
+const recount = ([first, ...events]) => {
+  const { anchor_day, period_start, period_end, terms: opening } = first.data;
+  let [phase, terms, coming, queued] = ['open', opening, opening, ''];
+  const openingFee = feeLine('fee', opening, feeOf(opening), first, { period_start, period_end });
+  const [charges, waivers, fees] = [new Map(), new Map(), events.length === 0 ? [openingFee] : []];
+  const [accepted, credits] = [0, 0].map(() => ({ downloads: 0, metadata: 0 }));
   const sums = { overage_downloads: 0, overage_cents: 0, fee_difference_cents: 0 };
   for (const event of events) {
     const { type, metadata, data } = event;
     const { token, lookup_id: name = token, ordinal, cents = 0, effective = 'now', reference, next } = data;
-    const where = `revision ${event.revision} of ${stream} (${type})`;
+    const where = `revision ${event.revision} of ${first.stream} (${type})`;
     const check = (isSo, what) => must(isSo, `${where}: ${what}`);
     const [of, pool] = [charges.get(name), token ? 'downloads' : 'metadata'];
     const isInPhase = phase === 'open' ? type !== 'UsagePeriodClosed' : phase === 'ended' && isLater.test(type);
@@ -183,7 +165,7 @@ const recount = ([{ stream, data: opening }, ...events]) => {
       coming = { ...coming, ...change };
       if (data.fee_difference_cents === undefined) continue;
       // Nothing is prorated: what lies above the fee of the period so far is due.
-      const rise = isNow ? Math.max(0, terms.fee_cents - feeOf(opening.terms) - sums.fee_difference_cents) : 0;
+      const rise = isNow ? Math.max(0, terms.fee_cents - feeOf(opening) - sums.fee_difference_cents) : 0;
       check(data.fee_difference_cents === rise, `the fee rises by ${data.fee_difference_cents} cents, not by ${rise}`);
       sums.fee_difference_cents += rise;
       fees.push(feeLine('fee_difference', terms, rise, event));
@@ -230,7 +212,6 @@ const recount = ([{ stream, data: opening }, ...events]) => {
   });
   return { phase, charges: billed, lines: [...lines, ...fees].filter(({ cents }) => cents !== 0) };
 };
-
 /** A range `[1, 5, 2]` is 1, 3 and 5. A line that would need too many ranges for one event has one from its first to its last. */
 const expand = (ranges, due = []) => {
   if (canonical(ranges) === canonical([[due[0], due.at(-1), 1]])) return due;
@@ -240,28 +221,27 @@ const expand = (ranges, due = []) => {
   return revisions;
 };
 /** Credit notes stay within the invoice, its lines and their charges. */
-const requireCreditNotes = (notes, { lines, total_cents }, billed) => {
-  const given = [];
+const requireCreditNotes = (notes, lines, billed) => {
+  const isOf = (line, { rate }) => line.rate_cents === rate.rate_cents && line.rate_version === rate.rate_version;
+  const named = lines.map((line) => billed.filter((charge) => line.kind === 'overage' && isOf(line, charge)));
+  const left = lines.map(({ kind, cents }, at) => (kind === 'overage' ? sum(named[at], 'left') : cents));
+  const given = new Set();
   for (const note of notes) {
     const { number, line, reference, charges, cents, currency } = note.data;
     const check = (isSo, what) => must(isSo, `credit note ${number} ${what}`);
-    const { kind, rate_cents, rate_version, cents: due } = lines[line - 1] ?? {};
     const tokens = charges.map(({ token }) => token).join(' ');
-    check(kind && currency === 'USD' && mayGive(note, tokens), 'is about no line, or by nobody who gives back');
+    check(named[line - 1] && currency === 'USD' && mayGive(note, tokens), 'is about no line, or not by staff');
     check(charges.length === 0 || sum(charges) === cents, 'is not the sum of its charges');
-    const isOfLine = ({ rate }) => rate.rate_cents === rate_cents && rate.rate_version === rate_version;
-    const ofLine = kind === 'overage' ? billed.filter(isOfLine) : [];
     for (const part of charges.length > 0 ? charges : [{ cents }]) {
-      const charge = ofLine.find(({ event }) => event.id === part.charge_event_id);
-      check(part.token === charge?.event.data.token, 'names a charge that is not one of its line');
-      const ofPart = given.filter(({ token }) => token === part.token);
-      check(!ofPart.some((other) => other.reference === reference), `gives back for ${reference} twice`);
-      check(part.cents > 0 && (!charge || sum(ofPart) + part.cents <= charge.left), 'gives back more than is left');
-      given.push({ ...part, line, reference });
+      const charge = named[line - 1].find(({ event }) => event.id === part.charge_event_id) ?? { left: cents };
+      check(part.token === charge.event?.data.token, 'names a charge that is not one of its line');
+      check(!given.has(`${reference} ${part.token}`), `gives back for ${reference} twice`);
+      given.add(`${reference} ${part.token}`);
+      charge.left -= part.cents;
+      check(part.cents > 0 && charge.left >= 0, 'gives back more than is left');
     }
-    const most = kind === 'overage' ? ofLine.reduce((total, { left }) => total + left, 0) : due;
-    const isWithin = sum(given.filter((part) => part.line === line)) <= most && sum(given) <= total_cents;
-    check(isWithin, 'gives back more than is left of its line, or of the invoice');
+    left[line - 1] -= cents;
+    check(left[line - 1] >= 0, 'gives back more than is left of its line');
   }
 };
 
@@ -286,29 +266,26 @@ export const verify = async (text, key, wanted) => {
   const usage = `usage-${account_id}-${period_start.slice(0, 10).replaceAll('-', '')}`;
   const isOpening = opening.type === 'UsagePeriodOpened' && opening.revision === 0 && opening.stream === usage;
   must(isOpening && invoice.stream === `invoices-${account_id}`, 'the file has the events of other streams');
-  const { phase, charges, ...books } = recount(period);
+  const { phase, charges, lines } = recount(period);
   const isFirst = previous_period_start === null && period.length === 1 && closing_proof === null;
   if (!isFirst) {
     must(phase === 'closed', 'the books of the period are not closed');
     const closing = await findInLog('the closing', closing_proof, closingHash, key);
     must(closing.note === note && closing.index < index, 'the closing does not come before the document');
   }
-  const first = feeLine('fee', opening.data.terms, feeOf(opening.data.terms), opening, { period_start, period_end });
-  const [found, lines] = [invoice.data.lines, isFirst ? [first] : books.lines];
-  for (let at = 0; at < Math.max(found.length, lines.length); at += 1) {
-    const [line, due] = [found[at] ?? {}, { kind: undefined, ...lines[at] }];
+  for (let at = 0; at < Math.max(invoice.data.lines.length, lines.length); at += 1) {
+    const [line, due] = [invoice.data.lines[at] ?? {}, { kind: undefined, ...lines[at] }];
     const revisions = line.revisions && expand(line.revisions, due.revisions);
     requireSame({ ...line, revisions }, due, `line ${at + 1} of the invoice (${line.kind})`);
   }
   const about = { account_id, covers: isFirst ? 'opening' : 'period', period_start, period_end, currency: 'USD' };
   requireSame(invoice.data, { ...invoice.data, ...about, total_cents: sum(lines) }, 'the invoice');
-  requireCreditNotes(notes, invoice.data, charges);
+  requireCreditNotes(notes, invoice.data.lines, charges);
   const cents = document.data.total_cents ?? document.data.cents;
   const follows = `${name} (${(cents / 100).toFixed(2)} USD) follows from ${charges.length} charges of these downloads`;
   const stood = `stood in the log ${origin} of size ${size}; it was issued at ${document.metadata.time}`;
   return { name, cents, charges: charges.length, verdict: `${follows}, none left out, none twice, and ${stood}` };
 };
-
 const [fs, zlib] = ['fs', 'zlib'].map((name) => globalThis.process?.getBuiltinModule(name));
 if (fs && fs.realpathSync(process.argv[1] ?? '') === import.meta.filename) {
   const [, path, key, name] = /^(.+)\n--key\n(\S+)(\n--invoice\n\S+)?$/.exec(process.argv.slice(2).join('\n')) ?? [];
