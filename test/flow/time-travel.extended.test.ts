@@ -96,7 +96,7 @@ let last: Environment = {};
 
 beforeAll(async () => {
   await installation.allowShiftedClock();
-  const { EVENTSTORE_URL: url, DATABASE_URL: databaseUrl, REELTALLY_SECRET: secret = '' } = installation.environment;
+  const { EVENTSTORE_URL: url, DATABASE_URL: databaseUrl, REELTALLY_SECRET: secret } = installation.environment;
   pool = openPatientPool(databaseUrl, { max: 2 });
   store = connectLogWithKeys({ url, pool, secrets: { current: deriveKeys(secret), others: [] } });
   await installation.startRole('projector');
