@@ -17,7 +17,8 @@ const never = { ...public_, 'Cache-Control': 'public, max-age=31536000, immutabl
 
 /**
  * The signed log of what was closed and invoiced, as C2SP tlog-tiles, for everybody: no key, none of the API's headers. Only what a
- * signed head covers is served. Each origin has a path of its own, so that no cache takes a tile of one for that of another. Hashes say nothing about accounts, money or downloads to who does not know the event.
+ * signed head covers is served. Each origin has a path of its own, so that no cache takes a tile of one for that of another. Hashes
+ * say nothing about accounts, money or downloads to who does not know the event.
  *
  * Requests cost little however many come: Postgres is asked for the newest head and for the keys once a second, and for a tile
  * while it is not among the newest ones asked for.
