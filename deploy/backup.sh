@@ -29,7 +29,7 @@ trap 'exit 1' HUP INT TERM
 in_container() { (cd "$deploy" && docker compose exec -T "$@"); }
 in_api() { in_container api "$@"; }
 # An archive on standard output. Code 1: a file went or changed while it was read; without a byte, the container was not there.
-archive() { { "$@" -cf - . > "$incomplete/files.tar" || [ $? -eq 1 ]; } && [ -s "$incomplete/files.tar" ]; }
+archive() { { "$@" --exclude=./signed.notes -cf - . > "$incomplete/files.tar" || [ $? -eq 1 ]; } && [ -s "$incomplete/files.tar" ]; }
 
 # The primary, as prepare.sh reads it.
 if [ -n "$with_compose" ] && [ -e "$deploy/.env" ]; then
@@ -57,16 +57,19 @@ if [ -z "$with_compose" ] && [ -n "${EVENTSTORE_DB:-}" ]; then
 fi
 
 # 2. The log. With EVENTSTORE_DB, the folder of a node of EventStoreDB on this machine, its files are copied in the order that its
-#    manual asks for (checkpoints before what they point to; not while a scavenge runs). Without it, every event is exported.
+#    manual asks for (checkpoints before what they point to; not while a scavenge runs). Without it, every event is exported, and
+#    then the keys of the personal data in them, which Postgres alone has.
 if [ -n "$with_compose" ]; then
   # Its own file system is read-only, and what is exported must be a new file.
   # The quotes are for the shell of the container.
   # shellcheck disable=SC2016
   in_api sh -euc '
-    log=$REELTALLY_DATA/backup-$1.ndjson.gz
-    trap "rm -f $log" EXIT
-    node --disable-warning=ExperimentalWarning src/main/reeltally.js log export "$log" >&2
-    cat "$log"' sh "$$" > "$incomplete/log.ndjson.gz"
+    log=$REELTALLY_DATA/backup-$1.ndjson.gz keys=$REELTALLY_DATA/backup-$1.sql
+    trap "rm -f $log $keys" EXIT
+    node --disable-warning=ExperimentalWarning src/main/reeltally.js log export "$log" --keys "$keys" >&2
+    tar -C "$REELTALLY_DATA" -cf - "${log##*/}" "${keys##*/}"' sh "$$" | tar -C "$incomplete" -xf -
+  mv "$incomplete/backup-$$.ndjson.gz" "$incomplete/log.ndjson.gz"
+  mv "$incomplete/backup-$$.sql" "$incomplete/personal-keys.sql"
 elif [ -n "${EVENTSTORE_DB:-}" ]; then
   files=$(realpath "$incomplete")/event-store
   mkdir "$files"
@@ -80,7 +83,7 @@ elif [ -n "${EVENTSTORE_DB:-}" ]; then
   # A restored node begins by cutting off what was written behind its checkpoint.
   cp -a "$files/chaser.chk" "$files/truncate.chk"
 else
-  npm --prefix "$deploy/.." run -s reeltally -- log export "$(realpath "$incomplete")/log.ndjson.gz"
+  npm --prefix "$deploy/.." run -s reeltally -- log export "$(realpath "$incomplete")/log.ndjson.gz" --keys "$(realpath "$incomplete")/personal-keys.sql"
 fi
 
 # 3. Pending voids, which are in Postgres alone: each is the word given to a client that a charge is taken back. They are read after
@@ -101,7 +104,8 @@ in_postgres "
   ) each order by created_at, append_id" >> "$incomplete/pending-voids.sql"
 
 # 4. Finished files, after the log. One that belongs to an event behind the end of the copied log is only surplus.
-#    One that expires meanwhile is left out.
+#    One that expires meanwhile is left out. So are the notes: a restored log is compared with the newest signed head that was
+#    kept, and not with one of its own age.
 if [ -n "$with_compose" ]; then
   S3_BUCKET=$(in_api printenv S3_BUCKET || true)
   FILES_DIRECTORY=$(in_api printenv FILES_DIRECTORY || echo "$(in_api printenv REELTALLY_DATA)/files")

@@ -36,6 +36,7 @@ for name in reeltally_secret postgres_password postgres_reeltally_password postg
   random | new $name
 done
 for name in .eventstore .nats .nats-routes; do random | new $name; done
+openssl rand -base64 32 | new proof_signing_key
 admin=$(random) ops=$(random)
 echo "admin:$admin" | new eventstore_admin
 echo "EVENTSTORE_DEFAULT_ADMIN_PASSWORD=$(cut -d: -f2 eventstore_admin)

@@ -6,8 +6,11 @@ create table account_heads (
   revision bigint not null,
   last_hash text not null,
   closed boolean not null default false,
+  erased_at timestamp with time zone,
+  documents_until timestamp with time zone,
   constraint account_heads_pkey PRIMARY KEY (account_id)
 );
+CREATE INDEX erased_accounts ON account_heads USING btree (account_id) WHERE (erased_at IS NOT NULL);
 
 create table api_key_window (
   hash uuid not null,
@@ -442,6 +445,46 @@ CREATE INDEX period_money_by_invoiced ON period_money USING btree (month, invoic
 CREATE INDEX period_money_by_voided ON period_money USING btree (month, voided_cents, account_id);
 CREATE INDEX period_money_by_waived ON period_money USING btree (month, waived_cents, account_id);
 CREATE INDEX period_money_not_invoiced ON period_money USING btree (month, account_id) WHERE (((((fee_cents + fee_difference_cents) + charged_cents) - voided_cents) - waived_cents) <> ((invoiced_overage_cents + invoiced_fee_cents) + invoiced_fee_difference_cents));
+
+create table personal_keys (
+  subject text not null,
+  kind text not null,
+  wrapped text not null,
+  constraint personal_keys_pkey PRIMARY KEY (subject, kind),
+  constraint personal_keys_kind_check CHECK ((kind = ANY (ARRAY['personal'::text, 'documents'::text])))
+);
+
+create table proof_heads (
+  size bigint not null,
+  origin text not null,
+  root text not null,
+  note text not null,
+  key text not null,
+  revision bigint not null,
+  "position" numeric(20,0) not null,
+  "time" timestamp with time zone not null,
+  constraint proof_heads_revision_key UNIQUE (revision),
+  constraint proof_heads_pkey PRIMARY KEY (size)
+);
+
+create table proof_leaves (
+  leaf_index bigint not null,
+  hash text not null,
+  type text not null,
+  stream text not null,
+  revision bigint not null,
+  event_id uuid not null,
+  "position" numeric(20,0) not null,
+  constraint proof_leaves_event_id_key UNIQUE (event_id),
+  constraint proof_leaves_pkey PRIMARY KEY (leaf_index)
+);
+
+create table proof_nodes (
+  level smallint not null,
+  node_index bigint not null,
+  hash text not null,
+  constraint proof_nodes_pkey PRIMARY KEY (level, node_index)
+);
 
 create table refused_readers (
   name text not null,

@@ -6,6 +6,7 @@ import { jobTimeline } from './job-timeline.ts';
 import { overageLedger } from './overage-ledger.ts';
 import { people } from './people.ts';
 import { periodMoney } from './period-money.ts';
+import { proofs } from './proofs.ts';
 import type { RebuildableProjection } from './runner/projection.ts';
 import { staff } from './staff.ts';
 import { usageAndJobs } from './usage-and-jobs.ts';
@@ -24,4 +25,5 @@ export const projections: readonly RebuildableProjection[] = [
   periodMoney,
   corrections,
   staff,
+  proofs,
 ];

@@ -22,6 +22,7 @@ export const apiKeys: RebuildableProjection = {
     columns: ['key_id', 'account_id', 'hourly_limit', 'revoked', 'mac'],
   },
   signedTables: { api_key_window: 'mac' },
+  secretColumns: { api_keys: 'label' },
   streamPrefixes: ['account-', 'usage-'],
   start:
     ({ macs }) =>
@@ -44,9 +45,10 @@ export const apiKeys: RebuildableProjection = {
       }
       await writeHeads(accountEvents, client);
       await markClosed(accountEvents, client);
+      await markErased(accountEvents, client);
       const rows = [...limits].map(([account_id, hourly_limit]) => ({ account_id, hourly_limit }));
       await upsertRows(client, 'hourly_limits', { key: ['account_id'], rows });
-      await writeKeys(accountEvents, client);
+      await writeKeys(accountEvents, { client, macs });
       await writeWindows(accountEvents, limits, { client, macs });
     },
 };
@@ -66,6 +68,18 @@ async function markClosed(events: readonly ParsedEvent<AccountEvent>[], client: 
   const closed = events.flatMap(({ event }) => (event.type === 'AccountClosed' ? [event.data.account_id] : []));
   if (closed.length === 0) return;
   await client.query('update account_heads set closed = true where account_id = any($1)', [closed]);
+}
+
+async function markErased(events: readonly ParsedEvent<AccountEvent>[], client: PoolClient): Promise<void> {
+  const erased = events.flatMap(({ event: { type, data }, metadata }) =>
+    type === 'AccountErased' ? [{ ...data, erased_at: metadata.time }] : [],
+  );
+  if (erased.length === 0) return;
+  await client.query(
+    `update account_heads h set erased_at = e.erased_at, documents_until = e.documents_until
+     from jsonb_populate_recordset(null::account_heads, $1) e where h.account_id = e.account_id`,
+    [JSON.stringify(erased)],
+  );
 }
 
 /** The content that the MAC of a row of `api_key_window` covers: the key and its account. @param hash of the row, a UUID */
@@ -109,25 +123,37 @@ export interface ApiKeyRow {
   revoked_at: string | null;
 }
 
-export async function listApiKeys(client: Queryable, accountId: string): Promise<ApiKeyRow[]> {
+/** Decrypts the labels of rows, which Postgres and its backups have only in that form. */
+export type LabelReader = Pick<RowMacs, 'decrypt'>;
+
+/** @param macs null stays null. A row of an older version has its label in the clear. */
+export const withLabel = <Row extends { label: string | null }>(row: Row, macs: LabelReader): Row => ({
+  ...row,
+  label: row.label && (macs.decrypt(row.label) ?? row.label),
+});
+
+export async function listApiKeys(
+  client: Queryable,
+  { accountId, macs }: { accountId: string; macs: LabelReader },
+): Promise<ApiKeyRow[]> {
   const { rows } = await client.query<ApiKeyRow>(
     `select key_id, account_id, key_prefix, label, created_at, revoked_at
      from api_keys where account_id = $1 order by created_at, key_id`,
     [accountId],
   );
-  return rows;
+  return rows.map((row) => withLabel(row, macs));
 }
 
 /** A key of an account; undefined for another one. */
 export async function readApiKey(
   client: Queryable,
-  { accountId, keyId }: { accountId: string; keyId: string },
+  { accountId, keyId, macs }: { accountId: string; keyId: string; macs: LabelReader },
 ): Promise<Pick<ApiKeyRow, 'key_prefix' | 'label'> | undefined> {
   const { rows } = await client.query<Pick<ApiKeyRow, 'key_prefix' | 'label'>>(
     'select key_prefix, label from api_keys where key_id = $1 and account_id = $2',
     [keyId, accountId],
   );
-  return rows[0];
+  return rows[0] && withLabel(rows[0], macs);
 }
 
 /** Accounts in the order of their ids, `limit` at most. @param after an id: only accounts after it */
@@ -200,6 +226,15 @@ export function waitForClosing(pool: Pool, accountId: string, timeoutMs: number)
   );
 }
 
+/** Waits until the read model of admission knows that an account is erased. */
+export function waitForErasure(pool: Pool, accountId: string, timeoutMs: number): Promise<boolean> {
+  return waitForRow(
+    pool,
+    { text: 'select from account_heads where account_id = $1 and erased_at is not null', values: [accountId] },
+    timeoutMs,
+  );
+}
+
 /** Waits until an account's keys have the hourly limit of its terms, and its credits row exists. */
 export function waitForHourlyLimit(
   pool: Pool,
@@ -213,16 +248,22 @@ export function waitForHourlyLimit(
 const waitForRow = (pool: Pool, query: { text: string; values: unknown[] }, timeoutMs: number): Promise<boolean> =>
   until(async () => ((await pool.query(query)).rowCount ?? 0) > 0, { limitMs: timeoutMs, pollMs });
 
-async function writeKeys(events: readonly ParsedEvent<AccountEvent>[], client: PoolClient): Promise<void> {
+async function writeKeys(
+  events: readonly ParsedEvent<AccountEvent>[],
+  { client, macs }: { client: PoolClient; macs: RowMacs },
+): Promise<void> {
   const issued: object[] = [];
   const revoked = new Map<string, string>();
   const closed = new Map<string, string>();
+  const erased: string[] = [];
   for (const { event, metadata } of events) {
     if (event.type === 'ApiKeyIssued') {
       const { personal, ...key } = event.data;
-      issued.push({ ...key, label: personal.label, created_at: metadata.time });
+      const label = personal?.label ?? '';
+      issued.push({ ...key, label: label && macs.encrypt(label), created_at: metadata.time });
     } else if (event.type === 'ApiKeyRevoked') revoked.set(event.data.key_id, metadata.time);
     else if (event.type === 'AccountClosed') closed.set(event.data.account_id, metadata.time);
+    else if (event.type === 'AccountErased') erased.push(event.data.account_id);
   }
   await insertRows(client, 'api_keys', issued);
   if (revoked.size > 0) {
@@ -240,6 +281,7 @@ async function writeKeys(events: readonly ParsedEvent<AccountEvent>[], client: P
       [[...closed.keys()], [...closed.values()]],
     );
   }
+  if (erased.length > 0) await client.query("update api_keys set label = '' where account_id = any($1)", [erased]);
 }
 
 /**

@@ -1,5 +1,6 @@
 import type { PoolClient } from 'pg';
 import { type AccountEvent, accountStream } from '../src/domain/account-events.ts';
+import { noDetails } from '../src/domain/billing-details.ts';
 import { parseAccountEvent, type ParsedEvent } from '../src/domain/parse-event.ts';
 import type { RowMacs } from '../src/ports/row-macs.ts';
 import type { ProjectionTools } from './runner/projection.ts';
@@ -8,7 +9,7 @@ import { upsertRows } from './write-rows.ts';
 
 /**
  * What staff call an account: table `customers`, a part of the read model `people`. The name is that of its invoices, or the address
- * that it was opened with. Only this installation can read it; the log is where it can be erased.
+ * that it was opened with. Only this installation can read it. Once the account is erased, it is its id.
  */
 export async function applyToCustomers(
   events: readonly ParsedEvent<AccountEvent>[],
@@ -18,9 +19,11 @@ export async function applyToCustomers(
   for (const { event } of events) {
     const { account_id } = event.data;
     if (event.type === 'AccountOpened')
-      rows.set(account_id, { account_id, customer: macs.encrypt(event.data.personal.email), words: [] });
+      rows.set(account_id, { account_id, customer: macs.encrypt(event.data.personal?.email ?? account_id), words: [] });
+    if (event.type === 'AccountErased')
+      rows.set(account_id, { account_id, customer: macs.encrypt(account_id), words: [] });
     if (event.type === 'BillingDetailsChanged') {
-      const { name, tax_id: taxId } = event.data.personal;
+      const { name, tax_id: taxId } = event.data.personal ?? noDetails;
       const customer = macs.encrypt(name ?? (await readOpener(store, account_id)));
       const words = [...(name === null ? [] : beginningsIn(name)), ...(taxId === null ? [] : [taxWord(taxId)])];
       rows.set(account_id, { account_id, customer, words: words.map((word) => macs.sign('customers', word)) });
@@ -39,7 +42,7 @@ interface Row {
 async function readOpener(store: ProjectionTools['store'], accountId: string): Promise<string> {
   const [first] = await store.read(accountStream(accountId), 0, 1);
   const opened = first && parseAccountEvent(first).event;
-  return opened?.type === 'AccountOpened' ? opened.data.personal.email : accountId;
+  return opened?.type === 'AccountOpened' ? (opened.data.personal?.email ?? accountId) : accountId;
 }
 
 const shortestBeginning = 2;

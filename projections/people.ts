@@ -31,6 +31,7 @@ export const people: RebuildableProjection = {
       const rows = parsed.flatMap((event) => rowOf(event, macs) ?? []);
       await insertRows(client, 'people', rows);
       await markRemoved(parsed, client);
+      await eraseAddresses(parsed, client);
       await applyToCustomers(parsed, { client, macs, store });
     },
 };
@@ -45,6 +46,9 @@ export const macsOfDomain = (macs: RowMacs, domain: string): string[] =>
 
 const emailMac = (email: string, macs: RowMacs) => macs.sign('people', mailbox(email));
 
+/** No address has it. */
+const erasedMac = '';
+
 /** @returns undefined for an event that brings nobody in */
 function rowOf({ event: { type, data }, metadata }: ParsedEvent<AccountEvent>, macs: RowMacs): object | undefined {
   if (type !== 'AccountOpened' && type !== 'PersonInvited') return undefined;
@@ -52,8 +56,8 @@ function rowOf({ event: { type, data }, metadata }: ParsedEvent<AccountEvent>, m
     account_id: data.account_id,
     person_id: type === 'AccountOpened' ? openerOf(data.account_id) : data.person_id,
     since: metadata.time,
-    email_mac: emailMac(data.personal.email, macs),
-    domain_mac: macs.sign('people', domainText(domainOf(data.personal.email))),
+    email_mac: data.personal ? emailMac(data.personal.email, macs) : erasedMac,
+    domain_mac: data.personal ? macs.sign('people', domainText(domainOf(data.personal.email))) : erasedMac,
   };
 }
 
@@ -67,6 +71,19 @@ async function markRemoved(events: readonly ParsedEvent<AccountEvent>[], client:
      from jsonb_populate_recordset(null::people, $1) r
      where (p.account_id, p.person_id) = (r.account_id, r.person_id)`,
     [JSON.stringify(removed)],
+  );
+}
+
+/** People of an erased account stay, as removed ones without an address. */
+async function eraseAddresses(events: readonly ParsedEvent<AccountEvent>[], client: PoolClient): Promise<void> {
+  const erased = events.flatMap(({ event: { type, data }, metadata }) =>
+    type === 'AccountErased' ? [{ account_id: data.account_id, erased_at: metadata.time }] : [],
+  );
+  if (erased.length === 0) return;
+  await client.query(
+    `update people p set email_mac = $2, domain_mac = $2, removed_at = coalesce(p.removed_at, e.erased_at)
+     from jsonb_to_recordset($1) e (account_id text, erased_at timestamptz) where p.account_id = e.account_id`,
+    [JSON.stringify(erased), erasedMac],
   );
 }
 

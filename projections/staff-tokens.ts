@@ -31,10 +31,13 @@ const textOf = ({ token_hash, token_id, staff_id, prefix, label, scopes, ...inst
 
 type Issued = Extract<StaffEvent, { type: 'StaffTokenIssued' }>['data'];
 
-const issuedToken = (
-  { token_prefix: prefix, personal: { label }, ...data }: Issued,
-  created_at: string,
-): StaffToken => ({ ...data, prefix, label, created_at, revoked_at: null });
+const issuedToken = ({ token_prefix: prefix, personal, ...data }: Issued, created_at: string): StaffToken => ({
+  ...data,
+  prefix,
+  label: personal?.label ?? '',
+  created_at,
+  revoked_at: null,
+});
 
 export async function applyToStaffTokens(
   events: readonly ParsedEvent<StaffEvent>[],

@@ -117,7 +117,7 @@ async function fold(
 }
 
 function emailOf({ type, data }: StaffEvent): string | null {
-  return type === 'StaffInvited' || type === 'StaffSignedIn' ? data.personal.email : null;
+  return type === 'StaffInvited' || type === 'StaffSignedIn' ? (data.personal?.email ?? null) : null;
 }
 
 /** By their ids: as `readStaffMember`. */

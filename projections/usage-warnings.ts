@@ -49,9 +49,10 @@ export interface WaitingWarning {
   stream: string;
 }
 
-/** A reached overage cap is news until its period ends, so caps reached before the service sent such mails are not mailed. */
+/** A reached overage cap is news until its period ends, so caps reached before the service sent such mails are not mailed. An erased account has nobody to mail. */
 const isWaiting = `w.message_id is null and (w.type <> 'OverageCapReached'
-  or exists (select from credits c where c.stream = w.stream and c.phase = 'open'))`;
+  or exists (select from credits c where c.stream = w.stream and c.phase = 'open'))
+  and not exists (select from account_heads a where a.account_id = w.account_id and a.erased_at is not null)`;
 
 /**
  * The warnings that have waited longest, oldest first. Of thresholds that a pool reached at once only the highest is listed,

@@ -1,4 +1,4 @@
-import type { ApiKeyRow } from '../api-keys.ts';
+import { type ApiKeyRow, type LabelReader, withLabel } from '../api-keys.ts';
 import type { Queryable } from '../runner/rows.ts';
 import { goneSql } from './admission-statement.ts';
 
@@ -16,7 +16,10 @@ export interface KeyWithUse extends ApiKeyRow {
  * The keys of an account, in the order of their issue, with what admission has counted. Reads the windows without their locks, so
  * no request waits. A window keeps its newest instant until another request comes, however old it is.
  */
-export async function listKeysWithUse(client: Queryable, accountId: string): Promise<KeyWithUse[]> {
+export async function listKeysWithUse(
+  client: Queryable,
+  { accountId, macs }: { accountId: string; macs: LabelReader },
+): Promise<KeyWithUse[]> {
   const { rows } = await client.query<KeyWithUse>(
     `select k.key_id, k.account_id, k.key_prefix, k.label, k.created_at, k.revoked_at,
             w.base + w.admitted_ms[cardinality(w.admitted_ms)] * interval '1 millisecond' as last_used_at,
@@ -25,5 +28,5 @@ export async function listKeysWithUse(client: Queryable, accountId: string): Pro
      where k.account_id = $1 order by k.created_at, k.key_id`,
     [accountId],
   );
-  return rows;
+  return rows.map((row) => withLabel(row, macs));
 }

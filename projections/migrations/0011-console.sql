@@ -1,4 +1,4 @@
--- The people of each account. Their e-mail addresses stand in the log alone, where they can be erased: here is a MAC of each
+-- The people of each account. Their e-mail addresses stand in the log alone, under keys that can be deleted: here is a MAC of each
 -- under a key that never comes near Postgres, so that an address finds its accounts: {id of the secret}.{HMAC-SHA-256}.
 create table people (
   account_id text not null,

@@ -1,6 +1,6 @@
 import type { Actor } from '../../src/domain/parse-event.ts';
 import type { AccessRecord } from '../access-records.ts';
-import type { ApiKeyRow } from '../api-keys.ts';
+import { type ApiKeyRow, type LabelReader, withLabel } from '../api-keys.ts';
 import { correctionFromJson, type CorrectionJson, correctionJsonSql, type CorrectionRow } from '../corrections.ts';
 import { readTimeline, type TimelineRow } from '../job-timeline.ts';
 import { type JobRow, readJob } from '../jobs.ts';
@@ -39,7 +39,10 @@ const maxCorrections = 50;
 export const maxAccessRecords = 20;
 
 /** In three statements. @returns undefined for a token that the read model does not know */
-export async function readDownloadRecord(client: Queryable, token: string): Promise<DownloadRecord | undefined> {
+export async function readDownloadRecord(
+  client: Queryable,
+  { token, macs }: { token: string; macs: LabelReader },
+): Promise<DownloadRecord | undefined> {
   const download = await readJob(client, token);
   if (!download) return undefined;
   const timeline = await readTimeline(client, token);
@@ -72,7 +75,7 @@ export async function readDownloadRecord(client: Queryable, token: string): Prom
     corrections: around.corrections.map(correctionFromJson),
     credit_notes: around.credit_notes.map((each) => withInstants(each, 'time')),
     access_records: around.access_records.map((each) => withInstants(each, 'time')),
-    api_key: around.api_key,
+    api_key: around.api_key && withLabel(around.api_key, macs),
     period_after: around.period_after,
   };
 }

@@ -12,7 +12,7 @@ import type { EventStore } from '../../src/ports/event-store.ts';
 /** Whoever issues a document, and whoever it is for. */
 export interface Parties {
   issuer: IssuerDetails;
-  /** The account's owner. The address is the one that the account was opened with; null if there is no such account. */
+  /** The account's owner. The address is the one that the account was opened with; null if it was erased, or there is no such account. */
   billedTo: BillingDetails & { email: string | null };
 }
 
@@ -48,10 +48,10 @@ export async function readBilledTo(
   const account = (await store.read(accountStream(accountId), 0)).map(parseAccountEvent);
   const opened = account.map(({ event }) => event).find((event) => event.type === 'AccountOpened');
   const billed = account.flatMap(({ event, position }) =>
-    event.type === 'BillingDetailsChanged' ? [{ details: event.data.personal, position }] : [],
+    event.type === 'BillingDetailsChanged' ? [{ details: event.data.personal ?? noDetails, position }] : [],
   );
   return (at) => {
     const details = billed.findLast(({ position }) => position < at)?.details ?? noDetails;
-    return { ...details, email: opened?.data.personal.email ?? null };
+    return { ...details, email: opened?.data.personal?.email ?? null };
   };
 }

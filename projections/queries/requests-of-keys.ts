@@ -1,4 +1,5 @@
 import type { BillingPeriod } from '../../src/domain/billing-period.ts';
+import { type LabelReader, withLabel } from '../api-keys.ts';
 import { onlyRow, type Queryable } from '../runner/rows.ts';
 
 interface RequestCounts {
@@ -26,7 +27,7 @@ interface RequestsOfKeys {
 
 export async function readRequestsOfKeys(
   client: Queryable,
-  { accountId, period }: { accountId: string; period: BillingPeriod },
+  { accountId, period, macs }: { accountId: string; period: BillingPeriod; macs: LabelReader },
 ): Promise<RequestsOfKeys> {
   const { rows } = await client.query<RequestsOfKeys>(
     `select coalesce(json_agg(of_key order by of_key.key_id), '[]') as keys,
@@ -40,5 +41,6 @@ export async function readRequestsOfKeys(
      ) of_key`,
     [accountId, period.start, period.end],
   );
-  return onlyRow(rows);
+  const { keys, firstDay } = onlyRow(rows);
+  return { keys: keys.map((key) => withLabel(key, macs)), firstDay };
 }

@@ -7,7 +7,7 @@ import { readBilledTo } from './parties.ts';
 
 /**
  * The sales book: the invoices and credit notes of all accounts, in the order of their issue. Names, countries and tax IDs come from the
- * log, where they can be erased, as they were when the document was issued.
+ * log, where they stand under keys that can be deleted, as they were when the document was issued.
  */
 
 /** `open`: nothing of the invoice is credited; `credited`: all of it. */

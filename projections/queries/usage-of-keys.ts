@@ -1,4 +1,5 @@
 import { type BillingPeriod, usageStream } from '../../src/domain/billing-period.ts';
+import { type LabelReader, withLabel } from '../api-keys.ts';
 import type { Queryable } from '../runner/rows.ts';
 
 interface DownloadCounts {
@@ -24,12 +25,13 @@ interface Wanted {
   /** Only keys after this id; empty: after the downloads without a key. */
   after?: string | undefined;
   limit: number;
+  macs: LabelReader;
 }
 
 /** By the ids of the keys, downloads without a key first. It reads the downloads of the whole period. */
 export async function listUsageOfKeys(
   client: Queryable,
-  { accountId, period, after, limit }: Wanted,
+  { accountId, period, after, limit, macs }: Wanted,
 ): Promise<UsageOfKey[]> {
   const { rows } = await client.query<UsageOfKey>(
     `select u.key_id, k.key_prefix, k.label, sum(u.downloads)::int as downloads,
@@ -48,5 +50,5 @@ export async function listUsageOfKeys(
      order by coalesce(u.key_id, '') limit $6`,
     [accountId, period.start, period.end, usageStream(accountId, period), after ?? null, limit],
   );
-  return rows;
+  return rows.map((row) => withLabel(row, macs));
 }

@@ -17,6 +17,8 @@ export function deriveKeys(secret: string) {
     rowKey: createSecretKey(derive('row check', 32)),
     /** Encrypts names and addresses of customers in Postgres. */
     nameKey: createSecretKey(derive('customer names', 32)),
+    /** Encrypts the keys of personal data in Postgres. */
+    wrappingKey: createSecretKey(derive('personal keys', 32)),
     /** Key of the MACs on cursors of the API. */
     cursorKey: createSecretKey(derive('cursor check', 32)),
     // Six bits, so that every token begins with a letter (see RequestTokens).

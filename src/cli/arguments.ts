@@ -65,6 +65,18 @@ export function instantArgument(value: string): string {
   return instant.toISOString();
 }
 
+/** A time, or the position of an event in the log. */
+export function momentArgument(value: string): { time: string } | { position: bigint } {
+  if (/^\d{1,19}$/.test(value)) return { position: BigInt(value) };
+  try {
+    return { time: instantArgument(value) };
+  } catch {
+    throw new InvalidArgumentError(
+      'write an instant like 2026-11-21T09:30:00Z, a day like 2026-11-21, or the position of an event, a whole number',
+    );
+  }
+}
+
 /** An amount to give back: at least one cent. */
 export function amountArgument(value: string): number {
   const amountCents = centsArgument(value);

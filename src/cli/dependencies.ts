@@ -2,6 +2,7 @@ import type { Pool } from 'pg';
 import type { ReadModelQueries } from '../audit/compare/comparison.ts';
 import type { AccountDependencies } from '../commands/accounts.ts';
 import type { ClosingRound } from '../commands/close-period.ts';
+import type { EraseAccountDependencies } from '../commands/erase-account.ts';
 import type { StaffDependencies } from '../commands/staff.ts';
 import type { WriterRegistry } from '../commands/usage/writer-registry.ts';
 import type { Actor } from '../domain/parse-event.ts';
@@ -13,7 +14,7 @@ import type { Output } from './output.ts';
 import { commandTimeoutMs } from './wait-for-read-models.ts';
 
 /** Everything that a command may use of a running service. */
-export interface CliDependencies extends AccountDependencies, StaffDependencies {
+export interface CliDependencies extends AccountDependencies, StaffDependencies, EraseAccountDependencies {
   newId: (prefix: 'acc' | 'key' | 'per' | 'stf' | 'stk') => string;
   store: EventStore & WholeLog;
   pool: Pool;
@@ -22,10 +23,14 @@ export interface CliDependencies extends AccountDependencies, StaffDependencies 
   /** @throws if the service runs with other plans */
   plans: () => Promise<PlanCatalogue>;
   queries: ReadModelQueries;
+  /** The keys of personal data, wrapped, as statements for psql. */
+  personalKeysAsSql: () => Promise<string>;
   /** What one person may give back to one account within 24 hours without a second person; no operator is bound by it. */
   approvalCents: number;
   /** Issuer of invoices and credit notes. */
   issuer: string;
+  /** Name of the signed log by the settings; undefined without a key that signs. */
+  proofOrigin: () => string | undefined;
   /** How long after its end a period still takes corrections. @throws if the service closes by another time */
   graceSeconds: () => Promise<number>;
   /** One round of what the dispatcher does by the clock. @throws as `graceSeconds` */

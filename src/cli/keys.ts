@@ -165,7 +165,7 @@ const shownBefore = (revoked: boolean) =>
 async function listCommand(cli: CliDependencies, accountId: string): Promise<void> {
   await requireAccount(cli, accountId);
   const usage = await currentUsage(cli, accountId);
-  const keys = (await listKeysWithUse(cli.pool, accountId)).map((key) => {
+  const keys = (await listKeysWithUse(cli.pool, { accountId, macs: cli.macs })).map((key) => {
     const limit = termsAt(usage, cli.now()).key_limits?.[key.key_id] ?? null;
     return { ...key, limit, used_of_limit: limit && (keyUseAt(usage, cli.now())[key.key_id] ?? noUse) };
   });

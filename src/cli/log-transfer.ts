@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { hostname } from 'node:os';
 import type { Command } from 'commander';
 import { type ConnectImport, importLog, ImportRefused, verifyImport } from '../transfer/import-log.ts';
@@ -6,6 +7,7 @@ import { readWholeLog } from '../transfer/whole-log.ts';
 import type { CliDependencies, RunCommand } from './dependencies.ts';
 import { sayingDisk } from './disk-failure.ts';
 import { CommandFailed, type Output, print } from './output.ts';
+import { writeOutputFile } from './output-file.ts';
 import { createCountBar, createProgressBar } from './progress-bar.ts';
 
 /** Finds or starts the event store that a log is imported into, for as long as it is in use. One connection at a time. */
@@ -15,8 +17,11 @@ export function addExportLog(log: Command, run: RunCommand, version: string): vo
   log
     .command('export')
     .description('write every event to a new file, in the order of the log; compressed if its name ends in .gz')
-    .argument('<file>', 'file to write; it holds personal data, and only you may read it')
-    .action((file: string) => run((cli) => saying(file, () => exportCommand(cli, file, version))));
+    .argument('<file>', 'file to write, which only you may read; personal data in it is encrypted')
+    .option('--keys <file>', 'write the keys of the personal data to this new file, as statements for psql')
+    .action((file: string, { keys }: { keys?: string }) =>
+      run((cli) => saying(file, () => exportCommand(cli, file, { version, keysFile: keys }))),
+    );
 }
 
 export function addImportLog(log: Command, output: Output, withTarget: WithImportTarget): void {
@@ -31,10 +36,12 @@ export function addImportLog(log: Command, output: Output, withTarget: WithImpor
 }
 
 async function exportCommand(
-  { store, pool, output, now }: CliDependencies,
+  cli: CliDependencies,
   file: string,
-  version: string,
+  { version, keysFile }: { version: string; keysFile: string | undefined },
 ): Promise<void> {
+  if (keysFile !== undefined && existsSync(keysFile)) throw new LogFileRefused(`${keysFile} exists: name another file`);
+  const { store, pool, output, now } = cli;
   const { rows: begun } = await pool.query<{ now: string }>('select clock_timestamp()::text as now');
   const target = (await store.headPosition()) ?? 0n;
   const bar = createProgressBar(output, 'export');
@@ -48,8 +55,13 @@ async function exportCommand(
   };
   const about = { source: `reeltally ${version} on ${hostname()}`, exported: now() };
   const head = await writeLogFile(file, about, pages()).finally(bar.end);
+  // After the log, which then has no event whose key is not among them.
+  if (keysFile !== undefined) {
+    const sql = await cli.personalKeysAsSql();
+    await writeOutputFile(keysFile, (output) => output.handle.writeFile(sql));
+  }
   const pendingVoids = await countPendingVoids(pool, begun[0]?.now);
-  const data = { file, events: head.events, head: head.hash, pending_voids: pendingVoids };
+  const data = { file, keys_file: keysFile ?? null, events: head.events, head: head.hash, pending_voids: pendingVoids };
   const waiting = `\n${String(pendingVoids)} pending voids are not in the file: before a move, let the dispatcher resolve them, and export again.`;
   const text = `${String(head.events)} events are in ${file}. Chain head ${head.hash}.`;
   print(output, data, pendingVoids > 0 ? text + waiting : text);

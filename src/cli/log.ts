@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import type { RecordedEvent } from '../ports/event-store.ts';
+import { type RecordedEvent, storedData } from '../ports/event-store.ts';
 import { wholeArgument } from './arguments.ts';
 import type { CliDependencies, RunCommand } from './dependencies.ts';
 import { CommandFailed, print } from './output.ts';
@@ -29,9 +29,10 @@ async function showStreamCommand(
   print(cli.output, { stream, events: printed }, printed.map(describe).join('\n\n'));
 }
 
-function shownEvent({ revision, id, type, created, position, data, metadata }: RecordedEvent) {
+function shownEvent(event: RecordedEvent) {
+  const { revision, id, type, created, position, metadata } = event;
   const place = { revision, position: position.toString(), created: created.toISOString() };
-  return { ...place, id, type, data: shownContent(data), metadata: shownContent(metadata) };
+  return { ...place, id, type, data: shownContent(storedData(event)), metadata: shownContent(metadata) };
 }
 
 /** Data that is not JSON comes as bytes. */

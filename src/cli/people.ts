@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import { invitePerson, removePerson } from '../commands/accounts.ts';
 import { facts } from '../documents/text.ts';
 import type { AccountRefusal } from '../domain/account.ts';
-import { findPerson, listPeople, maxPeople, type Person } from '../domain/people.ts';
+import { type ActivePerson, findPerson, listPeople, maxPeople } from '../domain/people.ts';
 import { email as emailSchema } from '../domain/plain-text.ts';
 import { refuse } from '../domain/refusals.ts';
 import { requireAccount } from './accounts/find-account-usage.ts';
@@ -60,10 +60,10 @@ async function removeCommand(cli: CliDependencies, accountId: string, person: st
       : await removePerson(cli, { accountId, personId, ...requestOf(cli) });
   const { email, personId: removed } = unlessRefused(answer, refusalTexts(accountId, person));
   const data = { account_id: accountId, person_id: removed, removed: true };
-  print(cli.output, data, `${email} is removed from ${accountId}`);
+  print(cli.output, data, `${email ?? removed} is removed from ${accountId}`);
 }
 
-const rowOf = ({ personId, since, email }: Person) => ({ person_id: personId, since, email });
+const rowOf = ({ personId, since, email }: ActivePerson) => ({ person_id: personId, since, email });
 
 function refusalTexts(
   accountId: string,
@@ -72,6 +72,7 @@ function refusalTexts(
   const most = String(maxPeople);
   return {
     account_not_found: `there is no account ${accountId}`,
+    account_erased: `nothing was changed: the personal data of ${accountId} is erased`,
     person_not_found: `${accountId} has no person ${person}: "people list ${accountId}" shows those it has`,
     last_person: `${person} is the last person of ${accountId}: invite another first`,
     too_many_people: `${accountId} has ${most} people, the most that an account may have: remove one first`,

@@ -1,4 +1,5 @@
 import { Command, Option } from 'commander';
+import { addEraseAccount } from './accounts/erase.ts';
 import { addFindAccounts, addListAccounts } from './accounts/find.ts';
 import { addCloseAccount, addLiftSuspension, addSuspendAccount } from './accounts/life.ts';
 import { addOpenAccount } from './accounts/open.ts';
@@ -30,6 +31,10 @@ import { addExportLog, addImportLog, type WithImportTarget } from './log-transfe
 import type { Output } from './output.ts';
 import { addInvitePerson, addListPeople, addRemovePerson } from './people.ts';
 import { addProjectionStatus, addRebuild } from './projections.ts';
+import { addExportProof } from './proofs/export.ts';
+import { addMirror } from './proofs/mirror.ts';
+import { addNewOrigin } from './proofs/new-origin.ts';
+import { addListProofKeys, addShowCheckpoint } from './proofs/show.ts';
 import { addMonthReport } from './reports.ts';
 import { addInviteStaff, addLinkStaff, addListStaff, addRemoveStaff, addStaffTokens } from './staff.ts';
 import { addExplainUrl } from './urls.ts';
@@ -62,7 +67,7 @@ export function createProgram(dependencies: ProgramDependencies): Command {
   addServe(program, dependencies);
   addDownload(program, output, dependencies.openApiClient);
 
-  const accounts = group('accounts', 'open accounts, change their terms, show their usage, close them');
+  const accounts = group('accounts', 'open accounts, change their terms, show their usage, close and erase them');
   addOpenAccount(accounts, run);
   addListAccounts(accounts, run);
   addFindAccounts(accounts, run);
@@ -75,6 +80,7 @@ export function createProgram(dependencies: ProgramDependencies): Command {
   addSuspendAccount(accounts, run);
   addLiftSuspension(accounts, run);
   addCloseAccount(accounts, run);
+  addEraseAccount(accounts, run);
 
   const keys = group('keys', 'issue, list, limit and revoke API keys');
   addIssueKey(keys, run);
@@ -130,6 +136,13 @@ export function createProgram(dependencies: ProgramDependencies): Command {
   const issuer = group('issuer', 'show and change name and address of the issuer of invoices');
   addShowIssuer(issuer, run);
   addSetIssuer(issuer, run);
+
+  const proofs = group('proofs', 'prove invoices and credit notes to anybody, and keep the signed log of them');
+  addExportProof(proofs, run);
+  addShowCheckpoint(proofs, run);
+  addListProofKeys(proofs, run);
+  addMirror(proofs, run);
+  addNewOrigin(proofs, run);
 
   addMonthReport(group('reports', 'close a month'), run);
 

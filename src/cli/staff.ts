@@ -176,7 +176,7 @@ async function listCommand(cli: CliDependencies, { limit, after }: PageOptions):
   const found = await listStaffMembers(cli.pool, { ...(last && { after: last }), limit: limit + 1, macs: cli.macs });
   const { rows: members, next } = takePage(found, limit, (row) => row.staff_id);
   const staff = await Promise.all(
-    // Addresses stand in the log alone, where they can be erased.
+    // Addresses stand in the log alone, under keys that can be deleted.
     members.map(async (row) => memberFacts(row, await readStaff(cli, row.staff_id), cli.now())),
   );
   const columns = {

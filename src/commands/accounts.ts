@@ -11,7 +11,7 @@ import type { BillingDetails } from '../domain/billing-details.ts';
 import { usageStream } from '../domain/billing-period.ts';
 import { evolveUsage } from '../domain/evolve-usage.ts';
 import { type Actor, parseUsageEvent } from '../domain/parse-event.ts';
-import { findPerson, type Person } from '../domain/people.ts';
+import { type ActivePerson, findPerson, type Person } from '../domain/people.ts';
 import type { PlanTerms } from '../domain/plans.ts';
 import { isRefused, refuse, type Refused } from '../domain/refusals.ts';
 import type { UsageEvent } from '../domain/usage-events.ts';
@@ -46,14 +46,14 @@ export interface AccountRequest {
 export async function openAccount(
   dependencies: AccountDependencies,
   { email, terms, reference, ...request }: AccountRequest & Opening,
-): Promise<{ accountId: string; email: string; plan: string } | Refused> {
+): Promise<{ accountId: string; email: string | null; plan: string } | Refused> {
   const accountId = reference === undefined ? dependencies.newId('acc') : accountIdOf(reference);
   const account = await command(dependencies, { kind: 'open_account', accountId, email, terms }, request);
   if (isRefused(account)) return account;
   const refused = await openFirstPeriod(dependencies, accountId, request);
   if (refused) return refused;
   if (!account.opened) throw new Error(`account ${accountId} was opened and is not there`);
-  return { accountId, email: account.opened.personal.email, plan: account.opened.terms.plan };
+  return { accountId, email: account.opened.personal?.email ?? null, plan: account.opened.terms.plan };
 }
 
 interface Opening extends OpeningInvoice {
@@ -169,7 +169,7 @@ export async function revokeApiKey(
 export async function invitePerson(
   dependencies: AccountDependencies,
   { accountId, email, ...request }: AccountRequest & { accountId: string; email: string },
-): Promise<Person | Refused<AccountRefusal<'invite_person'>>> {
+): Promise<ActivePerson | Refused<AccountRefusal<'invite_person'>>> {
   const personId = dependencies.newId('per');
   const invited = await command(dependencies, { kind: 'invite_person', accountId, personId, email }, request);
   if (isRefused(invited)) return invited;

@@ -15,6 +15,8 @@ import { type Aggregate, beforeRevision, handle } from './handler/handle-command
 export interface LoggedDocument {
   /** Of the event that names the person: the document's own, or the one by which staff ask for the mail again. */
   naming: { eventId: string; revision: number; correlationId: string };
+  /** Of the document's own event. */
+  documentEventId: string;
   /** Of the document. */
   position: bigint;
   issuedAt: string;
@@ -53,9 +55,10 @@ export async function readDocumentMail(
   const issued = naming?.id === eventId ? await documentOf(store, naming) : undefined;
   if (!naming || !issued || !isDocument(issued.event)) return undefined;
   const mails = events.reduce((state, { event, ...at }) => evolveDocumentMails(state, event, at), initialDocumentMails);
-  const { event: document, position, metadata } = issued;
+  const { event: document, id: documentEventId, position, metadata } = issued;
   return {
     naming: { eventId, revision, correlationId: naming.metadata.$correlationId },
+    documentEventId,
     position,
     issuedAt: metadata.time,
     askedAt: naming === issued ? null : naming.metadata.time,

@@ -16,7 +16,8 @@ export interface DocumentName {
 /** A mail to one person. Instants are UTC ISO-8601. */
 export interface MailOfDocument {
   person_id: string;
-  email: string;
+  /** Null if it was erased. */
+  email: string | null;
   /** The person is not one of the account's people any more. */
   removed: boolean;
   /** When staff have asked for it; null: it was sent with the document. */
@@ -79,7 +80,7 @@ function mailsNamedBy(
     asked_by: isAsked && actor.type === 'staff' ? actor : null,
   };
   return (event.data.mail_to ?? []).map((personId) => {
-    const { email = '', removed = true } = people.get(personId) ?? {};
+    const { email = null, removed = true } = people.get(personId) ?? {};
     return { person_id: personId, email, removed, ...asked, ...outcomeOf(events, id, personId) };
   });
 }

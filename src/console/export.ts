@@ -75,12 +75,7 @@ export async function exportAnswer<Row extends object>(
   { rows, ...exported }: Exported<Row>,
 ): Promise<Answer> {
   const accountId = 'accountId' in session ? session.accountId : undefined;
-  if (!exports.begin(accountId))
-    throw new PageRefusal(
-      503,
-      'Other exports are under way',
-      'Only so many can be made at the same time. Try again in a minute.',
-    );
+  beginExport(exports, accountId);
   const visit = stay();
   const pages = whileSignedIn(visit, rows(visit.ended));
   let body: Readable | undefined;
@@ -105,6 +100,16 @@ export async function exportAnswer<Row extends object>(
     await finish();
     throw error;
   }
+}
+
+/** Whoever calls it calls `end` of the exports afterwards. @throws {PageRefusal} if there are too many */
+export function beginExport(exports: RunningExports, accountId: string | undefined): void {
+  if (exports.begin(accountId)) return;
+  throw new PageRefusal(
+    503,
+    'Other exports are under way',
+    'Only so many can be made at the same time. Try again in a minute.',
+  );
 }
 
 /** Counts the exports of a process that are under way. */

@@ -5,19 +5,24 @@ import {
   readAccountHistory,
 } from '../../projections/queries/account-history.ts';
 import { readAccount } from '../commands/accounts.ts';
+import { type PastUsage, readPastUsage } from '../commands/usage/usage-in-the-past.ts';
 import { type AccountNames, changeText } from '../documents/account-history.ts';
 import { type Content, type Html, html } from '../documents/html.ts';
 import type { Account } from '../domain/account.ts';
 import type { Actor } from '../domain/parse-event.ts';
 import { planName, type PlanNames } from '../domain/plans.ts';
+import { termsAt } from '../domain/usage-periods.ts';
+import { summariseUsage } from '../domain/usage-summary.ts';
 import { choiceField } from './form-fields.ts';
-import { empty, listTable, rowName, time } from './parts.ts';
+import { count, empty, listTable, money, rowName, time } from './parts.ts';
 import type { SharedDependencies } from './site.ts';
 import { badInput } from './visit.ts';
 
-/** What has changed in an account, who changed it and when: the page of both consoles. */
+/** What has changed in an account, who changed it and when, and what stood after it: the page of both consoles. */
 
 const perPage = 100;
+/** Of usage streams, for what stood after the changes of one page: decision 75. */
+const mostEventsPerPage = 10_000;
 
 const kindNames: Readonly<Record<ChangeKind, string>> = {
   account: 'The account itself',
@@ -30,8 +35,11 @@ const kindNames: Readonly<Record<ChangeKind, string>> = {
   mails: 'Mails asked for again',
 };
 
+/** `after`: the usage directly after the change; for people alone, no decision starts from it. */
+type ChangeRow = AccountChange & { after: Awaited<ReturnType<typeof readPastUsage>>[number] };
+
 export interface History {
-  changes: readonly AccountChange[];
+  changes: readonly ChangeRow[];
   account: Account;
   /** By the ids of their events, as people name them. */
   documents: ReadonlyMap<string, string>;
@@ -58,8 +66,12 @@ export async function readHistory(
     readAccountHistory(dependencies, accountId, place),
   ]);
   const changes = found.slice(0, perPage);
+  const moments = changes.map(({ position, metadata }) => ({ position, time: metadata.time }));
+  const after = account.opened
+    ? await readPastUsage(dependencies.store, account.opened, moments, { mostEvents: mostEventsPerPage })
+    : [];
   return {
-    changes,
+    changes: changes.map((change, index) => ({ ...change, after: after[index] ?? 'before_opening' })),
     account,
     documents,
     kind,
@@ -86,9 +98,28 @@ export function historyPage(
     Time: ({ metadata }) => time(metadata.time),
     Change: rowName(({ event }) => changeText(event, names)),
     By: ({ metadata }) => by(metadata.actor, names),
+    'Plan and cap': ({ after }) => typeof after === 'object' && planAndCap(after, planNames),
+    Credits: ({ after }) => (after === 'not_read' ? 'not shown' : typeof after === 'object' && creditsText(after)),
+    Overage: ({ after }) => typeof after === 'object' && overageText(after),
     Event: eventOf,
   })}
+  ${changes.some(({ after }) => after === 'not_read') && html`<p class="hint">What stood after a change is not shown where more than ${count(mostEventsPerPage)} events would have to be read for it.</p>`}
   ${next !== null && html`<p class="pages"><a href="${path}?before=${next}${kind === undefined ? '' : `&kind=${kind}`}" rel="next">Older changes</a></p>`}`;
+}
+
+function planAndCap({ usage, now }: PastUsage, planNames: PlanNames): string {
+  const { plan, overage_cap_cents: capCents } = termsAt(usage, now);
+  return `${planName(plan, planNames)}, ${capCents === null ? 'no cap' : `cap ${money(capCents)}`}`;
+}
+
+function creditsText({ usage, now }: PastUsage): string {
+  const { used, limit, remaining } = summariseUsage(usage, now).downloads;
+  return `${count(used)} of ${count(limit)} used, ${count(remaining)} left`;
+}
+
+function overageText({ usage, now }: PastUsage): string {
+  const { downloads, cents } = summariseUsage(usage, now).overage;
+  return downloads === 0 && cents === 0 ? 'none' : `${money(cents)} for ${count(downloads)}`;
 }
 
 /** @param kind as it was sent, good or not */

@@ -7,6 +7,7 @@ import {
   taxSentences,
 } from '../documents/invoice-document.ts';
 import { renderDocument } from '../documents/render-document.ts';
+import { proofAnswer, type ProofDependencies } from './document-proof.ts';
 import { amountCell, count, type Fact, money, rowName, time } from './parts.ts';
 import { summedTable } from './summed-table.ts';
 import type { Answer } from './visit.ts';
@@ -15,9 +16,19 @@ import type { Answer } from './visit.ts';
 
 const mediaTypes = { csv: 'text/csv; charset=utf-8', json: 'application/json' } as const;
 
-/** A document as the address asks for it: as a page to print, as CSV or as JSON; undefined: as one of the console's pages. */
-export function documentAs(document: InvoiceDocument | CreditNoteDocument, as: string | null): Answer | undefined {
+/**
+ * A document as the address asks for it: as a page to print, as CSV, as JSON, or as what proves it; undefined: as one of the
+ * console's pages.
+ *
+ * @throws as `proofAnswer` does
+ */
+export async function documentAs(
+  document: InvoiceDocument | CreditNoteDocument,
+  as: string | null,
+  dependencies: ProofDependencies,
+): Promise<Answer | undefined> {
   if (as === 'print') return { kind: 'document', html: renderDocument(document, 'html') };
+  if (as === 'proof' || as === 'case_file') return await proofAnswer(document, as, dependencies);
   if (as !== 'csv' && as !== 'json') return undefined;
   const fileName = `${document.type}-${document.document_number}.${as}`;
   return { kind: 'file', body: renderDocument(document, as), mediaType: mediaTypes[as], fileName };

@@ -49,7 +49,7 @@ export type Answer =
    * A file to save. If its source fails, or its reader stops for as long as it says, the connection is cut: a file that breaks off
    * never looks complete.
    */
-  | { kind: 'file'; body: string | Readable; mediaType: string; fileName: string; stalledMs?: number }
+  | { kind: 'file'; body: string | Buffer | Readable; mediaType: string; fileName: string; stalledMs?: number }
   /** Another document than one of the console's pages, such as an invoice to print. */
   | { kind: 'document'; html: string }
   /** The handler answers by itself: a live stream. */

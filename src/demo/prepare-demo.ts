@@ -113,12 +113,11 @@ async function revokeOldKeys(demo: DemoDependencies, accountId: string, request:
 /** The first account with a key that a demo start has issued. */
 async function findDemoAccount({ pool, store }: DemoDependencies): Promise<string | undefined> {
   const { rows } = await pool.query<{ account_id: string }>(
-    'select account_id from api_keys where label = $1 order by created_at limit 10',
-    [demoKeyLabel],
+    'select account_id from api_keys group by account_id order by min(created_at) limit 10',
   );
   for (const { account_id: accountId } of rows) {
     const { opened } = await readAccount(store, accountId);
-    if (opened?.personal.email === demoEmail) return accountId;
+    if (opened?.personal?.email === demoEmail) return accountId;
   }
   return undefined;
 }

@@ -12,12 +12,14 @@ interface Sending {
   publicUrl: string;
   /** Nobody of the account can sign in any more, so that the mail says everything itself. */
   isClosed: boolean;
+  /** The newest note of the signed log that covers the document. */
+  note?: string | undefined;
 }
 
 /** The mail about an invoice or a credit note: what it comes to and where it can be read. Names and the address may be long lines. */
 export function documentMail(
   { document, issuedAt, askedAt }: Pick<LoggedDocument, 'document' | 'issuedAt' | 'askedAt'>,
-  { id, to, issuer, publicUrl, isClosed }: Sending,
+  { id, to, issuer, publicUrl, isClosed, note: signed }: Sending,
 ): Mail {
   const { account_id: accountId } = document.data;
   const {
@@ -40,11 +42,18 @@ export function documentMail(
       ? [...ofDocument, 'Amounts are without tax.', '', ...sentencesOfClosed]
       : ['To read, print or save it, open', `${publicUrl}/console/${path}`]),
     ...(issuer.email === null ? [] : ['', `Questions about it: ${issuer.email}`]),
+    ...(signed === undefined ? [] : ['', ...headOf(signed)]),
     '',
   ];
   const subject = `${title.charAt(0).toUpperCase()}${title.slice(1)}: ${amount}`;
   return { id, to: [to], subject, text: lines.join('\n'), date: askedAt ?? issuedAt };
 }
+
+/** Origin, size and root: whoever keeps the mail can show later that nothing before it was changed. */
+const headOf = (note: string): string[] => [
+  'It is in the signed log of all invoices, whose head was then:',
+  ...note.split('\n', 3),
+];
 
 const sentencesOfClosed = [
   'The account is closed, and nobody signs in any more:',

@@ -50,8 +50,8 @@ export interface LoggedMail {
   isRecorded: boolean;
   /** Message-ID of another mail, which has told the same. */
   toldBy?: string | null;
-  /** Another mail, which is still to come, will tell the same. */
-  awaitsAnother?: boolean;
+  /** Another mail, which will tell the same, or something that this one is to say, is still to come. */
+  isEarly?: boolean;
   compose: () => Promise<Mail>;
   /** Records, once, that the mail server has taken it. */
   record: (recorded: { messageId: string; timeoutMs: number }) => Promise<void>;
@@ -154,12 +154,12 @@ async function mail<Waiting extends WaitingMail>(
   const claim = await claimMail(pool, mailId, { by: mailerId, staleSeconds: staleClaimSeconds });
   if (!claim) return;
   const logged = await kind.read(waiting);
-  const { isRecorded, toldBy = null, awaitsAnother = false, drop } = logged;
+  const { isRecorded, toldBy = null, isEarly = false, drop } = logged;
   const isNoted = claim.taken || toldBy !== null;
   const isSent = isNoted || taken.has(mailId);
   if (!isRecorded && !isSent && drop) await drop({ timeoutMs });
   else if (!isRecorded) {
-    if (!isSent && awaitsAnother) {
+    if (!isSent && isEarly) {
       await forgetClaim(pool, mailId);
       return;
     }

@@ -32,7 +32,7 @@ async function readWarningMail(
     isRecorded: warning.covers.length === 0,
     toldBy: warning.messageId,
     // The read model takes the events of one append in one batch or in two: the higher threshold may not be in it yet.
-    awaitsAnother: warning.awaitsHigher,
+    isEarly: warning.awaitsHigher,
     compose: async () => {
       const people = listPeople((await readAccount(store, accountId)).people);
       if (people.length === 0) throw new Error(`${accountId} was never opened, though it has usage`);

@@ -1,4 +1,5 @@
 import type { AccountEvent } from '../domain/account-events.ts';
+import type { BillingDetails } from '../domain/billing-details.ts';
 import { formatCents } from '../domain/cents.ts';
 import type { CorrectionEvent } from '../domain/correction-events.ts';
 import type { InvoiceEvent } from '../domain/invoice-events.ts';
@@ -19,6 +20,16 @@ export type MailsAskedEvent = Extract<InvoiceEvent, { type: 'DocumentMailAsked' 
 
 const from = (effective: Effective): string => (effective === 'now' ? 'at once' : 'from the next billing period on');
 
+/** In place of what cannot be read any more. */
+const erased = '(erased)';
+
+const detailsText = (details: BillingDetails | null): string =>
+  details === null
+    ? erased
+    : [details.name ?? '', ...details.address_lines, details.country ?? '', details.tax_id ?? '']
+        .filter((line) => line !== '')
+        .join(', ');
+
 /** One change of an account, as a person says it. */
 export function changeText(
   { type, data }: AccountEvent | TermsEvent | CorrectionEvent | MailsAskedEvent,
@@ -26,23 +37,25 @@ export function changeText(
 ): string {
   switch (type) {
     case 'AccountOpened':
-      return `Account opened on the plan ${names.plan(data.terms.plan)}, for ${data.personal.email}`;
+      return `Account opened on the plan ${names.plan(data.terms.plan)}, for ${data.personal?.email ?? erased}`;
     case 'ApiKeyIssued':
       return `Key issued: ${names.key(data.key_id)}`;
     case 'ApiKeyRevoked':
       return `Key revoked: ${names.key(data.key_id)}`;
     case 'PersonInvited':
-      return `Person invited: ${data.personal.email}`;
+      return `Person invited: ${data.personal?.email ?? erased}`;
     case 'PersonRemoved':
       return `Person removed: ${names.person(data.person_id)}`;
     case 'PersonSignedIn':
-      return `Signed in: ${names.person(data.person_id)}, with ${data.personal.browser}`;
+      return `Signed in: ${names.person(data.person_id)}, with ${data.personal?.browser ?? erased}`;
     case 'BillingDetailsChanged':
-      return `Billing details changed: ${[data.personal.name ?? '', ...data.personal.address_lines, data.personal.country ?? '', data.personal.tax_id ?? ''].filter((line) => line !== '').join(', ')}`;
+      return `Billing details changed: ${detailsText(data.personal)}`;
     case 'ClosingRequested':
       return 'Closing of the account asked for';
     case 'AccountClosed':
       return 'Account closed: its keys are revoked, its people signed out';
+    case 'AccountErased':
+      return `Personal data of the account erased; ${data.documents_until === null ? 'nothing of it is kept' : `billing details are kept for documents until ${data.documents_until.slice(0, 10)}`}`;
     case 'PlanChanged':
       return `Plan and terms: ${names.plan(data.terms.plan)}, ${from(data.effective)}, ${formatCents(data.terms.fee_cents)} a month${data.fee_difference_cents > 0 ? `; ${formatCents(data.fee_difference_cents)} more for this period` : ''}`;
     case 'OverageCapSet':

@@ -20,6 +20,12 @@ export const storedLabel = storedText(longestLabel);
 /** A name or a reason that a member of staff gives for an action. */
 export const staffText = plainText(500).min(1);
 
+/**
+ * Personal data is kept apart from the rest of an event: the log holds it encrypted, and deleting its key erases it
+ * (`adapters/event-store/personal-data.ts`). Null: erased.
+ */
+export const personalData = <Shape extends z.ZodRawShape>(shape: Shape) => z.strictObject(shape).nullable();
+
 export const accountEventSchemas = {
   AccountOpened: z.strictObject({
     account_id: accountId,
@@ -27,8 +33,7 @@ export const accountEventSchemas = {
     anchor_day: z.int().min(1).max(31),
     period_start: instant,
     period_end: instant,
-    /** Personal data is kept apart, so it can be found and erased. */
-    personal: z.strictObject({ email: storedEmail }),
+    personal: personalData({ email: storedEmail }),
   }),
   ApiKeyIssued: z.strictObject({
     account_id: accountId,
@@ -36,27 +41,36 @@ export const accountEventSchemas = {
     /** SHA-256 of the raw key, hexadecimal. The key itself is never stored. */
     key_hash: z.string().regex(/^[0-9a-f]{64}$/),
     key_prefix: z.string().min(4).max(24),
-    personal: z.strictObject({ label: storedLabel }),
+    personal: personalData({ label: storedLabel }),
   }),
   ApiKeyRevoked: z.strictObject({ account_id: accountId, key_id: keyId }),
   PersonInvited: z.strictObject({
     account_id: accountId,
     person_id: personId,
-    personal: z.strictObject({ email: storedEmail }),
+    personal: personalData({ email: storedEmail }),
   }),
   PersonRemoved: z.strictObject({ account_id: accountId, person_id: personId }),
   PersonSignedIn: z.strictObject({
     account_id: accountId,
     person_id: personId,
     /** The browser, as it names itself. */
-    personal: z.strictObject({ browser: storedText(200) }),
+    personal: personalData({ browser: storedText(200) }),
   }),
   /** Somebody of the account wants it closed. Staff close it. */
   ClosingRequested: z.strictObject({ account_id: accountId }),
   /** After UsagePeriodEnded of its last period: its keys are revoked, and nobody signs in to it. */
   AccountClosed: z.strictObject({ account_id: accountId }),
+  /**
+   * The keys of its personal data are deleted: what has been opened of it so far is forgotten by everybody who reads this event. It
+   * is the stream's last one.
+   */
+  AccountErased: z.strictObject({
+    account_id: accountId,
+    /** The instant until which billing details stay readable, for invoices and credit notes; null: they are erased, too. */
+    documents_until: instant.nullable(),
+  }),
   /** All details that hold from here on. Documents find them here by their own place in the log. */
-  BillingDetailsChanged: z.strictObject({ account_id: accountId, personal: storedBillingDetails }),
+  BillingDetailsChanged: z.strictObject({ account_id: accountId, personal: storedBillingDetails.nullable() }),
 };
 
 export type AccountEvent = EventOf<typeof accountEventSchemas>;

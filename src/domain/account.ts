@@ -18,6 +18,7 @@ export interface ApiKey {
   keyId: string;
   keyHash: string;
   keyPrefix: string;
+  /** Empty if there is none, or if it was erased. */
   label: string;
   createdAt: string;
   revoked: boolean;
@@ -34,6 +35,8 @@ export interface Account {
   closingRequestedAt: string | null;
   /** Its keys are revoked, and nobody signs in. Its people stay, for the mails of its last documents. */
   closed: boolean;
+  /** Nobody can read its personal data any more, but for what its documents show. */
+  erased: boolean;
 }
 
 export const initialAccount: Account = {
@@ -43,6 +46,7 @@ export const initialAccount: Account = {
   billingChangedAt: [],
   closingRequestedAt: null,
   closed: false,
+  erased: false,
 };
 
 /** Changes of the billing details within an hour: every command on an account reads its whole stream. */
@@ -54,7 +58,7 @@ export const countActiveKeys = ({ keys }: Pick<Account, 'keys'>): number =>
 export function evolveAccount(state: Account, event: AccountEvent, at: { time: string }): Account {
   switch (event.type) {
     case 'AccountOpened': {
-      const person = { personId: openerOf(event.data.account_id), email: event.data.personal.email };
+      const person = { personId: openerOf(event.data.account_id), email: event.data.personal?.email ?? null };
       return {
         ...withPerson(state, { ...person, since: at.time, removed: false, hasSignedIn: false }),
         opened: event.data,
@@ -62,7 +66,7 @@ export function evolveAccount(state: Account, event: AccountEvent, at: { time: s
     }
     case 'ApiKeyIssued': {
       const { key_id: keyId, key_hash: keyHash, key_prefix: keyPrefix, personal } = event.data;
-      const key = { keyId, keyHash, keyPrefix, label: personal.label, createdAt: at.time, revoked: false };
+      const key = { keyId, keyHash, keyPrefix, label: personal?.label ?? '', createdAt: at.time, revoked: false };
       return { ...state, keys: new Map(state.keys).set(keyId, key) };
     }
     case 'ApiKeyRevoked': {
@@ -71,7 +75,8 @@ export function evolveAccount(state: Account, event: AccountEvent, at: { time: s
     }
     case 'PersonInvited': {
       const { person_id: personId, personal } = event.data;
-      return withPerson(state, { personId, email: personal.email, since: at.time, removed: false, hasSignedIn: false });
+      const email = personal?.email ?? null;
+      return withPerson(state, { personId, email, since: at.time, removed: false, hasSignedIn: false });
     }
     case 'PersonRemoved': {
       const person = state.people.get(event.data.person_id);
@@ -79,7 +84,7 @@ export function evolveAccount(state: Account, event: AccountEvent, at: { time: s
     }
     case 'BillingDetailsChanged': {
       const billingChangedAt = [...state.billingChangedAt, at.time].slice(-maxBillingChanges);
-      return { ...state, billing: event.data.personal, billingChangedAt };
+      return { ...state, billing: event.data.personal ?? noDetails, billingChangedAt };
     }
     case 'PersonSignedIn': {
       const person = state.people.get(event.data.person_id);
@@ -89,6 +94,8 @@ export function evolveAccount(state: Account, event: AccountEvent, at: { time: s
       return { ...state, closingRequestedAt: at.time };
     case 'AccountClosed':
       return { ...state, closed: true, keys: allRevoked(state.keys) };
+    case 'AccountErased':
+      return erase(state);
     default:
       return event satisfies never;
   }
@@ -96,6 +103,16 @@ export function evolveAccount(state: Account, event: AccountEvent, at: { time: s
 
 const allRevoked = (keys: Account['keys']): Account['keys'] =>
   new Map([...keys].map(([keyId, key]) => [keyId, { ...key, revoked: true }]));
+
+/** The same state comes from events whose keys are still there and from those whose keys are deleted. */
+const erase = (state: Account): Account => ({
+  ...state,
+  ...(state.opened && { opened: { ...state.opened, personal: null } }),
+  keys: new Map([...state.keys].map(([keyId, key]) => [keyId, { ...key, label: '' }])),
+  people: new Map([...state.people].map(([personId, person]) => [personId, { ...person, email: null, removed: true }])),
+  billing: noDetails,
+  erased: true,
+});
 
 const withPerson = (state: Account, person: Person): Account => ({
   ...state,
@@ -132,6 +149,13 @@ interface SignIn {
   browser: string;
 }
 
+interface EraseAccount {
+  kind: 'erase_account';
+  accountId: string;
+  /** As in `AccountErased`. */
+  documentsUntil: string | null;
+}
+
 export type AccountCommand =
   | { kind: 'open_account'; accountId: string; email: string; terms: PlanTerms }
   | IssueKey
@@ -143,7 +167,8 @@ export type AccountCommand =
   /** By somebody of the account. */
   | { kind: 'request_closing'; accountId: string }
   /** After the end of its last period. */
-  | { kind: 'close_account'; accountId: string };
+  | { kind: 'close_account'; accountId: string }
+  | EraseAccount;
 
 /** Billing details and people stay open to staff: the last documents need a name, and somebody who gets them. */
 const openAfterClosing = ['change_billing_details', 'invite_person', 'remove_person'] as const;
@@ -159,12 +184,13 @@ interface Decisions {
   remove_person: ReturnType<typeof decideRemoval>;
   change_billing_details: ReturnType<typeof decideBillingDetails>;
   sign_in: ReturnType<typeof decideSignIn>;
+  erase_account: ReturnType<typeof decideErasure>;
 }
 
 /** The refusals of a command of this kind. */
 export type AccountRefusal<Kind extends AccountCommand['kind']> =
   | 'account_not_found'
-  | (Kind extends OpenAfterClosing ? never : 'account_closed')
+  | (Kind extends 'erase_account' ? never : Kind extends OpenAfterClosing ? 'account_erased' : 'account_closed')
   | (Kind extends keyof Decisions ? Extract<Decisions[Kind], Refused>['refusal'] : never);
 
 /**
@@ -175,7 +201,9 @@ export function decideAccount(state: Account, command: AccountCommand, now: stri
   if (command.kind === 'open_account') return state.opened ? [] : [openAccount(command, now)];
   if (!state.opened) return refuse('account_not_found');
   if (command.kind === 'close_account') return state.closed ? [] : [accountEvent('AccountClosed', command)];
+  if (command.kind === 'erase_account') return decideErasure(state, command);
   if (state.closed && !isOpenAfterClosing(command.kind)) return refuse('account_closed');
+  if (state.erased) return refuse('account_erased');
   switch (command.kind) {
     case 'issue_key':
       return decideKey(state, command, now);
@@ -202,6 +230,15 @@ function decideSignIn(
   if (!person || person.removed) return refuse('person_not_found');
   const data = { account_id: accountId, person_id: personId, personal: { browser } };
   return [{ type: 'PersonSignedIn', data }];
+}
+
+function decideErasure(
+  { closed, erased }: Account,
+  { accountId, documentsUntil }: EraseAccount,
+): AccountEvent[] | Refused<'account_not_closed'> {
+  if (!closed) return refuse('account_not_closed');
+  if (erased) return [];
+  return [{ type: 'AccountErased', data: { account_id: accountId, documents_until: documentsUntil } }];
 }
 
 const accountEvent = (

@@ -11,8 +11,13 @@ import { caseReference, jobToken } from './usage-events.ts';
 export const invoicesStream = (accountId: string) => `invoices-${accountId}`;
 
 const revision = z.int().min(0);
-/** The event that a line comes from. */
-const source = z.strictObject({ stream: z.string().min(1), revision, id: z.uuid() });
+/** The event that a line comes from. The hash says for ever what it holds, and what stands before it in its stream. */
+const source = z.strictObject({
+  stream: z.string().min(1),
+  revision,
+  id: z.uuid(),
+  hash: z.string().regex(/^[0-9a-f]{64}$/),
+});
 /** Events of one usage stream by their revisions: first, last, and the step between. */
 const ranges = { stream: z.string().min(1), revisions: z.array(z.tuple([revision, revision, z.int().min(1)])).min(1) };
 

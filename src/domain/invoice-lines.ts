@@ -151,4 +151,4 @@ function nextFeeLines(ended: Parsed<'UsagePeriodEnded'>): InvoiceLine[] {
   return [{ kind: 'fee', plan: terms.plan, ...period, cents: feeOf(terms), event: sourceOf(ended) }];
 }
 
-const sourceOf = ({ stream, revision, id }: ParsedEvent) => ({ stream, revision, id });
+const sourceOf = ({ stream, revision, id, metadata: { hash } }: ParsedEvent) => ({ stream, revision, id, hash });

@@ -12,6 +12,7 @@ const forms = [
   `staff-${staff}`,
   'issuer',
   'audit-acknowledgements',
+  'tree-heads',
 ];
 const pattern = new RegExp(`^(?:${forms.join('|')})$`);
 

@@ -7,6 +7,7 @@ import { instant } from './instant.ts';
 import { type InvoiceEvent, invoiceEventSchemas } from './invoice-events.ts';
 import { type IssuerEvent, issuerEventSchemas } from './issuer-events.ts';
 import { type StaffEvent, staffEventSchemas } from './staff-events.ts';
+import { type TreeHeadEvent, treeHeadEventSchemas } from './tree-head-events.ts';
 import { type UsageEvent, usageEventSchemas } from './usage-events.ts';
 
 /**
@@ -14,7 +15,15 @@ import { type UsageEvent, usageEventSchemas } from './usage-events.ts';
  * skipping an event would lose money silently.
  */
 export type DomainEvent =
-  AccountEvent | UsageEvent | JobEvent | InvoiceEvent | IssuerEvent | StaffEvent | CorrectionEvent | AuditEvent;
+  | AccountEvent
+  | UsageEvent
+  | JobEvent
+  | InvoiceEvent
+  | IssuerEvent
+  | StaffEvent
+  | CorrectionEvent
+  | AuditEvent
+  | TreeHeadEvent;
 
 /** The party that caused an event. */
 const actor = z.discriminatedUnion('type', [
@@ -80,6 +89,7 @@ export const parseIssuerEvent = parserOf<IssuerEvent>(issuerEventSchemas);
 export const parseStaffEvent = parserOf<StaffEvent>(staffEventSchemas);
 export const parseCorrectionEvent = parserOf<CorrectionEvent>(correctionEventSchemas);
 export const parseAuditEvent = parserOf<AuditEvent>(auditEventSchemas);
+export const parseTreeHeadEvent = parserOf<TreeHeadEvent>(treeHeadEventSchemas);
 
 const everySchema: Readonly<Record<string, z.ZodType>> = {
   ...accountEventSchemas,
@@ -90,6 +100,7 @@ const everySchema: Readonly<Record<string, z.ZodType>> = {
   ...staffEventSchemas,
   ...correctionEventSchemas,
   ...auditEventSchemas,
+  ...treeHeadEventSchemas,
 };
 
 /** The types of all events. */

@@ -5,13 +5,16 @@ import { refuse, type Refused } from './refusals.ts';
 /** The people who act for an account. Whoever opened it is the first; each may invite and remove others. */
 export interface Person {
   personId: string;
-  email: string;
+  /** Null if it was erased. */
+  email: string | null;
   /** When the account was opened, or the person invited. */
   since: string;
   removed: boolean;
   /** At least once. */
   hasSignedIn: boolean;
 }
+
+export type ActivePerson = Person & { email: string };
 
 export type People = ReadonlyMap<string, Person>;
 
@@ -21,13 +24,19 @@ export const maxPeople = 20;
 /** The person who opened an account has an id that follows from the account's, because no event draws one. */
 export const openerOf = (accountId: string): string => `per_${accountId.slice('acc_'.length)}`;
 
-export const listPeople = (people: People): Person[] => [...people.values()].filter(({ removed }) => !removed);
+/** Everybody who acts for the account now. Without the address, nobody can sign in or get a mail. */
+export const listPeople = (people: People): ActivePerson[] =>
+  [...people.values()].filter((person): person is ActivePerson => !person.removed && person.email !== null);
+
+/** The person with an id, unless removed. */
+export const activePerson = (people: People, personId: string): ActivePerson | undefined =>
+  listPeople(people).find((person) => person.personId === personId);
 
 /** Mail servers may tell capital letters apart (RFC 5321 §2.4), but none that people use does. */
 export const mailbox = (email: string) => email.toLowerCase();
 
 /** The person with an e-mail address, unless removed. */
-export const findPerson = (people: People, email: string): Person | undefined =>
+export const findPerson = (people: People, email: string): ActivePerson | undefined =>
   listPeople(people).find((person) => mailbox(person.email) === mailbox(email));
 
 export interface InvitePerson {

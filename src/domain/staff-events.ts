@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { accountId, storedLabel } from './account-events.ts';
+import { accountId, personalData, storedLabel } from './account-events.ts';
 import type { EventOf } from './event-of.ts';
 import { instant } from './instant.ts';
 import { storedEmail, storedText } from './plain-text.ts';
@@ -33,7 +33,7 @@ export const staffEventSchemas = {
   StaffInvited: z.strictObject({
     staff_id: staffId,
     role: staffRole,
-    personal: z.strictObject({ email: storedEmail }),
+    personal: personalData({ email: storedEmail }),
   }),
   StaffRoleChanged: z.strictObject({ staff_id: staffId, role: staffRole }),
   /** Nobody signs in as this person again. */
@@ -43,7 +43,7 @@ export const staffEventSchemas = {
     staff_id: staffId,
     by: z.enum(['link', 'provider']),
     role: staffRole,
-    personal: z.strictObject({
+    personal: personalData({
       email: storedEmail.nullable(),
       /** One that the provider has not verified. It only finds the same person again. Events of earlier versions have none. */
       unverified_email: storedEmail.nullable().optional(),
@@ -60,7 +60,7 @@ export const staffEventSchemas = {
     token_prefix: z.string().min(4).max(24),
     scopes: z.array(staffScope).min(1),
     expires_at: instant,
-    personal: z.strictObject({ label: storedLabel }),
+    personal: personalData({ label: storedLabel }),
   }),
   StaffTokenRevoked: z.strictObject({ staff_id: staffId, token_id: tokenId }),
   /** Before the page or the answer is sent. */

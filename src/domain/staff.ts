@@ -22,7 +22,7 @@ export interface Staff {
 
 export interface Member {
   role: StaffRole;
-  /** Null for somebody of a provider who has none. */
+  /** Null for somebody of a provider who has none, and if it was erased. */
   email: string | null;
   /** False: an OpenID provider knows this person. */
   invited: boolean;
@@ -33,6 +33,7 @@ export interface StaffToken {
   tokenId: string;
   tokenHash: string;
   tokenPrefix: string;
+  /** Empty if there is none, or if it was erased. */
   label: string;
   scopes: readonly StaffScope[];
   createdAt: string;
@@ -61,8 +62,8 @@ export function evolveStaff(state: Staff, event: StaffEvent, { time }: { time: s
   switch (event.type) {
     case 'StaffInvited': {
       const { role, personal } = event.data;
-      const member = { role, email: personal.email, invited: true, since: time };
-      return { ...state, member, addresses: withAddress(state, personal.email) };
+      const member = { role, email: personal?.email ?? null, invited: true, since: time };
+      return { ...state, member, addresses: withAddress(state, personal?.email) };
     }
     case 'StaffRoleChanged':
       return { ...state, member: state.member && { ...state.member, role: event.data.role } };
@@ -74,7 +75,7 @@ export function evolveStaff(state: Staff, event: StaffEvent, { time }: { time: s
         ...state,
         signedInAt: time,
         member: memberOfProvider(state.member, event.data, time),
-        addresses: withAddress(state, event.data.personal.email ?? event.data.personal.unverified_email),
+        addresses: withAddress(state, event.data.personal?.email ?? event.data.personal?.unverified_email),
       };
     case 'StaffTokenIssued': {
       const { token_id, token_hash, token_prefix, scopes, expires_at, personal } = event.data;
@@ -82,7 +83,7 @@ export function evolveStaff(state: Staff, event: StaffEvent, { time }: { time: s
         tokenId: token_id,
         tokenHash: token_hash,
         tokenPrefix: token_prefix,
-        label: personal.label,
+        label: personal?.label ?? '',
         scopes,
         createdAt: time,
         expiresAt: expires_at,
@@ -124,7 +125,7 @@ const memberOfProvider = (
   before: Member | null,
   { role, personal }: Extract<StaffEvent, { type: 'StaffSignedIn' }>['data'],
   time: string,
-): Member => ({ role, email: personal.email, invited: false, since: before?.since ?? time });
+): Member => ({ role, email: personal?.email ?? null, invited: false, since: before?.since ?? time });
 
 /** The person as a member of at least this role. */
 export function memberOf({ member, removed }: Staff, least: StaffRole = 'support'): Member | Refused {
@@ -155,6 +156,7 @@ export interface IssueStaffToken {
   tokenId: string;
   tokenHash: string;
   tokenPrefix: string;
+  /** Empty if there is none, or if it was erased. */
   label: string;
   scopes: readonly StaffScope[];
   lifetimeDays: number;

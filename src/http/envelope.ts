@@ -47,9 +47,6 @@ export const timestamp = z
   .regex(/^\d{4}-\d{2}-\d{2} \d{2}:\d{2}:\d{2}\.\d{3}$/)
   .describe('An instant in UTC, `YYYY-MM-DD HH:MM:SS.mmm`.');
 
-/** The contract's form of an instant: `YYYY-MM-DD HH:MM:SS.mmm`, in UTC. @param instant UTC ISO-8601 */
-export const contractTimestamp = (instant: string): string => instant.slice(0, 23).replace('T', ' ');
-
 /** Ends a request without an answer, because any answer would be a guess. */
 export function cutConnection(request: FastifyRequest, reply: FastifyReply): FastifyReply {
   reply.hijack();

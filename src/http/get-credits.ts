@@ -1,8 +1,9 @@
 import { z } from 'zod';
+import { creditsData } from '../documents/credits.ts';
 import { summariseUsage } from '../domain/usage-summary.ts';
 import { currentUsage } from './current-usage.ts';
 import type { Endpoint } from './endpoint.ts';
-import { contractTimestamp, sendData, timestamp } from './envelope.ts';
+import { sendData, timestamp } from './envelope.ts';
 import type { EndpointReference } from './reference/endpoint-reference.ts';
 import { showCredits } from './usage-headers.ts';
 
@@ -42,14 +43,7 @@ export const creditsReference: EndpointReference = {
 /** Contract §4.4. */
 export const getCredits: Endpoint['handler'] = (dependencies) => async (request, reply) => {
   const usage = await currentUsage(request, dependencies);
-  const { plan, downloads, metadata, overage, period } = summariseUsage(usage, dependencies.now());
-  showCredits(request, downloads.remaining);
-  return sendData(reply, 200, {
-    plan,
-    downloads,
-    metadata,
-    overage,
-    period_start: contractTimestamp(period.start),
-    period_end: contractTimestamp(period.end),
-  } satisfies z.infer<typeof credits>);
+  const summary = summariseUsage(usage, dependencies.now());
+  showCredits(request, summary.downloads.remaining);
+  return sendData(reply, 200, creditsData(summary) satisfies z.infer<typeof credits>);
 };

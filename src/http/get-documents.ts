@@ -1,8 +1,9 @@
 import { z } from 'zod';
 import { pageDocuments } from '../../projections/queries/account-documents.ts';
+import { contractTimestamp } from '../domain/instant.ts';
 import { callerOf } from './caller.ts';
 import type { Endpoint } from './endpoint.ts';
-import { contractTimestamp, sendData, timestamp } from './envelope.ts';
+import { sendData, timestamp } from './envelope.ts';
 import { afterField, nextField } from './paging.ts';
 import { readFor } from './read-for.ts';
 import type { EndpointReference } from './reference/endpoint-reference.ts';

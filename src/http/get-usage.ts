@@ -5,11 +5,12 @@ import { notBelieved } from '../../projections/credits-macs.ts';
 import { listUsageOfKeys, type UsageOfKey } from '../../projections/queries/usage-of-keys.ts';
 import { listUsageDays, type UsageDay } from '../../projections/usage-days.ts';
 import { usageStream } from '../domain/billing-period.ts';
+import { contractTimestamp } from '../domain/instant.ts';
 import { summarisePeriod, summariseUsage, type UsageSummary } from '../domain/usage-summary.ts';
 import { callerOf } from './caller.ts';
 import { currentUsage } from './current-usage.ts';
 import type { Endpoint, EndpointDependencies } from './endpoint.ts';
-import { contractTimestamp, sendData } from './envelope.ts';
+import { sendData } from './envelope.ts';
 import { ApiError } from './errors.ts';
 import { creditFields } from './get-credits.ts';
 import { afterField, day, nextField } from './paging.ts';
@@ -80,7 +81,7 @@ export const getUsage: Endpoint['handler'] = (dependencies) => async (request, r
   const summary = await summaryOf(wanted, request, dependencies);
   const { plan, downloads, metadata, overage, period } = summary;
   const { days, keys } = await readFor(dependencies, async (pool) => {
-    const ofKeys = { accountId, period, after: afterKey, limit: keysPerPage + 1 };
+    const ofKeys = { accountId, period, after: afterKey, limit: keysPerPage + 1, macs: dependencies.macs };
     const [days, keys] = await Promise.all([
       listUsageDays(pool, { accountId, periodStart: period.start }),
       listUsageOfKeys(pool, ofKeys),

@@ -1,10 +1,11 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
+import { contractTimestamp } from '../domain/instant.ts';
 import { readAgain } from './authenticate.ts';
 import { type Caller, callerOf, causeOf } from './caller.ts';
 import { isUndelivered, statusOfRow, type VideoStatus, videoStatus } from './download-status.ts';
 import type { Endpoint, EndpointDependencies } from './endpoint.ts';
-import { contractTimestamp, sendData } from './envelope.ts';
+import { sendData } from './envelope.ts';
 import { ApiError } from './errors.ts';
 import { countPolls, type Polled, waitIfPreferred } from './poll-places.ts';
 import { longestWaitSeconds } from './prefer.ts';

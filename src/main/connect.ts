@@ -6,11 +6,13 @@ import {
   connectEventStore,
   type EventStoreOptions,
 } from '../adapters/event-store/event-store.ts';
+import { withPersonalData } from '../adapters/event-store/personal-data.ts';
 import { connectNats } from '../adapters/nats/connection.ts';
 import { createClock } from '../adapters/postgres/business-clock.ts';
 import { keepMeasuring, measureClock } from '../adapters/postgres/measure-clock.ts';
 import { migrate } from '../adapters/postgres/migrations.ts';
 import { createPendingVoids, signOlderVoids } from '../adapters/postgres/pending-voids.ts';
+import { createPersonalKeys } from '../adapters/postgres/personal-keys.ts';
 import { endInTime, openPool, startPatienceMs, waitAsRequestsDo } from '../adapters/postgres/pool.ts';
 import { createRowMacs } from '../adapters/postgres/row-macs.ts';
 import { requireOwnSessions } from '../adapters/postgres/session.ts';
@@ -93,13 +95,23 @@ async function connectBeside(
     },
   });
   await naming(postgres, measureClock(pool, clock));
-  const store = await openEventStore(config, addresses.eventStoreUrl, {
+  const log = await openEventStore(config, addresses.eventStoreUrl, {
     logger,
     serviceParts,
     observer: metrics.observer(observeAppends),
     streams: { prefix: await fixStreamPrefix(pool, config), isOurs: isOurStream },
     onForeignEvent: metrics.observer(observeForeignEvents),
   });
+  // No other statement waits for the standby, nor for a connection that does. Unused, it has no connections.
+  const waitingPool = openPool(addresses.databaseUrl, {
+    logger,
+    serviceParts,
+    name: 'Postgres with its standby',
+    max: 4,
+    queryTimeoutMs: 5_000,
+  });
+  const storeOnStandby = createStoreOnStandby({ waiting: waitingPool, cancelling: pool });
+  const store = withPersonalData(log, createPersonalKeys(pool, secrets, storeOnStandby));
   await fixShiftedClock({ pool, store }, config, { isDemo: role === 'all' && isDemo(config) });
   const warning = shiftedClockWarning(config);
   if (warning !== undefined) logger.warn(warning);
@@ -110,15 +122,6 @@ async function connectBeside(
   const tracing = await traces(config, { logger, role });
   // Each admission tells the API the time, so an idle API sends no queries.
   const measuring = role === 'api' ? undefined : keepMeasuring(pool, clock);
-  // No other statement waits for the standby, nor for a connection that does. Unused, it has no connections.
-  const waitingPool = openPool(addresses.databaseUrl, {
-    logger,
-    serviceParts,
-    name: 'Postgres with its standby',
-    max: 4,
-    queryTimeoutMs: 5_000,
-  });
-  const storeOnStandby = createStoreOnStandby({ waiting: waitingPool, cancelling: pool });
   return {
     config,
     addresses,

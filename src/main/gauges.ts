@@ -14,6 +14,7 @@ import { isStandbyMissing } from '../adapters/postgres/store-on-standby.ts';
 import type { Metrics } from '../adapters/telemetry/metrics.ts';
 import { observeProjections } from '../adapters/telemetry/observers.ts';
 import type { AuditState } from '../dispatcher/audit-continuously.ts';
+import type { SigningState } from '../dispatcher/sign-tree-heads.ts';
 import { plusSeconds } from '../domain/instant.ts';
 import type { IdleReaders } from '../http/files/idle-readers.ts';
 import type { WaitingPolls } from '../http/waiting-polls.ts';
@@ -211,6 +212,21 @@ export function watchDispatcher(connections: Connections, queue: WatchedJobQueue
   watchMails(connections, leadership);
 }
 
+/** @param countOfOtherSecrets keys that are not wrapped with the current secret */
+export function watchPersonalKeys(
+  { metrics }: Connections,
+  leadership: Leadership,
+  countOfOtherSecrets: () => Promise<number>,
+): void {
+  const read = async () => ({ count: await countOfOtherSecrets() });
+  collectValues(metrics, 'personal_keys', whileLeading(leadership, read), {
+    reeltally_personal_keys_of_other_secrets: [
+      'Keys of personal data that are not wrapped with the current secret',
+      'count',
+    ],
+  });
+}
+
 function watchMails({ metrics, pool, clock }: Connections, leadership: Leadership): void {
   const read = async () => {
     const of = { warning: measureWaitingWarnings, document: measureWaitingDocumentMails };
@@ -250,6 +266,21 @@ export function watchAudit({ metrics }: Connections, audit: () => AuditState | u
       'Time since the audit last reached the end of the log, or since it began',
       'behindSeconds',
     ],
+  });
+}
+
+/** @param signing its state; undefined in a process that does not lead, or has no key */
+export function watchSigning({ metrics }: Connections, signing: () => SigningState | undefined): void {
+  const read = () => {
+    const state = signing();
+    return state && { ...state, isRefused: state.refused !== undefined };
+  };
+  collectValues(metrics, 'signing', read, {
+    reeltally_tree_heads_refused: [
+      'Whether heads are not signed, because log, Postgres and kept note disagree',
+      'isRefused',
+    ],
+    reeltally_unsigned_leaves: ['Closings, invoices and credit notes that no signed head covers yet', 'unsigned'],
   });
 }
 

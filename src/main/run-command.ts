@@ -1,9 +1,12 @@
 import { projections } from '../../projections/all.ts';
 import { connectionsOfRebuild, wholeTableMs } from '../../projections/runner/rebuild.ts';
 import { connectEventStore } from '../adapters/event-store/event-store.ts';
+import { withPersonalData } from '../adapters/event-store/personal-data.ts';
 import { createClock } from '../adapters/postgres/business-clock.ts';
+import { createErasures } from '../adapters/postgres/erasures.ts';
 import { isLed } from '../adapters/postgres/leadership.ts';
 import { keepMeasuring, measureClock } from '../adapters/postgres/measure-clock.ts';
+import { createPersonalKeys, personalKeysAsSql } from '../adapters/postgres/personal-keys.ts';
 import { openPool } from '../adapters/postgres/pool.ts';
 import { createReadModelQueries } from '../adapters/postgres/read-model-queries.ts';
 import { createRowMacs } from '../adapters/postgres/row-macs.ts';
@@ -33,6 +36,7 @@ import {
   sharedPlans,
 } from './settings/installation.ts';
 import { findAddresses, findStaffOrigin } from './settings/instance.ts';
+import { readProofSigning } from './settings/proof-signing.ts';
 import { readSecrets } from './settings/secrets.ts';
 
 /** Opens the connections that a command needs, runs it, and closes them again. */
@@ -65,7 +69,7 @@ export async function runCommand(
   });
   const streams = { prefix, isOurs: isOurStream };
   const connected = connectEventStore({ url: eventStoreUrl, logger, streams, readTimeoutMs: commandTimeoutMs });
-  const store = tellingWaits(connected, output);
+  const store = withPersonalData(tellingWaits(connected, output), createPersonalKeys(pool, secrets));
   const macs = createRowMacs(secrets, { logger });
   const clock = createClock({ realNowMs, uptimeMs, offsetSeconds: config.REELTALLY_CLOCK_OFFSET_SECONDS });
   // Where Postgres has no time at this moment, a command that needs none goes on.
@@ -100,6 +104,10 @@ export async function runCommand(
       approvalCents: config.STAFF_APPROVAL_CENTS,
       staffCache: newStaffCache(),
       issuer: config.INVOICE_ISSUER,
+      proofOrigin: () => config.PROOF_ORIGIN ?? readProofSigning(config)?.origin,
+      erasures: createErasures(pool),
+      personalKeysAsSql: () => personalKeysAsSql(pool),
+      documentRetentionYears: config.DOCUMENT_RETENTION_YEARS,
       graceSeconds,
       closePeriods: async () => closePeriods({ ...closing, graceSeconds: await graceSeconds() }, { setAside }),
       actor: { type: 'staff', id: operatorName(), role: 'operator', reason: 'command line' },

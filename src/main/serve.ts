@@ -7,7 +7,7 @@ import { type DemoDependencies, prepareDemo } from '../demo/prepare-demo.ts';
 import { tellStory } from '../demo/tell-story.ts';
 import { lockDataDirectory } from '../embedded/data-directory.ts';
 import { newId, newUuid, randomBits } from '../system/clock-and-chance.ts';
-import { putPendingVoidsBack } from './backups/backups.ts';
+import { putPendingVoidsBack, putPersonalKeysBack } from './backups/backups.ts';
 import { connect, type Connections, endStart } from './connect.ts';
 import { isDemo, isLocalDemo } from './downloader-sandbox.ts';
 import { startEmbeddedServers } from './embedded-servers.ts';
@@ -113,6 +113,7 @@ async function startAll(
     failed(ended);
   });
   const connections = await openConnections(config, addresses, { log, role: 'all', secrets, shutdown });
+  await putPersonalKeysBack(config.dataDirectory, connections.pool);
   await putPendingVoidsBack(config.dataDirectory, connections.pool);
   const notices: string[] = [];
   const start = async (role: Role) => {

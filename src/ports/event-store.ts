@@ -7,12 +7,17 @@ export interface RecordedEvent {
   id: string;
   type: string;
   data: unknown;
+  /** `data` as the log holds it, where personal data in `data` was opened: hashes and copies of the log are of this form. */
+  stored?: unknown;
   metadata: unknown;
   /** Commit position in the whole log; rises with every event. */
   position: bigint;
   /** Time at which the log stored it, for information only: the event's own time is in its metadata. */
   created: Date;
 }
+
+/** An event's data as the log holds it. */
+export const storedData = ({ data, stored }: Pick<RecordedEvent, 'data' | 'stored'>): unknown => stored ?? data;
 
 export interface EventToAppend {
   id: string;
@@ -33,12 +38,27 @@ export type ExpectedRevision = 'no_stream' | number;
  */
 export type AppendOutcome = 'stored' | 'conflict' | 'not_sent';
 
+/**
+ * Encrypts the personal data of events that are about to be appended, each under the key of its stream's account or member of
+ * staff. The key is made with the first of them, and is durable when this returns.
+ *
+ * @returns for each event, what `personal` of its data becomes; undefined for an event without personal data
+ * @throws {EventStoreUnavailable} while the keys cannot be read or made
+ */
+export type SealPersonalData = (
+  stream: string,
+  events: readonly Pick<EventToAppend, 'id' | 'type' | 'data'>[],
+) => Promise<readonly (string | undefined)[]>;
+
 interface AskedPosition {
   streamPrefixes: readonly string[];
   after: bigint;
 }
 
 export interface EventStore {
+  /** Absent where nobody has keys, as in a log of older versions: personal data is then stored as it is. */
+  sealPersonalData?: SealPersonalData;
+
   /**
    * Appends atomically at the exact revision. An append that was sent is resent, identical, until its outcome is known, however
    * long that takes. A caller with a deadline races this promise and treats its own time-out as an unknown outcome.

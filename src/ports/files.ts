@@ -52,4 +52,14 @@ export interface FileStore {
    * @throws {FileStoreUnavailable} when it cannot be signed now
    */
   link(key: FileKey, options: { expiresAtSeconds: number; downloadName: string }): Promise<string>;
+  /**
+   * A small text that is kept beside the files, out of reach of log and Postgres.
+   *
+   * @param name lower-case letters, digits, dots and dashes
+   * @returns undefined if there is none
+   * @throws {FileStoreUnavailable}
+   */
+  readNote(name: string): Promise<string | undefined>;
+  /** Keeps a text in the place of an earlier one of that name. Atomic, as `put`. @throws {FileStoreUnavailable} */
+  keepNote(name: string, text: string): Promise<void>;
 }

@@ -1,17 +1,26 @@
 import { randomBytes } from 'node:crypto';
 import { closeSync, fstatSync, openSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 
-/** Reads a secret that only this user may read; makes it, from 192 random bits, the first time. URL-safe characters only. */
-export function readOrMakeSecret(path: string): string {
+const urlSafe = () => randomBytes(24).toString('base64url');
+
+/**
+ * Reads a secret that only this user may read; makes it the first time.
+ *
+ * @param make default: URL-safe characters, from 192 random bits
+ */
+export function readOrMakeSecret(path: string, make = urlSafe): string {
   try {
     return readFileSync(path, 'utf8').trim();
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
   }
-  const secret = randomBytes(24).toString('base64url');
+  const secret = make();
   writePrivateFile(path, secret);
   return secret;
 }
+
+/** A private key of Ed25519, as 32 random bytes in base64. */
+export const newSigningKey = (): string => randomBytes(32).toString('base64');
 
 /** Writes a file that only this user may read; after a crash it is there whole or not at all. */
 export function writePrivateFile(path: string, contents: string | Buffer): void {

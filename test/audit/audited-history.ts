@@ -14,12 +14,15 @@ export async function writeAuditedHistory(
   random: Random,
   { accounts, actsEach = 40 }: { accounts: number; actsEach?: number },
 ): Promise<void> {
+  let first: RichHistory | undefined;
   for (let account = 0; account < accounts; account += 1) {
     const history = new RichHistory(store, random, openedAt[account % openedAt.length] ?? firstOpenedAt);
     await history.live(2, actsEach, { closes: account % 2 === 1 });
+    first ??= history;
     if (account > 0) continue;
     await history.acknowledge();
     await history.nameIssuer();
     await history.employStaff();
   }
+  await first?.signFirstInvoice();
 }

@@ -40,7 +40,7 @@ it.each<[string, number[], number, number[][]]>([
 });
 
 it('a fee comes from the event that opens or announces its period', () => {
-  const event = { stream: 'usage-1', revision: 3, id: 'an id', type: 'UsagePeriodOpened' } as Link;
+  const event = { stream: 'usage-1', revision: 3, id: 'an id', metadata: { hash: 'a hash' } } as Link;
   const period = { terms: { plan: 'dev_100', fee_cents: 1_900 }, period_start: 'start', period_end: 'end' };
   expect(feeLine(event, period as never)).toEqual({
     kind: 'fee',
@@ -48,7 +48,7 @@ it('a fee comes from the event that opens or announces its period', () => {
     period_start: 'start',
     period_end: 'end',
     cents: 1_900,
-    event: { stream: 'usage-1', revision: 3, id: 'an id' },
+    event: { stream: 'usage-1', revision: 3, id: 'an id', hash: 'a hash' },
   });
 });
 

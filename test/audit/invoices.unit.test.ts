@@ -42,8 +42,8 @@ const charge = (revisionOf: number, of: Partial<Charge> = {}): Charge => ({
   ...of,
 });
 
-const opening = { stream, revision: 0, id: 'opening' };
-const announcing = { stream, revision: 30, id: 'end' };
+const opening = { stream, revision: 0, id: 'opening', hash: 'hash of opening' };
+const announcing = { stream, revision: 30, id: 'end', hash: 'hash of end' };
 const fee = { kind: 'fee', plan: 'dev_100', cents: 1_900 };
 const nextFee = { ...fee, period_start: end, period_end: nextEnd, event: announcing };
 
@@ -61,7 +61,7 @@ function periodOf(of: object = {}): Period {
   const terms = { plan: 'dev_100', fee_cents: 1_900 };
   const data = { account_id: 'acc_a', period_start: start, period_end: end, previous_period_start: null, terms };
   const waivers = [{ event: waiverEvent(13, 'b'), charge: charges.get('b'), cents: 5 }];
-  const opened = { ...opening, data };
+  const opened = { ...opening, metadata: { hash: opening.hash }, data };
   return { phase: 'closed', stream, opened, charges, waivers, lines: [nextFee], ...of } as unknown as Period;
 }
 
@@ -69,6 +69,7 @@ const waiverEvent = (at: number, token: string) => ({
   stream,
   revision: at,
   id: `waiver ${String(at)}`,
+  metadata: { hash: `hash of ${String(at)}` },
   data: { reference: 'case-0', charge_event_id: `charge of ${token}` },
 });
 
@@ -131,7 +132,7 @@ describe('an invoice', () => {
   it('is not due before the close, for a first fee of a later period, of no period, and for anything else', () => {
     expect(issue({}, periodOf({ phase: 'ended' }))).toEqual([notDue]);
     const later = periodOf({
-      opened: { ...opening, data: { ...periodOf().opened?.data, previous_period_start: end } },
+      opened: { ...periodOf().opened, data: { ...periodOf().opened?.data, previous_period_start: end } },
     });
     expect(issue({ ...first, number: 2 }, later)[0]).toBe(notDue);
     expect(
@@ -189,7 +190,8 @@ describe('an invoice', () => {
 
   it('may have the earlier form, with a line for each waiver', () => {
     const waiver = { kind: 'waiver', reference: 'case-0', charge_event_id: 'charge of b', cents: -5 };
-    const { data: _, ...source } = waiverEvent(13, 'b');
+    const { stream, revision, id, metadata } = waiverEvent(13, 'b');
+    const source = { stream, revision, id, hash: metadata.hash };
     const [dearest, cheapest] = ofPeriod;
     const lines = [dearest, cheapest, { ...waiver, event: source }, nextFee] as object[];
     expect(issue({ lines })).toEqual([]);

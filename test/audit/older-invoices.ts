@@ -38,8 +38,9 @@ export function writeOlderInvoices(log: ForgedLog): number {
 function waiversIn(log: ForgedLog, stream: string, [first, last, step]: Line['revisions'][number]) {
   const isIn = (revision: number) => revision >= first && revision <= last && (revision - first) % step === 0;
   const events = log.rows.filter(({ name, revision }) => name === stream && isIn(revision));
-  return events.map(({ revision, id, data }) => {
+  return events.map(({ revision, id, data, metadata }) => {
     const { reference, charge_event_id, cents } = JSON.parse(textOf(data)) as Waived;
-    return { kind: 'waiver', reference, charge_event_id, cents: -cents, event: { stream, revision, id } };
+    const { hash } = JSON.parse(textOf(metadata)) as { hash: string };
+    return { kind: 'waiver', reference, charge_event_id, cents: -cents, event: { stream, revision, id, hash } };
   });
 }

@@ -238,7 +238,7 @@ it('compares every column of every read model, but for what only this installati
   ).toEqual([
     // The requests of the last hour.
     ...['api_key_window.admitted_ms', 'api_key_window.base', 'api_key_window.mac'],
-    ...['credits.mac'],
+    ...['api_keys.label', 'credits.mac'],
     // Made with the secret, which the audit does not have.
     ...['customers.customer', 'customers.words', 'idempotency_keys.mac'],
     ...['people.domain_mac', 'people.email_mac', 'staff.mac', 'staff_addresses.email_mac', 'staff_tokens.mac'],

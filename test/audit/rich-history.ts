@@ -37,6 +37,9 @@ import type { UsageEvent } from '../../src/domain/usage-events.ts';
 import { endPeriod, openNextPeriod } from '../../src/domain/usage-periods.ts';
 import { initialUsage, type UsagePeriod } from '../../src/domain/usage-state.ts';
 import type { EventStore } from '../../src/ports/event-store.ts';
+import { signCheckpoint } from '../../src/proof/checkpoint.ts';
+import { emptyFrontier, rootOfFrontier, withNextLeaf } from '../../src/proof/merkle-tree.ts';
+import { publicKeyText, signerOf } from '../../src/proof/signed-note.ts';
 import { plan, video } from '../domain/usage-examples.ts';
 import { sum } from '../support/sum.ts';
 import { ChainedLog } from './chained-log.ts';
@@ -439,6 +442,19 @@ export class RichHistory {
   async nameIssuer(): Promise<void> {
     const data = { name: 'Tally & Co', address_lines: ['1 Film Row'], country: 'IE', tax_id: null, email: null };
     await this.#append('issuer', [{ type: 'IssuerDetailsChanged', data }], { actor: staff });
+  }
+
+  /** A head of the tree whose one leaf is the first invoice: of a log that begins with this account. */
+  async signFirstInvoice(): Promise<void> {
+    const [invoice] = this.#log.read(`invoices-${this.accountId}`);
+    const { hash } = invoice?.metadata as { hash: string };
+    const frontier = withNextLeaf(emptyFrontier, Buffer.from(hash, 'hex'));
+    const [root, signer] = [rootOfFrontier(frontier), signerOf('reeltally.test/tlog', Buffer.alloc(32, 7))];
+    const head = { origin: signer.name, size: 1, root: root.toString('hex'), frontier: [root.toString('hex')] };
+    const data = { ...head, note: signCheckpoint({ size: 1, root }, signer), key: publicKeyText(signer.publicKey) };
+    // An id of its own, so that the history is otherwise the same.
+    const of = { actor: system, commandId: '0b9d4a6e-2f1c-4c53-9d0a-6a1e7c1f8b11', now: this.#now() };
+    await this.#log.append('tree-heads', [{ type: 'TreeHeadSigned', data }], of);
   }
 
   /** Three of staff, one of whom leaves: what they look at, their tokens, and what they ask to give back. */

@@ -17,6 +17,9 @@ const closed: Partial<Record<string, string>> = {
   'credits.phase': `case when phase = 'open' then 'ended' else 'open' end`,
   'jobs.status': `case when status = 'done' then 'failed' else 'done' end`,
   'overage_ledger.type': `case when type = 'OverageCharged' then 'DownloadCreditDebited' else 'OverageCharged' end`,
+  // The next number is that of another row.
+  'proof_leaves.leaf_index': 't.leaf_index + 1000000',
+  'proof_nodes.node_index': 't.node_index + 1000000',
   'period_money.phase': `case when phase = 'open' then 'ended' else 'open' end`,
   'staff.role': `case when role = 'admin' then 'finance' else 'admin' end`,
   'corrections.status': `case when status = 'asked' then 'made' else 'asked' end`,

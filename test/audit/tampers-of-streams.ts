@@ -61,8 +61,10 @@ export const onlyByCheckpoint: readonly Forgery[] = [
   {
     kind: 'an account that never was',
     tamper: (log, random) => {
-      const id =
-        /acc_[a-z0-9]+/.exec(random.pick(log.rows.filter(({ name }) => name.startsWith('account-'))).name)?.[0] ?? '';
+      const accounts = log.rows.filter(({ name }) => name.startsWith('account-'));
+      // The first invoice of all is the leaf of a signed head.
+      const others = accounts.filter(({ name }) => name !== accounts[0]?.name);
+      const id = /acc_[a-z0-9]+/.exec(random.pick(others).name)?.[0] ?? '';
       const tokens = log.rows
         .filter(({ name }) => name.startsWith(`usage-${id}`))
         .flatMap(({ type, data }) =>

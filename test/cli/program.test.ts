@@ -52,7 +52,7 @@ describe('what the command line does not know', () => {
     [['ledger', 'show', 'nobody'], /an account id is acc_ and 16 to 32 lower-case letters and digits/],
     [
       ['projections', 'rebuild', 'credits'],
-      /Allowed choices are usage_and_jobs, api_keys, overage_ledger, job_timeline, invoices, document_mails, people, usage_days, period_money, corrections, staff, all/,
+      /Allowed choices are usage_and_jobs, api_keys, overage_ledger, job_timeline, invoices, document_mails, people, usage_days, period_money, corrections, staff, proofs, all/,
     ],
     [[], /^Usage: reeltally /],
     [['keys'], /^Usage: reeltally keys /],

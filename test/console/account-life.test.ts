@@ -113,6 +113,9 @@ describe('an owner', () => {
       { what: 'the read model to have the change' },
     );
     expect(page.text).toMatch(/Overage cap set to \$0\.00, at once.*?life@example\.com/s);
+    expect(page.text).toMatch(
+      /Overage cap set to \$0\.00.*?Enterprise, cap \$0\.00.*?0 of 10,000 used, 10,000 left.*?none/s,
+    );
     expect(page.text).not.toContain('Key issued');
     expect((await owner.get('/console/history')).text).toContain('Key issued: nightly import (rtk_');
     expect((await owner.get('/console/history?kind=nothing')).status).toBe(400);

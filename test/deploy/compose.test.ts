@@ -290,7 +290,9 @@ describe('the settings of the services', () => {
     const { environment: variables, env_file: file, secrets: mounted } = ofRoles[role]!;
     expect(file).toBe('.env');
     const fromFiles = secretSettings.filter((name) => fileVariable(name) in variables);
-    expect(fromFiles.sort()).toEqual(['DATABASE_URL', 'EVENTSTORE_URL', 'NATS_URL', 'REELTALLY_SECRET']);
+    const servers = ['DATABASE_URL', 'EVENTSTORE_URL', 'NATS_URL'];
+    const signing = role === 'dispatcher' ? ['PROOF_SIGNING_KEY'] : [];
+    expect(fromFiles.sort()).toEqual([...servers, ...signing, 'REELTALLY_SECRET']);
     expect(Object.keys(variables).filter((name) => secretSettings.includes(name))).toEqual([]);
     for (const name of fromFiles) expect(mounted).toContain(String(variables[fileVariable(name)]).split('/').at(-1));
   });
@@ -310,6 +312,7 @@ describe('the proxy', () => {
       '/docs',
       '/docs/*',
       '/openapi.json',
+      '/tlog/*',
     ]);
     expect(caddyfile.match(/respond 404/g)).toHaveLength(1);
   });

@@ -26,6 +26,9 @@ const lateStarts = {
 /** For each alert the least that makes it fire. */
 export const faults: Readonly<Record<string, Fault>> = {
   BooksDiverge: { series: { reeltally_audit_divergences: stays(1) } },
+  TreeHeadsRefused: { series: { reeltally_tree_heads_refused: stays(1) } },
+  TreeHeadsLate: { series: { reeltally_unsigned_leaves: stays(3) }, minutes: 66 },
+  PersonalKeysUnusable: { series: { reeltally_personal_keys_of_other_secrets: stays(1) }, minutes: 11 },
   AuditBehind: { series: { reeltally_audit_behind_seconds: stays(86_401) } },
   UnknownOutcomeOpen: { series: { reeltally_oldest_unknown_outcome_seconds: stays(121) } },
   AppendOpen: { series: { reeltally_oldest_open_append_seconds: stays(61) } },
@@ -138,6 +141,8 @@ export const healthy: Readonly<Record<string, string>> = {
   'reeltally_jobs_postponed_total{quota="account"}': grows(3),
   reeltally_audit_divergences: stays(0),
   reeltally_audit_behind_seconds: stays(2),
+  reeltally_tree_heads_refused: stays(0),
+  reeltally_unsigned_leaves: stays(0),
   'reeltally_rows_not_believed_total{table="credits"}': stays(0),
   // Few requests, and one of them failed: no reason to wake anybody.
   [requests]: grows(0.1),

@@ -161,8 +161,9 @@ describe.each(roles)('the role %s', (role) => {
     const servers = ['DATABASE_URL', 'EVENTSTORE_URL', 'NATS_URL', 'REELTALLY_SECRET'];
     const bucket = role === 'projector' ? [] : ['S3_ACCESS_KEY_ID', 'S3_SECRET_ACCESS_KEY'];
     const mail = role === 'api' || role === 'dispatcher' ? ['SMTP_URL'] : [];
+    const signing = role === 'dispatcher' ? ['PROOF_SIGNING_KEY'] : [];
     const given = containerOf(role).env?.map(({ name }) => name) ?? [];
-    expect(given.sort()).toEqual([...servers, ...bucket, ...mail].map(fileVariable).sort());
+    expect(given.sort()).toEqual([...servers, ...bucket, ...mail, ...signing].map(fileVariable).sort());
   });
 });
 

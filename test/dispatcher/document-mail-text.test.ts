@@ -48,6 +48,16 @@ Questions about it: billing@example.com
     });
   });
 
+  it('ends with the three lines of the head that covers it', () => {
+    const note =
+      'reeltally.test/tlog\n12\nlqKW0iTyhcZ77pPDD4owkVfw2qNdxbh+QQt4YwoJz8c=\n\n— reeltally.test/tlog c2lnbmVk\n';
+    const document = { type: 'InvoiceIssued', data: invoice } as const;
+    const { text } = documentMail({ document, issuedAt, askedAt: null }, { ...sending, note });
+    expect(text).toMatch(
+      /whose head was then:\nreeltally\.test\/tlog\n12\nlqKW0iTyhcZ77pPDD4owkVfw2qNdxbh\+QQt4YwoJz8c=\n$/,
+    );
+  });
+
   it('says all of it where nobody signs in any more', () => {
     const rate = { rate_cents: 25, rate_version: '2026-01', stream: `usage-${accountId}-2026-11-21` };
     const lines: InvoiceIssued['lines'] = [

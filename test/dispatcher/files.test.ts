@@ -1,6 +1,7 @@
 import { existsSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { notesFolder } from '../../src/adapters/files/file-key.ts';
 import { startExpiringFiles } from '../../src/dispatcher/expire-files.ts';
 import { startRemovingFiles } from '../../src/dispatcher/remove-files.ts';
 import { jobStream } from '../../src/domain/download-job-events.ts';
@@ -110,6 +111,7 @@ describe('a finished file', () => {
   it('keeps its bytes until the links are over, and then loses them', async () => {
     const served = serveLocalStore({ current: signingKey('k'), others: [] });
     const { message, key } = await finishOne(served);
+    await served.store.keepNote('newest-head', 'a note');
     const early = removeAt(served, afterTheLastLink);
     await early.wholeRound();
     // However old it is: without the event nobody may take it away.
@@ -118,7 +120,8 @@ describe('a finished file', () => {
     await rowOf(parts, message, (row) => row.file_expired_at !== null);
     await waitFor(() => early.told.length > 0, { what: 'the file to be removed' });
     expect(early.told).toEqual([['expired', { files: 1, bytes: 6 }]]);
-    expect(readdirSync(served.directory)).toEqual([]);
+    expect(await served.store.readNote('newest-head')).toBe('a note');
+    expect(readdirSync(served.directory)).toEqual([notesFolder]);
   });
 
   it('that has just expired is still there for whoever has a link', async () => {

@@ -34,7 +34,9 @@ export interface Mailing {
   /** A dispatcher's part, as a process of its own would run it. */
   start: (changed?: Partial<MailDependencies>) => { stop: () => Promise<void> };
   /** The same, for invoices and credit notes. */
-  startDocuments: (changed?: Partial<MailDependencies>) => { stop: () => Promise<void> };
+  startDocuments: (
+    changed?: Partial<MailDependencies & Pick<Parameters<typeof startMailingDocuments>[0], 'readNote'>>,
+  ) => { stop: () => Promise<void> };
   /** Stops the read models. */
   stopProjecting: () => Promise<void>;
 }

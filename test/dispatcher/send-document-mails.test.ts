@@ -137,6 +137,34 @@ describe('mails about documents', () => {
     });
   });
 
+  it('wait for a signed head that covers the document, and not for ever', async () => {
+    const { server, startDocuments } = mailing;
+    const [waits, late] = [await openOwned(log.store), await openOwned(log.store)];
+    const [invoice] = await log.store.read(`invoices-${waits.accountId}`, 0);
+    const signed: { note?: string } = {};
+    let asked = 0;
+    const loop = startDocuments({
+      readNote: async (eventId) => {
+        if (eventId !== invoice?.id) return undefined;
+        asked += 1;
+        return signed.note;
+      },
+    });
+    await waitFor(() => asked > 0, { what: 'the mail to be looked at' });
+    signed.note =
+      'reeltally.test/tlog\n7\nlqKW0iTyhcZ77pPDD4owkVfw2qNdxbh+QQt4YwoJz8c=\n\n— reeltally.test/tlog c2lnbmVk\n';
+    await mailed(waits, 1);
+    expect(asked).toBeGreaterThan(1);
+    expect(mailsTo(server.taken, waits)[0]?.raw).toContain('reeltally.test/tlog');
+    expect(mailsTo(server.taken, late)).toEqual([]);
+    await loop.stop();
+    // A minute later nothing is signed still.
+    const minuteLater = new Date(Date.parse(midNovember) + 60_000).toISOString();
+    startDocuments({ now: () => minuteLater, readNote: async () => undefined });
+    await mailed(late, 1);
+    expect(mailsTo(server.taken, late)[0]?.raw).not.toContain('signed log');
+  });
+
   it('tell the issuer by the name of that time', async () => {
     const { server, startDocuments } = mailing;
     const rename = (name: string) =>

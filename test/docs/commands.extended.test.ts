@@ -11,7 +11,7 @@ import { runLoaded } from '../support/command-process.ts';
 import { ended, queue } from '../support/downloads.ts';
 import { engineOfRun } from '../support/films-and-engine-of-run.ts';
 import { type Environment, runInLoadedProcess, type Service, startService } from '../support/service.ts';
-import { makeTemporaryDirectory } from '../support/temporary-directory.ts';
+import { makeDataDirectory } from '../support/temporary-directory.ts';
 import { codeBlocks, pages } from '../tidy/markdown.ts';
 import { root } from '../tidy/source-files.ts';
 
@@ -44,7 +44,7 @@ const loaded = createServer({ allowHalfOpen: true }, (connection) => {
 let directory: string;
 let service: Service;
 beforeAll(async () => {
-  directory = makeTemporaryDirectory();
+  directory = makeDataDirectory();
   mkdirSync(join(directory, 'bin'));
   const socket = join(directory, 'commands');
   await once(loaded.listen(socket), 'listening');
@@ -76,7 +76,7 @@ async function newReader(page: string): Promise<Reader> {
   if (!issued || !credits) throw new Error('the account cannot be used');
   const start = credits.data.period_start;
   const dates = { '2026-11-21': start.slice(0, 10), '2026-11': start.slice(0, 7) };
-  const names = { ACCOUNT: accountId, KEY_ID: keyId, ...dates };
+  const names = { ACCOUNT: accountId, KEY_ID: keyId, TIME: new Date().toISOString(), ...dates };
   const download = { VIDEO_URL: service.sampleUrl('bars'), FILE: join(directory, 'downloaded.mp4') };
   const reader = { page, key: issued.data.key, names: { ...names, ...download } };
   const lines = commandBlocks(page).flatMap(({ text }) => text.match(commandLine) ?? []);

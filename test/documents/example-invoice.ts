@@ -12,7 +12,12 @@ import { accountId } from '../domain/usage-examples.ts';
 /** An invoice with a line of every kind, and a note that gives a part of it back. */
 
 const stream = `usage-${accountId}-20261121`;
-const event = (revision: number) => ({ stream, revision, id: `c491a13c-b809-55e8-851d-83ddc20950${String(revision)}` });
+const event = (revision: number) => ({
+  stream,
+  revision,
+  id: `c491a13c-b809-55e8-851d-83ddc20950${String(revision)}`,
+  hash: String(revision).padStart(64, '0'),
+});
 
 const invoice: InvoiceIssued = {
   number: 7,

@@ -22,6 +22,7 @@ import {
   credit,
   ended,
   given,
+  hashOf,
   idOf,
   opened,
   parsed,
@@ -33,7 +34,7 @@ import {
 } from './usage-examples.ts';
 
 const stream = `usage-${accountId}-20261101`;
-const sourceOf = (revision: number) => ({ stream, revision, id: idOf(revision) });
+const sourceOf = (revision: number) => ({ stream, revision, id: idOf(revision), hash: hashOf(revision) });
 
 const stored = (events: readonly UsageEvent[]) => events.map((event, revision) => parsed(event, revision));
 /** The first rate of the examples, and one after a change. */

@@ -26,6 +26,7 @@ describe('a stream is ours', () => {
     staffStream(staffIdOf({ issuer: 'https://id.example.com', subject: 'somebody' })),
     'issuer',
     'audit-acknowledgements',
+    'tree-heads',
   ])('by its exact form: %s', (stream) => {
     expect(isOurStream(stream)).toBe(true);
   });
@@ -51,6 +52,7 @@ describe('a stream is ours', () => {
     `staff-${accountId}`,
     'issuer-1',
     'audit-acknowledgements-1',
+    'tree-heads-1',
     `$$account-${accountId}`,
     `x-account-${accountId}`,
     '',

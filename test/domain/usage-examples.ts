@@ -147,6 +147,7 @@ export const mails: UsageEvent[] = [
 
 /** Ids of events, by their revisions. */
 export const idOf = (revision: number) => `00000000-0000-5000-8000-${String(revision).padStart(12, '0')}`;
+export const hashOf = (revision: number) => String(revision).padStart(64, '0');
 
 /** A charge, or with 0 cents a credit, that is given back. @param revision of the charge */
 export const voidOf = (ordinal: number, cents: number, revision = 1): UsageEvent => ({
@@ -223,7 +224,7 @@ export const parsed = <Event extends UsageEvent>(
   id: idOf(revision),
   stream,
   position: 0n,
-  metadata: {} as EventMetadata,
+  metadata: { hash: hashOf(revision) } as EventMetadata,
 });
 
 export const lookupId = '6f1f6a3e-5d8b-4c52-9d3c-0a4f5f0f9a11';

@@ -130,10 +130,16 @@ test('rows outlive a change of the secret, and are made anew once the old one is
     );
     expect(answered.data['downloads']).toMatchObject({ used: 2 });
   };
+  const emailOf = async (running: Service) =>
+    (await running.cli<{ email: string }>('accounts', 'show', accountId)).email;
+  const email = await emailOf(service);
   await service.stop();
   const rotated = await service.restart({ REELTALLY_SECRET: second, REELTALLY_OLD_SECRETS: first });
   await expectCredits(rotated);
   expect(rotated.log()).not.toContain('is not believed');
+  await waitFor(async () => (await readMetric(rotated.url, 'reeltally_personal_keys_of_other_secrets')) === 0, {
+    what: 'all keys of personal data to be wrapped with the new secret',
+  });
   await rotated.stop();
   const later = await service.restart({ REELTALLY_SECRET: second });
   await expectCredits(later);
@@ -141,6 +147,26 @@ test('rows outlive a change of the secret, and are made anew once the old one is
     what: 'both read models',
   });
   expect(await runSql(later, 'select from credits where account_id = $1', [accountId])).toBe(1);
+  expect(await emailOf(later)).toBe(email);
   expect(await runSql(later, "select from credits where mac is null or mac not like $1 || '.%'", ['%'])).toBe(0);
   await later.stop();
+});
+
+test('a key of personal data that was changed hides the names of its account, and stops nobody else', async () => {
+  const started = await service.restart({ REELTALLY_SECRET: second });
+  const [hidden, other] = [await started.openAccount('test'), await started.openAccount('test')];
+  const { email } = await started.cli<{ email: string }>('accounts', 'show', hidden.accountId);
+  const turn = `update personal_keys set wrapped = reverse(wrapped) where subject = $1`;
+  expect(await runSql(started, turn, [hidden.accountId])).toBe(1);
+  await started.stop();
+  const again = await service.restart({ REELTALLY_SECRET: second });
+  await waitFor(async () => (await readMetric(again.url, 'reeltally_personal_keys_of_other_secrets')) === 1, {
+    what: 'the key to be counted',
+  });
+  for (const { key } of [hidden, other]) expect((await call(again.url, '/credits', { key })).status).toBe(200);
+  await again.cli('accounts', 'cap', hidden.accountId, '100');
+  expect(await again.cli('accounts', 'show', other.accountId)).toHaveProperty('email');
+  await runSql(again, turn, [hidden.accountId]);
+  expect(await again.cli('accounts', 'show', hidden.accountId)).toMatchObject({ email });
+  await again.stop();
 });

@@ -60,15 +60,6 @@ describe('a poll that waits', () => {
     expect(new Set(remaining)).toEqual(new Set([left - 2 * each]));
   });
 
-  it('is answered with what there is when the time is over, however long a request may take to arrive', async () => {
-    const job = await newJob();
-    let answer: Answer | undefined;
-    const seconds = await secondsOf(async () => (answer = await poll(service.url, job, 'respond-async, Wait=12')));
-    expect(seconds).toBeGreaterThan(12);
-    expect(seconds).toBeLessThan(16);
-    expect(answer && [answer.status, answer.data['status'], applied(answer)]).toEqual([200, 'queued', 'wait=12']);
-  });
-
   it('waits for a job that only the log knows yet', async () => {
     const { url, sampleUrl } = service;
     const { key } = demoOf(service);
@@ -176,22 +167,38 @@ describe('a poll that waits for the end', () => {
       what: 'the poll of a client that went away to be counted',
     });
   });
+});
 
-  it('takes none where it has waited a whole minute in vain', async () => {
+const eventsPath = (after: string) => `/video/events?after=${after}`;
+const askEvents = (url: string, { key, after }: { key: string; after: string }, prefer = 'wait=60') =>
+  call(url, eventsPath(after), { key, headers: { prefer } });
+const now = async (key: string) => String((await call(service.url, eventsPath('now'), { key })).data['next']);
+
+describe('what waits in vain', () => {
+  /** The three wait at the same time, because nothing else is done meanwhile. */
+  it('is answered with what there is when the time is over, and takes no place of the hour after a whole minute', async () => {
     const { url } = service;
-    const job = await newJob();
-    const left = leftOf(await call(url, statusPath(job.token), job));
-    const answer = await poll(url, job, untilEnded);
-    expect([answer.data['status'], applied(answer), leftOf(answer)]).toEqual(['queued', untilEnded, left]);
+    const [short, whole, { key }] = [await newJob(), await newJob(), await service.openAccount('dev_100')];
+    const after = await now(key);
+    const left = leftOf(await call(url, statusPath(whole.token), whole));
+    const leftOfEvents = leftOf(await call(url, eventsPath(after), { key }));
+    let answer: Answer | undefined;
+    const [seconds, ofJob, ofEvents] = await Promise.all([
+      // However long a request may take to arrive.
+      secondsOf(async () => (answer = await poll(url, short, 'respond-async, Wait=12'))),
+      poll(url, whole, untilEnded),
+      askEvents(url, { key, after }),
+    ]);
+    expect(seconds).toBeGreaterThan(12);
+    expect(seconds).toBeLessThan(16);
+    expect(answer && [answer.status, answer.data['status'], applied(answer)]).toEqual([200, 'queued', 'wait=12']);
+    expect([ofJob.data['status'], applied(ofJob), leftOf(ofJob)]).toEqual(['queued', untilEnded, left]);
+    const none = { events: [], next: after };
+    expect([ofEvents.data, applied(ofEvents), leftOf(ofEvents)]).toEqual([none, 'wait=60', leftOfEvents]);
   });
 });
 
 describe('a request for events that waits', () => {
-  const eventsPath = (after: string) => `/video/events?after=${after}`;
-  const askEvents = (url: string, { key, after }: { key: string; after: string }, prefer = 'wait=60') =>
-    call(url, eventsPath(after), { key, headers: { prefer } });
-  const now = async (key: string) => String((await call(service.url, eventsPath('now'), { key })).data['next']);
-
   it('is answered at every process once any download of the account ends, and not by that of another account', async () => {
     const { url, sampleUrl } = service;
     await using other = await service.startRole('api');
@@ -233,13 +240,11 @@ describe('a request for events that waits', () => {
     expect((await last).data['events']).toEqual([]);
   });
 
-  it('takes no place of the hour where it has waited a whole minute in vain, and one where its client goes away', async () => {
+  it('takes a place of the hour where its client goes away', async () => {
     const { url } = service;
     const { key } = await service.openAccount('dev_100');
     const after = await now(key);
     const left = leftOf(await call(url, eventsPath(after), { key }));
-    const answer = await askEvents(url, { key, after });
-    expect([answer.data, applied(answer), leftOf(answer)]).toEqual([{ events: [], next: after }, 'wait=60', left]);
     const headers = { authorization: `Bearer ${key}`, prefer: 'wait=60' };
     const sent = get(`${url}/api/v1${eventsPath(after)}`, { headers, agent: false }).on('error', () => undefined);
     await untilWaiting(url, 1);

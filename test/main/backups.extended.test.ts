@@ -4,6 +4,7 @@ import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statS
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { notesFolder } from '../../src/adapters/files/file-key.ts';
 import { expectRefusal, within } from '../cli/command-line.ts';
 import { queue } from '../support/downloads.ts';
 import { openPatientPool } from '../support/patient-pool.ts';
@@ -13,7 +14,11 @@ import { scaled } from '../support/proof-scale.ts';
 import { readLog } from '../support/read-log.ts';
 import { type OpenedAccount, runCommand, type Service, startService } from '../support/service.ts';
 import { canMountSmallDisk, mountSmallDisk } from '../support/small-disk.ts';
-import { temporaryDirectory, temporaryDirectoryOfFile } from '../support/temporary-directory.ts';
+import {
+  temporaryDataDirectory,
+  temporaryDirectory,
+  temporaryDirectoryOfFile,
+} from '../support/temporary-directory.ts';
 import { pauseOfClient, waitFor } from '../support/wait-for.ts';
 
 /** Backups of a running service: each is restored elsewhere, and a service is started on it. */
@@ -58,7 +63,7 @@ async function tokensInLogOf({ dataDirectory }: Service): Promise<Set<string>> {
 
 /** Restores a backup into a new folder, and starts a service on it. */
 async function startRestored(backup: string): Promise<Service> {
-  const data = join(temporaryDirectory(), 'data');
+  const data = join(temporaryDataDirectory(), 'data');
   const { code, stderr } = await within({ REELTALLY_DATA: data })('backup', 'restore', backup);
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
   expect(statSync(data).mode & 0o777).toBe(0o700);
@@ -111,7 +116,7 @@ it('a pending void is restored too', async () => {
   const backup = join(backups, 'pending');
   await service.cli('backup', 'create', backup);
   await pool.query('delete from pending_voids');
-  const data = join(temporaryDirectory(), 'data');
+  const data = join(temporaryDataDirectory(), 'data');
   await within({ REELTALLY_DATA: data })('backup', 'restore', backup);
   const other = await createMigratedDatabase();
   onTestFinished(() => other.drop());
@@ -128,6 +133,8 @@ describe('a backup', () => {
   beforeAll(async () => {
     mkdirSync(join(service.dataDirectory, 'files'), { recursive: true });
     writeFileSync(join(service.dataDirectory, 'files', 'film.mp4'), 'a film');
+    mkdirSync(join(service.dataDirectory, 'files', notesFolder), { recursive: true });
+    writeFileSync(join(service.dataDirectory, 'files', notesFolder, 'a-note'), 'a note');
     await service.cli('backup', 'create', whole);
   });
 
@@ -137,6 +144,8 @@ describe('a backup', () => {
     expect(statSync(join(whole, 'data/secret')).mode & 0o777).toBe(0o600);
     expect(statSync(join(whole, 'data/event-store/events.sqlite')).mode & 0o777).toBe(0o600);
     expect(readFileSync(join(whole, 'data/files/film.mp4'), 'utf8')).toBe('a film');
+    // A restored log is compared with the newest note that was kept, and not with one of its own age.
+    expect(existsSync(join(whole, 'data/files', notesFolder))).toBe(false);
   });
 
   it('without files has none of them', async () => {
@@ -196,7 +205,7 @@ describe('a backup', () => {
   const forge = (backup: string) => {
     const database = new DatabaseSync(join(backup, log));
     database.exec(
-      `update events set data = cast(replace(cast(data as text), 'owner@example.com', 'other@example.com') as blob)`,
+      `update events set data = cast(replace(cast(data as text), '"personal":"A', '"personal":"B') as blob)`,
     );
     database.close();
     const sha256 = createHash('sha256')

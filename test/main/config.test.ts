@@ -109,6 +109,8 @@ const wrongValues: Record<string, string> = {
   REELTALLY_URL: 'example.com',
   REELTALLY_SECRET: 'short',
   REELTALLY_OLD_SECRETS: 'short',
+  PROOF_SIGNING_KEY: 'short',
+  PROOF_ORIGIN: 'a b',
   DEMO: 'yes',
   STAFF_PORT: '-1',
   STAFF_URL: 'staff.example',
@@ -137,6 +139,7 @@ const wrongValues: Record<string, string> = {
   ATTEMPT_TIMEOUT_SECONDS: '1',
   FILE_RETENTION_SECONDS: '1',
   CLOSING_GRACE_SECONDS: 'x',
+  DOCUMENT_RETENTION_YEARS: '-1',
   STAFF_APPROVAL_CENTS: '-1',
   INVOICE_ISSUER: 'x'.repeat(201),
   SMTP_URL: 'smtp://a?b',
@@ -147,7 +150,7 @@ const wrongValues: Record<string, string> = {
 };
 
 /** They are secrets, or usually hold one. */
-const neverShown = /SECRET|SMTP_URL|EVENTSTORE_URL|DATABASE_URL|NATS_URL|OTLP_ENDPOINT|EGRESS_PROXY/;
+const neverShown = /SECRET|PROOF_SIGNING_KEY|SMTP_URL|EVENTSTORE_URL|DATABASE_URL|NATS_URL|OTLP_ENDPOINT|EGRESS_PROXY/;
 
 describe('a wrong value', () => {
   it.each(Object.entries(wrongValues))('of %s (%s) is named in our words', (name, value) => {

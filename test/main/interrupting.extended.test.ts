@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { isLongProof } from '../support/proof-scale.ts';
 import { cliCommand, type OnTerminal, spawnCommand, startOnTerminal } from '../support/service.ts';
-import { temporaryDirectory } from '../support/temporary-directory.ts';
+import { temporaryDataDirectory } from '../support/temporary-directory.ts';
 import { waitFor } from '../support/wait-for.ts';
 
 /** A trial of the sandbox that is under way ends by itself, a moment after the process that began it. */
@@ -68,7 +68,7 @@ async function endOf(start: OnTerminal, instant: string): Promise<number | null>
 
 describe('Ctrl-C on a terminal', () => {
   it('ends a start cleanly whenever it comes, and lets the next one go on', async () => {
-    const directory = join(temporaryDirectory(), 'data');
+    const directory = join(temporaryDataDirectory(), 'data');
     const environment = { REELTALLY_DATA: directory };
     for (const [instant, isThere] of instants) {
       await using start = startOnTerminal([...begun, ...cliCommand, 'serve'], environment);
@@ -88,7 +88,7 @@ describe('Ctrl-C on a terminal', () => {
   });
 
   it('through npm, too, which passes the signal on', async () => {
-    const fresh = join(temporaryDirectory(), 'data');
+    const fresh = join(temporaryDataDirectory(), 'data');
     await using start = startOnTerminal(['npm', 'start'], { REELTALLY_DATA: fresh });
     await waitFor(() => start.screen().includes('Making a new'), { what: 'the start', pollMs: 1 });
     start.type('\u0003');
@@ -99,7 +99,7 @@ describe('Ctrl-C on a terminal', () => {
 });
 
 it('the same Ctrl-C twice, from the terminal and from npm, still ends it in order', async () => {
-  const directory = join(temporaryDirectory(), 'data');
+  const directory = join(temporaryDataDirectory(), 'data');
   const child = spawnCommand(['serve'], { REELTALLY_DATA: directory, DEMO: 'empty' });
   let screen = '';
   child.stdout.setEncoding('utf8').on('data', (text: string) => (screen += text));

@@ -6,11 +6,11 @@ import { weakSandboxNotice } from '../../src/main/downloader-sandbox.ts';
 import { familyOf, listProcesses, readProcessFile } from '../../src/system/processes.ts';
 import { noDownloads } from '../http/shared-service.ts';
 import { runCommand, startService } from '../support/service.ts';
-import { temporaryDirectory } from '../support/temporary-directory.ts';
+import { temporaryDataDirectory } from '../support/temporary-directory.ts';
 import { waitFor } from '../support/wait-for.ts';
 
 it('a service that says it is ready is found by commands, and has what its start screen shows', async () => {
-  const REELTALLY_DATA = join(temporaryDirectory(), 'data');
+  const REELTALLY_DATA = join(temporaryDataDirectory(), 'data');
   const PORT = String(await freePort());
   const starting = startService({ ...noDownloads, REELTALLY_DATA, PORT });
   onTestFinished(async () => (await starting)[Symbol.asyncDispose]());

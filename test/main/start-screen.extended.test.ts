@@ -5,7 +5,7 @@ import { promisify } from 'node:util';
 import { expect, it, onTestFailed } from 'vitest';
 import { prepareDataDirectory } from '../support/films-and-engine-of-run.ts';
 import { cliCommand, type Environment, spawnCommand, startOnTerminal } from '../support/service.ts';
-import { temporaryDirectory } from '../support/temporary-directory.ts';
+import { temporaryDataDirectory, temporaryDirectory } from '../support/temporary-directory.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { root } from '../tidy/source-files.ts';
 
@@ -35,7 +35,7 @@ async function pasted(lines: readonly string[], environment: Environment): Promi
 }
 
 it('the screen of a start fits a terminal, and each of its lines works', async () => {
-  const environment = { REELTALLY_DATA: join(temporaryDirectory(), 'data'), DEMO: 'empty' };
+  const environment = { REELTALLY_DATA: join(temporaryDataDirectory(), 'data'), DEMO: 'empty' };
   await using start = startOnTerminal([...cliCommand, 'serve'], environment);
   onTestFailed(() => console.error(start.screen()));
   await waitFor(() => isWhole(start.screen()), { what: 'the screen' });

@@ -12,7 +12,7 @@ import { isLongProof } from '../support/proof-scale.ts';
 import { startRefusingEventStore } from '../support/refusing-event-store.ts';
 import { cliCommand, spawnCommand } from '../support/service.ts';
 import { type SilentServer, startSilentServer } from '../support/silent-server.ts';
-import { temporaryDirectory } from '../support/temporary-directory.ts';
+import { temporaryDataDirectory } from '../support/temporary-directory.ts';
 import { waitFor } from '../support/wait-for.ts';
 
 const parts = ['EVENTSTORE_URL', 'DATABASE_URL', 'NATS_URL'] as const;
@@ -41,7 +41,7 @@ const serve = (role: string, more: Record<string, string>) =>
   // Its own folder: only one process has it at a time in role all.
   spawnCommand(['serve', '--role', role], {
     ...installation.environment,
-    ...(role === 'all' && { REELTALLY_DATA: temporaryDirectory() }),
+    ...(role === 'all' && { REELTALLY_DATA: temporaryDataDirectory() }),
     ...more,
   });
 
@@ -115,7 +115,7 @@ describe('the end of the npm that started it', () => {
         PATH: process.env['PATH'],
         PORT: '0',
         npm_lifecycle_event: 'start',
-        REELTALLY_DATA: temporaryDirectory(),
+        REELTALLY_DATA: temporaryDataDirectory(),
         ...environment,
       },
       stdio: ['ignore', 'pipe', 'ignore'],
@@ -149,7 +149,7 @@ describe('the end of the npm that started it', () => {
 const startsInVain = (part: (typeof parts)[number], url: string) =>
   Promise.all(
     rolesAt(part).map(async (role) => {
-      const environment = { ...installation.environment, REELTALLY_DATA: temporaryDirectory(), [part]: url };
+      const environment = { ...installation.environment, REELTALLY_DATA: temporaryDataDirectory(), [part]: url };
       const { code, stderr } = await runIn(environment)('serve', '--json', '--role', role);
       return { role, code, stderr };
     }),

@@ -9,7 +9,7 @@ import { logUnderTest } from '../commands/log-under-test.ts';
 import { ask, midNovember, writersOf } from '../commands/usage-account.ts';
 import { plan } from '../domain/usage-examples.ts';
 import { patienceMs } from '../support/wait-for.ts';
-import { readModelsOfFile } from './read-models-under-test.ts';
+import { readModelsOfFile, testMacs } from './read-models-under-test.ts';
 
 const log = logUnderTest();
 const models = readModelsOfFile(log, apiKeys, usageAndJobs);
@@ -62,7 +62,7 @@ describe('an issued key', () => {
       revoked: false,
       admitted_ms: [],
     });
-    expect(await listApiKeys(models.pool, accountId)).toEqual([
+    expect(await listApiKeys(models.pool, { accountId, macs: testMacs })).toEqual([
       {
         key_id: keyId,
         account_id: accountId,
@@ -91,7 +91,7 @@ describe('a revoked key', () => {
       { revoked: true },
       { revoked: false },
     ]);
-    const listed = await listApiKeys(models.pool, accountId);
+    const listed = await listApiKeys(models.pool, { accountId, macs: testMacs });
     expect(listed.find(({ key_id }) => key_id === one.keyId)?.revoked_at).toBe(midNovember);
   });
 

@@ -43,8 +43,8 @@ export class GeneratedAccount {
   readonly #period: ReturnType<typeof firstBillingPeriod>;
   readonly #usageStream: string;
   readonly #ends = new Map<string, { revision: number; hash: string }>();
-  /** Id of the event that opened the period, which the first invoice names. */
-  #openedId = '';
+  /** The event that opened the period, which the first invoice names. */
+  #opened = { id: '', hash: '' };
   #downloads = 0;
   #unworked: { token: string; revision: number }[] = [];
 
@@ -72,7 +72,7 @@ export class GeneratedAccount {
         data: { ...period, previous_period_start: null, terms: { ...terms, overage_cap_cents: null } },
       },
     ]);
-    this.#openedId = first.events[0]?.id ?? '';
+    this.#opened = { id: first.events[0]?.id ?? '', hash: this.#ends.get(this.#usageStream)?.hash ?? '' };
     return [opened, first];
   }
 
@@ -103,7 +103,7 @@ export class GeneratedAccount {
   invoice(): Append {
     const { accountId: account_id } = this;
     const { start: period_start, end: period_end } = this.#period;
-    const event = { stream: this.#usageStream, revision: 0, id: this.#openedId };
+    const event = { stream: this.#usageStream, revision: 0, ...this.#opened };
     const line = { kind: 'fee', plan: plan.plan, period_start, period_end, cents: plan.fee_cents, event } as const;
     const covered = { account_id, covers: 'opening', period_start, period_end } as const;
     const issued = { number: 1, ...covered, currency: 'USD', lines: [line], total_cents: plan.fee_cents } as const;

@@ -16,6 +16,7 @@ import { readCustomers } from '../../projections/customers.ts';
 import { readInvoices } from '../../projections/invoices.ts';
 import { listJobDays } from '../../projections/job-days.ts';
 import { listPeopleOfAddress } from '../../projections/people.ts';
+import { nodesOf as proofNodesOf, readHeadFor } from '../../projections/proofs.ts';
 import {
   type DownloadFilter,
   listAccountDownloads,
@@ -42,6 +43,8 @@ import { listPeriodCharges } from '../../projections/queries/period-charges.ts';
 import { listPlatformOutage } from '../../projections/queries/platform-outage.ts';
 import { readSalesPage, readSumsOfPage, type SalesFilter } from '../../projections/queries/sales-book.ts';
 import { search } from '../../projections/queries/search-by-id-or-number.ts';
+import { readSignedLog } from '../../projections/queries/signed-log.ts';
+import { readTile } from '../../projections/queries/tiles.ts';
 import { listUsageOfKeys } from '../../projections/queries/usage-of-keys.ts';
 import { readWhatWaits } from '../../projections/queries/what-waits.ts';
 import { listStaffMembers, listStaffOfAddress, readStaffMember } from '../../projections/staff.ts';
@@ -53,6 +56,7 @@ import {
   listPeriodsInGrace,
   listPeriodsToClose,
 } from '../../projections/work-lists/due-periods.ts';
+import { inclusionProof } from '../../src/proof/merkle-tree.ts';
 import { scaled } from '../support/proof-scale.ts';
 import { patienceMs } from '../support/wait-for.ts';
 import { createReadModels, testMacs, type TestReadModels } from './read-models-under-test.ts';
@@ -124,6 +128,7 @@ beforeAll(async () => {
   );
   await fillCustomers(pool);
   await fillForStaff(pool);
+  await fillProofs(pool);
   await pool.query('vacuum analyze');
 });
 
@@ -151,6 +156,30 @@ async function fillCustomers(pool: Pool): Promise<void> {
     small,
     testMacs.sign('people', '@kuhn.example'),
   ]);
+}
+
+/** A signed tree, whose last subtrees are small. Its hashes are no hashes of anything. */
+const leaves = scaled(20_000, 100_000) + 15;
+const leafEvent = (index: number) => uuidOf(`leaf ${String(index)}`);
+
+async function fillProofs(pool: Pool): Promise<void> {
+  await pool.query(
+    `insert into proof_leaves
+     select n, repeat(md5(n::text), 2), 'InvoiceIssued', 'invoices-a', n, md5('leaf ' || n)::uuid, n
+     from generate_series(0, $1::int - 1) n`,
+    [leaves],
+  );
+  await pool.query(
+    `insert into proof_nodes
+     select level, n, repeat(md5(level || ' ' || n), 2)
+     from generate_series(0, 20) level, generate_series(0, ($1::int >> level) - 1) n`,
+    [leaves],
+  );
+  await pool.query(
+    `insert into proof_heads
+     select n, 'log', '', 'note', 'key', n, n, now() from generate_series(1, $1::int) n`,
+    [leaves],
+  );
 }
 
 /** What staff look at: everybody's money in two years, and what was given back. */
@@ -473,7 +502,9 @@ describe('downloads that have ended', () => {
 
 it('the usage of keys looks at the downloads of its period alone', async () => {
   const period = { start: queuedAt(0), end: queuedAt(300) };
-  const { looked } = await lookedAt((client) => listUsageOfKeys(client, { accountId: largest, period, limit: 100 }));
+  const { looked } = await lookedAt((client) =>
+    listUsageOfKeys(client, { accountId: largest, period, limit: 100, macs: testMacs }),
+  );
   // Every third download is of this account.
   expect(looked).toEqual({ whole: [], rows: 99, statements: 1 });
 });
@@ -621,7 +652,7 @@ describe('the other queries of staff', () => {
     ['an event', 1, async (client) => [await findEvent(client, uuidOf('w7'))]],
     // Its invoices and credit notes.
     ['documents of an account', 22, async (client) => (await readInvoices(client, small)).invoices],
-    ['keys of an account', 3, (client) => listApiKeys(client, small)],
+    ['keys of an account', 3, (client) => listApiKeys(client, { accountId: small, macs: testMacs })],
     // The newest of each kind.
     ['all of an account', 24 + 10 + 22 + 10 + 20 + 10, async (client) => [await readAccountRecord(client, small)]],
   ])('%s', async (_name, rows, work) => {
@@ -726,7 +757,7 @@ describe('what is small, and what is counted up to a limit', () => {
 
   it('a download is read with what belongs to it, and an event with what is around it', async () => {
     const token = 'A' + md5('7');
-    const record = await lookedAt((client) => readDownloadRecord(client, token));
+    const record = await lookedAt((client) => readDownloadRecord(client, { token, macs: testMacs }));
     expect(record.result?.timeline.length).toBeGreaterThan(0);
     expect(record.looked).toMatchObject({ whole: [], statements: 3 });
     expect(record.looked.rows).toBeLessThanOrEqual(20);
@@ -771,7 +802,7 @@ describe('the other queries of pages', () => {
       4 + 4 * 22,
       (client) => pageAccountPeriods(client, { accountId: small, macs: testMacs, limit: 4 }),
     ],
-    ['keys with their use', 1, 6, (client) => listKeysWithUse(client, small)],
+    ['keys with their use', 1, 6, (client) => listKeysWithUse(client, { accountId: small, macs: testMacs })],
     [
       'the accounts of an address',
       1,
@@ -786,5 +817,34 @@ describe('the other queries of pages', () => {
     expect(result).toSatisfy((found) => (Array.isArray(found) ? found.length > 0 : Boolean(found)));
     expect(looked).toMatchObject({ whole: [], statements });
     expect(looked.rows).toBeLessThanOrEqual(rows);
+  });
+});
+
+describe('the signed log', () => {
+  it.each([0, 12_345, leaves - 1])('has the path of entry %i in one statement', async (index) => {
+    const { result, looked } = await lookedAt((client) => inclusionProof(index, leaves, proofNodesOf(client)));
+    expect(result.length).toBeGreaterThan(5);
+    expect(looked).toMatchObject({ whole: [], statements: 1 });
+    expect(looked.rows).toBeLessThanOrEqual(2 * Math.log2(leaves));
+  });
+
+  it('tells its newest head, the place of an entry, and whether the head covers it', async () => {
+    const log = await lookedAt((client) => readSignedLog(client));
+    expect(log).toMatchObject({ result: { size: leaves }, looked: { whole: [], rows: 1, statements: 1 } });
+    const place = await lookedAt(async (client) => (await readSignedLog(client))?.indexOf(leafEvent(12_345)));
+    expect(place).toEqual({ result: 12_345, looked: { whole: [], rows: 2, statements: 2 } });
+    const head = await lookedAt((client) => readHeadFor(client, leafEvent(12_345)));
+    expect(head).toEqual({ result: { note: 'note', covers: true }, looked: { whole: [], rows: 2, statements: 1 } });
+  });
+
+  it.each(['entries', 0, 1] as const)('has a tile of %s in one statement', async (level) => {
+    const width = level === 1 ? Math.floor(leaves / 256) : 256;
+    const index = level === 1 ? 0 : 3;
+    const { result, looked } = await lookedAt((client) =>
+      readTile(client, { level, index, width: Math.min(256, width) }),
+    );
+    expect(result.length).toBeGreaterThan(32);
+    expect(looked).toMatchObject({ whole: [], statements: 1 });
+    expect(looked.rows).toBe(Math.min(256, width));
   });
 });

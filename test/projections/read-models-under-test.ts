@@ -10,6 +10,8 @@ import { connectionsOfRebuild } from '../../projections/runner/rebuild.ts';
 import { runProjection } from '../../projections/runner/runner.ts';
 import { catchUp } from '../../projections/runner/wait-for-checkpoint.ts';
 import { deriveKeys } from '../../src/adapters/derive-keys.ts';
+import { withPersonalData } from '../../src/adapters/event-store/personal-data.ts';
+import { createPersonalKeys } from '../../src/adapters/postgres/personal-keys.ts';
 import { createRowMacs } from '../../src/adapters/postgres/row-macs.ts';
 import { createStoreOnStandby, type StoreOnStandby } from '../../src/adapters/postgres/store-on-standby.ts';
 import type { EventStore, Subscription } from '../../src/ports/event-store.ts';
@@ -76,7 +78,8 @@ export async function createReadModels({
       createAdmissions(openAnother(admissionSessionSettings), { measureTime: () => () => undefined, macs: testMacs }),
     run: (store, ...projections) =>
       projections.map((projection) => {
-        const runner = runProjection(projection, { store, macs: testMacs, pool: openAnother(), logger });
+        const opened = withPersonalData(store, createPersonalKeys(pool, testSecrets));
+        const runner = runProjection(projection, { store: opened, macs: testMacs, pool: openAnother(), logger });
         running.push({ store, projection, runner });
         return runner;
       }),

@@ -5,7 +5,7 @@ import type { Actor } from '../../src/domain/parse-event.ts';
 import { chargeDownloads } from '../commands/charged-account.ts';
 import { logUnderTest } from '../commands/log-under-test.ts';
 import { openUsage, type UsageAccount, writersOf } from '../commands/usage-account.ts';
-import { readModelsOfTest, type TestReadModels } from './read-models-under-test.ts';
+import { readModelsOfTest, testMacs, type TestReadModels } from './read-models-under-test.ts';
 
 const log = logUnderTest();
 let models: TestReadModels;
@@ -41,7 +41,7 @@ it('lists the downloads of each key and day, those of people first, page by page
   await models.caughtUp();
   const { accountId } = account;
   const list = (more: { after?: string; limit: number }) =>
-    listUsageOfKeys(models.pool, { accountId, period: november, ...more });
+    listUsageOfKeys(models.pool, { accountId, period: november, macs: testMacs, ...more });
   const beyond = (downloads: number) => ({
     downloads,
     overage_downloads: downloads,

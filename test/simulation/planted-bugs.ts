@@ -569,8 +569,8 @@ export const plantedBugs: readonly PlantedBug[] = [
     'claim-of-nobody',
     'a mail that another dispatcher has claimed is sent by this one too',
     mailing,
-    'if (!claim) return;\n  const logged = await kind.read(waiting);\n  const { isRecorded, toldBy = null, awaitsAnother = false, drop } = logged;\n  const isNoted = claim.taken || toldBy !== null;',
-    'const logged = await kind.read(waiting);\n  const { isRecorded, toldBy = null, awaitsAnother = false, drop } = logged;\n  const isNoted = claim?.taken === true || toldBy !== null;',
+    'if (!claim) return;\n  const logged = await kind.read(waiting);\n  const { isRecorded, toldBy = null, isEarly = false, drop } = logged;\n  const isNoted = claim.taken || toldBy !== null;',
+    'const logged = await kind.read(waiting);\n  const { isRecorded, toldBy = null, isEarly = false, drop } = logged;\n  const isNoted = claim?.taken === true || toldBy !== null;',
   ),
   bug(
     'read-before-claim',

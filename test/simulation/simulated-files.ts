@@ -1,4 +1,4 @@
-import { keyPath } from '../../src/adapters/files/file-key.ts';
+import { keyPath, notePath } from '../../src/adapters/files/file-key.ts';
 import { sleep } from '../../src/async/sleep.ts';
 import { type FileKey, type FileStore, FileStoreUnavailable, type RemovedFiles } from '../../src/ports/files.ts';
 import type { Network } from './event-log-client.ts';
@@ -11,6 +11,7 @@ export class SimulatedFiles implements FileStore {
   readonly #sizes = new Map<string, number>();
   /** When the last link to a file ends, in milliseconds of Unix time. */
   readonly #linkedUntilMs = new Map<string, number>();
+  readonly #notes = new Map<string, string>();
   #links = 0;
   onRemoval: (name: string, linkedUntilMs: number) => void = () => undefined;
 
@@ -28,6 +29,16 @@ export class SimulatedFiles implements FileStore {
     const name = keyPath(key);
     await this.#reach();
     this.#sizes.set(name, this.#take(path));
+  }
+
+  async readNote(name: string): Promise<string | undefined> {
+    await this.#reach();
+    return this.#notes.get(notePath(name));
+  }
+
+  async keepNote(name: string, text: string): Promise<void> {
+    await this.#reach();
+    this.#notes.set(notePath(name), text);
   }
 
   async sizeBytes(key: FileKey): Promise<number | undefined> {

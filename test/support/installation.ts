@@ -11,6 +11,7 @@ import {
   type Environment,
   openAccount,
   type OpenedAccount,
+  proofKeyOfTests,
   runCli,
   type ServiceProcess,
   type StartedBy,
@@ -21,7 +22,7 @@ import { makeDataDirectory } from './temporary-directory.ts';
 
 /** The engines alone, at their addresses; the service's roles are started one by one, as processes of their own. */
 export interface Installation extends AsyncDisposable {
-  environment: Environment & { EVENTSTORE_URL: string; DATABASE_URL: string };
+  environment: Environment & { EVENTSTORE_URL: string; DATABASE_URL: string; REELTALLY_SECRET: string };
   /** SIGSTOP and SIGCONT of the event store: it takes what it is sent, and says nothing. */
   silenceEventStore: () => void;
   wakeEventStore: () => void;
@@ -52,6 +53,7 @@ export async function startInstallation(given: Environment = {}): Promise<Instal
   const environment = {
     REELTALLY_DATA: join(directory, 'data'),
     REELTALLY_SECRET: 'a secret that is long enough for a test',
+    ...proofKeyOfTests,
     EVENTSTORE_URL: eventStore.url,
     DATABASE_URL: database.url,
     NATS_URL: nats.url,

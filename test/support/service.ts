@@ -134,8 +134,11 @@ async function givenAddresses(
   };
 }
 
+/** So that heads are signed also where a server is not embedded. */
+export const proofKeyOfTests = { PROOF_SIGNING_KEY: Buffer.alloc(32, 1).toString('base64') };
+
 async function serviceOn(dataDirectory: string, given: Environment): Promise<Service> {
-  const environment = { REELTALLY_DATA: dataDirectory, ...given };
+  const environment = { REELTALLY_DATA: dataDirectory, ...proofKeyOfTests, ...given };
   const running = await startProcess('all', environment);
   return {
     ...running,

@@ -21,6 +21,9 @@ export function temporaryDirectory(parent?: string): string {
   return directory;
 }
 
+/** The same for the data of a service that the test starts itself. */
+export const temporaryDataDirectory = (): string => temporaryDirectory(inMemoryIfPossible());
+
 /** The same for the tests of one file: it is removed after them. */
 export function temporaryDirectoryOfFile(parent?: string): string {
   const directory = makeTemporaryDirectory(parent);

@@ -10,6 +10,7 @@ import { issuerEventSchemas } from '../../src/domain/issuer-events.ts';
 import { eventMetadata } from '../../src/domain/parse-event.ts';
 import { planTerms, terms } from '../../src/domain/plans.ts';
 import { staffEventSchemas } from '../../src/domain/staff-events.ts';
+import { treeHeadEventSchemas } from '../../src/domain/tree-head-events.ts';
 import { usageEventSchemas } from '../../src/domain/usage-events.ts';
 import { codeIn, sections, tableOf } from './markdown.ts';
 
@@ -23,6 +24,7 @@ const streams: [string, Readonly<Record<string, z.ZodType>>][] = [
   ['Stream `staff-{staff_id}`', staffEventSchemas],
   ['Stream `issuer`', issuerEventSchemas],
   ['Stream `audit-acknowledgements`', auditEventSchemas],
+  ['Stream `tree-heads`', treeHeadEventSchemas],
 ];
 const events = streams.flatMap(([, schemas]) => Object.entries(schemas));
 
@@ -61,6 +63,9 @@ function fieldsOfOne(name: string, property: Property): Field[] {
   const known = described.get(fieldNames(property));
   if (known !== undefined) return [{ name, type: known, values: [] }];
   if (property.properties) return fieldsOf(property, `${name}.`);
+  // Personal data is an object, or null once it was erased.
+  const personal = name === 'personal' ? property.anyOf?.find(({ properties }) => properties) : undefined;
+  if (personal) return fieldsOf(personal, `${name}.`);
   if (property.oneOf) return merge(property.oneOf.flatMap((variant) => fieldsOfOne(name, variant)));
   if (property.$ref !== undefined) return [{ name, type: 'any', values: [] }];
   const types = (property.anyOf ?? [property]).map(({ type }) => type ?? 'string');

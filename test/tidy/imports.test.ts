@@ -25,13 +25,14 @@ const rooms: Readonly<Record<string, Room>> = {
     packages: ['node:crypto', 'node:zlib', 'canonicalize', 'lru-cache', 'uuid'],
   },
   // What the projector writes, with the reads of one row.
-  projections: { rooms: ['src/async', 'src/domain', 'src/ports', 'projections/runner'] },
+  projections: { rooms: ['src/async', 'src/domain', 'src/ports', 'src/proof', 'projections/runner'] },
   // What pages, commands and exports read of several rows or tables; documents with the names that the log has for them.
   'projections/queries': {
     rooms: [
       'src/domain',
       'src/ports',
       'src/documents',
+      'src/proof',
       ...readModels,
       // What is overdue is what the calendar has not done.
       'projections/work-lists/unclosed-periods.ts',
@@ -57,8 +58,11 @@ const rooms: Readonly<Record<string, Room>> = {
       'projections/queries/account-downloads.ts',
       'projections/queries/ended-downloads.ts',
       'projections/queries/usage-of-keys.ts',
+      // Hashes of all accounts, which are public.
+      'projections/queries/tiles.ts',
       'src/documents',
       'src/openapi',
+      'src/proof',
     ],
   },
   // What both consoles share. It knows neither of them, and lists nothing over all accounts.
@@ -74,6 +78,10 @@ const rooms: Readonly<Record<string, Room>> = {
       'projections/credits-macs.ts',
       'projections/jobs.ts',
       'projections/queries/line-items.ts',
+      // Of a document that a page has found.
+      'projections/proofs.ts',
+      'projections/queries/document-proof.ts',
+      'src/proof/proof-file.ts',
       'projections/runner',
       'src/documents',
     ],
@@ -125,6 +133,7 @@ const rooms: Readonly<Record<string, Room>> = {
       // A mail says what the lines of a document are.
       'src/documents/invoice-document.ts',
       'src/audit/compare',
+      'src/proof',
     ],
   },
   'src/worker': { rooms: ['src/async', 'src/domain', 'src/ports', 'src/commands'] },
@@ -139,9 +148,15 @@ const rooms: Readonly<Record<string, Room>> = {
       'src/audit/compare',
       'src/audit/rules',
       'src/documents',
+      'src/proof',
       'src/transfer',
       'src/client',
     ],
+  },
+  // Proofs of documents, over the hash trees and signed notes of public formats.
+  'src/proof': {
+    rooms: ['src/domain', 'src/ports', 'src/commands/handler/hash-chain.ts'],
+    packages: ['node:crypto', 'canonicalize'],
   },
   // The story of a demo, told through the commands; the files of its downloads have the names of real ones.
   'src/demo': {
@@ -192,6 +207,7 @@ const readByOwners = [
   'listDocuments',
   'findInvoice',
   'findCreditNote',
+  'readHeadFor',
   'listApiKeys',
   'readApiKey',
   'hasIdempotencyKey',

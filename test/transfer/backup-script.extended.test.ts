@@ -3,6 +3,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSy
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, it, onTestFinished } from 'vitest';
+import { notesFolder } from '../../src/adapters/files/file-key.ts';
 import { within } from '../cli/command-line.ts';
 import { createMigratedDatabase } from '../support/postgres.ts';
 import { openEventStore } from '../support/shared-event-stores.ts';
@@ -11,6 +12,7 @@ import { root } from '../tidy/source-files.ts';
 import { postgresPrograms } from './postgres-programs.ts';
 
 const execute = promisify(execFile);
+const backedUp = ['SHA256SUMS', 'files.tar', 'log.ndjson.gz', 'pending-voids.sql', 'personal-keys.sql'];
 
 it('deploy/backup.sh exports the log, copies the finished files, and never replaces a backup; so it does for Compose', async () => {
   const store = await openEventStore();
@@ -23,6 +25,9 @@ it('deploy/backup.sh exports the log, copies the finished files, and never repla
   const [files, programs] = [join(directory, 'files'), join(directory, 'programs')];
   for (const folder of [files, programs]) mkdirSync(folder);
   writeFileSync(join(files, 'film.mp4'), 'a film');
+  // Notes stay: a restored log is compared with the newest of them.
+  mkdirSync(join(files, notesFolder));
+  writeFileSync(join(files, notesFolder, 'erased-accounts'), '');
   const environment = {
     HOME: directory,
     FILES_DIRECTORY: files,
@@ -40,7 +45,7 @@ it('deploy/backup.sh exports the log, copies the finished files, and never repla
   const target = join(directory, 'backup');
   await expect(backUp(target, { PGDATABASE: '' })).rejects.toThrow(/PGDATABASE is not set/);
   await backUp(target);
-  expect(readdirSync(target).sort()).toEqual(['SHA256SUMS', 'files.tar', 'log.ndjson.gz', 'pending-voids.sql']);
+  expect(readdirSync(target).sort()).toEqual(backedUp);
   expect(statSync(target).mode & 0o777).toBe(0o700);
   expect(await filesOf(target)).toEqual(['./film.mp4']);
   await execute('sha256sum', ['--quiet', '-c', 'SHA256SUMS'], { cwd: target });
@@ -59,7 +64,7 @@ it('deploy/backup.sh exports the log, copies the finished files, and never repla
   const composed = join(directory, 'composed');
   const path = [programs, dirname(process.execPath), environment.PATH].join(':');
   await backUp(composed, { PATH: path, REELTALLY_DATA: inContainer }, '--compose');
-  expect(readdirSync(composed).sort()).toEqual(['SHA256SUMS', 'files.tar', 'log.ndjson.gz', 'pending-voids.sql']);
+  expect(readdirSync(composed).sort()).toEqual(backedUp);
   expect(await filesOf(composed)).toEqual(['./film.mp4']);
   expect(readdirSync(inContainer)).toEqual([]);
 
@@ -156,5 +161,5 @@ function silentPostgres(directory: string): string {
 
 async function filesOf(backup: string): Promise<string[]> {
   const { stdout } = await execute('tar', ['-tf', join(backup, 'files.tar')]);
-  return stdout.split('\n').filter((name) => name.endsWith('.mp4'));
+  return stdout.split('\n').filter((name) => name !== '' && !name.endsWith('/'));
 }

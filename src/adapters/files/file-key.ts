@@ -33,3 +33,13 @@ export function keyPath({ token, claimRevision, name }: FileKey): string {
   if (!isFileName(name)) throw new RangeError(`A stored file cannot be named ${JSON.stringify(name)}.`);
   return `${checkedToken(token)}/${claimRevision}/${name}`;
 }
+
+/** The folder of notes. No token has a dot, so it is never taken for one. */
+export const notesFolder = 'signed.notes';
+
+/** @throws {RangeError} as above */
+export function notePath(name: string): string {
+  if (!/^[a-z0-9][a-z0-9.-]{0,199}$/.test(name))
+    throw new RangeError(`A note cannot be named ${JSON.stringify(name)}.`);
+  return `${notesFolder}/${name}`;
+}

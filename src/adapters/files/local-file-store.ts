@@ -1,8 +1,21 @@
-import { copyFile, type FileHandle, lstat, mkdir, open, opendir, readdir, rename, rm, rmdir } from 'node:fs/promises';
+import {
+  copyFile,
+  type FileHandle,
+  lstat,
+  mkdir,
+  open,
+  opendir,
+  readdir,
+  readFile,
+  rename,
+  rm,
+  rmdir,
+} from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { FileKey, FileStore } from '../../ports/files.ts';
 import { syncToDisk } from '../../system/disk.ts';
-import { checkedToken, contentTypeOf, isToken, keyPath } from './file-key.ts';
+import { writePrivateFile } from '../../system/private-files.ts';
+import { checkedToken, contentTypeOf, isToken, keyPath, notePath } from './file-key.ts';
 import { createSignedLinks, type LinkOptions } from './signed-links.ts';
 
 export interface LocalFileStoreOptions extends LinkOptions {
@@ -138,6 +151,18 @@ export function createLocalFileStore(options: LocalFileStoreOptions): LocalFileS
     },
     tokens: () => listTokens(options.directory),
     link: async (key, served) => links.link(key, served),
+    async readNote(name) {
+      return readFile(join(options.directory, notePath(name)), 'utf8').catch((error: unknown) => {
+        if (isCode(error, 'ENOENT')) return undefined;
+        throw error;
+      });
+    },
+    async keepNote(name, text) {
+      const path = join(options.directory, notePath(name));
+      await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+      writePrivateFile(path, text);
+      await syncToDisk(dirname(path));
+    },
     async verifyLink(url, nowMs) {
       const genuine = links.read(url);
       if (genuine === undefined) return { ok: false, status: 403 };

@@ -12,7 +12,7 @@ import {
   type RemovedFiles,
 } from '../../ports/files.ts';
 import { servicePart, type ServiceParts } from '../../ports/service-parts.ts';
-import { checkedToken, contentTypeOf, isToken, keyPath } from './file-key.ts';
+import { checkedToken, contentTypeOf, isToken, keyPath, notePath } from './file-key.ts';
 
 export interface S3FileStoreOptions {
   bucket: string;
@@ -125,6 +125,11 @@ export async function createS3FileStore(options: S3FileStoreOptions): Promise<Fi
     purge: (token, except) => purge(context, token, except?.token === token ? context.nameOf(except) : undefined),
     tokens: () => listTokens(context),
     link: async (key, served) => sign(context, key, served),
+    readNote: (name) => readNote(context, prefix + notePath(name)),
+    keepNote: async (name, text) => {
+      const put = { Bucket, Key: prefix + notePath(name), Body: text, ContentType: 'text/plain; charset=utf-8' };
+      await context.reach('keep a note', client.send(new sdk.PutObjectCommand(put), withinTimeout()));
+    },
   };
 }
 
@@ -163,6 +168,21 @@ async function sizeOf({ sdk, client, options, reach }: Context, Key: string): Pr
     }),
   );
   return head?.ContentLength;
+}
+
+/** @returns undefined for a missing note */
+async function readNote({ sdk, client, options, reach }: Context, Key: string): Promise<string | undefined> {
+  const read = async () => {
+    const { Body } = await client.send(new sdk.GetObjectCommand({ Bucket: options.bucket, Key }), withinTimeout());
+    return await Body?.transformToString();
+  };
+  return await reach(
+    'read a note',
+    read().catch((error: unknown) => {
+      if (error instanceof sdk.NoSuchKey) return undefined;
+      throw error;
+    }),
+  );
 }
 
 async function upload(

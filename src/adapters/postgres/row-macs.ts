@@ -1,15 +1,9 @@
-import {
-  createCipheriv,
-  createDecipheriv,
-  createHmac,
-  type KeyObject,
-  randomBytes,
-  timingSafeEqual,
-} from 'node:crypto';
+import { createHmac, type KeyObject, timingSafeEqual } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import type { Logger } from 'pino';
 import type { RowObserver } from '../../ports/observers.ts';
 import type { RowMacs, TableWithMacs } from '../../ports/row-macs.ts';
+import { decryptBytes, encryptBytes } from '../aes-gcm.ts';
 import type { DerivedKeys } from '../derive-keys.ts';
 
 /** The most rows that are remembered as logged; beyond it, a row may be logged again. */
@@ -39,11 +33,11 @@ export function createRowMacs(
     secretIds: [...keys.keys()],
     sign: (table, text) => signWith(current.id, current.rowKey, table, text),
     signUnderEach: (table, text) => [...keys].map(([id, key]) => signWith(id, key, table, text)),
-    encrypt: (text) => `${current.id}.${encryptedWith(current.nameKey, text).toString('base64url')}`,
+    encrypt: (text) => `${current.id}.${encryptBytes(current.nameKey, Buffer.from(text)).toString('base64url')}`,
     decrypt: (encrypted) => {
       const [id = '', content = ''] = encrypted.split('.');
       const key = nameKeys.get(id);
-      return key && decryptedWith(key, Buffer.from(content, 'base64url'));
+      return key && decryptBytes(key, Buffer.from(content, 'base64url'))?.toString('utf8');
     },
     contradicted: ({ table, name }) => notBelieved(table, name, 'the log does not have the event that it stands for'),
     verifies: ({ table, name, text, mac }) => {
@@ -57,31 +51,6 @@ export function createRowMacs(
       return false;
     },
   };
-}
-
-const cipher = 'aes-256-gcm';
-const nonceBytes = 12;
-const tagBytes = 16;
-
-/** NIST SP 800-38D: a random nonce of 96 bits for each text, then the tag, then the text. */
-function encryptedWith(key: KeyObject, text: string): Buffer {
-  const nonce = randomBytes(nonceBytes);
-  const encrypting = createCipheriv(cipher, key, nonce);
-  const content = Buffer.concat([encrypting.update(text, 'utf8'), encrypting.final()]);
-  return Buffer.concat([nonce, encrypting.getAuthTag(), content]);
-}
-
-function decryptedWith(key: KeyObject, encrypted: Buffer): string | undefined {
-  if (encrypted.length < nonceBytes + tagBytes) return undefined;
-  const [nonce, rest] = [encrypted.subarray(0, nonceBytes), encrypted.subarray(nonceBytes)];
-  const decrypting = createDecipheriv(cipher, key, nonce, { authTagLength: tagBytes });
-  decrypting.setAuthTag(rest.subarray(0, tagBytes));
-  try {
-    return Buffer.concat([decrypting.update(rest.subarray(tagBytes)), decrypting.final()]).toString('utf8');
-  } catch {
-    // Somebody has changed the row.
-    return undefined;
-  }
 }
 
 /** The MAC covers the table's name, so that no row can be moved to another table. */

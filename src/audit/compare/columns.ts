@@ -1,6 +1,8 @@
 import type { Account, ApiKey, Person } from '../rules/account.ts';
+import type { RecordedEvent } from '../rules/audited-log.ts';
 import type { Completeness } from '../rules/completeness.ts';
 import type { Link } from '../rules/event-schemas.ts';
+import type { TreeNode } from '../rules/hash-tree.ts';
 import { feeOf } from '../rules/invoice-lines.ts';
 import type { Job } from '../rules/job.ts';
 import type { Charge, Period } from '../rules/period.ts';
@@ -25,7 +27,7 @@ const allOf = <Subject extends object>(example: Subject): Columns<Subject> =>
   fields((subject: Subject) => subject, ...(Object.keys(example) as (keyof Subject & string)[]));
 
 /** A label, which is personal: docs/events.md says no more of its form. */
-const labelOf = ({ data }: Link) => (Object(data.personal) as { label?: unknown }).label;
+const labelOf = ({ data }: Link) => (Object(data.personal) as { label?: unknown }).label ?? '';
 
 interface WindowOfKey {
   key: ApiKey;
@@ -59,6 +61,13 @@ type Change = Link & { accountId: string };
 /** A document, with the people whose mail is not recorded yet. */
 type DocumentRow = Link & { accountId: string; waiting: readonly string[] };
 
+/** A leaf of the tree of what was closed and invoiced. */
+interface Leaf {
+  event: RecordedEvent;
+  index: number;
+  entry: string;
+}
+
 /** An event of a download, as it is stored. */
 interface TimelineEntry {
   event: Link;
@@ -75,10 +84,11 @@ export const columns = {
     revision: ({ revision }) => revision,
     last_hash: ({ lastHash }) => lastHash,
     closed: ({ closed }) => closed !== undefined,
+    erased_at: ({ erased }) => erased?.metadata.time,
+    documents_until: ({ erased }) => erased?.data.documents_until,
   }),
   api_keys: of<ApiKey>({
     ...fields(({ issued }: ApiKey) => issued.data, 'key_id', 'account_id', 'key_hash', 'key_prefix'),
-    label: ({ issued }) => labelOf(issued),
     created_at: ({ issued }) => issued.metadata.time,
     revoked_at: ({ revokedAt }) => revokedAt,
   }),
@@ -278,6 +288,20 @@ export const columns = {
     ended_at: ({ ended }) => ended?.metadata.time,
     made_cents: ({ madeCents }) => madeCents,
     why: ({ why }) => why,
+  }),
+  proof_leaves: of<Leaf>({
+    leaf_index: ({ index }) => index,
+    hash: ({ entry }) => entry,
+    ...fields(({ event }: Leaf) => event, 'type', 'stream', 'revision'),
+    event_id: ({ event }) => event.id,
+    position: ({ event }) => event.position,
+  }),
+  proof_nodes: allOf<TreeNode>({ level: 0, node_index: 0, hash: '' }),
+  proof_heads: of<Link>({
+    ...fields(({ data }: Link) => data, 'size', 'origin', 'root', 'note', 'key'),
+    revision: ({ revision }) => revision,
+    position: ({ position }) => position,
+    time: ({ metadata }) => metadata.time,
   }),
 };
 

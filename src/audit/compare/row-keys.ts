@@ -3,6 +3,7 @@ import type { RecordedEvent } from '../rules/audited-log.ts';
 import { centsTaken } from '../rules/cents-taken.ts';
 import type { Link } from '../rules/event-schemas.ts';
 import { accountOf, parseStreamName } from '../rules/streams.ts';
+import { isTreeLeaf } from '../rules/tree-heads.ts';
 import type { Table } from './columns.ts';
 import { dayOf, outcomeOf } from './days.ts';
 import { phases } from './period-money.ts';
@@ -19,7 +20,7 @@ export const isChange = ({ type, data }: Link): boolean =>
 
 type KeyOf = (event: Link) => string | undefined | null | false;
 
-const keyOf: Readonly<Record<Exclude<Table, 'month_money' | 'job_days'>, KeyOf>> = {
+const keyOf: Readonly<Record<Exclude<Table, 'month_money' | 'job_days' | 'proof_leaves' | 'proof_nodes'>, KeyOf>> = {
   account_heads: ({ type, data }) => type === 'AccountOpened' && data.account_id,
   customers: ({ type, data }) => type === 'AccountOpened' && data.account_id,
   api_keys: ({ type, data }) => type === 'ApiKeyIssued' && data.key_id,
@@ -49,6 +50,7 @@ const keyOf: Readonly<Record<Exclude<Table, 'month_money' | 'job_days'>, KeyOf>>
   staff_tokens: ({ type, data }) => type === 'StaffTokenIssued' && data.token_id,
   staff_looks: ({ type, id }) => type === 'PersonalDataViewed' && id,
   corrections: ({ type, data }) => type === 'CorrectionAsked' && data.correction_id,
+  proof_heads: ({ type, data }) => type === 'TreeHeadSigned' && String(data.size),
   usage_changes: (event) => isChange(event) && event.id,
   usage_warnings: ({ type, id }) => (type === 'UsageWarningReached' || type === 'OverageCapReached') && id,
 };
@@ -68,11 +70,33 @@ function jobDayKeys(): (event: Link) => string[] {
   };
 }
 
+/** Leaves are numbered in the order of the log. @param keysOf names the rows of the leaf of an index */
+function leafKeys(keysOf: (index: number) => string[]): (event: Link) => string[] {
+  let size = 0;
+  return (event) => {
+    if (!isTreeLeaf(event)) return [];
+    size += 1;
+    return keysOf(size - 1);
+  };
+}
+
+/** The nodes that a leaf completes: itself, and each subtree whose last leaf it is. */
+function nodeKeys(leafIndex: number): string[] {
+  const keys = [`0 ${String(leafIndex)}`];
+  for (let [level, index] = [1, leafIndex]; index % 2 === 1; level += 1) {
+    index = (index - 1) / 2;
+    keys.push(`${String(level)} ${String(index)}`);
+  }
+  return keys;
+}
+
 /** The keys of the rows that each event makes in a table, as Postgres writes them. It is given the events of the log in order. */
 export function rowKeysOf(table: Table): (event: RecordedEvent) => readonly string[] {
   const keysOf = ((): ((event: Link) => readonly string[]) => {
     if (table === 'month_money') return monthKeys;
     if (table === 'job_days') return jobDayKeys();
+    if (table === 'proof_leaves') return leafKeys((index) => [String(index)]);
+    if (table === 'proof_nodes') return leafKeys(nodeKeys);
     return (event) => {
       const key = keyOf[table](event);
       return typeof key === 'string' ? [key] : [];

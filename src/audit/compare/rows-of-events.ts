@@ -69,7 +69,9 @@ export class RowsOfEvents implements ReplayObserver {
       this.#person(event, account, openerOf(accountId));
       return;
     }
-    if (type === 'AccountClosed') for (const key of account.keys.values()) this.#key(event, key, false);
+    if (type === 'AccountErased') for (const personId of account.people.keys()) this.#person(event, account, personId);
+    if (type === 'AccountClosed' || type === 'AccountErased')
+      for (const key of account.keys.values()) this.#key(event, key, false);
     if (type === 'PersonInvited' || type === 'PersonRemoved') {
       this.#person(event, account, data.person_id);
       return;

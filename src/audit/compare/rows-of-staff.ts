@@ -11,7 +11,7 @@ export const isOfStaff = (stream: string): boolean => pattern.test(stream);
 /** The e-mail address with which an event brings somebody in; null for an event without one. */
 export function emailOf({ type, data }: Link): string | null {
   if (type !== 'StaffInvited' && type !== 'StaffSignedIn') return null;
-  return (data.personal as { email: string | null }).email;
+  return (Object(data.personal) as { email?: string | null }).email ?? null;
 }
 
 /** Notes which rows each event of staff and of their corrections must have made or changed. */

@@ -79,6 +79,9 @@ export const kept: Readonly<Record<Table, Kept>> = {
     stream: `'invoices-' || account_id`,
     revision: 'revision',
   },
+  proof_leaves: { checkpoint: 'proofs', key: ['leaf_index'], stream: 'stream', revision: 'revision', isOfAll: true },
+  proof_nodes: { checkpoint: 'proofs', key: ['level', 'node_index'], ...ofAll },
+  proof_heads: { checkpoint: 'proofs', key: ['size'], stream: `'tree-heads'`, revision: 'revision', isOfAll: true },
   invoices: {
     checkpoint: 'invoices',
     key: ['event_id'],
@@ -89,8 +92,11 @@ export const kept: Readonly<Record<Table, Kept>> = {
 };
 
 /** True if the rows of a table never change. */
-export const isFixed = (table: Table): boolean =>
-  ['overage_ledger', 'invoices', 'job_timeline', 'staff_looks', 'usage_changes'].includes(table);
+export const isFixed = (table: Table): boolean => fixedTables.includes(table);
+const fixedTables: readonly Table[] = [
+  ...(['overage_ledger', 'invoices', 'job_timeline', 'staff_looks', 'usage_changes'] as const),
+  ...(['proof_leaves', 'proof_nodes', 'proof_heads'] as const),
+];
 /** Large tables, of which a whole batch is first compared at once, with the types of their keys. */
 const areMany: Partial<Record<Table, readonly string[]>> = {
   overage_ledger: ['uuid'],

@@ -7,6 +7,7 @@ import { Comparison, type ReadModelQueries, withinReach } from './comparison.ts'
 import { ExpectedRows } from './expected-rows.ts';
 import { kept, type Scope } from './rows.ts';
 import { RowsOfEvents } from './rows-of-events.ts';
+import { RowsOfProofs } from './rows-of-proofs.ts';
 import { RowsOfStaff } from './rows-of-staff.ts';
 
 /** The read models cannot be verified: one of them is behind, or the log or Postgres is unreachable. */
@@ -48,6 +49,7 @@ export class Verifier {
   readonly #options: VerifierOptions;
   readonly #rows: ExpectedRows;
   readonly #staffRows: RowsOfStaff;
+  readonly #proofRows: RowsOfProofs;
   readonly #comparison: Comparison;
   readonly #pageEvents: number;
   readonly #missingSinceMs = new Map<string, number>();
@@ -67,6 +69,7 @@ export class Verifier {
     const rows = new ExpectedRows((table) => accountId !== undefined && kept[table].isOfAll === true);
     this.#rows = rows;
     this.#staffRows = new RowsOfStaff(rows);
+    this.#proofRows = new RowsOfProofs(rows);
     this.replay = new Replay(
       (stream, from, maxCount) => this.#read(stream, from, maxCount),
       report,
@@ -142,6 +145,7 @@ export class Verifier {
     this.#isUsable = false;
     await this.replay.apply(event);
     this.#staffRows.apply(event);
+    this.#proofRows.apply(event);
     this.#isUsable = true;
   }
 

@@ -41,6 +41,9 @@ const requestBudgetMs = 10_000;
 /** True if no request that was accepted before an end can have taken that long. */
 const isAfterRequest = (time: string, end: string): boolean => Date.parse(time) > Date.parse(end) + requestBudgetMs;
 
+/** Personal data that no key opened is null, or still sealed as the log has it. */
+const isOpened = (personal: unknown): boolean => personal !== null && typeof personal !== 'string';
+
 /** An account, and the state that passes from one billing period to the next. */
 export class Account extends Chain<string> {
   opened: Link | undefined;
@@ -55,10 +58,15 @@ export class Account extends Chain<string> {
   /** The end of its last period. */
   lastEnded: Link | undefined;
   closed: Link | undefined;
+  /** Its personal data was erased. */
+  erased: Link | undefined;
+  /** The first event whose personal data has no key that opens it. */
+  #unreadable: Link | undefined;
   /** The newest download of each idempotency key. */
   readonly idempotencyKeys = new Map<string, Charge>();
 
   check(event: Link): void {
+    if (event.stored !== undefined && !isOpened(event.data.personal)) this.#unreadable ??= event;
     if (event.type === 'AccountOpened') {
       this.#open(event);
       return;
@@ -68,7 +76,9 @@ export class Account extends Chain<string> {
       return;
     }
     this.mustEqual('account_events', event, { account_id: this.accountId });
-    if (event.type === 'AccountClosed') this.#close(event);
+    this.must('account_erased', !this.erased, event, 'type', 'none of an erased account');
+    if (event.type === 'AccountErased') this.#erase(event);
+    else if (event.type === 'AccountClosed') this.#close(event);
     else if (event.type === 'ClosingRequested') this.#requestClosing(event);
     else if (event.type === 'PersonSignedIn') this.#signIn(event);
     else if (event.type.startsWith('Person')) this.#person(event);
@@ -99,6 +109,24 @@ export class Account extends Chain<string> {
     this.must('account_closed', isByService, event, 'metadata.actor.type', 'staff or system');
     this.closed = event;
     for (const key of this.keys.values()) key.revokedAt ??= this.time;
+  }
+
+  /** With it nobody of its people can be reached any more, and its keys have no labels. */
+  #erase(event: Link): void {
+    this.must('account_erased', this.closed !== undefined, event, 'type', 'AccountClosed before');
+    const isByService = ['staff', 'system'].includes(event.metadata.actor.type);
+    this.must('account_erased', isByService, event, 'metadata.actor.type', 'staff or system');
+    this.erased = event;
+    for (const person of this.people.values()) {
+      if (person.removedAt === null) Object.assign(person, { removedAt: this.time, removal: event.position });
+    }
+  }
+
+  /** Who erases an account says so in the log; a key that is missing without that was lost. */
+  checkKeys(): void {
+    const unreadable = this.#unreadable;
+    if (unreadable && !this.erased)
+      this.wrong('personal_key', unreadable, 'data.personal', 'an object that its key opens');
   }
 
   /** An account is closed behind the end of its last period; its own stream may have been read first. */

@@ -8,6 +8,8 @@ export interface RecordedEvent {
   type: string;
   /** Any JSON; not parsed yet. */
   data: unknown;
+  /** The data as the log holds it, where personal data in `data` was decrypted: the hash chain covers this form. */
+  stored?: unknown;
   metadata: unknown;
   /** Commit position in the whole log; rises with every event. */
   position: bigint;

@@ -29,7 +29,8 @@ export class Chain<Owner extends string | null = string | null> {
 
   /** Checks that the event is the next one of the stream, chained to the last one, and no older. */
   follow(event: RecordedEvent): Link {
-    const { stream, revision, id, type, data, position } = event;
+    const { stream, revision, id, type, position } = event;
+    const data = event.stored ?? event.data;
     const { hash: found, ...metadata } = Object(event.metadata) as Link['metadata'];
     this.mustEqual('chain_revision', event, { revision: this.revision + 1 }, '');
     const link = Buffer.from(canonical({ stream, revision, id, type, data, metadata }));

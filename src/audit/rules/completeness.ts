@@ -97,6 +97,7 @@ export class Completeness {
     for (const account of this.#replayed.accounts.values()) {
       const { asked, next, lastEnded, closed } = account;
       account.checkClosed();
+      account.checkKeys();
       if (lastEnded && !closed && isOver(lastEnded.metadata.time, hourMs, `closed ${lastEnded.stream}`))
         account.missing('account_closed', lastEnded, 'data.next', 'AccountClosed within an hour');
       if (!asked || !next || !isOver(asked.metadata.time, hourMs, `next ${asked.stream}`)) continue;

@@ -83,6 +83,7 @@ const schemas = {
     PersonSignedIn: part({ account_id: text, person_id: text, personal: anything }),
     ClosingRequested: part({ account_id: text }),
     AccountClosed: part({ account_id: text }),
+    AccountErased: part({ account_id: text, documents_until: nullable(instant) }),
     BillingDetailsChanged: part({ account_id: text, personal: anything }),
   },
   usage: {
@@ -253,6 +254,10 @@ const schemas = {
     CorrectionRefused: part({ correction_id: text }),
     CorrectionMade: part({ correction_id: text, cents: count }),
     CorrectionFailed: part({ correction_id: text, why: text }),
+  },
+  'tree-heads': {
+    TreeHeadSigned: part({ origin: text, size: count, root: text, note: text, key: text, frontier: listOf(text) }),
+    TreeOriginBegun: part({ origin: text }),
   },
   acknowledgements: {
     DivergenceAcknowledged: part({

@@ -4,7 +4,7 @@ import type { Link, Terms } from './event-schemas.ts';
 export type Line = { kind: string; cents: number } & Readonly<Record<string, unknown>>;
 
 /** How a line names the event that it comes from. */
-export const sourceOf = ({ stream, revision, id }: Link) => ({ stream, revision, id });
+export const sourceOf = ({ stream, revision, id, metadata: { hash } }: Link) => ({ stream, revision, id, hash });
 
 /** Nothing is due for a period that begins while its account is suspended. */
 export const feeOf = ({ suspended, fee_cents }: Terms): number => (suspended === true ? 0 : fee_cents);

@@ -14,6 +14,7 @@ import type { Notice } from './notices.ts';
 import { isServiceFailure, Period } from './period.ts';
 import { isBySignedIn, roleOf, StaffHistory, StaffMember } from './staff.ts';
 import { parseStreamName, staffStream, type StreamName, usageStream } from './streams.ts';
+import { isTreeLeaf, TreeHeads } from './tree-heads.ts';
 
 type UsageStream = Extract<StreamName, { kind: 'usage' }>;
 
@@ -54,6 +55,7 @@ export class Replay {
   newestTime = '';
   readonly #acknowledgements: Acknowledgements;
   readonly #issuer: Issuer;
+  readonly #treeHeads: TreeHeads;
   readonly #observer: ReplayObserver;
   readonly #read: Log['read'];
   readonly #report: Report;
@@ -73,6 +75,7 @@ export class Replay {
     this.#report = report;
     this.#acknowledgements = new Acknowledgements(report);
     this.#issuer = new Issuer(report);
+    this.#treeHeads = new TreeHeads(report);
     this.completeness = new Completeness(this, report);
     this.#observer = observe(this);
   }
@@ -89,6 +92,7 @@ export class Replay {
       this.completeness.followMetadata(event);
       return;
     }
+    if (isTreeLeaf(event)) this.#treeHeads.followLeaf(event);
     switch (name.kind) {
       case 'usage':
         await this.#usage(event, name);
@@ -111,12 +115,15 @@ export class Replay {
       case 'issuer':
         await this.#ofAll(this.#issuer, event);
         break;
+      case 'tree-heads':
+        await this.#ofAll(this.#treeHeads, event);
+        break;
       case 'acknowledgements':
         await this.#ofAll(this.#acknowledgements, event);
     }
   }
 
-  async #ofAll(chain: Issuer | Acknowledgements | StaffMember, recorded: RecordedEvent): Promise<void> {
+  async #ofAll(chain: Issuer | Acknowledgements | StaffMember | TreeHeads, recorded: RecordedEvent): Promise<void> {
     const event = this.#check(chain, recorded, (link) => chain.check(link));
     // A sign-in says the role of its own person.
     if (event && event.type !== 'StaffSignedIn') await this.#checkRole(event, chain);

@@ -37,6 +37,8 @@ export const rules = {
     'staff suspend an account and lift that; while it is suspended, nothing is charged, a period that begins has no fee, and nobody changes its plan',
   account_closed:
     'staff close an account: its last period ends, and within an hour its keys are revoked; its people may ask for it',
+  account_erased: 'staff erase the personal data of an account, once, after it is closed; nothing of its own follows',
+  personal_key: 'personal data of an account that is not erased has its key, outside of the log',
   key_limit: 'the charges of an API key stay within the limit that it has, and name it',
   key_limit_actor: 'limits of API keys are set by people of the account, staff or the service, never with a key',
   notice_mailed: 'a mail is recorded once, for a notice that was given',
@@ -73,6 +75,10 @@ export const rules = {
   document_mailed:
     'an invoice or credit note, and staff who ask for its mail again, name people of its account to mail; each is mailed once and nobody else is, and one is left out only when removed',
   acknowledgement: 'a divergence is acknowledged by staff with a reason',
+  tree_head_size: 'the sizes of signed heads rise, and none is larger than the tree',
+  tree_head_root: 'a signed head has the root and the subtrees that follow from the log',
+  tree_head_note: 'the note of a signed head says its origin, size and root, and is signed by its key',
+  tree_origin: 'the service signs heads under one origin, until staff begin another with a reason',
   table_missing: 'every compared table exists, with its columns',
   row_missing: 'Postgres has every row that follows from the log',
   row_differs: 'the rows of Postgres have the values that follow from the log',

@@ -5,13 +5,16 @@ export type StreamName =
   | { kind: 'usage'; accountId: string; day: string }
   | { kind: 'job'; token: string }
   | { kind: 'staff'; staffId: string }
-  | { kind: 'issuer' | 'acknowledgements' };
+  | { kind: 'issuer' | 'acknowledgements' | 'tree-heads' };
 
 /** The stream of the issuer's name and address. */
 export const issuerStream = 'issuer';
 
 /** The stream of acknowledged divergences. */
 export const acknowledgementsStream = 'audit-acknowledgements';
+
+/** The stream of the signed heads of what was closed and invoiced. */
+export const treeHeadsStream = 'tree-heads';
 
 const account = /^(account|invoices|corrections)-(acc_[a-z0-9]{16,32})$/;
 const usage = /^usage-(acc_[a-z0-9]{16,32})-(\d{8})$/;
@@ -29,6 +32,7 @@ export function parseStreamName(stream: string): StreamName | undefined {
   const [, staffId] = staff.exec(stream) ?? [];
   if (staffId !== undefined) return { kind: 'staff', staffId };
   if (stream === issuerStream) return { kind: 'issuer' };
+  if (stream === treeHeadsStream) return { kind: 'tree-heads' };
   return stream === acknowledgementsStream ? { kind: 'acknowledgements' } : undefined;
 }
 

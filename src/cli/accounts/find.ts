@@ -33,7 +33,7 @@ export function addFindAccounts(accounts: Command, run: RunCommand): void {
 }
 
 /**
- * E-mail addresses stand in the log alone, where they can be erased: the ids come from the read model, the rest from the
+ * E-mail addresses stand in the log alone, under keys that can be deleted: the ids come from the read model, the rest from the
  * account's stream.
  */
 async function listAccountsCommand(cli: CliDependencies, { limit, after }: PageOptions): Promise<void> {
@@ -99,7 +99,7 @@ async function findByPartOfEmail(
       ids.map(async (id) => {
         const [first] = await store.read(accountStream(id), 0, 1);
         const event = first && parseAccountEvent(first).event;
-        return event?.type === 'AccountOpened' ? event.data.personal.email.toLowerCase() : '';
+        return event?.type === 'AccountOpened' ? (event.data.personal?.email.toLowerCase() ?? '') : '';
       }),
     );
     found.push(...ids.filter((_id, index) => emails[index]?.includes(part)));
@@ -125,7 +125,7 @@ const accountColumns: Columns<ListedAccount> = {
   account_id: 'account_id',
   plan: ({ plan }) => plan ?? '-',
   keys: 'active_keys',
-  email: 'email',
+  email: ({ email }) => email ?? 'erased',
 };
 
 async function describeAccount({ store, pool, macs }: CliDependencies, accountId: string) {
@@ -136,7 +136,7 @@ async function describeAccount({ store, pool, macs }: CliDependencies, accountId
   const usage = newest === undefined || newest === notBelieved ? undefined : newest.usage;
   return {
     account_id: accountId,
-    email: opened.personal.email,
+    email: opened.personal?.email ?? null,
     plan: usage !== undefined && usage.phase !== 'absent' ? usage.terms.plan : null,
     active_keys: countActiveKeys(account),
   };

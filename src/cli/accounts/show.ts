@@ -29,7 +29,7 @@ async function showCommand(cli: CliDependencies, accountId: string): Promise<voi
   const coming = comingChange(usage, now);
   const data = {
     account_id: accountId,
-    email: account.opened.personal.email,
+    email: account.opened.personal?.email ?? null,
     plan,
     downloads,
     metadata,
@@ -44,10 +44,11 @@ async function showCommand(cli: CliDependencies, accountId: string): Promise<voi
     suspended: terms.suspended === true,
     closing_requested_at: account.closingRequestedAt,
     closed: account.closed,
+    erased: account.erased,
   };
   const text = facts({
     account_id: accountId,
-    email: data.email,
+    email: data.email ?? 'erased',
     plan,
     downloads: usedText(downloads),
     metadata: usedText(metadata),

@@ -1,4 +1,4 @@
-import type { Command } from 'commander';
+import { type Command, Option } from 'commander';
 import { notBelieved } from '../../../projections/credits-macs.ts';
 import { listAccountPeriods, type PeriodInvoice } from '../../../projections/queries/account-periods.ts';
 import { usageAndJobs } from '../../../projections/usage-and-jobs.ts';
@@ -8,12 +8,13 @@ import { feeOf } from '../../domain/plans.ts';
 import { comingTerms, isLastEnded } from '../../domain/usage-periods.ts';
 import type { UsagePeriod } from '../../domain/usage-state.ts';
 import { type Pool, poolOf } from '../../domain/usage-summary.ts';
-import { accountIdArgument, dayArgument } from '../arguments.ts';
+import { accountIdArgument, dayArgument, momentArgument } from '../arguments.ts';
 import type { CliDependencies, RunCommand } from '../dependencies.ts';
 import { type Columns, CommandFailed, print, rowsText } from '../output.ts';
 import { caughtUp } from '../wait-for-read-models.ts';
 import { capText, usedText } from './describe-terms.ts';
 import { requireAccount } from './find-account-usage.ts';
+import { type AskedMoment, pastUsageCommand } from './past-usage.ts';
 
 export function addAccountUsage(accounts: Command, run: RunCommand): void {
   accounts
@@ -21,7 +22,14 @@ export function addAccountUsage(accounts: Command, run: RunCommand): void {
     .description('show every billing period of an account: its usage, amounts and invoices')
     .argument('<account>', 'account id', accountIdArgument)
     .option('--period <day>', 'only the period that starts on this day, YYYY-MM-DD', dayArgument)
-    .action((account: string, options: { period?: string }) => run((cli) => usageCommand(cli, account, options)));
+    .addOption(
+      new Option('--as-of <time|position>', 'what GET /credits would have answered then, from the log')
+        .argParser(momentArgument)
+        .conflicts('period'),
+    )
+    .action((account: string, { asOf, period }: { asOf?: AskedMoment; period?: string }) =>
+      run((cli) => (asOf ? pastUsageCommand(cli, account, asOf) : usageCommand(cli, account, { period }))),
+    );
 }
 
 /**
@@ -29,7 +37,11 @@ export function addAccountUsage(accounts: Command, run: RunCommand): void {
  *
  * @param period day on which the one period starts that is asked for, YYYY-MM-DD
  */
-async function usageCommand(cli: CliDependencies, accountId: string, { period }: { period?: string }): Promise<void> {
+async function usageCommand(
+  cli: CliDependencies,
+  accountId: string,
+  { period }: { period?: string | undefined },
+): Promise<void> {
   const behind = !(await caughtUp(cli, usageAndJobs));
   const all = (await readAll(cli, accountId)).map(({ usage, invoices }) => describePeriod(usage, invoices));
   const periods = all.filter(({ period_start: start }) => period === undefined || start.slice(0, 10) === period);

@@ -8,6 +8,7 @@ import { accountIdArgument, dayArgument } from '../arguments.ts';
 import type { CliDependencies, RunCommand } from '../dependencies.ts';
 import { CommandFailed, type Output, print } from '../output.ts';
 import { createProgressBar } from '../progress-bar.ts';
+import { compareCheckpoints, type ComparedCheckpoint } from './kept-checkpoints.ts';
 
 export function addVerify(ledger: Command, run: RunCommand): void {
   ledger
@@ -23,6 +24,10 @@ export function addVerify(ledger: Command, run: RunCommand): void {
       dayArgument,
     )
     .option('--watch', 'keep following the log, and print each divergence')
+    .option(
+      '--checkpoint <files...>',
+      'also compare the log with signed heads that were kept, in a mirror or by themselves',
+    )
     .action((options: VerifyOptions) => run((cli) => verifyCommand(cli, options), { wholeTables: true }));
 }
 
@@ -33,6 +38,8 @@ interface VerifyOptions {
   /** Day on which the billing period starts, YYYY-MM-DD. */
   period?: string;
   watch?: boolean;
+  /** Files of signed heads that somebody kept. */
+  checkpoint?: readonly string[];
 }
 
 const followEveryMs = 1_000;
@@ -45,9 +52,16 @@ const startOverMs = 60_000;
  * @throws {CommandFailed} with 1 for divergences of which one is new, with 2 where it could not be found out, with 3 for
  *   divergences that were all acknowledged
  */
-async function verifyCommand(cli: VerifyDependencies, { watch = false, ...options }: VerifyOptions): Promise<void> {
+async function verifyCommand(
+  cli: VerifyDependencies,
+  { watch = false, checkpoint = [], ...options }: VerifyOptions,
+): Promise<void> {
+  if (watch && checkpoint.length > 0) throw new CommandFailed('--checkpoint compares once: leave out --watch');
   if (watch) await follow(cli, options);
-  const verdict = await verifyOnce(await newVerifier(cli, options));
+  const verdict = withCheckpoints(
+    await verifyOnce(await newVerifier(cli, options)),
+    await readCompared(cli, checkpoint),
+  );
   print(cli.output, verdict.data, verdict.text);
   if (verdict.error !== undefined) throw new CommandFailed(verdict.error, verdict.exitCode);
 }
@@ -57,6 +71,37 @@ interface Verdict {
   data: object;
   text: string;
   error?: string;
+}
+
+/** @returns why they could not be compared, if so */
+async function readCompared(
+  { store }: VerifyDependencies,
+  files: readonly string[],
+): Promise<ComparedCheckpoint[] | string> {
+  try {
+    return files.length === 0 ? [] : await compareCheckpoints(store, files);
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error);
+  }
+}
+
+/** A kept head that does not hold is as bad as a divergence. */
+function withCheckpoints(verdict: Verdict, compared: ComparedCheckpoint[] | string): Verdict {
+  if (typeof compared === 'string') {
+    const error = `the checkpoints could not be compared: ${compared}`;
+    return verdict.exitCode === 1 ? verdict : { ...verdict, exitCode: 2, error };
+  }
+  if (compared.length === 0) return verdict;
+  const lines = compared.map(({ file, verdict: said }) => `${file}: ${said}`);
+  const more = {
+    ...verdict,
+    data: { ...verdict.data, checkpoints: compared },
+    text: `${verdict.text}\n\n${lines.join('\n')}`,
+  };
+  const changed = compared.findIndex(({ holds }) => !holds);
+  if (changed < 0) return more;
+  const also = verdict.error === undefined ? '' : `; ${verdict.error}`;
+  return { ...more, exitCode: 1, error: `${lines[changed] ?? ''}${also}` };
 }
 
 interface Following {

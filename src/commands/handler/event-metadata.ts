@@ -35,8 +35,15 @@ export const ownCause = (commandId: string, actor: Actor, correlationId = comman
 /** @param index of the event among those that the command appends */
 export const eventIdOf = (commandId: string, index = 0): string => uuidV5(String(index), commandId);
 
-/** Version of the events' schemas, as long as there is one version of each. */
-const schemaVersion = 1;
+/** Version 2 of an event's schema holds its personal data encrypted. */
+const schemaVersion = (sealed: string | undefined) => (sealed === undefined ? 1 : 2);
+
+/** An event to append, and what its personal data becomes in the log (`SealPersonalData`). */
+interface CausedEvent {
+  event: DomainEvent;
+  cause: Cause;
+  sealed?: string | undefined;
+}
 
 /**
  * Gives events their ids, their metadata and their place in the stream's hash chain. Ids are UUIDv5 of the command's id and the
@@ -45,26 +52,27 @@ const schemaVersion = 1;
  * @returns the events to append, and the hash that the stream's next event is chained to
  */
 export function addMetadata(
-  caused: readonly { event: DomainEvent; cause: Cause }[],
+  caused: readonly CausedEvent[],
   { stream, expected, previousHash, time }: AppendPoint,
 ): { events: EventToAppend[]; lastHash: string } {
   let lastHash = previousHash;
   const firstRevision = expected === 'no_stream' ? 0 : expected + 1;
-  const events = caused.map(({ event, cause }, index) => {
+  const events = caused.map(({ event, cause, sealed }, index) => {
     requireReadable(event);
     const id = eventIdOf(cause.commandId, index);
     const unchained = {
       $correlationId: cause.correlationId,
       $causationId: cause.causationId,
       ...(cause.traceparent !== undefined && { $traceparent: cause.traceparent }),
-      schema: schemaVersion,
+      schema: schemaVersion(sealed),
       actor: cause.actor,
       time,
     };
     const revision = firstRevision + index;
-    lastHash = chainHash(lastHash, { stream, revision, id, type: event.type, data: event.data, metadata: unchained });
+    const data = sealed === undefined ? event.data : { ...event.data, personal: sealed };
+    lastHash = chainHash(lastHash, { stream, revision, id, type: event.type, data, metadata: unchained });
     const metadata = { ...unchained, hash: lastHash } satisfies EventMetadata;
-    return { id, type: event.type, data: event.data, metadata };
+    return { id, type: event.type, data, metadata };
   });
   return { events, lastHash };
 }

@@ -5,7 +5,7 @@ import type { Actor, DomainEvent, ParsedEvent } from '../../domain/parse-event.t
 import { isRefused, type Refused } from '../../domain/refusals.ts';
 import { type EventStore, EventStoreUnavailable, type RecordedEvent } from '../../ports/event-store.ts';
 import type { Tracer } from '../../ports/tracing.ts';
-import { addMetadata, type Cause } from './event-metadata.ts';
+import { addMetadata, type Cause, eventIdOf } from './event-metadata.ts';
 import { firstPreviousHash } from './hash-chain.ts';
 import { traceAppend } from './trace-append.ts';
 
@@ -66,8 +66,8 @@ export interface Handled<State, Event extends DomainEvent> {
 const readRetryMs = 100;
 
 /**
- * The loop of every command that does not go through the account writer: read, decide, add the metadata, append at the exact
- * revision; on conflict, again.
+ * The loop of every command that does not go through the account writer: read, decide, encrypt personal data, add the metadata,
+ * append at the exact revision; on conflict, again. Events of the account writer have no personal data.
  *
  * @throws {ClockIsWrong} with nothing stored
  * @throws {NotStored} when the log was away, or other writers were faster, for the whole budget
@@ -97,7 +97,13 @@ export async function handle<State, Event extends DomainEvent>(
     if (events.length === 0) return { state: loaded.state, events, revision: loaded.revision, loaded };
 
     const expected = loaded.revision < 0 ? 'no_stream' : loaded.revision;
-    const caused = events.map((event) => ({ event, cause }));
+    const sealed = await sealIfReachable(store, aggregate.stream, { events, cause });
+    if (sealed instanceof EventStoreUnavailable) {
+      away = sealed;
+      await sleep(readRetryMs);
+      continue;
+    }
+    const caused = events.map((event, index) => ({ event, cause, sealed: sealed[index] }));
     const { traced, end } = traceAppend(tracer, aggregate.stream, caused);
     const chained = addMetadata(traced, { stream: aggregate.stream, expected, previousHash: loaded.lastHash, time });
     const append = store.append(aggregate.stream, expected, chained.events, { sendBeforeMs: deadlineMs - 100 });
@@ -124,6 +130,22 @@ export async function handle<State, Event extends DomainEvent>(
     }
   }
   throw new NotStored(`${aggregate.stream} could not be written in time`, { cause: away });
+}
+
+/** @returns why the keys of personal data could not be read or made */
+async function sealIfReachable(
+  { sealPersonalData }: EventStore,
+  stream: string,
+  { events, cause }: { events: readonly DomainEvent[]; cause: Cause },
+): Promise<readonly (string | undefined)[] | EventStoreUnavailable> {
+  if (!sealPersonalData) return [];
+  try {
+    const identified = events.map((event, index) => ({ id: eventIdOf(cause.commandId, index), ...event }));
+    return await sealPersonalData(stream, identified);
+  } catch (error) {
+    if (!(error instanceof EventStoreUnavailable)) throw error;
+    return error;
+  }
 }
 
 export interface Loaded<State> {

@@ -11,6 +11,7 @@ import { away, badInput, outcomeUnknown, type PageRefusal } from '../visit.ts';
 export const accountTexts = {
   account_not_found: 'This account is not there. Ask the support of this service.',
   account_closed: 'This account is closed, and cannot be changed. Ask the support of this service.',
+  account_erased: 'The personal data of this account is erased, and nothing can be changed.',
 };
 
 const termsTexts: Record<TermsRefusal | 'key_not_found', string> = {

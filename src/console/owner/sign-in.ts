@@ -1,5 +1,6 @@
 import { readAccount, recordSignIn } from '../../commands/accounts.ts';
 import { type Html, html } from '../../documents/html.ts';
+import { activePerson } from '../../domain/people.ts';
 import { isRefused } from '../../domain/refusals.ts';
 import type { ReadLink, SignInChoice } from '../../ports/console-sessions.ts';
 import { linkMinutes } from '../sign-in/asking-browser.ts';
@@ -69,8 +70,8 @@ async function confirmedByLog(
   const confirmed = await Promise.all(
     choices.map(async (choice) => {
       const { people, closed } = await readAccount(store, choice.accountId);
-      const person = people.get(choice.personId);
-      if (!person || person.removed || closed) return [];
+      const person = activePerson(people, choice.personId);
+      if (!person || closed) return [];
       return emailHashes(person.email).some((each) => ofLink.includes(each)) ? [choice] : [];
     }),
   );

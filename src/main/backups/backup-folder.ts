@@ -12,6 +12,7 @@ import { logFacts, readLogFacts } from './log-facts.ts';
 export const manifestFile = 'manifest.json';
 export const logFile = join('event-store', 'events.sqlite');
 export const pendingVoidsFile = 'pending-voids.json';
+export const personalKeysFile = 'personal-keys.sql';
 
 const manifest = z.object({
   format: z.literal('reeltally-backup'),

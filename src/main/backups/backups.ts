@@ -2,12 +2,14 @@ import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { mkdir, mkdtemp, readdir, rename, rm } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import type { Pool } from 'pg';
+import { notesFolder } from '../../adapters/files/file-key.ts';
 import {
   type PendingVoidRow,
   readPendingVoidRows,
   restorePendingVoidRows,
   timeBeforeCopy,
 } from '../../adapters/postgres/pending-voids.ts';
+import { personalKeysAsSql } from '../../adapters/postgres/personal-keys.ts';
 import type { Backups } from '../../cli/backup.ts';
 import { CommandFailed } from '../../cli/output.ts';
 import { requestBackup } from '../../embedded/event-store/online-backup.ts';
@@ -17,6 +19,7 @@ import { filesDirectory } from '../file-store.ts';
 import type { Config } from '../settings/config.ts';
 import { readStreamPrefix } from '../settings/installation.ts';
 import { findAddresses } from '../settings/instance.ts';
+import { proofKeyFile } from '../settings/proof-signing.ts';
 import {
   checkBackup,
   copyFiles,
@@ -28,6 +31,7 @@ import {
   type Manifest,
   manifestFile,
   pendingVoidsFile,
+  personalKeysFile,
   requireRoom,
   sizeOf,
   syncFolder,
@@ -70,6 +74,8 @@ async function createBackup(
       throw new CommandFailed(`the event store cannot copy its log: ${(error as Error).message}`);
     });
     const pending = await readPendingVoidRows(pool, copiedSince);
+    // After the log, which then has no event whose key is not among them.
+    writePrivateFile(join(data, personalKeysFile), await personalKeysAsSql(pool));
     if (pending.length > 0) writePrivateFile(join(data, pendingVoidsFile), JSON.stringify(pending));
     await copyFiles(dataDirectory, data, await copiedFiles(config, withFiles));
     const made: Manifest = {
@@ -94,8 +100,10 @@ async function copiedFiles(config: Config, withFiles: boolean): Promise<string[]
   const inFolders = await Promise.all(
     folders.map(async (folder) => (await filesBelow(join(dataDirectory, folder))).map((file) => join(folder, file))),
   );
-  const single = ['format', 'secret'];
-  return [...single, ...inFolders.flat()];
+  const single = ['format', 'secret', proofKeyFile];
+  // A restored log is compared with the newest signed head that was kept, and not with one of its own age.
+  const isKept = (file: string) => !file.startsWith(join('files', notesFolder));
+  return [...single, ...inFolders.flat().filter(isKept)];
 }
 
 /** @throws {CommandFailed} unless the backup is whole, and the data folder empty or missing */
@@ -128,6 +136,17 @@ export async function putPendingVoidsBack(dataDirectory: string, pool: Pool): Pr
   const file = join(dataDirectory, pendingVoidsFile);
   if (!existsSync(file)) return;
   await restorePendingVoidRows(pool, JSON.parse(readFileSync(file, 'utf8')) as PendingVoidRow[]);
+  rmSync(file);
+}
+
+/**
+ * The keys of personal data, likewise: from a backup, or from `log export --keys` beside a log that was imported. Before the read
+ * models are built, which would take the data for erased.
+ */
+export async function putPersonalKeysBack(dataDirectory: string, pool: Pool): Promise<void> {
+  const file = join(dataDirectory, personalKeysFile);
+  if (!existsSync(file)) return;
+  await pool.query(readFileSync(file, 'utf8'));
   rmSync(file);
 }
 

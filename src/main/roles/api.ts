@@ -27,6 +27,7 @@ import { AddressWindows } from '../../http/limit-of-callers-without-key.ts';
 import { registerReferenceRoutes } from '../../http/reference/routes.ts';
 import { createServer } from '../../http/server.ts';
 import { registerStartPage } from '../../http/start-page.ts';
+import { registerTlogRoutes } from '../../http/tlog-routes.ts';
 import { WaitingPolls } from '../../http/waiting-polls.ts';
 import { EventStoreUnavailable } from '../../ports/event-store.ts';
 import { newId, newUuid, randomBits } from '../../system/clock-and-chance.ts';
@@ -102,6 +103,7 @@ export const startApi: StartRole = async (connections, secrets) => {
   if (served) serveFiles(server, served, connections);
   addConsole(server, connections, { ...shared, publicUrl });
   registerStartPage(server);
+  registerTlogRoutes(server, connections);
   registerHealthRoutes(server, { readiness, scrape: () => metrics.scrape() });
   registerReferenceRoutes(server, {
     version: config.version,

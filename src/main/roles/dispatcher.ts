@@ -1,8 +1,11 @@
 import { readCredits } from '../../../projections/credits.ts';
 import { notBelieved } from '../../../projections/credits-macs.ts';
+import { readHeadFor } from '../../../projections/proofs.ts';
 import { writeAuditState } from '../../../projections/queries/audit-state.ts';
 import { createJobQueue } from '../../adapters/nats/job-queue.ts';
+import { createErasures } from '../../adapters/postgres/erasures.ts';
 import { leadWhenAlone } from '../../adapters/postgres/leadership.ts';
+import { countOfOtherSecrets, wrapWithCurrentSecret } from '../../adapters/postgres/personal-keys.ts';
 import { createReadModelQueries } from '../../adapters/postgres/read-model-queries.ts';
 import { observeFiles, observeJobs, observeMails, observeVoids } from '../../adapters/telemetry/observers.ts';
 import { WriterRegistry } from '../../commands/usage/writer-registry.ts';
@@ -10,17 +13,21 @@ import { auditContinuously, type AuditState } from '../../dispatcher/audit-conti
 import { startCarryingOutCorrections } from '../../dispatcher/carry-out-corrections.ts';
 import { startClosingPeriods } from '../../dispatcher/close-periods.ts';
 import { dispatchDownloads } from '../../dispatcher/dispatch-downloads.ts';
+import { startErasing } from '../../dispatcher/erase-personal-data.ts';
 import { startExpiringFiles } from '../../dispatcher/expire-files.ts';
 import { startRemovingFiles } from '../../dispatcher/remove-files.ts';
 import { startResolving } from '../../dispatcher/resolve-unknown-outcomes.ts';
 import { startReturningServiceFailures } from '../../dispatcher/return-service-failures.ts';
 import { startMailingDocuments } from '../../dispatcher/send-document-mails.ts';
 import { startMailingWarnings } from '../../dispatcher/send-warning-mails.ts';
+import { type SigningState, startSigningTreeHeads } from '../../dispatcher/sign-tree-heads.ts';
 import { startSweeping } from '../../dispatcher/sweep-lost-jobs.ts';
+import { startWrappingKeys } from '../../dispatcher/wrap-personal-keys.ts';
 import { newUuid } from '../../system/clock-and-chance.ts';
 import { openFiles } from '../file-store.ts';
-import { watchAudit, watchDispatcher } from '../gauges.ts';
+import { watchAudit, watchDispatcher, watchPersonalKeys, watchSigning } from '../gauges.ts';
 import { createMailer } from '../mailer.ts';
+import { readProofSigning } from '../settings/proof-signing.ts';
 import type { StartRole } from './role.ts';
 
 export const startDispatcher: StartRole = async (connections, secrets) => {
@@ -38,7 +45,9 @@ export const startDispatcher: StartRole = async (connections, secrets) => {
   const takenMails = new Set<string>();
   /** Dependencies of nearly every loop. */
   const parts = { ...connections, newUuid };
+  const signing = readProofSigning(config);
   let audited: AuditState | undefined;
+  let signed: SigningState | undefined;
   const dispatcher = leadWhenAlone('dispatcher', {
     ...connections,
     url: connections.addresses.databaseUrl,
@@ -52,6 +61,8 @@ export const startDispatcher: StartRole = async (connections, secrets) => {
       });
       audited = audit.state;
       const mails = { ...parts, mailer, mailerId, taken: takenMails, observer: mailObserver };
+      const heads = signing && startSigningTreeHeads({ ...parts, ...signing, files });
+      signed = heads?.state;
       const loops = [
         startSweeping({
           ...parts,
@@ -67,7 +78,17 @@ export const startDispatcher: StartRole = async (connections, secrets) => {
           graceSeconds: config.CLOSING_GRACE_SECONDS,
         }),
         startMailingWarnings({ ...mails, publicUrl, planNames: config.planNames }),
-        startMailingDocuments({ ...mails, issuer: config.INVOICE_ISSUER, publicUrl }),
+        startMailingDocuments({
+          ...mails,
+          issuer: config.INVOICE_ISSUER,
+          publicUrl,
+          readNote:
+            signing &&
+            (async (eventId) => {
+              const head = await readHeadFor(pool, eventId);
+              return head?.covers ? head.note : undefined;
+            }),
+        }),
         startExpiringFiles({ ...parts, observer, retentionSeconds }),
         startRemovingFiles({ ...parts, files, retentionSeconds, observer: fileObserver }),
         startReturningServiceFailures({
@@ -78,7 +99,15 @@ export const startDispatcher: StartRole = async (connections, secrets) => {
           },
         }),
         startCarryingOutCorrections(parts),
+        startErasing({
+          ...parts,
+          files,
+          erasures: createErasures(pool),
+          documentRetentionYears: config.DOCUMENT_RETENTION_YEARS,
+        }),
+        startWrappingKeys({ ...parts, wrapWithCurrentSecret: () => wrapWithCurrentSecret(pool, secrets) }),
         audit,
+        ...(heads ? [heads] : []),
       ];
       return async () => {
         await Promise.all([dispatching.close(), ...loops.map((loop) => loop.stop())]);
@@ -86,6 +115,13 @@ export const startDispatcher: StartRole = async (connections, secrets) => {
     },
   });
   watchDispatcher(connections, queue, dispatcher);
+  watchPersonalKeys(connections, dispatcher, () => countOfOtherSecrets(pool, secrets));
   watchAudit(connections, () => (dispatcher.leading ? audited : undefined));
+  watchSigning(connections, () => (dispatcher.leading ? signed : undefined));
+  connections.waiting.set('proofs', async () =>
+    signing === undefined
+      ? 'are not signed: PROOF_SIGNING_KEY is not set'
+      : signed?.refused && `are not signed: ${signed.refused}`,
+  );
   return dispatcher;
 };

@@ -57,6 +57,9 @@ export const environment = z.object({
   DOWNLOAD_URL: webAddress.optional(),
   REELTALLY_SECRET: kinds.secret.optional(),
   REELTALLY_OLD_SECRETS: kinds.secrets.default([]),
+  /** Ed25519, 32 bytes in base64: signs the log of what was closed and invoiced. */
+  PROOF_SIGNING_KEY: kinds.signingKey.optional(),
+  PROOF_ORIGIN: kinds.treeOrigin.optional(),
   /** `empty`: a demo without its story. */
   DEMO: kinds.oneOf(['0', '1', 'empty']).optional(),
   PLANS_FILE: anyText.default(bundledPlansFile),
@@ -92,6 +95,7 @@ export const environment = z.object({
   MAX_DURATION_SECONDS: whole(1, 1_000_000).default(14_400),
   ATTEMPT_TIMEOUT_SECONDS: whole(10, 86_400).default(1_800),
   FILE_RETENTION_SECONDS: whole(60, 315_360_000).default(86_400),
+  DOCUMENT_RETENTION_YEARS: whole(0, 100).default(10),
   CLOSING_GRACE_SECONDS: whole(0, 2_592_000).default(3_600),
   STAFF_APPROVAL_CENTS: whole(0, 1_000_000_000).default(5_000),
   INVOICE_ISSUER: kinds.shortText(200).default('Reeltally'),
@@ -113,7 +117,7 @@ export const environment = z.object({
 /** They are secrets, or addresses that usually hold one. Each may come from a file: `DATABASE_URL_FILE` names that of `DATABASE_URL`. */
 export const secretSettings: readonly string[] = [
   ...['REELTALLY_KEY', 'REELTALLY_SECRET', 'REELTALLY_OLD_SECRETS', 'S3_ACCESS_KEY_ID', 'S3_SECRET_ACCESS_KEY'],
-  ...['OIDC_CLIENT_SECRET', 'EGRESS_PROXY'],
+  ...['PROOF_SIGNING_KEY', 'OIDC_CLIENT_SECRET', 'EGRESS_PROXY'],
   ...['EVENTSTORE_URL', 'DATABASE_URL', 'NATS_URL', 'SMTP_URL', 'OTEL_EXPORTER_OTLP_ENDPOINT'],
 ];
 

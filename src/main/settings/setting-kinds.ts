@@ -4,6 +4,7 @@ import { minSecretLength } from '../../adapters/derive-keys.ts';
 import { readEventStoreAddress } from '../../adapters/event-store/address.ts';
 import { readNatsAddress } from '../../adapters/nats/address.ts';
 import { email as emailAddress, plainText } from '../../domain/plain-text.ts';
+import { treeOrigin as storedOrigin } from '../../domain/tree-head-events.ts';
 import type { OutgoingProxy } from '../../downloader/egress/outgoing-route.ts';
 import { isNetwork } from '../../requests/client-address.ts';
 
@@ -135,6 +136,16 @@ export const matching = (form: RegExp, fault: string) => text((value) => form.te
 export const secret = text(
   (value) => value.length >= minSecretLength,
   `must have at least ${String(minSecretLength)} characters`,
+);
+
+export const signingKey = text(
+  (value) => /^[A-Za-z0-9+/]{42}[AEIMQUYcgkosw048]=$/.test(value),
+  'must be 32 random bytes in base64, as "openssl rand -base64 32" prints them',
+);
+
+export const treeOrigin = text(
+  (value) => storedOrigin.safeParse(value).success,
+  'must have at most 200 characters, without spaces and plus signs',
 );
 
 const list = z.string().transform((value) =>

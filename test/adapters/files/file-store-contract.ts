@@ -46,6 +46,17 @@ export function fileStoreContract(name: string, open: () => Promise<StoreUnderTe
       expect(await store.sizeBytes(key)).toBe(6);
     });
 
+    test('keeps the newest of each note, which is no file of a token', async () => {
+      const { store } = await open();
+      const name = `note-${randomUUID()}`;
+      expect(await store.readNote(name)).toBeUndefined();
+      await store.keepNote(name, 'first\n');
+      await store.keepNote(name, 'second — 2\n');
+      expect(await store.readNote(name)).toBe('second — 2\n');
+      expect(await tokensIn(store)).not.toContain('signed.notes');
+      await expect(store.keepNote('../note', '')).rejects.toThrow(RangeError);
+    });
+
     test('gives another link at every call', async () => {
       const { store } = await open();
       const [key, served] = [freshKey(), { expiresAtSeconds: inAnHourSeconds(), downloadName: 'a.mp4' }];

@@ -4,7 +4,7 @@ import { readRequestsOfKeys } from '../../../projections/queries/requests-of-key
 import { KeyRequests } from '../../../src/adapters/postgres/key-requests.ts';
 import { openPool } from '../../../src/adapters/postgres/pool.ts';
 import { ServicePart } from '../../../src/ports/service-parts.ts';
-import { silent } from '../../projections/read-models-under-test.ts';
+import { silent, testMacs } from '../../projections/read-models-under-test.ts';
 import { createMigratedDatabase } from '../../support/postgres.ts';
 import { type PostgresProxy, startPostgresProxy } from '../../support/postgres-proxy.ts';
 import { patienceMs, waitFor } from '../../support/wait-for.ts';
@@ -42,7 +42,7 @@ function ask(requests: KeyRequests, count: number, errorCode?: 'rate_limited' | 
 }
 
 const noon = (day: number) => `2026-11-${String(day).padStart(2, '0')}T12:00:00.000Z`;
-const read = async () => (await readRequestsOfKeys(pool, { accountId, period: november })).keys;
+const read = async () => (await readRequestsOfKeys(pool, { accountId, period: november, macs: testMacs })).keys;
 
 it('are listed by key and day of a billing period', async () => {
   const requests = counting([...Array<string>(3).fill(noon(14)), '2026-11-14T23:59:59.999Z', noon(15)]);

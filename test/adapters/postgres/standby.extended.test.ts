@@ -3,6 +3,7 @@ import type { Pool } from 'pg';
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
 import { createConsoleSessions } from '../../../src/adapters/postgres/console-sessions.ts';
 import { createPendingVoids } from '../../../src/adapters/postgres/pending-voids.ts';
+import { createPersonalKeys } from '../../../src/adapters/postgres/personal-keys.ts';
 import { createStaffSessions } from '../../../src/adapters/postgres/staff-sessions.ts';
 import {
   createStoreOnStandby,
@@ -14,7 +15,7 @@ import { pageRefusalOfError } from '../../../src/console/failures.ts';
 import type { UnknownAppend } from '../../../src/ports/billing.ts';
 import { NotOnStandby } from '../../../src/ports/standby.ts';
 import { randomBits } from '../../../src/system/clock-and-chance.ts';
-import { testMacs } from '../../projections/read-models-under-test.ts';
+import { testMacs, testSecrets } from '../../projections/read-models-under-test.ts';
 import { openPatientPool } from '../../support/patient-pool.ts';
 import { withClient } from '../../support/postgres.ts';
 import { type PostgresPair, startPostgresPair } from '../../support/postgres-pair.ts';
@@ -64,6 +65,9 @@ function append(): UnknownAppend {
   const event = { id, type: 'DownloadQueued', data: { token: id }, metadata: {} };
   return { accountId: 'acc_a', stream: `usage-acc_a-${id}`, expected: 0, events: [event] };
 }
+
+const makeKey = (subject: string, storeOnStandby = standbyOf()) =>
+  createPersonalKeys(pool, testSecrets, storeOnStandby).make({ subject, kind: 'personal' });
 
 const owner = { sessionId: 'ses_a', accountId: 'acc_a', personId: 'per_a', formToken: '' };
 
@@ -136,6 +140,26 @@ it('without the standby nothing is confirmed, not even what is so already, and a
   for (const { holds } of Object.values(promises)) expect([holds, await isSo(holds)]).toEqual([holds, true]);
 });
 
+it('without the standby no key of personal data is made, which somebody could find and use', async () => {
+  pair.between.setHeld(true);
+  expect(await outcomeOf(makeKey('acc_a'))).toMatchObject({
+    name: 'EventStoreUnavailable',
+    cause: expect.any(NotOnStandby) as Error,
+  });
+  expect(await isSo('exists (select from personal_keys)')).toBe(false);
+});
+
+it('a key of personal data is not confirmed if the standby goes away while it is made', async () => {
+  const storeOnStandby = standbyOf();
+  const holding: StoreOnStandby = (work) =>
+    storeOnStandby(async (client) => {
+      const result = await work(client);
+      pair.between.setHeld(result !== undefined);
+      return result;
+    });
+  expect(await outcomeOf(makeKey('acc_a', holding))).toMatchObject({ name: 'EventStoreUnavailable' });
+});
+
 it('others do not wait: not for the standby, and not for those that do', async () => {
   pair.between.setHeld(true);
   const storeOnStandby = standbyOf();
@@ -185,11 +209,14 @@ it('what was confirmed is there when the standby is promoted', async () => {
   await addSessions();
   await pair.isFollowed();
   pair.between.setHeld(true);
-  const making = Object.values(promises).map(({ make }) => outcomeOf(make()));
+  const all = [
+    ...Object.values(promises),
+    { make: () => makeKey('acc_b'), holds: "exists (select from personal_keys where subject = 'acc_b')" },
+  ];
+  const making = all.map(({ make }) => outcomeOf(make()));
   // Where the standby is not asked, they are made by now, and their bytes go nowhere.
   await Promise.race([Promise.all(making), someoneWaits().then(() => pair.between.setHeld(false))]);
   expect(await Promise.all(making)).toEqual(making.map(() => 'made'));
   await pair.failOver();
-  for (const { holds } of Object.values(promises))
-    expect([holds, await isSo(holds, pair.standbyUrl)]).toEqual([holds, true]);
+  for (const { holds } of all) expect([holds, await isSo(holds, pair.standbyUrl)]).toEqual([holds, true]);
 });

@@ -43,6 +43,7 @@ describe('accounts open', () => {
       suspended: false,
       closing_requested_at: null,
       closed: false,
+      erased: false,
     });
   });
 

@@ -294,6 +294,31 @@ describe('accounts usage', () => {
     );
   });
 
+  it('--as-of answers what GET /credits would have answered then', async () => {
+    const { accountId, stream } = await chargedAccount(2);
+    const overage = (await books.log.store.read(stream, 0)).find(({ type }) => type === 'OverageCharged');
+    const at = String(overage?.position);
+    const start = `${await day(accountId)} 00:00:00.000`;
+    expect(await cli('accounts', 'usage', accountId, '--as-of', at)).toEqual({
+      plan: 'test',
+      downloads: { limit: 1, used: 1, remaining: 0 },
+      metadata: { limit: 10_000, used: 0, remaining: 10_000 },
+      overage: { downloads: 1, cents: 25 },
+      period_start: start,
+      period_end: expect.stringMatching(/ 00:00:00\.000$/) as string,
+    });
+    expectText(await run('accounts', 'usage', accountId, '--as-of', at), /\noverage +1 downloads, \$0\.25\n/);
+    expectRefusal(
+      await run('accounts', 'usage', accountId, '--as-of', '2020-02-29'),
+      /was not opened yet at 2020-02-29T/,
+    );
+    expectRefusal(await run('accounts', 'usage', accountId, '--as-of', '2999-01-01'), /is in the future: it is /);
+    expectRefusal(
+      await run('accounts', 'usage', accountId, '--as-of', '9'.repeat(19)),
+      /the newest event of the log is at/,
+    );
+  });
+
   it('shows the next fee, which is 0 while the account is suspended, and none once it is closed', async () => {
     const { accountId } = await chargedAccount(1);
     const nextFee = async () =>

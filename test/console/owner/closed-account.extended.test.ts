@@ -1,11 +1,14 @@
+import type { Pool } from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type ConnectedEventStore, connectEventStore } from '../../../src/adapters/event-store/event-store.ts';
+import type { ConnectedEventStore } from '../../../src/adapters/event-store/event-store.ts';
 import { recordClosing } from '../../../src/commands/accounts.ts';
 import { usageOrigin } from '../../../src/commands/usage/usage-cache.ts';
 import { openerOf } from '../../../src/domain/people.ts';
 import { newUuid } from '../../../src/system/clock-and-chance.ts';
 import { ask, freshCause, writersOf } from '../../commands/usage-account.ts';
 import { call } from '../../support/client.ts';
+import { connectLogWithKeys } from '../../support/log-with-keys.ts';
+import { openPatientPool } from '../../support/patient-pool.ts';
 import type { OpenedAccount } from '../../support/service.ts';
 import type { Browser } from '../browser.ts';
 import { consoleOfFile } from './console-of-file.ts';
@@ -15,15 +18,18 @@ const service = await consoleOfFile();
 const staff = { type: 'staff', id: 'maria', role: 'operator', reason: 'the owner asked' } as const;
 const now = () => new Date().toISOString();
 const closedText = 'This account is closed, and cannot be changed.';
+let pool: Pool;
 let store: ConnectedEventStore;
 let account: OpenedAccount;
 let owner: Browser;
 
 beforeAll(() => {
-  store = connectEventStore({ url: service.installation.environment.EVENTSTORE_URL });
+  const { EVENTSTORE_URL: url, DATABASE_URL: databaseUrl } = service.installation.environment;
+  pool = openPatientPool(databaseUrl, { max: 1 });
+  store = connectLogWithKeys({ url, pool, secrets: service.secrets });
 });
 
-afterAll(() => store.close());
+afterAll(() => Promise.all([store.close(), pool.end()]));
 
 async function openAccount(): Promise<void> {
   account = await service.installation.openAccount('dev_100');

@@ -29,7 +29,7 @@ export async function consoleOfFile(given: Environment = {}): Promise<ConsoleOfF
   beforeAll(async () => {
     const { environment, startRole } = installation;
     client = await connectClient(environment.DATABASE_URL);
-    const secret = environment['REELTALLY_SECRET'] ?? '';
+    const secret = environment.REELTALLY_SECRET;
     Object.assign(console, {
       projector: await startRole('projector'),
       api: await startRole('api'),

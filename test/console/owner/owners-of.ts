@@ -3,6 +3,7 @@ import type pg from 'pg';
 import { pino } from 'pino';
 import { deriveKeys } from '../../../src/adapters/derive-keys.ts';
 import { createRowMacs } from '../../../src/adapters/postgres/row-macs.ts';
+import type { Secrets } from '../../../src/main/settings/secrets.ts';
 import type { RowMacs } from '../../../src/ports/row-macs.ts';
 import type { Installation } from '../../support/installation.ts';
 import type { ServiceProcess } from '../../support/service.ts';
@@ -27,6 +28,7 @@ export interface Owners extends Mailbox {
   api: Pick<ServiceProcess, 'url' | 'staffUrl'>;
   /** Those of the service's secret, to change rows as nobody else can. */
   macs: RowMacs;
+  secrets: Secrets;
   sql: <Row extends pg.QueryResultRow>(text: string, values?: unknown[]) => Promise<Row[]>;
   /** An account whose people can sign in. */
   openAccount: (email: string, plan?: string) => Promise<string>;
@@ -50,12 +52,14 @@ export function ownersOf({
   mailsTo,
   client,
   secret,
-}: Running): Pick<Owners, 'macs' | 'sql' | 'openAccount' | 'signedIn' | 'newSession'> {
-  const macs = createRowMacs({ current: deriveKeys(secret), others: [] }, { logger: pino({ level: 'silent' }) });
+}: Running): Pick<Owners, 'macs' | 'secrets' | 'sql' | 'openAccount' | 'signedIn' | 'newSession'> {
+  const secrets = { current: deriveKeys(secret), others: [] };
+  const macs = createRowMacs(secrets, { logger: pino({ level: 'silent' }) });
   const sql: Owners['sql'] = async <Row extends pg.QueryResultRow>(text: string, values?: unknown[]) =>
     (await client.query<Row>(text, values)).rows;
   return {
     macs,
+    secrets,
     sql,
     openAccount: async (email, plan = 'enterprise') => {
       const { account_id: accountId } = await installation.cli<{ account_id: string }>([

@@ -449,7 +449,7 @@ describe('a new secret', () => {
     const before = await signIn(newBrowser(), email, service);
     const rotated = await installation.startRole('api', {
       REELTALLY_SECRET: 'another secret, which is long enough too',
-      REELTALLY_OLD_SECRETS: installation.environment['REELTALLY_SECRET'] ?? '',
+      REELTALLY_OLD_SECRETS: installation.environment.REELTALLY_SECRET,
     });
     const moved = new Browser(rotated.url);
     for (const [name, value] of before.cookies) moved.cookies.set(name, value);

@@ -84,7 +84,11 @@ async function showSalesBook(page: Page): Promise<void> {
  * their warnings come in either order.
  */
 async function showAccount(page: Page, { accountId }: ExampleOfStaff): Promise<void> {
-  await page.goto(`/staff/accounts/${accountId}`);
+  const areSent = async () => {
+    await page.goto(`/staff/accounts/${accountId}`);
+    return (await page.getByText('not sent yet').count()) === 0;
+  };
+  await waitFor(areSent, { what: 'the mails of the example to be sent' });
   await fix(page, {
     '.figure:last-child .value': '12 of 500',
     '#notices + .scroll td:nth-child(2) a': '80 % of downloads used',

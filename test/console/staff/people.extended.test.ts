@@ -18,7 +18,7 @@ beforeAll(async () => {
 
 const reason = 'a new colleague';
 const pathOf = ({ staffId }: { staffId: string }) => `/staff/people/${staffId}`;
-const logOf = ({ staffId }: { staffId: string }) => service.installation.readLog(`staff-${staffId}`);
+const logOf = ({ staffId }: { staffId: string }) => service.commands.store.read(`staff-${staffId}`, 0);
 const typesOf = async (person: { staffId: string }) => (await logOf(person)).map(({ type }) => type);
 
 async function expectRefused(asked: Promise<Page>, text: string, status = 400): Promise<void> {

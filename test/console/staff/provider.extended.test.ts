@@ -49,7 +49,7 @@ const expectRefused = (answer: Page, title: string, status = 403) => {
 const roleOf = async (browser: Browser) =>
   /class="tag info">(\w+)</.exec((await browser.get('/staff/operation')).text)?.[1];
 const staffId = ({ subject }: { subject: string }) => staffIdOf({ issuer: provider.issuer, subject });
-const eventsOf = (person: { subject: string }) => service.installation.readLog(`staff-${staffId(person)}`);
+const eventsOf = (person: { subject: string }) => service.commands.store.read(`staff-${staffId(person)}`, 0);
 
 describe('a person of the provider', () => {
   it('signs in, goes on to the page that was asked for, and the log says who it is', async () => {

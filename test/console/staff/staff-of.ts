@@ -1,12 +1,13 @@
 import { hash, randomBytes, randomUUID } from 'node:crypto';
 import type pg from 'pg';
 import { afterAll, beforeAll } from 'vitest';
-import { type ConnectedEventStore, connectEventStore } from '../../../src/adapters/event-store/event-store.ts';
+import type { ConnectedEventStore } from '../../../src/adapters/event-store/event-store.ts';
 import { createStaffLinks } from '../../../src/adapters/postgres/staff-links.ts';
 import { inviteStaff, issueStaffToken, newStaffCache, type StaffDependencies } from '../../../src/commands/staff.ts';
 import type { StaffRole, StaffScope } from '../../../src/domain/staff-events.ts';
 import { newId } from '../../../src/system/clock-and-chance.ts';
 import { accepted } from '../../support/accepted.ts';
+import { connectLogWithKeys } from '../../support/log-with-keys.ts';
 import { openTestPool } from '../../support/postgres.ts';
 import { patienceMs, waitFor } from '../../support/wait-for.ts';
 import { Browser } from '../browser.ts';
@@ -50,8 +51,12 @@ export function withStaff<Console extends Owners>(ground: Console): Console & Of
   let store: ConnectedEventStore;
   let pool: pg.Pool;
   beforeAll(() => {
-    store = connectEventStore({ url: ground.installation.environment.EVENTSTORE_URL, readTimeoutMs: patienceMs });
     pool = openTestPool(ground.installation.environment.DATABASE_URL);
+    store = connectLogWithKeys({
+      url: ground.installation.environment.EVENTSTORE_URL,
+      pool,
+      secrets: ground.secrets,
+    });
     const links = createStaffLinks(pool, { macs: ground.macs, randomBits: randomBytes });
     const commands: OfStaff['commands'] = {
       store,

@@ -16,7 +16,7 @@ import { freshStream } from '../../support/event-store-under-test.ts';
 import { makeTemporaryDirectory } from '../../support/temporary-directory.ts';
 import { waitFor } from '../../support/wait-for.ts';
 import { readModelsOfTest, rememberingLogger, type TestReadModels } from '../read-models-under-test.ts';
-import { rebuildOn, rowsOf, rowsOfQuietRunner, writeLog } from './rebuilding.ts';
+import { expectRowsOfQuietRunners, rebuildOn, rowsOf, writeLog } from './rebuilding.ts';
 
 const { logger, text: logged } = rememberingLogger();
 
@@ -46,10 +46,8 @@ async function standBehindLastEvent(store: ConnectedEventStore, { pool }: TestRe
   return next;
 }
 
-async function expectRowsOfLog(store: ConnectedEventStore, models: TestReadModels): Promise<void> {
-  for (const projection of projections)
-    expect(await rowsOf(models, projection)).toEqual(await rowsOfQuietRunner(store, projection));
-}
+const expectRowsOfLog = (store: ConnectedEventStore, models: TestReadModels) =>
+  expectRowsOfQuietRunners(store, models, projections);
 
 /** The streams of others: no read model wants them. */
 const others = (store: ConnectedEventStore) => appendNumbers(store, freshStream(), 0, 2);
@@ -189,8 +187,10 @@ describe('a log that was replaced by an older one while the read models stood be
 
 /** A read model that stands behind the end of its log cannot say how far it is; its rows can. */
 async function expectRowsSoon(store: ConnectedEventStore, models: TestReadModels): Promise<void> {
+  const quiet = await readModelsOfTest(store, projections);
+  await quiet.caughtUp();
   for (const projection of projections) {
-    const expected = JSON.stringify(await rowsOfQuietRunner(store, projection));
+    const expected = JSON.stringify(await rowsOf(quiet, projection));
     await waitFor(async () => JSON.stringify(await rowsOf(models, projection)) === expected, {
       what: `the rows of ${projection.name}`,
     });

@@ -14,7 +14,7 @@ import { scaled } from '../../support/proof-scale.ts';
 import { patienceMs, waitFor } from '../../support/wait-for.ts';
 import { appendAll, GeneratedAccount } from '../generated-account.ts';
 import { readModelsOfTest, silent, testMacs, type TestReadModels } from '../read-models-under-test.ts';
-import { rowsOf, rowsOfQuietRunner, writeLog } from './rebuilding.ts';
+import { expectRowsOfQuietRunners, writeLog } from './rebuilding.ts';
 
 /** Read models that read the log together, and what becomes of one that cannot go on with the others. */
 const log = logUnderTest();
@@ -82,8 +82,7 @@ async function lockCheckpoint(models: TestReadModels, { name }: RebuildableProje
 /** Every read model has the rows of one that was made alone, and the common reader is the only one. */
 async function expectTogetherAgain({ models, readers }: Running): Promise<void> {
   await caughtUp(models);
-  for (const projection of projections)
-    expect(await rowsOf(models, projection)).toEqual(await rowsOfQuietRunner(log.store, projection));
+  await expectRowsOfQuietRunners(log.store, models, projections);
   await waitFor(() => readers.join() === 'read models', { what: 'the common reader alone' });
 }
 
@@ -209,7 +208,6 @@ describe('read models that read the log together', () => {
     await runAll(failing, live.models);
     while (failures < 12) await writeLog(log.store, 1);
     await caughtUp(live.models);
-    for (const projection of projections)
-      expect(await rowsOf(live.models, projection)).toEqual(await rowsOfQuietRunner(log.store, projection));
+    await expectRowsOfQuietRunners(log.store, live.models, projections);
   });
 });

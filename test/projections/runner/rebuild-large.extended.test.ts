@@ -127,7 +127,8 @@ describe('a long log', () => {
       report(`  bare copy`, { seconds: await secondsOfCopy(models.pool, tablesOf(projection), temporaryDirectory()) });
       for (const { name: table, missing, surplus, rows } of tables) {
         expect({ missing, surplus }).toEqual({ missing: 0, surplus: 0 });
-        expect(rows).toBeGreaterThanOrEqual(sumsOfAll.includes(table) ? 1 : accounts);
+        // Nothing signs this log.
+        if (table !== 'proof_heads') expect(rows).toBeGreaterThanOrEqual(sumsOfAll.includes(table) ? 1 : accounts);
       }
       expect(Math.min(admitted, queued)).toBeGreaterThan(0);
       // In order, and in steps that a person can follow.

@@ -24,7 +24,8 @@ export async function show(visit: OwnerVisit, dependencies: ConsoleDependencies)
   const mayBeCredited = download.overage && timeline.length > 0;
   const notes = mayBeCredited ? (await readInvoices(dependencies.pool, accountId)).creditNotes : [];
   const keyId = download.key_id;
-  const key = keyId === null ? undefined : await readApiKey(dependencies.pool, { accountId, keyId });
+  const key =
+    keyId === null ? undefined : await readApiKey(dependencies.pool, { accountId, keyId, macs: dependencies.macs });
   return page({
     title: downloadName(download),
     section: 'downloads',

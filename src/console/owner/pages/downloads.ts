@@ -36,15 +36,15 @@ const filterIn = (filters: Filters, keys: readonly ApiKeyRow[], dependencies: Co
   filterOf(filters, { ...placeOf(dependencies), keys, isToken: (text) => dependencies.tokens.verify(text) });
 
 export async function show(visit: OwnerVisit, dependencies: ConsoleDependencies): Promise<Answer> {
-  const { pool } = dependencies;
+  const { pool, macs } = dependencies;
   const { accountId } = visit.session;
   const place = placeOf(dependencies);
   if (visit.refused) {
-    const form = filterForm(sentFilters(visit), await listApiKeys(pool, accountId), place);
+    const form = filterForm(sentFilters(visit), await listApiKeys(pool, { accountId, macs }), place);
     return page({ title: 'Downloads', section: 'downloads', content: html`${filterNote(visit)} ${form}` });
   }
   const filters = readFilters(visit.query);
-  const keys = await listApiKeys(pool, accountId);
+  const keys = await listApiKeys(pool, { accountId, macs });
   const downloads = await listAccountDownloads(pool, {
     accountId,
     filter: filterIn(filters, keys, dependencies),
@@ -69,10 +69,10 @@ export async function saveCsv(
   dependencies: ConsoleDependencies,
   reply: FastifyReply,
 ): Promise<Answer> {
-  const { pool } = dependencies;
+  const { pool, macs } = dependencies;
   const { accountId } = visit.session;
   const filters = readFilters(visit.query);
-  const keys = await listApiKeys(pool, accountId);
+  const keys = await listApiKeys(pool, { accountId, macs });
   const filter = filterIn(filters, keys, dependencies);
   const exported = exportedDownloads(pool, { accountId, filter, keys });
   return await exportAnswer('csv', dependencies, { reply, ...visit }, exported);

@@ -1,4 +1,5 @@
 import type { FastifyReply } from 'fastify';
+import { readHeadFor } from '../../../../projections/proofs.ts';
 import {
   findCreditNote,
   findInvoice,
@@ -11,6 +12,7 @@ import type { CreditNoteDocument, DocumentLine, InvoiceDocument } from '../../..
 import { nextInvoice, type NextInvoiceLine } from '../../../domain/next-invoice.ts';
 import { planName, type PlanNames } from '../../../domain/plans.ts';
 import { summariseUsage } from '../../../domain/usage-summary.ts';
+import { proofSection } from '../../document-proof.ts';
 import { exportAnswer, exportOf } from '../../export.ts';
 import {
   billedToFact,
@@ -143,7 +145,11 @@ export async function showInvoice(visit: OwnerVisit, dependencies: ConsoleDepend
   const invoice = await findInvoice(dependencies, wanted);
   if (!invoice) throw missing();
   const title = `Invoice ${String(invoice.number)}`;
-  return documentAs(invoice, as) ?? page({ title, section: 'invoices', content: invoiceContent(invoice) });
+  const file = await documentAs(invoice, as, dependencies);
+  if (file) return file;
+  const content = html`${invoiceContent(invoice)}
+  ${proofSection(await readHeadFor(dependencies.pool, invoice.event.id))}`;
+  return page({ title, section: 'invoices', content });
 }
 
 export async function showCreditNote(visit: OwnerVisit, dependencies: ConsoleDependencies): Promise<Answer> {
@@ -151,7 +157,10 @@ export async function showCreditNote(visit: OwnerVisit, dependencies: ConsoleDep
   const note = await findCreditNote(dependencies, { accountId, number: numberOf(visit) });
   if (!note) throw missing();
   const title = `Credit note ${String(note.number)}`;
-  return documentAs(note, visit.query.get('as')) ?? page({ title, section: 'invoices', content: noteContent(note) });
+  const file = await documentAs(note, visit.query.get('as'), dependencies);
+  if (file) return file;
+  const content = html`${noteContent(note)} ${proofSection(await readHeadFor(dependencies.pool, note.event.id))}`;
+  return page({ title, section: 'invoices', content });
 }
 
 const numberOf = ({ params }: OwnerVisit): number =>

@@ -21,9 +21,10 @@ export async function show(visit: OwnerVisit, dependencies: ConsoleDependencies)
   const { shown, starts } = await chosenPeriod(visit, dependencies);
   const { accountId } = visit.session;
   const { period } = shown;
+  const { pool, macs } = dependencies;
   const [downloads, { keys: requests, firstDay }] = await Promise.all([
-    listUsageOfKeys(dependencies.pool, { accountId, period, limit: maxKeys }),
-    readRequestsOfKeys(dependencies.pool, { accountId, period }),
+    listUsageOfKeys(pool, { accountId, period, limit: maxKeys, macs }),
+    readRequestsOfKeys(pool, { accountId, period, macs }),
   ]);
   const keys = joined(downloads, requests);
   return page({

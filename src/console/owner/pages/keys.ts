@@ -28,7 +28,10 @@ export async function show(visit: OwnerVisit, dependencies: ConsoleDependencies)
 }
 
 async function content(visit: OwnerVisit, dependencies: ConsoleDependencies): Promise<Html> {
-  const keys = await listKeysWithUse(dependencies.pool, visit.session.accountId);
+  const keys = await listKeysWithUse(dependencies.pool, {
+    accountId: visit.session.accountId,
+    macs: dependencies.macs,
+  });
   const usage = await currentUsage(visit, dependencies);
   const terms = termsAt(usage, dependencies.now());
   const active = keys.filter(({ revoked_at: revokedAt }) => revokedAt === null);
@@ -156,8 +159,8 @@ const whyNotIssued = (maxKeys: number): Record<AccountRefusal<'issue_key'>, stri
 const isInForce = ({ pool }: ConsoleDependencies, keyId: string, state: { revoked: boolean }): Promise<boolean> =>
   waitForKey(pool, keyId, { ...state, timeoutMs: inForceMs }).catch(() => false);
 
-async function findKey({ session, params }: OwnerVisit, { pool }: ConsoleDependencies): Promise<KeyWithUse> {
-  const keys = await listKeysWithUse(pool, session.accountId);
+async function findKey({ session, params }: OwnerVisit, { pool, macs }: ConsoleDependencies): Promise<KeyWithUse> {
+  const keys = await listKeysWithUse(pool, { accountId: session.accountId, macs });
   const key = keys.find(({ key_id: id }) => id === params['key']);
   if (!key) throw missing();
   return key;

@@ -2,7 +2,7 @@ import { people as peopleModel } from '../../../../projections/people.ts';
 import { invitePerson, readAccount, removePerson } from '../../../commands/accounts.ts';
 import { type Html, html } from '../../../documents/html.ts';
 import type { AccountRefusal } from '../../../domain/account.ts';
-import { findPerson, listPeople, maxPeople, type People } from '../../../domain/people.ts';
+import { activePerson, findPerson, listPeople, maxPeople, type People } from '../../../domain/people.ts';
 import { email as emailField } from '../../../domain/plain-text.ts';
 import { isRefused } from '../../../domain/refusals.ts';
 import type { ListedSession } from '../../../ports/console-sessions.ts';
@@ -111,8 +111,8 @@ export async function invite(visit: OwnerVisit, dependencies: ConsoleDependencie
 export async function inviteAgain(visit: OwnerVisit, dependencies: ConsoleDependencies): Promise<Answer> {
   const { accountId } = visit.session;
   const { people } = await readAccount(dependencies.store, accountId);
-  const person = people.get(visit.params['person'] ?? '');
-  if (!person || person.removed) throw missing();
+  const person = activePerson(people, visit.params['person'] ?? '');
+  if (!person) throw missing();
   const { email, hasSignedIn } = person;
   if (hasSignedIn) throw badInput('This person has signed in since. No mail was sent.');
   const minutes = dependencies.countAddress(email);

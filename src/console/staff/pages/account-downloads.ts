@@ -67,8 +67,8 @@ export async function show(visit: StaffVisit, dependencies: StaffDependencies): 
   const { accountId, filters, filterFor, moment, place } = readGiven(visit, dependencies);
   const view = {
     input: z.object({}),
-    read: async ({ pool }: StaffDependencies) => {
-      const keys = await listApiKeys(pool, accountId);
+    read: async ({ pool, macs }: StaffDependencies) => {
+      const keys = await listApiKeys(pool, { accountId, macs });
       const downloads = await listAccountDownloads(pool, {
         accountId,
         limit: perPage,
@@ -112,7 +112,7 @@ async function refusedPage(visit: StaffVisit, dependencies: StaffDependencies): 
 function seeKeys(visit: StaffVisit, dependencies: StaffDependencies, accountId: string) {
   const view = {
     input: z.object({}),
-    read: ({ pool }: StaffDependencies) => listApiKeys(pool, accountId),
+    read: ({ pool, macs }: StaffDependencies) => listApiKeys(pool, { accountId, macs }),
     accessRecords: () => accessRecordsOf(accountId),
   };
   return seeAs(visit, view, dependencies);

@@ -203,7 +203,7 @@ function keys({ keys: all, terms }: AccountShown, found: string | null): Html {
 /** @param found the person whom a search has found */
 const people = ({ people: all }: AccountShown, found: string | null): Html =>
   listTable('People', all, {
-    'E-mail address': rowName(({ person_id: id, email }) => marked(id, email, found)),
+    'E-mail address': rowName(({ person_id: id, email }) => marked(id, email ?? '(erased)', found)),
     Id: ({ person_id: id }) => html`<code id="${id}">${id}</code>`,
     Since: ({ since }) => time(since),
     '': ({ removed }) => removed && tag('removed'),

@@ -31,7 +31,7 @@ export function mailsSection(document: MailedDocument, visit: StaffVisit, { newU
   return html`<h2 id="mails">Mails</h2>
     ${doneNote(visit, { mails: 'It is asked for. The mail server is given it within moments: reload the page to see that it was taken.' })}
     ${listTable({ name: 'Mails about it, the newest first', none }, mails, {
-      To: rowName(({ email, removed }) => html`${email} ${removed && tag('removed')}`),
+      To: rowName(({ email, removed }) => html`${email ?? '(erased)'} ${removed && tag('removed')}`),
       Why: askedText,
       State: stateText,
     })}

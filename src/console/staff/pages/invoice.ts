@@ -1,5 +1,6 @@
 import { type Html, html, numberCell } from '../../../documents/html.ts';
 import type { CreditNoteDocument, InvoiceDocument } from '../../../documents/invoice-document.ts';
+import { proofSection } from '../../document-proof.ts';
 import {
   billedToFact,
   creditedTable,
@@ -29,13 +30,15 @@ import { mailsSection } from './document-mails.ts';
 /** As a page of the console; or as its owner can print or save it, where the address says so. */
 export const show: StaffHandler = async (visit, dependencies, reply) => {
   const as = visit.query.get('as');
-  const file = as === null ? undefined : documentAs(await seeAs(visit, invoiceFile, dependencies), as);
+  const file =
+    as === null ? undefined : await documentAs(await seeAs(visit, invoiceFile, dependencies), as, dependencies);
   return file ?? (await shown(visit, dependencies, reply));
 };
 
 export const showCreditNote: StaffHandler = async (visit, dependencies, reply) => {
   const as = visit.query.get('as');
-  const file = as === null ? undefined : documentAs(await seeAs(visit, creditNoteFile, dependencies), as);
+  const file =
+    as === null ? undefined : await documentAs(await seeAs(visit, creditNoteFile, dependencies), as, dependencies);
   return file ?? (await shownNote(visit, dependencies, reply));
 };
 
@@ -62,7 +65,7 @@ const shown = viewPage(invoiceView, {
         Reference: ({ reference }) => reference,
         Reason: ({ reason }) => reason,
       })}
-      ${mailsSection(invoice, visit, dependencies)}`,
+      ${proofSection(invoice.head)} ${mailsSection(invoice, visit, dependencies)}`,
 });
 
 /** Later documents then have it. */
@@ -106,6 +109,6 @@ const shownNote = viewPage(creditNoteView, {
       ['Reference', note.reference],
       eventFact(note),
     ])}
-    ${documentForms()} ${issuerNote(note)} ${creditedTable(note, downloadPath)}
+    ${documentForms()} ${issuerNote(note)} ${creditedTable(note, downloadPath)} ${proofSection(note.head)}
     ${mailsSection(note, visit, dependencies)}`,
 });

@@ -49,7 +49,9 @@ const correction = {
 const shown = z.strictObject({
   account_id: z.string(),
   opened_at: instant,
-  people: z.array(z.strictObject({ person_id: z.string(), email: z.string(), since: instant, removed: z.boolean() })),
+  people: z.array(
+    z.strictObject({ person_id: z.string(), email: z.string().nullable(), since: instant, removed: z.boolean() }),
+  ),
   billing: billingDetails,
   suspended: z.boolean().describe('Its keys are refused, and nothing is charged.'),
   closing_requested_at: instant.nullable().describe('When somebody of the account has asked for its closing.'),
@@ -147,7 +149,7 @@ export const account: JsonView<z.infer<typeof input>, AccountShown> = {
     const known = await readAccount(store, accountId);
     if (!known.opened) throw missing();
     const periods = await pageAccountPeriods(client, { accountId, macs, limit: shownPeriods });
-    const keys = await listKeysWithUse(client, accountId);
+    const keys = await listKeysWithUse(client, { accountId, macs });
     const record = await readAccountRecord(client, accountId);
     const newest = usageOfRow(periods[0]);
     return {

@@ -81,8 +81,8 @@ export const download: JsonView<z.infer<typeof input>, Download> = {
   summary: 'A download, step by step',
   input,
   shown,
-  read: async ({ pool, store, pollAnswer }, { token }) => {
-    const record = await readDownloadRecord(pool, token);
+  read: async ({ pool, store, macs, pollAnswer }, { token }) => {
+    const record = await readDownloadRecord(pool, { token, macs });
     if (!record) throw missing();
     const { usage_stream: stream, usage_revision: revision } = record.download;
     const from = Math.max(0, revision - 2);

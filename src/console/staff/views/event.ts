@@ -5,7 +5,7 @@ import { eventSentence } from '../../../documents/job-story.ts';
 import { jobStream } from '../../../domain/download-job-events.ts';
 import { isOurStream } from '../../../domain/is-our-stream.ts';
 import { type DomainEvent, type EventMetadata, eventMetadata } from '../../../domain/parse-event.ts';
-import type { EventStore, RecordedEvent } from '../../../ports/event-store.ts';
+import { type EventStore, type RecordedEvent, storedData } from '../../../ports/event-store.ts';
 import { missing } from '../../visit.ts';
 import { type JsonView, pick } from '../view.ts';
 import { customer } from './overage.ts';
@@ -165,7 +165,8 @@ function factsOf(found: RecordedEvent, metadata: EventMetadata) {
 }
 
 function chainOf(found: RecordedEvent, metadata: EventMetadata, near: readonly RecordedEvent[]): EventShown['chain'] {
-  const { stream, revision, id, type, data } = found;
+  const { stream, revision, id, type } = found;
+  const data = storedData(found);
   const before = near.find((each) => each.revision === revision - 1);
   const previous =
     revision === 0 ? firstPreviousHash(stream) : (eventMetadata.safeParse(before?.metadata).data?.hash ?? '');

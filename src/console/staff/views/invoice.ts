@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { type HeadForEvent, readHeadFor } from '../../../../projections/proofs.ts';
 import { findCreditNote, findInvoice } from '../../../../projections/queries/account-documents.ts';
 import { type DocumentName, type MailsOfDocument, readMailsOfDocument } from '../../../commands/mails-of-document.ts';
 import { readLinesLeft } from '../../../commands/what-is-left.ts';
@@ -34,21 +35,23 @@ async function readInvoice(dependencies: StaffDependencies, { account: accountId
   return { ...found, lines: found.lines.map((line, index) => ({ ...line, left_cents: left[index] ?? 0 })) };
 }
 
-export type WithMails<Document> = Document & { mails: MailsOfDocument };
+/** head: the newest of the signed log; undefined before the first. */
+type OnPage<Document> = Document & { mails: MailsOfDocument; head: HeadForEvent | undefined };
 
-const withMails = <Document extends { account_id: string }>(
+const forPage = <Document extends { account_id: string; event: { id: string } }>(
   read: View<z.infer<typeof input>, Document>['read'],
   type: DocumentName['type'],
-): View<z.infer<typeof input>, WithMails<Document>> => ({
+): View<z.infer<typeof input>, OnPage<Document>> => ({
   input,
-  read: async (dependencies, about) => ({
-    ...(await read(dependencies, about)),
-    mails: await readMails(dependencies, type, about),
-  }),
+  read: async (dependencies, about) => {
+    const document = await read(dependencies, about);
+    const mails = await readMails(dependencies, type, about);
+    return { ...document, mails, head: await readHeadFor(dependencies.pool, document.event.id) };
+  },
   accessRecords,
 });
 
-export const invoice: View<z.infer<typeof input>, WithMails<InvoiceLeft>> = withMails(readInvoice, 'InvoiceIssued');
+export const invoice: View<z.infer<typeof input>, OnPage<InvoiceLeft>> = forPage(readInvoice, 'InvoiceIssued');
 
 async function readMails(
   { store }: StaffDependencies,
@@ -96,7 +99,7 @@ async function readCreditNote(
   return found;
 }
 
-export const creditNote: View<z.infer<typeof input>, WithMails<CreditNoteDocument>> = withMails(
+export const creditNote: View<z.infer<typeof input>, OnPage<CreditNoteDocument>> = forPage(
   readCreditNote,
   'CreditNoteIssued',
 );

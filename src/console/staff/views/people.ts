@@ -10,7 +10,7 @@ import type { StaffDependencies } from '../dependencies.ts';
 import { firstRows, type Rows, type View } from '../view.ts';
 import { accountFilter } from './overage.ts';
 
-/** Who is staff. E-mail addresses, sign-ins and tokens come from the log, where the addresses can be erased. */
+/** Who is staff. E-mail addresses, sign-ins and tokens come from the log, where the addresses stand under keys that can be deleted. */
 
 export type MemberShown = ReturnType<typeof memberFacts>;
 
