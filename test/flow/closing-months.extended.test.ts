@@ -12,7 +12,7 @@ import { type LoggedEvent, readLog } from '../support/read-log.ts';
 import { sum } from '../support/sum.ts';
 import { waitFor } from '../support/wait-for.ts';
 
-/** Months that a dispatcher ends, closes and invoices by the clock, killed in each of them in the middle of its work. */
+/** Months that a dispatcher ends, closes, invoices and signs by the clock, killed in each of them in the middle of its work. */
 const small = { downloads_limit: 1, overage_cents: 25, fee_cents: 1900 };
 const large = { plan: 'large', downloads_limit: 3, overage_cents: 18, fee_cents: 5900 };
 const installation = installationOfFile({ PLANS_FILE: planFile(small, large), CLOSING_GRACE_SECONDS: '1' });
@@ -98,6 +98,17 @@ test('each period of each account is closed once and invoiced once, whenever the
   }
   const url = installation.environment.EVENTSTORE_URL;
   const [usage, invoices] = [await readLog(url, 'usage-'), await readLog(url, 'invoices-')];
+  const leaves = [...usage, ...invoices].filter(({ type }) => /^(UsagePeriodClosed|InvoiceIssued)$/.test(type)).length;
+  const readSizes = async () => {
+    const heads = (await readLog(url, 'tree-heads')).filter(({ type }) => type === 'TreeHeadSigned');
+    return heads.map(({ data }) => (data as { size: number }).size);
+  };
+  await waitFor(async () => (await readSizes()).at(-1) === leaves, { what: `a head of ${String(leaves)} leaves` });
+  const sizes = await readSizes();
+  expect(sizes).toEqual([...new Set(sizes)].sort((one, other) => one - other));
+  // It computes the root of each head anew.
+  const verified = await installation.cli(['ledger', 'verify'], monthsLater(kills + 1));
+  expect(verified).toMatchObject({ verdict: 'verified' });
   for (const accountId of accountIds) {
     const issued = invoices.filter(
       ({ stream, type }) => stream === `invoices-${accountId}` && type === 'InvoiceIssued',
