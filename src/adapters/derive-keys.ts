@@ -3,6 +3,12 @@ import { createSecretKey, hkdfSync } from 'node:crypto';
 /** The keys that are derived from one secret. */
 export type DerivedKeys = ReturnType<typeof deriveKeys>;
 
+/** Keys of the current secret, and of older ones that are still accepted. */
+export interface Secrets {
+  current: DerivedKeys;
+  others: readonly DerivedKeys[];
+}
+
 /** At least 128 bits, however they are written. */
 export const minSecretLength = 22;
 

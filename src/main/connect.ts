@@ -1,6 +1,7 @@
 import { hostname } from 'node:os';
 import type { Pool } from 'pg';
 import type { Logger } from 'pino';
+import type { Secrets } from '../adapters/derive-keys.ts';
 import {
   type ConnectedEventStore,
   connectEventStore,
@@ -38,7 +39,6 @@ import type { Config } from './settings/config.ts';
 import { fixShiftedClock, fixStreamPrefix, shiftedClockWarning } from './settings/installation.ts';
 import type { Addresses } from './settings/instance.ts';
 import { openPlatformRules } from './settings/platform-rules.ts';
-import type { Secrets } from './settings/secrets.ts';
 
 /** The connections of a process, opened at its start and closed at its end. */
 export type Connections = Awaited<ReturnType<typeof connectBeside>>;

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import type { Logger } from 'pino';
-import type { DerivedKeys } from '../adapters/derive-keys.ts';
+import type { DerivedKeys, Secrets } from '../adapters/derive-keys.ts';
 import { createLocalFileStore, type LocalFileStore } from '../adapters/files/local-file-store.ts';
 import { createS3FileStore, S3NotInstalled } from '../adapters/files/s3-file-store.ts';
 import { type FileStore, FileStoreUnavailable } from '../ports/files.ts';
@@ -10,7 +10,6 @@ import type { Connections } from './connect.ts';
 import { serverUnreachable } from './server-unreachable.ts';
 import type { Config } from './settings/config.ts';
 import { ConfigurationRefused } from './settings/configuration-refused.ts';
-import type { Secrets } from './settings/secrets.ts';
 
 /** The folder of finished files; undefined if they lie in a bucket. */
 export const filesDirectory = ({ S3_BUCKET, FILES_DIRECTORY, dataDirectory }: Config): string | undefined =>

@@ -1,4 +1,5 @@
 import { readRefusal } from '../../projections/runner/refused-readers.ts';
+import type { Secrets } from '../adapters/derive-keys.ts';
 import { createSignInLinks } from '../adapters/postgres/sign-in-links.ts';
 import { createStaffLinks } from '../adapters/postgres/staff-links.ts';
 import type { Started } from '../cli/start-screen.ts';
@@ -23,7 +24,7 @@ import { warnOfExcessRights, warnOfWaitingCommits } from './server-warnings.ts';
 import { bundledPlansFile, type Config, misspeltText } from './settings/config.ts';
 import { keepSettings, requireSharedSecret } from './settings/installation.ts';
 import { type Addresses, findAddresses, removeInstance, servedAt, writeInstance } from './settings/instance.ts';
-import { createTokens, readSecrets, type Secrets } from './settings/secrets.ts';
+import { createTokens, readSecrets } from './settings/secrets.ts';
 import { Shutdown } from './shutdown.ts';
 
 export interface ServeOptions {

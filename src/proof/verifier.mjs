@@ -101,15 +101,15 @@ const requireChain = async (events, before) => {
   for (const [at, event] of events.entries()) {
     const { type, data, metadata } = event;
     const where = `revision ${first + at} of ${stream}`;
-    const isNext = event.stream === stream && event.revision === first + at && metadata.schema === 1;
-    must(isNext && !(metadata.time < events[at - 1]?.metadata.time), `${where} is not the next event of schema 1`);
+    must(event.stream === stream && event.revision === first + at, `${where} is missing`);
+    const isLater = metadata.schema === 1 && !(metadata.time < events[at - 1]?.metadata.time);
+    must(isLater, `${where} is older than the one before it, or of another schema`);
     hash = await sha256(hash, utf8(canonical({ ...event, metadata: { ...metadata, hash: undefined } })));
     must(hexOf(hash) === metadata.hash, `${where} was changed, or what is before it`);
     requireForm(data, type, where);
   }
   return hash;
 };
-
 const isOfService = ({ metadata: { actor } }) => actor.type === 'system' && actor.id === 'service-failures';
 /** Staff give back, and the service for a failure of its own. */
 const mayGive = (event, token) =>

@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { deriveKeys } from '../../src/adapters/derive-keys.ts';
+import { deriveKeys, type Secrets } from '../../src/adapters/derive-keys.ts';
 import { withPersonalData } from '../../src/adapters/event-store/personal-data.ts';
 import {
   countOfOtherSecrets,
@@ -12,7 +12,6 @@ import { chainHash, firstPreviousHash } from '../../src/commands/handler/hash-ch
 import { accountStream } from '../../src/domain/account-events.ts';
 import { UnreadableEvent } from '../../src/domain/parse-event.ts';
 import { isRefused } from '../../src/domain/refusals.ts';
-import type { Secrets } from '../../src/main/settings/secrets.ts';
 import { type EventStore, EventStoreUnavailable, type RecordedEvent } from '../../src/ports/event-store.ts';
 import { newId, newUuid, randomBits } from '../../src/system/clock-and-chance.ts';
 import { logUnderTest } from '../commands/log-under-test.ts';

@@ -1,4 +1,5 @@
 import type { Pool } from 'pg';
+import type { Secrets } from '../../src/adapters/derive-keys.ts';
 import {
   type ConnectedEventStore,
   connectEventStore,
@@ -6,7 +7,6 @@ import {
 } from '../../src/adapters/event-store/event-store.ts';
 import { withPersonalData } from '../../src/adapters/event-store/personal-data.ts';
 import { createPersonalKeys } from '../../src/adapters/postgres/personal-keys.ts';
-import type { Secrets } from '../../src/main/settings/secrets.ts';
 import { patienceMs } from './wait-for.ts';
 
 interface LogWithKeysOptions extends EventStoreOptions {

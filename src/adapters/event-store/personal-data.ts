@@ -1,7 +1,7 @@
 import { createHmac, createSecretKey, hkdfSync } from 'node:crypto';
 import canonicalize from 'canonicalize';
 import type { EventStore, RecordedEvent, SealPersonalData, WholeLog } from '../../ports/event-store.ts';
-import type { PersonalKeyName, PersonalKeys } from '../../ports/personal-keys.ts';
+import type { PersonalKey, PersonalKeyName, PersonalKeys } from '../../ports/personal-keys.ts';
 import { decryptBytes, encryptBytes } from '../aes-gcm.ts';
 
 /**
@@ -54,10 +54,10 @@ function seal(key: Buffer, personal: unknown, place: SealedPlace): string {
   return Buffer.concat([Buffer.of(version), encrypted]).toString('base64url');
 }
 
-/** @returns the sealed text where the key is another one, the form is not known here, or the event was changed */
-function open(key: Buffer, sealed: string, place: SealedPlace): unknown {
+/** @returns the sealed text where the key is unusable or another one, the form is not known here, or the event was changed */
+function open(key: PersonalKey, sealed: string, place: SealedPlace): unknown {
   const bytes = Buffer.from(sealed, 'base64url');
-  if (bytes[0] !== version) return sealed;
+  if (key === 'unusable' || bytes[0] !== version) return sealed;
   const text = decryptBytes(derive(key, 'reeltally personal data'), bytes.subarray(1), contextOf(place));
   return text ? JSON.parse(text.toString('utf8')) : sealed;
 }
@@ -88,21 +88,25 @@ export function withPersonalData<Store extends EventStore & Partial<WholeLog>>(
       const text = sealedIn(event);
       if (text === undefined) return event;
       const key = keyOf.get(event);
-      const personal = key instanceof Buffer ? open(key, text, event) : key === 'unusable' ? text : null;
+      const personal = key ? open(key, text, event) : null;
       return { ...event, data: { ...(event.data as object), personal }, stored: event.data };
     });
   };
 
   /** A key that is made anew while the log has events under the one before would leave these unreadable for ever. */
-  const obtainKey = async (stream: string, name: PersonalKeyName): Promise<Buffer> => {
-    const [key] = await keys.read([name]);
-    if (key instanceof Buffer) return key;
+  const makeFirstKey = async (stream: string, name: PersonalKeyName): Promise<PersonalKey> => {
     const earlier = await store.read(stream, 0);
-    const lost = earlier.some((event) => sealedIn(event) !== undefined && keyNameOf(event).kind === name.kind);
-    if (lost && !key) throw new PersonalKeyLost(stream, name, 'is missing from Postgres');
-    const made = key ?? (await keys.make(name));
-    if (made instanceof Buffer) return made;
-    throw new PersonalKeyLost(stream, name, 'in Postgres was not wrapped with a secret of this installation');
+    if (earlier.some((event) => sealedIn(event) !== undefined && keyNameOf(event).kind === name.kind))
+      throw new PersonalKeyLost(stream, name, 'is missing from Postgres');
+    return keys.make(name);
+  };
+
+  const obtainKey = async (stream: string, name: PersonalKeyName): Promise<Buffer> => {
+    const [found] = await keys.read([name]);
+    const key = found ?? (await makeFirstKey(stream, name));
+    if (key === 'unusable')
+      throw new PersonalKeyLost(stream, name, 'in Postgres was not wrapped with a secret of this installation');
+    return key;
   };
 
   const sealPersonalData: SealPersonalData = async (stream, events) => {

@@ -4,14 +4,8 @@ import type { Pool } from 'pg';
 import { EventStoreUnavailable } from '../../ports/event-store.ts';
 import type { PersonalKey, PersonalKeyName, PersonalKeys } from '../../ports/personal-keys.ts';
 import { decryptBytes, encryptBytes } from '../aes-gcm.ts';
-import type { DerivedKeys } from '../derive-keys.ts';
+import type { Secrets } from '../derive-keys.ts';
 import { createStoreOnStandby } from './store-on-standby.ts';
-
-/** Keys of the current secret, and of older ones that are still accepted. */
-interface WrappingSecrets {
-  current: DerivedKeys;
-  others: readonly DerivedKeys[];
-}
 
 type Row = PersonalKeyName & { wrapped: string };
 
@@ -23,10 +17,10 @@ const wrappedAtOnce = 1_000;
 
 const textOf = ({ subject, kind }: PersonalKeyName) => `${subject} ${kind}`;
 
-const wrap = ({ current }: WrappingSecrets, name: PersonalKeyName, key: Buffer): string =>
+const wrap = ({ current }: Secrets, name: PersonalKeyName, key: Buffer): string =>
   `${current.id}.${encryptBytes(current.wrappingKey, key, { context: textOf(name) }).toString('base64url')}`;
 
-function unwrap({ current, others }: WrappingSecrets, { wrapped, ...name }: Row): Buffer | 'unusable' {
+function unwrap({ current, others }: Secrets, { wrapped, ...name }: Row): PersonalKey {
   const [id, content = ''] = wrapped.split('.');
   const secret = [current, ...others].find((known) => known.id === id);
   return (secret && decryptBytes(secret.wrappingKey, Buffer.from(content, 'base64url'), textOf(name))) ?? 'unusable';
@@ -39,7 +33,7 @@ function unwrap({ current, others }: WrappingSecrets, { wrapped, ...name }: Row)
  */
 export function createPersonalKeys(
   pool: Pool,
-  secrets: WrappingSecrets,
+  secrets: Secrets,
   storeOnStandby = createStoreOnStandby({ waiting: pool, cancelling: pool }),
 ): PersonalKeys {
   const remembered = new LRUCache<string, Buffer>({ max: maxRemembered, ttl: rememberedMs });
@@ -67,7 +61,7 @@ export function createPersonalKeys(
     read,
     make: async (name) => {
       const made = wrap(secrets, name, randomBytes(keyBytes));
-      // Whoever finds a key takes it for safe. So none is made while the standby is away: this transaction writes nothing but waits.
+      // A key that is found counts as safe, so none is made while the standby is away. This transaction only waits.
       await storeOnStandby(() => Promise.resolve()).catch(unavailable);
       // Of two processes that make one at the same time, the second one takes that of the first.
       const insert = 'insert into personal_keys (subject, kind, wrapped) values ($1, $2, $3) on conflict do nothing';
@@ -89,7 +83,7 @@ function unavailable(error: unknown): never {
  *
  * @returns the number of keys that were wrapped anew
  */
-export async function wrapWithCurrentSecret(pool: Pool, secrets: WrappingSecrets): Promise<number> {
+export async function wrapWithCurrentSecret(pool: Pool, secrets: Secrets): Promise<number> {
   const older = secrets.others.map(({ id }) => id).filter((id) => id !== secrets.current.id);
   let [count, last] = [0, { subject: '', kind: '' }];
   for (;;) {
@@ -118,7 +112,7 @@ export async function wrapWithCurrentSecret(pool: Pool, secrets: WrappingSecrets
 }
 
 /** The keys that wait to be wrapped with the current secret: 0 before an older one is removed. */
-export async function countOfOtherSecrets(pool: Pool, { current }: WrappingSecrets): Promise<number> {
+export async function countOfOtherSecrets(pool: Pool, { current }: Secrets): Promise<number> {
   const { rows } = await pool.query<{ count: number }>(
     `select count(*)::int as count from personal_keys where split_part(wrapped, '.', 1) <> $1`,
     [current.id],

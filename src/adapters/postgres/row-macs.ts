@@ -4,7 +4,7 @@ import type { Logger } from 'pino';
 import type { RowObserver } from '../../ports/observers.ts';
 import type { RowMacs, TableWithMacs } from '../../ports/row-macs.ts';
 import { decryptBytes, encryptBytes } from '../aes-gcm.ts';
-import type { DerivedKeys } from '../derive-keys.ts';
+import type { Secrets } from '../derive-keys.ts';
 
 /** The most rows that are remembered as logged; beyond it, a row may be logged again. */
 const maxSaid = 10_000;
@@ -15,7 +15,7 @@ const maxSaid = 10_000;
  * @param observer told of each row that does not verify; each row is logged once, until it verifies again
  */
 export function createRowMacs(
-  { current, others }: { current: DerivedKeys; others: readonly DerivedKeys[] },
+  { current, others }: Secrets,
   { logger, observer }: { logger: Logger; observer?: RowObserver },
 ): RowMacs {
   const keys = new Map([current, ...others].map(({ id, rowKey }) => [id, rowKey]));

@@ -105,8 +105,10 @@ export const startDispatcher: StartRole = async (connections, secrets) => {
           erasures: createErasures(pool),
           documentRetentionYears: config.DOCUMENT_RETENTION_YEARS,
         }),
-        startWrappingKeys({ ...parts, wrapWithCurrentSecret: () => wrapWithCurrentSecret(pool, secrets) }),
         audit,
+        ...(secrets.others.length > 0
+          ? [startWrappingKeys({ ...parts, wrapWithCurrentSecret: () => wrapWithCurrentSecret(pool, secrets) })]
+          : []),
         ...(heads ? [heads] : []),
       ];
       return async () => {

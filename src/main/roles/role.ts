@@ -1,5 +1,5 @@
+import type { Secrets } from '../../adapters/derive-keys.ts';
 import type { Connections } from '../connect.ts';
-import type { Secrets } from '../settings/secrets.ts';
 
 /** The parts of the service; each can run as a process of its own. */
 export const roles = ['api', 'projector', 'dispatcher', 'worker'] as const;

@@ -1,10 +1,10 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Pool } from 'pg';
+import type { Secrets } from '../../adapters/derive-keys.ts';
 import type { PlanCatalogue, PlanTerms } from '../../domain/plans.ts';
 import type { EventStore } from '../../ports/event-store.ts';
 import type { Config } from './config.ts';
 import { ConfigurationRefused } from './configuration-refused.ts';
-import type { Secrets } from './secrets.ts';
 
 /**
  * The settings that all processes of an installation share, as its one row in Postgres keeps them: some are fixed for ever by the

@@ -1,17 +1,12 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { type DerivedKeys, deriveKeys } from '../../adapters/derive-keys.ts';
+import { deriveKeys, type Secrets } from '../../adapters/derive-keys.ts';
 import { RequestTokens } from '../../commands/ids/request-token.ts';
 import { Cursors } from '../../http/cursors.ts';
 import { randomBits } from '../../system/clock-and-chance.ts';
 import { readOrMakeSecret } from '../../system/private-files.ts';
 import type { Config } from './config.ts';
 import { ConfigurationRefused } from './configuration-refused.ts';
-
-export interface Secrets {
-  current: DerivedKeys;
-  others: DerivedKeys[];
-}
 
 /** The installation's secret: from the environment, else from a file of the data directory, made at first start. */
 export function readSecrets(config: Config): Secrets {

@@ -1,9 +1,8 @@
 import { hash, randomUUID } from 'node:crypto';
 import type pg from 'pg';
 import { pino } from 'pino';
-import { deriveKeys } from '../../../src/adapters/derive-keys.ts';
+import { deriveKeys, type Secrets } from '../../../src/adapters/derive-keys.ts';
 import { createRowMacs } from '../../../src/adapters/postgres/row-macs.ts';
-import type { Secrets } from '../../../src/main/settings/secrets.ts';
 import type { RowMacs } from '../../../src/ports/row-macs.ts';
 import type { Installation } from '../../support/installation.ts';
 import type { ServiceProcess } from '../../support/service.ts';

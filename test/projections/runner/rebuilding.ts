@@ -57,7 +57,7 @@ export const rebuildOn = (
   });
 };
 
-/** What is encrypted is never the same twice. */
+/** Encryption gives other bytes each time. */
 const withoutEncrypted: Readonly<Record<string, string>> = {
   customers: 'row(account_id, words)',
   api_keys: "row(key_id, account_id, key_hash, key_prefix, label = '', created_at, revoked_at)",
