@@ -32,6 +32,7 @@ const placeColumns = {
   seen_position: 'numeric',
 };
 const placeNames = Object.keys(placeColumns);
+const placeTypes = Object.values(placeColumns);
 const columns = ['applied_events::float8', ...placeNames.map((name) => `${name}::text`)].join(', ');
 const isNoPosition = 'position > 9223372036854775807';
 
@@ -167,7 +168,7 @@ export async function moveCheckpoints(client: PoolClient, moves: readonly Move[]
     ...placeValues(after),
     ...positionValues(before),
   ]);
-  const types = ['text', 'int', ...Object.values(placeColumns), 'numeric', 'numeric'];
+  const types = ['text', 'int', ...placeTypes, 'numeric', 'numeric'];
   const { rows } = await client.query<{ name: string }>({
     name: 'move-checkpoints',
     text: `with next as (
@@ -187,7 +188,10 @@ export async function moveCheckpoints(client: PoolClient, moves: readonly Move[]
   return new Set(rows.map(({ name }) => name));
 }
 
-/** Sets the checkpoint without comparing it, for readers that may take events twice. */
+/**
+ * Sets the checkpoint without comparing it, for readers that may take events twice. So there is no flush to the disk either: after
+ * a crash of Postgres such a reader may take events of the last second again.
+ */
 export async function writeCheckpoint(
   client: Pool | PoolClient,
   name: string,
@@ -195,7 +199,8 @@ export async function writeCheckpoint(
 ): Promise<void> {
   await client.query(
     `insert into checkpoints (name, ${placeNames.join(', ')})
-     values ($1, ${placeNames.map((_, index) => `$${String(index + 2)}`).join(', ')})
+     select $1, ${placeTypes.map((type, index) => `$${String(index + 2)}::${type}`).join(', ')}
+     from set_config('synchronous_commit', 'off', true)
      on conflict (name) do update set ${placeNames.map((column) => `${column} = excluded.${column}`).join(', ')}`,
     [name, ...placeValues(checkpoint)],
   );

@@ -29,6 +29,11 @@ export interface RunnerDependencies {
  * the read models, and a row is late by no more than this time.
  */
 const paceMs = 20;
+/**
+ * How long the first batch after a quiet time waits. Whoever appended gets the answer, and a worker the download, before the read
+ * models take up the processor and the disk.
+ */
+const gatherMs = 10;
 const fullBatchEvents = 100;
 
 /** How often read models that read the log by themselves are asked if they have caught up. */
@@ -113,6 +118,7 @@ class ProjectionRunner {
       streamPrefixes: [...new Set(this.#projections.flatMap(({ projection }) => projection.streamPrefixes))],
       from: () => this.#open(),
       apply: (batch) => this.#apply(batch),
+      gatherMs,
     });
   }
 
@@ -155,7 +161,7 @@ class ProjectionRunner {
       if (this.#projections.length === 1) throw error;
       await this.#applyToEach(due, batch);
     }
-    // The first batch of a burst is applied at once, and the next one collects what follows.
+    // The next one collects what follows.
     if (batch.events.length < fullBatchEvents) await sleep(Math.max(0, paceMs - (performance.now() - startedMs)));
   }
 

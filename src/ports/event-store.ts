@@ -164,6 +164,8 @@ export interface SubscriptionOptions {
   apply: (batch: LogBatch) => Promise<void>;
   /** Most events in a batch. Default 500. */
   maxBatchEvents?: number;
+  /** How long the first event after a quiet time waits for those that follow, in milliseconds. Default: not at all. */
+  gatherMs?: number;
 }
 
 export interface Subscription {

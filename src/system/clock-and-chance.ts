@@ -1,4 +1,5 @@
 import { randomBytes, randomUUID } from 'node:crypto';
+import { existsSync, openSync, readSync } from 'node:fs';
 import { uptime } from 'node:os';
 
 /** The only place that reads the clock, draws random numbers and makes ids. */
@@ -10,7 +11,16 @@ export const realNowMs = (): number => Date.now();
  * Time since this machine's start, suspended time included, in milliseconds. Setting the clock does not change it: Linux counts it
  * (CLOCK_BOOTTIME), to 10 ms; macOS takes the start from the clock, to a second, and moves the start when the clock is set.
  */
-export const uptimeMs = (): number => uptime() * 1_000;
+export const uptimeMs = (): number => (linuxUptime === undefined ? uptime() : secondsIn(linuxUptime)) * 1_000;
+
+/** Every admission reads it twice: from a file that is kept open that takes a third of the time of `uptime()`. */
+const linuxUptime = existsSync('/proc/uptime') ? openSync('/proc/uptime', 'r') : undefined;
+const text = Buffer.alloc(32);
+
+function secondsIn(file: number): number {
+  readSync(file, text, 0, text.length, 0);
+  return Number(text.toString('latin1', 0, text.indexOf(' ')));
+}
 
 export const newUuid = (): string => randomUUID();
 

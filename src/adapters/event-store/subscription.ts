@@ -154,6 +154,7 @@ export class SupervisedSubscription implements Subscription {
   }
 
   async #follow(arrivals: Arrivals, from: LogPosition | undefined): Promise<void> {
+    const { gatherMs } = this.#options;
     let delivered = from;
     while (!this.#mustStop()) {
       const batch = arrivals.take();
@@ -170,7 +171,7 @@ export class SupervisedSubscription implements Subscription {
         if (!(await this.#wait(timeoutMs, () => arrivals.hasNews || this.#mustStop()))) {
           if (arrivals.isConfirmed) throw new QuietSubscription();
           arrivals.fail(new SubscriptionDropped(`Not confirmed within ${timeoutMs} ms.`));
-        }
+        } else if (this.#isCaughtUp && gatherMs !== undefined) await this.#pause(gatherMs);
       }
     }
   }

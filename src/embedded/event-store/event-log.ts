@@ -161,10 +161,8 @@ export class EventLog {
   #undelete(name: string, firstRevision: number): void {
     const metastream = this.streams.find(metastreamOf(name));
     const current =
-      metastream === undefined
-        ? []
-        : this.rows.pageOfStream(metastream.key, { from: 0n, to: tombstoneRevision }, 'backwards', 0);
-    const metadata = parseMetadata(current[0]?.data ?? new Uint8Array());
+      metastream && this.rows.pageOfStream(metastream.key, { from: 0n, to: tombstoneRevision }, 'backwards', 0);
+    const metadata = parseMetadata(current?.events[0]?.data ?? new Uint8Array());
     this.#writeMetadata(name, JSON.stringify({ ...metadata, $tb: firstRevision }));
   }
 

@@ -28,6 +28,13 @@ export interface Range {
   to: bigint;
 }
 
+/** The first events of a range. */
+export interface Page {
+  events: StoredEvent[];
+  /** Nothing is left in the range. */
+  isLast: boolean;
+}
+
 const pageEvents = 256;
 const pageBytes = 1024 * 1024;
 
@@ -77,28 +84,26 @@ export class EventRows {
     return this.#idAt.get(streamKey, revision) as { id: string; position: bigint } | undefined;
   }
 
-  /** The first events of a range of revisions: empty only when there is nothing left in it. */
-  pageOfStream(streamKey: number, range: Range, direction: Direction, createdSinceMs: number): StoredEvent[] {
+  pageOfStream(streamKey: number, range: Range, direction: Direction, createdSinceMs: number): Page {
     // A tombstone has the highest revision, so no read can begin behind it.
-    if (range.from > range.to) return [];
+    if (range.from > range.to) return { events: [], isLast: true };
     return page(this.#ofStream[direction].iterate(streamKey, range.from, range.to, createdSinceMs));
   }
 
-  /** The first events of a range of positions: empty only when there is nothing left in it. */
-  pageOfAll(range: Range, direction: Direction): StoredEvent[] {
-    if (range.from > range.to) return [];
+  pageOfAll(range: Range, direction: Direction): Page {
+    if (range.from > range.to) return { events: [], isLast: true };
     return page(this.#ofAll[direction].iterate(range.from, range.to));
   }
 }
 
-function page(rows: Iterable<unknown>): StoredEvent[] {
+function page(rows: Iterable<unknown>): Page {
   const events: StoredEvent[] = [];
   let sizeBytes = 0;
   for (const row of rows) {
     const event = row as StoredEvent;
     events.push(event);
     sizeBytes += event.data.length + event.metadata.length;
-    if (events.length >= pageEvents || sizeBytes >= pageBytes) break;
+    if (events.length >= pageEvents || sizeBytes >= pageBytes) return { events, isLast: false };
   }
-  return events;
+  return { events, isLast: true };
 }

@@ -38,7 +38,11 @@ export class GroupCommit {
     });
   }
 
-  /** Calls back after every commit. @returns a function that removes the callback */
+  /**
+   * Calls back after every commit, once its answers are on their way: those who wait for them come before readers.
+   *
+   * @returns a function that removes the callback
+   */
   onCommit(callback: () => void): () => void {
     this.#commits.on('commit', callback);
     return () => this.#commits.off('commit', callback);
@@ -71,6 +75,6 @@ export class GroupCommit {
       return;
     }
     group.forEach((work, index) => work.settle(results[index]));
-    this.#commits.emit('commit');
+    setImmediate(() => this.#commits.emit('commit'));
   }
 }

@@ -6,7 +6,7 @@
 import streamMessages, { type ReadReq, type ReadResp } from '@eventstore/db-client/generated/streams_pb.js';
 import { type ServerWritableStream, status } from '@grpc/grpc-js';
 import type { EventLog } from './event-log.ts';
-import type { Range, StoredEvent } from './event-rows.ts';
+import type { Page, Range, StoredEvent } from './event-rows.ts';
 import { type ReadRequest, readRequestOf } from './read-request.ts';
 import { ResponseStream } from './response-stream.ts';
 import { firstVisibleRevision } from './stream-state.ts';
@@ -88,7 +88,7 @@ async function readAll(
 
 interface Source {
   range: Range;
-  page: (rest: Range) => StoredEvent[];
+  page: (rest: Range) => Page;
   place: (event: StoredEvent) => bigint;
 }
 
@@ -102,7 +102,7 @@ async function sendRange(
   let rest = source.range;
   let left = maxEvents;
   while (rest.from <= rest.to) {
-    const events = source.page(rest);
+    const { events, isLast } = source.page(rest);
     for (const event of events) {
       if (request.filter?.matches(event) === false) continue;
       if (!(await responses.send(resolved(log, event, request)))) return;
@@ -110,7 +110,7 @@ async function sendRange(
       if (left === 0) return;
     }
     const last = events.at(-1);
-    if (last === undefined) return;
+    if (last === undefined || isLast) return;
     const place = source.place(last);
     rest = request.direction === 'forwards' ? { from: place + 1n, to: rest.to } : { from: rest.from, to: place - 1n };
   }

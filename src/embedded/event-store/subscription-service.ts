@@ -7,7 +7,7 @@ import { randomUUID } from 'node:crypto';
 import streamMessages, { type ReadResp } from '@eventstore/db-client/generated/streams_pb.js';
 import { Checkpoints, type EndOfCatchUp, type Place } from './checkpoints.ts';
 import type { EventLog } from './event-log.ts';
-import type { StoredEvent } from './event-rows.ts';
+import type { Page, StoredEvent } from './event-rows.ts';
 import type { GroupCommit } from './group-commit.ts';
 import type { ReadRequest } from './read-request.ts';
 import type { ResponseStream } from './response-stream.ts';
@@ -23,8 +23,8 @@ export interface Subscriptions {
 
 /** The source of a subscription's events, and the sending of each. */
 interface Feed {
-  /** The next events; empty at the end. */
-  nextPage: (isCatchingUp: boolean) => StoredEvent[];
+  /** The next events; none at the end. */
+  nextPage: (isCatchingUp: boolean) => Page;
   /** @returns whether the reader is still there */
   deliver: (event: StoredEvent) => Promise<boolean>;
   beforeCaughtUp: () => Promise<boolean>;
@@ -55,12 +55,9 @@ async function follow({ commits }: Subscriptions, feed: Feed, responses: Respons
   try {
     while (!responses.isEnded) {
       isStale = false;
-      const events = feed.nextPage(isCatchingUp);
+      const { events, isLast } = feed.nextPage(isCatchingUp);
       for (const event of events) if (!(await feed.deliver(event))) return;
-      if (events.length > 0) {
-        isStale = true;
-        continue;
-      }
+      if (!isLast) continue;
       if (isCatchingUp) {
         isCatchingUp = false;
         const caughtUp = new streamMessages.ReadResp().setCaughtUp(new streamMessages.ReadResp.CaughtUp());
@@ -83,7 +80,7 @@ function feedOfStream(log: EventLog, request: ReadRequest, name: string, respons
   return {
     nextPage: (isCatchingUp) => {
       const state = log.streams.find(name);
-      if (state === undefined) return [];
+      if (state === undefined) return { events: [], isLast: true };
       // Metadata hide events of the history only. New events are always sent.
       if (isCatchingUp) {
         const hidden = BigInt(state.isSoftDeleted ? state.lastRevision : firstVisibleRevision(state) - 1);

@@ -28,6 +28,6 @@ export function resolved(log: EventLog, event: StoredEvent, { resolveLinks }: { 
   const target = name === undefined ? undefined : log.streams.find(name);
   const at = BigInt(revision ?? 0);
   const isVisible = target !== undefined && !target.isTombstoned && !target.isSoftDeleted;
-  const [found] = isVisible ? log.rows.pageOfStream(target.key, { from: at, to: at }, 'forwards', 0) : [];
-  return eventResponse(found, event);
+  const found = isVisible ? log.rows.pageOfStream(target.key, { from: at, to: at }, 'forwards', 0) : undefined;
+  return eventResponse(found?.events[0], event);
 }
