@@ -1,4 +1,4 @@
-import type { Pool, PoolClient } from 'pg';
+import type { Pool } from 'pg';
 import type { LogBatch, LogPosition, RecordedEvent } from '../../src/ports/event-store.ts';
 import { isAfter, positionOfEvent } from '../../src/ports/log-position.ts';
 import { type Checkpoint, checkpointAfter, moveCheckpoints } from './checkpoints.ts';
@@ -13,12 +13,6 @@ export interface RunningProjection {
   /** It has taken everything up to here. */
   position: LogPosition | undefined;
 }
-
-/**
- * Without a flush to the disk at the end. What a crash of Postgres loses are the newest batches, each with its checkpoint: the
- * log has their events, and they are applied again.
- */
-const begin = 'begin; set local synchronous_commit = off';
 
 /** Another projector, or a rebuild, holds or has moved the checkpoint: events that it applied must not be applied again. */
 class CheckpointMoved extends Error {
@@ -44,7 +38,7 @@ export async function applyBatch(
     after: checkpointAfter(running.checkpoint, batch),
     events: eventsFor(running.projection, batch.events, running.position),
   }));
-  const apply = async (client: PoolClient) => {
+  const taken = await inPoolTransaction(pool, async (client) => {
     // Comes before any other write, so that a second runner gives way here.
     const names = await moveCheckpoints(client, moves);
     if (names.size === 0)
@@ -54,8 +48,7 @@ export async function applyBatch(
     const own = moves.filter(({ name }) => names.has(name));
     for (const { running, events } of own) if (events.length > 0) await running.apply(events, client);
     return own;
-  };
-  const taken = await inPoolTransaction(pool, apply, begin);
+  });
   for (const { running, after } of taken) {
     running.checkpoint = after;
     running.position = batch.position;
