@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pino } from 'pino';
@@ -11,6 +11,7 @@ import { appendAll, GeneratedAccount } from '../projections/generated-account.ts
 import { type Bench, startBench } from './engines.ts';
 import { type Figure, progress, ratio, type Results, series } from './figures.ts';
 import { startNginx } from './nginx.ts';
+import { peakMebibytes } from './process-memory.ts';
 import { processorMicros } from './processor-time.ts';
 import { readFile } from './read-file.ts';
 
@@ -126,10 +127,6 @@ async function measure(
 /** See proc(5), clear_refs. */
 function forgetPeakMemory(pid: number): void {
   writeFileSync(`/proc/${pid}/clear_refs`, '5');
-}
-
-function peakMebibytes(pid: number): number {
-  return Number(/VmHWM:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) / 1024;
 }
 
 async function readTogether(

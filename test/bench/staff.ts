@@ -52,9 +52,7 @@ export async function benchStaff(
   const api = await bench.startRole('api', { STAFF_PORT: '0', DATABASE_URL: proxy.url });
   const guest = { url: api.staffUrl ?? '', ...(await employ(bench, pool, store)) };
   const things = await pickThings(pool, visits, guest.staffId);
-  const measured = [...pageVisits(), ...endpointVisits(), ...searchVisits()].map(
-    (visit) => new Measured(visit, visits),
-  );
+  const measured = timedVisits(visits);
   for (let round = 0; round < rounds; round += 1) {
     progress(`round ${round + 1} of ${rounds}: ${measured.length} pages, endpoints and searches, ${visits} times each`);
     for (const each of measured) await each.round(guest, things, proxy.statements);
@@ -63,6 +61,10 @@ export async function benchStaff(
   figures.push(...(await benchExports({ guest, pid: api.pid, pool, jobs, rounds: Math.min(rounds, 3) })));
   return { ratios: [], figures };
 }
+
+/** @param visits as `benchStaff` */
+export const timedVisits = (visits: number): TimedVisit[] =>
+  [...pageVisits(), ...endpointVisits(), ...searchVisits()].map((visit) => new TimedVisit(visit, visits));
 
 /** A member of staff who may do everything. */
 export interface Guest {
@@ -106,7 +108,7 @@ async function employ(bench: Bench, pool: Pool, store: EventStore): Promise<Omit
 }
 
 /** The times of one address. */
-class Measured {
+class TimedVisit {
   readonly #visit: Visit;
   readonly #visits: number;
   readonly #medians: number[] = [];

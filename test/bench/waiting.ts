@@ -7,8 +7,8 @@ import type { Bench } from './engines.ts';
 import { progress, ratio, type Results } from './figures.ts';
 import { type Askers, httpCases } from './http-cases.ts';
 import { measure, type Measured, type Target } from './load.ts';
-import { residentMebibytes } from './memory.ts';
 import { resetWindows } from './population.ts';
+import { residentMebibytes } from './process-memory.ts';
 import { processorMicros } from './processor-time.ts';
 
 /** As many as a process takes. */
