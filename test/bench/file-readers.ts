@@ -38,15 +38,21 @@ interface Measured {
 
 const ourName = 'reeltally';
 const readerCounts = [1, 16, 256];
-const fileMebibytes = 64;
 const mebibyte = 1024 * 1024;
 /** So that one reader, too, keeps a server at work long enough to measure: it reads the file again and again. */
-const leastMebibytes = 2_048;
+const leastMebibytes = 1_024;
 /** More than the readers of any round. */
 const connectionLimit = '1000';
 
 /** A large file, read by one reader or by many at a time, from the service and from servers that do nothing else. */
-export async function benchFiles(rounds: number): Promise<Results> {
+export async function benchFiles({
+  rounds,
+  fileMebibytes,
+}: {
+  rounds: number;
+  /** Size of the file. */
+  fileMebibytes: number;
+}): Promise<Results> {
   await using bench = await startBench();
   const content = randomBytes(fileMebibytes * mebibyte);
   const ours = await startOurs(bench, content);
@@ -111,7 +117,8 @@ async function measure(
   readers: number,
   { content, isFirst }: { content: Buffer; isFirst: boolean },
 ): Promise<Measured> {
-  const times = isFirst ? 1 : Math.max(1, leastMebibytes / fileMebibytes / readers);
+  const fileMebibytes = content.length / mebibyte;
+  const times = isFirst ? 1 : Math.ceil(leastMebibytes / fileMebibytes / readers);
   forgetPeakMemory(pid);
   const [startedMs, usedMicros] = [performance.now(), processorMicros(pid)];
   await readTogether(url, { readers, times, content, compares: isFirst });

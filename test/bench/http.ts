@@ -198,6 +198,6 @@ function figuresOf({ target, name, connections, rounds }: Series): Figure[] {
     { name: `${named}, p99`, unit: 'ms', values: rounds.map(({ p99Ms }) => p99Ms) },
     ...byProcess('CPU', 'µs/request', ({ micros }) => micros),
     // With many connections, a thread finds more work whenever it looks.
-    ...(connections === manyConnections ? [] : byProcess('switches', '/request', ({ switches }) => switches)),
+    ...(connections === manyConnections ? [] : byProcess('switches', 'switches/request', ({ switches }) => switches)),
   ];
 }

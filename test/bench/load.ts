@@ -1,6 +1,6 @@
 import autocannon, { type Client, type Request } from 'autocannon';
 import { type Answered, oneClient } from './one-client.ts';
-import { processorMicros, voluntarySwitches } from './processor-time.ts';
+import { countVoluntarySwitches, processorMicros } from './processor-time.ts';
 
 /** A server under load, and the processes whose work its answers need. */
 export interface Target {
@@ -34,7 +34,10 @@ export interface Measured {
 /** @throws where a request failed or was refused: a rate of errors is no rate */
 export async function measure(target: Target, load: Load): Promise<Measured> {
   const { url, processes, settled } = target;
-  const [micros, switches] = [countUp(processes, processorMicros), countUp(processes, voluntarySwitches)];
+  const [micros, switches] = [
+    countPerRequest(processes, countMicros),
+    countPerRequest(processes, countVoluntarySwitches),
+  ];
   const { tookMs, seconds } =
     load.connections === 1 ? await oneClient(url, load.requests?.[0], load.seconds) : await manyClients(target, load);
   const answered = tookMs.length;
@@ -76,8 +79,13 @@ export function severalUrls(urls: readonly string[]): string {
 }
 
 /** @returns what gives how much each process has counted since, for each of so many requests */
-function countUp(processes: Target['processes'], countOf: (pid: number) => number) {
-  const before = Object.entries(processes).map(([name, pid]) => ({ name, pid, count: countOf(pid) }));
+function countPerRequest(processes: Target['processes'], start: (pid: number) => () => number) {
+  const counts = Object.entries(processes).map(([name, pid]) => ({ name, count: start(pid) }));
   return (requests: number): Record<string, number> =>
-    Object.fromEntries(before.map(({ name, pid, count }) => [name, (countOf(pid) - count) / requests]));
+    Object.fromEntries(counts.map(({ name, count }) => [name, count() / requests]));
+}
+
+function countMicros(pid: number): () => number {
+  const before = processorMicros(pid);
+  return () => processorMicros(pid) - before;
 }

@@ -45,11 +45,15 @@ async function end(code: number, failure?: string): Promise<never> {
     `Begun ${started.toISOString()}, took ${minutes.toFixed(1)} minutes; load before ${loadBefore.toFixed(1)}.` +
       (earlier ? ` Beside the run begun ${earlier.started}.` : ''),
   );
-  print(`\n${tableOf('ratio', results.ratios, earlier)}\n\n${tableOf('figure', results.figures, earlier)}\n`);
+  for (const [title, figures] of [
+    ['ratio', results.ratios],
+    ['figure', results.figures],
+  ] as const)
+    if (figures.length > 0) print(`\n${tableOf(title, figures, earlier)}`);
   const isWhole = failure === undefined && options.only === undefined && options.cases === '';
-  if (isWhole) print(`Goals that were not measured: ${unmeasured().join('; ') || 'none'}.`);
+  if (isWhole) print(`\nGoals that were not measured: ${unmeasured().join('; ') || 'none'}.`);
   const seconds = Object.entries(times.seconds()).map(([part, took]) => `${part} ${took.toFixed(1)}`);
-  print(`Seconds: ${seconds.join(', ')}.`);
+  print(`\nSeconds: ${seconds.join(', ')}.`);
   if (json)
     console.log(
       JSON.stringify(

@@ -32,14 +32,17 @@ export async function benchMemory(
   const figures = memoryOf(roles, 'at first');
   let answered = 0;
   // What grows for ever grows from the half to the whole as well.
-  for (const goal of [requests / 2, requests]) {
-    while (answered < goal) {
+  for (const [share, when] of [
+    [0.5, 'after half of the requests'],
+    [1, 'after the requests'],
+  ] as const) {
+    while (answered < share * requests) {
       progress(`${answered} of ${requests} requests`);
       await resetWindows(pool, 0);
       answered += Math.round((await measure({ url: roles.API.url, processes: {} }, load)).perSecond * secondsAtATime);
     }
     await sleep(restMs);
-    figures.push(...memoryOf(roles, `after ${answered} requests`));
+    figures.push(...memoryOf(roles, when));
   }
   return { ratios: [], figures };
 }

@@ -46,10 +46,10 @@ export async function benchOneProcess(load: {
     });
     const one = { pid: service.pid, url: service.url, directory };
     await sleep(restMs);
-    const idle = memoryOf(one, 'idle');
+    const idle = memoryOf(one);
     await ask(one, load);
     await sleep(restMs);
-    return [...idle, ...memoryOf(one, 'after the requests')];
+    return [...oneProcessFigures(moments.idle, idle), ...oneProcessFigures(moments.after, memoryOf(one))];
   } finally {
     rmSync(directory, { recursive: true, force: true });
   }
@@ -84,20 +84,39 @@ async function ask(
   }
 }
 
-/** The servers of a service are its descendants. */
-function memoryOf({ pid }: OneProcess, when: string): Figure[] {
-  const family = familyOf([pid], listProcesses());
-  const parts: Record<string, number[]> = { Postgres: [], 'the event store': [], NATS: [], 'everything else': [] };
-  for (const each of family) if (each !== pid) parts[partOf(each)]?.push(proportionalMebibytes(each));
-  const servers = Object.entries(parts).map(([part, mebibytes]) => ({ part, mebibytes: sum(mebibytes) }));
-  const all = proportionalMebibytes(pid) + sum(servers.map(({ mebibytes }) => mebibytes));
-  const figure = (name: string, mebibytes: number): Figure => ({ name, unit: 'MB', values: [mebibytes * 1.048_576] });
+interface Memory {
+  resident: number;
+  /** Of which each page counts by the share that a process has in it. */
+  proportional: number;
+  /** The same of the servers and other descendants. */
+  besides: Record<string, number>;
+}
+
+/** In mebibytes. The servers of a service are its descendants. */
+function memoryOf({ pid }: OneProcess): Memory {
+  const besides: Record<string, number> = { Postgres: 0, 'the event store': 0, NATS: 0, 'everything else': 0 };
+  for (const each of familyOf([pid], listProcesses()).filter((other) => other !== pid))
+    besides[partOf(each)] = (besides[partOf(each)] ?? 0) + proportionalMebibytes(each);
+  return { resident: residentMebibytes(pid), proportional: proportionalMebibytes(pid), besides };
+}
+
+const megabytesOfMebibyte = 1.048_576;
+
+export function oneProcessFigures(when: string, { resident, proportional, besides }: Memory): Figure[] {
+  const figure = (name: string, mebibytes: number): Figure => ({
+    name: `${name}, ${when}`,
+    unit: 'MB',
+    values: [mebibytes * megabytesOfMebibyte],
+  });
   return [
-    figure(`all roles in one process, ${when}`, residentMebibytes(pid)),
-    ...servers.map(({ part, mebibytes }) => figure(`${part} beside all roles in one process, ${when}`, mebibytes)),
-    figure(`all roles in one process and the servers, ${when}`, all),
+    figure('all roles in one process', resident),
+    ...Object.entries(besides).map(([part, mebibytes]) => figure(`${part} beside all roles in one process`, mebibytes)),
+    figure('all roles in one process and the servers', proportional + sum(Object.values(besides))),
   ];
 }
+
+/** The moments at which it is measured. */
+export const moments = { idle: 'idle', after: 'after the requests' } as const;
 
 function partOf(pid: number): string {
   const command = (readProcessFile(pid, 'cmdline') ?? '').split('\0');

@@ -13,7 +13,7 @@ export class PartTimes {
   async run<Result>(name: string, work: () => Promise<Result>): Promise<Result> {
     const startedMs = performance.now();
     const timer = setTimeout(
-      () => this.#overran(`${name} took longer than ${Math.round(this.#limitMinutes)} minutes`),
+      () => this.#overran(`${name} took longer than ${this.#limitMinutes.toFixed(0)} minutes`),
       // The longest that there is: 25 days.
       Math.min(this.#limitMinutes * 60_000, 2 ** 31 - 1),
     );

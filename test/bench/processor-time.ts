@@ -29,11 +29,20 @@ export function processorMicros(pid: number): number {
 /** Linux counts in hundredths of a second (USER_HZ) wherever it shows times to programs. */
 const microsPerTick = 10_000;
 
-/** How often the threads of a process and of its living descendants have gone to sleep by themselves so far: see proc_pid_status(5). */
-export function voluntarySwitches(pid: number): number {
-  return sum(
-    familyOf([pid], listProcesses()).flatMap((each) => threadsOf(each).map((thread) => switchesOf(each, thread))),
-  );
+/**
+ * Counts how often the threads of a process and of its living descendants go to sleep by themselves: see
+ * proc_pid_status(5).
+ *
+ * @returns what gives the count since this call, without that of threads that have ended
+ */
+export function countVoluntarySwitches(pid: number): () => number {
+  const before = switchesByThread(pid);
+  return () => sum([...switchesByThread(pid)].map(([thread, count]) => count - (before.get(thread) ?? 0)));
+}
+
+function switchesByThread(pid: number): Map<string, number> {
+  const pids = familyOf([pid], listProcesses());
+  return new Map(pids.flatMap((each) => threadsOf(each).map((thread) => [thread, switchesOf(each, thread)] as const)));
 }
 
 const switchesOf = (pid: number, thread: string) =>

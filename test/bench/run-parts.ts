@@ -35,9 +35,9 @@ export async function runParts(
   options: BenchOptions,
   { times, add }: { times: PartTimes; add: (results: Results) => void },
 ): Promise<void> {
-  const { rounds, seconds, only, accounts, jobs, requests } = options;
-  /** Accounts with a hundred downloads each. */
-  const withHistory = Math.ceil(accounts / 25);
+  const { rounds, seconds, only, accounts, jobs, requests, fileMebibytes } = options;
+  /** Accounts with a hundred downloads each. Every read model follows and rebuilds such a log by itself, and all of them together. */
+  const withHistory = { projections: Math.ceil(accounts / 100), verify: Math.ceil(accounts / 50) };
   const manyAccounts = Math.max(Math.ceil(jobs / 100), Math.min(accounts, 500));
   const isWanted = (part: Part) => only === undefined || only === part;
   const run = async (part: Part, work: () => Promise<Results>) => {
@@ -65,17 +65,21 @@ export async function runParts(
   await run('http', async () => ({ ratios: [], figures: [await benchSigning(rounds)] }));
   await run('parser', async () => benchParser(rounds));
   await onAccounts(['projections'], { accounts: 1, jobs: 2 }, ({ bench, store }) =>
-    run('projections', () => benchProjections(bench, store, { accounts: withHistory, rounds: Math.min(rounds, 3) })),
+    run('projections', () =>
+      benchProjections(bench, store, { accounts: withHistory.projections, rounds: Math.min(rounds, 3) }),
+    ),
   );
   // Servers of its own: rows of the read models that are not in the log would be a divergence.
-  await onServers(['verify'], (bench) => run('verify', () => benchVerify(bench, { accounts: withHistory, rounds })));
+  await onServers(['verify'], (bench) =>
+    run('verify', () => benchVerify(bench, { accounts: withHistory.verify, rounds })),
+  );
   await run('jobs', () => benchJobs(rounds));
   // Of many rows that are not in the log, the sweep would publish those that wait.
   await onAccounts(['claims', 'lookups'], { accounts: 1, jobs: 2 }, async ({ bench, store, one }) => {
     await run('claims', () => benchClaims(bench, store, { account: one, rounds }));
     await run('lookups', () => benchLookups(bench, { account: one, rounds }));
   });
-  await run('files', () => benchFiles(rounds));
+  await run('files', () => benchFiles({ rounds, fileMebibytes }));
   await onServers(['storage'], (bench) =>
     run('storage', () => benchStorage(bench, { accounts: Math.ceil(accounts / 10) })),
   );
