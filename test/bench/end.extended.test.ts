@@ -5,8 +5,8 @@ import { tmpdir } from 'node:os';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { expect, it } from 'vitest';
+import { familyOf, listProcesses, readProcess, readProcessFile } from '../../src/system/processes.ts';
 import { memory } from '../support/memory-folder.ts';
-import { processesNaming } from '../support/processes-naming.ts';
 import { waitFor } from '../support/wait-for.ts';
 
 it('a bench that is told to end leaves no process and no folder behind', async () => {
@@ -17,8 +17,10 @@ it('a bench that is told to end leaves no process and no folder behind', async (
   let told = '';
   bench.stderr.setEncoding('utf8').on('data', (chunk: string) => (told += chunk));
   await waitFor(() => told.includes('round 1 of'), { what: 'the bench to be under way' });
-  const mark = `reeltally-bench-${bench.pid ?? 0}-`;
-  expect(processesNaming(mark).length).toBeGreaterThan(5);
+  const started = familyOf([bench.pid ?? 0], listProcesses());
+  const programs = started.map((pid) => readProcessFile(pid, 'cmdline') ?? '');
+  for (const program of ['postgres', 'nats-server', 'event-store/main.ts', 'reeltally.js'])
+    expect(programs.filter((command) => command.includes(program))).not.toEqual([]);
 
   bench.kill('SIGTERM');
 
@@ -26,7 +28,8 @@ it('a bench that is told to end leaves no process and no folder behind', async (
   expect(code).toBe(143);
   expect(told).toContain('The bench ended early: ended by SIGTERM.');
   expect(JSON.parse(await stdout)).toMatchObject({ failure: 'ended by SIGTERM', ratios: [], figures: [] });
-  expect(processesNaming(mark)).toEqual([]);
+  const isThere = (pid: number) => readProcess(pid) !== undefined;
+  await waitFor(() => !started.some(isThere), { what: 'all processes to end' });
   const folders = [tmpdir(), memory].flatMap((parent) => readdirSync(parent));
-  expect(folders.filter((name) => name.startsWith(mark))).toEqual([]);
+  expect(folders.filter((name) => name.startsWith(`reeltally-bench-${bench.pid ?? 0}-`))).toEqual([]);
 });

@@ -68,8 +68,7 @@ const bareNames = ['node:http', 'fastify'] as const;
 /** What the CRUD service may hand downloads to. */
 const queueNames = ['graphile-worker', 'BullMQ', 'procedure'] as const;
 type QueueName = (typeof queueNames)[number];
-const targetNames = [...bareNames, 'crud', ...queueNames, 'reeltally'] as const;
-type TargetName = (typeof targetNames)[number];
+type TargetName = (typeof bareNames)[number] | 'crud' | QueueName | 'reeltally';
 type Targets = Partial<Record<TargetName, Target>>;
 
 /** Each server with each request that it answers. @param cases as `HttpOptions` */

@@ -21,6 +21,8 @@ const results: Results = { ratios: [], figures: [] };
 const times = new PartTimes(limitMinutesOf(options), (reason) => void end(1, reason));
 for (const signal of ['SIGINT', 'SIGTERM'] as const)
   process.once(signal, () => void end(128 + constants.signals[signal], `ended by ${signal}`));
+process.on('uncaughtException', (error) => void fail(error));
+let ending: Promise<never> | undefined;
 
 try {
   await runParts(options, {
@@ -33,12 +35,21 @@ try {
   });
   await end(0);
 } catch (error) {
-  progress(error instanceof Error ? (error.stack ?? error.message) : String(error));
-  await end(1, String(error));
+  await fail(error);
 }
 
-/** Prints what was measured, and ends everything that is still running. */
+/** Parts that are ended while they are at work fail as well: that is not told. */
+async function fail(error: unknown): Promise<never> {
+  if (!ending) progress(error instanceof Error ? (error.stack ?? error.message) : String(error));
+  return await end(1, String(error));
+}
+
+/** Prints what was measured, and ends everything that is still running. The first reason counts. */
 async function end(code: number, failure?: string): Promise<never> {
+  return await (ending ??= printAndEnd(code, failure));
+}
+
+async function printAndEnd(code: number, failure: string | undefined): Promise<never> {
   const minutes = (Date.now() - started.getTime()) / 60_000;
   const print = json ? progress : console.log;
   print(

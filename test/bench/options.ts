@@ -43,7 +43,7 @@ const defaults = {
   accounts: 10_000,
   jobs: 100_000,
   requests: 20_000,
-  fileMebibytes: 16,
+  fileMebibytes: 8,
 } as const;
 
 /** Of each part with the default counts. Several times what any of them takes. */
@@ -54,13 +54,18 @@ export function readOptions(): BenchOptions {
     .description(
       'measures the service beside what could stand in its place, on loopback only; a whole run with the default counts takes a quarter of an hour on a quiet machine with two cores',
     )
-    .option('--rounds <n>', 'how often everything is measured, in turns', wholeNumber, defaults.rounds)
+    .option(
+      '--rounds <n>',
+      'how often everything is measured, in turns; of "projections", twice at most, and exports three times',
+      wholeNumber,
+      defaults.rounds,
+    )
     .option('--seconds <n>', 'how long each server is under load in a round', wholeNumber, defaults.seconds)
     .addOption(new Option('--only <part>', 'measure this part alone').choices(parts))
     .option('--cases <name>', 'of the part "http", only the requests whose names begin so, e.g. "downloads"', '')
     .option(
       '--accounts <n>',
-      'how many accounts are opened; "storage" writes a tenth as many with 20 downloads each, "verify" a fiftieth and "projections" a hundredth with 100 each',
+      'how many accounts are opened; "storage" writes a tenth as many with 20 downloads each, "verify" a fiftieth and "projections" a two-hundredth with 100 each',
       wholeNumber,
       defaults.accounts,
     )
@@ -72,7 +77,7 @@ export function readOptions(): BenchOptions {
     )
     .option(
       '--requests <n>',
-      'of the parts "processes" and "memory", how many requests are sent; of "staff", how often each page is visited: a twentieth, 50 at most',
+      'of the parts "processes" and "memory", how many requests are sent; of "staff", how often each page is visited in a round: one of 800, 50 at most',
       wholeNumber,
       defaults.requests,
     )

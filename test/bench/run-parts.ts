@@ -37,7 +37,7 @@ export async function runParts(
 ): Promise<void> {
   const { rounds, seconds, only, accounts, jobs, requests, fileMebibytes } = options;
   /** Accounts with a hundred downloads each. Every read model follows and rebuilds such a log by itself, and all of them together. */
-  const withHistory = { projections: Math.ceil(accounts / 100), verify: Math.ceil(accounts / 50) };
+  const withHistory = { projections: Math.ceil(accounts / 200), verify: Math.ceil(accounts / 50) };
   const manyAccounts = Math.max(Math.ceil(jobs / 100), Math.min(accounts, 500));
   const isWanted = (part: Part) => only === undefined || only === part;
   const run = async (part: Part, work: () => Promise<Results>) => {
@@ -95,7 +95,7 @@ export async function runParts(
     run('console', () => benchConsole(prepared.bench, prepared.pool, prepared, { rounds, seconds })),
   );
   await onAccounts(['staff'], { accounts: manyAccounts, jobs }, ({ bench, pool, store }) => {
-    const visits = Math.min(Math.ceil(requests / 20), 50);
+    const visits = Math.min(Math.ceil(requests / 800), 50);
     return run('staff', () => benchStaff(bench, { pool, store, jobs, visits, rounds }));
   });
   // Rows that are not in the log would be divergences, and the audit remembers those.
