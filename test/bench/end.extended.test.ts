@@ -23,6 +23,9 @@ it('a bench that is told to end leaves no process and no folder behind', async (
     expect(programs.filter((command) => command.includes(program))).not.toEqual([]);
 
   bench.kill('SIGTERM');
+  // As from a terminal and from npm.
+  await waitFor(() => told.includes('ended early'), { what: 'its end to begin' });
+  bench.kill('SIGTERM');
 
   const [code] = await closed;
   expect(code).toBe(143);

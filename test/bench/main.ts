@@ -20,7 +20,7 @@ const loadBefore = loadavg()[0] ?? 0;
 const results: Results = { ratios: [], figures: [] };
 const times = new PartTimes(limitMinutesOf(options), (reason) => void end(1, reason));
 for (const signal of ['SIGINT', 'SIGTERM'] as const)
-  process.once(signal, () => void end(128 + constants.signals[signal], `ended by ${signal}`));
+  process.on(signal, () => void end(128 + constants.signals[signal], `ended by ${signal}`));
 process.on('uncaughtException', (error) => void fail(error));
 let ending: Promise<never> | undefined;
 
