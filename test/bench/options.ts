@@ -2,7 +2,7 @@ import { Command, Option } from 'commander';
 import { wholeNumber } from '../support/whole-number.ts';
 import { type EarlierRun, readEarlierRun } from './comparison.ts';
 
-export const parts = [
+const parts = [
   'http',
   'appends',
   'claims',
@@ -65,7 +65,7 @@ export function readOptions(): BenchOptions {
     .option('--cases <name>', 'of the part "http", only the requests whose names begin so, e.g. "downloads"', '')
     .option(
       '--accounts <n>',
-      'how many accounts are opened; "storage" writes a tenth as many with 20 downloads each, "verify" a fiftieth and "projections" a two-hundredth with 100 each',
+      'how many accounts are opened; "storage" writes a tenth as many with 20 downloads each, "verify" a hundredth and "projections" a two-hundredth with 100 each',
       wholeNumber,
       defaults.accounts,
     )

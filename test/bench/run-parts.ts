@@ -37,7 +37,7 @@ export async function runParts(
 ): Promise<void> {
   const { rounds, seconds, only, accounts, jobs, requests, fileMebibytes } = options;
   /** Accounts with a hundred downloads each. Every read model follows and rebuilds such a log by itself, and all of them together. */
-  const withHistory = { projections: Math.ceil(accounts / 200), verify: Math.ceil(accounts / 50) };
+  const withHistory = { projections: Math.ceil(accounts / 200), verify: Math.ceil(accounts / 100) };
   const manyAccounts = Math.max(Math.ceil(jobs / 100), Math.min(accounts, 500));
   const isWanted = (part: Part) => only === undefined || only === part;
   const run = async (part: Part, work: () => Promise<Results>) => {

@@ -95,7 +95,7 @@ function figuresOf(target: Target, series: WaitingSeries): Results {
   };
 }
 
-const idleMs = 2_000;
+const idleMs = 1_000;
 
 async function microsASecond({ processes }: Target): Promise<Record<string, number>> {
   const before = Object.entries(processes).map(([name, pid]) => [name, pid, processorMicros(pid)] as const);
