@@ -11,12 +11,13 @@ import { waitFor } from '../support/wait-for.ts';
 
 it('a bench that is told to end leaves no process and no folder behind', async () => {
   const main = fileURLToPath(new URL('main.ts', import.meta.url));
-  const bench = spawn(process.execPath, [main, '--only', 'waiting', '--accounts', '10', '--rounds', '1000', '--json']);
+  const bench = spawn(process.execPath, [main, '--only', 'files', '--rounds', '100000', '--json']);
   const closed = once(bench, 'close') as Promise<[number | null]>;
   const stdout = text(bench.stdout);
   let told = '';
   bench.stderr.setEncoding('utf8').on('data', (chunk: string) => (told += chunk));
-  await waitFor(() => told.includes('round 1 of'), { what: 'the bench to be under way' });
+  const isUnderWay = waitFor(() => told.includes('round 0 of'), { what: 'the bench to be under way' });
+  await Promise.race([isUnderWay, closed.then(() => expect.unreachable(told))]);
   const started = familyOf([bench.pid ?? 0], listProcesses());
   const programs = started.map((pid) => readProcessFile(pid, 'cmdline') ?? '');
   for (const program of ['postgres', 'nats-server', 'event-store/main.ts', 'reeltally.js'])

@@ -47,7 +47,7 @@ const defaults = {
 } as const;
 
 /** Of each part with the default counts. Several times what any of them takes. */
-const usualLimitMinutes = 10;
+const usualLimitMinutes = 20;
 
 export function readOptions(): BenchOptions {
   return new Command('bench')
