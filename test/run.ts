@@ -8,14 +8,11 @@
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { constants, tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { sendSignal } from '../src/system/processes.ts';
-import { memory } from './support/memory-folder.ts';
-import { processesNaming } from './support/processes-naming.ts';
+import { endWhatIsLeft } from './support/end-what-is-left.ts';
 
 /** The projects of `vitest.config.ts`. */
 const groups: Readonly<Record<string, readonly string[]>> = {
@@ -63,7 +60,7 @@ if (failed.length > 0 && failed.length <= mostAgain) {
   code = await runVitest(['--maxWorkers=1'], failed);
   if (code === 0) console.log(`FLAKY: passed alone, which is no excuse: ${failed.join(', ')}`);
 }
-await endWhatIsLeft();
+await endWhatIsLeft(mark);
 process.exitCode = told ? 128 + constants.signals[told] : (code ?? 1);
 
 async function runVitest(workers: readonly string[], more: readonly string[]): Promise<number | null> {
@@ -78,24 +75,4 @@ async function runVitest(workers: readonly string[], more: readonly string[]): P
 /** Empty where the run ended before it knew. */
 function failedFiles(): string[] {
   return existsSync(failedFilesPath) ? readFileSync(failedFilesPath, 'utf8').split('\n').filter(Boolean) : [];
-}
-
-/** Servers are asked first. */
-async function endWhatIsLeft(): Promise<void> {
-  for (const signal of ['SIGTERM', 'SIGKILL'] as const) {
-    const untilMs = performance.now() + 3_000;
-    for (const pid of processesNaming(mark)) sendSignal(pid, signal);
-    while (processesNaming(mark).length > 0 && performance.now() < untilMs) await delay(50);
-  }
-  for (const parent of [tmpdir(), memory])
-    for (const name of namesIn(parent))
-      if (name.startsWith(mark)) rmSync(join(parent, name), { recursive: true, force: true });
-}
-
-function namesIn(folder: string): string[] {
-  try {
-    return readdirSync(folder);
-  } catch {
-    return [];
-  }
 }

@@ -18,7 +18,7 @@ const livePages = 500;
 const email = 'owner@example.com';
 const visitors = 4;
 
-const pages = [
+export const consolePages = [
   '/console',
   '/console/downloads',
   '/console/downloads?status=failed',
@@ -44,9 +44,9 @@ export async function benchConsole(
 ): Promise<Results> {
   const api = await bench.startRole('api');
   const guests = await signIn(bench, pool);
-  progress(`visiting ${pages.length} pages ${visits} times each`);
+  progress(`visiting ${consolePages.length} pages ${visits} times each`);
   const times: Figure[] = [];
-  for (const path of pages) times.push(await timesOf(api.url, path, guests));
+  for (const path of consolePages) times.push(await timesOf(api.url, path, guests));
   const download = await timesOf(api.url, '/console/downloads/:token', guests, pool);
   const live = await benchLive({ url: api.url, pid: api.pid }, { bench, pool, askers, guests, rounds, seconds });
   return { ratios: live.ratios, figures: [...times, download, ...live.figures] };
@@ -83,8 +83,10 @@ async function timesOf(url: string, path: string, guests: readonly Visitor[], po
     if (visit >= visitors) took.push(performance.now() - startedMs);
   }
   const p95 = took.sort((one, other) => one - other)[Math.floor(took.length * 0.95)] ?? NaN;
-  return { name: `${path}, p95`, unit: 'ms', values: [p95] };
+  return { name: consoleTime(path), unit: 'ms', values: [p95] };
 }
+
+export const consoleTime = (path: string): string => `${path}, p95`;
 
 async function newestToken(pool: Pool, { accountId }: Visitor): Promise<string> {
   const { rows } = await pool.query<{ token: string }>(

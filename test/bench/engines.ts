@@ -72,7 +72,7 @@ export async function startBench(): Promise<Bench> {
 async function startContender([file, ...args]: [file: string, ...args: string[]], environment: NodeJS.ProcessEnv) {
   const path = fileURLToPath(new URL(`./contenders/${file}`, import.meta.url));
   const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', path, ...args], {
-    env: { PATH: process.env['PATH'], NODE_ENV: 'production', ...environment },
+    env: { PATH: process.env['PATH'], TEST_RUN: process.env['TEST_RUN'], NODE_ENV: 'production', ...environment },
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   const { url } = JSON.parse(await firstLine(child, file)) as { url: string };

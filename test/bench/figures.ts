@@ -1,4 +1,4 @@
-/** What a bench measured, several times over, and how it is told. */
+/** One thing that the bench measured. */
 export interface Figure {
   name: string;
   unit: string;
@@ -31,31 +31,12 @@ export function median(values: readonly number[]): number {
   return sorted.length % 2 === 1 ? upper : ((sorted[middle - 1] ?? NaN) + upper) / 2;
 }
 
-/** Half the distance between the largest and the smallest value, as a share of the median. */
-function spread(values: readonly number[]): number {
-  const middle = median(values);
-  return middle === 0 ? 0 : (Math.max(...values) - Math.min(...values)) / 2 / middle;
+/** Half the distance between the largest and the smallest value. */
+export function halfRange(values: readonly number[]): number {
+  return (Math.max(...values) - Math.min(...values)) / 2;
 }
-
-/** Beyond it, a figure is said to be noisy. */
-const noisySpread = 0.15;
 
 /** Rounds are compared one by one: what slows the machine down for a while slows both down. */
 export function ratio(name: string, one: readonly number[], other: readonly number[]): Figure {
   return { name, unit: '×', values: one.map((value, round) => value / (other[round] ?? NaN)) };
-}
-
-export function tableOf(title: string, figures: readonly Figure[]): string {
-  const rows = figures.map(({ name, unit, values }) => [
-    name,
-    `${short(median(values))}${unit === '×' ? ' ×' : ` ${unit}`}`,
-    values.length > 1 ? `± ${Math.round(spread(values) * 100)} %${spread(values) > noisySpread ? ' (noisy)' : ''}` : '',
-  ]);
-  const lines = rows.map((row) => `| ${row.join(' | ')} |`);
-  return [`| ${title} | median | spread |`, '|---|---|---|', ...lines].join('\n');
-}
-
-function short(value: number): string {
-  if (value >= 1000) return Math.round(value).toLocaleString('en').replaceAll(',', ' ');
-  return value >= 100 ? String(Math.round(value)) : value.toPrecision(3);
 }

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pino } from 'pino';
@@ -11,6 +11,7 @@ import { appendAll, GeneratedAccount } from '../projections/generated-account.ts
 import { type Bench, startBench } from './engines.ts';
 import { type Figure, progress, ratio, type Results, series } from './figures.ts';
 import { startNginx } from './nginx.ts';
+import { peakMebibytes } from './process-memory.ts';
 import { processorMicros } from './processor-time.ts';
 import { readFile } from './read-file.ts';
 
@@ -37,15 +38,21 @@ interface Measured {
 
 const ourName = 'reeltally';
 const readerCounts = [1, 16, 256];
-const fileMebibytes = 64;
 const mebibyte = 1024 * 1024;
 /** So that one reader, too, keeps a server at work long enough to measure: it reads the file again and again. */
-const leastMebibytes = 2_048;
+const leastMebibytes = 1_024;
 /** More than the readers of any round. */
 const connectionLimit = '1000';
 
 /** A large file, read by one reader or by many at a time, from the service and from servers that do nothing else. */
-export async function benchFiles(rounds: number): Promise<Results> {
+export async function benchFiles({
+  rounds,
+  fileMebibytes,
+}: {
+  rounds: number;
+  /** Size of the file. */
+  fileMebibytes: number;
+}): Promise<Results> {
   await using bench = await startBench();
   const content = randomBytes(fileMebibytes * mebibyte);
   const ours = await startOurs(bench, content);
@@ -110,7 +117,8 @@ async function measure(
   readers: number,
   { content, isFirst }: { content: Buffer; isFirst: boolean },
 ): Promise<Measured> {
-  const times = isFirst ? 1 : Math.max(1, leastMebibytes / fileMebibytes / readers);
+  const fileMebibytes = content.length / mebibyte;
+  const times = isFirst ? 1 : Math.ceil(leastMebibytes / fileMebibytes / readers);
   forgetPeakMemory(pid);
   const [startedMs, usedMicros] = [performance.now(), processorMicros(pid)];
   await readTogether(url, { readers, times, content, compares: isFirst });
@@ -126,10 +134,6 @@ async function measure(
 /** See proc(5), clear_refs. */
 function forgetPeakMemory(pid: number): void {
   writeFileSync(`/proc/${pid}/clear_refs`, '5');
-}
-
-function peakMebibytes(pid: number): number {
-  return Number(/VmHWM:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) / 1024;
 }
 
 async function readTogether(

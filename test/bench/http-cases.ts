@@ -9,7 +9,7 @@ export interface HttpCase {
 }
 
 const perConnection = 500;
-const connections = 64;
+export const manyConnections = 64;
 const body = JSON.stringify({ url: 'https://www.youtube.com/watch?v=aqz-KE-bpKQ', format: 'video', quality: '720' });
 
 export interface Askers {
@@ -24,22 +24,39 @@ export function httpCases({ many, withFile, one }: Askers): HttpCase[] {
   const posts = ask(many, askDownload);
   const polls = ask(many, askStatus);
   return [
-    { name: 'status poll', connections, requests: polls },
-    { name: 'status poll, 4 connections', connections: 4, requests: polls.slice(0, 4) },
+    { name: 'status poll', connections: manyConnections, requests: polls },
+    ...few('status poll', polls),
     {
       name: 'status poll with a link',
-      connections,
+      connections: manyConnections,
       requests: ask(withFile, (account) => get(account, `/api/v1/video/status?token=${account.doneToken}`)),
     },
-    { name: 'credits', connections, requests: ask(many, (account) => get(account, '/api/v1/credits')) },
-    { name: 'downloads, 10 000 accounts', connections, requests: posts },
-    { name: 'downloads, 10 000 accounts, 4 connections', connections: 4, requests: posts.slice(0, 4) },
-    { name: 'downloads, one account', connections, requests: ask([one], askDownload) },
+    {
+      name: 'credits',
+      connections: manyConnections,
+      requests: ask(many, (account) => get(account, '/api/v1/credits')),
+    },
+    { name: 'downloads, 10 000 accounts', connections: manyConnections, requests: posts },
+    ...few('downloads, 10 000 accounts', posts),
+    { name: 'downloads, one account', connections: manyConnections, requests: ask([one], askDownload) },
   ];
 }
 
+/** The same as a client alone, and four of them, ask. */
+function few(name: string, requests: Request[][]): HttpCase[] {
+  return fewConnections.map((count) => ({
+    name: `${name}, ${connectionsNamed(count)}`,
+    connections: count,
+    requests: requests.slice(0, count),
+  }));
+}
+
+export const fewConnections = [1, 4] as const;
+
+export const connectionsNamed = (count: number): string => `${count} ${count === 1 ? 'connection' : 'connections'}`;
+
 function ask(accounts: readonly BenchAccount[], request: (account: BenchAccount) => Request): Request[][] {
-  return Array.from({ length: connections }, () =>
+  return Array.from({ length: manyConnections }, () =>
     Array.from({ length: perConnection }, () => request(oneOf(accounts))),
   );
 }

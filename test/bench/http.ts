@@ -6,14 +6,15 @@ import type { EventStore } from '../../src/ports/event-store.ts';
 import type { ServiceProcess } from '../support/service.ts';
 import type { Bench } from './engines.ts';
 import { type Figure, progress, ratio, type Results } from './figures.ts';
-import { type Askers, httpCases } from './http-cases.ts';
+import { type Askers, connectionsNamed, fewConnections, httpCases, manyConnections } from './http-cases.ts';
 import { measure, type Measured, type Target } from './load.ts';
 import { resetWindows } from './population.ts';
 
 /** One server under one load, in each round. */
-interface Series {
+export interface Series {
   target: string;
   name: string;
+  connections: number;
   rounds: Measured[];
 }
 
@@ -42,7 +43,7 @@ export async function benchHttp(
   const series: Series[] = [];
   // The first round warms everything up, and is not kept.
   for (let round = 0; round <= rounds; round += 1) {
-    for (const { target, name, connections, requests } of turns(askers, targets, cases)) {
+    for (const { target, name, connections, requests } of turns(askers, cases)) {
       const server = targets[target];
       if (!server) continue;
       progress(`round ${round} of ${rounds}: ${target}, ${name}`);
@@ -52,31 +53,45 @@ export async function benchHttp(
         ...(requests && { requests }),
       });
       if (name.startsWith('downloads') || target === 'reeltally') await resetWindows(pool);
-      if (round > 0) seriesOf(series, target, name).rounds.push(measured);
+      if (round > 0) seriesOf(series, { target, name, connections }).rounds.push(measured);
     }
   }
-  return { ratios: ratiosOf(series), figures: series.flatMap(figuresOf) };
+  return httpResults(series);
 }
 
-type TargetName = 'node:http' | 'fastify' | 'crud' | QueueName | 'reeltally';
+export const httpResults = (series: readonly Series[]): Results => ({
+  ratios: ratiosOf(series),
+  figures: series.flatMap(figuresOf),
+});
+
+const bareNames = ['node:http', 'fastify'] as const;
 /** What the CRUD service may hand downloads to. */
 const queueNames = ['graphile-worker', 'BullMQ', 'procedure'] as const;
 type QueueName = (typeof queueNames)[number];
+type TargetName = (typeof bareNames)[number] | 'crud' | QueueName | 'reeltally';
 type Targets = Partial<Record<TargetName, Target>>;
 
-function turns(askers: Askers, targets: Targets, cases: string) {
+/** Each server with each request that it answers. @param cases as `HttpOptions` */
+export function turns(askers: Askers, cases: string) {
   const answered = httpCases(askers)
     .filter(({ name }) => name.startsWith(cases))
     .flatMap((one) => {
-      const queues = one.name.startsWith('downloads') ? queueNames.filter((name) => targets[name]) : [];
+      const queues = one.name.startsWith('downloads') ? queueNames : [];
       return (['crud', ...queues, 'reeltally'] as const).map((target) => ({ target, ...one }));
     });
-  const bare = (['node:http', 'fastify'] as const).flatMap((target) => [
-    { target, name: 'fixed answer', connections: 64, requests: undefined },
-    { target, name: 'fixed answer, 4 connections', connections: 4, requests: undefined },
-  ]);
+  const bare = bareNames.flatMap((target) =>
+    [manyConnections, ...fewConnections].map((connections) => ({
+      target,
+      name: fixedAnswer(connections),
+      connections,
+      requests: undefined,
+    })),
+  );
   return [...bare, ...answered];
 }
+
+const fixedAnswer = (connections: number): string =>
+  connections === manyConnections ? 'fixed answer' : `fixed answer, ${connectionsNamed(connections)}`;
 
 async function startTargets(
   bench: Bench,
@@ -139,10 +154,10 @@ async function populateCrud(pool: Pool, { many, one }: Askers): Promise<void> {
   await pool.query('vacuum analyze crud_accounts, crud_keys, crud_jobs');
 }
 
-function seriesOf(series: Series[], target: string, name: string): Series {
+function seriesOf(series: Series[], { target, name, connections }: Omit<Series, 'rounds'>): Series {
   const known = series.find((one) => one.target === target && one.name === name);
   if (known) return known;
-  const made = { target, name, rounds: [] };
+  const made = { target, name, connections, rounds: [] };
   series.push(made);
   return made;
 }
@@ -152,9 +167,10 @@ function ratiosOf(series: readonly Series[]): Figure[] {
   return series
     .filter(({ target }) => target === 'reeltally')
     .flatMap((own) => {
-      const fixed = own.name.endsWith('4 connections') ? 'fixed answer, 4 connections' : 'fixed answer';
       const others = series.filter(({ name, target }) => name === own.name && target !== 'reeltally');
-      const bare = own.name.startsWith('downloads') ? [] : series.filter(({ name }) => name === fixed);
+      const bare = own.name.startsWith('downloads')
+        ? []
+        : series.filter(({ name }) => name === fixedAnswer(own.connections));
       return [...others, ...bare].map((other) => {
         const against = bare.includes(other) ? `a fixed answer of ${other.target}` : crudNamed(other.target);
         return ratio(`${own.name}: to ${against}`, rates(own), rates(other));
@@ -167,17 +183,20 @@ function crudNamed(target: string): string {
   return target === 'procedure' ? 'one stored procedure' : `the CRUD service with ${target}`;
 }
 
-function figuresOf({ target, name, rounds }: Series): Figure[] {
+function figuresOf({ target, name, connections, rounds }: Series): Figure[] {
   const named = `${target}: ${name}`;
-  const figures = [
+  const byProcess = (what: string, unit: string, of: (round: Measured) => Record<string, number>): Figure[] =>
+    Object.keys(rounds[0] ? of(rounds[0]) : {}).map((process) => ({
+      name: `${named}, ${what} of ${process}`,
+      unit,
+      values: rounds.map((round) => of(round)[process] ?? NaN),
+    }));
+  return [
     { name: named, unit: 'requests/s', values: rounds.map(({ perSecond }) => perSecond) },
     { name: `${named}, p50`, unit: 'ms', values: rounds.map(({ p50Ms }) => p50Ms) },
     { name: `${named}, p99`, unit: 'ms', values: rounds.map(({ p99Ms }) => p99Ms) },
+    ...byProcess('CPU', 'µs/request', ({ micros }) => micros),
+    // With many connections, a thread finds more work whenever it looks.
+    ...(connections === manyConnections ? [] : byProcess('switches', 'switches/request', ({ switches }) => switches)),
   ];
-  const processes = Object.keys(rounds[0]?.micros ?? {}).map((process) => ({
-    name: `${named}, CPU of ${process}`,
-    unit: 'µs/request',
-    values: rounds.map(({ micros }) => micros[process] ?? NaN),
-  }));
-  return [...figures, ...processes];
 }

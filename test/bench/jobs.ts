@@ -16,7 +16,7 @@ interface Job {
 }
 
 const film = ['-f', 'bv*+ba/b', '-S', 'res:720,vcodec:h264,acodec:aac', '--merge-output-format', 'mp4'];
-const jobs: readonly Job[] = [
+export const jobs: readonly Job[] = [
   { name: 'MP4 of a file', item: 'bars', wanted: { output: 'mp4', quality: '720', item: 1 }, bareArguments: film },
   { name: 'MP4 of HLS', item: 'hls', wanted: { output: 'mp4', quality: '720', item: 1 }, bareArguments: film },
   {
@@ -42,8 +42,8 @@ export async function benchJobs(rounds: number): Promise<Results> {
         await bare.run(round, () => runBare(platform, job));
       }
       ratios.push(
-        ratio(`${job.name}, time: to the bare yt-dlp command`, ours.wallMs, bare.wallMs),
-        ratio(`${job.name}, processor time: to the bare yt-dlp command`, ours.processorMs, bare.processorMs),
+        ratio(jobsRatio(job, 'time'), ours.wallMs, bare.wallMs),
+        ratio(jobsRatio(job, 'processor time'), ours.processorMs, bare.processorMs),
       );
       figures.push(
         { name: `${job.name}, time`, unit: 'ms', values: ours.wallMs },
@@ -55,6 +55,9 @@ export async function benchJobs(rounds: number): Promise<Results> {
   }
   return { ratios, figures };
 }
+
+export const jobsRatio = ({ name }: Job, what: 'time' | 'processor time'): string =>
+  `${name}, ${what}: to the bare yt-dlp command`;
 
 function measured() {
   const wallMs: number[] = [];

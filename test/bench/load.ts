@@ -1,5 +1,6 @@
 import autocannon, { type Client, type Request } from 'autocannon';
-import { processorMicros } from './processor-time.ts';
+import { type Answered, oneClient } from './one-client.ts';
+import { countVoluntarySwitches, processorMicros } from './processor-time.ts';
 
 /** A server under load, and the processes whose work its answers need. */
 export interface Target {
@@ -13,6 +14,7 @@ export interface Target {
 }
 
 export interface Load {
+  /** One is a client by itself, which sends a request when the last one is answered. */
   connections: number;
   seconds: number;
   /** One list per connection, sent over and over; without any, GET /. */
@@ -23,39 +25,52 @@ export interface Measured {
   perSecond: number;
   p50Ms: number;
   p99Ms: number;
-  /** Processor time per request and process. */
+  /** Processor time per request and process, with that of work that an answer has left behind. */
   micros: Record<string, number>;
+  /** How often a thread of each process slept until it was woken, per request, while requests were sent. */
+  switches: Record<string, number>;
 }
 
 /** @throws where a request failed or was refused: a rate of errors is no rate */
-export async function measure({ url, otherUrls = [], processes, settled }: Target, load: Load): Promise<Measured> {
-  const before = timesOf(processes);
+export async function measure(target: Target, load: Load): Promise<Measured> {
+  const { url, processes, settled } = target;
+  const [micros, switches] = [
+    countPerRequest(processes, countMicros),
+    countPerRequest(processes, countVoluntarySwitches),
+  ];
+  const { tookMs, seconds } =
+    load.connections === 1 ? await oneClient(url, load.requests?.[0], load.seconds) : await manyClients(target, load);
+  const answered = tookMs.length;
+  const switched = switches(answered);
+  await settled?.();
+  tookMs.sort((one, other) => one - other);
+  return {
+    perSecond: answered / seconds,
+    p50Ms: tookMs[Math.floor(answered * 0.5)] ?? NaN,
+    p99Ms: tookMs[Math.floor(answered * 0.99)] ?? NaN,
+    micros: micros(answered),
+    switches: switched,
+  };
+}
+
+/** Autocannon's own percentiles are whole milliseconds, so each answer is noted here. */
+async function manyClients({ url, otherUrls = [] }: Target, load: Load): Promise<Answered> {
   let connection = 0;
-  const running = autocannon({
+  const tookMs: number[] = [];
+  const result = await autocannon({
     url: severalUrls([url, ...otherUrls]),
     connections: load.connections,
     duration: load.seconds,
-    ...(load.requests && {
-      setupClient: (client: Client) => {
-        client.setRequests([...(load.requests?.[connection++ % load.requests.length] ?? [])]);
-      },
-    }),
+    setupClient: (client: Client) => {
+      client.on('response', (_status, _bytes, responseMs) => tookMs.push(responseMs));
+      if (load.requests) client.setRequests([...(load.requests[connection++ % load.requests.length] ?? [])]);
+    },
   });
-  const result = await running;
-  await settled?.();
-  const after = timesOf(processes);
-  const answered = result['2xx'];
   if (result.errors + result.timeouts + result.non2xx > 0) {
     const codes = Object.entries(result.statusCodeStats ?? {}).map(([code, { count }]) => `${code}: ${count ?? 0}`);
     throw new Error(`${url}: ${result.errors} errors, ${result.timeouts} timeouts; answers ${codes.join(', ')}`);
   }
-  const micros = Object.keys(processes).map((name) => [name, ((after[name] ?? 0) - (before[name] ?? 0)) / answered]);
-  return {
-    perSecond: answered / result.duration,
-    p50Ms: result.latency.p50,
-    p99Ms: result.latency.p99,
-    micros: Object.fromEntries(micros) as Record<string, number>,
-  };
+  return { tookMs, seconds: result.duration };
 }
 
 /** Autocannon spreads its connections evenly over several addresses, but its types allow only one. */
@@ -63,6 +78,14 @@ export function severalUrls(urls: readonly string[]): string {
   return [...urls] as unknown as string;
 }
 
-function timesOf(processes: Target['processes']): Record<string, number> {
-  return Object.fromEntries(Object.entries(processes).map(([name, pid]) => [name, processorMicros(pid)]));
+/** @returns what gives how much each process has counted since, for each of so many requests */
+function countPerRequest(processes: Target['processes'], start: (pid: number) => () => number) {
+  const counts = Object.entries(processes).map(([name, pid]) => ({ name, count: start(pid) }));
+  return (requests: number): Record<string, number> =>
+    Object.fromEntries(counts.map(({ name, count }) => [name, count() / requests]));
+}
+
+function countMicros(pid: number): () => number {
+  const before = processorMicros(pid);
+  return () => processorMicros(pid) - before;
 }

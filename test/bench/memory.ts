@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Pool } from 'pg';
 import type { ServiceProcess } from '../support/service.ts';
@@ -7,11 +6,12 @@ import { type Figure, progress, type Results } from './figures.ts';
 import { type Askers, httpCases } from './http-cases.ts';
 import { measure } from './load.ts';
 import { resetWindows } from './population.ts';
+import { residentMebibytes } from './process-memory.ts';
 
 /** For what the answers have left behind. */
 const restMs = 2_000;
 
-/** What each role holds of memory after so many requests: of a hundred, 89 polls, ten questions for credits, one download. */
+/** What each role, in a process of its own, holds of memory after so many requests. */
 export async function benchMemory(
   bench: Bench,
   pool: Pool,
@@ -26,20 +26,23 @@ export async function benchMemory(
     // Downloads stay queued: it finds too little room.
     worker: await bench.startRole('worker', { MIN_FREE_DISK_MIB: '1000000000' }),
   };
-  const load = { connections: 64, seconds: secondsAtATime, requests: mixed(askers) };
+  const load = { connections: 64, seconds: secondsAtATime, requests: mixedRequests(askers) };
   // The first requests make the process what it is; growth counts from there.
   await measure({ url: roles.API.url, processes: {} }, { ...load, seconds: 2 });
   const figures = memoryOf(roles, 'at first');
   let answered = 0;
   // What grows for ever grows from the half to the whole as well.
-  for (const goal of [requests / 2, requests]) {
-    while (answered < goal) {
+  for (const [share, when] of [
+    [0.5, 'after half of the requests'],
+    [1, 'after the requests'],
+  ] as const) {
+    while (answered < share * requests) {
       progress(`${answered} of ${requests} requests`);
       await resetWindows(pool, 0);
       answered += Math.round((await measure({ url: roles.API.url, processes: {} }, load)).perSecond * secondsAtATime);
     }
     await sleep(restMs);
-    figures.push(...memoryOf(roles, `after ${answered} requests`));
+    figures.push(...memoryOf(roles, when));
   }
   return { ratios: [], figures };
 }
@@ -54,11 +57,8 @@ function memoryOf(roles: Roles, when: string): Figure[] {
   }));
 }
 
-export function residentMebibytes(pid: number): number {
-  return Number(/VmRSS:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) / 1024;
-}
-
-function mixed(askers: Askers) {
+/** Of a hundred requests, 89 polls, ten for credits and one download. */
+export function mixedRequests(askers: Askers) {
   const cases = new Map(httpCases(askers).map(({ name, requests }) => [name, requests]));
   const listsOf = (name: string) => cases.get(name) ?? [];
   const [polls, credits, downloads] = ['status poll', 'credits', 'downloads, 10 000 accounts'].map(listsOf);

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { parseVideoUrl } from '../../src/domain/parse-video-url.ts';
 import { ratio, type Results } from './figures.ts';
 
-const parsesPerRound = 200_000;
+const parsesPerRound = 100_000;
 const file = new URL('../domain/platforms/platform-urls.json', import.meta.url);
 
 /** How many addresses a process can read in a second of processor time, beside Node's own URL parser, which is a part of that. */

@@ -155,7 +155,11 @@ export async function resetWindows(pool: Pool, used = 60): Promise<void> {
   await pool.query('vacuum analyze api_key_window, credits, jobs');
 }
 
+export async function countKnownKeys(pool: Pool): Promise<number> {
+  return (await pool.query('select from api_key_window')).rowCount ?? 0;
+}
+
 export async function waitUntilKeysAreKnown(pool: Pool, keys: number): Promise<void> {
-  const areKnown = async () => (await pool.query('select from api_key_window')).rowCount === keys;
+  const areKnown = async () => (await countKnownKeys(pool)) === keys;
   await waitFor(areKnown, { what: 'all keys to be known', timeoutMs: 600_000, pollMs: 100 });
 }

@@ -1,10 +1,10 @@
 import type { Pool } from 'pg';
 import type { Bench } from './engines.ts';
 import { type Figure, perSecond, progress, ratio, type Results, series } from './figures.ts';
-import { type Askers, type HttpCase, httpCases } from './http-cases.ts';
+import { type Askers, type HttpCase, httpCases, manyConnections } from './http-cases.ts';
 import { measure } from './load.ts';
-import { residentMebibytes } from './memory.ts';
 import { resetWindows } from './population.ts';
+import { residentMebibytes } from './process-memory.ts';
 
 /** Engines with accounts and their jobs. All accounts ask, whether they are few or many. */
 export interface Side extends Askers {
@@ -39,7 +39,7 @@ export async function benchSizes(
   }
   const unit = 'requests/s';
   return {
-    ratios: rates.map((one) => ratio(`${one.name}, ${many.jobs} jobs: to ${few.jobs} jobs`, one.many, one.few)),
+    ratios: rates.map((one) => ratio(sizesRatio(one.name, few.jobs, many.jobs), one.many, one.few)),
     figures: [
       ...rates.map((one) => ({ name: `${one.name}, ${few.jobs} jobs`, unit, values: one.few })),
       ...rates.map((one) => ({ name: `${one.name}, ${many.jobs} jobs`, unit, values: one.many })),
@@ -49,6 +49,8 @@ export async function benchSizes(
     ],
   };
 }
+
+export const sizesRatio = (name: string, few: number, many: number): string => `${name}, ${many} jobs: to ${few} jobs`;
 
 /** Starts what answers. @returns by what is measured, what gives its requests a second */
 async function startMeasures(
@@ -69,7 +71,7 @@ async function startMeasures(
   let asked = 0;
   const nextKey = () => one.keys[asked++ % one.keys.length]?.key;
   const nextAccount = () => many[asked++ % many.length]?.keys[0]?.key;
-  const cases = httpCases(side).filter(({ name }) => !name.includes('4 connections'));
+  const cases = httpCases(side).filter(({ connections }) => connections === manyConnections);
   return new Map([
     ...cases.map((each) => [each.name.replace('10 000', 'many'), () => underLoad(each)] as const),
     ['metadata, one at a time', () => timed(lookups, () => ask(url, nextKey(), `/video/metadata?url=${film}`))],

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { get, type IncomingMessage } from 'node:http';
 import type { Pool } from 'pg';
 import { type Figure, progress } from './figures.ts';
-import { residentMebibytes } from './memory.ts';
+import { residentMebibytes } from './process-memory.ts';
 import type { Guest } from './staff.ts';
 import { addMonths } from './staff-population.ts';
 
@@ -27,14 +27,18 @@ export async function benchExports({
   const [{ count, month } = { count: 1, month: '' }] = rows;
   progress(`making ${jobs} rows to export`);
   await addMonths(pool, { from: 25, to: Math.ceil(jobs / count) });
-  const exports = ['csv', 'json'].flatMap((form) => [
+  const figures: Figure[] = [];
+  for (const each of staffExports(month)) figures.push(...(await measure(each, { guest, pid, rounds })));
+  return figures;
+}
+
+export const staffExports = (month: string) =>
+  ['csv', 'json'].flatMap((form) => [
     { name: `overage of all months as ${form}`, path: `/staff/overage.${form}?month=all&sort=charged` },
     { name: `the close of a month as ${form}`, path: `/staff/months/${month}.${form}` },
   ]);
-  const figures: Figure[] = [];
-  for (const each of exports) figures.push(...(await measure(each, { guest, pid, rounds })));
-  return figures;
-}
+
+export const exportRate = (name: string): string => `export of ${name}`;
 
 async function measure(
   { name, path }: { name: string; path: string },
@@ -56,7 +60,7 @@ async function measure(
   }
   return [
     { name: `export of ${name}, ${lines} lines`, unit: 's', values: seconds },
-    { name: `export of ${name}`, unit: 'lines/s', values: perSecond },
+    { name: exportRate(name), unit: 'lines/s', values: perSecond },
     { name: `export of ${name}: memory before`, unit: 'MiB', values: before },
     { name: `export of ${name}: most memory`, unit: 'MiB', values: most },
   ];

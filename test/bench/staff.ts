@@ -25,7 +25,7 @@ import {
   type Visit,
 } from './staff-visits.ts';
 
-/** The first ones of each address compile what it needs, and do not count. */
+/** The first ones of each address compile what it needs, and do not count; they are in the first round alone. */
 const warmUps = 10;
 /** A session's or a token's own, and its person's. */
 const ownStatements = 2;
@@ -52,9 +52,7 @@ export async function benchStaff(
   const api = await bench.startRole('api', { STAFF_PORT: '0', DATABASE_URL: proxy.url });
   const guest = { url: api.staffUrl ?? '', ...(await employ(bench, pool, store)) };
   const things = await pickThings(pool, visits, guest.staffId);
-  const measured = [...pageVisits(), ...endpointVisits(), ...searchVisits()].map(
-    (visit) => new Measured(visit, visits),
-  );
+  const measured = timedVisits(visits);
   for (let round = 0; round < rounds; round += 1) {
     progress(`round ${round + 1} of ${rounds}: ${measured.length} pages, endpoints and searches, ${visits} times each`);
     for (const each of measured) await each.round(guest, things, proxy.statements);
@@ -63,6 +61,10 @@ export async function benchStaff(
   figures.push(...(await benchExports({ guest, pid: api.pid, pool, jobs, rounds: Math.min(rounds, 3) })));
   return { ratios: [], figures };
 }
+
+/** @param visits as `benchStaff` */
+export const timedVisits = (visits: number): TimedVisit[] =>
+  [...pageVisits(), ...endpointVisits(), ...searchVisits()].map((visit) => new TimedVisit(visit, visits));
 
 /** A member of staff who may do everything. */
 export interface Guest {
@@ -106,7 +108,7 @@ async function employ(bench: Bench, pool: Pool, store: EventStore): Promise<Omit
 }
 
 /** The times of one address. */
-class Measured {
+class TimedVisit {
   readonly #visit: Visit;
   readonly #visits: number;
   readonly #medians: number[] = [];
@@ -121,7 +123,7 @@ class Measured {
   async round(guest: Guest, things: Things, statements: () => number): Promise<void> {
     const abouts = things[this.#visit.about ?? 'madeUp'];
     const took: number[] = [];
-    for (let at = -warmUps; at < this.#visits; at += 1) {
+    for (let at = this.#medians.length === 0 ? -warmUps : 0; at < this.#visits; at += 1) {
       const about = abouts.at(at % abouts.length);
       if (!about) throw new Error('there is nothing to visit');
       const [startedMs, before] = [performance.now(), statements()];

@@ -7,8 +7,8 @@ import type { Bench } from './engines.ts';
 import { progress, ratio, type Results } from './figures.ts';
 import { type Askers, httpCases } from './http-cases.ts';
 import { measure, type Measured, type Target } from './load.ts';
-import { residentMebibytes } from './memory.ts';
 import { resetWindows } from './population.ts';
+import { residentMebibytes } from './process-memory.ts';
 import { processorMicros } from './processor-time.ts';
 
 /** As many as a process takes. */
@@ -95,7 +95,7 @@ function figuresOf(target: Target, series: WaitingSeries): Results {
   };
 }
 
-const idleMs = 2_000;
+const idleMs = 1_000;
 
 async function microsASecond({ processes }: Target): Promise<Record<string, number>> {
   const before = Object.entries(processes).map(([name, pid]) => [name, pid, processorMicros(pid)] as const);
