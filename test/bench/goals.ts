@@ -5,7 +5,7 @@ export type Goal = { atLeast: number } | { atMost: number };
 
 export type Verdict = 'reached' | 'not reached' | 'within the noise';
 
-/** The goals of issue 48 and of docs/performance.md, by the name of the figure, or by what the names of several have in common. */
+/** The goals of docs/performance.md, by the name of the figure, or by what the names of several have in common. */
 export const goals: readonly (readonly [figure: string | RegExp, goal: Goal])[] = [
   // One client alone, and four.
   ['reeltally: downloads, 10 000 accounts, 1 connection, p50', { atMost: 3 }],
