@@ -4,6 +4,7 @@
  */
 
 import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
 import streamMessages, { type ReadResp } from '@eventstore/db-client/generated/streams_pb.js';
 import { Checkpoints, type EndOfCatchUp, type Place } from './checkpoints.ts';
 import type { EventLog } from './event-log.ts';
@@ -20,6 +21,12 @@ export interface Subscriptions {
   commits: GroupCommit;
   endOfCatchUp: EndOfCatchUp;
 }
+
+/**
+ * The least time between two deliveries. A reader at the end of the log gets a new event at once, and while more come quickly, those
+ * of this time together: each delivery wakes the reader's process.
+ */
+const paceMs = 4;
 
 /** The source of a subscription's events, and the sending of each. */
 interface Feed {
@@ -49,6 +56,7 @@ export async function subscribe(
 async function follow({ commits }: Subscriptions, feed: Feed, responses: ResponseStream): Promise<void> {
   let isCatchingUp = true;
   let isStale = true;
+  let deliveredMs = -Infinity;
   const forget = commits.onCommit(() => {
     isStale = true;
   });
@@ -58,6 +66,7 @@ async function follow({ commits }: Subscriptions, feed: Feed, responses: Respons
       const { events, isLast } = feed.nextPage(isCatchingUp);
       for (const event of events) if (!(await feed.deliver(event))) return;
       if (!isLast) continue;
+      if (events.length > 0) deliveredMs = performance.now();
       if (isCatchingUp) {
         isCatchingUp = false;
         const caughtUp = new streamMessages.ReadResp().setCaughtUp(new streamMessages.ReadResp.CaughtUp());
@@ -67,6 +76,8 @@ async function follow({ commits }: Subscriptions, feed: Feed, responses: Respons
         () => isStale,
         (wake) => commits.onCommit(wake),
       );
+      const restMs = deliveredMs + paceMs - performance.now();
+      if (restMs > 0) await sleep(restMs);
     }
   } finally {
     forget();
