@@ -6,6 +6,7 @@
  */
 
 import { EventEmitter } from 'node:events';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { backoffMs } from '../../async/backoff.ts';
 import { UnreadableEvent } from '../../domain/parse-event.ts';
@@ -171,6 +172,8 @@ export class SupervisedSubscription implements Subscription {
           if (arrivals.isConfirmed) throw new QuietSubscription();
           arrivals.fail(new SubscriptionDropped(`Not confirmed within ${timeoutMs} ms.`));
         }
+        // What has arrived with this event comes in the same batch.
+        await nextTurn();
       }
     }
   }
