@@ -3,7 +3,7 @@ import type { PoolClient } from 'pg';
 import { from as copyFrom } from 'pg-copy-streams';
 
 /** From so many rows on, COPY takes less time than a statement, which is planned once but reads them as JSON. */
-const manyRows = 100;
+export const manyRows = 100;
 
 /** Adds rows to a table. Columns that a row does not name are null. */
 export async function insertRows(client: PoolClient, table: string, rows: readonly object[]): Promise<void> {

@@ -35,7 +35,8 @@ export const wholeTableMs = 3_600_000;
 const indexedAtOnce = 2;
 
 /** One for each read model, one for the locks, and some to make indexes and to ask how far the live ones are. */
-export const connectionsOfRebuild = (readModels: number): number => readModels + 1 + indexedAtOnce;
+export const connectionsOfRebuild = (readModels: number): number =>
+  readModels + 1 + Math.min(readModels, indexedAtOnce);
 
 export type Rebuilt = Awaited<ReturnType<typeof replace>>;
 

@@ -15,7 +15,7 @@ export interface ReplayDependencies {
   progress: (progress: ReplayProgress) => void;
   /** Ends the replay. */
   signal?: AbortSignal;
-  /** How many events a transaction applies, or a few more: deliveries are not cut. Default: `usualBatchEvents`. */
+  /** How many events a transaction applies, or an eighth more. Default: `usualBatchEvents`. */
   batchEvents?: number;
 }
 
@@ -34,7 +34,7 @@ export interface ReplayGoal {
 
 /**
  * Most rows change a few times within so many events, and are written once: a download is queued, worked on and done. Events that
- * were read and are not applied yet are at most twice as many, and a delivery or two, whatever the log.
+ * were read and are not applied yet are about twice as many at most, whatever the log.
  */
 const usualBatchEvents = 4_000;
 
@@ -116,6 +116,7 @@ export async function replayTogether(goals: readonly ReplayGoal[], dependencies:
     name: 'rebuild',
     streamPrefixes: [...new Set(behind.flatMap(({ replay }) => replay.streamPrefixes))],
     from: () => Promise.resolve(delivered),
+    maxBatchEvents: Math.ceil(batchEvents / 8),
     apply: async ({ events: read, position }) => {
       if (failure || coveredUpTo(delivered) >= last) return;
       waiting.push(...read.filter((event) => event.position <= last));
