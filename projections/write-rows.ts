@@ -58,8 +58,7 @@ const lineOf = (row: Readonly<Record<string, unknown>>, columns: readonly string
 
 function copyText(value: unknown): string {
   if (value === null || value === undefined) return '\\N';
-  if (typeof value === 'string') return escaped(value);
-  return typeof value === 'object' ? escaped(JSON.stringify(value)) : String(value as number | boolean);
+  return escaped(typeof value === 'string' ? value : JSON.stringify(value));
 }
 
 const escapes: Readonly<Record<string, string>> = { '\\': '\\\\', '\t': '\\t', '\n': '\\n', '\r': '\\r' };

@@ -40,7 +40,7 @@ async function written(rows: readonly object[]): Promise<unknown[]> {
   try {
     await client.query('begin');
     await insertRows(client, 'written', rows);
-    return (await client.query('select written::text as row from written order by number')).rows;
+    return (await client.query<{ row: string }>('select written::text as row from written order by number')).rows;
   } finally {
     await client.query('rollback');
     client.release();
