@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { insertRows, manyRows } from '../../projections/write-rows.ts';
+import { waitFor } from '../support/wait-for.ts';
 import { createReadModels, type TestReadModels } from './read-models-under-test.ts';
 
 let models: TestReadModels;
@@ -67,6 +68,31 @@ describe('rows that are added', () => {
       expect((await client.query('delete from written')).rowCount).toBe(manyRows);
     } finally {
       client.release();
+    }
+  });
+
+  it('whose connection is lost meanwhile are not awaited for ever', async () => {
+    const [holder, writer] = [await models.pool.connect(), await models.pool.connect()];
+    try {
+      await holder.query('begin; lock table written');
+      const { rows } = await writer.query<{ pid: number }>('select pg_backend_pid() as pid');
+      const writing = insertRows(
+        writer,
+        'written',
+        Array.from({ length: manyRows }, (_, number) => rowOf(number)),
+      );
+      const refused = expect(writing).rejects.toThrow('terminat');
+      await waitFor(
+        async () =>
+          (await models.pool.query("select from pg_locks where mode = 'RowExclusiveLock' and not granted")).rowCount ===
+          1,
+        { what: 'the rows to wait for the table' },
+      );
+      await models.pool.query('select pg_terminate_backend($1)', [rows[0]?.pid]);
+      await refused;
+    } finally {
+      holder.release(true);
+      writer.release(true);
     }
   });
 });
