@@ -48,21 +48,28 @@ async function copyRows(client: PoolClient, table: string, rows: readonly object
   for (const row of rows) for (const column in row) columns.add(column);
   const names = [...columns];
   const copy = client.query(copyFrom(`copy ${table} (${names.join(', ')}) from stdin`));
-  copy.end(rows.map((row) => lineOf(row as Readonly<Record<string, unknown>>, names)).join(''));
+  let text = '';
+  for (const row of rows) text += lineOf(row as Readonly<Record<string, unknown>>, names);
+  copy.end(text);
   await finished(copy);
 }
 
 /** A row in the text format of COPY. */
-const lineOf = (row: Readonly<Record<string, unknown>>, columns: readonly string[]): string =>
-  `${columns.map((column) => copyText(row[column])).join('\t')}\n`;
+function lineOf(row: Readonly<Record<string, unknown>>, columns: readonly string[]): string {
+  let line = '';
+  let separator = '';
+  for (const column of columns) {
+    line += separator + copyText(row[column]);
+    separator = '\t';
+  }
+  return `${line}\n`;
+}
 
 function copyText(value: unknown): string {
   if (value === null || value === undefined) return '\\N';
-  return escaped(typeof value === 'string' ? value : JSON.stringify(value));
+  const text = typeof value === 'string' ? value : JSON.stringify(value);
+  return special.test(text) ? text.replaceAll(/[\\\t\n\r]/g, (character) => escapes[character] ?? character) : text;
 }
 
 const escapes: Readonly<Record<string, string>> = { '\\': '\\\\', '\t': '\\t', '\n': '\\n', '\r': '\\r' };
 const special = /[\\\t\n\r]/;
-
-const escaped = (text: string): string =>
-  special.test(text) ? text.replaceAll(/[\\\t\n\r]/g, (character) => escapes[character] ?? character) : text;

@@ -26,8 +26,8 @@ const awkward = [
 ];
 
 const rowOf = (number: number) => ({
-  number,
   name: awkward[number % awkward.length],
+  number,
   position: '18446744073709551615',
   time: '2026-11-30T12:00:00.123Z',
   flag: number % 2 === 0,
