@@ -56,14 +56,13 @@ export async function applyBatch(
   return new Map(taken.map(({ running, events }) => [running, events.length]));
 }
 
-/** Those of the events that a read model takes. @param position up to which it has taken everything */
-export const eventsFor = (
+/** Those of the events that a read model takes. @param events in order @param position up to which it has taken everything */
+export function eventsFor(
   { streamPrefixes }: Pick<Projection, 'streamPrefixes'>,
   events: readonly RecordedEvent[],
   position: LogPosition | undefined,
-): RecordedEvent[] =>
-  events.filter(
-    (event) =>
-      streamPrefixes.some((prefix) => event.stream.startsWith(prefix)) &&
-      isAfter(positionOfEvent(event.position), position),
-  );
+): RecordedEvent[] {
+  const first = events.findIndex((event) => isAfter(positionOfEvent(event.position), position));
+  if (first === -1) return [];
+  return events.slice(first).filter(({ stream }) => streamPrefixes.some((prefix) => stream.startsWith(prefix)));
+}

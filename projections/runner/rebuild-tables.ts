@@ -1,4 +1,5 @@
 import type { PoolClient } from 'pg';
+import type { Queryable } from './rows.ts';
 
 /**
  * The tables of a rebuild: creating the shadow tables, comparing them with the live ones, and swapping the two. For this client a
@@ -36,7 +37,7 @@ export async function createShadowTable(table: string, schema: string, client: P
 }
 
 /** Adds keys and other constraints, under the names that they have on the live table. */
-export async function constrainShadowTable(table: string, schema: string, client: PoolClient): Promise<void> {
+export async function constrainShadowTable(table: string, schema: string, client: Queryable): Promise<void> {
   await runEach(
     `select format('alter table %s.%s add constraint %I %s', $2::text, $1::text, conname, pg_get_constraintdef(oid))
      from pg_constraint where conrelid = $1::text::regclass and contype in ('p', 'u', 'x', 'f') order by contype desc, conname`,
@@ -46,7 +47,7 @@ export async function constrainShadowTable(table: string, schema: string, client
 }
 
 /** Adds the indexes that belong to no constraint, under the same names too, and the planner's statistics. */
-export async function indexShadowTable(table: string, schema: string, client: PoolClient): Promise<void> {
+export async function indexShadowTable(table: string, schema: string, client: Queryable): Promise<void> {
   await runEach(
     `select replace(pg_get_indexdef(i.indexrelid), format(' ON %I.%I USING ', n.nspname, c.relname),
                     format(' ON %s.%s USING ', $2::text, $1::text))
@@ -59,13 +60,13 @@ export async function indexShadowTable(table: string, schema: string, client: Po
 }
 
 /** Runs statements that are generated from the catalogue. */
-async function runEach(query: string, values: readonly string[], client: PoolClient): Promise<void> {
+async function runEach(query: string, values: readonly string[], client: Queryable): Promise<void> {
   const { rows } = await client.query<[string]>({ text: query, values: [...values], rowMode: 'array' });
   for (const [statement] of rows) await client.query(statement);
 }
 
 /**
- * Compares row by row, by the primary key, as text, because some column types have no equality.
+ * Compares row by row, by the primary key.
  *
  * @param columns to compare; default: all
  * @param except a column to leave out
@@ -75,32 +76,36 @@ export async function compareTable(
   schema: string,
   client: PoolClient,
 ): Promise<TableDifference> {
-  const keyed = await client.query<{ key: string }>(
-    `select string_agg(quote_ident(a.attname), ', ') as key
+  const keyed = await client.query<{ column: string }>(
+    `select quote_ident(a.attname) as column
      from pg_index i join pg_attribute a on a.attrelid = i.indrelid and a.attnum = any(i.indkey)
      where i.indrelid = $1::text::regclass and i.indisprimary`,
     [name],
   );
-  const key = keyed.rows[0]?.key ?? '';
-  const compared = (columns ?? (await columnsOf(name, client))).filter((column) => !except.includes(column));
-  const row = `row(${compared.map((column) => `t.${column}`).join(', ')})`;
-  const content = (table: string) => `(select ${key}, ${row}::text as content from ${table} t)`;
+  const key = keyed.rows.map(({ column }) => column);
+  const [first = ''] = key;
+  const compared = (await columnsOf(name, client)).filter(
+    ({ column }) => (columns?.includes(column) ?? true) && !except.includes(column),
+  );
+  const row = (alias: string) => `row(${compared.map(({ value }) => `${alias}.${value}`).join(', ')})`;
   const { rows } = await client.query<TableDifference>(
     `select (select count(*)::float8 from ${schema}.${name}) as rows,
-            count(s.content)::float8 as missing, count(l.content)::float8 as surplus
-     from ${content(`${schema}.${name}`)} s full join ${content(name)} l using (${key})
-     where s.content is distinct from l.content`,
+            count(s.${first})::float8 as missing, count(l.${first})::float8 as surplus
+     from ${schema}.${name} s full join ${name} l using (${key.join(', ')})
+     where ${row('s')} is distinct from ${row('l')}`,
   );
   return { rows: 0, missing: 0, surplus: 0, ...rows[0], name };
 }
 
-async function columnsOf(name: string, client: PoolClient): Promise<string[]> {
-  const { rows } = await client.query<{ column: string }>(
-    `select quote_ident(attname) as column from pg_attribute
-     where attrelid = $1::text::regclass and attnum > 0 and not attisdropped order by attnum`,
+/** The columns of a table, each with its value for a comparison: JSON has no equality, but its text has. */
+async function columnsOf(name: string, client: PoolClient): Promise<{ column: string; value: string }[]> {
+  const { rows } = await client.query<{ column: string; value: string }>(
+    `select quote_ident(attname) as column,
+            quote_ident(attname) || case atttypid when 'json'::regtype then '::text' else '' end as value
+     from pg_attribute where attrelid = $1::text::regclass and attnum > 0 and not attisdropped order by attnum`,
     [name],
   );
-  return rows.map(({ column }) => column);
+  return rows;
 }
 
 export async function swapTable(table: string, schema: string, client: PoolClient): Promise<void> {

@@ -1,3 +1,4 @@
+import pMap from 'p-map';
 import type { Pool, PoolClient } from 'pg';
 import { type Checkpoint, checkpointAt, lockCheckpoint, readCheckpoint, writeCheckpoint } from './checkpoints.ts';
 import { createMissingTables } from './missing-tables.ts';
@@ -30,8 +31,12 @@ export interface RebuildDependencies extends ReplayDependencies {
 /** How long a query over whole tables may take. */
 export const wholeTableMs = 3_600_000;
 
-/** One for each read model, one for the locks, and one to ask how far the live ones are. */
-export const connectionsOfRebuild = (readModels: number): number => readModels + 2;
+/** How many read models get their keys and indexes at once: Postgres makes each with one core, or a few for a large table. */
+const indexedAtOnce = 2;
+
+/** One for each read model, one for the locks, and some to make indexes and to ask how far the live ones are. */
+export const connectionsOfRebuild = (readModels: number): number =>
+  readModels + 1 + Math.min(readModels, indexedAtOnce);
 
 export type Rebuilt = Awaited<ReturnType<typeof replace>>;
 
@@ -77,6 +82,7 @@ export async function* rebuildTogether(
       rebuilds.push(await beginRebuild(projection, { dependencies, lock, shadow }));
     }
     await replayTogether(rebuilds, dependencies);
+    await pMap(rebuilds, (one) => indexTables(one, dependencies), { concurrency: indexedAtOnce });
     for (const one of rebuilds) yield await endRebuild(one, { dependencies, lock });
   } finally {
     // The end of the session would release the locks too, but later: the next rebuild might be refused.
@@ -113,24 +119,23 @@ async function beginRebuild(
   return { projection, target, replay: new Replay(projection, dependencies, shadow) };
 }
 
+async function indexTables({ projection }: Rebuild, { pool }: RebuildDependencies): Promise<void> {
+  for (const table of projection.tables) {
+    if (projection.onlyAdds) await constrainShadowTable(table, shadowSchema(projection), pool);
+    await indexShadowTable(table, shadowSchema(projection), pool);
+  }
+}
+
 async function endRebuild(
   { projection, replay }: Rebuild,
   { dependencies, lock }: { dependencies: RebuildDependencies; lock: PoolClient },
 ): Promise<Rebuilt> {
-  const followUp = async () => {
-    for (let round = 1; round <= maxRounds; round += 1) {
-      const target = await liveTarget(projection.name, dependencies);
-      if (target - replay.reached <= closeEnoughPositions) return;
-      await replayTogether([{ replay, target }], dependencies);
-    }
-  };
-  await followUp();
-  for (const table of projection.tables) {
-    if (projection.onlyAdds) await constrainShadowTable(table, shadowSchema(projection), lock);
-    await indexShadowTable(table, shadowSchema(projection), lock);
+  // Replays the events that came meanwhile, to keep the last step, in which the live runner waits, short.
+  for (let round = 1; round <= maxRounds; round += 1) {
+    const target = await liveTarget(projection.name, dependencies);
+    if (target - replay.reached <= closeEnoughPositions) break;
+    await replayTogether([{ replay, target }], dependencies);
   }
-  // Replays the events that came while the indexes were made, to keep the last step, in which the live runner waits, short.
-  await followUp();
   return await replace(projection, { replay, lock, dependencies });
 }
 

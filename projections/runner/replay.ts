@@ -15,6 +15,8 @@ export interface ReplayDependencies {
   progress: (progress: ReplayProgress) => void;
   /** Ends the replay. */
   signal?: AbortSignal;
+  /** How many events a transaction applies, or an eighth more. Default: `usualBatchEvents`. */
+  batchEvents?: number;
 }
 
 export interface ReplayProgress {
@@ -30,7 +32,11 @@ export interface ReplayGoal {
   target: bigint;
 }
 
-const maxTransactionEvents = 1_000;
+/**
+ * Most rows change a few times within so many events, and are written once: a download is queued, worked on and done. Events that
+ * were read and are not applied yet are about twice as many at most, whatever the log.
+ */
+const usualBatchEvents = 4_000;
 
 /** Makes the rows of a read model anew, through a connection that finds the tables for them. */
 export class Replay {
@@ -63,10 +69,11 @@ export class Replay {
     { position, target }: { position: LogPosition; target: bigint },
   ): Promise<void> {
     if (this.reached >= target) return;
-    const events = eventsFor(this, read, this.position).filter((event) => event.position <= target);
+    const upToTarget = read.slice(0, read.findLastIndex((event) => event.position <= target) + 1);
+    const events = eventsFor(this, upToTarget, this.position);
     if (events.length > 0) await inTransaction(this.#client, () => this.#applyEvents(events, this.#client));
     this.events += events.length;
-    this.seen = read.findLast((event) => event.position <= target) ?? this.seen;
+    this.seen = upToTarget.at(-1) ?? this.seen;
     this.position = coveredUpTo(position) < target ? position : positionOfEvent(target);
   }
 }
@@ -77,6 +84,7 @@ export async function replayTogether(goals: readonly ReplayGoal[], dependencies:
   const [first] = behind;
   if (!first) return;
   const last = behind.reduce((most, { target }) => (target > most ? target : most), 0n);
+  const { batchEvents = usualBatchEvents } = dependencies;
   // Deliveries may be small. A transaction for each would take most of the time.
   let waiting: RecordedEvent[] = [];
   let delivered = behind.reduce(
@@ -108,11 +116,12 @@ export async function replayTogether(goals: readonly ReplayGoal[], dependencies:
     name: 'rebuild',
     streamPrefixes: [...new Set(behind.flatMap(({ replay }) => replay.streamPrefixes))],
     from: () => Promise.resolve(delivered),
+    maxBatchEvents: Math.ceil(batchEvents / 8),
     apply: async ({ events: read, position }) => {
       if (failure || coveredUpTo(delivered) >= last) return;
       waiting.push(...read.filter((event) => event.position <= last));
       delivered = coveredUpTo(position) < last ? position : positionOfEvent(last);
-      if (waiting.length >= maxTransactionEvents) await applyWaiting(delivered);
+      if (waiting.length >= batchEvents) await applyWaiting(delivered);
     },
   });
   try {

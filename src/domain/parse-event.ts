@@ -139,7 +139,9 @@ function parserOf<Event extends DomainEvent>(schemas: Readonly<Record<Event['typ
   // Several read models take the same event.
   const known = new WeakMap<Recorded, ParsedEvent<Event>>();
   return (recorded: Recorded): ParsedEvent<Event> => {
-    const parsed = known.get(recorded) ?? parse(recorded);
+    const before = known.get(recorded);
+    if (before) return before;
+    const parsed = parse(recorded);
     known.set(recorded, parsed);
     return parsed;
   };

@@ -117,8 +117,8 @@ export const plantedFaults: readonly PlantedFault[] = [
   fault(
     'events that are applied twice',
     'projections/runner/apply-batch.ts',
-    ' &&\n      isAfter(positionOfEvent(event.position), position)',
-    '',
+    'events.findIndex((event) => isAfter(positionOfEvent(event.position), position))',
+    '0',
     'projections/runner',
   ),
   fault(

@@ -6,6 +6,7 @@
  */
 
 import { EventEmitter } from 'node:events';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { backoffMs } from '../../async/backoff.ts';
 import { UnreadableEvent } from '../../domain/parse-event.ts';
@@ -172,6 +173,8 @@ export class SupervisedSubscription implements Subscription {
           if (arrivals.isConfirmed) throw new QuietSubscription();
           arrivals.fail(new SubscriptionDropped(`Not confirmed within ${timeoutMs} ms.`));
         } else if (this.#isCaughtUp && gatherMs !== undefined) await this.#pause(gatherMs);
+        // What has arrived with this event comes in the same batch.
+        else await nextTurn();
       }
     }
   }
