@@ -225,7 +225,10 @@ class CustomerTeller {
   async #work(scripted: ScriptedDownload, logged: LoggedDownload): Promise<number> {
     const { store, newUuid, presentMs } = this.#telling;
     const isBegun = this.#newestMs > 0;
-    const endMs = await workJob({ store, newUuid }, { accountId: this.#accountId, scripted, logged, isBegun, presentMs });
+    const endMs = await workJob(
+      { store, newUuid },
+      { accountId: this.#accountId, scripted, logged, isBegun, presentMs },
+    );
     this.#worked.add(logged.token);
     return endMs;
   }
