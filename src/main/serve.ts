@@ -136,7 +136,7 @@ async function startAll(
     await start('projector');
     return accountId;
   };
-  const [accountOfStory] = await Promise.all([followingStory(), start('worker')]);
+  const [accountOfStory, { warmedUp }] = await Promise.all([followingStory(), start('worker')]);
   // The API is started last, so that its first request finds everything else at work, and stopped first.
   const { url = null, staffUrl = null } = await start('api');
   // While the log is another one, no key comes into force, and the command that mends it needs the servers.
@@ -145,6 +145,7 @@ async function startAll(
   const prepared =
     demo && url !== null && refusal === undefined ? await prepareDemo(demoService, accountOfStory) : null;
   connections.demo = prepared ?? undefined;
+  await warmedUp;
   shutdown.add('instance file', async () => removeInstance(config.dataDirectory));
   writeInstance(config.dataDirectory, { pid: process.pid, publicUrl: url ?? '', staffUrl, ...addresses });
   notices.push(...(await waitingNotices(connections)));
@@ -179,6 +180,7 @@ async function startOne(
   const connections = await openConnections(config, addresses, { log, role, secrets, shutdown });
   const running = await startRole(role, connections, secrets);
   shutdown.add(role, () => running.close());
+  await running.warmedUp;
   const { samplePlatformUrl } = addresses;
   // A process of one role often has no screen: the notices go to its log.
   for (const notice of running.notices ?? []) log.logger.warn(notice);
