@@ -1,3 +1,4 @@
+import { setFlagsFromString } from 'node:v8';
 import { readRefusal } from '../../projections/runner/refused-readers.ts';
 import type { Secrets } from '../adapters/derive-keys.ts';
 import { createSignInLinks } from '../adapters/postgres/sign-in-links.ts';
@@ -38,6 +39,13 @@ export interface ServeOptions {
 }
 
 /**
+ * On a machine with much memory, V8 would let the heap grow to four times of what is in use before it collects. It reads this at
+ * each collection. A start is quicker without it. The size of the young generation is an option of the commands that start the
+ * service (docs/performance.md).
+ */
+const heapGrowth = '--heap-growing-percent=50';
+
+/**
  * Runs one role, or all of them with the servers that are not given by address, until it is told to stop (SIGTERM, Ctrl-C)
  * or a server ends that it cannot do without.
  *
@@ -67,6 +75,7 @@ export async function serve(config: Config, { role, parentPid, progress, ready }
   try {
     starting
       .then((started) => {
+        setFlagsFromString(heapGrowth);
         if (!isTold) ready({ role, version: config.version, dataDirectory: config.dataDirectory, ...started });
       })
       .catch(fail);
