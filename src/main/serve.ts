@@ -1,4 +1,3 @@
-import { setFlagsFromString } from 'node:v8';
 import { readRefusal } from '../../projections/runner/refused-readers.ts';
 import type { Secrets } from '../adapters/derive-keys.ts';
 import { createSignInLinks } from '../adapters/postgres/sign-in-links.ts';
@@ -39,13 +38,6 @@ export interface ServeOptions {
 }
 
 /**
- * On a machine with much memory, V8 would let the heap grow to four times of what is in use before it collects. It reads this at
- * each collection. A start is quicker without it. The size of the young generation is an option of the commands that start the
- * service (docs/performance.md).
- */
-const heapGrowth = '--heap-growing-percent=50';
-
-/**
  * Runs one role, or all of them with the servers that are not given by address, until it is told to stop (SIGTERM, Ctrl-C)
  * or a server ends that it cannot do without.
  *
@@ -75,7 +67,6 @@ export async function serve(config: Config, { role, parentPid, progress, ready }
   try {
     starting
       .then((started) => {
-        setFlagsFromString(heapGrowth);
         if (!isTold) ready({ role, version: config.version, dataDirectory: config.dataDirectory, ...started });
       })
       .catch(fail);
@@ -139,14 +130,10 @@ async function startAll(
   const tokens = createTokens(secrets);
   const telling = demo && hasStory(config) ? tellStory(demoService, { tokens, progress, abandoned }) : undefined;
   // The story comes before everything that acts on what it tells. A worker without a dispatcher has nothing to do.
-  const followingStory = async () => {
-    const accountId = await telling;
-    await start('dispatcher');
-    await start('projector');
-    return accountId;
-  };
-  const [accountOfStory, { warmedUp }] = await Promise.all([followingStory(), start('worker')]);
+  const [accountOfStory, { warmedUp }] = await Promise.all([telling, start('worker')]);
   // The API is started last, so that its first request finds everything else at work, and stopped first.
+  await start('dispatcher');
+  await start('projector');
   const { url = null, staffUrl = null } = await start('api');
   // While the log is another one, no key comes into force, and the command that mends it needs the servers.
   const refusal = await readRefusal(connections.pool);
