@@ -1,11 +1,14 @@
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { createTransport, type SendMailOptions } from 'nodemailer';
+import type { SendMailOptions } from 'nodemailer';
 import { type Mail, type Mailer, MailNotTaken } from '../ports/billing.ts';
 import { syncToDisk } from '../system/disk.ts';
 import { writePrivateFile } from '../system/private-files.ts';
 
 /** Mails over SMTP, or into a folder if no mail server is set. */
+
+/** Loaded by the first mail: many processes never send one. */
+const loadNodemailer = () => import('nodemailer');
 
 /** The time limit for one mail; a claim of a mail must last longer. */
 const mailTimeoutMs = 60_000;
@@ -28,7 +31,7 @@ export function createSmtpMailer({ url, from, timeoutMs = mailTimeoutMs }: SmtpS
   const host = hostname.replace(/^\[|\]$/g, '');
   const secure = protocol === 'smtps:';
   const isLocal = ['localhost', '127.0.0.1', '::1'].includes(host);
-  const transport = createTransport({
+  const server = {
     host,
     secure,
     port: Number(port === '' ? (secure ? 465 : 587) : port),
@@ -40,13 +43,14 @@ export function createSmtpMailer({ url, from, timeoutMs = mailTimeoutMs }: SmtpS
     socketTimeout: 20_000,
     disableFileAccess: true,
     disableUrlAccess: true,
-  });
+  };
   return {
     messageIdOf: (mailId) => messageIdOf(mailId, from),
     send: async (mail) => {
       const content = contentOf(mail, from);
+      const { createTransport } = await loadNodemailer();
       try {
-        await transport.sendMail({ ...content, signal: AbortSignal.timeout(timeoutMs) });
+        await createTransport(server).sendMail({ ...content, signal: AbortSignal.timeout(timeoutMs) });
       } catch (error) {
         throw notTaken(error);
       }
@@ -59,11 +63,13 @@ export function createSmtpMailer({ url, from, timeoutMs = mailTimeoutMs }: SmtpS
  * complete or missing. Only this user may read the files, because they contain addresses.
  */
 export function createFolderMailer({ directory, from }: { directory: string; from: string }): Mailer {
-  const transport = createTransport({ streamTransport: true, buffer: true, newline: 'windows' });
   return {
     messageIdOf: (mailId) => messageIdOf(mailId, from),
     send: async (mail) => {
-      const { message } = await transport.sendMail(contentOf(mail, from));
+      const content = contentOf(mail, from);
+      const { createTransport } = await loadNodemailer();
+      const transport = createTransport({ streamTransport: true, buffer: true, newline: 'windows' });
+      const { message } = await transport.sendMail(content);
       if (!Buffer.isBuffer(message)) throw new Error('the mail was not written into memory');
       await mkdir(directory, { recursive: true, mode: 0o700 });
       writePrivateFile(join(directory, `${mail.date.replaceAll(':', '-')}-${mail.id}.eml`), message);

@@ -13,19 +13,26 @@ import type { EventStore, WholeLog } from '../ports/event-store.ts';
 /** A download of the story that is in the log. */
 export type LoggedDownload = ReturnType<typeof downloadOf>;
 
-/** Reads the usage streams of an account. */
-export async function readUsage(log: Pick<EventStore, 'read'>, accountId: string, periods: readonly BillingPeriod[]) {
-  const streams = await Promise.all(periods.map((period) => log.read(usageStream(accountId, period), 0)));
-  const events = streams.flat().map((recorded) => parseUsageEvent(recorded));
-  return {
-    /** In the order of the story. */
-    downloads: events.flatMap((each) =>
-      each.event.type === 'DownloadQueued' ? downloadOf(each.event.data.token, each) : [],
-    ),
-    /** Warnings and reached caps, oldest first. */
-    notices: events
-      .filter(({ event: { type } }) => type === 'UsageWarningReached' || type === 'OverageCapReached')
-      .map(({ stream, id, metadata }) => ({ stream, eventId: id, timeMs: Date.parse(metadata.time) })),
+/** @returns a function that reads the usage streams of an account: each time only the events that are new */
+export function usageReader(log: Pick<EventStore, 'read'>, accountId: string, periods: readonly BillingPeriod[]) {
+  const streams = periods.map((period) => ({
+    name: usageStream(accountId, period),
+    events: [] as ReturnType<typeof parseUsageEvent>[],
+  }));
+  return async () => {
+    for (const { name, events } of streams)
+      events.push(...(await log.read(name, events.length)).map((recorded) => parseUsageEvent(recorded)));
+    const events = streams.flatMap((stream) => stream.events);
+    return {
+      /** In the order of the story. */
+      downloads: events.flatMap((each) =>
+        each.event.type === 'DownloadQueued' ? downloadOf(each.event.data.token, each) : [],
+      ),
+      /** Warnings and reached caps, oldest first. */
+      notices: events
+        .filter(({ event: { type } }) => type === 'UsageWarningReached' || type === 'OverageCapReached')
+        .map(({ stream, id, metadata }) => ({ stream, eventId: id, timeMs: Date.parse(metadata.time) })),
+    };
   };
 }
 

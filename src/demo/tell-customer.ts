@@ -31,7 +31,7 @@ import { maxKeysOf, type PlanCatalogue, type PlanTerms } from '../domain/plans.t
 import type { Refused } from '../domain/refusals.ts';
 import type { UsagePeriod } from '../domain/usage-state.ts';
 import type { PeriodClosings } from '../ports/billing.ts';
-import { type LoggedDownload, readUsage } from './log-of-story.ts';
+import { type LoggedDownload, usageReader } from './log-of-story.ts';
 import { periodsOf, scriptOf, type Step, storyGraceSeconds } from './script.ts';
 import { type Customer, isOurFault, type ScriptedDownload, videoOf } from './story.ts';
 import { workJob } from './work-job.ts';
@@ -79,6 +79,7 @@ class CustomerTeller {
   readonly #periods: readonly [BillingPeriod, BillingPeriod];
   readonly #accounts: AccountDependencies;
   readonly #writers: WriterRegistry;
+  readonly #readUsage: ReturnType<typeof usageReader>;
   readonly #owner: Actor;
   /** The time at which commands are given. */
   #clockMs = 0;
@@ -86,6 +87,8 @@ class CustomerTeller {
   readonly #newestMs: number;
   /** Those of the steps so far, in the order of the log. */
   readonly #downloads: ScriptedDownload[] = [];
+  /** The tokens whose jobs are worked to their end. */
+  readonly #worked = new Set<string>();
   #notices = 0;
 
   constructor(customer: Customer, telling: Telling) {
@@ -99,6 +102,7 @@ class CustomerTeller {
     this.#accounts = { store, now, newUuid, newId, randomBits };
     // Of its own: the accounts are told side by side, each at its own time.
     this.#writers = new WriterRegistry({ store, now, newId: newUuid });
+    this.#readUsage = usageReader(store, this.#accountId, this.#periods);
     this.#owner = { type: 'owner', id: openerOf(this.#accountId) };
   }
 
@@ -210,17 +214,23 @@ class CustomerTeller {
     const { downloads } = await this.#readUsage();
     if (downloads.length !== this.#downloads.length)
       throw new Error(`the story of ${this.#accountId} has ${String(downloads.length)} downloads`);
-    const work = (logged: LoggedDownload, number: number) => {
+    const work = async (logged: LoggedDownload, number: number) => {
       this.#telling.progress();
       const scripted = this.#downloads[number];
-      return scripted && this.#work(scripted, logged);
+      if (scripted && !this.#worked.has(logged.token)) await this.#work(scripted, logged);
     };
     await pMap(downloads, work, { concurrency: jobsAtOnce });
   }
 
-  #work(scripted: ScriptedDownload, logged: LoggedDownload): Promise<number> {
+  async #work(scripted: ScriptedDownload, logged: LoggedDownload): Promise<number> {
     const { store, newUuid, presentMs } = this.#telling;
-    return workJob({ store, newUuid }, { accountId: this.#accountId, scripted, logged, presentMs });
+    const isBegun = this.#newestMs > 0;
+    const endMs = await workJob(
+      { store, newUuid },
+      { accountId: this.#accountId, scripted, logged, isBegun, presentMs },
+    );
+    this.#worked.add(logged.token);
+    return endMs;
   }
 
   async #waive({ reference, reason }: Extract<Step, { what: 'charge waived' }>): Promise<void> {
@@ -273,10 +283,6 @@ class CustomerTeller {
       const messageId = `<${eventId}@demo-story.invalid>`;
       await recordWarningMail(this.#accounts, warning, { messageId, timeoutMs });
     }
-  }
-
-  #readUsage() {
-    return readUsage(this.#telling.store, this.#accountId, this.#periods);
   }
 
   async #newestDownload(): Promise<LoggedDownload> {

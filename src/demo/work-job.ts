@@ -22,6 +22,8 @@ interface ScriptedJob {
   accountId: string;
   scripted: ScriptedDownload;
   logged: LoggedDownload;
+  /** Whether an earlier start may have taken some of its steps. */
+  isBegun: boolean;
   /** No step comes after it, in milliseconds. */
   presentMs: number;
 }
@@ -67,7 +69,7 @@ function stepsOf({ accountId, scripted, logged, presentMs }: ScriptedJob): JobSt
  */
 export async function workJob(dependencies: Omit<JobDependencies, 'now'>, scripted: ScriptedJob): Promise<number> {
   const { token, queuedMs, cause } = scripted.logged;
-  const recorded = (await dependencies.store.read(jobStream(token), 0)).length;
+  const recorded = scripted.isBegun ? (await dependencies.store.read(jobStream(token), 0)).length : 0;
   const steps = stepsOf(scripted);
   let job: Loaded<Job> | 'new' | undefined = recorded === 0 ? 'new' : undefined;
   for (const { atMs, command } of steps.slice(recorded)) {

@@ -19,6 +19,10 @@ interface Listener {
   trustedProxies: readonly string[];
 }
 
+const refuseSchema = (): never => {
+  throw new Error('the input of a route is read by zod');
+};
+
 /**
  * What every listener of the service has: the same limits, and names of its own for requests. Bodies arrive as bytes: the routes
  * that take one read it.
@@ -43,6 +47,8 @@ export function createListener(
     rewriteUrl: pathOfTarget,
     trustProxy: trustedProxies.length > 0 ? proxiesOf(trustedProxies) : false,
     return503OnClosing: false,
+    // Routes have no schemas of Fastify's, whose compilers are a large part of its code: they are loaded unless others are named.
+    schemaController: { compilersFactory: { buildValidator: refuseSchema, buildSerializer: refuseSchema } },
     ...more,
   });
   // Clients that have closed their writing side are answered. Node would close its own side in return, before a handler that waits

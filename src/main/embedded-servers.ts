@@ -121,12 +121,14 @@ export function startEmbeddedServers(
 }
 
 async function startSample(config: Config): Promise<Part & { url: string }> {
-  const downloader = await findDownloader(config);
+  const ffmpegPath = findDownloader(config).then((downloader) => downloader.ffmpegPath);
+  // The worker needs it as well, and its start fails.
+  ffmpegPath.catch(() => undefined);
   const cacheDirectory = join(config.dataDirectory, 'sample-platform');
   const port = await samplePlatformPort(config, cacheDirectory);
   const platform = await startSamplePlatform({
     cacheDirectory,
-    ffmpegPath: downloader.ffmpegPath,
+    ffmpegPath,
     port,
     maxConnections: connectionsOf('samplePlatform', maxOpenFiles()),
   });

@@ -19,7 +19,7 @@ import { createServiceLog, type ServiceLog } from './logger.ts';
 import { whatWaits } from './readiness.ts';
 import { requireParts } from './required-parts.ts';
 import type { Role } from './roles/role.ts';
-import { startHealthServer, startRole } from './roles/start-roles.ts';
+import { loadRoles, startHealthServer, startRole } from './roles/start-roles.ts';
 import { warnOfExcessRights, warnOfWaitingCommits } from './server-warnings.ts';
 import { bundledPlansFile, type Config, misspeltText } from './settings/config.ts';
 import { keepSettings, requireSharedSecret } from './settings/installation.ts';
@@ -108,7 +108,8 @@ async function startAll(
   const secrets = readSecrets(config);
   const servers = startEmbeddedServers(config, { demo, progress, abandoned: shutdown.abandoned });
   shutdown.add('servers', () => servers.stop());
-  const addresses = await servers.addresses;
+  // Their code takes as long to load as the servers take to start.
+  const [addresses] = await Promise.all([servers.addresses, loadRoles()]);
   void servers.failed.then((ended) => {
     log.logger.fatal(ended.message);
     failed(ended);
@@ -129,7 +130,7 @@ async function startAll(
   const tokens = createTokens(secrets);
   const telling = demo && hasStory(config) ? tellStory(demoService, { tokens, progress, abandoned }) : undefined;
   // The story comes before everything that acts on what it tells. A worker without a dispatcher has nothing to do.
-  const [accountOfStory] = await Promise.all([telling, start('worker')]);
+  const [accountOfStory, { warmedUp }] = await Promise.all([telling, start('worker')]);
   // The API is started last, so that its first request finds everything else at work, and stopped first.
   await start('dispatcher');
   await start('projector');
@@ -140,6 +141,7 @@ async function startAll(
   const prepared =
     demo && url !== null && refusal === undefined ? await prepareDemo(demoService, accountOfStory) : null;
   connections.demo = prepared ?? undefined;
+  await warmedUp;
   shutdown.add('instance file', async () => removeInstance(config.dataDirectory));
   writeInstance(config.dataDirectory, { pid: process.pid, publicUrl: url ?? '', staffUrl, ...addresses });
   notices.push(...(await waitingNotices(connections)));
@@ -174,6 +176,7 @@ async function startOne(
   const connections = await openConnections(config, addresses, { log, role, secrets, shutdown });
   const running = await startRole(role, connections, secrets);
   shutdown.add(role, () => running.close());
+  await running.warmedUp;
   const { samplePlatformUrl } = addresses;
   // A process of one role often has no screen: the notices go to its log.
   for (const notice of running.notices ?? []) log.logger.warn(notice);

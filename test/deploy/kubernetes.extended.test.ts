@@ -336,7 +336,7 @@ describe('the jobs for the books', () => {
     for (const command of ['invoices issue-due', 'ledger verify --json'])
       expect(doc('command-line.md') + doc('operations.md')).toContain(`npm run -s reeltally -- ${command}\n`);
     expect(deployFile('Dockerfile')).toContain(
-      '["tini", "--", "node", "--disable-warning=ExperimentalWarning", "src/main/reeltally.js"]',
+      '["tini", "--", "node", "--disable-warning=ExperimentalWarning", "--max-semi-space-size=16", "src/main/reeltally.js"]',
     );
   });
 });

@@ -15,7 +15,7 @@ import { makeDataDirectory, makeTemporaryDirectory } from './temporary-directory
 /** The service as its users meet it: processes of its own, started by its own command line, spoken to over HTTP. */
 
 const cliFile = fileURLToPath(new URL('../../src/main/reeltally.js', import.meta.url));
-const nodeArguments = ['--disable-warning=ExperimentalWarning', cliFile];
+const nodeArguments = ['--disable-warning=ExperimentalWarning', '--max-semi-space-size=16', cliFile];
 
 /** The command line itself, for tests that speak to it while it runs. */
 export const cliCommand: readonly string[] = [process.execPath, ...nodeArguments];

@@ -44,10 +44,13 @@ export interface PostgresOptions {
   settings?: Readonly<Record<string, string>>;
 }
 
-/** A quarter of the machine's memory, as Postgres advises, within bounds; the part that is not used costs nothing. */
+/**
+ * An eighth of the machine's memory, within bounds: half of what Postgres advises for a machine of its own, because the service
+ * shares this one. The part that is not used costs nothing.
+ */
 function sharedBuffers(memoryBytes: number): string {
-  const quarterMiB = Math.floor(memoryBytes / 4 / 2 ** 20);
-  return `${Math.min(512, Math.max(128, quarterMiB))}MB`;
+  const eighthMiB = Math.floor(memoryBytes / 8 / 2 ** 20);
+  return `${Math.min(512, Math.max(128, eighthMiB))}MB`;
 }
 
 const defaultSettings = {

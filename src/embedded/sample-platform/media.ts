@@ -108,7 +108,7 @@ export type SampleMedia = ReturnType<typeof createSampleMedia>;
  * Makes the sample films when they are first asked for and keeps them in `cacheDirectory`. A set appears there by one
  * rename, so that processes that share the directory see all of it or nothing.
  */
-export function createSampleMedia(options: { cacheDirectory: string; ffmpegPath: string }) {
+export function createSampleMedia(options: { cacheDirectory: string; ffmpegPath: string | Promise<string> }) {
   const stop = new AbortController();
   const underWay = new Map<MediaSetName, Promise<string>>();
 
@@ -118,7 +118,7 @@ export function createSampleMedia(options: { cacheDirectory: string; ffmpegPath:
     await mkdir(options.cacheDirectory, { recursive: true });
     const unfinished = await mkdtemp(join(options.cacheDirectory, `${set}-making-`));
     try {
-      await runFfmpeg(options.ffmpegPath, set, unfinished, stop.signal);
+      await runFfmpeg(await options.ffmpegPath, set, unfinished, stop.signal);
       await rename(unfinished, finished);
     } catch (error) {
       await rm(unfinished, { recursive: true, force: true });

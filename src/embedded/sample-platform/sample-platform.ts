@@ -11,7 +11,8 @@ import { serveMedia } from './serve-media.ts';
 export interface SamplePlatformOptions {
   /** Where generated films are kept; made if it is not there. */
   cacheDirectory: string;
-  ffmpegPath: string;
+  /** Awaited when a film is made. */
+  ffmpegPath: string | Promise<string>;
   /** Default: a free port. */
   port?: number;
   /** Default: no limit. */

@@ -12,6 +12,8 @@ export interface RunningRole {
   staffUrl?: string;
   /** Sentences for the person who started it. */
   notices?: readonly string[];
+  /** Fulfilled when nothing is being started any more that its first work would wait for. Never rejected. */
+  warmedUp?: Promise<void>;
   close: () => Promise<void>;
 }
 

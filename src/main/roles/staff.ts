@@ -1,7 +1,6 @@
 import type { FastifyBaseLogger, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { listStaffOfAddress } from '../../../projections/staff.ts';
 import { askNats } from '../../adapters/nats/connection.ts';
-import { createIdentityProvider } from '../../adapters/openid.ts';
 import { endInTime, openPool } from '../../adapters/postgres/pool.ts';
 import { createStaffLinks } from '../../adapters/postgres/staff-links.ts';
 import { createStaffSessions } from '../../adapters/postgres/staff-sessions.ts';
@@ -56,7 +55,11 @@ export async function startStaffListener(connections: Connections, shared: Share
   connections.limitConnections(server.server, 'staff');
   const address = () => config.STAFF_URL ?? ownAddress(server, { host: config.STAFF_HOST, port });
   const exportPool = openExportPool(connections);
-  const dependencies = staffDependencies({ ...connections, exportPool }, shared, address);
+  const dependencies = staffDependencies(
+    { ...connections, exportPool, provider: await providerOf(config) },
+    shared,
+    address,
+  );
   registerStaffApi(server, dependencies);
   registerSite(server, staffSite, dependencies);
   server.addHook('preClose', async () => dependencies.streams.stop());
@@ -115,7 +118,7 @@ const openExportPool = ({ addresses, logger, serviceParts }: Connections) =>
   });
 
 function staffDependencies(
-  connections: Connections & Pick<StaffDependencies, 'exportPool'>,
+  connections: Connections & Pick<StaffDependencies, 'exportPool' | 'provider'>,
   shared: Shared,
   address: () => string,
 ): StaffDependencies {
@@ -146,7 +149,6 @@ function staffDependencies(
       newUuid,
       now,
     }),
-    provider: providerOf(config),
     mailInvitation: createStaffInvitations(config, now),
     pollAnswer: pollAnswers(connections, shared),
     writers: shared.writers,
@@ -167,9 +169,11 @@ function staffDependencies(
   };
 }
 
-function providerOf({ OIDC_ISSUER: issuer, OIDC_CLIENT_ID: clientId = '', ...config }: Config) {
+/** Its library is loaded only where a provider is set. */
+async function providerOf({ OIDC_ISSUER: issuer, OIDC_CLIENT_ID: clientId = '', ...config }: Config) {
   if (issuer === undefined) return undefined;
   const { OIDC_CLIENT_SECRET: clientSecret, OIDC_SCOPE: scope, OIDC_ROLE_CLAIM: roleClaim } = config;
+  const { createIdentityProvider } = await import('../../adapters/openid.ts');
   return createIdentityProvider({ issuer, clientId, clientSecret, scope, roleClaim });
 }
 

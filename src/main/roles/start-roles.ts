@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import { sendError } from '../../http/envelope.ts';
 import { ApiError } from '../../http/errors.ts';
 import { registerHealthRoutes } from '../../http/health.ts';
@@ -16,6 +17,14 @@ const loading: Record<Role, () => Promise<StartRole>> = {
   dispatcher: async () => (await import('./dispatcher.ts')).startDispatcher,
   worker: async () => (await import('./worker.ts')).startWorker,
 };
+
+/** Loads the code of all roles, one by one, so that what else the start does goes on in between. */
+export async function loadRoles(): Promise<void> {
+  for (const load of Object.values(loading)) {
+    await setImmediate();
+    await load();
+  }
+}
 
 export async function startRole(role: Role, ...given: Parameters<StartRole>): Promise<RunningRole> {
   const start = await loading[role]();

@@ -62,10 +62,9 @@ export const startWorker: StartRole = async (connections, secrets) => {
     unpackedDirectory: downloader.directory,
     observer: observeChildren([metrics.registry]),
   });
-  const engineStarted = unruled.start();
+  const warmedUp = unruled.start();
   const { versions, notices } = await reportDownloader(connections, { downloader, opened: sandbox });
   if (sandbox.sandbox === 'weak') notices.push(weakSandboxNotice);
-  await engineStarted;
   const source = obeyPlatformRules(unruled, rules);
   const [filled, minFreeBytes] = [directoriesOf(config, workDirectory), config.MIN_FREE_DISK_MIB * mebibyte];
   watchDisks(connections, filled);
@@ -129,6 +128,7 @@ export const startWorker: StartRole = async (connections, secrets) => {
   });
   return {
     notices,
+    warmedUp,
     close: async () => {
       await Promise.allSettled([probes.stop(), shortLinks.stop()]);
       await worker.close();
