@@ -33,7 +33,7 @@ export async function benchClaims(
     ratios: [ratio('202 until claimed: to a bare JetStream message', claims, messages)],
     figures: [
       { name: '202 until claimed, median', unit: 'ms', values: claims },
-      // Of all rounds together: of one round it would be the slowest.
+      // The percentile is that of all rounds together: that of one would be its slowest sample.
       { name: '202 until claimed, p99', unit: 'ms', values: [p99(all)] },
       { name: 'bare JetStream, publish until received, median', unit: 'ms', values: messages },
     ],

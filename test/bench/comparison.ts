@@ -3,7 +3,7 @@ import { InvalidArgumentError } from 'commander';
 import { z } from 'zod';
 import { type Figure, halfRange, median } from './figures.ts';
 
-/** What an earlier run measured. */
+/** The figures of an earlier run. */
 export type EarlierRun = z.infer<typeof earlierRun>;
 
 /** JSON has null in the place of NaN. */

@@ -8,10 +8,10 @@ import { connectEventStore } from '../../src/adapters/event-store/event-store.ts
 import { createLocalFileStore } from '../../src/adapters/files/local-file-store.ts';
 import { newUuid } from '../../src/system/clock-and-chance.ts';
 import { appendAll, GeneratedAccount } from '../projections/generated-account.ts';
+import { peakMebibytes } from '../support/process-memory.ts';
 import { type Bench, startBench } from './engines.ts';
 import { type Figure, progress, ratio, type Results, series } from './figures.ts';
 import { startNginx } from './nginx.ts';
-import { peakMebibytes } from './process-memory.ts';
 import { processorMicros } from './processor-time.ts';
 import { readFile } from './read-file.ts';
 

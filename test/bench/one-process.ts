@@ -5,14 +5,13 @@ import pg from 'pg';
 import { pino } from 'pino';
 import { connectEventStore } from '../../src/adapters/event-store/event-store.ts';
 import { familyOf, listProcesses, readProcessFile } from '../../src/system/processes.ts';
+import { megabytesOfMebibyte, proportionalMebibytes, residentMebibytes } from '../support/process-memory.ts';
 import { startProcess } from '../support/service.ts';
 import { sum } from '../support/sum.ts';
 import { makeTemporaryDirectory } from '../support/temporary-directory.ts';
 import { type Figure, progress } from './figures.ts';
-import { measure } from './load.ts';
-import { mixedRequests } from './memory.ts';
-import { countKnownKeys, createTokens, openAccounts, resetWindows, waitUntilKeysAreKnown } from './population.ts';
-import { proportionalMebibytes, residentMebibytes } from './process-memory.ts';
+import { askUntil, mixedRequests } from './memory.ts';
+import { countKnownKeys, createTokens, openAccounts, waitUntilKeysAreKnown } from './population.ts';
 
 /** After the start, or the last answer: for what they have left behind. */
 const restMs = 5_000;
@@ -25,8 +24,8 @@ interface OneProcess {
 }
 
 /**
- * What the whole service in one process holds of memory, and what its servers hold beside it, as `npm start` has them: at idle
- * after its first start, and after so many requests.
+ * Memory of the whole service in one process, and of its servers beside it, as `npm start` has them: at idle after its first
+ * start, and after so many requests.
  *
  * @param load accounts: how many of them ask
  */
@@ -73,11 +72,7 @@ async function ask(
     if (!one) throw new Error('no account was opened');
     await waitUntilKeysAreKnown(pool, keysOfDemo + accounts);
     const load = { connections: 64, seconds, requests: mixedRequests({ many, withFile: many, one }) };
-    for (let answered = 0; answered < requests;) {
-      progress(`all roles in one process: ${answered} of ${requests} requests`);
-      await resetWindows(pool, 0);
-      answered += Math.round((await measure({ url, processes: {} }, load)).perSecond * seconds);
-    }
+    await askUntil(requests, { url, pool, load, answered: 0 });
   } finally {
     await pool.end();
     await store.close();
@@ -99,8 +94,6 @@ function memoryOf({ pid }: OneProcess): Memory {
     besides[partOf(each)] = (besides[partOf(each)] ?? 0) + proportionalMebibytes(each);
   return { resident: residentMebibytes(pid), proportional: proportionalMebibytes(pid), besides };
 }
-
-const megabytesOfMebibyte = 1.048_576;
 
 export function oneProcessFigures(when: string, { resident, proportional, besides }: Memory): Figure[] {
   const figure = (name: string, mebibytes: number): Figure => ({

@@ -1,10 +1,10 @@
 import type { Pool } from 'pg';
+import { residentMebibytes } from '../support/process-memory.ts';
 import type { Bench } from './engines.ts';
 import { type Figure, perSecond, progress, ratio, type Results, series } from './figures.ts';
 import { type Askers, type HttpCase, httpCases, manyConnections } from './http-cases.ts';
 import { measure } from './load.ts';
 import { resetWindows } from './population.ts';
-import { residentMebibytes } from './process-memory.ts';
 
 /** Engines with accounts and their jobs. All accounts ask, whether they are few or many. */
 export interface Side extends Askers {

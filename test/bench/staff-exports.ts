@@ -1,8 +1,8 @@
 import { once } from 'node:events';
 import { get, type IncomingMessage } from 'node:http';
 import type { Pool } from 'pg';
+import { residentMebibytes } from '../support/process-memory.ts';
 import { type Figure, progress } from './figures.ts';
-import { residentMebibytes } from './process-memory.ts';
 import type { Guest } from './staff.ts';
 import { addMonths } from './staff-population.ts';
 

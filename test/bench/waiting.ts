@@ -1,6 +1,7 @@
 import { connect, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Pool } from 'pg';
+import { residentMebibytes } from '../support/process-memory.ts';
 import { readMetric } from '../support/scraped-metrics.ts';
 import { waitFor } from '../support/wait-for.ts';
 import type { Bench } from './engines.ts';
@@ -8,7 +9,6 @@ import { progress, ratio, type Results } from './figures.ts';
 import { type Askers, httpCases } from './http-cases.ts';
 import { measure, type Measured, type Target } from './load.ts';
 import { resetWindows } from './population.ts';
-import { residentMebibytes } from './process-memory.ts';
 import { processorMicros } from './processor-time.ts';
 
 /** As many as a process takes. */

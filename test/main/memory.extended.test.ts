@@ -1,11 +1,6 @@
-import { readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
+import { residentMegabytes } from '../support/process-memory.ts';
 import { startService } from '../support/service.ts';
-
-function residentMegabytes(pid: number): number {
-  const [, kibibytes] = /VmRSS:\s+(\d+) kB/.exec(readFileSync(`/proc/${String(pid)}/status`, 'utf8')) ?? [];
-  return (Number(kibibytes) * 1024) / 1e6;
-}
 
 it.runIf(process.platform === 'linux')(
   'all roles in one process, with the story told, hold less than 300 MB',

@@ -173,7 +173,7 @@ export class SupervisedSubscription implements Subscription {
           if (arrivals.isConfirmed) throw new QuietSubscription();
           arrivals.fail(new SubscriptionDropped(`Not confirmed within ${timeoutMs} ms.`));
         } else if (this.#isCaughtUp && gatherMs !== undefined) await this.#pause(gatherMs);
-        // What has arrived with this event comes in the same batch.
+        // Events that have arrived with this one come in the same batch.
         else await nextTurn();
       }
     }

@@ -1,7 +1,12 @@
 import { readProcessFile } from '../../src/system/processes.ts';
 
+export const megabytesOfMebibyte = 1.048_576;
+
 /** Resident memory of a process: see VmRSS in proc_pid_status(5). NaN where it has ended. */
 export const residentMebibytes = (pid: number): number => kibibytes(pid, 'status', 'VmRSS') / 1024;
+
+/** The same in megabytes. */
+export const residentMegabytes = (pid: number): number => residentMebibytes(pid) * megabytesOfMebibyte;
 
 /** The most that it was since the process began, or since `forgetPeakMemory`. */
 export const peakMebibytes = (pid: number): number => kibibytes(pid, 'status', 'VmHWM') / 1024;
