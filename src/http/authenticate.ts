@@ -5,15 +5,12 @@ import { notBelieved } from '../../projections/credits-macs.ts';
 import type { PolledJob } from '../../projections/jobs.ts';
 import { hasApiKeyForm, hashApiKey } from '../commands/ids/api-key.ts';
 import type { RequestTokens } from '../commands/ids/request-token.ts';
-import { refuseRequest } from '../domain/decide-usage.ts';
-import type { AskingKey } from '../domain/key-limits.ts';
-import type { Usage } from '../domain/usage-state.ts';
 import { clientAddress } from '../requests/client-address.ts';
 import { admitSession, mayCarrySession, type SessionDependencies } from './authenticate-session.ts';
 import { callerOf, idempotencyKeyHashOf } from './caller.ts';
-import { currentUsage } from './current-usage.ts';
+import { currentUsage, errorOfRequest } from './current-usage.ts';
 import type { EndpointDependencies } from './endpoint.ts';
-import { ApiError, errorOfAccount } from './errors.ts';
+import { ApiError } from './errors.ts';
 import type { AddressWindows } from './limit-of-callers-without-key.ts';
 import { preferredWait } from './prefer.ts';
 import { rateLimitRetryAfterSeconds } from './retry-after.ts';
@@ -90,19 +87,9 @@ export function createAuthenticate(dependencies: AuthenticateDependencies) {
     const caller = { actor: { type: 'api_key', id: keyId } as const, keyHash, accountId, job, keyed };
     if (usage) request.caller = { ...caller, usage };
     const read = usage?.usage ?? (await admitFromLog(request, caller, dependencies));
-    const asking = { id: keyId, at };
     // The row may be behind the end of a suspension: only the log refuses.
-    if (errorOfRequest(read, asking)) {
-      const error = errorOfRequest(await currentUsage(request, dependencies), asking);
-      if (error) throw error;
-    }
+    if (errorOfRequest(read, { id: keyId, at })) await currentUsage(request, dependencies);
   };
-}
-
-/** The error for whatever a key that is not in force asks for. What is charged, the append decides by the same rule. */
-function errorOfRequest(usage: Usage, key: AskingKey): ApiError | undefined {
-  const refused = usage.phase === 'absent' ? undefined : refuseRequest(usage, key);
-  return refused && errorOfAccount(refused.refusal);
 }
 
 type ReadAgainDependencies = Pick<AuthenticateDependencies, 'admissions' | 'serviceParts' | 'writers' | 'realNowMs'>;

@@ -2,6 +2,8 @@ import { describe, expect, it } from 'vitest';
 import { endpoints } from '../../src/http/endpoints.ts';
 import { type Answer, call } from '../support/client.ts';
 import { ended, queue as queueDownload } from '../support/downloads.ts';
+import { waitFor } from '../support/wait-for.ts';
+import { readEvents, withPostgres } from './engines-behind.ts';
 import { demoOf, shareService } from './shared-service.ts';
 
 const service = shareService();
@@ -32,6 +34,24 @@ describe('a suspended account', () => {
       fee_difference_cents: 0,
     });
     expect((await queue(key)).status).toBe(202);
+  });
+
+  it('is refused from the append on that suspends it, where its row in Postgres does not show that yet', async () => {
+    const { accountId, key } = await service.openAccount('enterprise');
+    const [suspended] = await withPostgres(service, async (client) => {
+      await client.query('begin');
+      await client.query('select from credits where account_id = $1 for update', [accountId]);
+      const suspending = service.cli('accounts', 'suspend', accountId, ...because);
+      const stream = `usage-${accountId}`;
+      await waitFor(async () => (await readEvents(service, stream)).some(({ type }) => type === 'AccountSuspended'), {
+        what: 'the suspension',
+      });
+      for (const path of ['/credits', '/usage'])
+        expect((await call(service.url, path, { key })).message, path).toContain('suspended');
+      await client.query('commit');
+      return [await suspending];
+    });
+    expect(suspended).toMatchObject({ suspended: true, changed: true });
   });
 
   it('is refused by every endpoint, and not where no key is asked for', async () => {

@@ -107,5 +107,5 @@ export async function expireFile(service: Started, token: string): Promise<void>
   await waitForRow(service, `the file of ${token} to expire`, { text, values: [token] });
 }
 
-const withPostgres = <Result>(service: Started, work: (client: pg.Client) => Promise<Result>): Promise<Result> =>
+export const withPostgres = <Result>(service: Started, work: (client: pg.Client) => Promise<Result>): Promise<Result> =>
   withClient(addressesOf(service).databaseUrl, work);
