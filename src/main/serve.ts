@@ -10,6 +10,7 @@ import { lockDataDirectory } from '../embedded/data-directory.ts';
 import { newId, newUuid, randomBits } from '../system/clock-and-chance.ts';
 import { putPendingVoidsBack, putPersonalKeysBack } from './backups/backups.ts';
 import { connect, type Connections, endStart } from './connect.ts';
+import { findTestedDownloader } from './downloader.ts';
 import { isDemo, isLocalDemo } from './downloader-sandbox.ts';
 import { startEmbeddedServers } from './embedded-servers.ts';
 import { orFullDisk } from './full-disk.ts';
@@ -108,6 +109,8 @@ async function startAll(
   const secrets = readSecrets(config);
   const servers = startEmbeddedServers(config, { demo, progress, abandoned: shutdown.abandoned });
   shutdown.add('servers', () => servers.stop());
+  // Its files are hashed meanwhile. Whoever uses it is told of a failure.
+  void findTestedDownloader(config).catch(() => undefined);
   // Their code takes as long to load as the servers take to start.
   const [addresses] = await Promise.all([servers.addresses, loadRoles()]);
   void servers.failed.then((ended) => {

@@ -1,33 +1,25 @@
 /** Folders of programs, copied to a place that only this service writes, hashed there, and run from there. */
 
-import { createHash } from 'node:crypto';
+import { once } from 'node:events';
 import { constants, existsSync } from 'node:fs';
-import { chmod, cp, mkdir, readdir, readlink, rename, rm, stat } from 'node:fs/promises';
-import { join, relative } from 'node:path';
+import { chmod, cp, mkdir, readdir, rename, rm, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { Worker } from 'node:worker_threads';
 import { realNowMs } from '../../system/clock-and-chance.ts';
 import { makeTemporaryFolder } from '../../system/disk.ts';
-import { fileSha256, hashBuffer } from '../file-sha256.ts';
 
 /** Making a folder never takes so long. */
 const leftoverMs = 3_600_000;
 
 /**
  * One SHA-256 for a whole folder: over the path of each file with the hash of its bytes, and of each link with its target, in
- * the order of the paths. Any change, addition, removal or renaming changes it; permissions and times do not.
+ * the order of the paths. Any change, addition, removal or renaming changes it; permissions and times do not. Half a gigabyte takes
+ * half a second of processor time, so it has a thread of its own.
  */
 export async function treeSha256(directory: string): Promise<string> {
-  const entries = await readdir(directory, { recursive: true, withFileTypes: true });
-  const paths = new Map(entries.map((entry) => [relative(directory, join(entry.parentPath, entry.name)), entry]));
-  const hash = createHash('sha256');
-  const buffer = hashBuffer();
-  for (const [path, entry] of [...paths].sort(([a], [b]) => (a < b ? -1 : 1))) {
-    if (entry.isDirectory()) continue;
-    if (!entry.isFile() && !entry.isSymbolicLink()) throw new Error(`${path} is neither a file nor a link.`);
-    const whole = join(directory, path);
-    const content = entry.isFile() ? await fileSha256(whole, { buffer }) : `-> ${await readlink(whole)}`;
-    hash.update(`${path}\0${content}\n`);
-  }
-  return hash.digest('hex');
+  const thread = new Worker(new URL('./hash-tree.js', import.meta.url), { workerData: directory });
+  const [sha256] = (await once(thread, 'message')) as [string];
+  return sha256;
 }
 
 /** Lets everybody read and run the files, and nobody write them by mistake. The folders stay writable for their removal. */
