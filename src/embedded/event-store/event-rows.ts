@@ -26,6 +26,8 @@ export type Direction = 'forwards' | 'backwards';
 export interface Range {
   from: bigint;
   to: bigint;
+  /** How many events are wanted of it. */
+  atMost?: number;
 }
 
 /** The first events of a range. */
@@ -87,23 +89,23 @@ export class EventRows {
   pageOfStream(streamKey: number, range: Range, direction: Direction, createdSinceMs: number): Page {
     // A tombstone has the highest revision, so no read can begin behind it.
     if (range.from > range.to) return { events: [], isLast: true };
-    return page(this.#ofStream[direction].iterate(streamKey, range.from, range.to, createdSinceMs));
+    return page(this.#ofStream[direction].iterate(streamKey, range.from, range.to, createdSinceMs), range);
   }
 
   pageOfAll(range: Range, direction: Direction): Page {
     if (range.from > range.to) return { events: [], isLast: true };
-    return page(this.#ofAll[direction].iterate(range.from, range.to));
+    return page(this.#ofAll[direction].iterate(range.from, range.to), range);
   }
 }
 
-function page(rows: Iterable<unknown>): Page {
+function page(rows: Iterable<unknown>, { atMost = pageEvents }: Range): Page {
   const events: StoredEvent[] = [];
   let sizeBytes = 0;
   for (const row of rows) {
     const event = row as StoredEvent;
     events.push(event);
     sizeBytes += event.data.length + event.metadata.length;
-    if (events.length >= pageEvents || sizeBytes >= pageBytes) return { events, isLast: false };
+    if (events.length >= Math.min(atMost, pageEvents) || sizeBytes >= pageBytes) return { events, isLast: false };
   }
   return { events, isLast: true };
 }
