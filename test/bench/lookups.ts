@@ -6,7 +6,7 @@ import { progress, ratio, type Results } from './figures.ts';
 import type { BenchAccount } from './population.ts';
 
 /** The first one of a worker waits until yt-dlp is loaded, and is not kept. */
-const items = ['bars', 'vertical', 'hls', 'dash', 'song'] as const;
+const items = ['bars', 'vertical', 'hls', 'dash'] as const;
 
 /** Metadata of videos that an idle worker has not seen yet, through the API, beside the bare yt-dlp command. */
 export async function benchLookups(

@@ -42,7 +42,7 @@ const defaults = {
   seconds: 1,
   accounts: 10_000,
   jobs: 100_000,
-  requests: 20_000,
+  requests: 12_000,
   fileMebibytes: 8,
 } as const;
 
@@ -65,7 +65,7 @@ export function readOptions(): BenchOptions {
     .option('--cases <name>', 'of the part "http", only the requests whose names begin so, e.g. "downloads"', '')
     .option(
       '--accounts <n>',
-      'how many accounts are opened; "storage" writes a tenth as many with 20 downloads each, "verify" a hundredth and "projections" a two-hundredth with 100 each',
+      'how many accounts are opened; "storage" writes a twentieth as many with 20 downloads each, "verify" a hundredth and "projections" a four-hundredth with 100 each',
       wholeNumber,
       defaults.accounts,
     )

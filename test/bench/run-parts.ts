@@ -37,7 +37,7 @@ export async function runParts(
 ): Promise<void> {
   const { rounds, seconds, only, accounts, jobs, requests, fileMebibytes } = options;
   /** Accounts with a hundred downloads each. Every read model follows and rebuilds such a log by itself, and all of them together. */
-  const withHistory = { projections: Math.ceil(accounts / 200), verify: Math.ceil(accounts / 100) };
+  const withHistory = { projections: Math.ceil(accounts / 400), verify: Math.ceil(accounts / 100) };
   const manyAccounts = Math.max(Math.ceil(jobs / 100), Math.min(accounts, 500));
   const isWanted = (part: Part) => only === undefined || only === part;
   const run = async (part: Part, work: () => Promise<Results>) => {
@@ -81,7 +81,7 @@ export async function runParts(
   });
   await run('files', () => benchFiles({ rounds, fileMebibytes }));
   await onServers(['storage'], (bench) =>
-    run('storage', () => benchStorage(bench, { accounts: Math.ceil(accounts / 10) })),
+    run('storage', () => benchStorage(bench, { accounts: Math.ceil(accounts / 20) })),
   );
   const few = { accounts: Math.min(accounts, 500), jobs: 1_000 };
   await onAccounts(['sizes'], few, async (small) => {
