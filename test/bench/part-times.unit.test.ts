@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { limitMinutesOf } from './options.ts';
 import { PartTimes } from './part-times.ts';
 
-const counts = { rounds: 4, seconds: 1, accounts: 10_000, jobs: 100_000, requests: 20_000, fileMebibytes: 8 };
+const counts = { rounds: 4, seconds: 1, accounts: 10_000, jobs: 100_000, requests: 12_000, fileMebibytes: 8 };
 
 describe('a part of the bench', () => {
   it('that does not end is told', async () => {
