@@ -1,5 +1,6 @@
 /** The thread of `treeSha256`. In JavaScript: a thread does not have the cache of compiled code, and would strip types anew. */
 
+import { Buffer } from 'node:buffer';
 import { createHash } from 'node:crypto';
 import { closeSync, openSync, readdirSync, readlinkSync, readSync } from 'node:fs';
 import { join, relative } from 'node:path';
