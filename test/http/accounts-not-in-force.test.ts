@@ -38,7 +38,7 @@ describe('a suspended account', () => {
 
   it('is refused from the append on that suspends it, where its row in Postgres does not show that yet', async () => {
     const { accountId, key } = await service.openAccount('enterprise');
-    const [suspended] = await withPostgres(service, async (client) => {
+    const suspended = await withPostgres(service, async (client) => {
       await client.query('begin');
       await client.query('select from credits where account_id = $1 for update', [accountId]);
       const suspending = service.cli('accounts', 'suspend', accountId, ...because);
@@ -49,7 +49,7 @@ describe('a suspended account', () => {
       for (const path of ['/credits', '/usage'])
         expect((await call(service.url, path, { key })).message, path).toContain('suspended');
       await client.query('commit');
-      return [await suspending];
+      return suspending;
     });
     expect(suspended).toMatchObject({ suspended: true, changed: true });
   });
