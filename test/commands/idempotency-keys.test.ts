@@ -149,6 +149,18 @@ describe('a process that starts from the read model', () => {
     expect(tokensOf(await readUsage(log.store, account.stream))).toEqual([1, 3].map(token));
   });
 
+  it('reads no further than the end of an account that was closed meanwhile, and is refused', async () => {
+    const account = await openUsage(log.store);
+    const older = await rowOf(account, 'a');
+    await queueKeyed(processOf(), account, 'a');
+    const api = processOf();
+    await ask(api.writers, account, { kind: 'query' }, { snapshot: (await rowOf(account, 'a')).snapshot });
+    await ask(processOf().writers, account, { kind: 'close_account' });
+    for (const key of ['a', 'b'])
+      expect(await queueKeyed(api, account, key, { number: 2, ...older })).toMatchObject({ refusal: 'account_closed' });
+    expect(tokensOf(await readUsage(log.store, account.stream))).toEqual([token(1)]);
+  });
+
   it('is told neither way while that cannot be read: "not queued" might not be true', async () => {
     const account = await openUsage(log.store);
     const older = await rowOf(account, 'a');

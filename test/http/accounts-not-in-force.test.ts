@@ -14,6 +14,21 @@ const queue = (key: string) => call(service.url, '/video/download', { key, body:
 const credits = (key: string) => call(service.url, '/credits', { key });
 const errorOf = ({ status, code, message }: Answer) => ({ status, error: { code, message } });
 
+/** Meanwhile the projector waits for the account's row of credits, which admission reads as it was. */
+const whileRowIsHeld = <Result>(accountId: string, work: () => Promise<Result>): Promise<Result> =>
+  withPostgres(service, async (client) => {
+    await client.query('begin');
+    await client.query('select from credits where account_id = $1 for update', [accountId]);
+    const result = await work();
+    await client.query('commit');
+    return result;
+  });
+
+const untilLogged = async (stream: string, wanted: string): Promise<void> => {
+  const isThere = async () => (await readEvents(service, stream)).some(({ type }) => type === wanted);
+  await waitFor(isThere, { what: wanted });
+};
+
 describe('a suspended account', () => {
   it('has its keys refused with a text that says so, is charged nothing, and goes on once that is lifted', async () => {
     const { accountId, key } = await service.openAccount('enterprise');
@@ -38,20 +53,14 @@ describe('a suspended account', () => {
 
   it('is refused from the append on that suspends it, where its row in Postgres does not show that yet', async () => {
     const { accountId, key } = await service.openAccount('enterprise');
-    const suspended = await withPostgres(service, async (client) => {
-      await client.query('begin');
-      await client.query('select from credits where account_id = $1 for update', [accountId]);
+    const suspended = await whileRowIsHeld(accountId, async () => {
       const suspending = service.cli('accounts', 'suspend', accountId, ...because);
-      const stream = `usage-${accountId}`;
-      await waitFor(async () => (await readEvents(service, stream)).some(({ type }) => type === 'AccountSuspended'), {
-        what: 'the suspension',
-      });
+      await untilLogged(`usage-${accountId}`, 'AccountSuspended');
       for (const path of ['/credits', '/usage'])
         expect((await call(service.url, path, { key })).message, path).toContain('suspended');
-      await client.query('commit');
-      return suspending;
+      return { suspending };
     });
-    expect(suspended).toMatchObject({ suspended: true, changed: true });
+    expect(await suspended.suspending).toMatchObject({ suspended: true, changed: true });
   });
 
   it('is refused by every endpoint, and not where no key is asked for', async () => {
@@ -74,6 +83,23 @@ describe('a suspended account', () => {
 });
 
 describe('a closed account', () => {
+  it('is refused from the append on that closes it, where its row in Postgres does not show that yet', async () => {
+    const { accountId, key } = await service.openAccount('enterprise');
+    const closed = await whileRowIsHeld(accountId, async () => {
+      const closing = service.cli('accounts', 'close', accountId, ...because);
+      await untilLogged(`account-${accountId}`, 'AccountClosed');
+      const refused = {
+        status: 401,
+        error: { code: 'unauthorized', message: expect.stringContaining('closed') as string },
+      };
+      expect(errorOf(await queue(key))).toEqual(refused);
+      for (const path of ['/credits', '/usage'])
+        expect(errorOf(await call(service.url, path, { key })), path).toEqual(refused);
+      return { closing };
+    });
+    expect(await closed.closing).toMatchObject({ closed: true, changed: true });
+  });
+
   it('has no key in force, takes no change, and is closed once', async () => {
     const { accountId, key } = await service.openAccount('enterprise');
     expect(await service.cli('accounts', 'close', accountId, ...because)).toMatchObject({

@@ -4,6 +4,7 @@ import type { KeyedDownload } from '../../domain/decide-usage.ts';
 import { evolveUsage } from '../../domain/evolve-usage.ts';
 import { parseAccountEvent, parseUsageEvent } from '../../domain/parse-event.ts';
 import type { DownloadQueued } from '../../domain/usage-events.ts';
+import { isLastEnded } from '../../domain/usage-periods.ts';
 import { initialUsage, type UsageSnapshot } from '../../domain/usage-state.ts';
 import type { EventStore, RecordedEvent } from '../../ports/event-store.ts';
 import { firstPreviousHash } from '../handler/hash-chain.ts';
@@ -147,9 +148,9 @@ export async function readOn(store: EventStore, row: UsageSnapshot): Promise<Usa
   for (;;) {
     const { stream, revision } = cache.snapshot;
     for (const event of await store.read(stream, revision + 1)) cache.fold(event);
-    const { phase } = cache.snapshot.usage;
-    if (phase === 'open') return cache;
-    if (phase === 'absent') break;
+    const { usage } = cache.snapshot;
+    if (usage.phase === 'absent') break;
+    if (usage.phase === 'open' || isLastEnded(usage)) return cache;
     newest = cache.snapshot;
     cache.followToNextPeriod();
   }
