@@ -126,6 +126,16 @@ describe('a request that repeats an idempotency key', () => {
   });
 });
 
+/** The download of key 'a' lies between an older row and the one that a process has started from. */
+async function downloadBetween() {
+  const account = await openUsage(log.store);
+  const older = await rowOf(account, 'a');
+  await queueKeyed(processOf(), account, 'a');
+  const api = processOf();
+  await ask(api.writers, account, { kind: 'query' }, { snapshot: (await rowOf(account, 'a')).snapshot });
+  return { account, older, api };
+}
+
 describe('a process that starts from the read model', () => {
   it('takes the download from the row', async () => {
     const account = await openUsage(log.store);
@@ -139,22 +149,14 @@ describe('a process that starts from the read model', () => {
   });
 
   it('reads what lies between a request that knows less and the row that it started from', async () => {
-    const account = await openUsage(log.store);
-    const older = await rowOf(account, 'a');
-    await queueKeyed(processOf(), account, 'a');
-    const api = processOf();
-    await ask(api.writers, account, { kind: 'query' }, { snapshot: (await rowOf(account, 'a')).snapshot });
+    const { account, older, api } = await downloadBetween();
     expect(await queueKeyed(api, account, 'a', { number: 2, ...older })).toMatchObject(first);
     expect(await queueKeyed(api, account, 'b', { number: 3, ...older })).toMatchObject({ token: token(3) });
     expect(tokensOf(await readUsage(log.store, account.stream))).toEqual([1, 3].map(token));
   });
 
   it('reads no further than the end of an account that was closed meanwhile, and is refused', async () => {
-    const account = await openUsage(log.store);
-    const older = await rowOf(account, 'a');
-    await queueKeyed(processOf(), account, 'a');
-    const api = processOf();
-    await ask(api.writers, account, { kind: 'query' }, { snapshot: (await rowOf(account, 'a')).snapshot });
+    const { account, older, api } = await downloadBetween();
     await ask(processOf().writers, account, { kind: 'close_account' });
     for (const key of ['a', 'b'])
       expect(await queueKeyed(api, account, key, { number: 2, ...older })).toMatchObject({ refusal: 'account_closed' });

@@ -1,4 +1,7 @@
-/** The thread of `treeSha256`. In JavaScript: a thread does not have the cache of compiled code, and would strip types anew. */
+/**
+ * The thread of `treeSha256`. In JavaScript: a thread does not have the cache of compiled code, and would strip types anew. Nothing
+ * waits for this thread, so it reads synchronously, in two thirds of the processor time that `fileSha256` of the service takes.
+ */
 
 import { Buffer } from 'node:buffer';
 import { createHash } from 'node:crypto';
