@@ -25,44 +25,66 @@ export interface TableDifference {
   surplus: number;
 }
 
-/** Creates an empty table of the same shape in the shadow schema. Indexes cost less once the rows are there. */
-export async function createShadowTable(table: string, schema: string, client: PoolClient): Promise<void> {
-  await client.query(`create table ${schema}.${table} (like ${table} including all excluding indexes)`);
-  await runEach(
-    `select format('alter table %s.%s set (%s)', $2::text, $1::text, array_to_string(reloptions, ', '))
-     from pg_class where oid = $1::text::regclass and reloptions is not null`,
-    [table, schema],
+/** Creates the shadow schema, with empty tables of the same shape. Indexes cost less once the rows are there. */
+export async function createShadowTables(tables: readonly string[], schema: string, client: Queryable): Promise<void> {
+  const create = tables.map((table) => `create table ${schema}.${table} (like ${table} including all excluding indexes)`);
+  await runAll([`drop schema if exists ${schema} cascade`, `create schema ${schema}`, ...create], client);
+  await runGenerated(
+    `select format('alter table %s.%s set (%s)', $2::text, name, array_to_string(reloptions, ', '))
+     from unnest($1::text[]) name join pg_class on oid = name::regclass where reloptions is not null`,
+    [tables, schema],
     client,
   );
 }
 
-/** Adds keys and other constraints, under the names that they have on the live table. */
-export async function constrainShadowTable(table: string, schema: string, client: Queryable): Promise<void> {
-  await runEach(
-    `select format('alter table %s.%s add constraint %I %s', $2::text, $1::text, conname, pg_get_constraintdef(oid))
-     from pg_constraint where conrelid = $1::text::regclass and contype in ('p', 'u', 'x', 'f') order by contype desc, conname`,
-    [table, schema],
+/** Adds keys and other constraints, under the names that they have on the live tables. */
+export async function constrainShadowTables(
+  tables: readonly string[],
+  schema: string,
+  client: Queryable,
+): Promise<void> {
+  await runGenerated(
+    `select format('alter table %s.%s add constraint %I %s', $2::text, name, conname, pg_get_constraintdef(c.oid))
+     from unnest($1::text[]) name join pg_constraint c on conrelid = name::regclass
+     where contype in ('p', 'u', 'x', 'f') order by contype desc, conname`,
+    [tables, schema],
     client,
   );
 }
 
 /** Adds the indexes that belong to no constraint, under the same names too, and the planner's statistics. */
-export async function indexShadowTable(table: string, schema: string, client: Queryable): Promise<void> {
-  await runEach(
+export async function indexShadowTables(tables: readonly string[], schema: string, client: Queryable): Promise<void> {
+  await runGenerated(
     `select replace(pg_get_indexdef(i.indexrelid), format(' ON %I.%I USING ', n.nspname, c.relname),
-                    format(' ON %s.%s USING ', $2::text, $1::text))
-     from pg_index i join pg_class c on c.oid = i.indrelid join pg_namespace n on n.oid = c.relnamespace
-     where c.oid = $1::text::regclass and not exists (select from pg_constraint where conindid = i.indexrelid)`,
-    [table, schema],
+                    format(' ON %s.%s USING ', $2::text, name))
+     from unnest($1::text[]) name join pg_class c on c.oid = name::regclass
+     join pg_index i on i.indrelid = c.oid join pg_namespace n on n.oid = c.relnamespace
+     where not exists (select from pg_constraint where conindid = i.indexrelid)`,
+    [tables, schema],
     client,
   );
-  await client.query(`analyze ${schema}.${table}`);
+  await runAll(
+    tables.map((table) => `analyze ${schema}.${table}`),
+    client,
+  );
 }
 
-/** Runs statements that are generated from the catalogue. */
-async function runEach(query: string, values: readonly string[], client: Queryable): Promise<void> {
-  const { rows } = await client.query<[string]>({ text: query, values: [...values], rowMode: 'array' });
-  for (const [statement] of rows) await client.query(statement);
+/** Runs statements that a query makes from the catalogue. */
+async function runGenerated(
+  query: string,
+  [tables, schema]: [tables: readonly string[], schema: string],
+  client: Queryable,
+): Promise<void> {
+  const { rows } = await client.query<[string]>({ text: query, values: [[...tables], schema], rowMode: 'array' });
+  await runAll(
+    rows.map(([statement]) => statement),
+    client,
+  );
+}
+
+/** Runs statements together, in one transaction and one round trip. */
+async function runAll(statements: readonly string[], client: Queryable): Promise<void> {
+  if (statements.length > 0) await client.query(statements.join(';\n'));
 }
 
 /**
@@ -76,17 +98,10 @@ export async function compareTable(
   schema: string,
   client: PoolClient,
 ): Promise<TableDifference> {
-  const keyed = await client.query<{ column: string }>(
-    `select quote_ident(a.attname) as column
-     from pg_index i join pg_attribute a on a.attrelid = i.indrelid and a.attnum = any(i.indkey)
-     where i.indrelid = $1::text::regclass and i.indisprimary`,
-    [name],
-  );
-  const key = keyed.rows.map(({ column }) => column);
+  const all = await columnsOf(name, client);
+  const key = all.filter(({ isKey }) => isKey).map(({ column }) => column);
   const [first = ''] = key;
-  const compared = (await columnsOf(name, client)).filter(
-    ({ column }) => (columns?.includes(column) ?? true) && !except.includes(column),
-  );
+  const compared = all.filter(({ column }) => (columns?.includes(column) ?? true) && !except.includes(column));
   const row = (alias: string) => `row(${compared.map(({ value }) => `${alias}.${value}`).join(', ')})`;
   const { rows } = await client.query<TableDifference>(
     `select (select count(*)::float8 from ${schema}.${name}) as rows,
@@ -97,20 +112,33 @@ export async function compareTable(
   return { rows: 0, missing: 0, surplus: 0, ...rows[0], name };
 }
 
-/** The columns of a table, each with its value for a comparison: JSON has no equality, but its text has. */
-async function columnsOf(name: string, client: PoolClient): Promise<{ column: string; value: string }[]> {
-  const { rows } = await client.query<{ column: string; value: string }>(
+interface Column {
+  column: string;
+  /** For a comparison: JSON has no equality, but its text has. */
+  value: string;
+  /** Whether it belongs to the primary key. */
+  isKey: boolean;
+}
+
+async function columnsOf(name: string, client: PoolClient): Promise<Column[]> {
+  const { rows } = await client.query<Column>(
     `select quote_ident(attname) as column,
-            quote_ident(attname) || case atttypid when 'json'::regtype then '::text' else '' end as value
-     from pg_attribute where attrelid = $1::text::regclass and attnum > 0 and not attisdropped order by attnum`,
+            quote_ident(attname) || case atttypid when 'json'::regtype then '::text' else '' end as value,
+            attnum = any(indkey) as "isKey"
+     from pg_attribute join pg_index on indrelid = attrelid and indisprimary
+     where attrelid = $1::text::regclass and attnum > 0 and not attisdropped order by attnum`,
     [name],
   );
   return rows;
 }
 
-export async function swapTable(table: string, schema: string, client: PoolClient): Promise<void> {
+export async function swapTables(tables: readonly string[], schema: string, client: PoolClient): Promise<void> {
   const { rows } = await client.query<{ home: string }>('select quote_ident(current_schema()) as home');
-  await client.query(`drop table ${table}; alter table ${schema}.${table} set schema ${rows[0]?.home ?? ''}`);
+  const home = rows[0]?.home ?? '';
+  await runAll(
+    tables.flatMap((table) => [`drop table ${table}`, `alter table ${schema}.${table} set schema ${home}`]),
+    client,
+  );
 }
 
 /** Deletes, changes and adds the rows that differ from the shadow's. Correct rows are neither changed nor locked. */

@@ -5,11 +5,11 @@ import { createMissingTables } from './missing-tables.ts';
 import { type Projection, type RebuildableProjection, tablesOf } from './projection.ts';
 import {
   compareTable,
-  constrainShadowTable,
+  constrainShadowTables,
   correctTable,
-  createShadowTable,
-  indexShadowTable,
-  swapTable,
+  createShadowTables,
+  indexShadowTables,
+  swapTables,
   type TableDifference,
 } from './rebuild-tables.ts';
 import { admitReader } from './refused-readers.ts';
@@ -75,12 +75,19 @@ export async function* rebuildTogether(
   const lock = await pool.connect();
   const shadows: PoolClient[] = [];
   try {
-    const rebuilds: Rebuild[] = [];
-    for (const projection of projections) {
-      const shadow = await pool.connect();
-      shadows.push(shadow);
-      rebuilds.push(await beginRebuild(projection, { dependencies, lock, shadow }));
-    }
+    await lockOutOthers(projections, lock);
+    await createMissingTables(projections.flatMap(tablesOf), lock);
+    const begun = await Promise.allSettled(
+      projections.map(async (projection) => {
+        const shadow = await pool.connect();
+        shadows.push(shadow);
+        return beginRebuild(projection, dependencies, shadow);
+      }),
+    );
+    const rebuilds = begun.map((each) => {
+      if (each.status === 'rejected') throw each.reason;
+      return each.value;
+    });
     await replayTogether(rebuilds, dependencies);
     await pMap(rebuilds, (one) => indexTables(one, dependencies), { concurrency: indexedAtOnce });
     for (const one of rebuilds) yield await endRebuild(one, { dependencies, lock });
@@ -104,26 +111,31 @@ interface Rebuild extends ReplayGoal {
   projection: RebuildableProjection;
 }
 
+/** @throws {RebuildRefused} if one of them is being rebuilt already */
+async function lockOutOthers(projections: readonly Projection[], lock: PoolClient): Promise<void> {
+  const names = projections.map(({ name }) => name);
+  const { rows } = await lock.query<{ name: string; isLocked: boolean }>(
+    `select name, pg_try_advisory_lock(hashtext('rebuild ' || name)) as "isLocked" from unnest($1::text[]) name`,
+    [names],
+  );
+  const other = rows.find(({ isLocked }) => !isLocked);
+  if (other) throw new RebuildRefused(`another rebuild of ${other.name} is under way`);
+}
+
 async function beginRebuild(
   projection: RebuildableProjection,
-  { dependencies, lock, shadow }: { dependencies: RebuildDependencies; lock: PoolClient; shadow: PoolClient },
+  dependencies: RebuildDependencies,
+  shadow: PoolClient,
 ): Promise<Rebuild> {
-  const { name } = projection;
-  const { rows } = await lock.query<{ alone: boolean }>('select pg_try_advisory_lock(hashtext($1)) as alone', [
-    `rebuild ${name}`,
-  ]);
-  if (rows[0]?.alone !== true) throw new RebuildRefused(`another rebuild of ${name} is under way`);
-  const target = await liveTarget(name, dependencies);
-  await createMissingTables(tablesOf(projection), lock);
-  await createShadow(projection, lock, shadow);
+  const target = await liveTarget(projection.name, dependencies);
+  await createShadow(projection, shadow);
   return { projection, target, replay: new Replay(projection, dependencies, shadow) };
 }
 
 async function indexTables({ projection }: Rebuild, { pool }: RebuildDependencies): Promise<void> {
-  for (const table of projection.tables) {
-    if (projection.onlyAdds) await constrainShadowTable(table, shadowSchema(projection), pool);
-    await indexShadowTable(table, shadowSchema(projection), pool);
-  }
+  const { tables, onlyAdds = false } = projection;
+  if (onlyAdds) await constrainShadowTables(tables, shadowSchema(projection), pool);
+  await indexShadowTables(tables, shadowSchema(projection), pool);
 }
 
 async function endRebuild(
@@ -142,21 +154,17 @@ async function endRebuild(
 /** Schema of the shadow tables. A rebuild that was killed has left its tables there. */
 const shadowSchema = ({ name }: Projection) => `rebuild_${name}`;
 
-async function createShadow(projection: RebuildableProjection, lock: PoolClient, shadow: PoolClient): Promise<void> {
+async function createShadow(projection: RebuildableProjection, shadow: PoolClient): Promise<void> {
   const { tables, corrected, onlyAdds = false } = projection;
   const schema = shadowSchema(projection);
-  await lock.query(`drop schema if exists ${schema} cascade; create schema ${schema}`);
-  for (const table of tables) {
-    await createShadowTable(table, schema, lock);
-    if (!onlyAdds) await constrainShadowTable(table, schema, lock);
-  }
-  if (corrected) {
-    await createShadowTable(corrected.name, schema, lock);
-    await constrainShadowTable(corrected.name, schema, lock);
-    await indexShadowTable(corrected.name, schema, lock);
-  }
   // Shadow rows may get lost in a crash, and the commit of the swap flushes them all.
   await shadow.query('set synchronous_commit = off');
+  await createShadowTables(tablesOf(projection), schema, shadow);
+  if (!onlyAdds) await constrainShadowTables(tables, schema, shadow);
+  if (corrected) {
+    await constrainShadowTables([corrected.name], schema, shadow);
+    await indexShadowTables([corrected.name], schema, shadow);
+  }
   await shadow.query(`select set_config('search_path', '${schema}, ' || current_setting('search_path'), false)`);
 }
 
@@ -220,7 +228,7 @@ async function replace(
     if (!(await lockTables(tables, lock))) {
       throw new RebuildRefused(`somebody reads ${tables.join(' or ')} and does not let go: nothing was swapped`);
     }
-    for (const table of tables) await swapTable(table, schema, lock);
+    await swapTables(tables, schema, lock);
     if (isLogReplaced) {
       await writeCheckpoint(lock, name, position === 0n ? undefined : checkpointAt(position, replay.seen));
       await admitReader(lock, name);
