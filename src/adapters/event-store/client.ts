@@ -4,11 +4,17 @@
  */
 
 import { EventStoreDBClient } from '@eventstore/db-client';
-import type { Channel, ClientDuplexStream } from '@grpc/grpc-js';
+import type { Channel, ChannelOptions, ClientDuplexStream } from '@grpc/grpc-js';
 import { withDeadline } from '../../async/deadline.ts';
 
 /** Ending streams needs no server. After this time, the client is no longer waited for. */
 const abandonTimeoutMs = 1000;
+
+/**
+ * How much the server may send before this process has taken any of it (HTTP/2 flow control). With the usual 64 KiB, fewer than a
+ * hundred events, the two take turns: while one works, the other waits.
+ */
+const windowBytes = 1024 * 1024;
 
 type AppendStream = ClientDuplexStream<unknown, unknown>;
 type MakeStream = (client: unknown) => AppendStream | Promise<AppendStream>;
@@ -17,6 +23,11 @@ type MakeStream = (client: unknown) => AppendStream | Promise<AppendStream>;
 interface ClientInternals {
   createChannel: () => Promise<Channel>;
   GRPCStreamCreator: (Client: unknown, name: string, make: MakeStream, cache: unknown) => () => Promise<AppendStream>;
+}
+
+/** The same of a channel, which connects at its first call, and reads its options then. */
+interface ChannelInternals {
+  internalChannel: { options: ChannelOptions };
 }
 
 export class DisposableClient {
@@ -31,6 +42,8 @@ export class DisposableClient {
     internals.createChannel = async () => {
       this.#requireUse();
       const channel = await createChannel();
+      const { options } = (channel as unknown as ChannelInternals).internalChannel;
+      options['grpc-node.flow_control_window'] = windowBytes;
       this.#channels.add(channel);
       if (this.#isDisposed) this.#closeChannels();
       this.#requireUse();
