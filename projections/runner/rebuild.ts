@@ -89,7 +89,9 @@ export async function* rebuildTogether(
       return each.value;
     });
     await replayTogether(rebuilds, dependencies);
-    await pMap(rebuilds, (one) => indexTables(one, dependencies), { concurrency: indexedAtOnce });
+    // Those with the most events first: one that begins last is waited for.
+    const bySize = rebuilds.toSorted((one, other) => other.replay.events - one.replay.events);
+    await pMap(bySize, (one) => indexTables(one, dependencies), { concurrency: indexedAtOnce });
     for (const one of rebuilds) yield await endRebuild(one, { dependencies, lock });
   } finally {
     // The end of the session would release the locks too, but later: the next rebuild might be refused.
