@@ -27,7 +27,9 @@ export interface TableDifference {
 
 /** Creates the shadow schema, with empty tables of the same shape. Indexes cost less once the rows are there. */
 export async function createShadowTables(tables: readonly string[], schema: string, client: Queryable): Promise<void> {
-  const create = tables.map((table) => `create table ${schema}.${table} (like ${table} including all excluding indexes)`);
+  const create = tables.map(
+    (table) => `create table ${schema}.${table} (like ${table} including all excluding indexes)`,
+  );
   await runAll([`drop schema if exists ${schema} cascade`, `create schema ${schema}`, ...create], client);
   await runGenerated(
     `select format('alter table %s.%s set (%s)', $2::text, name, array_to_string(reloptions, ', '))

@@ -36,7 +36,7 @@ export interface BenchOptions {
   json?: true;
 }
 
-/** A whole run with these takes a quarter of an hour to twenty minutes on two cores. */
+/** A whole run with these takes about eighteen minutes on two cores. */
 const defaults = {
   rounds: 4,
   seconds: 1,
@@ -52,7 +52,7 @@ const usualLimitMinutes = 20;
 export function readOptions(): BenchOptions {
   return new Command('bench')
     .description(
-      'measures the service beside what could stand in its place, on loopback only; a whole run with the default counts takes a quarter of an hour to twenty minutes on a quiet machine with two cores',
+      'measures the service beside what could stand in its place, on loopback only; a whole run with the default counts takes about eighteen minutes on a quiet machine with two cores',
     )
     .option(
       '--rounds <n>',
