@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
+import { dispatchCheckpoint } from '../../projections/runner/checkpoints.ts';
 import type { Account } from '../../src/audit/rules/account.ts';
 import { Divergences } from '../../src/audit/rules/divergence.ts';
 import type { Link } from '../../src/audit/rules/event-schemas.ts';
@@ -7,6 +8,7 @@ import { Replay } from '../../src/audit/rules/replay.ts';
 import type { CorrectionRequest } from '../../src/domain/correction-requests.ts';
 import { isLastEnded } from '../../src/domain/usage-periods.ts';
 import type { FileKey } from '../../src/ports/files.ts';
+import { coveredUpTo } from '../../src/ports/log-position.ts';
 import type { Call } from './clients.ts';
 import type { StoredEvent } from './event-log.ts';
 import { messageIdOf, type TakenMail } from './mail-server.ts';
@@ -622,6 +624,9 @@ interface CorrectionData {
 export function isSettled({ postgres, log, accounts, hasWorkers, parts, now }: World, graceSeconds: number): boolean {
   const { readModels, pendingVoids, serviceFailures } = postgres;
   if (pendingVoids.size > 0 || serviceFailures.size > 0) return false;
+  // A failure of the service stands in its list once the dispatcher has read it.
+  const newestFailure = log.events.findLast(({ type }) => type === 'JobFailed')?.position ?? 0n;
+  if (coveredUpTo(postgres.checkpoints.get(dispatchCheckpoint)?.position) < newestFailure) return false;
   const corrections = [...readModels.corrections.values()].flatMap((requests) => [...requests.values()]);
   if (corrections.some(({ status }) => status === 'permitted')) return false;
   const waiting = readModels.waitingWarnings().length + readModels.waitingDocumentMails().length;

@@ -1,6 +1,7 @@
 import { createServer, request as sendRequest } from 'node:http';
 import { join } from 'node:path';
 import { setTimeout as sleepFor } from 'node:timers/promises';
+import { dispatchCheckpoint } from '../../projections/runner/checkpoints.ts';
 import { clockOffset } from '../support/clock-offset.ts';
 import { withAdapter } from '../support/event-store-adapter.ts';
 import { type Installation, startInstallation } from '../support/installation.ts';
@@ -212,10 +213,12 @@ async function isSettled({ environment }: Installation, now: string, accounts: n
     client.query<{ left: string; ended: string; open: string }>(
       `select (select count(*) from pending_voids) + (select count(*) from service_failures)
          + (select count(*) from credits where phase <> 'closed' and period_end <= $1)
-         + (select count(*) from credits where opening_invoice_due or period_invoice_due) as left,
+         + (select count(*) from credits where opening_invoice_due or period_invoice_due)
+         + (select count(*) from job_timeline t join checkpoints c on c.name = $2 and c.position < t.position
+            where t.type = 'JobFailed') as left,
          (select count(*) from jobs where status in ('done', 'failed')) as ended,
          (select count(*) from credits where phase = 'open' and period_end > $1) as open`,
-      [now],
+      [now, dispatchCheckpoint],
     ),
   );
   const [{ left, ended, open } = { left: '', ended: '', open: '' }] = rows;
