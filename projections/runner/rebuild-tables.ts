@@ -65,19 +65,12 @@ export async function indexShadowTables(tables: readonly string[], schema: strin
     [tables, schema],
     client,
   );
-  await runAll(
-    tables.map((table) => `analyze ${schema}.${table}`),
-    client,
-  );
+  await client.query(`analyze ${tables.map((table) => `${schema}.${table}`).join(', ')}`);
 }
 
 /** Runs statements that a query makes from the catalogue. */
-async function runGenerated(
-  query: string,
-  [tables, schema]: [tables: readonly string[], schema: string],
-  client: Queryable,
-): Promise<void> {
-  const { rows } = await client.query<[string]>({ text: query, values: [[...tables], schema], rowMode: 'array' });
+async function runGenerated(text: string, values: unknown[], client: Queryable): Promise<void> {
+  const { rows } = await client.query<[string]>({ text, values, rowMode: 'array' });
   await runAll(
     rows.map(([statement]) => statement),
     client,
@@ -118,7 +111,7 @@ interface Column {
   column: string;
   /** For a comparison: JSON has no equality, but its text has. */
   value: string;
-  /** Whether it belongs to the primary key. */
+  /** True for a column of the primary key. */
   isKey: boolean;
 }
 

@@ -1,5 +1,6 @@
 import pMap from 'p-map';
 import type { Pool, PoolClient } from 'pg';
+import { settleAll } from '../../src/async/settle-all.ts';
 import { type Checkpoint, checkpointAt, lockCheckpoint, readCheckpoint, writeCheckpoint } from './checkpoints.ts';
 import { createMissingTables } from './missing-tables.ts';
 import { type Projection, type RebuildableProjection, tablesOf } from './projection.ts';
@@ -77,17 +78,13 @@ export async function* rebuildTogether(
   try {
     await lockOutOthers(projections, lock);
     await createMissingTables(projections.flatMap(tablesOf), lock);
-    const begun = await Promise.allSettled(
+    const rebuilds = await settleAll(
       projections.map(async (projection) => {
         const shadow = await pool.connect();
         shadows.push(shadow);
         return beginRebuild(projection, dependencies, shadow);
       }),
     );
-    const rebuilds = begun.map((each) => {
-      if (each.status === 'rejected') throw each.reason;
-      return each.value;
-    });
     await replayTogether(rebuilds, dependencies);
     // Those with the most events first: one that begins last is waited for.
     const bySize = rebuilds.toSorted((one, other) => other.replay.events - one.replay.events);

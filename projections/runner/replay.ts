@@ -1,4 +1,5 @@
 import type { PoolClient } from 'pg';
+import { settleAll } from '../../src/async/settle-all.ts';
 import { sleep } from '../../src/async/sleep.ts';
 import type { EventStore, LogPosition, RecordedEvent } from '../../src/ports/event-store.ts';
 import { coveredUpTo, isAfter, positionOfEvent } from '../../src/ports/log-position.ts';
@@ -95,10 +96,7 @@ export async function replayTogether(goals: readonly ReplayGoal[], dependencies:
   let failure: Error | undefined;
   let underWay: Promise<void> = Promise.resolve();
   const apply = async (read: readonly RecordedEvent[], position: LogPosition) => {
-    const applied = await Promise.allSettled(
-      behind.map(({ replay, target }) => replay.apply(read, { position, target })),
-    );
-    for (const each of applied) if (each.status === 'rejected') throw each.reason;
+    await settleAll(behind.map(({ replay, target }) => replay.apply(read, { position, target })));
     events += read.length;
     dependencies.progress({ events, position: coveredUpTo(position), target: last });
   };
