@@ -38,7 +38,7 @@ const naming = (keyId: string) => ({ lie: { limited_key_id: keyId } });
 
 function expectAgreement(): void {
   const { audited, usage } = period;
-  expect(Object.fromEntries(audited.keyUse)).toEqual(usage.keyUse);
+  expect(Object.fromEntries(audited.keyUse ?? [])).toEqual(usage.keyUse);
   expect([...audited.warned].toSorted()).toEqual([...usage.warned].toSorted());
   expect(audited.terms).toEqual(usage.terms);
 }

@@ -192,14 +192,14 @@ function noteUsage(
     fromMs,
     phase,
     terms,
-    coming: Object.assign({}, terms, ...due.values()) as Period['terms'],
+    coming: Object.assign({}, terms, ...Object.values(due)) as Period['terms'],
     downloadCredits: credits.downloads,
     metadataCredits: credits.metadata,
     start: opened?.data.period_start ?? '',
     end: opened?.data.period_end ?? '',
     overageDownloads: totals.overage_downloads,
     overageCents: totals.overage_cents,
-    keyUse: new Map(period.keyUse),
+    keyUse: new Map(period.keyUse ?? []),
     isLast: period.next === null,
   };
   const states = facts.states.get(accountId) ?? [];

@@ -59,7 +59,11 @@ type NoticeRow = Link & { accountId: string; messageId: string | null };
 type Change = Link & { accountId: string };
 
 /** A document, with the people whose mail is not recorded yet. */
-type DocumentRow = Link & { accountId: string; waiting: readonly string[] };
+type DocumentRow = Pick<Link, 'id' | 'stream' | 'revision'> & {
+  accountId: string;
+  time: string;
+  waiting: readonly string[];
+};
 
 /** A leaf of the tree of what was closed and invoiced. */
 interface Leaf {
@@ -80,7 +84,7 @@ interface TimelineEntry {
  */
 export const columns = {
   account_heads: of<Account>({
-    account_id: ({ opened }) => opened?.data.account_id,
+    account_id: ({ opened }) => opened?.account_id,
     revision: ({ revision }) => revision,
     last_hash: ({ lastHash }) => lastHash,
     closed: ({ closed }) => closed !== undefined,
@@ -88,19 +92,18 @@ export const columns = {
     documents_until: ({ erased }) => erased?.data.documents_until,
   }),
   api_keys: of<ApiKey>({
-    ...fields(({ issued }: ApiKey) => issued.data, 'key_id', 'account_id', 'key_hash', 'key_prefix'),
-    created_at: ({ issued }) => issued.metadata.time,
+    ...fields((key: ApiKey) => key, 'key_id', 'account_id', 'key_hash', 'key_prefix'),
+    created_at: ({ since }) => since,
     revoked_at: ({ revokedAt }) => revokedAt,
   }),
   api_key_window: of<WindowOfKey>({
     hash: ({ hash }) => hash,
-    key_id: ({ key }) => key.issued.data.key_id,
-    account_id: ({ key }) => key.issued.data.account_id,
+    ...fields(({ key }: WindowOfKey) => key, 'key_id', 'account_id'),
     hourly_limit: ({ key }) => key.account.hourlyLimit,
     revoked: ({ revoked }) => revoked,
   }),
   hourly_limits: of<Account>({
-    account_id: ({ opened }) => opened?.data.account_id,
+    account_id: ({ opened }) => opened?.account_id,
     hourly_limit: ({ hourlyLimit }) => hourlyLimit,
   }),
   credits: of<Credits>({
@@ -127,24 +130,23 @@ export const columns = {
     fee_cents: ({ period: { opened, totals } }) =>
       (opened ? feeOf(opened.data.terms) : 0) + totals.fee_difference_cents,
     due: ({ period: { due, dueIsOfOwner } }) => {
-      if (due.size === 0) return null;
-      const plan = due.get('plan');
-      return { ...(plan && { plan, plan_of_owner: dueIsOfOwner }), ...due.get('cap') };
+      const { plan, cap } = due;
+      return plan || cap ? { ...(plan && { plan, plan_of_owner: dueIsOfOwner }), ...cap } : null;
     },
-    warned: ({ period }) => [...period.warned.keys()],
-    key_use: ({ period }) => Object.fromEntries(period.keyUse),
+    warned: ({ period }) => [...period.warned],
+    key_use: ({ period }) => Object.fromEntries(period.keyUse ?? []),
     next: ({ period: { next } }) =>
       next ? { period: { start: next.period_start, end: next.period_end }, terms: next.terms } : null,
     opening_invoice_due: ({ period, completeness }) => completeness.openingIsDue(period),
     period_invoice_due: ({ period, completeness }) => completeness.periodIsDue(period),
   }),
   jobs: of<Job>({
-    token: ({ queued }) => queued.data.token,
+    token: ({ queued }) => queued.token,
     account_id: ({ accountId }) => accountId,
     usage_stream: ({ queued }) => queued.stream,
     usage_revision: ({ queued }) => queued.revision,
-    ...fields(({ queued }: Job) => queued.data, 'platform', 'video_id', 'url', 'format', 'quality', 'overage'),
-    queued_at: ({ queued }) => queued.metadata.time,
+    ...fields(({ queued }: Job) => queued, 'platform', 'video_id', 'url', 'format', 'quality', 'overage'),
+    queued_at: ({ queued }) => queued.time,
     status: ({ status }) => status,
     revision: ({ revision }) => revision,
     last_hash: ({ lastHash }) => lastHash,
@@ -161,7 +163,7 @@ export const columns = {
     file_claim_revision: ({ end }) => end?.data.claim_revision,
     ...fields(({ end }: Job) => end?.data, 'file_name', 'file_mime', 'file_size_bytes', 'title'),
     file_expired_at: ({ expired }) => expired?.metadata.time,
-    key_id: ({ keyId }) => keyId,
+    key_id: ({ queued }) => queued.keyId,
     cents: ({ cents }) => cents,
     running_cents: ({ runningCents }) => runningCents,
   }),
@@ -229,7 +231,7 @@ export const columns = {
     event_id: ({ id }) => id,
     account_id: ({ accountId }) => accountId,
     revision: ({ revision }) => revision,
-    time: ({ metadata }) => metadata.time,
+    time: ({ time }) => time,
     waiting: ({ waiting }) => waiting,
   }),
   usage_warnings: of<NoticeRow>({

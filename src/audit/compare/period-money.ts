@@ -1,5 +1,6 @@
 import type { Link } from '../rules/event-schemas.ts';
 import { feeOf } from '../rules/invoice-lines.ts';
+import { usageStream } from '../rules/streams.ts';
 import type { ExpectedRows } from './expected-rows.ts';
 import { emptyMonth, emptyPeriod, type Money, noMoney, type PeriodMoney } from './subjects.ts';
 
@@ -14,7 +15,7 @@ interface Line {
 /** What each period of each account costs and what documents say of it, by the events alone; and the sums of months. */
 export class MoneyRows {
   readonly #rows: ExpectedRows;
-  /** By account and start: a credit note may concern any of them. */
+  /** By stream: a credit note may concern any of them. */
   readonly #periods = new Map<string, PeriodMoney>();
   readonly #months = new Map<string, ReturnType<typeof emptyMonth>>();
   /** The invoices of each account by their numbers. */
@@ -64,17 +65,17 @@ export class MoneyRows {
     amounts: Partial<Money>,
     { phase, plan }: { phase?: string; plan?: string } = {},
   ): void {
-    const key = `${accountId} ${start}`;
-    const known = this.#periods.get(key);
+    const stream = usageStream(accountId, start);
+    const known = this.#periods.get(stream);
     const subject = known ?? emptyPeriod(accountId, start);
-    this.#periods.set(key, subject);
+    if (!known) this.#periods.set(subject.stream, subject);
     if (known) this.#count(event, subject, -1);
     if (plan !== undefined) subject.plan = plan;
     if (phase !== undefined) subject.phase = phase;
     addTo(subject, amounts, 1);
     this.#count(event, subject, 1);
     const day = start.slice(0, 10).replaceAll('-', '');
-    const of = { accountId, key: subject.stream, subject, at: event, isNew: !known, day };
+    const of = { accountId, key: stream, subject, at: event, isNew: !known, day };
     this.#rows.expect({ table: 'period_money', ...of, isFinal: subject.phase === 'closed' });
   }
 

@@ -77,7 +77,7 @@ export class RowsOfEvents implements ReplayObserver {
       return;
     }
     const key = account.keys.get(data.key_id);
-    if (key) this.#key(event, key, type === 'ApiKeyIssued' && key.issued === event);
+    if (key) this.#key(event, key, type === 'ApiKeyIssued' && key.position === event.position);
   }
 
   #person(event: Link, { accountId, people }: Account, personId: string): void {
@@ -90,7 +90,7 @@ export class RowsOfEvents implements ReplayObserver {
 
   #key(event: Link, key: ApiKey, isNew: boolean): void {
     const { accountId } = key.account;
-    const { key_id, key_hash } = key.issued.data;
+    const { key_id, key_hash } = key;
     const of = { accountId, at: event, isNew, day: '' };
     this.#rows.expect({ table: 'api_keys', key: key_id, subject: key, ...of });
     const subject = { key, hash: key_hash.slice(0, 32), revoked: key.revokedAt !== null };
@@ -114,7 +114,7 @@ export class RowsOfEvents implements ReplayObserver {
       const periodStart = period.opened?.data.period_start;
       const subject = { ...event, accountId, periodStart, taken };
       this.#rows.expect({ table: 'overage_ledger', accountId, key: event.id, subject, at: event, isNew: true });
-      this.#day(event, accountId, taken);
+      this.#day(event, period, taken);
     }
     if (type === 'UsagePeriodClosed') this.#endDays(event, accountId);
     if (type === 'DownloadQueued') this.#queued(event, period);
@@ -135,8 +135,7 @@ export class RowsOfEvents implements ReplayObserver {
     this.#timeline(event, accountId, taken);
   }
 
-  #day(event: Link, accountId: string, taken: number): void {
-    const { stream } = event;
+  #day(event: Link, { stream, accountId }: Period, taken: number): void {
     const day = dayOf(event);
     const days = this.#days.get(stream) ?? new Map<string, UsageDay>();
     this.#days.set(stream, days);
@@ -185,7 +184,7 @@ export class RowsOfEvents implements ReplayObserver {
     const { type, data } = event;
     const queued = this.#replayed.jobs.get(data.token)?.queued;
     if (!queued || (type !== 'JobCompleted' && type !== 'JobFailed')) return;
-    const [day, platform, outcome] = [dayOf(event), queued.data.platform, outcomeOf(event)];
+    const [day, platform, outcome] = [dayOf(event), queued.platform, outcomeOf(event)];
     const key = `${day} ${platform} ${outcome}`;
     const isNew = !this.#jobDays.has(key);
     const subject = this.#jobDays.get(key) ?? emptyJobDay(day, platform, outcome);
@@ -196,7 +195,7 @@ export class RowsOfEvents implements ReplayObserver {
 
   jobChanged(job: Job, forget: () => void): void {
     const { accountId, queued } = job;
-    const of = { accountId, key: queued.data.token, subject: job, at: job, isFinal: job.end !== undefined, forget };
+    const of = { accountId, key: queued.token, subject: job, at: job, isFinal: job.end !== undefined, forget };
     this.#rows.expect({ table: 'jobs', ...of });
   }
 
@@ -256,11 +255,15 @@ export class RowsOfEvents implements ReplayObserver {
     this.#named(event, accountId, waiting.get(event.id));
   }
 
-  #named(event: Link, accountId: string, waiting: readonly string[] = []): void {
+  #named(
+    { id, stream, revision, position, metadata: { time } }: Link,
+    accountId: string,
+    waiting: readonly string[] = [],
+  ): void {
     if (waiting.length === 0) return;
-    const document = { ...event, accountId, waiting };
-    this.#documents.set(event.id, document);
-    this.#document(document, { isNew: true, position: event.position });
+    const document = { id, stream, revision, time, accountId, waiting };
+    this.#documents.set(id, document);
+    this.#document(document, { isNew: true, position });
   }
 
   documentMailed(event: Link, { waiting }: Invoices): void {

@@ -3,9 +3,11 @@ import type { Link, Terms } from './event-schemas.ts';
 import { anchorAfter, type Charge } from './period.ts';
 
 /** An API key of an account. */
-export interface ApiKey {
+export interface ApiKey extends Pick<Link['data'], 'key_id' | 'account_id' | 'key_hash' | 'key_prefix'> {
   account: Account;
-  issued: Link;
+  /** The position and the time of the event that issued it. */
+  position: bigint;
+  since: string;
   /** The time of its revocation. */
   revokedAt: string | null;
 }
@@ -46,12 +48,12 @@ const isOpened = (personal: unknown): boolean => personal !== null && typeof per
 
 /** An account, and the state that passes from one billing period to the next. */
 export class Account extends Chain<string> {
-  opened: Link | undefined;
+  opened: Pick<Link['data'], 'account_id' | 'anchor_day'> | undefined;
   readonly keys = new Map<string, ApiKey>();
   readonly people = new Map<string, Person>();
   /** Undefined while a period is open. */
   next: NextPeriod | undefined;
-  /** The event that requires the next period. */
+  /** The event that requires the next period; undefined while one is open. */
   asked: Link | undefined;
   /** The hourly requests of each key, by the terms in force. */
   hourlyLimit = 0;
@@ -145,11 +147,14 @@ export class Account extends Chain<string> {
 
   #key(event: Link): void {
     const { type, data } = event;
-    const key = this.keys.get(data.key_id);
+    const { key_id, account_id, key_hash, key_prefix } = data;
+    const key = this.keys.get(key_id);
     const isNew = type === 'ApiKeyIssued' && !key && !this.closed;
     const isRevoked = type === 'ApiKeyRevoked' && key?.revokedAt === null;
     this.must('account_events', isNew || isRevoked, event, 'type', 'what this key allows');
-    if (isNew) this.keys.set(data.key_id, { account: this, issued: event, revokedAt: null });
+    const at = { position: event.position, since: this.time };
+    if (isNew)
+      this.keys.set(key_id, { key_id, account_id, key_hash, key_prefix, account: this, ...at, revokedAt: null });
     if (isRevoked) key.revokedAt = this.time;
   }
 
@@ -182,7 +187,7 @@ export class Account extends Chain<string> {
     const terms = { ...data.terms, overage_cap_cents: null };
     const { period_start: start, period_end: end } = data;
     this.#ask(event, { previous_period_start: null, period_start: start, period_end: end, terms });
-    this.opened = event;
+    this.opened = { account_id: data.account_id, anchor_day: data.anchor_day };
     this.#bringIn(openerOf(this.accountId), event);
     this.hourlyLimit = terms.hourly_limit;
   }
@@ -198,8 +203,8 @@ export class Account extends Chain<string> {
     if (type === 'UsagePeriodOpened') {
       const isAsked = this.next !== undefined;
       this.must('period_follows', isAsked, event, 'type', 'none before UsagePeriodEnded of the period before');
-      this.mustEqual('period_follows', event, { anchor_day: this.opened?.data.anchor_day, ...this.next });
-      this.next = undefined;
+      this.mustEqual('period_follows', event, { anchor_day: this.opened?.anchor_day, ...this.next });
+      [this.asked, this.next] = [undefined, undefined];
       this.hourlyLimit = data.terms.hourly_limit;
     } else if (type === 'UsagePeriodEnded') {
       if (data.next) this.#ask(event, { previous_period_start: data.period_start, ...data.next });
@@ -238,7 +243,7 @@ export class Account extends Chain<string> {
   #checkKey(event: Link): void {
     const { actor, time } = event.metadata;
     const key = this.keys.get(actor.id);
-    if (!key || key.issued.position >= event.position) {
+    if (!key || key.position >= event.position) {
       this.wrong('actor_key', event, 'metadata.actor.id', 'a key of this account, issued before');
       return;
     }

@@ -19,7 +19,7 @@ export class Chain<Owner extends string | null = string | null> {
   lastHash: string | null = null;
   time = '';
   readonly #report: Report;
-  readonly #givenUp = new Set<Rule>();
+  #givenUp: Set<Rule> | undefined;
 
   constructor(stream: string, accountId: Owner, report: Report) {
     this.stream = stream;
@@ -52,15 +52,19 @@ export class Chain<Owner extends string | null = string | null> {
   }
 
   /** Reports the absence of something that an event requires. @param field the field of the event that requires it */
-  missing(rule: Rule, event: RecordedEvent, field: string, expected: unknown): void {
-    const { stream, revision } = event;
+  missing(
+    rule: Rule,
+    { stream, revision }: Pick<RecordedEvent, 'stream' | 'revision'>,
+    field: string,
+    expected: unknown,
+  ): void {
     this.#report({ rule, account_id: this.accountId, stream, revision, field, expected, found: 'none' });
   }
 
   /** Reports something that the rules cannot go on without, once for each stream and not at each of its events. */
   giveUp(rule: Rule, event: RecordedEvent, field: string, expected: unknown): void {
-    if (!this.#givenUp.has(rule)) this.wrong(rule, event, field, expected);
-    this.#givenUp.add(rule);
+    if (!this.#givenUp?.has(rule)) this.wrong(rule, event, field, expected);
+    (this.#givenUp ??= new Set()).add(rule);
   }
 
   /** Reports a divergence unless `isRight`. @returns `isRight` */

@@ -24,10 +24,12 @@ const dayMs = 24 * hourMs;
 /** The setting CLOSING_GRACE_SECONDS is never longer. */
 const longestGraceMs = 31 * dayMs;
 
-interface Failure {
-  event: Link;
-  job: Job;
-  isReturned: boolean;
+/** A failure of the service that was not given back. */
+interface Failure extends Pick<Link, 'stream' | 'revision' | 'position'> {
+  time: string;
+  token: string;
+  /** Of the download. */
+  usageStream: string;
   /** It was decided whether it should have been given back. */
   isJudged: boolean;
 }
@@ -40,7 +42,7 @@ export class Completeness {
   readonly #invoiced = new Set<string>();
   /** Stream metadata that hides events, by stream. */
   readonly #hidden = new Map<string, RecordedEvent>();
-  /** Failures of the service, by the id of their event. */
+  /** By the id of their event. */
   readonly #failures = new Map<string, Failure>();
   #givenBack: { event: Link; chain: Chain }[] = [];
   readonly permitted = new PermittedMoney();
@@ -63,8 +65,9 @@ export class Completeness {
     this.#invoiced.add(`${covers} ${stream}`);
   }
 
-  failed(event: Link, job: Job): void {
-    this.#failures.set(event.id, { event, job, isReturned: false, isJudged: false });
+  failed({ id, stream, revision, position, data: { token }, metadata: { time } }: Link, { queued }: Job): void {
+    const at = { stream, revision, position, time };
+    this.#failures.set(id, { ...at, token, usageStream: queued.stream, isJudged: false });
   }
 
   givenBack(event: Link, chain: Chain): void {
@@ -107,13 +110,24 @@ export class Completeness {
     for (const period of this.#replayed.periods.values()) this.#checkPeriod(period, isOver);
     this.#matchGivenBack();
     this.permitted.check(isOver);
-    for (const failure of this.#failures.values()) {
-      const { event, isReturned, isJudged } = failure;
-      if (isReturned || isJudged || !isOver(event.metadata.time, hourMs, `failure ${event.id}`)) continue;
+    for (const [id, failure] of this.#failures) {
+      if (failure.isJudged || !isOver(failure.time, hourMs, `failure ${id}`)) continue;
       const isOwed = await this.#isOwed(failure, position);
       failure.isJudged = true;
-      if (isOwed) failure.job.missing('service_failure_returned', event, 'data.fault', 'given back within an hour');
+      if (isOwed) this.#reportOwed(failure);
     }
+  }
+
+  #reportOwed({ usageStream, stream, revision }: Failure): void {
+    this.#report({
+      rule: 'service_failure_returned',
+      account_id: accountOf(usageStream),
+      stream,
+      revision,
+      field: 'data.fault',
+      expected: 'given back within an hour',
+      found: 'none',
+    });
   }
 
   #checkPeriod(period: Period, isOver: (since: string, ms: number, what: string) => boolean): void {
@@ -172,23 +186,24 @@ export class Completeness {
     const givenBack = this.#givenBack;
     this.#givenBack = [];
     for (const { event, chain } of givenBack) {
-      const failure = this.#failures.get(event.metadata.$causationId);
+      const { $causationId } = event.metadata;
+      const failure = this.#failures.get($causationId);
       const tokens = chargesGiven(event).map(({ token }) => token);
-      const isFor = failure?.event.data.token === tokens.join(' ') && failure.event.position < event.position;
+      const isFor = failure?.token === tokens.join(' ') && failure.position < event.position;
       const expected = 'a failure of the service, given back once';
-      if (isFor && !failure.isReturned) failure.isReturned = true;
+      if (isFor) this.#failures.delete($causationId);
       else chain.wrong('service_failure_unfounded', event, 'metadata.$causationId', expected);
     }
   }
 
   /** @returns whether the failed download still holds a charge that the terms return, and have returned since the failure */
-  async #isOwed({ event, job: { queued } }: Failure, position: bigint): Promise<boolean> {
-    const { stream, data } = queued;
-    const known = this.#replayed.periods.get(stream);
-    const period = known?.charges.has(data.token) ? known : await this.#replayed.periodUpTo(stream, position + 1n);
-    const charge = period?.charges.get(data.token);
-    if (!period || !charge || (period.returnsFailuresSince ?? event.position) >= event.position) return false;
-    const dueMs = Date.parse(event.metadata.time) + hourMs;
+  async #isOwed(failure: Failure, position: bigint): Promise<boolean> {
+    const { usageStream, token } = failure;
+    const known = this.#replayed.periods.get(usageStream);
+    const period = known?.charges.has(token) ? known : await this.#replayed.periodUpTo(usageStream, position + 1n);
+    const charge = period?.charges.get(token);
+    if (!period || !charge || (period.returnsFailuresSince ?? failure.position) >= failure.position) return false;
+    const dueMs = Date.parse(failure.time) + hourMs;
     const isClosed = period.phase === 'closed' && Date.parse(period.phaseSince) <= dueMs;
     if (charge.leftCredits > 0) return !isClosed;
     const credited = this.#replayed.invoices.get(period.accountId)?.creditedOf(charge.id) ?? 0;

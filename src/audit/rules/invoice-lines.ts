@@ -4,13 +4,14 @@ import type { Link, Terms } from './event-schemas.ts';
 export type Line = { kind: string; cents: number } & Readonly<Record<string, unknown>>;
 
 /** How a line names the event that it comes from. */
-export const sourceOf = ({ stream, revision, id, metadata: { hash } }: Link) => ({ stream, revision, id, hash });
+export const sourceOf = ({ stream, revision, id, metadata: { hash } }: Source) => ({ stream, revision, id, hash });
+type Source = Pick<Link, 'stream' | 'revision' | 'id'> & { metadata: Pick<Link['metadata'], 'hash'> };
 
 /** Nothing is due for a period that begins while its account is suspended. */
 export const feeOf = ({ suspended, fee_cents }: Terms): number => (suspended === true ? 0 : fee_cents);
 
 /** The monthly fee of the period that an event opens or announces. */
-export function feeLine(event: Link, period: Pick<Link['data'], 'terms' | 'period_start' | 'period_end'>): Line {
+export function feeLine(event: Source, period: Pick<Link['data'], 'terms' | 'period_start' | 'period_end'>): Line {
   const { terms, period_start, period_end } = period;
   return { kind: 'fee', plan: terms.plan, period_start, period_end, cents: feeOf(terms), event: sourceOf(event) };
 }

@@ -8,7 +8,7 @@ import { type Charge, isServiceFailure, type Period, serviceFailureReference } f
 
 /** The invoices of an account, each line computed again, and its credit notes. */
 export class Invoices extends Chain<string> {
-  readonly #issued = new Map<number, Link>();
+  readonly #issued = new Map<number, Pick<Link['data'], 'covers' | 'period_start' | 'lines'>>();
   // Stryker disable next-line ArrayDeclaration: a text has no field of a note
   readonly #notes: Link['data'][] = [];
   /** The people whose mail is not recorded yet, by the id of the event that names them. */
@@ -19,7 +19,7 @@ export class Invoices extends Chain<string> {
   #lastNote = 0;
 
   linesOf(invoiceNumber: number): Line[] {
-    return (this.#issued.get(invoiceNumber)?.data.lines ?? []) as Line[];
+    return (this.#issued.get(invoiceNumber)?.lines ?? []) as Line[];
   }
 
   /** Cents of a charge that credit notes have given back. */
@@ -30,17 +30,17 @@ export class Invoices extends Chain<string> {
 
   /** Each period is invoiced once, when it is closed; the first fee is invoiced when the account is opened. */
   issue(event: Link, period: Period | undefined): void {
-    const { covers, number, lines: found } = event.data;
+    const { covers, number, period_start: start, lines: found } = event.data;
     const { opened } = period ?? {};
     const isFirst = covers === 'opening' && opened?.data.previous_period_start === null;
     const isDue = isFirst || (covers === 'period' && period?.phase === 'closed');
     this.must('invoice_due', isDue, event, 'data.covers', 'a first period, or one that is closed');
-    const issued = [...this.#issued.values()].map(({ data }) => data);
-    const isTwice = issued.some((other) => other.covers === covers && other.period_start === event.data.period_start);
+    const issued = [...this.#issued.values()];
+    const isTwice = issued.some((other) => other.covers === covers && other.period_start === start);
     this.must('invoice_due', !isTwice, event, 'data.period_start', 'one that was not invoiced yet');
     this.mustEqual('invoice_number', event, { number: this.#lastNumber + 1 });
     this.#lastNumber = number;
-    this.#issued.set(number, event);
+    this.#issued.set(number, { covers, period_start: start, lines: found });
     if (!period || !opened) return;
     const { account_id, period_start, period_end } = opened.data;
     this.mustEqual('invoice_lines', event, { account_id, period_start, period_end, currency: 'USD' });

@@ -5,9 +5,28 @@ import type { Link } from './event-schemas.ts';
 const mostAttempts = 3;
 const triedAgain = ['platform_error', 'rate_limited_by_platform', 'timed_out', 'internal_error', 'lease_expired'];
 
+/** What the event that queued it says of a download, and where it stands in the stream of the period. */
+interface Queued extends Pick<
+  Link['data'],
+  'token' | 'platform' | 'video_id' | 'url' | 'format' | 'quality' | 'overage'
+> {
+  stream: string;
+  revision: number;
+  time: string;
+  /** The API key of the request; null if there was none. */
+  keyId: string | null;
+}
+
+/** The event is not kept as a whole: many downloads may wait. */
+function queuedBy({ stream, revision, data, metadata: { time, actor } }: Link): Queued {
+  const { token, platform, video_id, url, format, quality, overage } = data;
+  const keyId = actor.type === 'api_key' ? actor.id : null;
+  return { token, platform, video_id, url, format, quality, overage, stream, revision, time, keyId };
+}
+
 /** The states of a download: queued → claimed → running → done or failed; queued again when a claim is released; a file expires. */
 export class Job extends Chain<string> {
-  readonly queued: Link;
+  readonly queued: Queued;
   status: 'queued' | 'claimed' | 'running' | 'done' | 'failed' = 'queued';
   /** The charge was voided: the job may fail for that reason alone. */
   isVoided = false;
@@ -31,15 +50,9 @@ export class Job extends Chain<string> {
   constructor(stream: string, of: { accountId: string; queued: Link; cents: number }, report: Report) {
     super(stream, of.accountId, report);
     const { queued, cents } = of;
-    this.queued = queued;
+    this.queued = queuedBy(queued);
     this.cents = cents;
-    this.waitingSince = queued.metadata.time;
-  }
-
-  /** The API key of the request; null if there was none. */
-  get keyId(): string | null {
-    const { actor } = this.queued.metadata;
-    return actor.type === 'api_key' ? actor.id : null;
+    this.waitingSince = this.queued.time;
   }
 
   check(event: Link): void {
@@ -61,7 +74,7 @@ export class Job extends Chain<string> {
     };
     const [next, isRight = false] = allowed[type] ?? [];
     this.must('job_order', isRight, event, 'type', `one that may follow: the job is ${status}`);
-    this.mustEqual('job_claim', event, { token: queued.data.token });
+    this.mustEqual('job_claim', event, { token: queued.token });
     if (!next) return;
     this.#follow(event);
     this.status = next;

@@ -27,6 +27,19 @@ interface Waiver {
   cents: number;
 }
 
+/** What is kept of the event that opened a period: many are open. */
+interface Opened extends Pick<Link, 'stream' | 'revision' | 'id' | 'data'> {
+  metadata: Pick<Link['metadata'], 'time' | 'hash'>;
+}
+
+const openedBy = ({ stream, revision, id, data, metadata: { time, hash } }: Link): Opened => ({
+  stream,
+  revision,
+  id,
+  data,
+  metadata: { time, hash },
+});
+
 const charges = ['DownloadCreditDebited', 'OverageCharged', 'MetadataCreditDebited'];
 const changes = ['PlanChanged', 'OverageCapSet', 'OverageCapRemoved'];
 /** Changes of what an account has besides its plan and its cap: always at once. */
@@ -48,6 +61,8 @@ const mayCome = {
   closed: mails,
 };
 
+const none: ReadonlySet<string> = new Set();
+
 /** The actor that returns charges of the service's own failures. */
 const serviceFailures = 'service-failures';
 
@@ -60,7 +75,7 @@ export const serviceFailureReference = (token: string): string => `service-failu
 /** One billing period, rated again. The events before each event must require or allow it. */
 export class Period extends Chain<string> {
   phase: keyof typeof mayCome = 'absent';
-  opened: Link | undefined;
+  opened: Opened | undefined;
   terms!: Terms;
   /** The time at which the phase began. */
   // Stryker disable next-line StringLiteral: the opening sets it
@@ -68,13 +83,13 @@ export class Period extends Chain<string> {
   /** Position of the event since which the terms give failures of the service back; undefined while they do not. */
   returnsFailuresSince: bigint | undefined;
   /** Changes that wait for the next period. */
-  readonly due = new Map<'plan' | 'cap', Partial<Terms>>();
+  due: { plan?: Partial<Terms>; cap?: Partial<Terms> } = {};
   /** Of the plan in it. */
   dueIsOfOwner = false;
   /** By the token of the download, or by `lookup ` and the id of the metadata request. */
   readonly charges = new Map<string, Charge>();
   readonly waivers: Waiver[] = [];
-  readonly #references = new Set<string>();
+  #references: Set<string> | undefined;
   /** Invoice lines besides overage and waivers: fees, and the differences that upgrades added. */
   // Stryker disable next-line ArrayDeclaration: a text is a line of no kind
   readonly lines: Line[] = [];
@@ -82,23 +97,22 @@ export class Period extends Chain<string> {
   readonly accepted = { downloads: 0, metadata: 0 };
   readonly credits = { downloads: 0, metadata: 0 };
   /** By API key: what of its limit is used, since it was first set in this period or carried into it. */
-  readonly keyUse = new Map<string, { downloads: number; overage_cents: number }>();
+  keyUse: Map<string, { downloads: number; overage_cents: number }> | undefined;
   readonly totals = { overage_downloads: 0, overage_cents: 0, fee_difference_cents: 0 };
   planChanges = 0;
   /** Warnings that were given and still hold, such as `downloads:80`. */
-  readonly warned = new Set<string>();
+  warned: ReadonlySet<string> = none;
   /** Warnings that an upgrade took back, and that come again. Older logs have them only once. */
-  readonly #mayComeAgain = new Set<string>();
-  /** Warnings that are not mailed yet, by the id of their event. */
-  readonly #unmailed = new Map<string, string>();
+  #mayComeAgain: ReadonlySet<string> = none;
+  /** Warnings that are not mailed yet, and `cap` for the overage cap, by the id of their event. */
+  #unmailed: Map<string, string> | undefined;
   capReached = false;
-  /** Events of the overage cap that are not mailed yet. */
-  readonly #capsReached = new Set<string>();
   /** The opening data of the next period, once this one has ended; null after an account's last one. */
   next: Link['data']['next'] | undefined;
   /** The events that must come next in the append, which the leader began. */
   awaited: { type: string; data: object; mayBeMissing?: boolean }[] = [];
   #leader: Link | undefined;
+  #newestRate: Rate | undefined;
 
   check(event: Link): void {
     const { type, data } = event;
@@ -117,15 +131,16 @@ export class Period extends Chain<string> {
     else if (corrections.includes(type)) this.#giveBack(event);
     else if (type === 'DownloadQueued') Object.assign(this.charges.get(data.token) ?? {}, { key: data.idempotency });
     else if (type === 'UsageWarningReached') {
-      this.warned.add(warningName(data));
-      this.#unmailed.set(event.id, warningName(data));
+      this.warned = new Set([...this.warned, warningName(data)]);
+      this.#notify(event, warningName(data));
     } else if (type === 'OverageCapReached') {
       this.capReached = true;
-      this.#capsReached.add(event.id);
+      this.#notify(event, 'cap');
     } else if (mails.includes(type)) this.#mailed(event);
     else this.#turn(event, type === 'UsagePeriodOpened' ? event : (this.opened ?? event));
     this.capReached &&= this.#isCapReached();
     if (['DownloadQueued', 'MetadataCreditDebited', ...changes, ...ownChanges].includes(type)) this.#awaitNotices(type);
+    if (this.awaited.length === 0) this.#leader = undefined;
   }
 
   /** @returns whether the current append requires this event; reports required events that are missing before it */
@@ -160,7 +175,7 @@ export class Period extends Chain<string> {
     this.mustEqual('charge_ordinal', event, { ordinal: this.accepted[pool] + 1 });
     this.accepted[pool] = data.ordinal;
     this.must('charge_once', !this.charges.has(name), event, 'data', 'a token or an id that has no charge yet');
-    const rate = isOverage ? { rate_cents: data.rate_cents, rate_version: data.rate_version } : null;
+    const rate = isOverage ? this.#rateOf(data) : null;
     const left = { leftCents: rate ? data.cents : 0, leftCredits: rate ? 0 : 1 };
     const limitedKey = this.#checkKey(event, pool);
     this.charges.set(name, { id, revision, rate, ...left, confirmed: false, voided: false, key: null, limitedKey });
@@ -173,6 +188,13 @@ export class Period extends Chain<string> {
     this.totals.overage_cents += data.cents;
     const isWithin = this.totals.overage_cents <= (this.terms.overage_cap_cents ?? Infinity);
     this.must('overage_cap', isWithin, event, 'data.cents', 'within the overage cap');
+  }
+
+  /** Charges at the same rate share it. */
+  #rateOf({ rate_cents, rate_version }: Rate): Rate {
+    const newest = this.#newestRate;
+    if (newest?.rate_cents === rate_cents && newest.rate_version === rate_version) return newest;
+    return (this.#newestRate = { rate_cents, rate_version });
   }
 
   /**
@@ -201,6 +223,7 @@ export class Period extends Chain<string> {
 
   /** @param downloads less than 0: given back */
   #useOf(keyId: string, downloads: number, cents: number) {
+    this.keyUse ??= new Map();
     const before = this.keyUse.get(keyId) ?? { downloads: 0, overage_cents: 0 };
     const use = { downloads: before.downloads + downloads, overage_cents: before.overage_cents + cents };
     this.keyUse.set(keyId, use);
@@ -227,8 +250,8 @@ export class Period extends Chain<string> {
     const change = name === 'plan' ? plan : cap;
     const isOfOwner = isPlan && !isNow && event.metadata.actor.type === 'owner';
     if (isPlan) this.dueIsOfOwner = isOfOwner;
-    if (isNow) this.due.delete(name);
-    else this.due.set(name, change);
+    const { [name]: _replaced, ...others } = this.due;
+    this.due = isNow ? others : { ...others, [name]: change };
     if (name === 'plan') {
       this.planChanges += 1;
       const cents = isNow ? Math.max(0, plan.fee_cents - this.#feeCents()) : 0;
@@ -275,8 +298,7 @@ export class Period extends Chain<string> {
     const changed = type === 'KeyLimitSet' ? { ...kept, [data.key_id]: data.limit } : kept;
     this.terms = (Object.keys(changed).length === 0 ? others : { ...others, key_limits: changed }) as Terms;
     const reached = this.#thresholds().map(warningName);
-    for (const name of this.warned)
-      if (name.startsWith(`${data.key_id}:`) && !reached.includes(name)) this.warned.delete(name);
+    this.#unwarn((name) => name.startsWith(`${data.key_id}:`) && !reached.includes(name));
   }
 
   /** A period that began without a fee has one as soon as the suspension is lifted. */
@@ -309,11 +331,15 @@ export class Period extends Chain<string> {
   /** A larger limit takes back the warnings whose thresholds are no longer reached. */
   #warnAnew(pool: (typeof pools)[number]): void {
     const reached = this.#reachedOf(pool).map((percent) => `${pool}:${percent}`);
-    for (const name of this.warned) {
-      if (!name.startsWith(`${pool}:`) || reached.includes(name)) continue;
-      this.warned.delete(name);
-      this.#mayComeAgain.add(name);
-    }
+    const gone = this.#unwarn((name) => name.startsWith(`${pool}:`) && !reached.includes(name));
+    this.#mayComeAgain = new Set([...this.#mayComeAgain, ...gone]);
+  }
+
+  /** @returns the warnings that held, and no longer do */
+  #unwarn(isGone: (name: string) => boolean): string[] {
+    const names = [...this.warned];
+    this.warned = new Set(names.filter((name) => !isGone(name)));
+    return names.filter(isGone);
   }
 
   #reachedOf(pool: (typeof pools)[number]): number[] {
@@ -350,7 +376,7 @@ export class Period extends Chain<string> {
     const name = `${reference} ${token}`;
     this.must(
       'correction_reference',
-      !this.#references.has(name),
+      this.#references?.has(name) !== true,
       event,
       'data.reference',
       'a new one for this charge',
@@ -358,7 +384,7 @@ export class Period extends Chain<string> {
     const isWithin = cents > 0 && cents <= leftCents;
     this.must('correction_amount', isWithin, event, 'data.cents', `at least 1 and at most ${leftCents}`);
     this.mustEqual('correction_amount', event, { overage_downloads: cents === leftCents ? 1 : 0 });
-    this.#references.add(name);
+    (this.#references ??= new Set()).add(name);
     this.waivers.push({ event, charge, cents });
     charge.leftCents -= cents;
     if (charge.limitedKey !== undefined) this.#useOf(charge.limitedKey, -overage_downloads, -cents);
@@ -394,27 +420,28 @@ export class Period extends Chain<string> {
     this.totals.overage_downloads -= overage_downloads;
   }
 
+  #notify({ id }: Link, name: string): void {
+    (this.#unmailed ??= new Map()).set(id, name);
+  }
+
   #mailed(event: Link): void {
     const { data, type } = event;
-    if (type === 'OverageCapMailed') {
-      const isOpen = this.#capsReached.delete(data.cap_event_id);
-      this.must('notice_mailed', isOpen, event, 'data.cap_event_id', 'that of a notice that was not mailed yet');
-      return;
-    }
-    const isRight = this.#unmailed.get(data.warning_event_id) === warningName(data);
-    const expected = 'that of a warning that was not mailed yet';
-    this.must('notice_mailed', isRight, event, 'data.warning_event_id', expected);
-    this.#unmailed.delete(data.warning_event_id);
+    const isCap = type === 'OverageCapMailed';
+    const field = isCap ? 'cap_event_id' : 'warning_event_id';
+    const isRight = this.#unmailed?.get(data[field]) === (isCap ? 'cap' : warningName(data));
+    const expected = `that of a ${isCap ? 'notice' : 'warning'} that was not mailed yet`;
+    this.must('notice_mailed', isRight, event, `data.${field}`, expected);
+    this.#unmailed?.delete(data[field]);
   }
 
   /** Opens, ends and closes the period. The next one begins where this one ends, and the totals are those of the events. */
-  #turn(event: Link, { data: { account_id, anchor_day, ...opened } }: Link): void {
+  #turn(event: Link, { data: { account_id, anchor_day, ...opened } }: Pick<Link, 'data'>): void {
     const { period_start, period_end } = opened;
     if (event.type === 'UsagePeriodOpened') {
       this.mustEqual('period_account', event, { stream: usageStream(account_id, period_start) }, '');
       this.must('period_time', this.time >= period_start, event, 'metadata.time', `at or after ${period_start}`);
       this.phase = 'open';
-      this.opened = event;
+      this.opened = openedBy(event);
       this.terms = opened.terms;
       this.#noteReturns(event);
     } else if (event.type === 'UsagePeriodEnded') {
@@ -424,7 +451,7 @@ export class Period extends Chain<string> {
         this.mustEqual('account_closed', event, { type: 'staff' }, 'metadata.actor.');
       } else {
         this.must('period_time', this.time >= period_end, event, 'metadata.time', `at or after ${period_end}`);
-        const terms = Object.assign({}, this.terms, ...this.due.values()) as Terms;
+        const terms = Object.assign({}, this.terms, ...Object.values(this.due)) as Terms;
         const following = { period_start: period_end, period_end: anchorAfter(period_end, anchor_day), terms };
         this.mustEqual('period_follows', event, { period_start, period_end, next: following });
         this.lines.push(feeLine(event, next));
@@ -469,7 +496,7 @@ export class Period extends Chain<string> {
     // Stryker disable next-line OptionalChaining: only keys with limits come here
     const { downloads, overage_cents } = this.terms.key_limits?.[limited_key_id] ?? {};
     const [mostDownloads, mostCents] = [downloads ?? 0, overage_cents ?? 0];
-    const use = this.keyUse.get(limited_key_id) ?? { downloads: 0, overage_cents: 0 };
+    const use = this.keyUse?.get(limited_key_id) ?? { downloads: 0, overage_cents: 0 };
     const percents = this.terms.warning_percents as number[];
     const isSpent = use.overage_cents + (this.terms.overage_cents ?? 1) > mostCents;
     const reached = (pool: string, used: number, limit: number, isFull = false) =>
