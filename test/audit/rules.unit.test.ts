@@ -61,7 +61,9 @@ const recorded = ({ position, name: stream, revision, id, type, data, metadata }
 const forgetting = (replay: Replay): ReplayObserver => ({
   accountChanged: () => undefined,
   accountHeadMoved: () => undefined,
-  usageChanged: () => undefined,
+  usageChanged: ({ type, data }) => {
+    if (type === 'DownloadQueued') replay.letGo(data.token);
+  },
   periodChanged: (period) => {
     if (period.phase === 'closed' && !replay.completeness.isDue(period)) replay.periods.delete(period.stream);
   },

@@ -124,13 +124,18 @@ export class Comparison {
     await comparing;
   }
 
+  /** Of a single account, the streams of all its periods and jobs are read on. */
+  #forget({ forget }: Entry): void {
+    if (this.#comparing.scope.accountId === undefined) forget?.();
+  }
+
   #isNewer(key: string): boolean {
     const { early, late } = this.#comparing.rows;
     return early.has(key) || late.has(key);
   }
 
   async #compareBatch(batch: ReadonlyMap<string, Entry>): Promise<void> {
-    const { queries, rows: expected, scope } = this.#comparing;
+    const { queries, rows: expected } = this.#comparing;
     const byTable = Map.groupBy(batch, ([, { table }]) => table);
     // Tables of unchanging rows first: their divergences say more than another read model that is behind.
     const inOrder = [...byTable].sort(([one], [other]) => Number(isFixed(other)) - Number(isFixed(one)));
@@ -147,7 +152,7 @@ export class Comparison {
       for (const [key, entry] of entries) {
         if (this.#isNewer(key)) continue;
         if (differing.has(entry)) expected.late.set(key, entry);
-        else if (scope.accountId === undefined) entry.forget?.();
+        else this.#forget(entry);
       }
     }
   }
@@ -206,7 +211,11 @@ export class Comparison {
         const some = entries.slice(from, from + pageRows).map(({ entry }) => entry);
         for (const difference of await compare(query, table, some)) found.set(difference.entry, difference.found);
       }
-      for (const { key, entry } of entries) if (!found.has(entry)) late.delete(key);
+      for (const { key, entry } of entries) {
+        if (found.has(entry)) continue;
+        late.delete(key);
+        this.#forget(entry);
+      }
       snapshots.push({
         table,
         position: checkpoints.get(kept[table].checkpoint)?.standsFor ?? -1n,
@@ -241,7 +250,11 @@ export class Comparison {
     const { rows, queries, scope } = this.#comparing;
     const entries = differing.map(({ key, entry }) => rows.late.get(key) ?? rows.early.get(key) ?? entry);
     for (const difference of await compare(queries.query, table, entries, found)) this.#report(difference);
-    for (const { key, entry } of differing) if (rows.late.get(key) === entry) rows.late.delete(key);
+    for (const { key, entry } of differing) {
+      if (rows.late.get(key) !== entry) continue;
+      rows.late.delete(key);
+      this.#forget(entry);
+    }
     const missing = this.#missing.get(table)?.size ?? 0;
     const counted =
       count === 'by its downloads'

@@ -8,7 +8,7 @@ export interface Entry {
   subject: object;
   /** The event that it comes from, and the commit position of the newest event that it reflects. */
   at: { stream: string; revision: number; position: bigint };
-  /** Lets go of the replayed state behind a final row, once the row is compared. */
+  /** Lets go of the replayed state behind the row, once the row is compared. */
   forget?: (() => void) | undefined;
 }
 

@@ -13,13 +13,17 @@ import type { ExpectedRows } from './expected-rows.ts';
 import { MoneyRows } from './period-money.ts';
 import { isChange } from './row-keys.ts';
 
-/** The replay behind the rows. Finished periods and jobs are forgotten once their rows are compared. */
+/** The replay behind the rows. Finished periods and jobs, and many that wait, are forgotten once their rows are compared. */
 interface Replayed {
   accounts: Map<string, Account>;
   periods: Map<string, Period>;
   jobs: Map<string, Job>;
   completeness: Completeness;
+  letGo: (token: string) => void;
 }
+
+/** The most jobs that are remembered before those that only wait are let go. */
+const maxJobs = 10_000;
 
 const notices = ['UsageWarningReached', 'UsageWarningMailed', 'OverageCapReached', 'OverageCapMailed'];
 
@@ -30,7 +34,7 @@ export class RowsOfEvents implements ReplayObserver {
   /** Rows of notices that are not mailed yet, by the id of their event. */
   readonly #notices = new Map<string, SubjectOf<'usage_warnings'>>();
   /** The days of periods that are not closed, by stream. */
-  readonly #days = new Map<string, Map<string, UsageDay>>();
+  readonly #days = new Map<string, Readonly<Record<string, UsageDay>>>();
 
   /** Events that name people who wait for a mail about a document, by their ids. */
   readonly #documents = new Map<string, SubjectOf<'document_mails'>>();
@@ -137,20 +141,19 @@ export class RowsOfEvents implements ReplayObserver {
 
   #day(event: Link, { stream, accountId }: Period, taken: number): void {
     const day = dayOf(event);
-    const days = this.#days.get(stream) ?? new Map<string, UsageDay>();
-    this.#days.set(stream, days);
-    const isNew = !days.has(day);
-    const subject = days.get(day) ?? emptyUsageDay(stream, accountId, day);
-    days.set(day, subject);
+    const days = this.#days.get(stream);
+    const known = days?.[day];
+    const subject = known ?? emptyUsageDay(stream, accountId, day);
+    if (!known) this.#days.set(stream, { ...days, [day]: subject });
     countEvent(subject, event, taken);
     const of = { accountId, key: `${stream} ${day}`, subject, at: event };
-    this.#rows.expect({ table: 'usage_days', ...of, isNew, isFinal: false });
+    this.#rows.expect({ table: 'usage_days', ...of, isNew: !known, isFinal: false });
   }
 
   /** A closed period is charged nothing more, and is given back nothing more. */
   #endDays(event: Link, accountId: string): void {
     const { stream } = event;
-    for (const [day, subject] of this.#days.get(stream) ?? []) {
+    for (const [day, subject] of Object.entries(this.#days.get(stream) ?? {})) {
       this.#rows.expect({ table: 'usage_days', accountId, key: `${stream} ${day}`, subject, at: event });
     }
     this.#days.delete(stream);
@@ -172,7 +175,10 @@ export class RowsOfEvents implements ReplayObserver {
     job.runningCents = totals.overage_cents;
     const at = { stream: job.stream, revision: -1, position };
     const of = { accountId, key: token, subject: job, at, isNew: true, isFinal: false, day: stream.slice(-8) };
-    this.#rows.expect({ table: 'jobs', ...of });
+    const forget = () => {
+      if (this.#replayed.jobs.size > maxJobs) this.#replayed.letGo(token);
+    };
+    this.#rows.expect({ table: 'jobs', ...of, forget });
   }
 
   jobEventRecorded(event: RecordedEvent, accountId: string): void {
@@ -195,7 +201,8 @@ export class RowsOfEvents implements ReplayObserver {
 
   jobChanged(job: Job, forget: () => void): void {
     const { accountId, queued } = job;
-    const of = { accountId, key: queued.token, subject: job, at: job, isFinal: job.end !== undefined, forget };
+    const isFinal = job.end !== undefined;
+    const of = { accountId, key: queued.token, subject: job, at: job, isFinal, forget: isFinal ? forget : undefined };
     this.#rows.expect({ table: 'jobs', ...of });
   }
 
@@ -218,7 +225,7 @@ export class RowsOfEvents implements ReplayObserver {
   #keyed(event: Link, of: { charge: Charge; period: Period; account: Account; keyHash: string }): void {
     const { charge, period, account, keyHash } = of;
     const isNew = event.type === 'DownloadQueued' && account.takeKey(event, charge, keyHash);
-    if (account.idempotencyKeys.get(keyHash) !== charge || !period.opened) return;
+    if (account.idempotencyKeys?.get(keyHash) !== charge || !period.opened) return;
     const { account_id: accountId } = period.opened.data;
     const subject = { event, charge, accountId };
     const key = `${accountId} ${keyHash}`;
@@ -240,8 +247,8 @@ export class RowsOfEvents implements ReplayObserver {
       periods.delete(stream);
     };
     const subject = { period, completeness };
-    const at = { stream, revision, position };
-    this.#rows.expect({ table: 'credits', accountId, key: stream, subject, at, isNew, isFinal, forget });
+    const of = { subject, at: { stream, revision, position }, isNew, isFinal, forget: isFinal ? forget : undefined };
+    this.#rows.expect({ table: 'credits', accountId, key: stream, ...of });
   }
 
   invoiced(event: Link, invoices: Invoices, day = ''): void {

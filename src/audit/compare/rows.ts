@@ -121,7 +121,7 @@ const notInOlderRows: Partial<Record<Table, readonly string[]>> = {
   jobs: ['key_id', 'cents', 'running_cents', 'ended_position'],
 };
 
-/** Columns that nobody expects anything of when a job is restored from its own stream: they were compared when it ended. */
+/** Columns that nobody expects anything of when a job is restored from its own stream: they were compared before it was forgotten. */
 const unknownOfRestored: Partial<Record<Table, readonly string[]>> = { jobs: ['running_cents'] };
 
 const isJson = (column: string) => column === 'actor' || column === 'data';

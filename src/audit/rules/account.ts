@@ -65,7 +65,7 @@ export class Account extends Chain<string> {
   /** The first event whose personal data has no key that opens it. */
   #unreadable: Link | undefined;
   /** The newest download of each idempotency key. */
-  readonly idempotencyKeys = new Map<string, Charge>();
+  idempotencyKeys: Map<string, Charge> | undefined;
 
   check(event: Link): void {
     if (event.stored !== undefined && !isOpened(event.data.personal)) this.#unreadable ??= event;
@@ -258,6 +258,7 @@ export class Account extends Chain<string> {
 
   /** A download takes its idempotency key unless another download that is not voided has it. @returns whether the key is new */
   takeKey(event: Link, charge: Charge, keyHash: string): boolean {
+    this.idempotencyKeys ??= new Map();
     const holder = this.idempotencyKeys.get(keyHash);
     const isFree = !holder || holder.voided;
     this.must('idempotency_key', isFree, event, 'data.idempotency', 'a key that no other download has');

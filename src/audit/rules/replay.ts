@@ -18,6 +18,11 @@ import { isTreeLeaf, TreeHeads } from './tree-heads.ts';
 
 type UsageStream = Extract<StreamName, { kind: 'usage' }>;
 
+/** Where a download was queued whose job was let go. */
+interface Waiting extends Pick<Link['data'], 'usage_stream' | 'usage_revision'> {
+  isVoided: boolean;
+}
+
 /** Told about the changes of each event after the rules have checked it. */
 export interface ReplayObserver {
   accountChanged(event: Link, account: Account): void;
@@ -63,6 +68,8 @@ export class Replay {
   readonly #histories = new Map<string, StaffHistory>();
   /** By account. */
   readonly #corrections = new Map<string, Corrections>();
+  /** By token. */
+  readonly #waiting = new Map<string, Waiting>();
   /** Streams of jobs that belong to no download. */
   readonly #unknownJobs = new Set<string>();
 
@@ -269,16 +276,26 @@ export class Replay {
     account.followPeriod(event);
     const { type, data, metadata } = event;
     if (type === 'DownloadQueued') {
-      const isNew = !this.jobs.has(data.token);
+      const isNew = !this.jobs.has(data.token) && !this.#waiting.has(data.token);
       period.must('charge_once', isNew, event, 'data.token', 'one that was never used');
       const cents = period.charges.get(data.token)?.leftCents ?? 0;
-      this.jobs.set(data.token, new Job(`job-${data.token}`, { accountId, queued: event, cents }, this.#report));
+      const of = { accountId, queued: event, usageStream: period.stream, cents };
+      this.jobs.set(data.token, new Job(`job-${data.token}`, of, this.#report));
     }
-    const job = this.jobs.get(data.token);
+    const job = this.jobs.get(data.token) ?? this.#waiting.get(data.token);
     if (type === 'DownloadVoided' && job) job.isVoided = true;
     if (isServiceFailure(event) && type !== 'UsagePeriodOpened') this.completeness.givenBack(event, period);
     if (type === 'ChargeWaived' && metadata.actor.type === 'staff') this.completeness.permitted.given(event, period);
     this.#observer.usageChanged(event, period, account);
+  }
+
+  /** Lets go of a job that has no events of its own yet. The first one makes the rules read where it was queued. */
+  letGo(token: string): void {
+    const job = this.jobs.get(token);
+    if (job?.revision !== -1) return;
+    const { queued, isVoided } = job;
+    this.#waiting.set(token, { usage_stream: queued.stream, usage_revision: queued.revision, isVoided });
+    this.jobs.delete(token);
   }
 
   async #job(event: RecordedEvent, token: string): Promise<void> {
@@ -350,15 +367,20 @@ export class Replay {
   async #jobAt({ stream, position }: RecordedEvent, token: string): Promise<Job | undefined> {
     if (this.#unknownJobs.has(stream)) return undefined;
     const events = await this.#read(stream, 0);
-    const { usage_stream: usage = '', usage_revision: revision } = (events[0]?.data ?? {}) as Partial<Link['data']>;
+    const waiting = this.#waiting.get(token);
+    const queuedAt = waiting ?? ((events[0]?.data ?? {}) as Partial<Link['data']>);
+    const { usage_stream: usage = '', usage_revision: revision } = queuedAt;
     const name = parseStreamName(usage);
     if (name?.kind !== 'usage') return undefined;
     // The charge stands directly before.
     const [charge, queued] = await this.#read(usage, Math.max(0, (revision ?? 0) - 1), 2);
     const isQueued = queued?.type === 'DownloadQueued' && (queued.data as Partial<Link['data']>).token === token;
     if (!charge || queued?.revision !== revision || !isQueued) return undefined;
-    const of = { accountId: name.accountId, queued: queued as Link, cents: centsTaken(charge as Link) ?? 0 };
+    const cents = centsTaken(charge as Link) ?? 0;
+    const of = { accountId: name.accountId, queued: queued as Link, usageStream: usage, cents };
     const job = new Job(stream, of, this.#report);
+    job.isVoided = waiting?.isVoided === true;
+    this.#waiting.delete(token);
     for (const earlier of events)
       if (earlier.position < position) this.#check(job, earlier, (event) => job.check(event));
     this.jobs.set(token, job);
