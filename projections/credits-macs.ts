@@ -1,14 +1,10 @@
 import canonicalize from 'canonicalize';
-import { LRUCache } from 'lru-cache';
 import type { UsageSnapshot } from '../src/domain/usage-state.ts';
 import type { RowMacs } from '../src/ports/row-macs.ts';
 
 /** The result of checking a row of `credits`: its state, or `notBelieved` for a row that this installation has not written. */
 export const notBelieved = 'not believed';
 export type NotBelieved = typeof notBelieved;
-
-/** Many accounts have the same terms and the same period. */
-const mostShared = 1_000;
 
 /**
  * The MAC of a row of `credits` covers its state, in an order of fields that does not depend on Postgres. Most of a state is the
@@ -17,7 +13,6 @@ const mostShared = 1_000;
 export class CreditsMacs {
   readonly #macs: RowMacs;
   readonly #texts = new WeakMap<object, string>();
-  readonly #shared = new LRUCache<string, string>({ max: mostShared });
   readonly #names = new Map<string, readonly string[]>();
 
   constructor(macs: RowMacs) {
@@ -59,9 +54,7 @@ export class CreditsMacs {
   #objectText(value: object): string {
     const known = this.#texts.get(value);
     if (known !== undefined) return known;
-    const made = canonicalize(value) ?? '';
-    const text = this.#shared.get(made) ?? made;
-    this.#shared.set(text, text);
+    const text = canonicalize(value) ?? '';
     this.#texts.set(value, text);
     return text;
   }

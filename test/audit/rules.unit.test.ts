@@ -61,8 +61,9 @@ const recorded = ({ position, name: stream, revision, id, type, data, metadata }
 const forgetting = (replay: Replay): ReplayObserver => ({
   accountChanged: () => undefined,
   accountHeadMoved: () => undefined,
-  usageChanged: ({ type, data }) => {
-    if (type === 'DownloadQueued') replay.letGo(data.token);
+  usageChanged: ({ type, data, position }) => {
+    // Some of those that wait.
+    if (type === 'DownloadQueued' && position % 2n === 0n) replay.forgetQueued(data.token);
   },
   periodChanged: (period) => {
     if (period.phase === 'closed' && !replay.completeness.isDue(period)) replay.periods.delete(period.stream);

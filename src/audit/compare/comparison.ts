@@ -124,7 +124,7 @@ export class Comparison {
     await comparing;
   }
 
-  /** Of a single account, the streams of all its periods and jobs are read on. */
+  /** Forgets nothing of a single account: its periods and jobs tell which streams are read on. */
   #forget({ forget }: Entry): void {
     if (this.#comparing.scope.accountId === undefined) forget?.();
   }

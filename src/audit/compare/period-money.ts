@@ -74,8 +74,7 @@ export class MoneyRows {
     if (phase !== undefined) subject.phase = phase;
     addTo(subject, amounts, 1);
     this.#count(event, subject, 1);
-    const day = start.slice(0, 10).replaceAll('-', '');
-    const of = { accountId, key: stream, subject, at: event, isNew: !known, day };
+    const of = { accountId, key: stream, subject, at: event, isNew: !known, day: stream.slice(-8) };
     this.#rows.expect({ table: 'period_money', ...of, isFinal: subject.phase === 'closed' });
   }
 

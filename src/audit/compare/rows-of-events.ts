@@ -13,16 +13,16 @@ import type { ExpectedRows } from './expected-rows.ts';
 import { MoneyRows } from './period-money.ts';
 import { isChange } from './row-keys.ts';
 
-/** The replay behind the rows. Finished periods and jobs, and many that wait, are forgotten once their rows are compared. */
+/** The replay behind the rows. Finished periods and jobs, and queued ones beyond `maxJobs`, are forgotten once their rows are compared. */
 interface Replayed {
   accounts: Map<string, Account>;
   periods: Map<string, Period>;
   jobs: Map<string, Job>;
   completeness: Completeness;
-  letGo: (token: string) => void;
+  forgetQueued: (token: string) => void;
 }
 
-/** The most jobs that are remembered before those that only wait are let go. */
+/** With more jobs than that, queued ones are forgotten. While no worker runs, very many may wait. */
 const maxJobs = 10_000;
 
 const notices = ['UsageWarningReached', 'UsageWarningMailed', 'OverageCapReached', 'OverageCapMailed'];
@@ -176,7 +176,7 @@ export class RowsOfEvents implements ReplayObserver {
     const at = { stream: job.stream, revision: -1, position };
     const of = { accountId, key: token, subject: job, at, isNew: true, isFinal: false, day: stream.slice(-8) };
     const forget = () => {
-      if (this.#replayed.jobs.size > maxJobs) this.#replayed.letGo(token);
+      if (this.#replayed.jobs.size > maxJobs) this.#replayed.forgetQueued(token);
     };
     this.#rows.expect({ table: 'jobs', ...of, forget });
   }
@@ -262,13 +262,10 @@ export class RowsOfEvents implements ReplayObserver {
     this.#named(event, accountId, waiting.get(event.id));
   }
 
-  #named(
-    { id, stream, revision, position, metadata: { time } }: Link,
-    accountId: string,
-    waiting: readonly string[] = [],
-  ): void {
+  #named(event: Link, accountId: string, waiting: readonly string[] = []): void {
     if (waiting.length === 0) return;
-    const document = { id, stream, revision, time, accountId, waiting };
+    const { id, stream, revision, position, metadata } = event;
+    const document = { id, stream, revision, time: metadata.time, accountId, waiting };
     this.#documents.set(id, document);
     this.#document(document, { isNew: true, position });
   }

@@ -152,9 +152,8 @@ export class Account extends Chain<string> {
     const isNew = type === 'ApiKeyIssued' && !key && !this.closed;
     const isRevoked = type === 'ApiKeyRevoked' && key?.revokedAt === null;
     this.must('account_events', isNew || isRevoked, event, 'type', 'what this key allows');
-    const at = { position: event.position, since: this.time };
-    if (isNew)
-      this.keys.set(key_id, { key_id, account_id, key_hash, key_prefix, account: this, ...at, revokedAt: null });
+    const issued = { key_id, account_id, key_hash, key_prefix, position: event.position, since: this.time };
+    if (isNew) this.keys.set(key_id, { ...issued, account: this, revokedAt: null });
     if (isRevoked) key.revokedAt = this.time;
   }
 

@@ -3,9 +3,10 @@ import type { Link, Terms } from './event-schemas.ts';
 /** A line of an invoice. Its kind decides which further fields it has. */
 export type Line = { kind: string; cents: number } & Readonly<Record<string, unknown>>;
 
+type Source = Pick<Link, 'stream' | 'revision' | 'id'> & { metadata: Pick<Link['metadata'], 'hash'> };
+
 /** How a line names the event that it comes from. */
 export const sourceOf = ({ stream, revision, id, metadata: { hash } }: Source) => ({ stream, revision, id, hash });
-type Source = Pick<Link, 'stream' | 'revision' | 'id'> & { metadata: Pick<Link['metadata'], 'hash'> };
 
 /** Nothing is due for a period that begins while its account is suspended. */
 export const feeOf = ({ suspended, fee_cents }: Terms): number => (suspended === true ? 0 : fee_cents);

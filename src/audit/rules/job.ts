@@ -17,8 +17,8 @@ interface Queued extends Pick<
   keyId: string | null;
 }
 
-/** The event is not kept as a whole: many downloads may wait. */
-function queuedBy({ revision, data, metadata: { time, actor } }: Link, stream: string): Queued {
+/** Keeps only what rules and rows need: many downloads may wait. */
+function queuedBy({ stream, revision, data, metadata: { time, actor } }: Link): Queued {
   const { token, platform, video_id, url, format, quality, overage } = data;
   const keyId = actor.type === 'api_key' ? actor.id : null;
   return { token, platform, video_id, url, format, quality, overage, stream, revision, time, keyId };
@@ -43,18 +43,14 @@ export class Job extends Chain<string> {
   waitingSince: string;
   claimedAt: string | null = null;
   startedAt: string | null = null;
-  /** Overage of the period directly after the charge; undefined for a job that was restored from its own stream. */
+  /** Overage of the period directly after the charge; undefined for a job that was read again from its own stream. */
   runningCents: number | undefined;
 
-  /** @param of accountId: the account that the download was queued for; usageStream: that of `queued`, a text that its jobs share */
-  constructor(
-    stream: string,
-    of: { accountId: string; queued: Link; usageStream: string; cents: number },
-    report: Report,
-  ) {
+  /** @param of accountId: the account that the download was queued for */
+  constructor(stream: string, of: { accountId: string; queued: Link; cents: number }, report: Report) {
     super(stream, of.accountId, report);
-    const { queued, usageStream, cents } = of;
-    this.queued = queuedBy(queued, usageStream);
+    const { queued, cents } = of;
+    this.queued = queuedBy(queued);
     this.cents = cents;
     this.waitingSince = this.queued.time;
   }

@@ -27,7 +27,7 @@ interface Waiver {
   cents: number;
 }
 
-/** What is kept of the event that opened a period: many are open. */
+/** The part of `UsagePeriodOpened` that is kept. */
 interface Opened extends Pick<Link, 'stream' | 'revision' | 'id' | 'data'> {
   metadata: Pick<Link['metadata'], 'time' | 'hash'>;
 }
@@ -61,7 +61,7 @@ const mayCome = {
   closed: mails,
 };
 
-const none: ReadonlySet<string> = new Set();
+const noWarnings: ReadonlySet<string> = new Set();
 
 /** The actor that returns charges of the service's own failures. */
 const serviceFailures = 'service-failures';
@@ -83,7 +83,7 @@ export class Period extends Chain<string> {
   /** Position of the event since which the terms give failures of the service back; undefined while they do not. */
   returnsFailuresSince: bigint | undefined;
   /** Changes that wait for the next period. */
-  due: { plan?: Partial<Terms>; cap?: Partial<Terms> } = {};
+  due: { plan?: Partial<Terms> | undefined; cap?: Partial<Terms> | undefined } = {};
   /** Of the plan in it. */
   dueIsOfOwner = false;
   /** By the token of the download, or by `lookup ` and the id of the metadata request. */
@@ -101,9 +101,9 @@ export class Period extends Chain<string> {
   readonly totals = { overage_downloads: 0, overage_cents: 0, fee_difference_cents: 0 };
   planChanges = 0;
   /** Warnings that were given and still hold, such as `downloads:80`. */
-  warned: ReadonlySet<string> = none;
+  warned: ReadonlySet<string> = noWarnings;
   /** Warnings that an upgrade took back, and that come again. Older logs have them only once. */
-  #mayComeAgain: ReadonlySet<string> = none;
+  #mayComeAgain: ReadonlySet<string> = noWarnings;
   /** Warnings that are not mailed yet, and `cap` for the overage cap, by the id of their event. */
   #unmailed: Map<string, string> | undefined;
   capReached = false;
@@ -250,8 +250,7 @@ export class Period extends Chain<string> {
     const change = name === 'plan' ? plan : cap;
     const isOfOwner = isPlan && !isNow && event.metadata.actor.type === 'owner';
     if (isPlan) this.dueIsOfOwner = isOfOwner;
-    const { [name]: _replaced, ...others } = this.due;
-    this.due = isNow ? others : { ...others, [name]: change };
+    this.due = { ...this.due, [name]: isNow ? undefined : change };
     if (name === 'plan') {
       this.planChanges += 1;
       const cents = isNow ? Math.max(0, plan.fee_cents - this.#feeCents()) : 0;
@@ -332,14 +331,14 @@ export class Period extends Chain<string> {
   #warnAnew(pool: (typeof pools)[number]): void {
     const reached = this.#reachedOf(pool).map((percent) => `${pool}:${percent}`);
     const gone = this.#unwarn((name) => name.startsWith(`${pool}:`) && !reached.includes(name));
-    this.#mayComeAgain = new Set([...this.#mayComeAgain, ...gone]);
+    if (gone.length > 0) this.#mayComeAgain = new Set([...this.#mayComeAgain, ...gone]);
   }
 
   /** @returns the warnings that held, and no longer do */
   #unwarn(isGone: (name: string) => boolean): string[] {
-    const names = [...this.warned];
-    this.warned = new Set(names.filter((name) => !isGone(name)));
-    return names.filter(isGone);
+    const gone = [...this.warned].filter(isGone);
+    if (gone.length > 0) this.warned = new Set([...this.warned].filter((name) => !isGone(name)));
+    return gone;
   }
 
   #reachedOf(pool: (typeof pools)[number]): number[] {
@@ -431,7 +430,7 @@ export class Period extends Chain<string> {
     const isRight = this.#unmailed?.get(data[field]) === (isCap ? 'cap' : warningName(data));
     const expected = `that of a ${isCap ? 'notice' : 'warning'} that was not mailed yet`;
     this.must('notice_mailed', isRight, event, `data.${field}`, expected);
-    this.#unmailed?.delete(data[field]);
+    if (isRight) this.#unmailed?.delete(data[field]);
   }
 
   /** Opens, ends and closes the period. The next one begins where this one ends, and the totals are those of the events. */

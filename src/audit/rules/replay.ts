@@ -18,10 +18,8 @@ import { isTreeLeaf, TreeHeads } from './tree-heads.ts';
 
 type UsageStream = Extract<StreamName, { kind: 'usage' }>;
 
-/** Where a download was queued whose job was let go. */
-interface Waiting extends Pick<Link['data'], 'usage_stream' | 'usage_revision'> {
-  isVoided: boolean;
-}
+/** Where the download of a forgotten job was queued. */
+type ForgottenQueued = Pick<Link['data'], 'usage_stream' | 'usage_revision'> & Pick<Job, 'isVoided' | 'runningCents'>;
 
 /** Told about the changes of each event after the rules have checked it. */
 export interface ReplayObserver {
@@ -68,13 +66,13 @@ export class Replay {
   readonly #histories = new Map<string, StaffHistory>();
   /** By account. */
   readonly #corrections = new Map<string, Corrections>();
-  /** By token. */
-  readonly #waiting = new Map<string, Waiting>();
+  /** Jobs that were forgotten before their first event, by token. */
+  readonly #forgottenQueued = new Map<string, ForgottenQueued>();
   /** Streams of jobs that belong to no download. */
   readonly #unknownJobs = new Set<string>();
 
   /**
-   * @param read reads the log. Finished periods and jobs are forgotten, and read again when a later event needs them.
+   * @param read reads the log. Periods and jobs that are forgotten are read again when a later event needs them.
    * @param observe gives the observer of this replay
    */
   constructor(read: Log['read'], report: Report, observe: (replay: Replay) => ReplayObserver) {
@@ -276,25 +274,27 @@ export class Replay {
     account.followPeriod(event);
     const { type, data, metadata } = event;
     if (type === 'DownloadQueued') {
-      const isNew = !this.jobs.has(data.token) && !this.#waiting.has(data.token);
+      const isNew = !this.jobs.has(data.token) && !this.#forgottenQueued.has(data.token);
       period.must('charge_once', isNew, event, 'data.token', 'one that was never used');
       const cents = period.charges.get(data.token)?.leftCents ?? 0;
-      const of = { accountId, queued: event, usageStream: period.stream, cents };
+      // One text for all jobs of the period.
+      const of = { accountId, queued: { ...event, stream: period.stream }, cents };
       this.jobs.set(data.token, new Job(`job-${data.token}`, of, this.#report));
     }
-    const job = this.jobs.get(data.token) ?? this.#waiting.get(data.token);
+    const job = this.jobs.get(data.token) ?? this.#forgottenQueued.get(data.token);
     if (type === 'DownloadVoided' && job) job.isVoided = true;
     if (isServiceFailure(event) && type !== 'UsagePeriodOpened') this.completeness.givenBack(event, period);
     if (type === 'ChargeWaived' && metadata.actor.type === 'staff') this.completeness.permitted.given(event, period);
     this.#observer.usageChanged(event, period, account);
   }
 
-  /** Lets go of a job that has no events of its own yet. The first one makes the rules read where it was queued. */
-  letGo(token: string): void {
+  /** Forgets a job that has no events of its own yet; does nothing once it has some. */
+  forgetQueued(token: string): void {
     const job = this.jobs.get(token);
     if (job?.revision !== -1) return;
-    const { queued, isVoided } = job;
-    this.#waiting.set(token, { usage_stream: queued.stream, usage_revision: queued.revision, isVoided });
+    const { queued, isVoided, runningCents } = job;
+    const at = { usage_stream: queued.stream, usage_revision: queued.revision };
+    this.#forgottenQueued.set(token, { ...at, isVoided, runningCents });
     this.jobs.delete(token);
   }
 
@@ -365,22 +365,21 @@ export class Replay {
 
   /** Restores a forgotten job to its state before an event. @returns undefined if there was none */
   async #jobAt({ stream, position }: RecordedEvent, token: string): Promise<Job | undefined> {
-    if (this.#unknownJobs.has(stream)) return undefined;
-    const events = await this.#read(stream, 0);
-    const waiting = this.#waiting.get(token);
-    const queuedAt = waiting ?? ((events[0]?.data ?? {}) as Partial<Link['data']>);
-    const { usage_stream: usage = '', usage_revision: revision } = queuedAt;
+    const forgotten = this.#forgottenQueued.get(token);
+    if (!forgotten && this.#unknownJobs.has(stream)) return undefined;
+    const events = forgotten ? [] : await this.#read(stream, 0);
+    const at = forgotten ?? ((events[0]?.data ?? {}) as Partial<Link['data']>);
+    const { usage_stream: usage = '', usage_revision: revision } = at;
     const name = parseStreamName(usage);
     if (name?.kind !== 'usage') return undefined;
     // The charge stands directly before.
     const [charge, queued] = await this.#read(usage, Math.max(0, (revision ?? 0) - 1), 2);
     const isQueued = queued?.type === 'DownloadQueued' && (queued.data as Partial<Link['data']>).token === token;
     if (!charge || queued?.revision !== revision || !isQueued) return undefined;
-    const cents = centsTaken(charge as Link) ?? 0;
-    const of = { accountId: name.accountId, queued: queued as Link, usageStream: usage, cents };
+    const of = { accountId: name.accountId, queued: queued as Link, cents: centsTaken(charge as Link) ?? 0 };
     const job = new Job(stream, of, this.#report);
-    job.isVoided = waiting?.isVoided === true;
-    this.#waiting.delete(token);
+    if (forgotten) [job.isVoided, job.runningCents] = [forgotten.isVoided, forgotten.runningCents];
+    this.#forgottenQueued.delete(token);
     for (const earlier of events)
       if (earlier.position < position) this.#check(job, earlier, (event) => job.check(event));
     this.jobs.set(token, job);
