@@ -8,8 +8,7 @@ import { LogTail } from './log-tail.ts';
 import { NewestUsage } from './newest-usage.ts';
 import { type QueuedDownload, readOn } from './usage-cache.ts';
 
-/** Room for four thousand: an idle writer is of use until the read model has the newest events of its account. */
-const maxIdleBytes = 8 * 1024 * 1024;
+const maxIdleBytes = 64 * 1024 * 1024;
 
 /** The account writers of this process: all that are serving, and as many idle ones as fit into the limit. */
 export class WriterRegistry {
