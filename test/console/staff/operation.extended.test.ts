@@ -20,6 +20,8 @@ let ada: StaffMember;
 let admin: Browser;
 let support: Browser;
 let pool: pg.Pool;
+/** Its period was November 2026. */
+let charged: string;
 beforeAll(async () => {
   pool = openTestPool(service.installation.environment.DATABASE_URL);
   ada = await service.invite('admin');
@@ -109,6 +111,7 @@ describe('the verification', () => {
 describe('the work', () => {
   it('shows what waits, and how downloads ended', async () => {
     const { accountId } = await chargedAccount(service, 3);
+    charged = accountId;
     const today = new Date().toISOString().slice(0, 10);
     await service.sql(
       `insert into job_days values ($1, 'youtube', 'done', 30), ($1, 'youtube', 'platform_error', 10),
@@ -203,7 +206,7 @@ it('programs are answered with the same', async () => {
   expect(data).toMatchObject({
     books: {
       audit: { events: 12_345, unknown: 0, known: 1, caught_up_at: '2026-11-14T12:00:00.000Z' },
-      periods_not_closed: [],
+      periods_not_closed: [{ account_id: charged, phase: 'open' }],
     },
     work: { queue: { waiting } },
   });

@@ -7,19 +7,22 @@ export function steady(example: object, addresses: Readonly<Record<string, strin
   for (const [address, name] of Object.entries(addresses)) {
     text = text.replaceAll(address, name).replaceAll(encodeURIComponent(address), encodeURIComponent(name));
   }
-  const instants = [...new Set(text.match(/\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3}/g))].sort();
+  const instants = [...new Set(text.match(instantForm))].sort();
   // Periods begin and end at midnight.
   const [midnights, others] = [true, false].map((is) =>
     instants.filter((each) => each.endsWith('00:00:00.000') === is),
   );
-  for (const [index, instant] of midnights?.entries() ?? [])
-    text = text.replaceAll(instant, `2027-0${String(index + 1)}-01 00:00:00.000`);
-  for (const [index, instant] of others?.entries() ?? [])
-    text = text.replaceAll(instant, `2027-01-21 09:30:0${String(index)}.000`);
+  const fixed = new Map([
+    ...(midnights ?? []).map((instant, index) => [instant, `2027-0${String(index + 1)}-01 00:00:00.000`] as const),
+    ...(others ?? []).map((instant, index) => [instant, `2027-01-21 09:30:0${String(index)}.000`] as const),
+  ]);
+  // All at once: a fixed instant may be one of the example's own.
+  text = text.replace(instantForm, (instant) => fixed.get(instant) ?? instant);
   return JSON.parse(text, (name, value: unknown) => steadyValue(name, value)) as object;
 }
 
 const token = 'Ak3JvV0m7Qd2Zb8cXrY5nTg0example0';
+const instantForm = /\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3}/g;
 const daysForm = /\d+ \w+ \d{4} to \d+ \w+ \d{4}/;
 const tokenForm = /\b[A-P][\w-]{31}(?![\w-])/g;
 
