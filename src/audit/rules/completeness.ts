@@ -28,7 +28,7 @@ const longestGraceMs = 31 * dayMs;
 interface Failure extends Pick<Link, 'stream' | 'revision' | 'position'> {
   time: string;
   token: string;
-  /** Of the period that the download was charged in. */
+  /** The stream of the period in which the download was charged. */
   usageStream: string;
   /** It was decided whether it should have been given back. */
   isJudged: boolean;

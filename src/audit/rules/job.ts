@@ -5,7 +5,7 @@ import type { Link } from './event-schemas.ts';
 const mostAttempts = 3;
 const triedAgain = ['platform_error', 'rate_limited_by_platform', 'timed_out', 'internal_error', 'lease_expired'];
 
-/** What the event that queued it says of a download, and where it stands in the stream of the period. */
+/** The part of `DownloadQueued` that is kept, with its place in the stream of the period. */
 interface Queued extends Pick<
   Link['data'],
   'token' | 'platform' | 'video_id' | 'url' | 'format' | 'quality' | 'overage'
@@ -17,7 +17,6 @@ interface Queued extends Pick<
   keyId: string | null;
 }
 
-/** Keeps only what rules and rows need: many downloads may wait. */
 function queuedBy({ stream, revision, data, metadata: { time, actor } }: Link): Queued {
   const { token, platform, video_id, url, format, quality, overage } = data;
   const keyId = actor.type === 'api_key' ? actor.id : null;

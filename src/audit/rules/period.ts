@@ -132,10 +132,10 @@ export class Period extends Chain<string> {
     else if (type === 'DownloadQueued') Object.assign(this.charges.get(data.token) ?? {}, { key: data.idempotency });
     else if (type === 'UsageWarningReached') {
       this.warned = new Set([...this.warned, warningName(data)]);
-      this.#notify(event, warningName(data));
+      this.#noteUnmailed(event, warningName(data));
     } else if (type === 'OverageCapReached') {
       this.capReached = true;
-      this.#notify(event, 'cap');
+      this.#noteUnmailed(event, 'cap');
     } else if (mails.includes(type)) this.#mailed(event);
     else this.#turn(event, type === 'UsagePeriodOpened' ? event : (this.opened ?? event));
     this.capReached &&= this.#isCapReached();
@@ -419,7 +419,7 @@ export class Period extends Chain<string> {
     this.totals.overage_downloads -= overage_downloads;
   }
 
-  #notify({ id }: Link, name: string): void {
+  #noteUnmailed({ id }: Link, name: string): void {
     (this.#unmailed ??= new Map()).set(id, name);
   }
 
